@@ -1,0 +1,22 @@
+//! Everything raddle stores or sends: schedules, traces, guarantees, reports.
+//!
+//! These types cross processes and versions, so they hold *names* (which task, as parent and n-th
+//! spawn; which source line), never the dense numbers an engine uses inside one process. Every
+//! format that leaves a process has a version. This crate depends on serde alone.
+//!
+//! Reading order: [`schedule`] (what replays an execution), [`trace`] (what happened in one),
+//! [`outcome`] (how it ended), [`guarantee`] (what a search has covered), [`report`] (all of it).
+
+pub mod guarantee;
+pub mod outcome;
+pub mod report;
+pub mod schedule;
+pub mod token;
+pub mod trace;
+
+pub use guarantee::{Assumption, Covered, Guarantee, SampleBound};
+pub use outcome::{Divergence, LimitKind, Outcome, Panic, Waiting};
+pub use report::{Counts, Failure, Note, Progress, Report, Verdict};
+pub use schedule::{Decision, Key, Schedule, Settings, TaskKind, TaskName, Timeouts};
+pub use token::TokenError;
+pub use trace::{Event, ObjectName, Site, Trace};

@@ -1,0 +1,165 @@
+//! How one execution ended: what the program did, as data.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::schedule::{TaskName, task_label};
+use crate::trace::Site;
+
+/// A panic that nobody took.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Panic {
+    /// Who panicked: an index into the trace's tasks.
+    pub task: u32,
+    /// The message, if the payload was text.
+    pub message: String,
+    /// Where, if known.
+    pub site: Option<Site>,
+}
+
+/// A task that can never move again, and why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Waiting {
+    /// Who waits: an index into the trace's tasks.
+    pub task: u32,
+    /// For what operation.
+    pub op: String,
+    /// On what: an index into the trace's objects.
+    pub object: Option<u32>,
+    /// Where it waits.
+    pub site: Site,
+    /// Who holds what it waits for, and where they took it, if the object has holders.
+    pub held_by: Vec<(u32, Option<Site>)>,
+}
+
+/// A limit of the engine that an execution ran into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[non_exhaustive]
+pub enum LimitKind {
+    /// Steps in one execution.
+    Steps,
+    /// Tasks in one execution.
+    Tasks,
+    /// Wall time of one execution.
+    Time,
+}
+
+/// A replay that did not do what was recorded.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Divergence {
+    /// The step, counted from 0, at which the difference showed.
+    pub step: u64,
+    /// The decision, counted from 0, at or after which it showed.
+    pub decision: u32,
+    /// What was recorded.
+    pub expected: String,
+    /// What there was instead.
+    pub found: String,
+}
+
+impl fmt::Display for Divergence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "at step {} (decision {}): expected {}, found {}",
+            self.step, self.decision, self.expected, self.found
+        )
+    }
+}
+
+/// What one execution did.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Outcome {
+    /// Every task ended and no panic was left over.
+    Completed,
+    /// A task panicked and nobody took it. The first entry decides; earlier panics follow.
+    Panicked {
+        /// Never empty.
+        panics: Vec<Panic>,
+    },
+    /// Some tasks are not finished and none can move.
+    Deadlock {
+        /// Never empty.
+        waiting: Vec<Waiting>,
+    },
+    /// Tasks moved for a long time, fairly, and changed nothing.
+    Livelock {
+        /// Who can still move: indexes into the trace's tasks.
+        spinning: Vec<u32>,
+        /// Steps since something last changed.
+        steps: u64,
+    },
+    /// A task ran out of stack.
+    StackOverflow {
+        /// Who: an index into the trace's tasks.
+        task: u32,
+        /// Its last operation.
+        site: Option<Site>,
+    },
+    /// A limit of the engine ended it: neither a pass nor a failure.
+    Limit {
+        /// Which limit.
+        limit: LimitKind,
+    },
+}
+
+impl Outcome {
+    /// Whether this is something the program must not do.
+    #[must_use]
+    pub fn is_failure(&self) -> bool {
+        !matches!(self, Self::Completed | Self::Limit { .. })
+    }
+
+    /// One word for it, as in the JSON.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Completed => "completed",
+            Self::Panicked { .. } => "panicked",
+            Self::Deadlock { .. } => "deadlock",
+            Self::Livelock { .. } => "livelock",
+            Self::StackOverflow { .. } => "stack-overflow",
+            Self::Limit { .. } => "limit",
+        }
+    }
+
+    /// One line for it, with tasks called as in `tasks`.
+    #[must_use]
+    pub fn summary(&self, tasks: &[TaskName]) -> String {
+        let label = |task: u32| task_label(tasks, task);
+        match self {
+            Self::Completed => "completed".to_owned(),
+            Self::Panicked { panics } => match panics.first() {
+                Some(Panic { task, message, site: Some(site) }) => {
+                    format!("{} panicked at {site}: {message}", label(*task))
+                }
+                Some(Panic { task, message, site: None }) => {
+                    format!("{} panicked: {message}", label(*task))
+                }
+                None => "panicked".to_owned(),
+            },
+            Self::Deadlock { waiting } => match waiting.as_slice() {
+                [one] => format!("deadlock: {} waits for ever", label(one.task)),
+                many => {
+                    let who: Vec<_> = many.iter().map(|one| label(one.task)).collect();
+                    format!("deadlock of {} tasks: {}", many.len(), who.join(", "))
+                }
+            },
+            Self::Livelock { spinning, steps } => {
+                let who: Vec<_> = spinning.iter().map(|&task| label(task)).collect();
+                format!("livelock: {} changed nothing for {steps} steps", who.join(", "))
+            }
+            Self::StackOverflow { task, .. } => {
+                format!("{} overflowed its stack", label(*task))
+            }
+            Self::Limit { limit } => match limit {
+                LimitKind::Steps => "stopped at the limit of steps".to_owned(),
+                LimitKind::Tasks => "stopped at the limit of tasks".to_owned(),
+                LimitKind::Time => "stopped at the time limit of one execution".to_owned(),
+            },
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! The result of a search: verdict, guarantee, counts, and the failure if there is one.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::guarantee::Guarantee;
+use crate::outcome::{Divergence, Outcome};
+use crate::schedule::Schedule;
+use crate::trace::Trace;
+
+/// The version of [`Report`] that this crate writes.
+pub const VERSION: u32 = 1;
+
+/// What the search as a whole found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Verdict {
+    /// No failure, and the search covered all it set out to.
+    Covered,
+    /// No failure within the budget.
+    Passed,
+    /// A failure, with the schedule that shows it.
+    Failed,
+    /// The search could not go on: see the notes.
+    Inconclusive,
+}
+
+impl Verdict {
+    /// Whether a test with this verdict passes.
+    #[must_use]
+    pub fn is_pass(self) -> bool {
+        matches!(self, Self::Covered | Self::Passed)
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Covered => "covered",
+            Self::Passed => "passed",
+            Self::Failed => "failed",
+            Self::Inconclusive => "inconclusive",
+        })
+    }
+}
+
+/// How much was done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
+    /// Executions that were run, the rejected ones among them.
+    pub executions: u64,
+    /// Executions that a limit ended: neither pass nor failure.
+    pub rejected: u64,
+    /// Steps of all executions.
+    pub steps: u64,
+    /// Decisions of all executions.
+    pub decisions: u64,
+    /// Steps of the longest execution.
+    pub max_steps: u64,
+    /// Decisions of the execution with the most.
+    pub max_depth: u64,
+    /// Tasks of the execution with the most, timers included.
+    pub max_tasks: u64,
+}
+
+/// An execution that did what the program must not do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// What it did.
+    pub outcome: Outcome,
+    /// What replays it.
+    pub schedule: Schedule,
+    /// What happened in it.
+    pub trace: Trace,
+    /// Number of the execution that showed it, from 1.
+    pub execution: u64,
+    /// If replaying the schedule did something else: where.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unstable: Option<Divergence>,
+}
+
+/// Something the user should know that is not a failure.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "note", rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Note {
+    /// No execution had a decision point: the test explores nothing.
+    NothingConcurrent,
+    /// The search stopped because a replayed prefix did something else.
+    Diverged(Divergence),
+    /// Tasks that could not be unwound after a failure and were leaked.
+    Leaked {
+        /// How many.
+        tasks: u64,
+    },
+    /// A sentence.
+    Text {
+        /// The sentence.
+        text: String,
+    },
+}
+
+/// How far a search is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Progress {
+    /// The part of the space that is covered, from 0 to 1, if the strategy knows.
+    pub covered: Option<f64>,
+    /// Alternatives that are known and have not been run.
+    pub pending: u64,
+    /// Bytes that the strategy holds for them.
+    pub frontier_bytes: u64,
+}
+
+/// The result of a search.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// The version of this format: [`VERSION`].
+    pub version: u32,
+    /// The test, if it has a name.
+    pub test: Option<String>,
+    /// The composition that searched, as it would be typed.
+    pub strategy: String,
+    /// The seed of all that was drawn.
+    pub seed: u64,
+    /// What was found.
+    pub verdict: Verdict,
+    /// What was covered.
+    pub guarantee: Guarantee,
+    /// How much was done.
+    pub counts: Counts,
+    /// The failure, if one was found.
+    pub failure: Option<Failure>,
+    /// What else the user should know.
+    pub notes: Vec<Note>,
+    /// Wall time in milliseconds, as measured by the caller.
+    pub elapsed_ms: u64,
+}

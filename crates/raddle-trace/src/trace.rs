@@ -1,0 +1,119 @@
+//! What happened in one execution, step by step, for reports and for replays that compare.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::schedule::{TaskName, task_label};
+
+/// A place in the source.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Site {
+    /// As the compiler names it: relative to the package or workspace, absolute for dependencies.
+    pub file: String,
+    /// From 1.
+    pub line: u32,
+    /// From 1.
+    pub column: u32,
+}
+
+impl fmt::Display for Site {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}", self.file, self.line, self.column)
+    }
+}
+
+/// What an operation acts on.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct ObjectName {
+    /// The type, as the program writes it: `Mutex`, `AtomicUsize`.
+    pub kind: String,
+    /// Where it was created.
+    pub created: Site,
+    /// The name given by `named`, if any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Tells apart the objects of one kind created at one place: 0 for the first that was used.
+    pub nth: u32,
+}
+
+/// One executed step.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Event {
+    /// Who moved: an index into [`Trace::tasks`].
+    pub task: u32,
+    /// What it did, with its result: `lock`, `load -> 3`, `compare_exchange(0, 1) -> Err(2)`.
+    pub op: String,
+    /// On what: an index into [`Trace::objects`]. None for a yield or a value chosen.
+    pub object: Option<u32>,
+    /// From where.
+    pub site: Site,
+    /// The decision that led here, as an index into the schedule. None where there was no choice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decision: Option<u32>,
+    /// Whether the task that moved before could have gone on.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub preempts: bool,
+}
+
+/// The steps of one execution in the order in which they happened.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Trace {
+    /// Every task there was. The first is the test's body.
+    pub tasks: Vec<TaskName>,
+    /// Every object that was used.
+    pub objects: Vec<ObjectName>,
+    /// The steps.
+    pub events: Vec<Event>,
+}
+
+impl Trace {
+    /// How a person calls a task.
+    #[must_use]
+    pub fn task_label(&self, task: u32) -> String {
+        task_label(&self.tasks, task)
+    }
+
+    /// How a person calls an object: the name it was given, or its kind and number.
+    ///
+    /// The number counts objects of that kind in order of first use, and is left out where there
+    /// is only one.
+    #[must_use]
+    pub fn object_label(&self, object: u32) -> String {
+        let Some(entry) = self.objects.get(object as usize) else {
+            return format!("object {object}");
+        };
+        if let Some(name) = &entry.name {
+            return name.clone();
+        }
+        let alike = |other: &&ObjectName| other.kind == entry.kind && other.name.is_none();
+        if self.objects.iter().filter(alike).count() == 1 {
+            return entry.kind.clone();
+        }
+        let before = self.objects[..object as usize].iter().filter(alike).count();
+        format!("{}#{}", entry.kind, before + 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn object(kind: &str, name: Option<&str>) -> ObjectName {
+        let (kind, name) = (kind.to_owned(), name.map(str::to_owned));
+        ObjectName { kind, created: Site::default(), name, nth: 0 }
+    }
+
+    #[test]
+    fn objects_are_numbered_only_where_it_tells_them_apart() {
+        let objects = vec![
+            object("Mutex", None),
+            object("Condvar", None),
+            object("Mutex", Some("queue")),
+            object("Mutex", None),
+        ];
+        let trace = Trace { objects, ..Trace::default() };
+        let labels: Vec<_> = (0..4).map(|index| trace.object_label(index)).collect();
+        assert_eq!(labels, ["Mutex#1", "Condvar", "queue", "Mutex#2"]);
+    }
+}
