@@ -1,0 +1,26 @@
+//! What a person or a program reads of a search: [`raddle_trace`] data as terminal text and JSON.
+//!
+//! Everything here is a function from data to a `String`: nothing prints, reads a file, or looks
+//! at the environment, and the engine is not linked. So a report can be rendered on another
+//! machine than the one that searched.
+//!
+//! Reading order: [`render()`] (a whole report), [`table()`] (one execution, a lane for each task),
+//! [`to_json`] and [`from_json`] (stored reports), [`schedule_from_json`] (what a replay needs).
+
+mod columns;
+mod fold;
+mod json;
+mod table;
+mod text;
+mod waits;
+
+#[cfg(test)]
+mod samples;
+
+pub use columns::Colour;
+pub use json::{
+    MAX_BYTES, ReportError, failure_from_json, failure_to_json, from_json, schedule_from_json,
+    to_json, to_json_pretty,
+};
+pub use table::{TableOptions, table};
+pub use text::{LONG_TOKEN, TextOptions, render};

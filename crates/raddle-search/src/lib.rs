@@ -1,0 +1,52 @@
+//! The strategies: which executions of a test are explored, and in what order.
+//!
+//! A *sampler* decides step by step and never ends. A *search* is composed of parts
+//! (expansion × frontier × bound × default order) and ends when the space within its bound is
+//! covered. Users name either in one line, such as `pct(3)` or `dfs preemptions(2)`, and
+//! [`build`] makes it:
+//!
+//! ```
+//! let built = raddle_search::build("all depth-first preemptions(2)", 7).expect("a known search");
+//! assert_eq!(built.name, "dfs preemptions(2)");
+//! ```
+//!
+//! Reading order: [`random`] (the smallest strategy), [`pct`], [`depth_first`] with its parts
+//! [`order`] and [`bound`], then [`grammar`] and [`registry`].
+//!
+//! # To add a strategy
+//! 1. Copy `random.rs`. Its header says what it is, which paper it follows and where it differs,
+//!    and what it misses. It holds no budget, reads no clock and draws only from its [`Rng`].
+//! 2. Add an [`Entry`] to [`REGISTRY`], and the line that makes it to `registry.rs`.
+//! 3. Run it on the toy program of `toy.rs`: the same seed twice, saved and restored half-way.
+//!    Then run the corpus.
+//!
+//! A new bound or order is one file's change: a variant of [`Bound`], an implementation of
+//! [`Order`].
+//!
+//! Architecture invariant: strategies use only what a stranger could, the public API of
+//! `raddle-engine`. Nothing here iterates over a hash map, so that one seed gives one search.
+
+pub mod bound;
+pub mod depth_first;
+pub mod grammar;
+pub mod order;
+pub mod pct;
+pub mod random;
+pub mod registry;
+pub mod replay;
+pub mod rng;
+pub mod round_robin;
+mod state;
+#[cfg(test)]
+mod toy;
+
+pub use bound::Bound;
+pub use depth_first::{CostlyOrder, DepthFirst};
+pub use grammar::{Arg, Composition, ParseError, Term};
+pub use order::Order;
+pub use pct::Pct;
+pub use random::Random;
+pub use registry::{Arguments, BuildError, Built, Entry, REGISTRY, Role, Status, build};
+pub use replay::Replay;
+pub use rng::Rng;
+pub use round_robin::RoundRobin;

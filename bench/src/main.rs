@@ -1,0 +1,106 @@
+//! Tables that compare raddle with other tools, measured in one run.
+//!
+//! Each tool is a binary of its own (`peer-raddle`, `peer-shuttle`, `peer-loom`), since some cannot
+//! be linked together. This program builds them, runs them in turn, and prints what they measured.
+
+mod foundation;
+mod machine;
+mod peers;
+mod table;
+
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::peers::Peers;
+use crate::table::Table;
+
+/// Measures raddle beside other tools
+#[derive(Debug, Parser)]
+#[command(name = "raddle-bench")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Cost of an execution beside shuttle and loom, on small programs of threads
+    Foundation(Output),
+}
+
+/// What every command takes.
+#[derive(Debug, Args)]
+struct Output {
+    /// Measure fewer rounds: a minute or less
+    #[arg(long)]
+    quick: bool,
+    /// Print one JSON object for each number that is compared
+    #[arg(long, conflicts_with = "markdown")]
+    json: bool,
+    /// Print Markdown, with the command, the date and the machine
+    #[arg(long)]
+    markdown: bool,
+    /// The date for --markdown; today if left out
+    #[arg(long, requires = "markdown", value_name = "YYYY-MM-DD")]
+    date: Option<String>,
+}
+
+fn main() -> ExitCode {
+    let Arguments { command: Command::Foundation(output) } = Arguments::parse();
+    match foundation(&output) {
+        Ok(code) => code,
+        Err(message) => {
+            say(&format!("raddle-bench: {message}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Fails only where a number could not be measured. A ratio below the asked one is not an error:
+/// on a shared machine it can be noise.
+fn foundation(output: &Output) -> Result<ExitCode, String> {
+    let peers = Peers::build().map_err(|error| error.to_string())?;
+    let tables = foundation::measure(&peers, output.quick, say);
+    print(&render(output, "foundation", &tables)).map_err(|error| error.to_string())?;
+    let failures: Vec<_> = tables.iter().flat_map(|table| &table.failures).collect();
+    for failure in &failures {
+        say(&format!("raddle-bench: {failure}"));
+    }
+    Ok(if failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn render(output: &Output, command: &str, tables: &[Table]) -> String {
+    if output.json {
+        return tables
+            .iter()
+            .flat_map(Table::json)
+            .fold(String::new(), |text, row| text + &row + "\n");
+    }
+    let mut text = String::new();
+    if output.markdown {
+        let date = output.date.clone().unwrap_or_else(machine::today);
+        let quick = if output.quick { " --quick" } else { "" };
+        let _ = writeln!(
+            text,
+            "`cargo run --release -p raddle-bench -- {command}{quick} --markdown`, {date}, {}\n",
+            machine::size()
+        );
+    }
+    let rendered: Vec<_> = tables
+        .iter()
+        .map(|table| if output.markdown { table.markdown() } else { table.text() })
+        .collect();
+    text + &rendered.join("\n")
+}
+
+fn print(text: &str) -> io::Result<()> {
+    io::stdout().write_all(text.as_bytes())
+}
+
+/// Tells the person at the terminal; a closed stderr is no reason to stop measuring.
+fn say(message: &str) {
+    let _ = writeln!(io::stderr(), "{message}");
+}

@@ -1,0 +1,200 @@
+//! Builds, finds and runs the binaries of the compared tools.
+
+use std::env;
+use std::ffi::OsString;
+use std::fmt;
+use std::io::Read;
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use peer::{Measurement, Mode, Program};
+
+/// A run is sized to take less than a second: a peer that takes this long hangs.
+const DEADLINE: Duration = Duration::from_mins(2);
+
+/// A compared tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tool {
+    Raddle,
+    Shuttle,
+    Loom,
+}
+
+impl Tool {
+    /// In the order of their turns, which is also the order of the columns.
+    pub(crate) const ALL: [Self; 3] = [Self::Raddle, Self::Shuttle, Self::Loom];
+
+    /// The package whose binary [`binary`](Self::binary) is.
+    const fn package(self) -> &'static str {
+        match self {
+            Self::Raddle => "raddle-bench",
+            Self::Shuttle => "peer-shuttle",
+            Self::Loom => "peer-loom",
+        }
+    }
+
+    const fn binary(self) -> &'static str {
+        match self {
+            Self::Raddle => "peer-raddle",
+            Self::Shuttle => "peer-shuttle",
+            Self::Loom => "peer-loom",
+        }
+    }
+}
+
+impl fmt::Display for Tool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Raddle => "raddle",
+            Self::Shuttle => "shuttle",
+            Self::Loom => "loom",
+        })
+    }
+}
+
+/// Why there is no measurement. The message ends with what to do.
+#[derive(Clone, Debug)]
+pub(crate) struct PeerError(String);
+
+impl fmt::Display for PeerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for PeerError {}
+
+impl From<String> for PeerError {
+    fn from(message: String) -> Self {
+        Self(message)
+    }
+}
+
+/// The binaries, beside the one that is running.
+#[derive(Debug)]
+pub(crate) struct Peers {
+    directory: PathBuf,
+}
+
+impl Peers {
+    /// Builds all peers in release, each alone, so that no tool's features change another's.
+    pub(crate) fn build() -> Result<Self, PeerError> {
+        if cfg!(debug_assertions) {
+            return Err(PeerError(
+                "a debug build measures nothing of use: run with `cargo run --release`".to_owned(),
+            ));
+        }
+        let this = env::current_exe()
+            .map_err(|error| PeerError(format!("could not find its own executable: {error}")))?;
+        let directory = this.parent().map(PathBuf::from).unwrap_or_default();
+        let target = directory.parent().map(PathBuf::from).unwrap_or_default();
+        for tool in Tool::ALL {
+            let (package, binary) = (tool.package(), tool.binary());
+            let status = Command::new(env!("CARGO"))
+                .args(["build", "--quiet", "--release", "--package", package, "--bin", binary])
+                .args(["--manifest-path", concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")])
+                .arg("--target-dir")
+                .arg(&target)
+                .status();
+            let failed = match status {
+                Ok(status) if status.success() => continue,
+                Ok(status) => status.to_string(),
+                Err(error) => error.to_string(),
+            };
+            return Err(PeerError(format!(
+                "could not build {binary} ({failed}): make `cargo build --release -p {package} \
+                 --bin {binary}` pass, then run again"
+            )));
+        }
+        Ok(Self { directory })
+    }
+
+    /// Runs one measurement.
+    pub(crate) fn run(
+        &self,
+        tool: Tool,
+        program: Program,
+        mode: Mode,
+        executions: u64,
+    ) -> Result<Measurement, PeerError> {
+        let binary = self.directory.join(tool.binary());
+        let command_line =
+            format!("{} {program} {mode} --executions {executions}", binary.display());
+        let mut command = Command::new(&binary);
+        command
+            .args([program.to_string(), mode.to_string()])
+            .args(["--executions", &executions.to_string(), "--rounds", "1"])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped());
+        for name in settings_of_tools() {
+            command.env_remove(name);
+        }
+        let mut child = command.spawn().map_err(|error| {
+            PeerError(format!(
+                "could not start {} ({error}): build it with `cargo build --release -p {} --bin {}`",
+                binary.display(),
+                tool.package(),
+                tool.binary()
+            ))
+        })?;
+        let failed = |what: &str| {
+            PeerError(format!("{tool} on {program} {mode} {what}: run `{command_line}` to see why"))
+        };
+        let Some(status) = wait(&mut child).map_err(|error| failed(&error.to_string()))? else {
+            return Err(failed("did not end in two minutes"));
+        };
+        if !status.success() {
+            return Err(failed(&format!("failed with {status}")));
+        }
+        let mut line = String::new();
+        if let Some(mut stdout) = child.stdout.take() {
+            stdout.read_to_string(&mut line).map_err(|error| failed(&error.to_string()))?;
+        }
+        let measurement: Measurement = serde_json::from_str(&line)
+            .map_err(|error| failed(&format!("printed no measurement ({error})")))?;
+        if measurement.executions == 0 {
+            return Err(failed("made no execution"));
+        }
+        Ok(measurement)
+    }
+}
+
+/// Variables that would change what a tool does.
+fn settings_of_tools() -> impl Iterator<Item = OsString> {
+    env::vars_os().map(|(name, _)| name).filter(|name| {
+        let name = name.to_string_lossy();
+        ["RADDLE_", "SHUTTLE_", "LOOM_"].iter().any(|prefix| name.starts_with(prefix))
+    })
+}
+
+/// Waits for a peer's one line, which fits in the pipe; kills it at the deadline.
+fn wait(child: &mut Child) -> std::io::Result<Option<ExitStatus>> {
+    let start = Instant::now();
+    while start.elapsed() < DEADLINE {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        sleep(Duration::from_millis(2));
+    }
+    child.kill()?;
+    child.wait()?;
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_peer_is_reported_with_the_command_that_builds_it() {
+        let peers = Peers { directory: PathBuf::from("/nowhere") };
+        let error = peers.run(Tool::Loom, Program::Tiny, Mode::Dfs, 1).expect_err("not there");
+        assert_eq!(
+            error.to_string(),
+            "could not start /nowhere/peer-loom (No such file or directory (os error 2)): build it \
+             with `cargo build --release -p peer-loom --bin peer-loom`"
+        );
+    }
+}

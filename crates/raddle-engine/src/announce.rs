@@ -1,0 +1,156 @@
+//! A pending op without its type: what the engine may ask of it while its task waits.
+
+use std::panic::Location;
+
+use crate::model::Model;
+use crate::object::Object;
+use crate::op::{Access, ObjectId, TaskId};
+
+/// An op that has been announced and has not run.
+///
+/// Lives on the stack of the task that announced it. Every method reads or changes only the
+/// models of the op's objects, never the engine's own state.
+pub(crate) trait Announced {
+    fn enabled(&self, task: TaskId) -> bool;
+    /// What it would touch now; the first entry is the op's own object.
+    fn footprint(&self, task: TaskId) -> [(ObjectId, Access); 2];
+    fn may_expire(&self, task: TaskId) -> bool;
+    fn expire(&self, task: TaskId);
+    fn holders(&self, task: TaskId) -> Vec<TaskId>;
+    fn show(&self) -> String;
+}
+
+pub(crate) const NOTHING: (ObjectId, Access) = (ObjectId::NONE, Access::Yield);
+
+/// An op on one object.
+#[derive(Debug)]
+pub(crate) struct Single<'a, M: Model> {
+    pub(crate) object: &'a Object<M>,
+    pub(crate) op: M::Op,
+}
+
+impl<M: Model> Announced for Single<'_, M> {
+    fn enabled(&self, task: TaskId) -> bool {
+        self.object.model().enabled(task, self.op)
+    }
+
+    fn footprint(&self, task: TaskId) -> [(ObjectId, Access); 2] {
+        [(self.object.id(), self.object.model().access(task, self.op)), NOTHING]
+    }
+
+    fn may_expire(&self, task: TaskId) -> bool {
+        self.object.model().may_expire(task, self.op)
+    }
+
+    fn expire(&self, task: TaskId) {
+        self.object.model_mut().expire(task, self.op);
+    }
+
+    fn holders(&self, task: TaskId) -> Vec<TaskId> {
+        self.object.model().holders(task, self.op)
+    }
+
+    fn show(&self) -> String {
+        M::show(self.op, None)
+    }
+}
+
+/// One op on two objects at once: waiting on a condition variable gives its lock back.
+#[derive(Debug)]
+pub(crate) struct Double<'a, A: Model, B: Model> {
+    pub(crate) first: Single<'a, A>,
+    pub(crate) second: Single<'a, B>,
+}
+
+impl<A: Model, B: Model> Announced for Double<'_, A, B> {
+    fn enabled(&self, task: TaskId) -> bool {
+        self.first.enabled(task) && self.second.enabled(task)
+    }
+
+    fn footprint(&self, task: TaskId) -> [(ObjectId, Access); 2] {
+        [self.first.footprint(task)[0], self.second.footprint(task)[0]]
+    }
+
+    // Only the first op has a timeout: to wait for the lock afterwards has none.
+    fn may_expire(&self, task: TaskId) -> bool {
+        self.first.may_expire(task)
+    }
+
+    fn expire(&self, task: TaskId) {
+        self.first.expire(task);
+    }
+
+    // Whichever of the two is in the way.
+    fn holders(&self, task: TaskId) -> Vec<TaskId> {
+        if self.first.enabled(task) { self.second.holders(task) } else { self.first.holders(task) }
+    }
+
+    fn show(&self) -> String {
+        self.first.show()
+    }
+}
+
+/// A yield: touches nothing.
+#[derive(Debug)]
+pub(crate) struct Yield(pub(crate) &'static str);
+
+impl Announced for Yield {
+    fn enabled(&self, _: TaskId) -> bool {
+        true
+    }
+
+    fn footprint(&self, _: TaskId) -> [(ObjectId, Access); 2] {
+        [NOTHING, NOTHING]
+    }
+
+    fn may_expire(&self, _: TaskId) -> bool {
+        false
+    }
+
+    fn expire(&self, _: TaskId) {}
+
+    fn holders(&self, _: TaskId) -> Vec<TaskId> {
+        Vec::new()
+    }
+
+    fn show(&self) -> String {
+        self.0.to_owned()
+    }
+}
+
+/// A sleep: never enabled, it ends by its timer.
+#[derive(Debug)]
+pub(crate) struct Sleep;
+
+impl Announced for Sleep {
+    fn enabled(&self, _: TaskId) -> bool {
+        false
+    }
+
+    fn footprint(&self, _: TaskId) -> [(ObjectId, Access); 2] {
+        [NOTHING, NOTHING]
+    }
+
+    fn may_expire(&self, _: TaskId) -> bool {
+        true
+    }
+
+    fn expire(&self, _: TaskId) {}
+
+    fn holders(&self, _: TaskId) -> Vec<TaskId> {
+        Vec::new()
+    }
+
+    fn show(&self) -> String {
+        "sleep".to_owned()
+    }
+}
+
+/// Where an op comes from, as its reports say.
+pub(crate) fn site_of(location: &Location<'_>) -> raddle_trace::Site {
+    raddle_trace::Site {
+        file: location.file().to_owned(),
+        line: location.line(),
+        column: location.column(),
+    }
+}

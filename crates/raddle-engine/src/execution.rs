@@ -1,0 +1,1083 @@
+//! One execution: who can move, who is asked to, what came of it.
+//!
+//! The state of an execution is reached by raw pointer from whichever stack is running: the
+//! host's, or a task's. Every function here takes that pointer, borrows for a few lines, and
+//! holds no reference when it switches stacks.
+//!
+//! The life of an op: the task *arrives* with it (announces it, then asks who moves next, and
+//! switches if it is another task), applies it once it is chosen, *commits* the step, and *wakes*
+//! those whose ops on the same object may have changed.
+
+use std::cell::Cell;
+use std::panic::{Location, resume_unwind};
+use std::time::Duration;
+
+use raddle_trace::{Divergence, LimitKind, Settings, TaskKind, Timeouts};
+
+use crate::announce::Announced;
+use crate::clock::Clock;
+use crate::fiber::Fiber;
+use crate::limits::{Limits, Teardown};
+use crate::model::Model;
+use crate::names::Names;
+use crate::object::Object;
+use crate::op::{Access, ObjectId, Op, TaskId};
+use crate::pulse::Pulse;
+use crate::recorder::Recorder;
+use crate::script::Script;
+use crate::strategy::{
+    Answer, Choice, Cut, Needs, Options, Pending, Plan, Point, Step, Strategy, Taken,
+};
+use crate::task::{NO_SLOT, State, Task};
+
+thread_local! {
+    /// The execution that runs on this OS thread. Null outside.
+    static CURRENT: Cell<*mut Execution> = const { Cell::new(std::ptr::null_mut()) };
+}
+
+/// How many steps pass between looks at limits and at the caller's clock.
+const CHECK_EVERY: u64 = 4096;
+/// How often user code may catch the unwinding of a cancelled task before the task is leaked.
+const MAX_SWALLOWED: u32 = 100;
+
+/// What unwinds a task that is cancelled.
+pub(crate) struct Cancelled;
+
+/// How an op waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum How {
+    Step,
+    /// Runs as soon as it is enabled; not a scheduling point.
+    Wait,
+    Timed(Duration),
+}
+
+/// Why an execution ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// No task is left.
+    Completed,
+    /// The test's body panicked.
+    BodyPanicked,
+    /// Some tasks are left and none can move.
+    Deadlock,
+    Livelock {
+        steps: u64,
+    },
+    StackOverflow(TaskId),
+    Limit(LimitKind),
+    Diverged(Divergence),
+    /// The caller stopped the search.
+    Stopped,
+    /// Another OS thread used an object of this execution.
+    Foreign,
+}
+
+/// Who moves next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    Run(TaskId),
+    /// Nobody, or a limit is due: the host decides.
+    Host,
+}
+
+/// What a decision was about, to notice when a replayed prefix goes another way.
+#[derive(Clone, Copy, Debug)]
+struct Mark {
+    of: u32,
+    task: TaskId,
+    site: &'static Location<'static>,
+}
+
+/// Things that the program did and that the guarantee must speak of. Over the whole search.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Seen {
+    pub(crate) timers: bool,
+    pub(crate) yields: bool,
+    pub(crate) spurious: bool,
+    pub(crate) unwound: bool,
+    pub(crate) seeded: bool,
+}
+
+pub(crate) struct Execution {
+    // For the whole search.
+    pub(crate) names: Names,
+    /// By task id. Boxed: tasks do not move while others are created.
+    #[expect(clippy::vec_box, reason = "pending ops point into tasks, which must not move")]
+    pub(crate) tasks: Vec<Box<Task>>,
+    pub(crate) pulse: &'static Pulse,
+    pub(crate) strategy: *mut dyn Strategy,
+    pub(crate) needs: Needs,
+    pub(crate) settings: Settings,
+    pub(crate) limits: Limits,
+    pub(crate) teardown: Teardown,
+    pub(crate) stack_size: usize,
+    pub(crate) seen: Seen,
+    pub(crate) clock: Box<Object<Clock>>,
+    pub(crate) plan: Plan,
+    marks: Vec<Mark>,
+    /// Decisions that this execution shares with the one before.
+    shared: usize,
+
+    // For one execution.
+    pub(crate) stamp: u64,
+    pub(crate) current: TaskId,
+    last: TaskId,
+    last_yielded: bool,
+    /// In order of creation.
+    pub(crate) created: Vec<TaskId>,
+    /// Enabled tasks, in order of creation.
+    options: Vec<Choice>,
+    fair_options: Vec<Choice>,
+    /// Some task waits for others to move, because it yielded.
+    unfair: bool,
+    /// The objects of pending ops, by task id.
+    slots: Vec<[u32; 2]>,
+    /// Tasks whose immediate op has become enabled.
+    run_on: Vec<TaskId>,
+    /// Whom the host is to resume.
+    pub(crate) target: Option<TaskId>,
+    pub(crate) taken: Vec<Taken>,
+    pub(crate) script: Option<Script>,
+    /// It repeats a known execution to its end; the strategy hears nothing of it.
+    pub(crate) strict: bool,
+    pub(crate) cut: Option<Cut>,
+    pub(crate) n_steps: u64,
+    last_change: u64,
+    last_change_but_clock: u64,
+    fruitless: u64,
+    next_check: u64,
+    n_objects: u32,
+    pub(crate) n_live: u32,
+    /// A task that unwinds and has to wait: the others run without questions until it can go on.
+    forced: Option<TaskId>,
+    pub(crate) tearing: bool,
+    pub(crate) ending: Option<Ending>,
+    /// The decision that leads to the next step.
+    point: Option<u32>,
+    preempting: bool,
+    pub(crate) recorder: Option<Box<Recorder>>,
+    /// Panics are printed as they happen, not only reported.
+    pub(crate) loud: bool,
+}
+
+impl std::fmt::Debug for Execution {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Execution").field("n_steps", &self.n_steps).finish_non_exhaustive()
+    }
+}
+
+impl Execution {
+    pub(crate) fn new(
+        strategy: *mut dyn Strategy,
+        settings: Settings,
+        limits: Limits,
+        teardown: Teardown,
+        stack_size: usize,
+        pulse: &'static Pulse,
+    ) -> Box<Self> {
+        Box::new(Self {
+            names: Names::new(),
+            tasks: vec![Box::new(Task::absent())],
+            pulse,
+            strategy,
+            needs: Needs::default(),
+            settings,
+            limits,
+            teardown,
+            stack_size,
+            seen: Seen::default(),
+            clock: Box::new(Object::new(Clock::default())),
+            plan: Plan::default(),
+            marks: Vec::new(),
+            shared: 0,
+            stamp: 0,
+            current: TaskId::ROOT,
+            last: TaskId::ROOT,
+            last_yielded: false,
+            created: Vec::new(),
+            options: Vec::new(),
+            fair_options: Vec::new(),
+            unfair: false,
+            slots: vec![[NO_SLOT; 2]],
+            run_on: Vec::new(),
+            target: None,
+            taken: Vec::new(),
+            script: None,
+            strict: false,
+            cut: None,
+            n_steps: 0,
+            last_change: 0,
+            last_change_but_clock: 0,
+            fruitless: 0,
+            next_check: 0,
+            n_objects: 0,
+            n_live: 0,
+            forced: None,
+            tearing: false,
+            ending: None,
+            point: None,
+            preempting: false,
+            recorder: None,
+            loud: false,
+        })
+    }
+
+    /// The execution of this OS thread; null outside.
+    #[inline]
+    pub(crate) fn current() -> *mut Self {
+        CURRENT.get()
+    }
+
+    pub(crate) fn set_current(execution: *mut Self) {
+        CURRENT.set(execution);
+    }
+
+    /// Forgets the last execution and prepares for the next. Keeps every allocation.
+    pub(crate) fn begin(&mut self) {
+        // How much of the plan repeats the last execution: that much must repeat exactly.
+        let pairs = self.plan.prefix.iter().zip(&self.taken);
+        self.shared = pairs.take_while(|(planned, taken)| **planned == taken.option).count();
+        self.stamp = self.pulse.begin();
+        self.clock.renew();
+        self.last = TaskId::ROOT;
+        self.last_yielded = false;
+        self.created.clear();
+        self.options.clear();
+        self.unfair = false;
+        self.run_on.clear();
+        self.target = None;
+        self.taken.clear();
+        self.cut = None;
+        self.n_steps = 0;
+        self.last_change = 0;
+        self.last_change_but_clock = 0;
+        self.fruitless = 0;
+        self.next_check = CHECK_EVERY.min(self.limits.steps);
+        self.n_objects = 0;
+        self.n_live = 0;
+        self.forced = None;
+        self.tearing = false;
+        self.ending = None;
+        self.point = None;
+        self.preempting = false;
+    }
+
+    pub(crate) fn task(&self, task: TaskId) -> &Task {
+        &self.tasks[task.index()]
+    }
+
+    pub(crate) fn task_mut(&mut self, task: TaskId) -> &mut Task {
+        &mut self.tasks[task.index()]
+    }
+
+    /// A task of this execution that `parent` makes. `None`: there are too many.
+    pub(crate) fn create(&mut self, parent: TaskId, kind: TaskKind) -> Option<TaskId> {
+        if self.created.len() >= self.limits.tasks as usize {
+            return None;
+        }
+        let id = if self.created.is_empty() {
+            TaskId::ROOT
+        } else {
+            let row = usize::from(kind == TaskKind::Environment);
+            let nth = self.task(parent).spawned[row];
+            self.task_mut(parent).spawned[row] += 1;
+            self.names.intern(parent, nth, kind)
+        };
+        while self.tasks.len() <= id.index() {
+            self.tasks.push(Box::new(Task::absent()));
+            self.slots.push([NO_SLOT; 2]);
+        }
+        self.slots[id.index()] = [NO_SLOT; 2];
+        let seq = self.created.len() as u32;
+        self.task_mut(id).begin(seq);
+        self.created.push(id);
+        if kind == TaskKind::Thread {
+            self.n_live += 1;
+        }
+        Some(id)
+    }
+
+    /// Numbers an object at its first use.
+    pub(crate) fn register(
+        &mut self,
+        kind: &'static str,
+        created: &'static Location<'static>,
+        name: Option<&'static str>,
+    ) -> u32 {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.object(kind, created, name);
+        }
+        self.n_objects += 1;
+        self.n_objects - 1
+    }
+
+    fn set_enabled(&mut self, task: TaskId, enabled: bool) {
+        let entry = self.task(task);
+        if entry.enabled == enabled {
+            return;
+        }
+        let seq = entry.seq;
+        let n_steps = self.n_steps;
+        let current = self.current;
+        if enabled {
+            let later = |choice: &Choice| self.task(choice.task).seq > seq;
+            let at = self.options.iter().position(later).unwrap_or(self.options.len());
+            self.options.insert(at, Choice { task });
+            self.task_mut(task).fair.enabled_since = n_steps;
+        } else {
+            self.options.retain(|choice| choice.task != task);
+            self.task_mut(task).fair.disabled = (current, n_steps);
+        }
+        self.task_mut(task).enabled = enabled;
+    }
+
+    /// The task that moved last, if leaving it now is a preemption.
+    fn running(&self) -> Option<TaskId> {
+        (!self.last_yielded && self.task(self.last).enabled).then_some(self.last)
+    }
+
+    // ---- arriving ---------------------------------------------------------------------------
+
+    /// Announces an op and comes back when it is to run: `true`; or when it timed out: `false`.
+    ///
+    /// # Safety
+    /// `ex` is the current execution, called on the stack of its current task; `what` stays valid
+    /// until this returns.
+    #[inline]
+    pub(crate) unsafe fn arrive(
+        ex: *mut Self,
+        what: &dyn Announced,
+        slots: [u32; 2],
+        site: &'static Location<'static>,
+        how: How,
+    ) -> bool {
+        // SAFETY: by contract; each borrow ends before the next switch, and `what` is only kept
+        // while this frame waits.
+        unsafe {
+            let me = (*ex).current;
+            let task: *mut Task = &raw mut *(&mut (*ex).tasks)[me.index()];
+            if (*ex).tearing {
+                return Self::arrive_torn(ex, what, me);
+            }
+            if how == How::Wait && what.enabled(me) {
+                return true;
+            }
+            (*task).site = site;
+            if !(*task).starting && std::thread::panicking() && (*ex).forced.is_none_or(|f| f == me)
+            {
+                return Self::arrive_unwinding(ex, what, slots, me);
+            }
+            (*task).pending = Some(erase(what));
+            (&mut (*ex).slots)[me.index()] = slots;
+            (*task).immediate = how == How::Wait;
+            (*ex).set_enabled(me, what.enabled(me) && how != How::Wait);
+            if let How::Timed(timeout) = how {
+                (*ex).arm(me, what, timeout);
+            }
+            if (*task).starting {
+                (*task).starting = false;
+                Fiber::suspend((*task).fiber);
+            } else if !(*ex).run_on.is_empty() && Self::drain(ex, Some(me)) {
+                // This very op has become enabled: run on.
+            } else {
+                match Self::ask(ex, Some(me)) {
+                    Next::Run(next) if next == me => {}
+                    Next::Run(next) => {
+                        (*ex).target = Some(next);
+                        Fiber::suspend((*task).fiber);
+                    }
+                    Next::Host => {
+                        (*ex).target = None;
+                        Fiber::suspend((*task).fiber);
+                    }
+                }
+            }
+            if (*task).cancelled {
+                Self::raise();
+            }
+            (*task).pending = None;
+            (&mut (*ex).slots)[me.index()] = [NO_SLOT; 2];
+            if let How::Timed(_) = how {
+                (*ex).disarm(me);
+                if (*task).timed_out {
+                    (*task).timed_out = false;
+                    return false;
+                }
+            }
+            true
+        }
+    }
+
+    /// An op of a task that unwinds: runs without a question, so that no switch happens. If it
+    /// must wait, the others run on in turn, without decisions, until it can.
+    ///
+    /// Misses: interleavings with the ops of destructors that run during a panic.
+    #[cold]
+    unsafe fn arrive_unwinding(
+        ex: *mut Self,
+        what: &dyn Announced,
+        slots: [u32; 2],
+        me: TaskId,
+    ) -> bool {
+        // SAFETY: as in `arrive`.
+        unsafe {
+            (*ex).seen.unwound = true;
+            if what.enabled(me) {
+                return true;
+            }
+            let task: *mut Task = &raw mut *(&mut (*ex).tasks)[me.index()];
+            (*task).pending = Some(erase(what));
+            (*task).immediate = false;
+            (&mut (*ex).slots)[me.index()] = slots;
+            (*ex).set_enabled(me, false);
+            (*ex).forced = Some(me);
+            (*ex).target = None;
+            Fiber::suspend((*task).fiber);
+            if (*task).cancelled {
+                // It unwinds already; a second panic would abort. Nothing can be done but leave
+                // the task where it is.
+                Self::leak(ex, me);
+            }
+            (*ex).forced = None;
+            (*task).pending = None;
+            (&mut (*ex).slots)[me.index()] = [NO_SLOT; 2];
+            true
+        }
+    }
+
+    /// An op of a task that is being cancelled: releases happen, nothing waits.
+    #[cold]
+    unsafe fn arrive_torn(ex: *mut Self, what: &dyn Announced, me: TaskId) -> bool {
+        // SAFETY: as in `arrive`.
+        unsafe {
+            let task: *mut Task = &raw mut *(&mut (*ex).tasks)[me.index()];
+            if !std::thread::panicking() && !(*task).finishing {
+                // User code caught the unwinding and goes on. It must not.
+                (*task).swallowed += 1;
+                if (*task).swallowed < MAX_SWALLOWED {
+                    Self::raise();
+                }
+                Self::leak(ex, me);
+            }
+            if !what.enabled(me) {
+                Self::leak(ex, me);
+            }
+            true
+        }
+    }
+
+    fn raise() -> ! {
+        // Does not call the panic hook.
+        resume_unwind(Box::new(Cancelled))
+    }
+
+    /// Leaves a task where it is, for good.
+    pub(crate) unsafe fn leak(ex: *mut Self, me: TaskId) -> ! {
+        // SAFETY: as in `arrive`; the fiber is never resumed.
+        unsafe {
+            (*ex).target = None;
+            let fiber = (*ex).task(me).fiber;
+            Fiber::suspend(fiber);
+        }
+        unreachable!("engine bug: a leaked task was resumed")
+    }
+
+    // ---- asking -----------------------------------------------------------------------------
+
+    /// Who moves next? `me` is the task on whose stack this runs, if any.
+    ///
+    /// # Safety
+    /// `ex` is live; called on the stack of `me`, or on the host's.
+    pub(crate) unsafe fn ask(ex: *mut Self, me: Option<TaskId>) -> Next {
+        // SAFETY: by contract; no borrow is held over `fire` and `drain`, which switch.
+        unsafe {
+            loop {
+                if (*ex).ending.is_some() || (*ex).n_steps >= (*ex).next_check {
+                    return Next::Host;
+                }
+                let Some(chosen) = Self::choose(ex) else { return Next::Host };
+                if !(*ex).task(chosen).fiber.is_null() {
+                    return Next::Run(chosen);
+                }
+                Self::fire(ex, chosen);
+                if Self::drain(ex, me) {
+                    return Next::Run(me.expect("drain found the caller"));
+                }
+            }
+        }
+    }
+
+    #[inline]
+    unsafe fn choose(ex: *mut Self) -> Option<TaskId> {
+        // SAFETY: as in `ask`; nothing here switches.
+        unsafe {
+            let this = &mut *ex;
+            this.point = None;
+            if let Some(forced) = this.forced {
+                return this.choose_forced(forced);
+            }
+            if this.unfair {
+                this.keep_fair();
+            }
+            let options = if this.unfair { &this.fair_options } else { &this.options };
+            let chosen = match options.as_slice() {
+                [] => return this.due_timer(),
+                [one] => one.task,
+                many => {
+                    let many: *const [Choice] = many;
+                    let option = Self::decide(ex, Options::Schedule(&*many))?;
+                    (&*many)[option as usize].task
+                }
+            };
+            let this = &mut *ex;
+            if this.recorder.is_some() {
+                this.preempting = this.running().is_some_and(|running| running != chosen);
+            }
+            Some(chosen)
+        }
+    }
+
+    /// The next in turn, or the task that unwinds as soon as it can go on.
+    fn choose_forced(&mut self, forced: TaskId) -> Option<TaskId> {
+        if self.task(forced).enabled {
+            return Some(forced);
+        }
+        let after = self.task(self.last).seq;
+        let later = |choice: &&Choice| self.task(choice.task).seq > after;
+        let next = self.options.iter().find(later).or(self.options.first()).map(|c| c.task);
+        next.or_else(|| self.due_timer())
+    }
+
+    /// The one place where something is decided.
+    unsafe fn decide(ex: *mut Self, options: Options<'_>) -> Option<u32> {
+        // SAFETY: as in `ask`; the strategy does not reach the execution but through `Pending`,
+        // which only reads, and the borrows of `options` are reads too.
+        unsafe {
+            let index = (*ex).taken.len();
+            let of = match options {
+                Options::Schedule(choices) => choices.len() as u32,
+                Options::Value { of, .. } => of,
+            };
+            let option = if let Some(script) = &(*ex).script {
+                match script.answer(&*ex, index, options) {
+                    Ok(option) => option,
+                    Err((expected, found)) => {
+                        (*ex).diverge(expected, found);
+                        return None;
+                    }
+                }
+            } else if let Some(&planned) = (&(*ex).plan.prefix).get(index) {
+                planned
+            } else if (*ex).strict {
+                let found = format!("a choice of {of} options");
+                (*ex).diverge("the end of the recorded decisions".to_owned(), found);
+                return None;
+            } else if (*ex).cut.is_some() {
+                (*ex).in_turn(options)
+            } else {
+                let view = View(ex);
+                let point = Point {
+                    index: index as u32,
+                    options,
+                    running: (*ex).running(),
+                    last: (*ex).last,
+                    pending: &view,
+                };
+                match (*(*ex).strategy).decide(&point) {
+                    Answer::Take(option) => option,
+                    Answer::Cut(cut) => {
+                        (*ex).cut = Some(cut);
+                        (*ex).in_turn(options)
+                    }
+                }
+            };
+            let this = &mut *ex;
+            if option >= of && this.plan.prefix.len() <= index {
+                panic!("engine bug: a strategy took option {option} of {of}");
+            }
+            let task = match options {
+                Options::Schedule(choices) => choices.get(option as usize).map(|c| c.task),
+                Options::Value { task, .. } => Some(task),
+            };
+            let task = task.unwrap_or(TaskId::ROOT);
+            let mark = Mark { of, task, site: this.task(task).site };
+            if !this.remember(index, option, mark) {
+                return None;
+            }
+            let is_value = matches!(options, Options::Value { .. });
+            if !is_value {
+                this.point = Some(index as u32);
+            }
+            this.taken.push(Taken { option, of });
+            if let Some(recorder) = &mut this.recorder {
+                recorder.decision(task, is_value.then_some((option, of)));
+            }
+            Some(option)
+        }
+    }
+
+    /// Keeps what the decision was about, after comparing it with the last execution where this
+    /// one repeats it. `false`: it differs.
+    fn remember(&mut self, index: usize, option: u32, mark: Mark) -> bool {
+        if index >= self.marks.len() {
+            self.marks.push(mark);
+            return true;
+        }
+        let before = std::mem::replace(&mut self.marks[index], mark);
+        if self.script.is_some() || index > self.shared || index >= self.plan.prefix.len() {
+            return true;
+        }
+        let changed = index == self.shared;
+        let same = before.of == mark.of
+            && (changed || before.task == mark.task && std::ptr::eq(before.site, mark.site));
+        if same && option < mark.of {
+            return true;
+        }
+        let say = |mark: &Mark| {
+            format!("{} options, taking {} at {}", mark.of, self.label(mark.task), mark.site)
+        };
+        let (expected, found) = (say(&before), say(&mark));
+        self.diverge(expected, found);
+        false
+    }
+
+    fn diverge(&mut self, expected: String, found: String) {
+        let (step, decision) = (self.n_steps, self.taken.len() as u32);
+        self.ending = Some(Ending::Diverged(Divergence { step, decision, expected, found }));
+    }
+
+    /// The answer where nobody is asked any more: the next in turn.
+    fn in_turn(&self, options: Options<'_>) -> u32 {
+        let Options::Schedule(choices) = options else { return 0 };
+        let after = self.task(self.last).seq;
+        choices.iter().position(|choice| self.task(choice.task).seq > after).unwrap_or(0) as u32
+    }
+
+    /// A value for the running step.
+    ///
+    /// # Safety
+    /// `ex` is the current execution.
+    pub(crate) unsafe fn value(ex: *mut Self, of: u32) -> u32 {
+        // SAFETY: as in `ask`; nothing here switches.
+        unsafe {
+            if of < 2 || (*ex).tearing || (*ex).ending.is_some() || (*ex).forced.is_some() {
+                return 0;
+            }
+            let task = (*ex).current;
+            let point = (*ex).point;
+            let option = Self::decide(ex, Options::Value { task, of }).unwrap_or(0);
+            (*ex).point = point;
+            option
+        }
+    }
+
+    /// Which way a step goes, if its model has several.
+    pub(crate) unsafe fn option_of_step<M: Model>(
+        ex: *mut Self,
+        model: &M,
+        op: M::Op,
+        site: &'static Location<'static>,
+    ) -> u32 {
+        // SAFETY: as in `value`.
+        unsafe {
+            let me = (*ex).current;
+            let of = model.options(me, op, &(*ex).settings);
+            if of < 2 {
+                return 0;
+            }
+            (*ex).task_mut(me).site = site;
+            if let Some(script) = &mut (*ex).script {
+                script.option_tasks.clear();
+                script.option_tasks.extend((0..of).map_while(|o| model.option_task(me, op, o)));
+            }
+            let option = Self::value(ex, of);
+            if let Some(script) = &mut (*ex).script {
+                script.option_tasks.clear();
+            }
+            if let Some(recorder) = &mut (*ex).recorder {
+                recorder.value_task(model.option_task(me, op, option));
+            }
+            option
+        }
+    }
+
+    // ---- after a step -----------------------------------------------------------------------
+
+    /// Counts a step and tells whoever wants to know.
+    ///
+    /// # Safety
+    /// `ex` is the current execution; `task` has just applied its op.
+    #[inline]
+    pub(crate) unsafe fn commit(
+        ex: *mut Self,
+        task: TaskId,
+        footprint: &[(ObjectId, Access)],
+        site: &'static Location<'static>,
+        how: How,
+        show: impl FnOnce() -> String,
+    ) {
+        // SAFETY: by contract; nothing here switches.
+        unsafe {
+            let this = &mut *ex;
+            if this.tearing {
+                return;
+            }
+            this.n_steps += 1;
+            this.pulse.step(task.0, site);
+            if how != How::Wait {
+                // A wait that runs on is not a move: it must not look like a preemption.
+                this.last = task;
+                this.last_yielded = false;
+                this.task_mut(task).last_step = this.n_steps;
+            }
+            if footprint.iter().any(|(_, access)| access.changes()) {
+                this.last_change = this.n_steps;
+                this.fruitless = 0;
+                if this.clock.claimed(ex) != Some(footprint[0].0.0) {
+                    this.last_change_but_clock = this.n_steps;
+                }
+            }
+            if let Some(recorder) = &mut this.recorder {
+                let point = if how == How::Wait { None } else { this.point };
+                let preempts = how != How::Wait && this.preempting;
+                recorder.event(task, show(), footprint, site, point, preempts);
+            }
+            if this.needs.steps && !this.strict {
+                let replayed =
+                    this.point.is_some_and(|point| (point as usize) < this.plan.prefix.len());
+                let step = Step { task, footprint, point: this.point, replayed };
+                let strategy = this.strategy;
+                if let Some(cut) = (*strategy).step(&step) {
+                    (*ex).cut = Some(cut);
+                }
+            }
+        }
+    }
+
+    /// Looks again at the ops that are pending on an object whose state may have changed.
+    ///
+    /// # Safety
+    /// `ex` is the current execution.
+    pub(crate) unsafe fn wake(ex: *mut Self, slot: u32) {
+        // SAFETY: by contract; nothing here switches. Announced ops of suspended tasks are valid,
+        // and they touch models only.
+        unsafe {
+            let this = &mut *ex;
+            if this.tearing {
+                return;
+            }
+            for index in 0..this.created.len() {
+                let task = this.created[index];
+                if !this.slots[task.index()].contains(&slot) {
+                    continue;
+                }
+                let Some(what) = this.task(task).pending else { continue };
+                let enabled = (*what).enabled(task);
+                if !this.task(task).immediate {
+                    this.set_enabled(task, enabled);
+                    this.rearm(task);
+                } else if enabled {
+                    this.task_mut(task).pending = None;
+                    this.slots[task.index()] = [NO_SLOT; 2];
+                    this.run_on.push(task);
+                }
+            }
+        }
+    }
+
+    /// Lets every task that can run on do so, up to its next op. `true` if `me` is among them:
+    /// it then runs on itself.
+    ///
+    /// # Safety
+    /// As for [`ask`](Self::ask).
+    pub(crate) unsafe fn drain(ex: *mut Self, me: Option<TaskId>) -> bool {
+        // SAFETY: by contract; no borrow is held over `resume`.
+        unsafe {
+            let mut found = false;
+            while let Some(task) = (*ex).run_on.pop() {
+                if Some(task) == me {
+                    found = true;
+                } else {
+                    (*ex).task_mut(task).starting = true;
+                    Self::resume(ex, task);
+                }
+            }
+            found
+        }
+    }
+
+    /// Runs a task until it suspends, on top of the current stack.
+    ///
+    /// # Safety
+    /// `task` is suspended or new, and not on a stack below this one.
+    pub(crate) unsafe fn resume(ex: *mut Self, task: TaskId) {
+        // SAFETY: by contract; no borrow is held over the switch.
+        unsafe {
+            let before = std::mem::replace(&mut (*ex).current, task);
+            let fiber = (*ex).task(task).fiber;
+            Fiber::resume(fiber);
+            (*ex).current = before;
+            if (*ex).task(task).state == State::Exited {
+                (*ex).task_mut(task).fiber = std::ptr::null_mut();
+                Fiber::recycle(fiber);
+            }
+        }
+    }
+
+    // ---- yields -----------------------------------------------------------------------------
+
+    /// A task, or a timer that fired, says that it cannot get on by itself. See [`crate::fair`].
+    pub(crate) fn yielded(&mut self, task: TaskId) {
+        self.last_yielded = true;
+        self.fruitless += 1;
+        if self.fruitless >= self.limits.fruitless && self.everyone_moved() {
+            self.ending = Some(Ending::Livelock { steps: self.n_steps - self.last_change });
+        }
+        let now = self.n_steps;
+        if let Some(before) = self.task_mut(task).fair.yielded.replace(now) {
+            let mut waits_for = std::mem::take(&mut self.task_mut(task).fair.waits_for.1);
+            waits_for.clear();
+            waits_for.extend(self.created.iter().copied().filter(|&other| {
+                let entry = self.task(other);
+                let starved = entry.enabled && entry.fair.enabled_since <= before;
+                let pushed = entry.fair.disabled.0 == task && entry.fair.disabled.1 > before;
+                let live = entry.state == State::Live;
+                other != task && live && (starved || pushed) && entry.last_step <= before
+            }));
+            self.unfair |= !waits_for.is_empty();
+            self.task_mut(task).fair.waits_for = (now, waits_for);
+        }
+    }
+
+    /// Leaves in `fair_options` those who need not wait for another to move.
+    fn keep_fair(&mut self) {
+        let mut fair = std::mem::take(&mut self.fair_options);
+        fair.clear();
+        let may_move = |choice: &Choice| {
+            let (since, waits_for) = &self.task(choice.task).fair.waits_for;
+            !waits_for.iter().any(|&other| {
+                let other = self.task(other);
+                other.enabled && other.last_step <= *since
+            })
+        };
+        fair.extend(self.options.iter().copied().filter(may_move));
+        assert!(
+            !fair.is_empty() || self.options.is_empty(),
+            "engine bug: every task waits for another to move"
+        );
+        self.fair_options = fair;
+    }
+
+    /// Whether every task that can move has moved since something last changed.
+    fn everyone_moved(&self) -> bool {
+        self.options.iter().all(|choice| self.task(choice.task).last_step > self.last_change)
+    }
+
+    // ---- timers -----------------------------------------------------------------------------
+
+    /// Gives a pending timed op its timer: one more task, of the environment, with one op.
+    fn arm(&mut self, task: TaskId, what: &dyn Announced, timeout: Duration) {
+        self.seen.timers = true;
+        let lane = match self.task(task).timer {
+            Some(lane) => lane,
+            None => {
+                let Some(lane) = self.create(task, TaskKind::Environment) else {
+                    self.ending = Some(Ending::Limit(LimitKind::Tasks));
+                    return;
+                };
+                self.task_mut(task).timer = Some(lane);
+                lane
+            }
+        };
+        let timeout_ns = u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX);
+        let deadline_ns = self.clock.model().now_ns.saturating_add(timeout_ns);
+        let site = self.task(task).site;
+        let entry = self.task_mut(lane);
+        entry.owner = task;
+        entry.deadline_ns = deadline_ns;
+        entry.armed = true;
+        entry.fiber = std::ptr::null_mut();
+        entry.starting = false;
+        entry.site = site;
+        self.set_enabled(lane, self.settings.timeouts == Timeouts::Any && what.may_expire(task));
+    }
+
+    /// Looks again whether the timer of a pending timed op can fire.
+    fn rearm(&mut self, task: TaskId) {
+        let Some(lane) = self.task(task).timer else { return };
+        let Some(what) = self.task(task).pending else { return };
+        if self.settings.timeouts == Timeouts::Any && self.task(lane).armed {
+            // SAFETY: the op of a suspended task is valid, and touches models only.
+            let may_expire = unsafe { (*what).may_expire(task) };
+            self.set_enabled(lane, may_expire);
+        }
+    }
+
+    fn disarm(&mut self, task: TaskId) {
+        if let Some(lane) = self.task(task).timer {
+            self.set_enabled(lane, false);
+            self.task_mut(lane).armed = false;
+        }
+    }
+
+    /// With [`Timeouts::Idle`]: the timer that fires because nothing else can move.
+    fn due_timer(&self) -> Option<TaskId> {
+        if self.settings.timeouts != Timeouts::Idle || !self.seen.timers {
+            return None;
+        }
+        let due = |&&lane: &&TaskId| {
+            let owner = self.task(lane).owner;
+            let entry = self.task(owner);
+            entry.timer == Some(lane)
+                && entry.state == State::Live
+                && self.task(lane).armed
+                // SAFETY: the op of a suspended task is valid, and touches models only.
+                && entry.pending.is_some_and(|what| unsafe { (*what).may_expire(owner) })
+        };
+        let by_deadline = |&&lane: &&TaskId| (self.task(lane).deadline_ns, self.task(lane).seq);
+        self.created.iter().filter(due).min_by_key(by_deadline).copied()
+    }
+
+    /// A timer fires: time advances to its deadline, and its owner's op is over.
+    unsafe fn fire(ex: *mut Self, lane: TaskId) {
+        // SAFETY: as in `ask`; nothing here switches.
+        unsafe {
+            let clock_slot = (*ex).clock.claim(ex);
+            let this = &mut *ex;
+            let owner = this.task(lane).owner;
+            let what = this.task(owner).pending.expect("an armed timer has a pending op");
+            let object = (*what).footprint(owner)[0].0;
+            let shown = (*what).show();
+            (*what).expire(owner);
+            let clock = this.clock.model_mut();
+            clock.now_ns = clock.now_ns.max(this.tasks[lane.index()].deadline_ns);
+            this.set_enabled(lane, false);
+            this.set_enabled(owner, false);
+            this.disarm(owner);
+            let entry = this.task_mut(owner);
+            entry.timed_out = true;
+            entry.pending = None;
+            let site = entry.site;
+            this.slots[owner.index()] = [NO_SLOT; 2];
+            this.run_on.push(owner);
+            let change = this.last_change;
+            let fruitless = this.fruitless;
+            let footprint = [(object, Access::Write), (ObjectId(clock_slot), Access::Write)];
+            let show = || format!("timeout of {shown}");
+            Self::commit(ex, lane, &footprint, site, How::Step, show);
+            // To fire is to yield: a loop of timeouts in which nothing else happens is fruitless.
+            (*ex).last_change = change;
+            (*ex).fruitless = fruitless;
+            (*ex).yielded(lane);
+        }
+    }
+
+    /// The step at which something other than the clock last changed.
+    pub(crate) fn last_change_of_others(&self) -> u64 {
+        self.last_change_but_clock
+    }
+
+    /// A task is over: it has no op any more.
+    pub(crate) fn forget_pending(&mut self, task: TaskId) {
+        self.set_enabled(task, false);
+        self.slots[task.index()] = [NO_SLOT; 2];
+        self.task_mut(task).pending = None;
+    }
+
+    // ---- for the host -----------------------------------------------------------------------
+
+    /// Whether a limit is due; moves the next check on.
+    pub(crate) fn check_limits(&mut self) {
+        if self.pulse.foreign.swap(false, std::sync::atomic::Ordering::Relaxed) {
+            self.ending = Some(Ending::Foreign);
+        } else if self.n_steps >= self.limits.steps {
+            let idle = self.n_steps - self.last_change;
+            // Half of the longest execution allowed, and everyone had a turn: that is no accident.
+            let spins = idle > self.limits.steps / 2 && self.everyone_moved();
+            self.ending = Some(if spins {
+                Ending::Livelock { steps: idle }
+            } else {
+                Ending::Limit(LimitKind::Steps)
+            });
+        } else {
+            self.next_check = (self.n_steps + CHECK_EVERY).min(self.limits.steps);
+        }
+    }
+
+    pub(crate) fn check_is_due(&self) -> bool {
+        self.n_steps >= self.next_check
+    }
+
+    /// How a person calls a task.
+    pub(crate) fn label(&self, task: TaskId) -> String {
+        if let Some(label) = self.tasks.get(task.index()).and_then(|task| task.label.as_ref()) {
+            return label.to_string();
+        }
+        if task == TaskId::ROOT {
+            return "main".to_owned();
+        }
+        let name = self.names.get(task);
+        let parent = self.label(name.parent);
+        match name.kind {
+            TaskKind::Environment => format!("timer of {parent}"),
+            _ if name.parent == TaskId::ROOT => format!("thread {}", name.nth + 1),
+            _ => format!("{parent}.{}", name.nth + 1),
+        }
+    }
+
+    /// Those who can move.
+    pub(crate) fn options(&self) -> &[Choice] {
+        &self.options
+    }
+
+    fn op_of(&self, task: TaskId) -> Option<Op> {
+        let entry = self.tasks.get(task.index())?;
+        if entry.state != State::Live {
+            return None;
+        }
+        if entry.fiber.is_null() {
+            let owner = entry.owner;
+            let what = self.task(owner).pending?;
+            // SAFETY: the op of a suspended task is valid, and touches models only.
+            let object = unsafe { (*what).footprint(owner)[0].0 };
+            return Some(Op { object, access: Access::Write, site: entry.site });
+        }
+        // SAFETY: as above.
+        let (object, access) = unsafe { (*entry.pending?).footprint(task)[0] };
+        Some(Op { object, access, site: entry.site })
+    }
+}
+
+fn erase(what: &dyn Announced) -> *const dyn Announced {
+    let what: *const (dyn Announced + '_) = what;
+    // SAFETY: only the lifetime changes; the pointer is used while the frame that owns `what`
+    // waits, and removed before that frame goes on.
+    unsafe { std::mem::transmute(what) }
+}
+
+/// What a strategy may look at while it decides.
+struct View(*const Execution);
+
+impl std::fmt::Debug for View {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("View")
+    }
+}
+
+impl Pending for View {
+    fn op(&self, task: TaskId) -> Option<Op> {
+        // SAFETY: a view lives only during `decide`, where the execution is only read.
+        unsafe { (*self.0).op_of(task) }
+    }
+
+    fn blocked(&self) -> Vec<TaskId> {
+        // SAFETY: as above.
+        let execution = unsafe { &*self.0 };
+        let blocked = |&task: &TaskId| {
+            let entry = execution.task(task);
+            entry.state == State::Live && !entry.enabled && entry.pending.is_some()
+        };
+        execution.created.iter().copied().filter(blocked).collect()
+    }
+}

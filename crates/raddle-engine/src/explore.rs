@@ -1,0 +1,418 @@
+//! Many executions: the loop, the counting, and the failure with its trace.
+
+use std::fmt;
+
+use raddle_trace::{
+    Assumption, Counts, Covered, Divergence, Failure, Note, Outcome, Schedule, Settings, Trace,
+};
+
+use crate::execution::{Ending, Execution, Seen};
+use crate::host::{self, Ran};
+use crate::limits::{Lap, Limits, Stop, Teardown};
+use crate::panics;
+use crate::pulse::Pulse;
+use crate::recorder::Recorder;
+use crate::script::Script;
+use crate::strategy::{Answer, Finished, Plan, Point, Strategy};
+
+/// What a search is run with, besides its strategy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Setup {
+    /// What decides which decision points there are.
+    pub settings: Settings,
+    /// When to stop.
+    pub limits: Limits,
+    /// What happens to unfinished tasks.
+    pub teardown: Teardown,
+    /// Bytes of stack for each task.
+    pub stack_size: usize,
+    /// Whether panics are also printed by the hook that was there before.
+    pub loud: bool,
+}
+
+impl Default for Setup {
+    fn default() -> Self {
+        Self {
+            settings: Settings::default(),
+            limits: Limits::default(),
+            teardown: Teardown::default(),
+            stack_size: 1 << 20,
+            loud: false,
+        }
+    }
+}
+
+/// Why a search ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Ended {
+    /// The strategy has nothing left.
+    Covered,
+    /// A failure was found.
+    Failed,
+    /// The budget of executions is used up.
+    Executions,
+    /// The strategy holds more than it may.
+    Memory,
+    /// The caller stopped it.
+    Stopped,
+    /// A replayed prefix did something else.
+    Diverged(Divergence),
+}
+
+/// What a search found.
+#[derive(Debug)]
+pub struct Explored {
+    /// Why it ended.
+    pub ended: Ended,
+    /// How much was done.
+    pub counts: Counts,
+    /// The failure.
+    pub failure: Option<Failure>,
+    /// What holds for what was covered, besides the strategy's own word.
+    pub assumptions: Vec<Assumption>,
+    /// What else there is to say.
+    pub notes: Vec<Note>,
+}
+
+/// The tool could not do its work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum EngineError {
+    /// A search was started from inside an execution.
+    Nested,
+    /// Another OS thread used an object of the execution.
+    Foreign,
+    /// A schedule that cannot be one of this program's.
+    Schedule(String),
+}
+
+impl fmt::Display for EngineError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Nested => f.write_str(
+                "a search was started inside an execution of another search; call raddle::check \
+                 and raddle::explore from an ordinary test, not from the closure they run",
+            ),
+            Self::Foreign => f.write_str(
+                "another OS thread used an object of the running execution; start threads with \
+                 raddle::thread::spawn, and create what a test shares inside the closure that \
+                 raddle runs",
+            ),
+            Self::Schedule(why) => write!(f, "the schedule cannot be replayed: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for EngineError {}
+
+/// A search's place on this OS thread. Ends every execution state when dropped.
+struct Search {
+    execution: Box<Execution>,
+    /// Behind a pointer in `execution`.
+    _idle: Box<Idle>,
+}
+
+impl Drop for Search {
+    fn drop(&mut self) {
+        self.execution.pulse.give_back();
+    }
+}
+
+/// Stands where no strategy is heard.
+#[derive(Debug)]
+struct Idle;
+
+impl Strategy for Idle {
+    fn begin(&mut self, _: &mut Plan) -> bool {
+        false
+    }
+
+    fn decide(&mut self, _: &Point<'_>) -> Answer {
+        Answer::Take(0)
+    }
+
+    fn covered(&self) -> Covered {
+        Covered::Replay
+    }
+}
+
+impl Search {
+    fn new(setup: &Setup, pulse: &mut dyn FnMut(&'static Pulse)) -> Result<Self, EngineError> {
+        if !Execution::current().is_null() {
+            return Err(EngineError::Nested);
+        }
+        panics::install();
+        let mut idle = Box::new(Idle);
+        let strategy: *mut dyn Strategy = &raw mut *idle;
+        let own = Pulse::acquire();
+        pulse(own);
+        let limits = Limits { tasks: setup.limits.tasks.max(1), ..setup.limits };
+        let mut execution = Execution::new(
+            strategy,
+            setup.settings,
+            limits,
+            setup.teardown,
+            setup.stack_size,
+            own,
+        );
+        execution.loud = setup.loud;
+        Ok(Self { execution, _idle: idle })
+    }
+
+    fn run(
+        &mut self,
+        body: &dyn Fn(),
+        lap: &mut dyn FnMut(Lap) -> Stop,
+        executions: u64,
+    ) -> Ran {
+        // SAFETY: no execution runs on this OS thread (checked in `new`, and `run` leaves none).
+        unsafe { host::run(&raw mut *self.execution, body, lap, executions) }
+    }
+
+    /// Runs the last execution once more, for its trace.
+    fn repeat(&mut self, body: &dyn Fn()) -> (Ran, Schedule, Trace) {
+        let ex = &mut self.execution;
+        ex.plan.prefix.clear();
+        ex.plan.prefix.extend(ex.taken.iter().map(|taken| taken.option));
+        ex.strict = true;
+        ex.recorder = Some(Box::default());
+        let ran = self.run(body, &mut |_| Stop::No, 0);
+        let (schedule, trace) = self.recorded();
+        self.execution.strict = false;
+        (ran, schedule, trace)
+    }
+
+    fn recorded(&mut self) -> (Schedule, Trace) {
+        let ex = &mut self.execution;
+        let recorder: Box<Recorder> = ex.recorder.take().expect("a recorder was set");
+        (recorder.schedule(ex, ex.settings), recorder.trace(ex))
+    }
+}
+
+/// Runs `body` under one schedule after another until the strategy has nothing left, a failure is
+/// found, or a limit is reached.
+///
+/// `lap` is asked between executions, and every few thousand steps, whether to go on: the caller
+/// has the clock. `pulse` is given the vital signs of this search before it begins, for a
+/// watchdog on another OS thread.
+///
+/// # Errors
+/// If a search cannot be run here. What the program does is never an error.
+pub fn explore(
+    strategy: &mut dyn Strategy,
+    setup: &Setup,
+    lap: &mut dyn FnMut(Lap) -> Stop,
+    pulse: &mut dyn FnMut(&'static Pulse),
+    body: &dyn Fn(),
+) -> Result<Explored, EngineError> {
+    let mut search = Search::new(setup, pulse)?;
+    let pointer: *mut (dyn Strategy + '_) = strategy;
+    // SAFETY: only the lifetime changes; `search` is gone before `strategy` is.
+    search.execution.strategy = unsafe { std::mem::transmute::<*mut (dyn Strategy + '_), _>(pointer) };
+    search.execution.needs = strategy.needs();
+    let mut counts = Counts::default();
+    let mut leaked = 0;
+    let mut notes = Vec::new();
+    let mut failure = None;
+    let ended = loop {
+        if counts.executions >= setup.limits.executions {
+            break Ended::Executions;
+        }
+        if counts.executions % 1024 == 0
+            && strategy.progress().frontier_bytes > setup.limits.frontier_bytes
+        {
+            break Ended::Memory;
+        }
+        if lap(Lap { executions: counts.executions, steps: 0 }) == Stop::Search {
+            break Ended::Stopped;
+        }
+        {
+            let Execution { plan, taken, .. } = &mut *search.execution;
+            plan.prefix.clear();
+            plan.prefix.extend(taken.iter().map(|taken| taken.option));
+            if !strategy.begin(plan) {
+                break Ended::Covered;
+            }
+        }
+        let ran = search.run(body, lap, counts.executions);
+        leaked += ran.leaked;
+        match ran.ending {
+            Ending::Stopped => break Ended::Stopped,
+            Ending::Foreign => return Err(EngineError::Foreign),
+            Ending::Diverged(divergence) => {
+                notes.push(Note::Diverged(divergence.clone()));
+                break Ended::Diverged(divergence);
+            }
+            _ => {}
+        }
+        let ex = &search.execution;
+        counts.executions += 1;
+        counts.rejected += u64::from(matches!(ran.outcome, Outcome::Limit { .. }));
+        counts.steps += ex.n_steps;
+        counts.decisions += ex.taken.len() as u64;
+        counts.max_steps = counts.max_steps.max(ex.n_steps);
+        counts.max_depth = counts.max_depth.max(ex.taken.len() as u64);
+        counts.max_tasks = counts.max_tasks.max(ex.created.len() as u64);
+        strategy.end(&Finished {
+            outcome: &ran.outcome,
+            decisions: &ex.taken,
+            steps: ex.n_steps,
+            tasks: ex.created.len() as u64,
+        });
+        if ran.outcome.is_failure() {
+            failure = Some(fail(&mut search, body, ran, counts.executions, &mut leaked));
+            break Ended::Failed;
+        }
+    };
+    if leaked > 0 {
+        notes.push(Note::Leaked { tasks: leaked });
+    }
+    if counts.executions > 0 && counts.max_depth == 0 && failure.is_none() {
+        notes.push(Note::NothingConcurrent);
+    }
+    let assumptions = assumptions(search.execution.seen, setup.settings);
+    Ok(Explored { ended, counts, failure, assumptions, notes })
+}
+
+/// Runs a failing execution once more and writes down what happens.
+fn fail(
+    search: &mut Search,
+    body: &dyn Fn(),
+    found: Ran,
+    execution: u64,
+    leaked: &mut u64,
+) -> Failure {
+    let (again, schedule, trace) = search.repeat(body);
+    *leaked += again.leaked;
+    let unstable = match &again.ending {
+        Ending::Diverged(divergence) => Some(divergence.clone()),
+        _ if again.outcome.kind() != found.outcome.kind() => Some(Divergence {
+            step: search.execution.n_steps,
+            decision: search.execution.taken.len() as u32,
+            expected: found.outcome.kind().to_owned(),
+            found: again.outcome.kind().to_owned(),
+        }),
+        _ => None,
+    };
+    // The repeated outcome knows more: where locks were taken. If it is another one, keep ours.
+    let outcome = if unstable.is_none() { again.outcome } else { found.outcome };
+    Failure { outcome, schedule, trace, execution, unstable }
+}
+
+/// One execution, as recorded.
+#[derive(Debug)]
+pub struct Replayed {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// The decisions, as far as it came.
+    pub schedule: Schedule,
+    /// What happened.
+    pub trace: Trace,
+    /// If it did not do what was recorded: where.
+    pub divergence: Option<Divergence>,
+    /// How much was done.
+    pub counts: Counts,
+    /// What holds for it.
+    pub assumptions: Vec<Assumption>,
+}
+
+/// Runs one execution with the decisions of `schedule`, and compares it with `expected` if given.
+///
+/// # Errors
+/// If the schedule cannot be one of any program, or a search runs here already.
+pub fn replay(
+    schedule: &Schedule,
+    expected: Option<&Trace>,
+    setup: &Setup,
+    lap: &mut dyn FnMut(Lap) -> Stop,
+    pulse: &mut dyn FnMut(&'static Pulse),
+    body: &dyn Fn(),
+) -> Result<Replayed, EngineError> {
+    schedule.validate().map_err(EngineError::Schedule)?;
+    let setup = Setup { settings: schedule.settings, ..*setup };
+    let mut search = Search::new(&setup, pulse)?;
+    let ex = &mut search.execution;
+    ex.script = Some(Script::new(schedule, &mut ex.names));
+    ex.strict = true;
+    ex.recorder = Some(Box::default());
+    let ran = search.run(body, lap, 0);
+    if ran.ending == Ending::Foreign {
+        return Err(EngineError::Foreign);
+    }
+    let (again, trace) = search.recorded();
+    let divergence = match ran.ending {
+        Ending::Diverged(divergence) => Some(divergence),
+        _ => expected
+            .and_then(|expected| first_difference(expected, &trace))
+            .or_else(|| other_steps(schedule, &again, &trace)),
+    };
+    let ex = &search.execution;
+    let counts = Counts {
+        executions: 1,
+        rejected: u64::from(matches!(ran.outcome, Outcome::Limit { .. })),
+        steps: ex.n_steps,
+        decisions: ex.taken.len() as u64,
+        max_steps: ex.n_steps,
+        max_depth: ex.taken.len() as u64,
+        max_tasks: ex.created.len() as u64,
+    };
+    let assumptions = assumptions(ex.seen, setup.settings);
+    Ok(Replayed { outcome: ran.outcome, schedule: again, trace, divergence, counts, assumptions })
+}
+
+/// The first step that two traces do not share.
+fn first_difference(expected: &Trace, found: &Trace) -> Option<Divergence> {
+    let say = |trace: &Trace, step: usize| match trace.events.get(step) {
+        None => "the end of the execution".to_owned(),
+        Some(event) => {
+            let (who, op, site) = (trace.task_label(event.task), &event.op, &event.site);
+            format!("{who}: {op} at {site}")
+        }
+    };
+    let longest = expected.events.len().max(found.events.len());
+    let differs = |&step: &usize| match (expected.events.get(step), found.events.get(step)) {
+        (Some(a), Some(b)) => (a.task, &a.op, &a.site) != (b.task, &b.op, &b.site),
+        _ => true,
+    };
+    let step = (0..longest).find(differs)?;
+    let decisions = found.events.iter().take(step).filter_map(|event| event.decision);
+    Some(Divergence {
+        step: step as u64,
+        decision: decisions.max().map_or(0, |last| last + 1),
+        expected: say(expected, step),
+        found: say(found, step),
+    })
+}
+
+/// The same decisions, but other steps than when the schedule was recorded.
+fn other_steps(recorded: &Schedule, again: &Schedule, trace: &Trace) -> Option<Divergence> {
+    let same = recorded.steps_hash == 0 || recorded.steps_hash == again.steps_hash;
+    (!same).then(|| Divergence {
+        step: trace.events.len() as u64,
+        decision: again.decisions.len() as u32,
+        expected: "the steps that were recorded".to_owned(),
+        found: "other steps under the same decisions; the saved trace file tells which".to_owned(),
+    })
+}
+
+fn assumptions(seen: Seen, settings: Settings) -> Vec<Assumption> {
+    let mut assumptions = vec![Assumption::SequentialConsistency];
+    if seen.timers {
+        assumptions.push(Assumption::Timeouts(settings.timeouts.into()));
+    }
+    if seen.yields || seen.timers {
+        assumptions.push(Assumption::FairYields);
+    }
+    if seen.spurious && !settings.spurious {
+        assumptions.push(Assumption::NothingSpurious);
+    }
+    if seen.unwound {
+        assumptions.push(Assumption::UndividedUnwinding);
+    }
+    if seen.seeded {
+        assumptions.push(Assumption::SeededData);
+    }
+    assumptions
+}
+

@@ -1,0 +1,317 @@
+//! Runs one execution from the host's stack: starts the body, resumes whoever is chosen, ends it.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use raddle_trace::{LimitKind, Outcome, Panic, TaskKind, Waiting};
+
+use crate::announce::site_of;
+use crate::execution::{Cancelled, Ending, Execution, Next};
+use crate::fiber::Fiber;
+use crate::limits::{Lap, Stop, Teardown};
+use crate::op::TaskId;
+use crate::panics;
+use crate::task::{Job, State, TaskPanic};
+
+/// What one execution came to.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) ending: Ending,
+    pub(crate) outcome: Outcome,
+    /// Tasks that could not be unwound.
+    pub(crate) leaked: u64,
+}
+
+/// Runs one execution to its end.
+///
+/// # Safety
+/// `ex` is live and no execution runs on this OS thread; `body` outlives the call.
+pub(crate) unsafe fn run(
+    ex: *mut Execution,
+    body: &dyn Fn(),
+    lap: &mut dyn FnMut(Lap) -> Stop,
+    executions: u64,
+) -> Ran {
+    // SAFETY: by contract; no borrow of the execution is held over `resume`.
+    unsafe {
+        (*ex).begin();
+        Execution::set_current(ex);
+        let root = (*ex).create(TaskId::ROOT, TaskKind::Thread).expect("one task is allowed");
+        // SAFETY: only the lifetime changes; the job is gone when this function returns.
+        let body: *const (dyn Fn() + 'static) =
+            std::mem::transmute::<*const (dyn Fn() + '_), _>(body);
+        let started = start(ex, root, Job::Body(body), 0);
+        if started {
+            Execution::resume(ex, root);
+        } else {
+            (*ex).ending = Some(Ending::Limit(LimitKind::Tasks));
+        }
+        loop {
+            if (*ex).ending.is_some() {
+                break;
+            }
+            if let Some(next) = (*ex).target.take() {
+                Execution::resume(ex, next);
+                continue;
+            }
+            if (*ex).check_is_due() {
+                (*ex).check_limits();
+                let steps = (*ex).n_steps;
+                match lap(Lap { executions, steps }) {
+                    Stop::No => {}
+                    Stop::Execution => (*ex).ending = Some(Ending::Limit(LimitKind::Time)),
+                    Stop::Search => (*ex).ending = Some(Ending::Stopped),
+                }
+                continue;
+            }
+            Execution::drain(ex, None);
+            match Execution::ask(ex, None) {
+                Next::Run(next) => Execution::resume(ex, next),
+                Next::Host if (*ex).ending.is_some() || (*ex).check_is_due() => {}
+                Next::Host if !(*ex).options().is_empty() => {
+                    unreachable!("engine bug: nobody was chosen although some could move")
+                }
+                Next::Host => {
+                    let left = (*ex).n_live > 0;
+                    (*ex).ending = Some(if left { Ending::Deadlock } else { Ending::Completed });
+                }
+            }
+        }
+        let ending = (*ex).ending.clone().expect("the loop ends with a reason");
+        let ending = (*ex).revise(ending);
+        let outcome = outcome(&*ex, &ending);
+        let leaked = tear_down(ex);
+        Execution::set_current(std::ptr::null_mut());
+        (*ex).pulse.end();
+        Ran { ending, outcome, leaked }
+    }
+}
+
+impl Execution {
+    /// What an ending comes to once all is seen: panics that nobody took go first, and a planned
+    /// execution that ended too early has diverged.
+    fn revise(&mut self, ending: Ending) -> Ending {
+        match ending {
+            Ending::Completed | Ending::Deadlock => {}
+            other => return other,
+        }
+        let planned = self.script.as_ref().map_or(self.plan.prefix.len(), |script| script.len());
+        if self.taken.len() < planned {
+            return Ending::Diverged(raddle_trace::Divergence {
+                step: self.n_steps,
+                decision: self.taken.len() as u32,
+                expected: format!("{planned} decisions"),
+                found: format!("the end of the execution after {}", self.taken.len()),
+            });
+        }
+        let untaken = |&task: &TaskId| self.task(task).panic.as_ref().is_some_and(|p| !p.taken);
+        if self.created.iter().any(untaken) { Ending::BodyPanicked } else { ending }
+    }
+}
+
+/// Gives a task its fiber. `false`: no stack can be had.
+pub(crate) unsafe fn start(
+    ex: *mut Execution,
+    task: TaskId,
+    job: Job,
+    stack_size: usize,
+) -> bool {
+    // SAFETY: `ex` is live; nothing here switches.
+    unsafe {
+        let stack_size = stack_size.max((*ex).stack_size);
+        let Some(fiber) = Fiber::take(stack_size, task_main) else { return false };
+        let task = (*ex).task_mut(task);
+        task.fiber = fiber;
+        task.job = Some(job);
+        task.starting = true;
+        true
+    }
+}
+
+/// What every task runs, on its own stack. Does not unwind.
+fn task_main() {
+    let ex = Execution::current();
+    // SAFETY: a fiber is resumed only by the current execution, with its task as the current one.
+    // No borrow is held while user code runs.
+    unsafe {
+        let me = (*ex).current;
+        let job = (*ex).task_mut(me).job.take().expect("a started task has a job");
+        let result = catch_unwind(AssertUnwindSafe(|| match &job {
+            Job::Body(body) => (**body)(),
+            Job::Spawned(run) => run.run(),
+        }));
+        (*ex).task_mut(me).finishing = true;
+        let ended = catch_unwind(AssertUnwindSafe(|| drop_locals(ex, me)));
+        let failed = result.and(ended).err().filter(|payload| !payload.is::<Cancelled>());
+        if let Some(payload) = failed {
+            note_panic(ex, me, payload, &job);
+        }
+        // The last owner of a result drops it here, as in std: user code once more.
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(job)))
+            && !payload.is::<Cancelled>()
+        {
+            let message = panics::message(&*payload);
+            let (site, step) = (panics::take_site(), (*ex).n_steps);
+            (*ex).task_mut(me).panic = Some(TaskPanic { message, site, taken: false, step });
+        }
+        exit(ex, me);
+    }
+}
+
+/// Runs the destructors of a task's thread-locals, the latest first. They are steps like others.
+unsafe fn drop_locals(ex: *mut Execution, me: TaskId) {
+    loop {
+        // SAFETY: as in `task_main`; the borrow ends before the destructor runs.
+        let local = unsafe {
+            let task = (*ex).task_mut(me);
+            let local = task.locals.pop();
+            if let Some((key, _)) = &local {
+                task.locals_gone.push(*key);
+            }
+            local
+        };
+        let Some((_, value)) = local else { return };
+        drop(value);
+    }
+}
+
+unsafe fn note_panic(ex: *mut Execution, me: TaskId, payload: Box<dyn Any + Send>, job: &Job) {
+    // SAFETY: as in `task_main`.
+    unsafe {
+        let message = panics::message(&*payload);
+        let (site, step) = (panics::take_site(), (*ex).n_steps);
+        (*ex).task_mut(me).panic = Some(TaskPanic { message, site, taken: false, step });
+        match job {
+            Job::Body(_) if !(*ex).tearing => (*ex).ending = Some(Ending::BodyPanicked),
+            Job::Body(_) => {}
+            Job::Spawned(run) => run.fail(payload),
+        }
+    }
+}
+
+/// A task is over. Folded into its last step: not a scheduling point.
+unsafe fn exit(ex: *mut Execution, me: TaskId) {
+    // SAFETY: as in `task_main`.
+    unsafe {
+        (*ex).end_task(me);
+        (*ex).task(me).life.model_mut().exited = true;
+        if let Some(slot) = (*ex).task(me).life.claimed(ex) {
+            Execution::wake(ex, slot);
+        }
+        (*ex).target = None;
+    }
+}
+
+/// Ends the tasks that are left, children first, so that what they borrow is still there.
+unsafe fn tear_down(ex: *mut Execution) -> u64 {
+    // SAFETY: as in `run`.
+    unsafe {
+        if (*ex).n_live == 0 {
+            return 0;
+        }
+        (*ex).tearing = true;
+        let mut leaked = 0;
+        for index in (0..(*ex).created.len()).rev() {
+            let task = (&(*ex).created)[index];
+            if (*ex).task(task).state != State::Live || (*ex).task(task).fiber.is_null() {
+                continue;
+            }
+            if (*ex).teardown == Teardown::Unwind {
+                (*ex).task_mut(task).cancelled = true;
+                Execution::resume(ex, task);
+            }
+            if (*ex).task(task).state == State::Live {
+                // Its stack stays as it is, for good: whatever it borrows is still borrowed.
+                let entry = (*ex).task_mut(task);
+                entry.state = State::Absent;
+                entry.fiber = std::ptr::null_mut();
+                std::mem::forget(std::mem::take(&mut entry.locals));
+                std::mem::forget(entry.job.take());
+                leaked += 1;
+            }
+        }
+        leaked
+    }
+}
+
+/// The outcome, as data that names tasks by their place in the order of creation.
+fn outcome(ex: &Execution, ending: &Ending) -> Outcome {
+    let index = |task: TaskId| ex.task(task).seq;
+    match ending {
+        Ending::Completed | Ending::Diverged(_) | Ending::Stopped | Ending::Foreign => {
+            Outcome::Completed
+        }
+        Ending::BodyPanicked => Outcome::Panicked { panics: panics_of(ex) },
+        Ending::Deadlock => Outcome::Deadlock { waiting: waiting(ex) },
+        Ending::Livelock { steps } => Outcome::Livelock {
+            spinning: ex.options().iter().map(|choice| index(choice.task)).collect(),
+            steps: *steps,
+        },
+        Ending::StackOverflow(task) => Outcome::StackOverflow {
+            task: index(*task),
+            site: Some(site_of(ex.task(*task).site)),
+        },
+        Ending::Limit(limit) => Outcome::Limit { limit: *limit },
+    }
+}
+
+/// The panic that decides, then the others in the order in which they happened.
+fn panics_of(ex: &Execution) -> Vec<Panic> {
+    let mut found: Vec<(TaskId, &TaskPanic)> = ex
+        .created
+        .iter()
+        .filter_map(|&task| ex.task(task).panic.as_ref().map(|panic| (task, panic)))
+        .collect();
+    // One that nobody took decides, the body's before others; the earlier the better.
+    found.sort_by_key(|(task, panic)| (panic.taken, *task != TaskId::ROOT, panic.step));
+    let entry = |(task, panic): (TaskId, &TaskPanic)| Panic {
+        task: ex.task(task).seq,
+        message: panic.message.clone(),
+        site: panic.site.clone(),
+    };
+    found.into_iter().map(entry).collect()
+}
+
+/// Who waits for what, and who holds it.
+fn waiting(ex: &Execution) -> Vec<Waiting> {
+    let stuck = |&&task: &&TaskId| {
+        let entry = ex.task(task);
+        entry.state == State::Live && !entry.fiber.is_null()
+    };
+    let entry = |&task: &TaskId| {
+        let entry = ex.task(task);
+        // SAFETY: the op of a suspended task is valid, and touches models only.
+        let (op, object, holders) = match entry.pending {
+            Some(what) => unsafe {
+                let object = (*what).footprint(task)[0].0;
+                ((*what).show(), Some(object), (*what).holders(task))
+            },
+            None => ("nothing".to_owned(), None, Vec::new()),
+        };
+        let held_by = holders
+            .into_iter()
+            .filter(|holder| holder.index() < ex.tasks.len())
+            .map(|holder| {
+                let since = object.zip(ex.recorder.as_ref());
+                let since = since.and_then(|(object, r)| r.acquired(holder, object));
+                (ex.task(holder).seq, since.map(site_of))
+            })
+            .collect();
+        Waiting {
+            task: entry.seq,
+            op,
+            object: object.filter(|o| *o != crate::op::ObjectId::NONE).map(|o| o.0),
+            site: site_of(entry.site),
+            held_by,
+        }
+    };
+    ex.created.iter().filter(stuck).map(entry).collect()
+}
+
+impl Execution {
+    fn end_task(&mut self, task: TaskId) {
+        self.forget_pending(task);
+        self.task_mut(task).state = State::Exited;
+        self.n_live -= 1;
+    }
+}

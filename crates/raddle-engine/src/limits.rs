@@ -1,0 +1,59 @@
+//! Budgets. They belong to the engine: no strategy counts for itself, and only the caller has a
+//! clock.
+
+/// Limits of a search and of each of its executions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Executions of the search.
+    pub executions: u64,
+    /// Steps of one execution.
+    pub steps: u64,
+    /// Tasks of one execution, timers included.
+    pub tasks: u32,
+    /// Yields and fired timeouts in a row that change nothing: then it is a livelock.
+    pub fruitless: u64,
+    /// Bytes that a strategy may hold for alternatives it knows of.
+    pub frontier_bytes: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            executions: u64::MAX,
+            steps: 1_000_000,
+            tasks: 10_000,
+            fruitless: 5_000,
+            frontier_bytes: 4 << 30,
+        }
+    }
+}
+
+/// What to do with tasks that are unfinished when an execution ends early.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Teardown {
+    /// Unwind them, so that destructors run.
+    #[default]
+    Unwind,
+    /// Forget them and their stacks. The way out when a destructor cannot stand it.
+    Leak,
+}
+
+/// Whether the search may go on: the caller's answer, by its own clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// Go on.
+    No,
+    /// This execution has taken too long: reject it and go on with the next.
+    Execution,
+    /// End the search.
+    Search,
+}
+
+/// When the caller is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lap {
+    /// Executions finished.
+    pub executions: u64,
+    /// Steps of the execution that runs; 0 between executions.
+    pub steps: u64,
+}

@@ -1,0 +1,68 @@
+//! Ids, accesses and ops: the vocabulary in which frontends announce and strategies look ahead.
+
+use std::panic::Location;
+
+/// A task: a lane of totally ordered steps. The same number in every execution of one search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TaskId(pub u32);
+
+impl TaskId {
+    /// The test's own body.
+    pub const ROOT: Self = Self(0);
+
+    /// As an index into tables by task.
+    #[must_use]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// What ops act on. Equal in all executions that share the decisions up to its first announcement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ObjectId(pub u32);
+
+impl ObjectId {
+    /// Of an op that touches no object: a yield.
+    pub const NONE: Self = Self(u32::MAX);
+}
+
+/// What an op does to its object: the closed set over which dependence is defined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Access {
+    /// Sees the state and leaves it as it is: a load, a failed compare-exchange or `try_lock`.
+    Read,
+    /// May see and change the state.
+    Write,
+    /// Takes a lock.
+    Acquire,
+    /// Gives a lock back.
+    Release,
+    /// Adds to the end of a queue.
+    Append,
+    /// Takes from the front of a queue.
+    Take,
+    /// Sees whether another task is finished: depends on all that task does.
+    Observe,
+    /// Touches nothing and asks the others to move.
+    Yield,
+}
+
+impl Access {
+    /// Whether the step may have changed something that another task can see.
+    #[must_use]
+    pub fn changes(self) -> bool {
+        !matches!(self, Self::Read | Self::Observe | Self::Yield)
+    }
+}
+
+/// What a task is about to do, or has done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Op {
+    /// On what.
+    pub object: ObjectId,
+    /// What it would do to it in this very state.
+    pub access: Access,
+    /// From where.
+    pub site: &'static Location<'static>,
+}

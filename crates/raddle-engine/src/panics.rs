@@ -1,0 +1,77 @@
+//! Where and why a task panicked.
+//!
+//! A caught payload does not say where the panic was; only the panic hook knows. So the first
+//! search of a process puts one hook in front of the one it finds. Inside an execution ours keeps
+//! place and message and prints nothing, because a search may run into thousands of panics that
+//! the test expects; everywhere else it hands on to the hook it found. It holds no setting of any
+//! search. A program that replaces it loses the places, nothing else.
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::io::Write;
+use std::panic::{self, PanicHookInfo};
+use std::sync::Once;
+
+use raddle_trace::Site;
+
+use crate::announce::site_of;
+use crate::execution::Execution;
+
+thread_local! {
+    static LAST: RefCell<Option<Site>> = const { RefCell::new(None) };
+}
+
+pub(crate) fn install() {
+    static INSTALLED: Once = Once::new();
+    INSTALLED.call_once(|| {
+        let found = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            if !note(info) {
+                found(info);
+            }
+        }));
+    });
+}
+
+/// Keeps the place of a panic inside an execution. `false`: it is not inside one.
+fn note(info: &PanicHookInfo<'_>) -> bool {
+    let execution = Execution::current();
+    if execution.is_null() {
+        return false;
+    }
+    let site = info.location().map(site_of);
+    // SAFETY: the current execution of this OS thread; read for a moment.
+    let (loud, torn, task) = unsafe {
+        let cancelled = (*execution).tearing && std::thread::panicking();
+        ((*execution).loud, cancelled, (*execution).label((*execution).current))
+    };
+    if torn {
+        let place = site.as_ref().map_or_else(|| "an unknown place".to_owned(), Site::to_string);
+        // If the destructor does not catch this, the process aborts now: say why first.
+        let _ = writeln!(
+            std::io::stderr(),
+            "raddle: a destructor panicked at {place} while {task} was unwound after a failure: \
+             {}. If the process aborts now, run the test with RADDLE_TEARDOWN=leak, which runs no \
+             destructors after a failure.",
+            message(info.payload())
+        );
+    }
+    let _ = LAST.try_with(|last| *last.borrow_mut() = site);
+    !loud
+}
+
+/// The place of the last panic in a task of this OS thread.
+pub(crate) fn take_site() -> Option<Site> {
+    LAST.with_borrow_mut(Option::take)
+}
+
+/// The text of a panic's payload.
+pub(crate) fn message(payload: &(dyn Any + Send)) -> String {
+    if let Some(text) = payload.downcast_ref::<&str>() {
+        (*text).to_owned()
+    } else if let Some(text) = payload.downcast_ref::<String>() {
+        text.clone()
+    } else {
+        "a value that is not text".to_owned()
+    }
+}

@@ -1,0 +1,119 @@
+//! What other OS threads may know of a search: whether it moves, and which objects are its own.
+//!
+//! An object remembers in which execution it was last used, as a *stamp*: the number of the
+//! searching thread and of its execution. From a stamp anyone can find out whether that execution
+//! still runs, so two searches, or a search and a stray thread, never share an object unnoticed.
+
+use std::panic::Location;
+use std::ptr;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+const EXECUTION_BITS: u32 = 44;
+
+/// The vital signs of one searching OS thread.
+#[derive(Debug)]
+pub struct Pulse {
+    id: u64,
+    /// The stamp of the execution that runs now; 0 between executions.
+    live: AtomicU64,
+    /// Executions begun on this pulse, over all its searches.
+    executions: AtomicU64,
+    steps: AtomicU64,
+    task: AtomicU32,
+    site: AtomicPtr<Location<'static>>,
+    /// Another OS thread touched an object of the running execution.
+    pub(crate) foreign: AtomicBool,
+}
+
+/// All pulses ever made, and those that no search uses now.
+struct Registry {
+    all: Vec<&'static Pulse>,
+    free: Vec<&'static Pulse>,
+}
+
+static REGISTRY: Mutex<Registry> = Mutex::new(Registry { all: Vec::new(), free: Vec::new() });
+
+/// A look at a pulse: where the search is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Beat {
+    /// Whether an execution runs.
+    pub running: bool,
+    /// Executions begun so far. With `steps`, changes whenever the search moves.
+    pub executions: u64,
+    /// Steps of all executions so far.
+    pub steps: u64,
+    /// The task that moved last.
+    pub task: u32,
+    /// From where.
+    pub site: Option<&'static Location<'static>>,
+}
+
+impl Pulse {
+    /// A pulse for one search. Reuses one that was given back.
+    pub(crate) fn acquire() -> &'static Pulse {
+        let mut registry = REGISTRY.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(pulse) = registry.free.pop() {
+            return pulse;
+        }
+        let pulse: &'static Pulse = Box::leak(Box::new(Pulse {
+            id: registry.all.len() as u64 + 1,
+            live: AtomicU64::new(0),
+            executions: AtomicU64::new(0),
+            steps: AtomicU64::new(0),
+            task: AtomicU32::new(0),
+            site: AtomicPtr::new(ptr::null_mut()),
+            foreign: AtomicBool::new(false),
+        }));
+        registry.all.push(pulse);
+        pulse
+    }
+
+    pub(crate) fn give_back(&'static self) {
+        self.live.store(0, Ordering::Release);
+        REGISTRY.lock().unwrap_or_else(PoisonError::into_inner).free.push(self);
+    }
+
+    /// Begins an execution and returns its stamp, which is never 0.
+    pub(crate) fn begin(&self) -> u64 {
+        let number = self.executions.load(Ordering::Relaxed) + 1;
+        self.executions.store(number, Ordering::Relaxed);
+        let stamp = self.id << EXECUTION_BITS | number;
+        self.live.store(stamp, Ordering::Release);
+        stamp
+    }
+
+    pub(crate) fn end(&self) {
+        self.live.store(0, Ordering::Release);
+    }
+
+    #[inline]
+    pub(crate) fn step(&self, task: u32, site: &'static Location<'static>) {
+        // Plain stores: one thread writes, and a watcher only asks whether they changed.
+        self.steps.store(self.steps.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        self.task.store(task, Ordering::Relaxed);
+        self.site.store(ptr::from_ref(site).cast_mut(), Ordering::Relaxed);
+    }
+
+    /// Where the search is.
+    #[must_use]
+    pub fn beat(&self) -> Beat {
+        let site = self.site.load(Ordering::Relaxed);
+        Beat {
+            running: self.live.load(Ordering::Relaxed) != 0,
+            executions: self.executions.load(Ordering::Relaxed),
+            steps: self.steps.load(Ordering::Relaxed),
+            task: self.task.load(Ordering::Relaxed),
+            // SAFETY: only ever set from a `&'static Location`.
+            site: unsafe { site.cast_const().as_ref() },
+        }
+    }
+
+    /// The pulse of the execution with this stamp, if it runs now.
+    pub(crate) fn of_live(stamp: u64) -> Option<&'static Pulse> {
+        let id = stamp >> EXECUTION_BITS;
+        let registry = REGISTRY.lock().unwrap_or_else(PoisonError::into_inner);
+        let pulse = *registry.all.get((id as usize).checked_sub(1)?)?;
+        (pulse.live.load(Ordering::Acquire) == stamp).then_some(pulse)
+    }
+}

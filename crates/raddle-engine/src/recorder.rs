@@ -1,0 +1,163 @@
+//! Writes down what happens in one execution. Only used when an execution is run for its trace.
+
+use std::panic::Location;
+
+use raddle_trace::{Decision, Event, Key, ObjectName, Schedule, Settings, TaskName, Trace};
+
+use crate::announce::site_of;
+use crate::execution::Execution;
+use crate::op::{Access, ObjectId, TaskId};
+
+#[derive(Debug)]
+struct RawEvent {
+    task: TaskId,
+    op: String,
+    object: ObjectId,
+    access: Access,
+    /// The second object of the step, if it touched two.
+    second: Option<(ObjectId, Access)>,
+    site: &'static Location<'static>,
+    decision: Option<u32>,
+    preempts: bool,
+}
+
+#[derive(Debug)]
+enum RawDecision {
+    Run(TaskId),
+    Value { task: TaskId, option: u32, of: u32, stands_for: Option<TaskId> },
+}
+
+type RawObject = (&'static str, &'static Location<'static>, Option<&'static str>);
+
+#[derive(Debug, Default)]
+pub(crate) struct Recorder {
+    objects: Vec<RawObject>,
+    events: Vec<RawEvent>,
+    decisions: Vec<RawDecision>,
+}
+
+impl Recorder {
+    pub(crate) fn object(
+        &mut self,
+        kind: &'static str,
+        created: &'static Location<'static>,
+        name: Option<&'static str>,
+    ) {
+        self.objects.push((kind, created, name));
+    }
+
+    pub(crate) fn decision(&mut self, task: TaskId, value: Option<(u32, u32)>) {
+        self.decisions.push(match value {
+            None => RawDecision::Run(task),
+            Some((option, of)) => RawDecision::Value { task, option, of, stands_for: None },
+        });
+    }
+
+    /// The last value decided stands for a task.
+    pub(crate) fn value_task(&mut self, other: Option<TaskId>) {
+        if let Some(RawDecision::Value { stands_for, .. }) = self.decisions.last_mut() {
+            *stands_for = other;
+        }
+    }
+
+    pub(crate) fn event(
+        &mut self,
+        task: TaskId,
+        op: String,
+        footprint: &[(ObjectId, Access)],
+        site: &'static Location<'static>,
+        decision: Option<u32>,
+        preempts: bool,
+    ) {
+        let (object, access) = footprint.first().copied().unwrap_or(crate::announce::NOTHING);
+        let second = footprint.get(1).copied();
+        self.events.push(RawEvent { task, op, object, access, second, site, decision, preempts });
+    }
+
+    /// Where `task` last took `object` without having given it back.
+    pub(crate) fn acquired(
+        &self,
+        task: TaskId,
+        object: ObjectId,
+    ) -> Option<&'static Location<'static>> {
+        let taken = |event: &&RawEvent| {
+            let first = (event.object, event.access) == (object, Access::Acquire);
+            event.task == task && (first || event.second == Some((object, Access::Acquire)))
+        };
+        self.events.iter().rev().find(taken).map(|event| event.site)
+    }
+
+    pub(crate) fn trace(&self, execution: &Execution) -> Trace {
+        let index = |task: TaskId| execution.task(task).seq;
+        let mut objects: Vec<ObjectName> = Vec::new();
+        for &(kind, created, name) in &self.objects {
+            let created = site_of(created);
+            let alike = |other: &&ObjectName| other.kind == kind && other.created == created;
+            let nth = objects.iter().filter(alike).count() as u32;
+            objects.push(ObjectName {
+                kind: kind.to_owned(),
+                created,
+                name: name.map(str::to_owned),
+                nth,
+            });
+        }
+        let event = |raw: &RawEvent| Event {
+            task: index(raw.task),
+            op: raw.op.clone(),
+            object: (raw.object != ObjectId::NONE).then_some(raw.object.0),
+            site: site_of(raw.site),
+            decision: raw.decision,
+            preempts: raw.preempts,
+        };
+        let events = self.events.iter().map(event).collect();
+        Trace { tasks: task_table(execution), objects, events }
+    }
+
+    pub(crate) fn schedule(&self, execution: &Execution, settings: Settings) -> Schedule {
+        let index = |task: TaskId| execution.task(task).seq;
+        let decision = |raw: &RawDecision| match *raw {
+            RawDecision::Run(task) => Decision::Run(index(task)),
+            RawDecision::Value { task, option, of, stands_for } => {
+                let key = stands_for.map_or(Key::Index(option), |other| Key::Task(index(other)));
+                Decision::Value { task: index(task), key, of }
+            }
+        };
+        Schedule {
+            settings,
+            tasks: task_table(execution),
+            decisions: self.decisions.iter().map(decision).collect(),
+            steps_hash: self.steps_hash(execution),
+            ..Schedule::default()
+        }
+    }
+
+    /// FNV-1a over who did what at which line. Never 0.
+    fn steps_hash(&self, execution: &Execution) -> u64 {
+        let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+        let mut mix = |bytes: &[u8]| {
+            for &byte in bytes {
+                hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+            }
+        };
+        for event in &self.events {
+            mix(&execution.task(event.task).seq.to_le_bytes());
+            mix(event.op.as_bytes());
+            mix(&event.site.line().to_le_bytes());
+        }
+        hash.max(1)
+    }
+}
+
+/// The tasks of an execution in order of creation, so that parents come first.
+pub(crate) fn task_table(execution: &Execution) -> Vec<TaskName> {
+    let entry = |&task: &TaskId| {
+        let name = execution.names.get(task);
+        TaskName {
+            parent: execution.task(name.parent).seq,
+            nth: name.nth,
+            kind: name.kind,
+            label: execution.task(task).label.as_deref().map(str::to_owned),
+        }
+    };
+    execution.created.iter().map(entry).collect()
+}

@@ -1,0 +1,554 @@
+//! What frontends call: tasks, values, time, and where they are.
+
+use std::any::Any;
+use std::cell::UnsafeCell;
+use std::fmt;
+use std::marker::PhantomData;
+use std::panic::{Location, resume_unwind};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use raddle_trace::{LimitKind, TaskKind};
+
+use crate::announce::{NOTHING, Sleep, Yield};
+use crate::clock::ClockOp;
+use crate::execution::{Cancelled, Ending, Execution, How};
+use crate::fiber::Fiber;
+use crate::host;
+use crate::life::{LifeOp, ParkOp};
+pub use crate::object::{Object, step_both, step_both_timeout};
+use crate::op::TaskId;
+use crate::task::{Job, NO_SLOT, Run};
+
+/// Whether the caller is a task of an execution.
+#[inline]
+#[must_use]
+pub fn inside() -> bool {
+    !Execution::current().is_null()
+}
+
+/// Whether the calling task unwinds from a panic, or is being ended with its execution.
+///
+/// Like [`std::thread::panicking`], but of the task, not of the OS thread that all tasks share.
+#[must_use]
+pub fn unwinding() -> bool {
+    std::thread::panicking()
+}
+
+/// Whether the execution is over and its tasks are being ended: nothing waits any more.
+#[must_use]
+pub fn tearing_down() -> bool {
+    let ex = Execution::current();
+    // SAFETY: the current execution, read for a moment.
+    !ex.is_null() && unsafe { (*ex).tearing }
+}
+
+/// A task of the running execution, as frontends hold on to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct TaskRef {
+    id: TaskId,
+    stamp: u64,
+}
+
+impl TaskRef {
+    /// The calling task; none outside.
+    #[must_use]
+    pub fn current() -> Option<Self> {
+        let ex = Execution::current();
+        if ex.is_null() {
+            return None;
+        }
+        // SAFETY: the current execution, read for a moment.
+        Some(unsafe { Self { id: (*ex).current, stamp: (*ex).stamp } })
+    }
+
+    /// Its number, the same in every execution of a search.
+    #[must_use]
+    pub fn id(self) -> TaskId {
+        self.id
+    }
+
+    /// The name it was given.
+    #[must_use]
+    pub fn label(self) -> Option<Arc<str>> {
+        let ex = self.execution();
+        // SAFETY: the current execution, read for a moment.
+        unsafe { (*ex).task(self.id).label.clone() }
+    }
+
+    fn execution(self) -> *mut Execution {
+        let ex = Execution::current();
+        // SAFETY: the current execution, read for a moment.
+        let ours = !ex.is_null() && unsafe { (*ex).stamp } == self.stamp;
+        assert!(
+            ours,
+            "raddle: a handle of a thread is used outside the execution that the thread belongs \
+             to. Create threads inside the closure that raddle runs, and do not keep their \
+             handles in statics"
+        );
+        ex
+    }
+
+    /// Waits until the task is finished. Not a scheduling point: the caller runs on at once.
+    #[track_caller]
+    pub fn join(self) {
+        let ex = self.execution();
+        // SAFETY: tasks are boxed and live as long as the search.
+        let life = unsafe { &*(&raw const (*ex).task(self.id).life) };
+        life.wait(LifeOp::Join);
+    }
+
+    /// Whether the task is finished. Depends on all that it does; once it has exited the answer
+    /// is a decision until somebody has seen it.
+    #[track_caller]
+    #[must_use]
+    pub fn is_finished(self) -> bool {
+        let ex = self.execution();
+        // SAFETY: as in `join`.
+        let life = unsafe { &*(&raw const (*ex).task(self.id).life) };
+        life.step(LifeOp::IsFinished)
+    }
+
+    /// Gives the task its parking token.
+    #[track_caller]
+    pub fn unpark(self) {
+        let ex = self.execution();
+        // SAFETY: as in `join`.
+        let parker = unsafe { &*(&raw const (*ex).task(self.id).parker) };
+        parker.step(ParkOp::Unpark);
+    }
+
+    /// Waits for the parking token, or for the timeout. For the calling task only.
+    #[track_caller]
+    pub fn park(self, timeout: Option<Duration>) {
+        let ex = self.execution();
+        // SAFETY: as in `join`.
+        let parker = unsafe { &*(&raw const (*ex).task(self.id).parker) };
+        match timeout {
+            None => parker.step(ParkOp::Park),
+            Some(timeout) => {
+                parker.step_timeout(ParkOp::Park, timeout);
+            }
+        }
+    }
+}
+
+// ---- spawning -----------------------------------------------------------------------------------
+
+/// How to spawn a task.
+#[derive(Clone, Debug, Default)]
+pub struct Spawn {
+    /// What the program calls it.
+    pub label: Option<Arc<str>>,
+    /// The least stack it needs, in bytes; 0 for the search's setting.
+    pub stack_size: usize,
+}
+
+/// A closure and what comes of it, in one allocation.
+struct Packet<F, T> {
+    closure: UnsafeCell<Option<F>>,
+    result: UnsafeCell<Option<Result<T, Box<dyn Any + Send>>>>,
+}
+
+// SAFETY: tasks of one execution run on one OS thread, one at a time; after the execution the
+// packet has one owner at a time, which drops it.
+unsafe impl<F, T> Send for Packet<F, T> {}
+// SAFETY: as above.
+unsafe impl<F, T> Sync for Packet<F, T> {}
+
+impl<F: FnOnce() -> T, T> Run for Packet<F, T> {
+    fn run(&self) {
+        // SAFETY: only the task itself uses the closure, once.
+        let closure = unsafe { (*self.closure.get()).take() };
+        let value = closure.expect("a task runs once")();
+        // SAFETY: the handle looks only after the task has exited.
+        unsafe { *self.result.get() = Some(Ok(value)) };
+    }
+
+    fn fail(&self, payload: Box<dyn Any + Send>) {
+        // SAFETY: as in `run`.
+        unsafe { *self.result.get() = Some(Err(payload)) };
+    }
+}
+
+trait Take<T> {
+    fn take(&self) -> Option<Result<T, Box<dyn Any + Send>>>;
+}
+
+impl<F, T> Take<T> for Packet<F, T> {
+    fn take(&self) -> Option<Result<T, Box<dyn Any + Send>>> {
+        // SAFETY: called after the task has exited.
+        unsafe { (*self.result.get()).take() }
+    }
+}
+
+/// A spawned task and its result.
+pub struct Handle<'scope, T> {
+    task: TaskRef,
+    packet: Arc<dyn Take<T> + Send + Sync + 'scope>,
+}
+
+impl<T> fmt::Debug for Handle<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Handle").field("task", &self.task).finish_non_exhaustive()
+    }
+}
+
+impl<T> Handle<'_, T> {
+    /// The task.
+    #[must_use]
+    pub fn task(&self) -> TaskRef {
+        self.task
+    }
+
+    /// Waits for the task and takes its value, or the payload of its panic.
+    ///
+    /// # Errors
+    /// The payload, if the task panicked.
+    #[track_caller]
+    pub fn join(self) -> Result<T, Box<dyn Any + Send>> {
+        self.task.join();
+        match self.packet.take() {
+            Some(result) => {
+                if result.is_err() {
+                    take_panic(self.task);
+                }
+                result
+            }
+            // The task was cancelled, so its execution is over and the caller is being unwound.
+            // There is no value to return, and a panic would abort: stay here for good.
+            None => {
+                let ex = self.task.execution();
+                // SAFETY: the current execution, on the stack of its current task.
+                unsafe { Execution::leak(ex, (*ex).current) }
+            }
+        }
+    }
+}
+
+/// Somebody has the panic of this task.
+fn take_panic(task: TaskRef) {
+    let ex = task.execution();
+    // SAFETY: the current execution, changed for a moment.
+    if let Some(panic) = unsafe { &mut (*ex).task_mut(task.id).panic } {
+        panic.taken = true;
+    }
+}
+
+/// Starts a task. It runs as itself up to its first op before this returns.
+///
+/// # Panics
+/// Outside an execution.
+pub fn spawn<F, T>(how: Spawn, closure: F) -> Handle<'static, T>
+where
+    F: FnOnce() -> T + Send + 'static,
+    T: Send + 'static,
+{
+    // SAFETY: closure and result are `'static`.
+    unsafe { spawn_unchecked(how, closure) }
+}
+
+/// # Safety
+/// What `F` and `T` borrow outlives the task.
+unsafe fn spawn_unchecked<'scope, F, T>(how: Spawn, closure: F) -> Handle<'scope, T>
+where
+    F: FnOnce() -> T + Send + 'scope,
+    T: Send + 'scope,
+{
+    let ex = Execution::current();
+    assert!(!ex.is_null(), "engine bug: spawned a task outside an execution");
+    let packet = Arc::new(Packet {
+        closure: UnsafeCell::new(Some(closure)),
+        result: UnsafeCell::new(None),
+    });
+    let run: Arc<dyn Run + 'scope> = Arc::clone(&packet) as Arc<dyn Run + 'scope>;
+    // SAFETY: only the lifetime changes; by contract what is borrowed outlives the task, and the
+    // engine drops the job when the task ends.
+    let run: Arc<dyn Run> = unsafe { std::mem::transmute(run) };
+    // SAFETY: the current execution; no borrow is held over `resume`.
+    unsafe {
+        if (*ex).tearing {
+            resume_unwind(Box::new(Cancelled));
+        }
+        let parent = (*ex).current;
+        let created = (*ex).create(parent, TaskKind::Thread);
+        let started = created.filter(|&task| {
+            (*ex).task_mut(task).label = how.label;
+            host::start(ex, task, Job::Spawned(run), how.stack_size)
+        });
+        let Some(task) = started else {
+            (*ex).ending = Some(Ending::Limit(LimitKind::Tasks));
+            give_up(ex, parent);
+        };
+        Execution::resume(ex, task);
+        Handle { task: TaskRef { id: task, stamp: (*ex).stamp }, packet }
+    }
+}
+
+/// The execution has ended under the feet of the current task.
+unsafe fn give_up(ex: *mut Execution, me: TaskId) -> ! {
+    // SAFETY: the current execution, on the stack of its current task.
+    unsafe {
+        (*ex).target = None;
+        Fiber::suspend((*ex).task(me).fiber);
+    }
+    resume_unwind(Box::new(Cancelled))
+}
+
+/// Tasks that borrow from the caller's frame, all of which end before [`scope`] returns.
+pub struct Scope<'scope, 'env: 'scope> {
+    tasks: UnsafeCell<Vec<TaskRef>>,
+    scope: PhantomData<&'scope mut &'scope ()>,
+    env: PhantomData<&'env mut &'env ()>,
+}
+
+// SAFETY: tasks of one execution run on one OS thread, one at a time, and no switch happens while
+// the list is borrowed.
+unsafe impl Sync for Scope<'_, '_> {}
+// SAFETY: as above.
+unsafe impl Send for Scope<'_, '_> {}
+
+impl fmt::Debug for Scope<'_, '_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Scope")
+    }
+}
+
+impl<'scope> Scope<'scope, '_> {
+    /// Starts a task that may borrow what lives as long as the scope.
+    pub fn spawn<F, T>(&'scope self, how: Spawn, closure: F) -> Handle<'scope, T>
+    where
+        F: FnOnce() -> T + Send + 'scope,
+        T: Send + 'scope,
+    {
+        // SAFETY: `scope` waits for every task in the list before it returns or unwinds; if the
+        // execution is ended meanwhile, children are ended before their parents.
+        let handle = unsafe { spawn_unchecked(how, closure) };
+        // SAFETY: see `Sync`.
+        unsafe { (*self.tasks.get()).push(handle.task) };
+        handle
+    }
+}
+
+/// Runs `body` with a scope, then waits for all tasks that were started in it.
+///
+/// # Panics
+/// If a task of the scope panicked and was not joined, as in std.
+#[track_caller]
+pub fn scope<'env, F, T>(body: F) -> T
+where
+    F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T,
+{
+    let scope = Scope { tasks: UnsafeCell::new(Vec::new()), scope: PhantomData, env: PhantomData };
+    let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| body(&scope)));
+    let mut panicked = false;
+    let mut next = 0;
+    loop {
+        // SAFETY: see `Sync`; a task of the scope may add to the list while we wait.
+        let task = unsafe { (&*scope.tasks.get()).get(next).copied() };
+        let Some(task) = task else { break };
+        next += 1;
+        if tearing_down() {
+            continue;
+        }
+        task.join();
+        let ex = task.execution();
+        // SAFETY: the current execution, changed for a moment.
+        if let Some(panic) = unsafe { &mut (*ex).task_mut(task.id).panic }
+            && !panic.taken
+        {
+            panic.taken = true;
+            panicked = true;
+        }
+    }
+    match result {
+        Err(payload) => resume_unwind(payload),
+        Ok(_) if panicked => panic!("a scoped thread panicked"),
+        Ok(value) => value,
+    }
+}
+
+// ---- values -------------------------------------------------------------------------------------
+
+/// A value below `n`: a decision of the running step. Not a scheduling point.
+///
+/// # Panics
+/// If `n` is 0, or outside an execution.
+#[must_use]
+#[track_caller]
+pub fn choose(n: u32) -> u32 {
+    let site = Location::caller();
+    assert!(n > 0, "raddle::choose(0): there is nothing to choose from");
+    let ex = Execution::current();
+    assert!(
+        !ex.is_null(),
+        "raddle::choose is only known inside an execution: call it from a #[raddle::test], \
+         raddle::check or raddle::explore"
+    );
+    // SAFETY: the current execution, on the stack of its current task.
+    unsafe {
+        let me = (*ex).current;
+        (*ex).task_mut(me).site = site;
+        let value = Execution::value(ex, n);
+        if let Some(recorder) = &mut (*ex).recorder
+            && n > 1
+        {
+            let decision = Some((*ex).taken.len().saturating_sub(1) as u32);
+            recorder.event(me, format!("choose({n}) -> {value}"), &[], site, decision, false);
+        }
+        value
+    }
+}
+
+/// A number drawn from the search's seed for data, if data is drawn; `None` if it is decided.
+#[must_use]
+pub fn drawn() -> Option<u64> {
+    let ex = Execution::current();
+    if ex.is_null() {
+        return None;
+    }
+    // SAFETY: the current execution, changed for a moment.
+    unsafe {
+        let seed = (*ex).settings.data_seed?;
+        (*ex).seen.seeded = true;
+        let me = (*ex).current;
+        let path = name_hash(&*ex, me);
+        let task = (*ex).task_mut(me);
+        task.drawn += 1;
+        Some(mix(seed ^ mix(path ^ mix(task.drawn))))
+    }
+}
+
+/// A hash of a task's path of spawns: the same in every execution and process.
+fn name_hash(ex: &Execution, task: TaskId) -> u64 {
+    if task == TaskId::ROOT {
+        return 1;
+    }
+    let name = ex.names.get(task);
+    mix(name_hash(ex, name.parent) ^ u64::from(name.nth) << 1)
+}
+
+/// The finaliser of splitmix64.
+fn mix(mut z: u64) -> u64 {
+    z = z.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ z >> 31
+}
+
+/// Notes that the program has an op that could be spurious, so that the guarantee says whether
+/// that was explored.
+pub fn note_spurious() {
+    let ex = Execution::current();
+    if !ex.is_null() {
+        // SAFETY: the current execution, changed for a moment.
+        unsafe { (*ex).seen.spurious = true };
+    }
+}
+
+// ---- yields and time ----------------------------------------------------------------------------
+
+/// Asks the others to move: a step that touches nothing.
+///
+/// # Panics
+/// Outside an execution.
+#[track_caller]
+pub fn yield_now(name: &'static str) {
+    let site = Location::caller();
+    let ex = Execution::current();
+    assert!(!ex.is_null(), "engine bug: yielded outside an execution");
+    let what = Yield(name);
+    // SAFETY: the current execution, on the stack of its current task; `what` outlives the wait.
+    unsafe {
+        Execution::arrive(ex, &what, [NO_SLOT; 2], site, How::Step);
+        let me = (*ex).current;
+        (*ex).seen.yields = true;
+        Execution::commit(ex, me, &[NOTHING], site, How::Step, || name.to_owned());
+        if !(*ex).tearing {
+            (*ex).yielded(me);
+        }
+    }
+}
+
+/// Waits until virtual time has advanced by `duration`.
+///
+/// # Panics
+/// Outside an execution.
+#[track_caller]
+pub fn sleep(duration: Duration) {
+    let site = Location::caller();
+    let ex = Execution::current();
+    assert!(!ex.is_null(), "engine bug: slept outside an execution");
+    let what = Sleep;
+    // SAFETY: as in `yield_now`.
+    unsafe {
+        if !(*ex).tearing && !std::thread::panicking() {
+            Execution::arrive(ex, &what, [NO_SLOT; 2], site, How::Timed(duration));
+        }
+    }
+}
+
+/// The virtual time since the execution began. Reading it is a step on the clock; see the
+/// engine's clock for when time advances.
+///
+/// # Panics
+/// Outside an execution.
+#[must_use]
+#[track_caller]
+pub fn now() -> Duration {
+    let ex = Execution::current();
+    assert!(!ex.is_null(), "engine bug: read the clock outside an execution");
+    // SAFETY: the clock is boxed and lives as long as the search; changed for a moment while
+    // nobody else runs.
+    unsafe {
+        let clock = &*(&raw const *(*ex).clock);
+        clock.step(ClockOp::Now);
+        let changes = (*ex).last_change_of_others();
+        let me = (*ex).current;
+        let task = (*ex).task_mut(me);
+        let (reads, since) = task.clock_reads;
+        let reads = if since == changes { reads + 1 } else { 0 };
+        task.clock_reads = (reads, changes);
+        let model = clock.model_mut();
+        if reads > 0 {
+            model.now_ns = model.now_ns.saturating_add(1000 << reads.min(40));
+        }
+        Duration::from_nanos(model.now_ns)
+    }
+}
+
+// ---- thread-locals ------------------------------------------------------------------------------
+
+/// The calling task's value for `key`, made by `init` at its first use. `None` once its
+/// destructor has run.
+///
+/// # Panics
+/// Outside an execution.
+pub fn local<T: 'static>(key: usize, init: impl FnOnce() -> T) -> Option<Rc<T>> {
+    let ex = Execution::current();
+    assert!(!ex.is_null(), "engine bug: used a task's local outside an execution");
+    // SAFETY: the current execution; no borrow is held while `init` runs.
+    unsafe {
+        let me = (*ex).current;
+        let task = (*ex).task(me);
+        if let Some((_, value)) = task.locals.iter().find(|(known, _)| *known == key) {
+            return Rc::clone(value).downcast().ok();
+        }
+        if task.locals_gone.contains(&key) {
+            return None;
+        }
+        let value = Rc::new(init());
+        (*ex).task_mut(me).locals.push((key, Rc::clone(&value) as Rc<dyn Any>));
+        Some(value)
+    }
+}
+
+/// The stamp of the running execution; none outside. Differs from that of any other execution.
+#[must_use]
+pub fn epoch() -> Option<u64> {
+    let ex = Execution::current();
+    // SAFETY: the current execution, read for a moment.
+    if ex.is_null() { None } else { Some(unsafe { (*ex).stamp }) }
+}
+

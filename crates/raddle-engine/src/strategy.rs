@@ -1,0 +1,249 @@
+//! The boundary between the engine and the search.
+//!
+//! Every source of nondeterminism reaches a strategy as the same question: "pick one of these".
+//! So a strategy that enumerates all answers is exhaustive, and a list of answers is a replay.
+
+use std::fmt;
+
+use raddle_trace::{Covered, Outcome, Progress};
+
+use crate::op::{Access, ObjectId, Op, TaskId};
+
+/// One option of a [`Options::Schedule`] point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// The task that would move.
+    pub task: TaskId,
+}
+
+/// The options of a decision point.
+#[derive(Clone, Copy, Debug)]
+pub enum Options<'a> {
+    /// One of these takes the next step. In order of creation, which is the same in every
+    /// execution that shares the decisions so far. At least two.
+    Schedule(&'a [Choice]),
+    /// The running step of this task needs a value below `of`, which is at least two.
+    Value {
+        /// Whose step it is.
+        task: TaskId,
+        /// The number of options.
+        of: u32,
+    },
+}
+
+/// What the tasks are about to do, at a decision point.
+pub trait Pending: fmt::Debug {
+    /// The announced op of a task that is not finished.
+    fn op(&self, task: TaskId) -> Option<Op>;
+    /// The tasks that have announced an op which cannot run now.
+    fn blocked(&self) -> Vec<TaskId>;
+}
+
+/// A place where an execution can continue in more than one way.
+#[derive(Clone, Copy, Debug)]
+pub struct Point<'a> {
+    /// Its position in the schedule: only points with two or more options count.
+    pub index: u32,
+    /// What there is to pick from.
+    pub options: Options<'a>,
+    /// The task that moved last, if it could move again and did not just yield: to pick another
+    /// one is a preemption.
+    pub running: Option<TaskId>,
+    /// The task that moved last.
+    pub last: TaskId,
+    /// The pending ops, for strategies that look ahead.
+    pub pending: &'a dyn Pending,
+}
+
+impl Point<'_> {
+    /// The number of options: at least two.
+    #[must_use]
+    pub fn arity(&self) -> u32 {
+        match self.options {
+            Options::Schedule(choices) => choices.len() as u32,
+            Options::Value { of, .. } => of,
+        }
+    }
+
+    /// The index of the option that moves `task`, if there is one.
+    #[must_use]
+    pub fn option_of(&self, task: TaskId) -> Option<u32> {
+        let Options::Schedule(choices) = self.options else { return None };
+        choices.iter().position(|choice| choice.task == task).map(|index| index as u32)
+    }
+
+    /// The index of the option of [`running`](Self::running).
+    #[must_use]
+    pub fn running_option(&self) -> Option<u32> {
+        self.option_of(self.running?)
+    }
+}
+
+/// Why a strategy does not want to see the rest of an execution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Cut {
+    /// All that could follow is covered from elsewhere.
+    Redundant,
+    /// What follows is out of the bound.
+    OutOfBound,
+}
+
+/// The answer at a decision point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// The option with this index, below [`Point::arity`].
+    Take(u32),
+    /// The engine runs the execution to its end by a fair order and asks no more. A failure in
+    /// that part is real, and reported.
+    Cut(Cut),
+}
+
+/// One executed step.
+#[derive(Clone, Copy, Debug)]
+pub struct Step<'a> {
+    /// Who moved.
+    pub task: TaskId,
+    /// What it touched, the first entry being the op it had announced.
+    pub footprint: &'a [(ObjectId, Access)],
+    /// The decision that led here; none where there was one option.
+    pub point: Option<u32>,
+    /// Whether the decision came from the plan.
+    pub replayed: bool,
+}
+
+/// A decision that was taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Taken {
+    /// The option, as an index.
+    pub option: u32,
+    /// The number of options.
+    pub of: u32,
+}
+
+/// What the engine must do beyond asking. Each costs, so ask for the least.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// [`Strategy::step`] is called after every step: planned, forced and decided.
+    pub steps: bool,
+}
+
+/// The decisions with which the next execution begins.
+///
+/// Holds the last execution's decisions when [`Strategy::begin`] is called, so that a depth-first
+/// search only truncates it and changes its last entry.
+#[derive(Clone, Debug, Default)]
+pub struct Plan {
+    /// Options, as indexes. Taken without asking.
+    pub prefix: Vec<u32>,
+}
+
+/// A finished execution, as a strategy sees it.
+#[derive(Debug)]
+pub struct Finished<'a> {
+    /// How it ended.
+    pub outcome: &'a Outcome,
+    /// The decisions, planned and asked for.
+    pub decisions: &'a [Taken],
+    /// The number of steps.
+    pub steps: u64,
+    /// The number of tasks.
+    pub tasks: u64,
+}
+
+/// A part of a search for another worker: the decisions that lead to it.
+///
+/// Option indexes follow the order of creation, so they mean the same in every process that runs
+/// the same binary.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Work {
+    /// Every execution of the part begins so.
+    pub prefix: Vec<Taken>,
+    /// What the part's strategy needs to go on from there.
+    pub state: Checkpoint,
+}
+
+/// A strategy's state, from which the registry entry that made it can go on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Checkpoint(pub Vec<u8>);
+
+/// What a strategy cannot do yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unsupported(pub &'static str);
+
+impl fmt::Display for Unsupported {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "this strategy cannot {} yet", self.0)
+    }
+}
+
+impl std::error::Error for Unsupported {}
+
+/// Decides which executions are explored, and in what order.
+///
+/// For each execution the engine calls [`begin`](Self::begin) once, [`decide`](Self::decide) at
+/// every point with more than one option that the plan does not answer, then [`end`](Self::end)
+/// once. A strategy holds no budget and does no input or output: the engine stops the search.
+///
+/// Answers must depend only on the strategy's own state and on the arguments, or a recorded
+/// failure cannot be replayed. `decide` and `step` run on a task's small stack: no recursion, no
+/// user code.
+pub trait Strategy: Send {
+    /// What the engine must do for this strategy. Asked once, before the first execution.
+    fn needs(&self) -> Needs {
+        Needs::default()
+    }
+
+    /// Starts an execution. `false` ends the search: the space is covered.
+    fn begin(&mut self, plan: &mut Plan) -> bool;
+
+    /// Picks an option at a point that the plan does not answer.
+    fn decide(&mut self, point: &Point<'_>) -> Answer;
+
+    /// Hears of an executed step, if [`Needs::steps`].
+    fn step(&mut self, step: &Step<'_>) -> Option<Cut> {
+        let _ = step;
+        None
+    }
+
+    /// Hears that the execution ended.
+    fn end(&mut self, execution: &Finished<'_>) {
+        let _ = execution;
+    }
+
+    /// What has been covered so far.
+    fn covered(&self) -> Covered;
+
+    /// How far the search is.
+    fn progress(&self) -> Progress {
+        Progress::default()
+    }
+
+    /// Gives away up to `n` disjoint parts of what is left; what stays and what is given away
+    /// together are what there was.
+    ///
+    /// # Errors
+    /// If this strategy cannot be split.
+    fn split(&mut self, n: usize) -> Result<Vec<Work>, Unsupported> {
+        let _ = n;
+        Err(Unsupported("be split"))
+    }
+
+    /// The state between two executions.
+    ///
+    /// # Errors
+    /// If this strategy cannot be saved.
+    fn save(&self) -> Result<Checkpoint, Unsupported> {
+        Err(Unsupported("be saved"))
+    }
+
+    /// Goes on from a state that [`save`](Self::save) gave, or takes over a part that
+    /// [`split`](Self::split) gave.
+    ///
+    /// # Errors
+    /// If this strategy cannot be restored, or the state is not one of its own.
+    fn restore(&mut self, state: &Checkpoint) -> Result<(), Unsupported> {
+        let _ = state;
+        Err(Unsupported("be restored"))
+    }
+}

@@ -1,0 +1,184 @@
+//! Reports made by hand, for the tests of this crate.
+
+use raddle_trace::{
+    Assumption, Counts, Covered, Decision, Divergence, Event, Failure, Guarantee, ObjectName,
+    Outcome, Panic, Report, Schedule, Site, TaskKind, TaskName, Trace, Verdict, Waiting, report,
+};
+
+pub(crate) const FILE: &str = "tests/account.rs";
+
+pub(crate) fn site(line: u32) -> Site {
+    Site { file: FILE.to_owned(), line, column: 9 }
+}
+
+/// The body of the test and `n` threads that it spawns.
+pub(crate) fn threads(n: u32) -> Vec<TaskName> {
+    let thread = |nth| TaskName { parent: 0, nth, kind: TaskKind::Thread, label: None };
+    [TaskName::root()].into_iter().chain((0..n).map(thread)).collect()
+}
+
+pub(crate) fn object(kind: &str, name: Option<&str>, line: u32) -> ObjectName {
+    let (kind, name) = (kind.to_owned(), name.map(str::to_owned));
+    ObjectName { kind, created: site(line), name, nth: 0 }
+}
+
+/// A step of `task`: `(task, op, object, line)`. A step that leaves a task preempts it if `*`
+/// precedes the op.
+pub(crate) fn event((task, op, object, line): (u32, &str, Option<u32>, u32)) -> Event {
+    let (op, preempts) = op.strip_prefix('*').map_or((op, false), |op| (op, true));
+    Event { task, op: op.to_owned(), object, site: site(line), decision: None, preempts }
+}
+
+pub(crate) fn panic(task: u32, message: &str, line: u32) -> Panic {
+    Panic { task, message: message.to_owned(), site: Some(site(line)) }
+}
+
+/// A report of a search that found no failure.
+pub(crate) fn passed(verdict: Verdict, covered: Covered) -> Report {
+    Report {
+        version: report::VERSION,
+        test: Some("transfers".to_owned()),
+        strategy: "pct(3)".to_owned(),
+        seed: 7,
+        verdict,
+        guarantee: Guarantee {
+            covered,
+            rejected: 0,
+            assumptions: vec![Assumption::SequentialConsistency],
+        },
+        counts: Counts {
+            executions: 12,
+            rejected: 0,
+            steps: 96,
+            decisions: 41,
+            max_steps: 9,
+            max_depth: 5,
+            max_tasks: 3,
+        },
+        failure: None,
+        notes: Vec::new(),
+        elapsed_ms: 2,
+    }
+}
+
+/// A report of a search that found this.
+pub(crate) fn failed(trace: Trace, outcome: Outcome) -> Report {
+    let decisions = trace.events.iter().map(|event| Decision::Run(event.task)).collect();
+    let schedule = Schedule { tasks: trace.tasks.clone(), decisions, ..Schedule::default() };
+    let failure = Failure { outcome, schedule, trace, execution: 12, unstable: None };
+    let covered = Covered::Sample { executions: 12, bound: None };
+    Report { failure: Some(failure), ..passed(Verdict::Failed, covered) }
+}
+
+/// Two threads read a counter before either writes it.
+pub(crate) fn lost_update() -> Report {
+    let steps = [
+        (1, "load -> 0", Some(0), 12),
+        (2, "*load -> 0", Some(0), 12),
+        (2, "store(1)", Some(0), 13),
+        (1, "store(1)", Some(0), 13),
+        (0, "load -> 1", Some(0), 19),
+    ];
+    let trace = Trace {
+        tasks: threads(2),
+        objects: vec![object("AtomicUsize", Some("counter"), 8)],
+        events: steps.map(event).to_vec(),
+    };
+    let message = "assertion `left == right` failed: an update was lost\n  left: 1\n right: 2";
+    failed(trace, Outcome::Panicked { panics: vec![panic(0, message, 19)] })
+}
+
+/// Two threads take two locks in opposite orders.
+pub(crate) fn lock_order() -> Report {
+    let steps = [(1, "lock", Some(0), 9), (2, "*lock", Some(1), 14)];
+    let trace = Trace {
+        tasks: threads(2),
+        objects: vec![object("Mutex", None, 5), object("Mutex", None, 6)],
+        events: steps.map(event).to_vec(),
+    };
+    let waits = |task, op: &str, object, line, holder, since| Waiting {
+        task,
+        op: op.to_owned(),
+        object,
+        site: site(line),
+        held_by: vec![(holder, since)],
+    };
+    let waiting = vec![
+        waits(0, "join", None, 18, 1, None),
+        waits(1, "lock", Some(1), 10, 2, Some(site(14))),
+        waits(2, "lock", Some(0), 15, 1, Some(site(9))),
+    ];
+    failed(trace, Outcome::Deadlock { waiting })
+}
+
+/// A thread waits in a loop for a flag that the other will never set.
+pub(crate) fn livelock() -> Report {
+    let mut steps = vec![(1, "store(true)", Some(0), 9), (2, "*load -> true", Some(0), 14)];
+    steps.push((1, "*store(false)", Some(0), 10));
+    for _ in 0..500 {
+        steps.push((2, "load -> false", Some(1), 15));
+        steps.push((2, "yield", None, 16));
+    }
+    let trace = Trace {
+        tasks: threads(2),
+        objects: vec![object("AtomicBool", Some("ready"), 5), object("AtomicBool", None, 6)],
+        events: steps.into_iter().map(event).collect(),
+    };
+    failed(trace, Outcome::Livelock { spinning: vec![2], steps: 1_000 })
+}
+
+/// A thread recurses without end, taking a lock each time.
+pub(crate) fn stack_overflow() -> Report {
+    let steps = [(1, "lock", Some(0), 9), (1, "unlock", Some(0), 9), (1, "lock", Some(0), 9)];
+    let trace = Trace {
+        tasks: threads(1),
+        objects: vec![object("Mutex", None, 5)],
+        events: steps.map(event).to_vec(),
+    };
+    failed(trace, Outcome::StackOverflow { task: 1, site: Some(site(9)) })
+}
+
+/// Three threads push to a queue for a long time; two preemptions matter.
+pub(crate) fn long() -> Report {
+    let mut steps = Vec::new();
+    for round in 0..200 {
+        let task = 1 + round / 50 % 3;
+        steps.push((task, "lock", Some(0), 21));
+        if round == 120 || round == 160 {
+            steps.push((4 - task, "*try_lock -> WouldBlock", Some(0), 30));
+            steps.push((4 - task, "compare_exchange(0, 1) -> Err(2)", Some(1), 31));
+        }
+        steps.push((task, "unlock", Some(0), 22));
+    }
+    let trace = Trace {
+        tasks: threads(3),
+        objects: vec![object("Mutex", Some("queue"), 5), object("AtomicUsize", None, 6)],
+        events: steps.into_iter().map(event).collect(),
+    };
+    failed(trace, Outcome::Panicked { panics: vec![panic(1, "the queue is empty", 23)] })
+}
+
+/// Eleven workers and the body of the test, each with a step or two.
+pub(crate) fn many_tasks() -> Report {
+    let mut tasks = threads(11);
+    tasks[3].label = Some("compactor".to_owned());
+    tasks.push(TaskName { parent: 2, nth: 0, kind: TaskKind::Environment, label: None });
+    let mut steps: Vec<_> = (0..12).map(|task| (task, "fetch_add(1) -> 7", Some(0), 12)).collect();
+    steps.push((12, "*timeout", None, 15));
+    steps.push((5, "*compare_exchange(7, 8) -> Err(12)", Some(0), 18));
+    let trace = Trace {
+        tasks,
+        objects: vec![object("AtomicUsize", Some("in_flight"), 5)],
+        events: steps.into_iter().map(event).collect(),
+    };
+    failed(trace, Outcome::Panicked { panics: vec![panic(5, "more in flight than workers", 19)] })
+}
+
+pub(crate) fn divergence() -> Divergence {
+    Divergence {
+        step: 3,
+        decision: 2,
+        expected: "thread 1 could move".to_owned(),
+        found: "thread 2 alone could move".to_owned(),
+    }
+}

@@ -1,0 +1,397 @@
+//! One execution as a table: a lane for each task, time downwards, a row for each step.
+//!
+//! While every lane gets a legible width, an op stands in the lane of its task. With more tasks
+//! than that a lane shrinks to one mark, and task and op get columns of their own. With more than
+//! fit even so, only those two columns are left.
+
+use raddle_trace::{Event, Outcome, Panic, Site, Trace, Waiting};
+
+use crate::columns::{Colour, Ink, clean, fit, paragraph, place, width, wrap};
+use crate::fold::{self, Row};
+use crate::waits::{op_on_object, waits_for_in_lane};
+
+/// What stands between two columns.
+const BORDER: &str = " │ ";
+/// Narrower than this, and lanes become marks.
+const LEGIBLE_LANE: usize = 11;
+/// How wide a lane grows for the sake of how its task ended, which can be wrapped.
+const ENDING_WIDTH: usize = 26;
+/// How many lines of a lane that takes at most.
+const ENDING_LINES: usize = 4;
+/// How wide ops must be for marks beside them to be worth their room.
+const LEGIBLE_OP: usize = 20;
+/// How many objects are listed below the table.
+const LISTED_OBJECTS: usize = 6;
+/// Narrower than this is taken as this.
+const FEWEST_COLUMNS: usize = 60;
+/// Wider than this too.
+const MOST_COLUMNS: usize = 1_000;
+
+/// How a table is laid out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TableOptions {
+    /// Columns in all; less than 60 counts as 60, more than 1,000 as 1,000.
+    pub width: usize,
+    /// Rows for steps and folds; less than 6 counts as 6.
+    pub max_rows: usize,
+    /// Whether to colour.
+    pub colour: Colour,
+}
+
+impl Default for TableOptions {
+    /// 100 columns, 40 rows, no colour.
+    fn default() -> Self {
+        Self { width: 100, max_rows: 40, colour: Colour::Never }
+    }
+}
+
+/// The steps of one execution and how it ended. Empty if there were no steps.
+///
+/// Steps count from 0, as everywhere in a trace. Tasks of which there is nothing to show have no
+/// lane. A trace that does not come from an engine must hold each task after its parent, as
+/// [`from_json`](crate::from_json) makes sure.
+///
+/// ```
+/// use raddle_report::{TableOptions, table};
+/// use raddle_trace::{Event, Outcome, Site, TaskName, Trace};
+///
+/// let site = Site { file: "src/lib.rs".into(), line: 7, column: 5 };
+/// let op = "choose(3) -> 1".to_owned();
+/// let event = Event { task: 0, op, object: None, site, decision: Some(0), preempts: false };
+/// let trace = Trace { tasks: vec![TaskName::root()], events: vec![event], ..Trace::default() };
+/// assert_eq!(
+///     table(&trace, &Outcome::Completed, &TableOptions::default()),
+///     "step  │ main           │ at\n\
+///      ──────┼────────────────┼─────────────\n   \
+///         0  │ choose(3) -> 1 │ src/lib.rs:7\n"
+/// );
+/// ```
+#[must_use]
+pub fn table(trace: &Trace, outcome: &Outcome, options: &TableOptions) -> String {
+    if trace.events.is_empty() {
+        return String::new();
+    }
+    let table = Table::new(trace, outcome, options);
+    let mut out = match table.lanes() {
+        Some(lanes) => table.wide(&lanes),
+        None => table.narrow(),
+    };
+    out.push_str(&table.legend());
+    out
+}
+
+/// How a task ended, if not well.
+struct Ending {
+    task: u32,
+    text: String,
+    site: Option<Site>,
+}
+
+struct Table<'a> {
+    trace: &'a Trace,
+    width: usize,
+    colour: Colour,
+    rows: Vec<Row>,
+    endings: Vec<Ending>,
+    /// The tasks that have a lane, ascending.
+    tasks: Vec<u32>,
+    step_width: usize,
+    site_width: usize,
+}
+
+impl<'a> Table<'a> {
+    fn new(trace: &'a Trace, outcome: &Outcome, options: &TableOptions) -> Self {
+        let width_in_all = options.width.clamp(FEWEST_COLUMNS, MOST_COLUMNS);
+        let rows = fold::rows(trace, outcome, options.max_rows);
+        let endings = endings(trace, outcome);
+        let mut table = Self {
+            trace,
+            width: width_in_all,
+            colour: options.colour,
+            rows,
+            endings,
+            tasks: Vec::new(),
+            step_width: width(&trace.events.len().to_string()).max("step".len()),
+            site_width: "at".len(),
+        };
+        table.tasks = table.steps().map(|(_, event)| event.task).collect();
+        table.tasks.extend(table.endings.iter().map(|ending| ending.task));
+        table.tasks.sort_unstable();
+        table.tasks.dedup();
+        let sites = table.steps().map(|(_, event)| &event.site);
+        let sites = sites.chain(table.endings.iter().filter_map(|ending| ending.site.as_ref()));
+        let widest = sites.map(|site| width(&place(site, usize::MAX))).max();
+        table.site_width = widest.unwrap_or(0).clamp("at".len(), width_in_all * 3 / 10);
+        table
+    }
+
+    fn steps(&self) -> impl Iterator<Item = (usize, &Event)> {
+        self.rows.iter().filter_map(|row| match row {
+            Row::Step(index) => Some((*index, &self.trace.events[*index])),
+            Row::Fold(_) => None,
+        })
+    }
+
+    fn label(&self, task: u32) -> String {
+        clean(&self.trace.task_label(task))
+    }
+
+    fn op(&self, event: &Event) -> String {
+        op_on_object(self.trace, &event.op, event.object)
+    }
+
+    /// What is left for `n_columns` columns between the step number and the site.
+    fn room(&self, n_columns: usize) -> usize {
+        let borders = width(BORDER) * (n_columns + 1);
+        self.width.saturating_sub(self.step_width + 1 + self.site_width + borders)
+    }
+
+    /// The width of each lane; none if that would not be legible.
+    fn lanes(&self) -> Option<Vec<usize>> {
+        let wanted = |&task: &u32| {
+            let ops = self.steps().filter(|(_, event)| event.task == task);
+            let ops = ops.map(|(_, event)| width(&self.op(event)));
+            let ended = self.endings.iter().filter(|ending| ending.task == task);
+            let ended = ended.map(|ending| width(&ending.text).min(ENDING_WIDTH));
+            ops.chain(ended).chain([width(&self.label(task))]).max().unwrap_or(0)
+        };
+        let wanted: Vec<usize> = self.tasks.iter().map(wanted).collect();
+        let room = self.room(wanted.len());
+        let capped = |cap: usize| wanted.iter().map(|&lane| lane.min(cap)).sum::<usize>();
+        let widest = wanted.iter().copied().max().unwrap_or(0);
+        // Narrow lanes keep what they want; the others share the rest evenly.
+        let cap = (0..=widest.min(room)).rev().find(|&cap| capped(cap) <= room)?;
+        let legible = cap >= LEGIBLE_LANE.min(widest);
+        legible.then(|| wanted.iter().map(|&lane| lane.min(cap)).collect())
+    }
+
+    fn wide(&self, lanes: &[usize]) -> String {
+        let names = self.tasks.iter().zip(lanes).map(|(&task, &lane)| fit(&self.label(task), lane));
+        let mut grid = Grid::new(self, lanes.to_vec(), &names.collect::<Vec<_>>());
+        let lane_of = |task: u32| self.tasks.iter().position(|&other| other == task);
+        let in_lane = |task: u32, text: &str| {
+            let mut cells = vec![String::new(); lanes.len()];
+            if let Some(lane) = lane_of(task) {
+                cells[lane] = fit(text, lanes[lane]);
+            }
+            cells
+        };
+        for row in &self.rows {
+            grid.row(self, row, lane_of, |event| in_lane(event.task, &self.op(event)));
+        }
+        if self.endings.is_empty() {
+            return grid.out;
+        }
+        grid.rule();
+        let mut ends: Vec<Vec<String>> = vec![Vec::new(); lanes.len()];
+        for ending in &self.endings {
+            if let Some(lane) = lane_of(ending.task) {
+                ends[lane].extend(wrap_short(&ending.text, lanes[lane]));
+            }
+        }
+        // Beside tasks that end together there is room for the site of one only.
+        let site = match self.endings.as_slice() {
+            [one] => one.site.as_ref(),
+            _ => None,
+        };
+        for line in 0..ends.iter().map(Vec::len).max().unwrap_or(0) {
+            let cells: Vec<_> =
+                ends.iter().map(|lane| lane.get(line).cloned().unwrap_or_default()).collect();
+            grid.line("", &cells, site.filter(|_| line == 0), Some(Ink::Bad));
+        }
+        grid.out
+    }
+
+    fn narrow(&self) -> String {
+        let labels = self.tasks.iter().map(|&task| width(&self.label(task)));
+        let label_width = labels.max().unwrap_or(0).clamp("task".len(), self.width / 5);
+        let mark_width = self.tasks.len().max("lanes".len());
+        let room_beside_marks = self.room(3).saturating_sub(mark_width + label_width);
+        let with_marks = room_beside_marks >= LEGIBLE_OP;
+        let room_alone = self.room(2).saturating_sub(label_width).max(LEGIBLE_LANE);
+        let room = if with_marks { room_beside_marks } else { room_alone };
+        let ops = self.steps().map(|(_, event)| width(&self.op(event)));
+        let endings = self.endings.iter().map(|ending| width(&ending.text));
+        let op_width = ops.chain(endings).max().unwrap_or(0).clamp("op".len(), room);
+
+        // The columns, of which the first is left out where it would be too wide.
+        let columns = usize::from(!with_marks)..;
+        let widths = [mark_width, label_width, op_width];
+        let names = ["lanes", "task", "op"].map(str::to_owned);
+        let cells = |task: u32, op: &str| {
+            let mark = |&other: &u32| if other == task { '●' } else { '·' };
+            let marks = self.tasks.iter().map(mark).collect();
+            let cells = [marks, fit(&self.label(task), label_width), fit(op, op_width)];
+            cells[columns.clone()].to_vec()
+        };
+        let mut grid = Grid::new(self, widths[columns.clone()].to_vec(), &names[columns.clone()]);
+        for row in &self.rows {
+            grid.row(self, row, |_| None, |event| cells(event.task, &self.op(event)));
+        }
+        if !self.endings.is_empty() {
+            grid.rule();
+        }
+        for ending in &self.endings {
+            for (index, line) in wrap_short(&ending.text, op_width).iter().enumerate() {
+                let mut cells = cells(ending.task, line);
+                let site = ending.site.as_ref().filter(|_| index == 0);
+                if index > 0 {
+                    let n_names = cells.len() - 1;
+                    cells[..n_names].fill(String::new());
+                }
+                grid.line("", &cells, site, Some(Ink::Bad));
+            }
+        }
+        grid.out
+    }
+
+    /// What the star means, and where the numbered objects come from.
+    fn legend(&self) -> String {
+        let mut out = String::new();
+        if self.steps().any(|(_, event)| event.preempts) {
+            out.push_str("* a preemption: the task that moved before could have gone on\n");
+        }
+        let mut objects: Vec<u32> = self.steps().filter_map(|(_, event)| event.object).collect();
+        objects.sort_unstable();
+        objects.dedup();
+        let numbered = objects.iter().filter_map(|&object| {
+            let entry = self.trace.objects.get(object as usize)?;
+            let label = self.trace.object_label(object);
+            let site = place(&entry.created, usize::MAX);
+            (entry.name.is_none() && label != entry.kind && !site.is_empty())
+                .then(|| format!("{} is from {site}", clean(&label)))
+        });
+        let mut numbered: Vec<String> = numbered.collect();
+        if numbered.len() > LISTED_OBJECTS {
+            numbered.truncate(LISTED_OBJECTS);
+            numbered.push("…".to_owned());
+        }
+        if !numbered.is_empty() {
+            out.push_str(&paragraph("", &numbered.join(", "), self.width));
+        }
+        out
+    }
+}
+
+/// The table as it grows, line by line.
+struct Grid {
+    out: String,
+    colour: Colour,
+    step_width: usize,
+    site_width: usize,
+    widths: Vec<usize>,
+}
+
+impl Grid {
+    fn new(table: &Table<'_>, widths: Vec<usize>, names: &[String]) -> Self {
+        let (colour, step_width) = (table.colour, table.step_width);
+        let site_width = table.site_width;
+        let mut grid = Self { out: String::new(), colour, step_width, site_width, widths };
+        grid.push("step ", names, "at", Some(Ink::Strong), Ink::Strong);
+        grid.rule();
+        grid
+    }
+
+    fn row(
+        &mut self,
+        table: &Table<'_>,
+        row: &Row,
+        lane_of: impl Fn(u32) -> Option<usize>,
+        cells: impl Fn(&Event) -> Vec<String>,
+    ) {
+        match row {
+            Row::Step(index) => {
+                let event = &table.trace.events[*index];
+                let star = if event.preempts { '*' } else { ' ' };
+                self.line(&format!("{index}{star}"), &cells(event), Some(&event.site), None);
+            }
+            Row::Fold(range) => {
+                let (text, task) = fold::describe(table.trace, range);
+                self.fold(&text, task.and_then(lane_of).unwrap_or(0));
+            }
+        }
+    }
+
+    /// Text from this lane on, as far to the right as it needs.
+    fn fold(&mut self, text: &str, from: usize) {
+        let room = |from: usize| {
+            let lanes = &self.widths[from..];
+            lanes.iter().sum::<usize>() + width(BORDER) * (lanes.len() - 1)
+        };
+        let from = if width(text) <= room(from) { from } else { 0 };
+        let text = self.colour.paint(Ink::Faint, &fit(text, room(from)));
+        let before = self.widths[..from].iter().map(|&lane| " ".repeat(lane));
+        let cells = [format!("{:>1$}", "⋮ ", self.step_width + 1)].into_iter().chain(before);
+        let cells: Vec<_> = cells.chain([text]).collect();
+        self.end_line(&cells.join(BORDER));
+    }
+
+    fn line(&mut self, step: &str, cells: &[String], site: Option<&Site>, ink: Option<Ink>) {
+        let site = site.map(|site| place(site, self.site_width)).unwrap_or_default();
+        self.push(step, cells, &site, ink, Ink::Faint);
+    }
+
+    fn push(&mut self, step: &str, cells: &[String], at: &str, ink: Option<Ink>, at_ink: Ink) {
+        let cell = |(cell, &lane): (&String, &usize)| {
+            let gap = " ".repeat(lane.saturating_sub(width(cell)));
+            let cell = ink.map_or_else(|| cell.clone(), |ink| self.colour.paint(ink, cell));
+            format!("{cell}{gap}")
+        };
+        let mut columns = vec![format!("{step:>0$}", self.step_width + 1)];
+        columns.extend(cells.iter().zip(&self.widths).map(cell));
+        columns.push(self.colour.paint(at_ink, at));
+        self.end_line(&columns.join(BORDER));
+    }
+
+    fn end_line(&mut self, line: &str) {
+        self.out.push_str(line.trim_end());
+        self.out.push('\n');
+    }
+
+    fn rule(&mut self) {
+        let bar = |n: usize| "─".repeat(n);
+        let lanes: Vec<_> = self.widths.iter().map(|&lane| bar(lane + 2)).collect();
+        let line = format!(
+            "{}┼{}┼{}\n",
+            bar(self.step_width + 2),
+            lanes.join("┼"),
+            bar(self.site_width + 1)
+        );
+        self.out.push_str(&line);
+    }
+}
+
+fn wrap_short(text: &str, lane: usize) -> Vec<String> {
+    let mut lines: Vec<String> = wrap(text, lane).iter().map(|line| fit(line, lane)).collect();
+    if lines.len() > ENDING_LINES {
+        lines.truncate(ENDING_LINES);
+        if let Some(last) = lines.last_mut() {
+            *last = fit(&format!("{last} …"), lane);
+        }
+    }
+    lines
+}
+
+fn endings(trace: &Trace, outcome: &Outcome) -> Vec<Ending> {
+    let panicked = |panic: &Panic| Ending {
+        task: panic.task,
+        text: clean(&format!("panicked: {}", panic.message.lines().next().unwrap_or_default())),
+        site: panic.site.clone(),
+    };
+    let stuck = |waiting: &Waiting| Ending {
+        task: waiting.task,
+        text: waits_for_in_lane(trace, waiting),
+        site: Some(waiting.site.clone()),
+    };
+    let spins = |&task: &u32| Ending { task, text: "spins for ever".to_owned(), site: None };
+    match outcome {
+        Outcome::Panicked { panics } => panics.iter().map(panicked).collect(),
+        Outcome::Deadlock { waiting } => waiting.iter().map(stuck).collect(),
+        Outcome::Livelock { spinning, .. } => spinning.iter().map(spins).collect(),
+        Outcome::StackOverflow { task, site } => {
+            let text = "overflowed its stack".to_owned();
+            vec![Ending { task: *task, text, site: site.clone() }]
+        }
+        _ => Vec::new(),
+    }
+}

@@ -1,0 +1,403 @@
+//! A report as a person reads it: what failed, how, what that means, and how to see it again.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use raddle_trace::{Covered, Divergence, Failure, Note, Outcome, Panic, Report, Trace, Verdict};
+
+use crate::columns::{Colour, Ink, NO_BREAK, clean, count, hang, paragraph, place, printable};
+use crate::table::{TableOptions, table};
+use crate::waits::{explain, op_on_object};
+
+#[cfg(test)]
+mod tests;
+
+/// A token longer than this many characters gives way to the path of a file, if there is one.
+pub const LONG_TOKEN: usize = 400;
+
+/// How many lines of a panic message are shown.
+const MESSAGE_LINES: usize = 20;
+/// How many different steps of a spinning task are named.
+const SPIN_STEPS: usize = 3;
+
+/// How a report is rendered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TextOptions {
+    /// Columns of the table and of wrapped text. The replay command is never wrapped.
+    pub width: usize,
+    /// Rows of the table; a longer execution is folded.
+    pub max_rows: usize,
+    /// Whether to colour.
+    pub colour: Colour,
+    /// The command that replays the failure, if it is not `RADDLE_REPLAY=… cargo test …`.
+    pub replay_command: Option<String>,
+    /// Where the whole failure has been saved, if it has.
+    pub trace_file: Option<PathBuf>,
+}
+
+impl Default for TextOptions {
+    /// 100 columns, 40 rows, no colour, the usual command, no file.
+    fn default() -> Self {
+        let TableOptions { width, max_rows, colour } = TableOptions::default();
+        Self { width, max_rows, colour, replay_command: None, trace_file: None }
+    }
+}
+
+/// A report as text: one line or two and the notes if it passed, all that helps if it did not.
+///
+/// ```
+/// use raddle_report::{TextOptions, render};
+/// use raddle_trace::{Assumption, Counts, Covered, Guarantee, Report, Verdict};
+///
+/// let report = Report {
+///     version: raddle_trace::report::VERSION,
+///     test: Some("queue_is_fifo".into()),
+///     strategy: "dfs".into(),
+///     seed: 0,
+///     verdict: Verdict::Covered,
+///     guarantee: Guarantee {
+///         covered: Covered::Everything,
+///         rejected: 0,
+///         assumptions: vec![Assumption::SequentialConsistency],
+///     },
+///     counts: Counts { executions: 20, steps: 120, decisions: 70, ..Counts::default() },
+///     failure: None,
+///     notes: Vec::new(),
+///     elapsed_ms: 3,
+/// };
+/// let text = render(&report, &TextOptions::default());
+/// assert!(text.starts_with(
+///     "COVERED queue_is_fifo: every execution; assuming sequentially consistent memory\n"
+/// ));
+/// ```
+#[must_use]
+pub fn render(report: &Report, options: &TextOptions) -> String {
+    let mut text = Text { report, options, causes_said: false, out: String::new() };
+    match &report.failure {
+        Some(failure) => text.failed(failure),
+        None => text.not_failed(),
+    }
+    text.out
+}
+
+struct Text<'a> {
+    report: &'a Report,
+    options: &'a TextOptions,
+    /// Whether the causes of a divergence have been listed: once is enough.
+    causes_said: bool,
+    out: String,
+}
+
+impl Text<'_> {
+    fn not_failed(&mut self) {
+        let guarantee = self.report.guarantee.to_string();
+        let passed = self.report.verdict.is_pass();
+        self.headline(match self.report.verdict {
+            Verdict::Covered | Verdict::Passed => &guarantee,
+            Verdict::Failed => "the failure was not kept",
+            _ => "the search could not go on",
+        });
+        self.counts("  ");
+        if !passed {
+            self.paragraph("  ", &format!("covered so far: {guarantee}"));
+        }
+        self.notes();
+    }
+
+    fn failed(&mut self, failure: &Failure) {
+        let (trace, outcome) = (&failure.trace, &failure.outcome);
+        match outcome {
+            Outcome::Panicked { panics } if !panics.is_empty() => {
+                self.headline(&panicked(trace, &panics[0]));
+                self.message(&panics[0].message, "  ");
+            }
+            _ => self.headline(&clean(&outcome.summary(&trace.tasks))),
+        }
+        self.gap();
+        self.interleaving(failure);
+        self.outcome(trace, outcome);
+        if let Some(divergence) = &failure.unstable {
+            self.gap();
+            self.label("unstable: ");
+            self.line("replaying the failure did something else, so it may not show again");
+            self.divergence(divergence);
+        }
+        self.notes();
+        self.gap();
+        self.counts("");
+        self.paragraph("", &format!("covered so far: {}", self.report.guarantee));
+        if let Some(file) = &self.options.trace_file {
+            self.line(&format!("the whole trace: {}", clean(&file.to_string_lossy())));
+        }
+        self.gap();
+        let command = self.replay_command(failure);
+        self.line("replay it with:");
+        self.line(&format!("  {command}"));
+    }
+
+    /// The verdict, the test, and what is to be said of it.
+    fn headline(&mut self, what: &str) {
+        let verdict = self.report.verdict;
+        let lead = verdict.to_string().to_uppercase();
+        let name = self.report.test.as_deref().map(|name| format!(" {}", clean(name)));
+        let name = name.unwrap_or_default();
+        let text = paragraph("", &format!("{lead}{name}: {what}"), self.options.width);
+        let colour = self.options.colour;
+        // A failure is red as a whole; elsewhere only the verdict is coloured.
+        let text = match verdict {
+            Verdict::Covered | Verdict::Passed => {
+                text.replacen(&lead, &colour.paint(Ink::Good, &lead), 1)
+            }
+            Verdict::Inconclusive => text.replacen(&lead, &colour.paint(Ink::Doubtful, &lead), 1),
+            _ => format!("{}\n", colour.paint(Ink::Bad, text.trim_end())),
+        };
+        self.out.push_str(&text);
+    }
+
+    fn interleaving(&mut self, failure: &Failure) {
+        let TextOptions { width, max_rows, colour, .. } = *self.options;
+        let options = TableOptions { width, max_rows, colour };
+        let table = table(&failure.trace, &failure.outcome, &options);
+        let execution = failure.execution;
+        if table.is_empty() {
+            self.paragraph("", &format!("execution {execution} failed before its first step"));
+        } else {
+            self.line(&format!("execution {execution}, step by step:"));
+            self.gap();
+            self.out.push_str(&table);
+        }
+    }
+
+    /// What the table has no room for.
+    fn outcome(&mut self, trace: &Trace, outcome: &Outcome) {
+        match outcome {
+            Outcome::Panicked { panics } if panics.len() > 1 => {
+                self.section("earlier panics:");
+                for panic in &panics[1..] {
+                    self.paragraph("  ", &panicked(trace, panic));
+                    self.message(&panic.message, "    ");
+                }
+            }
+            Outcome::Deadlock { waiting } => {
+                self.section("who waits for whom:");
+                for line in explain(trace, waiting) {
+                    self.paragraph("  ", &line);
+                }
+            }
+            Outcome::Livelock { spinning, steps } => {
+                self.section("who spins:");
+                for &task in spinning {
+                    self.paragraph("  ", &spins(trace, task, *steps));
+                }
+            }
+            Outcome::StackOverflow { site, .. } => {
+                self.gap();
+                let last = site.as_ref().map(|site| place(site, usize::MAX));
+                let last = last.filter(|site| !site.is_empty());
+                let last = last.map(|site| format!("; its last operation was at {site}"));
+                let last = last.unwrap_or_default();
+                self.paragraph(
+                    "",
+                    &format!("the task recurses without end, or needs more stack{last}"),
+                );
+            }
+            _ => {}
+        }
+    }
+
+    fn counts(&mut self, indent: &str) {
+        let report = self.report;
+        let counts = &report.counts;
+        let rejected = match counts.rejected {
+            0 => String::new(),
+            n => format!(" ({n} cut off by a limit)"),
+        };
+        let text = format!(
+            "searched with {}, seed {}: {}{rejected}, {}, {} in {}; deepest: {}",
+            clean(&report.strategy),
+            report.seed,
+            count(counts.executions, "execution"),
+            count(counts.steps, "step"),
+            count(counts.decisions, "decision"),
+            elapsed(report.elapsed_ms),
+            count(counts.max_depth, "decision"),
+        );
+        self.paragraph(indent, &text);
+    }
+
+    fn notes(&mut self) {
+        let failed = self.report.failure.is_some();
+        for note in &self.report.notes {
+            if failed {
+                self.gap();
+            }
+            match note {
+                Note::NothingConcurrent => self.note(
+                    "nothing concurrent happened: at no point was there more than one option, so \
+                     the test has one execution only. Spawn with raddle's `thread::spawn` and \
+                     share raddle's locks, atomics and channels: raddle does not see those of \
+                     std. A test that is sequential by design does not need raddle.",
+                ),
+                Note::Diverged(divergence) => {
+                    self.note("the search stopped: an execution did not repeat what was recorded");
+                    self.divergence(divergence);
+                }
+                Note::Leaked { tasks } => {
+                    let (were, they) = if *tasks == 1 { ("was", "it") } else { ("were", "they") };
+                    self.note(&format!(
+                        "{} could not be unwound after the failure and {were} leaked: what {they} \
+                         held is never dropped. The failure itself is not in doubt.",
+                        count(*tasks, "task"),
+                    ));
+                }
+                Note::Text { text } => self.note(&clean(text)),
+                _ => self.note(&format!("{note:?}")),
+            }
+        }
+    }
+
+    fn note(&mut self, text: &str) {
+        let wrapped = hang("note: ", text, self.options.width);
+        self.label("note: ");
+        self.out.push_str(&wrapped["note: ".len()..]);
+    }
+
+    /// Where it showed, and where to look.
+    fn divergence(&mut self, divergence: &Divergence) {
+        let Divergence { step, decision, expected, found } = divergence;
+        self.paragraph("  ", &format!("at step {step}, decision {decision}:"));
+        self.hang("    expected: ", &clean(expected));
+        self.hang("    found:    ", &clean(found));
+        if std::mem::replace(&mut self.causes_said, true) {
+            return;
+        }
+        if self.report.guarantee.covered == Covered::Replay {
+            self.paragraph(
+                "  ",
+                "If the test has changed since the recording, run the search again.",
+            );
+        }
+        self.paragraph("  ", "Something decides that raddle does not control. Most likely:");
+        for (cause, remedy) in UNCONTROLLED {
+            self.hang("  - ", &format!("{cause}: {remedy}"));
+        }
+    }
+
+    fn replay_command(&self, failure: &Failure) -> String {
+        if let Some(command) = &self.options.replay_command {
+            return command.clone();
+        }
+        let token = failure.schedule.to_string();
+        let what = match &self.options.trace_file {
+            Some(file) if token.len() > LONG_TOKEN => shell_path(file),
+            _ => token,
+        };
+        let test = self.report.test.as_deref().map(|test| format!(" {}", shell_word(test)));
+        format!("RADDLE_REPLAY={what} cargo test{}", test.unwrap_or_default())
+    }
+
+    /// The lines of a panic message, which may be laid out with care.
+    fn message(&mut self, message: &str, indent: &str) {
+        for line in message.lines().take(MESSAGE_LINES) {
+            self.line(&format!("{indent}{}", printable(line.trim_end())));
+        }
+        let n_more = message.lines().skip(MESSAGE_LINES).count() as u64;
+        if n_more > 0 {
+            self.line(&format!("{indent}… {}", count(n_more, "more line")));
+        }
+    }
+
+    fn line(&mut self, text: &str) {
+        self.out.push_str(text.trim_end());
+        self.out.push('\n');
+    }
+
+    fn paragraph(&mut self, indent: &str, text: &str) {
+        self.out.push_str(&paragraph(indent, text, self.options.width));
+    }
+
+    fn hang(&mut self, lead: &str, text: &str) {
+        self.out.push_str(&hang(lead, text, self.options.width));
+    }
+
+    fn label(&mut self, text: &str) {
+        let label = self.options.colour.paint(Ink::Doubtful, text);
+        self.out.push_str(&label);
+    }
+
+    fn section(&mut self, title: &str) {
+        self.gap();
+        self.line(title);
+    }
+
+    fn gap(&mut self) {
+        self.out.push('\n');
+    }
+}
+
+/// What makes executions differ, and what to do about it.
+const UNCONTROLLED: [(&str, &str); 5] = [
+    (
+        "a `static` or `thread_local!` that keeps state from one execution to the next",
+        "create the state inside the test",
+    ),
+    ("a lock, atomic, channel or thread of std, also in a dependency", "use raddle's"),
+    ("the iteration order of a `HashMap` or `HashSet`", "use a `BTreeMap`, or sort"),
+    ("the real clock", "use raddle's, or do not let it decide anything"),
+    ("random numbers or addresses", "use `raddle::rng` or `raddle::choose`"),
+];
+
+fn panicked(trace: &Trace, panic: &Panic) -> String {
+    let label = clean(&trace.task_label(panic.task));
+    match &panic.site {
+        Some(site) => format!("{label} panicked at {}", clean(&site.to_string())),
+        None => format!("{label} panicked"),
+    }
+}
+
+/// The last different things that a task did while nothing changed, the latest first.
+fn spins(trace: &Trace, task: u32, steps: u64) -> String {
+    let steps = usize::try_from(steps).unwrap_or(usize::MAX);
+    let mut seen = BTreeSet::new();
+    let recent = trace.events.iter().rev().take(steps).filter(|event| event.task == task);
+    let mut parts = Vec::new();
+    for event in recent {
+        let op = op_on_object(trace, &event.op, event.object);
+        let part = format!("{op} at {}", place(&event.site, usize::MAX));
+        if seen.insert(part.clone()) {
+            parts.push(part);
+        }
+        if parts.len() == SPIN_STEPS {
+            break;
+        }
+    }
+    parts.reverse();
+    let label = clean(&trace.task_label(task));
+    if parts.is_empty() {
+        format!("{label} spins")
+    } else {
+        format!("{label} repeats {}", parts.join(", "))
+    }
+}
+
+fn elapsed(ms: u64) -> String {
+    match ms {
+        0..1_000 => format!("{ms} ms"),
+        1_000..60_000 => format!("{}.{} s", ms / 1_000, ms % 1_000 / 100),
+        _ => format!("{} min {} s", ms / 60_000, ms % 60_000 / 1_000),
+    }
+    .replace(' ', NO_BREAK)
+}
+
+fn shell_path(path: &Path) -> String {
+    shell_word(&path.to_string_lossy())
+}
+
+/// Quoted for a POSIX shell, if it needs to be.
+fn shell_word(word: &str) -> String {
+    let plain = |letter: char| letter.is_alphanumeric() || "/._-:+@%".contains(letter);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
+}

@@ -1,0 +1,537 @@
+//! Every text that a user can see, on reports made by hand.
+
+use insta::assert_snapshot;
+use raddle_trace::{SampleBound, Schedule, TaskName, Waiting};
+
+use super::*;
+use crate::samples::{
+    divergence, event, failed, livelock, lock_order, long, lost_update, many_tasks, object, panic,
+    passed, site, stack_overflow, threads,
+};
+
+fn shown(report: &Report) -> String {
+    render(report, &TextOptions::default())
+}
+
+/// Without the lines that are the same for every failure.
+fn shown_above_counts(report: &Report) -> String {
+    let text = shown(report);
+    text.split("\n\nsearched with").next().unwrap_or_default().to_owned()
+}
+
+fn failure(report: &mut Report) -> &mut Failure {
+    report.failure.as_mut().expect("a failed report")
+}
+
+#[test]
+fn a_lost_update() {
+    assert_snapshot!(shown(&lost_update()), @"
+    FAILED transfers: main panicked at tests/account.rs:19:9
+      assertion `left == right` failed: an update was lost
+        left: 1
+       right: 2
+
+    execution 12, step by step:
+
+    step  │ main                       │ thread 1          │ thread 2          │ at
+    ──────┼────────────────────────────┼───────────────────┼───────────────────┼────────────────────
+       0  │                            │ load counter -> 0 │                   │ tests/account.rs:12
+       1* │                            │                   │ load counter -> 0 │ tests/account.rs:12
+       2  │                            │                   │ store counter (1) │ tests/account.rs:13
+       3  │                            │ store counter (1) │                   │ tests/account.rs:13
+       4  │ load counter -> 1          │                   │                   │ tests/account.rs:19
+    ──────┼────────────────────────────┼───────────────────┼───────────────────┼────────────────────
+          │ panicked: assertion `left  │                   │                   │ tests/account.rs:19
+          │ == right` failed: an       │                   │                   │
+          │ update was lost            │                   │                   │
+    * a preemption: the task that moved before could have gone on
+
+    searched with pct(3), seed 7: 12 executions, 96 steps, 41 decisions in 2 ms; deepest: 5 decisions
+    covered so far: 12 sampled executions; assuming sequentially consistent memory
+
+    replay it with:
+      RADDLE_REPLAY=rd1AAIAAAABBQQJAgQAAAAAAAAAAAD20yAA cargo test transfers
+    ");
+}
+
+#[test]
+fn a_deadlock_with_a_cycle() {
+    assert_snapshot!(shown_above_counts(&lock_order()), @"
+    FAILED transfers: deadlock of 3 tasks: main, thread 1, thread 2
+
+    execution 12, step by step:
+
+    step  │ main                  │ thread 1              │ thread 2              │ at
+    ──────┼───────────────────────┼───────────────────────┼───────────────────────┼────────────────────
+       0  │                       │ lock Mutex#1          │                       │ tests/account.rs:9
+       1* │                       │                       │ lock Mutex#2          │ tests/account.rs:14
+    ──────┼───────────────────────┼───────────────────────┼───────────────────────┼────────────────────
+          │ waits to join         │ waits for lock        │ waits for lock        │
+          │ thread 1              │ Mutex#2 held by       │ Mutex#1 held by       │
+          │                       │ thread 2              │ thread 1              │
+    * a preemption: the task that moved before could have gone on
+    Mutex#1 is from tests/account.rs:5, Mutex#2 is from tests/account.rs:6
+
+    who waits for whom:
+      main waits to join thread 1 at tests/account.rs:18
+      thread 1 waits for lock Mutex#2 at tests/account.rs:10, held by thread 2 since tests/account.rs:14
+      thread 2 waits for lock Mutex#1 at tests/account.rs:15, held by thread 1 since tests/account.rs:9
+      cycle: thread 1 -> thread 2 -> thread 1
+    ");
+}
+
+#[test]
+fn a_deadlock_without_a_cycle() {
+    let steps = [(1, "lock", Some(0), 9), (2, "notify_one -> nobody", Some(1), 14)];
+    let trace = Trace {
+        tasks: threads(3),
+        objects: vec![object("Mutex", None, 5), object("Condvar", None, 6)],
+        events: steps.map(event).to_vec(),
+    };
+    let waits = |task, op: &str, object, line, held_by| Waiting {
+        task,
+        op: op.to_owned(),
+        object: Some(object),
+        site: site(line),
+        held_by,
+    };
+    let waiting =
+        vec![waits(1, "wait", 1, 10, vec![]), waits(3, "lock", 0, 15, vec![(2, Some(site(9)))])];
+    assert_snapshot!(shown_above_counts(&failed(trace, Outcome::Deadlock { waiting })), @"
+    FAILED transfers: deadlock of 2 tasks: thread 1, thread 3
+
+    execution 12, step by step:
+
+    step  │ thread 1         │ thread 2                 │ thread 3                 │ at
+    ──────┼──────────────────┼──────────────────────────┼──────────────────────────┼────────────────────
+       0  │ lock Mutex       │                          │                          │ tests/account.rs:9
+       1  │                  │ notify_one Co… -> nobody │                          │ tests/account.rs:14
+    ──────┼──────────────────┼──────────────────────────┼──────────────────────────┼────────────────────
+          │ waits on Condvar │                          │ waits for lock Mutex     │
+          │                  │                          │ held by thread 2         │
+
+    who waits for whom:
+      thread 1 waits on Condvar at tests/account.rs:10, and no task is left that could let it go on
+      thread 3 waits for lock Mutex at tests/account.rs:15, held by thread 2 since tests/account.rs:9
+        (which has ended)
+    ");
+}
+
+#[test]
+fn a_task_that_waits_for_itself() {
+    let trace = Trace {
+        tasks: threads(0),
+        objects: vec![object("Mutex", Some("accounts"), 5)],
+        events: vec![event((0, "lock", Some(0), 9))],
+    };
+    let waiting = vec![Waiting {
+        task: 0,
+        op: "lock".to_owned(),
+        object: Some(0),
+        site: site(11),
+        held_by: vec![(0, Some(site(9)))],
+    }];
+    assert_snapshot!(shown_above_counts(&failed(trace, Outcome::Deadlock { waiting })), @"
+    FAILED transfers: deadlock: main waits for ever
+
+    execution 12, step by step:
+
+    step  │ main                       │ at
+    ──────┼────────────────────────────┼────────────────────
+       0  │ lock accounts              │ tests/account.rs:9
+    ──────┼────────────────────────────┼────────────────────
+          │ waits for lock accounts    │ tests/account.rs:11
+          │ held by main               │
+
+    who waits for whom:
+      main waits for lock accounts at tests/account.rs:11, held by main since tests/account.rs:9
+      main waits for itself
+    ");
+}
+
+#[test]
+fn a_livelock() {
+    assert_snapshot!(shown_above_counts(&livelock()), @"
+    FAILED transfers: livelock: thread 2 changed nothing for 1000 steps
+
+    execution 12, step by step:
+
+    step  │ thread 1            │ thread 2                 │ at
+    ──────┼─────────────────────┼──────────────────────────┼────────────────────
+       0  │ store ready (true)  │                          │ tests/account.rs:9
+       1* │                     │ load ready -> true       │ tests/account.rs:14
+       2* │ store ready (false) │                          │ tests/account.rs:10
+       3  │                     │ load AtomicBool -> false │ tests/account.rs:15
+       4  │                     │ yield                    │ tests/account.rs:16
+       ⋮  │ … 993 steps of thread 2 …
+     998  │                     │ yield                    │ tests/account.rs:16
+     999  │                     │ load AtomicBool -> false │ tests/account.rs:15
+    1000  │                     │ yield                    │ tests/account.rs:16
+    1001  │                     │ load AtomicBool -> false │ tests/account.rs:15
+    1002  │                     │ yield                    │ tests/account.rs:16
+    ──────┼─────────────────────┼──────────────────────────┼────────────────────
+          │                     │ spins for ever           │
+    * a preemption: the task that moved before could have gone on
+
+    who spins:
+      thread 2 repeats load AtomicBool -> false at tests/account.rs:15, yield at tests/account.rs:16
+    ");
+}
+
+#[test]
+fn a_stack_overflow() {
+    assert_snapshot!(shown_above_counts(&stack_overflow()), @"
+    FAILED transfers: thread 1 overflowed its stack
+
+    execution 12, step by step:
+
+    step  │ thread 1             │ at
+    ──────┼──────────────────────┼───────────────────
+       0  │ lock Mutex           │ tests/account.rs:9
+       1  │ unlock Mutex         │ tests/account.rs:9
+       2  │ lock Mutex           │ tests/account.rs:9
+    ──────┼──────────────────────┼───────────────────
+          │ overflowed its stack │ tests/account.rs:9
+
+    the task recurses without end, or needs more stack; its last operation was at tests/account.rs:9
+    ");
+}
+
+#[test]
+fn a_long_execution_is_folded() {
+    assert_snapshot!(shown_above_counts(&long()), @"
+    FAILED transfers: thread 1 panicked at tests/account.rs:23:9
+      the queue is empty
+
+    execution 12, step by step:
+
+    step  │ thread 1                   │ thread 2     │ thread 3                   │ at
+    ──────┼────────────────────────────┼──────────────┼────────────────────────────┼────────────────────
+       0  │ lock queue                 │              │                            │ tests/account.rs:21
+       ⋮  │ … 98 steps of thread 1 …
+      99  │ unlock queue               │              │                            │ tests/account.rs:22
+     100  │                            │ lock queue   │                            │ tests/account.rs:21
+       ⋮  │                            │ … 98 steps of thread 2 …
+     199  │                            │ unlock queue │                            │ tests/account.rs:22
+     200  │                            │              │ lock queue                 │ tests/account.rs:21
+       ⋮  │                            │              │ … 39 steps of thread 3 …
+     240  │                            │              │ lock queue                 │ tests/account.rs:21
+     241* │ try_lock qu… -> WouldBlock │              │                            │ tests/account.rs:30
+     242  │ compare_exchang… -> Err(2) │              │                            │ tests/account.rs:31
+     243  │                            │              │ unlock queue               │ tests/account.rs:22
+       ⋮  │                            │              │ … 57 steps of thread 3 …
+     301  │                            │              │ unlock queue               │ tests/account.rs:22
+     302  │ lock queue                 │              │                            │ tests/account.rs:21
+       ⋮  │ … 19 steps of thread 1 …
+     322  │ lock queue                 │              │                            │ tests/account.rs:21
+     323* │                            │              │ try_lock qu… -> WouldBlock │ tests/account.rs:30
+     324  │                            │              │ compare_exchang… -> Err(2) │ tests/account.rs:31
+     325  │ unlock queue               │              │                            │ tests/account.rs:22
+       ⋮  │ … 68 steps of thread 1 …
+     394  │ lock queue                 │              │                            │ tests/account.rs:21
+     395  │ unlock queue               │              │                            │ tests/account.rs:22
+     396  │ lock queue                 │              │                            │ tests/account.rs:21
+     397  │ unlock queue               │              │                            │ tests/account.rs:22
+     398  │ lock queue                 │              │                            │ tests/account.rs:21
+     399  │ unlock queue               │              │                            │ tests/account.rs:22
+     400  │ lock queue                 │              │                            │ tests/account.rs:21
+     401  │ unlock queue               │              │                            │ tests/account.rs:22
+     402  │ lock queue                 │              │                            │ tests/account.rs:21
+     403  │ unlock queue               │              │                            │ tests/account.rs:22
+    ──────┼────────────────────────────┼──────────────┼────────────────────────────┼────────────────────
+          │ panicked: the queue is     │              │                            │ tests/account.rs:23
+          │ empty                      │              │                            │
+    * a preemption: the task that moved before could have gone on
+    ");
+}
+
+#[test]
+fn many_tasks_become_marks() {
+    assert_snapshot!(shown_above_counts(&many_tasks()), @"
+    FAILED transfers: thread 5 panicked at tests/account.rs:19:9
+      more in flight than workers
+
+    execution 12, step by step:
+
+    step  │ lanes         │ task              │ op                                 │ at
+    ──────┼───────────────┼───────────────────┼────────────────────────────────────┼────────────────────
+       0  │ ●············ │ main              │ fetch_add in_flight (1) -> 7       │ tests/account.rs:12
+       1  │ ·●··········· │ thread 1          │ fetch_add in_flight (1) -> 7       │ tests/account.rs:12
+       2  │ ··●·········· │ thread 2          │ fetch_add in_flight (1) -> 7       │ tests/account.rs:12
+       3  │ ···●········· │ compactor         │ fetch_add in_flight (1) -> 7       │ tests/account.rs:12
+       4  │ ····●········ │ thread 4          │ fetch_add in_flight (1) -> 7       │ tests/account.rs:12
+       5  │ ·····●······· │ thread 5          │ fetch_add in_flight (1) -> 7       │ tests/account.rs:12
+       6  │ ······●······ │ thread 6          │ fetch_add in_flight (1) -> 7       │ tests/account.rs:12
+       7  │ ·······●····· │ thread 7          │ fetch_add in_flight (1) -> 7       │ tests/account.rs:12
+       8  │ ········●···· │ thread 8          │ fetch_add in_flight (1) -> 7       │ tests/account.rs:12
+       9  │ ·········●··· │ thread 9          │ fetch_add in_flight (1) -> 7       │ tests/account.rs:12
+      10  │ ··········●·· │ thread 10         │ fetch_add in_flight (1) -> 7       │ tests/account.rs:12
+      11  │ ···········●· │ thread 11         │ fetch_add in_flight (1) -> 7       │ tests/account.rs:12
+      12* │ ············● │ timer of thread 2 │ timeout                            │ tests/account.rs:15
+      13* │ ·····●······· │ thread 5          │ compare_exchange in_fl… -> Err(12) │ tests/account.rs:18
+    ──────┼───────────────┼───────────────────┼────────────────────────────────────┼────────────────────
+          │ ·····●······· │ thread 5          │ panicked: more in flight than      │ tests/account.rs:19
+          │               │                   │ workers                            │
+    * a preemption: the task that moved before could have gone on
+    ");
+}
+
+#[test]
+fn a_narrow_terminal() {
+    let options = TextOptions { width: 60, ..TextOptions::default() };
+    assert_snapshot!(render(&lock_order(), &options), @"
+    FAILED transfers: deadlock of 3 tasks: main, thread 1,
+      thread 2
+
+    execution 12, step by step:
+
+    step  │ task     │ op                   │ at
+    ──────┼──────────┼──────────────────────┼───────────────────
+       0  │ thread 1 │ lock Mutex#1         │ tests/account.rs:9
+       1* │ thread 2 │ lock Mutex#2         │ …/account.rs:14
+    ──────┼──────────┼──────────────────────┼───────────────────
+          │ main     │ waits to join        │ …/account.rs:18
+          │          │ thread 1             │
+          │ thread 1 │ waits for lock       │ …/account.rs:10
+          │          │ Mutex#2 held by      │
+          │          │ thread 2             │
+          │ thread 2 │ waits for lock       │ …/account.rs:15
+          │          │ Mutex#1 held by      │
+          │          │ thread 1             │
+    * a preemption: the task that moved before could have gone on
+    Mutex#1 is from tests/account.rs:5, Mutex#2 is from
+      tests/account.rs:6
+
+    who waits for whom:
+      main waits to join thread 1 at tests/account.rs:18
+      thread 1 waits for lock Mutex#2 at tests/account.rs:10,
+        held by thread 2 since tests/account.rs:14
+      thread 2 waits for lock Mutex#1 at tests/account.rs:15,
+        held by thread 1 since tests/account.rs:9
+      cycle: thread 1 -> thread 2 -> thread 1
+
+    searched with pct(3), seed 7: 12 executions, 96 steps, 41
+      decisions in 2 ms; deepest: 5 decisions
+    covered so far: 12 sampled executions; assuming sequentially
+      consistent memory
+
+    replay it with:
+      RADDLE_REPLAY=rd1AAIAAAABAgQIAAAAAAAAAAA-0_Xy cargo test transfers
+    ");
+}
+
+#[test]
+fn earlier_panics_follow() {
+    let mut report = lost_update();
+    let Outcome::Panicked { panics } = &mut failure(&mut report).outcome else { unreachable!() };
+    panics.push(panic(2, "overdrawn:\n  by 3", 14));
+    assert_snapshot!(shown_above_counts(&report), @"
+    FAILED transfers: main panicked at tests/account.rs:19:9
+      assertion `left == right` failed: an update was lost
+        left: 1
+       right: 2
+
+    execution 12, step by step:
+
+    step  │ main                       │ thread 1          │ thread 2             │ at
+    ──────┼────────────────────────────┼───────────────────┼──────────────────────┼────────────────────
+       0  │                            │ load counter -> 0 │                      │ tests/account.rs:12
+       1* │                            │                   │ load counter -> 0    │ tests/account.rs:12
+       2  │                            │                   │ store counter (1)    │ tests/account.rs:13
+       3  │                            │ store counter (1) │                      │ tests/account.rs:13
+       4  │ load counter -> 1          │                   │                      │ tests/account.rs:19
+    ──────┼────────────────────────────┼───────────────────┼──────────────────────┼────────────────────
+          │ panicked: assertion `left  │                   │ panicked: overdrawn: │
+          │ == right` failed: an       │                   │                      │
+          │ update was lost            │                   │                      │
+    * a preemption: the task that moved before could have gone on
+
+    earlier panics:
+      thread 2 panicked at tests/account.rs:14:9
+        overdrawn:
+          by 3
+    ");
+}
+
+#[test]
+fn a_failure_before_the_first_step() {
+    let trace = Trace { tasks: threads(0), ..Trace::default() };
+    let panics = vec![Panic { site: None, ..panic(0, "no config", 1) }];
+    assert_snapshot!(shown_above_counts(&failed(trace, Outcome::Panicked { panics })), @"
+    FAILED transfers: main panicked
+      no config
+
+    execution 12 failed before its first step
+    ");
+}
+
+#[test]
+fn an_unstable_failure() {
+    let mut report = lost_update();
+    report.notes = vec![Note::Diverged(divergence()), Note::Leaked { tasks: 1 }];
+    failure(&mut report).unstable = Some(divergence());
+    let text = shown_above_counts(&report);
+    let (_, below_table) = text.split_once("could have gone on\n\n").expect("a legend");
+    assert_snapshot!(below_table, @"
+    unstable: replaying the failure did something else, so it may not show again
+      at step 3, decision 2:
+        expected: thread 1 could move
+        found:    thread 2 alone could move
+      Something decides that raddle does not control. Most likely:
+      - a `static` or `thread_local!` that keeps state from one execution to the next: create the state
+        inside the test
+      - a lock, atomic, channel or thread of std, also in a dependency: use raddle's
+      - the iteration order of a `HashMap` or `HashSet`: use a `BTreeMap`, or sort
+      - the real clock: use raddle's, or do not let it decide anything
+      - random numbers or addresses: use `raddle::rng` or `raddle::choose`
+
+    note: the search stopped: an execution did not repeat what was recorded
+      at step 3, decision 2:
+        expected: thread 1 could move
+        found:    thread 2 alone could move
+
+    note: 1 task could not be unwound after the failure and was leaked: what it held is never dropped.
+          The failure itself is not in doubt.
+    ");
+}
+
+#[test]
+fn a_pass_that_covers_everything() {
+    assert_snapshot!(shown(&passed(Verdict::Covered, Covered::Everything)), @"
+    COVERED transfers: every execution; assuming sequentially consistent memory
+      searched with pct(3), seed 7: 12 executions, 96 steps, 41 decisions in 2 ms; deepest: 5 decisions
+    ");
+}
+
+#[test]
+fn a_pass_by_sampling() {
+    let bound = Some(SampleBound::Pct { depth: 3, tasks: 3, steps: 9 });
+    let covered = Covered::Sample { executions: 2000, bound };
+    let mut report = passed(Verdict::Passed, covered);
+    report.test = None;
+    report.counts.executions = 2000;
+    report.counts.rejected = 4;
+    report.guarantee.rejected = 4;
+    report.elapsed_ms = 61_500;
+    assert_snapshot!(shown(&report), @"
+    PASSED: 2000 sampled executions, each showing a bug of depth 3 with a chance of at least 1 in 243
+      (if no execution has more than 3 tasks and 9 scheduling decisions), except those cut off by a
+      limit (4) and their continuations; assuming sequentially consistent memory
+      searched with pct(3), seed 7: 2000 executions (4 cut off by a limit), 96 steps, 41 decisions in
+        1 min 1 s; deepest: 5 decisions
+    ");
+}
+
+#[test]
+fn a_search_that_stopped() {
+    let covered = Covered::Part { executions: 12, preemptions: Some(2) };
+    let mut report = passed(Verdict::Inconclusive, covered);
+    report.notes = vec![Note::Diverged(divergence())];
+    assert_snapshot!(shown(&report), @"
+    INCONCLUSIVE transfers: the search could not go on
+      searched with pct(3), seed 7: 12 executions, 96 steps, 41 decisions in 2 ms; deepest: 5 decisions
+      covered so far: the first 12 executions of a search that did not end (at most 2 preemptions each);
+        assuming sequentially consistent memory
+    note: the search stopped: an execution did not repeat what was recorded
+      at step 3, decision 2:
+        expected: thread 1 could move
+        found:    thread 2 alone could move
+      Something decides that raddle does not control. Most likely:
+      - a `static` or `thread_local!` that keeps state from one execution to the next: create the state
+        inside the test
+      - a lock, atomic, channel or thread of std, also in a dependency: use raddle's
+      - the iteration order of a `HashMap` or `HashSet`: use a `BTreeMap`, or sort
+      - the real clock: use raddle's, or do not let it decide anything
+      - random numbers or addresses: use `raddle::rng` or `raddle::choose`
+    ");
+}
+
+#[test]
+fn a_replay_that_diverged() {
+    let mut report = passed(Verdict::Inconclusive, Covered::Replay);
+    report.notes = vec![Note::Diverged(divergence())];
+    assert!(shown(&report).contains("If the test has changed since the recording, run the"));
+}
+
+#[test]
+fn other_notes() {
+    let mut report = passed(Verdict::Covered, Covered::Everything);
+    report.notes = vec![
+        Note::NothingConcurrent,
+        Note::Leaked { tasks: 2 },
+        Note::Text { text: "the strategy `pct` ignores the bound".to_owned() },
+    ];
+    assert_snapshot!(shown(&report), @"
+    COVERED transfers: every execution; assuming sequentially consistent memory
+      searched with pct(3), seed 7: 12 executions, 96 steps, 41 decisions in 2 ms; deepest: 5 decisions
+    note: nothing concurrent happened: at no point was there more than one option, so the test has one
+          execution only. Spawn with raddle's `thread::spawn` and share raddle's locks, atomics and
+          channels: raddle does not see those of std. A test that is sequential by design does not need
+          raddle.
+    note: 2 tasks could not be unwound after the failure and were leaked: what they held is never
+          dropped. The failure itself is not in doubt.
+    note: the strategy `pct` ignores the bound
+    ");
+}
+
+#[test]
+fn the_replay_command_names_a_file_where_the_token_is_long() {
+    let replay = |decisions: usize, options: &TextOptions| {
+        let mut report = lost_update();
+        let runs = (0..decisions).map(|index| raddle_trace::Decision::Run(index as u32 % 2));
+        failure(&mut report).schedule =
+            Schedule { tasks: threads(1), decisions: runs.collect(), ..Schedule::default() };
+        let text = render(&report, options);
+        text.lines().rev().take(4).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let file = Some(PathBuf::from("target/my tests/failure.json"));
+    let with_file = TextOptions { trace_file: file, ..TextOptions::default() };
+    let long = replay(1_000, &with_file);
+    assert_eq!(long[0], "  RADDLE_REPLAY='target/my tests/failure.json' cargo test transfers");
+    assert_eq!(long[3], "the whole trace: target/my tests/failure.json");
+    assert!(replay(10, &with_file)[0].starts_with("  RADDLE_REPLAY=rd1"));
+    assert!(replay(1_000, &TextOptions::default())[0].starts_with("  RADDLE_REPLAY=rd1"));
+    let command = Some("cargo raddle replay 7".to_owned());
+    let with_command = TextOptions { replay_command: command, ..TextOptions::default() };
+    assert_eq!(replay(10, &with_command)[0], "  cargo raddle replay 7");
+}
+
+#[test]
+fn colour_changes_nothing_but_colour() {
+    let coloured = TextOptions { colour: Colour::Always, ..TextOptions::default() };
+    for report in [lost_update(), lock_order(), long(), many_tasks()] {
+        let text = render(&report, &coloured);
+        assert!(text.starts_with("\x1b[1;31mFAILED transfers"));
+        let mut parts = text.split('\x1b');
+        let mut plain = parts.next().unwrap_or_default().to_owned();
+        plain.extend(parts.map(|part| part.split_once('m').expect("a colour").1));
+        assert_eq!(plain, shown(&report));
+    }
+}
+
+#[test]
+fn no_line_of_a_table_is_wider_than_asked() {
+    for report in [lost_update(), lock_order(), livelock(), long(), many_tasks()] {
+        let failure = report.failure.expect("a failed report");
+        for width in 60..140 {
+            let options = TableOptions { width, ..TableOptions::default() };
+            for line in table(&failure.trace, &failure.outcome, &options).lines() {
+                let is_table = line.contains(['│', '┼']);
+                assert!(!is_table || line.chars().count() <= width, "{width}: {line}");
+            }
+        }
+    }
+}
+
+#[test]
+fn names_of_users_cannot_break_the_table() {
+    let mut report = lost_update();
+    let trace = &mut failure(&mut report).trace;
+    trace.tasks[1].label = Some("größter\nArbeiter \x1b[2J 日本".to_owned());
+    trace.tasks[2] = TaskName { label: Some(String::new()), ..trace.tasks[2].clone() };
+    trace.objects[0].name = Some("a (strange) -> name".to_owned());
+    trace.events[0].op = "load -> \"µ\u{7}\"".to_owned();
+    let text = shown(&report);
+    assert!(!text.contains(['\x1b', '\u{7}']), "{text}");
+    assert!(text.contains("│ größter Arbeiter \\u{… │"), "{text}");
+}

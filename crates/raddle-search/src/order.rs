@@ -1,0 +1,130 @@
+//! Default orders: who moves where the plan is silent.
+//!
+//! A search runs every new execution along its default order and takes the other options later, so
+//! the order says which executions come first, and what a bound counts from. Each order here is a
+//! pure function of the point.
+//!
+//! One approximation. Options come in order of creation, but a point does not say where a task
+//! that is *not* among them stands. If the task that moved last cannot move again, its place is
+//! taken from the ids, which are given out in the order in which the search first met the tasks:
+//! the order of creation, unless executions create tasks in different orders.
+//! Misses: nothing; a search takes all options in the end. Only which comes first may differ.
+
+use std::fmt;
+
+use raddle_engine::strategy::{Options, Point};
+
+/// Picks the option that a search takes first at a point between tasks.
+///
+/// Called at [`Options::Schedule`] points that the plan does not answer; values begin with 0.
+pub trait Order: Send + fmt::Debug {
+    /// As the registry names it. Part of a saved search.
+    fn name(&self) -> &'static str;
+
+    /// Whether it may leave a task that could go on. Such an order has preemptions of its own, so
+    /// no search along it can bound them.
+    fn preempts(&self) -> bool;
+
+    /// The default option, below the point's arity.
+    fn next(&mut self, point: &Point<'_>) -> u32;
+}
+
+/// The running task if it can go on, else the next one: Musuvathi and Qadeer, PLDI 2007 (CHESS).
+///
+/// A task that yields cannot go on, for this purpose.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NonPreemptive;
+
+impl Order for NonPreemptive {
+    fn name(&self) -> &'static str {
+        "non-preemptive"
+    }
+
+    fn preempts(&self) -> bool {
+        false
+    }
+
+    fn next(&mut self, point: &Point<'_>) -> u32 {
+        point.running_option().unwrap_or_else(|| after_last(point))
+    }
+}
+
+/// The tasks take turns, one step each: the round-robin explorer of Desai et al., FSE 2015.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TakeTurns;
+
+impl Order for TakeTurns {
+    fn name(&self) -> &'static str {
+        "round-robin"
+    }
+
+    fn preempts(&self) -> bool {
+        true
+    }
+
+    fn next(&mut self, point: &Point<'_>) -> u32 {
+        after_last(point)
+    }
+}
+
+/// The option created next after the task that moved last, round the circle; 0 among values.
+pub(crate) fn after_last(point: &Point<'_>) -> u32 {
+    let Options::Schedule(choices) = point.options else { return 0 };
+    let next = match choices.iter().position(|choice| choice.task == point.last) {
+        Some(last) => last + 1,
+        None => choices.iter().position(|choice| choice.task > point.last).unwrap_or(0),
+    };
+    if next < choices.len() { next as u32 } else { 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use raddle_engine::op::TaskId;
+    use raddle_engine::strategy::Choice;
+
+    use super::*;
+    use crate::toy::Nothing;
+
+    fn next(mut order: impl Order, tasks: &[u32], last: u32, running: Option<u32>) -> u32 {
+        let choices: Vec<_> = tasks.iter().map(|&task| Choice { task: TaskId(task) }).collect();
+        order.next(&Point {
+            index: 0,
+            options: Options::Schedule(&choices),
+            running: running.map(TaskId),
+            last: TaskId(last),
+            pending: &Nothing,
+        })
+    }
+
+    #[test]
+    fn the_running_task_goes_on() {
+        assert_eq!(next(NonPreemptive, &[1, 2, 3], 2, Some(2)), 1);
+    }
+
+    #[test]
+    fn a_task_that_yielded_makes_way_for_the_next() {
+        assert_eq!(next(NonPreemptive, &[1, 2, 3], 2, None), 2);
+        assert_eq!(next(NonPreemptive, &[1, 2, 3], 3, None), 0);
+    }
+
+    #[test]
+    fn turns_go_round() {
+        assert_eq!(next(TakeTurns, &[1, 2, 3], 1, Some(1)), 1);
+        assert_eq!(next(TakeTurns, &[1, 2, 3], 3, Some(3)), 0);
+    }
+
+    #[test]
+    fn turns_follow_the_order_of_options() {
+        assert_eq!(next(TakeTurns, &[7, 2, 5], 7, Some(7)), 1);
+        assert_eq!(next(TakeTurns, &[7, 2, 5], 5, Some(5)), 0);
+    }
+
+    #[test]
+    fn a_task_that_cannot_move_keeps_its_place_in_the_circle() {
+        for last in [0, 2, 4, 6] {
+            let expected = [0, 1, 2, 0][last as usize / 2];
+            assert_eq!(next(TakeTurns, &[1, 3, 5], last, None), expected, "after {last}");
+            assert_eq!(next(NonPreemptive, &[1, 3, 5], last, None), expected, "after {last}");
+        }
+    }
+}

@@ -1,0 +1,681 @@
+//! Every strategy and every part of one, by name; and [`build`], which makes what a line names.
+//!
+//! The table feeds the command line, the book and the messages, so a name is described in one
+//! place. It also knows what is planned: a line from a paper or from a later version is answered
+//! with what there is instead, not with "unknown".
+//!
+//! [`build`] refuses in this order: text that is no composition, unknown names, wrong arguments,
+//! combinations without sense, and last what is planned. So one learns first what would be wrong
+//! for good.
+
+use std::fmt;
+
+use raddle_engine::strategy::Strategy;
+
+use crate::bound::Bound;
+use crate::depth_first::{CostlyOrder, DepthFirst};
+use crate::grammar::{Arg, Composition, ParseError, Term};
+use crate::order::{NonPreemptive, TakeTurns};
+use crate::pct::Pct;
+use crate::random::Random;
+use crate::round_robin::RoundRobin;
+
+/// One name of the registry. A name may have an entry for each of several roles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// As it is written.
+    pub name: &'static str,
+    /// What it is.
+    pub role: Role,
+    /// What it does, in one line.
+    pub line: &'static str,
+    /// Where it comes from; empty if it is folklore.
+    pub paper: &'static str,
+    /// What may stand in its brackets.
+    pub arguments: Arguments,
+    /// Whether it can be built.
+    pub status: Status,
+}
+
+/// What a name stands for in a composition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Role {
+    /// Decides step by step; a strategy by itself.
+    Sampler,
+    /// A short name for an expansion with its frontier.
+    Search,
+    /// Which alternatives an execution opens.
+    Expansion,
+    /// Which known alternative is next.
+    Frontier,
+    /// What is out of budget.
+    Bound,
+    /// Who moves where the plan is silent.
+    Order,
+    /// What has been seen before.
+    Cache,
+}
+
+/// What may stand in the brackets of a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Arguments {
+    /// No brackets.
+    None,
+    /// One number.
+    Number {
+        /// What it is called.
+        name: &'static str,
+        /// The smallest that makes sense.
+        least: u32,
+        /// The largest that makes sense.
+        most: u32,
+        /// What it is without brackets; none if it must be given.
+        default: Option<u32>,
+    },
+    /// One of these words, or no brackets.
+    OneOf(&'static [&'static str]),
+    /// Other parts.
+    Parts(&'static str),
+}
+
+/// Whether a name can be built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Status {
+    /// In this version.
+    Here,
+    /// In a later one.
+    Planned,
+    /// In another way, which is this.
+    Elsewhere(&'static str),
+}
+
+/// A strategy, ready to run.
+pub struct Built {
+    /// The strategy before its first execution.
+    pub strategy: Box<dyn Strategy>,
+    /// The composition in its shortest form. Building this name gives the same strategy.
+    pub name: String,
+}
+
+impl fmt::Debug for Built {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Built").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+const COUNT: Arguments = Arguments::Number { name: "k", least: 0, most: u32::MAX, default: None };
+
+/// An entry that is here and takes no arguments: the start of every entry below.
+const HERE: Entry = Entry {
+    name: "",
+    role: Role::Sampler,
+    line: "",
+    paper: "",
+    arguments: Arguments::None,
+    status: Status::Here,
+};
+
+const PLANNED: Entry = Entry { status: Status::Planned, ..HERE };
+
+const EXPLORERS: &str = "Desai, Qadeer, Seshia, FSE 2015";
+const GAMBIT: &str = "Coons, Burckhardt, Musuvathi, PPoPP 2010";
+const CHESS: &str = "Musuvathi, Qadeer, PLDI 2007";
+
+/// All names, by role.
+pub static REGISTRY: &[Entry] = &[
+    Entry { name: "random", line: "every option with the same chance", ..HERE },
+    Entry { name: "round-robin", line: "one execution in which the tasks take turns", ..HERE },
+    Entry {
+        name: "pct",
+        line: "random priorities, lowered at d - 1 random points",
+        paper: "Burckhardt, Kothari, Musuvathi, Nagarakatte, ASPLOS 2010",
+        // More change points than this have no use, and each is compared at every decision.
+        arguments: Arguments::Number { name: "d", least: 1, most: 64, default: Some(3) },
+        ..HERE
+    },
+    Entry {
+        name: "pos",
+        line: "random priorities by op, redrawn after each race",
+        paper: "Yuan, Yang, Gu, CAV 2018",
+        ..PLANNED
+    },
+    Entry {
+        name: "surw",
+        line: "interleavings of selected ops with equal chances",
+        paper: "Zhao et al., ASPLOS 2025",
+        ..PLANNED
+    },
+    Entry {
+        name: "urw",
+        line: "interleavings of all ops with equal chances",
+        paper: "Zhao et al., ASPLOS 2025",
+        ..PLANNED
+    },
+    Entry {
+        name: "ss",
+        line: "delays at random points, stratum by stratum",
+        paper: EXPLORERS,
+        arguments: Arguments::Parts("order"),
+        ..PLANNED
+    },
+    Entry {
+        name: "replay",
+        line: "one recorded execution",
+        status: Status::Elsewhere("set RADDLE_REPLAY or call raddle::replay"),
+        ..HERE
+    },
+    Entry {
+        name: "dfs",
+        role: Role::Search,
+        line: "every option of every point: `all depth-first`",
+        paper: "Godefroid, POPL 1997",
+        ..HERE
+    },
+    Entry {
+        name: "ses",
+        role: Role::Search,
+        line: "every execution within a rising number of delays, states seen once",
+        paper: EXPLORERS,
+        arguments: Arguments::Parts("order"),
+        ..PLANNED
+    },
+    Entry {
+        name: "bita",
+        role: Role::Search,
+        line: "executions that reverse pairs of receives of one execution",
+        paper: "Tasharofi et al., ASE 2013",
+        ..PLANNED
+    },
+    Entry { name: "all", role: Role::Expansion, line: "every option of every point", ..HERE },
+    Entry {
+        name: "dpor",
+        role: Role::Expansion,
+        line: "one execution of each equivalence class",
+        paper: "Flanagan, Godefroid, POPL 2005; Abdulla et al., POPL 2014",
+        arguments: Arguments::OneOf(&["classic", "source", "optimal", "eta"]),
+        ..PLANNED
+    },
+    Entry {
+        name: "hapset",
+        role: Role::Expansion,
+        line: "only alternatives that show an ordering of sites not seen before",
+        paper: "Wang, Said, Gupta, ICSE 2011",
+        arguments: Arguments::Parts("expansion"),
+        ..PLANNED
+    },
+    Entry {
+        name: "depth-first",
+        role: Role::Frontier,
+        line: "the latest alternative first; constant memory",
+        ..HERE
+    },
+    Entry {
+        name: "breadth-first",
+        role: Role::Frontier,
+        line: "the earliest alternative first",
+        ..PLANNED
+    },
+    Entry { name: "random", role: Role::Frontier, line: "any alternative next", ..PLANNED },
+    Entry {
+        name: "best-first",
+        role: Role::Frontier,
+        line: "the alternative of highest priority first",
+        paper: GAMBIT,
+        arguments: Arguments::Parts("priority, priority, …"),
+        ..PLANNED
+    },
+    Entry {
+        name: "preemptions",
+        role: Role::Bound,
+        line: "at most k times a task is left that could go on",
+        paper: CHESS,
+        arguments: COUNT,
+        ..HERE
+    },
+    Entry {
+        name: "delays",
+        role: Role::Bound,
+        line: "at most k departures from the default order",
+        paper: "Emmi, Qadeer, Rakamarić, POPL 2011",
+        arguments: COUNT,
+        ..PLANNED
+    },
+    Entry {
+        name: "depth",
+        role: Role::Bound,
+        line: "alternatives only at the first k decisions",
+        arguments: COUNT,
+        ..PLANNED
+    },
+    Entry {
+        name: "non-preemptive",
+        role: Role::Order,
+        line: "the running task while it can go on; the default",
+        paper: CHESS,
+        ..HERE
+    },
+    Entry {
+        name: "round-robin",
+        role: Role::Order,
+        line: "the tasks take turns",
+        paper: EXPLORERS,
+        ..HERE
+    },
+    Entry {
+        name: "rtc",
+        role: Role::Order,
+        line: "run to completion: the receiver of the latest message first",
+        paper: EXPLORERS,
+        ..PLANNED
+    },
+    Entry {
+        name: "probabilistic-rr",
+        role: Role::Order,
+        line: "the tasks take turns, new ones from a random place on",
+        paper: EXPLORERS,
+        ..PLANNED
+    },
+    Entry { name: "random", role: Role::Order, line: "any task next", ..PLANNED },
+    Entry {
+        name: "state-cache",
+        role: Role::Cache,
+        line: "program states seen before are not explored again",
+        ..PLANNED
+    },
+    Entry {
+        name: "fingerprint-cache",
+        role: Role::Cache,
+        line: "partial orders seen before are not explored again",
+        ..PLANNED
+    },
+];
+
+/// Makes the strategy that a line names. All it draws comes from `seed`.
+///
+/// ```
+/// use raddle_search::build;
+///
+/// assert_eq!(build("pct", 1)?.name, "pct(3)");
+/// assert_eq!(build("all depth-first non-preemptive", 1)?.name, "dfs");
+///
+/// let refused = build("dsf", 1).unwrap_err();
+/// assert_eq!(refused.to_string(), "`dsf` is not a known strategy; did you mean `dfs`?");
+/// # Ok::<(), raddle_search::BuildError>(())
+/// ```
+///
+/// # Errors
+/// If the line is no composition, names something unknown or not here yet, or makes no sense.
+pub fn build(text: &str, seed: u64) -> Result<Built, BuildError> {
+    let composition: Composition = text.parse()?;
+    let parts = Parts::new(&composition)?;
+    for part in &parts.0 {
+        part.check_arguments()?;
+    }
+    parts.check_combination()?;
+    if let Some(part) = parts.0.iter().find(|part| part.entry.status != Status::Here) {
+        return Err(Kind::NotHere(part.entry).into());
+    }
+    parts.make(seed)
+}
+
+/// A term with what it stands for here.
+struct Part<'a> {
+    term: &'a Term,
+    entry: &'static Entry,
+}
+
+impl Part<'_> {
+    /// The one number of a part that takes one.
+    fn number(&self) -> u32 {
+        match (self.entry.arguments, self.term.args.as_slice()) {
+            (_, [Arg::Number(number)]) => *number,
+            (Arguments::Number { default: Some(default), .. }, _) => default,
+            _ => unreachable!("checked before: {} has its number", self.term),
+        }
+    }
+
+    fn check_arguments(&self) -> Result<(), BuildError> {
+        let fits = match (self.entry.arguments, self.term.args.as_slice()) {
+            (Arguments::Number { least, most, .. }, [Arg::Number(number)]) => {
+                (least..=most).contains(number)
+            }
+            (Arguments::Number { default, .. }, args) => args.is_empty() && default.is_some(),
+            (Arguments::OneOf(words), [Arg::Term(Term { name, args })]) => {
+                args.is_empty() && words.contains(&name.as_str())
+            }
+            (Arguments::None | Arguments::OneOf(_), args) => args.is_empty(),
+            (Arguments::Parts(_), _) => true,
+        };
+        if fits {
+            Ok(())
+        } else {
+            Err(Kind::Arguments { entry: self.entry, given: self.term.to_string() }.into())
+        }
+    }
+}
+
+struct Parts<'a>(Vec<Part<'a>>);
+
+impl<'a> Parts<'a> {
+    /// Finds what each term stands for: beside a search or an expansion a part of it, else a
+    /// sampler if there is one of that name.
+    fn new(composition: &'a Composition) -> Result<Self, BuildError> {
+        let terms = &composition.terms;
+        let searches = terms.iter().any(|term| {
+            named(&term.name).any(|entry| matches!(entry.role, Role::Search | Role::Expansion))
+        });
+        let mut parts = Self(Vec::new());
+        for term in terms {
+            let fits = |entry: &&Entry| (entry.role == Role::Sampler) != searches;
+            let free = |entry: &&Entry| fits(entry) && parts.get(entry.role).is_none();
+            let found = named(&term.name)
+                .find(free)
+                .or_else(|| named(&term.name).find(fits))
+                .or_else(|| named(&term.name).next());
+            let Some(entry) = found else {
+                return Err(Kind::Unknown { name: term.name.clone() }.into());
+            };
+            parts.0.push(Part { term, entry });
+        }
+        Ok(parts)
+    }
+
+    fn get(&self, role: Role) -> Option<&Part<'a>> {
+        self.0.iter().find(|part| part.entry.role == role)
+    }
+
+    /// Refuses what makes no sense, whatever is here.
+    fn check_combination(&self) -> Result<(), BuildError> {
+        let refuse = |reason: String| Err(Kind::Combination(reason).into());
+        for (index, part) in self.0.iter().enumerate() {
+            let same = |other: &&Part<'_>| other.entry.role == part.entry.role;
+            if let Some(other) = self.0[..index].iter().find(same) {
+                let (role, first, second) = (part.entry.role, other.term, part.term);
+                return refuse(format!(
+                    "`{first}` and `{second}` are two {role}s, and there can be one; leave one out"
+                ));
+            }
+        }
+        if let Some(sampler) = self.get(Role::Sampler) {
+            let Some(other) = self.0.iter().find(|part| part.entry.role != Role::Sampler) else {
+                return Ok(());
+            };
+            let (sampler, term, role) = (sampler.term, other.term, other.entry.role);
+            return refuse(match role {
+                Role::Search | Role::Expansion => format!(
+                    "`{sampler}` is a sampler and decides every step, so nothing is left for \
+                     `{term}`; leave one out"
+                ),
+                _ => format!(
+                    "`{term}` is part of a search, here its {role}, and the sampler `{sampler}` \
+                     has none; leave it out, or write `dfs` instead of `{sampler}`"
+                ),
+            });
+        }
+        let search = self.get(Role::Search);
+        if search.is_none() && self.get(Role::Expansion).is_none() {
+            let part = &self.0[0];
+            let (term, role) = (part.term, part.entry.role);
+            let instead = if role == Role::Frontier { "all" } else { "dfs" };
+            return refuse(format!(
+                "`{term}` is part of a search, here its {role}, and there is no search; write \
+                 `{instead} {term}`"
+            ));
+        }
+        if let (Some(search), Some(part)) =
+            (search, self.get(Role::Expansion).or_else(|| self.get(Role::Frontier)))
+        {
+            let (search, term, role) = (search.term, part.term, part.entry.role);
+            return refuse(format!(
+                "`{search}` has its own {role}, so `{term}` has no place; leave one out"
+            ));
+        }
+        self.check_bound_and_cache().or_else(refuse)
+    }
+
+    fn check_bound_and_cache(&self) -> Result<(), String> {
+        let name = |role| self.get(role).map(|part| part.entry.name);
+        if let (Some("preemptions"), Some(order)) = (name(Role::Bound), name(Role::Order))
+            && matches!(order, "round-robin" | "probabilistic-rr" | "random")
+        {
+            return Err(format!(
+                "`{order}` itself leaves tasks that could go on, so preemptions cannot be bounded \
+                 along it; leave out one of the two"
+            ));
+        }
+        if let (Some("delays"), Some(order)) = (name(Role::Bound), name(Role::Order))
+            && order != "round-robin"
+        {
+            return Err(format!(
+                "delays are counted along `round-robin`, not along `{order}`; leave `{order}` out"
+            ));
+        }
+        if let (Some("dpor" | "hapset"), Some(cache)) = (name(Role::Expansion), name(Role::Cache)) {
+            return Err(format!(
+                "`{cache}` would cut executions whose races the reduction still needs; leave it \
+                 out, or write `dfs`"
+            ));
+        }
+        Ok(())
+    }
+
+    /// The strategy. All parts are here and fit together.
+    fn make(&self, seed: u64) -> Result<Built, BuildError> {
+        if let Some(sampler) = self.get(Role::Sampler) {
+            return Ok(match sampler.entry.name {
+                "random" => built(Random::new(seed), "random".to_owned()),
+                "round-robin" => built(RoundRobin::new(), "round-robin".to_owned()),
+                "pct" => {
+                    let depth = sampler.number();
+                    built(Pct::new(seed, depth), format!("pct({depth})"))
+                }
+                name => unreachable!("`{name}` is in the registry as a sampler that is here"),
+            });
+        }
+        let (bound, name) = match self.get(Role::Bound).map(Part::number) {
+            Some(k) => (Bound::Preemptions(k), format!("dfs preemptions({k})")),
+            None => (Bound::None, "dfs".to_owned()),
+        };
+        if self.get(Role::Order).is_some_and(|part| part.entry.name == "round-robin") {
+            Ok(built(DepthFirst::within(TakeTurns, bound)?, name + " round-robin"))
+        } else {
+            Ok(built(DepthFirst::within(NonPreemptive, bound)?, name))
+        }
+    }
+}
+
+fn built(strategy: impl Strategy + 'static, name: String) -> Built {
+    Built { strategy: Box::new(strategy), name }
+}
+
+fn named(name: &str) -> impl Iterator<Item = &'static Entry> {
+    REGISTRY.iter().filter(move |entry| entry.name == name)
+}
+
+/// Why a line gives no strategy, and what to write instead.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BuildError {
+    kind: Kind,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Kind {
+    Parse(ParseError),
+    Unknown { name: String },
+    Arguments { entry: &'static Entry, given: String },
+    Combination(String),
+    NotHere(&'static Entry),
+}
+
+impl BuildError {
+    /// The known name that is nearest to an unknown one, if any is near.
+    #[must_use]
+    pub fn suggestion(&self) -> Option<&'static str> {
+        match &self.kind {
+            Kind::Unknown { name } => nearest(name),
+            _ => None,
+        }
+    }
+
+    /// What is known and not in this version, if that is the reason.
+    #[must_use]
+    pub fn planned(&self) -> Option<&'static Entry> {
+        match self.kind {
+            Kind::NotHere(entry) if entry.status == Status::Planned => Some(entry),
+            _ => None,
+        }
+    }
+}
+
+impl From<ParseError> for BuildError {
+    fn from(error: ParseError) -> Self {
+        Kind::Parse(error).into()
+    }
+}
+
+impl From<CostlyOrder> for BuildError {
+    fn from(error: CostlyOrder) -> Self {
+        Kind::Combination(error.to_string()).into()
+    }
+}
+
+impl From<Kind> for BuildError {
+    fn from(kind: Kind) -> Self {
+        Self { kind }
+    }
+}
+
+impl std::error::Error for BuildError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &self.kind {
+            Kind::Parse(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.kind {
+            Kind::Parse(_) => f.write_str("this is not how a strategy is written"),
+            Kind::Unknown { name } => {
+                write!(f, "`{name}` is not a known strategy")?;
+                match nearest(name) {
+                    Some(near) => write!(f, "; did you mean `{near}`?"),
+                    None => write!(f, "; here are {}", Here(&[Role::Sampler, Role::Search])),
+                }
+            }
+            Kind::Arguments { entry, given } => {
+                write!(f, "`{given}` does not fit: write `{}{}`", entry.name, entry.arguments)?;
+                if let Arguments::Number { name, least, most, default } = entry.arguments {
+                    write!(f, ", where {name} is a number")?;
+                    match (least, most) {
+                        (0, u32::MAX) => {}
+                        (_, u32::MAX) => write!(f, " from {least}")?,
+                        _ => write!(f, " from {least} to {most}")?,
+                    }
+                    if let Some(default) = default {
+                        write!(f, ", or `{}` for {name} = {default}", entry.name)?;
+                    }
+                }
+                Ok(())
+            }
+            Kind::Combination(reason) => f.write_str(reason),
+            Kind::NotHere(entry) => {
+                let Entry { name, role, status, .. } = entry;
+                if let Status::Elsewhere(instead) = status {
+                    return write!(f, "`{name}` is not a search; {instead}");
+                }
+                write!(f, "`{name}` is planned and not in this version; ")?;
+                if REGISTRY.iter().any(|other| other.role == *role && other.status == Status::Here)
+                {
+                    write!(f, "of the role {role} there is {}", Here(&[*role]))
+                } else {
+                    write!(f, "there is no {role} yet, so leave it out")
+                }
+            }
+        }
+    }
+}
+
+/// The names of these roles that are here, as a list.
+struct Here<'a>(&'a [Role]);
+
+impl fmt::Display for Here<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let here = REGISTRY
+            .iter()
+            .filter(|entry| self.0.contains(&entry.role) && entry.status == Status::Here);
+        for (index, entry) in here.enumerate() {
+            let comma = if index > 0 { ", " } else { "" };
+            write!(f, "{comma}`{}{}`", entry.name, entry.arguments)?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Sampler => "sampler",
+            Self::Search => "search",
+            Self::Expansion => "expansion",
+            Self::Frontier => "frontier",
+            Self::Bound => "bound",
+            Self::Order => "order",
+            Self::Cache => "cache",
+        })
+    }
+}
+
+/// As in a reference: with the brackets, and empty without arguments.
+impl fmt::Display for Arguments {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => Ok(()),
+            Self::Number { name, .. } => write!(f, "({name})"),
+            Self::OneOf(words) => write!(f, "({})", words.join(" | ")),
+            Self::Parts(what) => write!(f, "({what})"),
+        }
+    }
+}
+
+/// The known name nearest to `name`, if one is near enough to be meant.
+fn nearest(name: &str) -> Option<&'static str> {
+    if name.len() > 32 {
+        return None;
+    }
+    let known = || REGISTRY.iter().map(|entry| entry.name);
+    let begun = known().find(|known| name.len() >= 3 && known.starts_with(name));
+    begun.or_else(|| {
+        known()
+            .map(|known| (distance(name.as_bytes(), known.as_bytes()), known))
+            .filter(|&(distance, _)| distance <= 1 + name.len() / 4)
+            .min_by_key(|&(distance, _)| distance)
+            .map(|(_, known)| known)
+    })
+}
+
+/// Letters to insert, drop, replace, or exchange with a neighbour, to make `b` of `a`.
+fn distance(a: &[u8], b: &[u8]) -> usize {
+    let mut rows = vec![(0..=b.len()).collect::<Vec<_>>()];
+    for i in 1..=a.len() {
+        let mut row = vec![i];
+        for j in 1..=b.len() {
+            let replaced = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            let mut least = replaced.min(rows[i - 1][j] + 1).min(row[j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                least = least.min(rows[i - 2][j - 2] + 1);
+            }
+            row.push(least);
+        }
+        rows.push(row);
+    }
+    rows[a.len()][b.len()]
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,282 @@
+//! What the registry builds, and every message with which it refuses.
+
+use std::error::Error;
+
+use proptest::prelude::proptest;
+use raddle_trace::Covered;
+
+use super::*;
+use crate::toy::{self, Toy};
+
+#[track_caller]
+fn refusal(text: &str) -> String {
+    build(text, 1).unwrap_err().to_string()
+}
+
+#[test]
+fn every_form_has_one_canonical_name_which_builds_the_same() {
+    let toy = Toy::independent(&[2, 2, 2]);
+    for (text, name) in [
+        ("random", "random"),
+        ("round-robin", "round-robin"),
+        ("pct", "pct(3)"),
+        ("pct( 5 )", "pct(5)"),
+        ("dfs", "dfs"),
+        ("all", "dfs"),
+        ("all depth-first", "dfs"),
+        ("depth-first all non-preemptive", "dfs"),
+        ("dfs non-preemptive", "dfs"),
+        ("dfs preemptions(2)", "dfs preemptions(2)"),
+        ("non-preemptive preemptions(0) dfs", "dfs preemptions(0)"),
+        ("dfs round-robin", "dfs round-robin"),
+        ("round-robin all", "dfs round-robin"),
+    ] {
+        let mut first = build(text, 7).unwrap();
+        assert_eq!(first.name, name, "for {text}");
+        let mut second = build(name, 7).unwrap();
+        assert_eq!(second.name, name);
+        assert_eq!(
+            toy::first(&mut *first.strategy, &toy, 100),
+            toy::first(&mut *second.strategy, &toy, 100),
+            "for {text}"
+        );
+    }
+}
+
+#[test]
+fn a_built_search_says_what_it_covered() {
+    let toy = Toy::independent(&[2, 2]);
+    for (text, covered) in [
+        ("dfs", Covered::Everything),
+        ("dfs round-robin", Covered::Everything),
+        ("dfs preemptions(1)", Covered::Preemptions(1)),
+        ("round-robin", Covered::Sample { executions: 1, bound: None }),
+    ] {
+        let mut built = build(text, 1).unwrap();
+        toy::all(&mut *built.strategy, &toy);
+        assert_eq!(built.strategy.covered(), covered, "for {text}");
+    }
+}
+
+#[test]
+fn the_seed_feeds_the_samplers() {
+    let toy = Toy::independent(&[3, 3, 3]);
+    for text in ["random", "pct(3)"] {
+        let run = |seed| toy::first(&mut *build(text, seed).unwrap().strategy, &toy, 20);
+        assert_eq!(run(1), run(1));
+        assert_ne!(run(1), run(2));
+    }
+}
+
+#[test]
+fn an_unknown_name_is_answered_with_the_nearest() {
+    for (text, near) in [
+        ("dsf", "dfs"),
+        ("radnom", "random"),
+        ("roundrobin", "round-robin"),
+        ("dfs preemption(2)", "preemptions"),
+        ("dfs preempt(2)", "preemptions"),
+        ("dpr", "dpor"),
+        ("bestfirst(pb)", "best-first"),
+    ] {
+        assert_eq!(build(text, 1).unwrap_err().suggestion(), Some(near), "for {text}");
+    }
+    assert_eq!(
+        refusal("quantum"),
+        "`quantum` is not a known strategy; here are `random`, `round-robin`, `pct(d)`, `dfs`"
+    );
+}
+
+#[test]
+fn text_that_is_no_composition_keeps_its_reason() {
+    let error = build("dfs(", 1).unwrap_err();
+    assert_eq!(error.to_string(), "this is not how a strategy is written");
+    assert_eq!(
+        error.source().unwrap().to_string(),
+        "the text ends at column 5; write a name or a number here, as in `pct(3)`"
+    );
+}
+
+#[test]
+fn wrong_arguments_are_refused_with_the_right_ones() {
+    for (text, message) in [
+        (
+            "pct(0)",
+            "`pct(0)` does not fit: write `pct(d)`, where d is a number from 1 to 64, or \
+             `pct` for d = 3",
+        ),
+        (
+            "pct(2, 3)",
+            "`pct(2, 3)` does not fit: write `pct(d)`, where d is a number from 1 to 64, or \
+             `pct` for d = 3",
+        ),
+        (
+            "dfs preemptions",
+            "`preemptions` does not fit: write `preemptions(k)`, where k is a number",
+        ),
+        (
+            "dfs preemptions(two)",
+            "`preemptions(two)` does not fit: write `preemptions(k)`, where k is a number",
+        ),
+        ("random(3)", "`random(3)` does not fit: write `random`"),
+        ("dpor(best)", "`dpor(best)` does not fit: write `dpor(classic | source | optimal | eta)`"),
+    ] {
+        assert_eq!(refusal(text), message);
+    }
+}
+
+#[test]
+fn combinations_without_sense_are_refused_with_the_reason() {
+    for (text, message) in [
+        (
+            "random pct(3)",
+            "`random` and `pct(3)` are two samplers, and there can be one; leave one out",
+        ),
+        (
+            "random random",
+            "`random` and `random` are two samplers, and there can be one; leave one out",
+        ),
+        (
+            "pct(3) dfs",
+            "`pct(3)` is a sampler and decides every step, so nothing is left for `dfs`; \
+             leave one out",
+        ),
+        (
+            "random preemptions(2)",
+            "`preemptions(2)` is part of a search, here its bound, and the sampler `random` \
+             has none; leave it out, or write `dfs` instead of `random`",
+        ),
+        (
+            "preemptions(2)",
+            "`preemptions(2)` is part of a search, here its bound, and there is no search; \
+             write `dfs preemptions(2)`",
+        ),
+        (
+            "depth-first",
+            "`depth-first` is part of a search, here its frontier, and there is no search; \
+             write `all depth-first`",
+        ),
+        (
+            "dfs preemptions(1) preemptions(2)",
+            "`preemptions(1)` and `preemptions(2)` are two bounds, and there can be one; \
+             leave one out",
+        ),
+        (
+            "dfs preemptions(1) delays(2)",
+            "`preemptions(1)` and `delays(2)` are two bounds, and there can be one; leave one \
+             out",
+        ),
+        (
+            "dfs depth-first",
+            "`dfs` has its own frontier, so `depth-first` has no place; leave one out",
+        ),
+        ("dfs all", "`dfs` has its own expansion, so `all` has no place; leave one out"),
+        (
+            "dfs preemptions(2) round-robin",
+            "`round-robin` itself leaves tasks that could go on, so preemptions cannot be \
+             bounded along it; leave out one of the two",
+        ),
+        (
+            "dfs delays(2) non-preemptive",
+            "delays are counted along `round-robin`, not along `non-preemptive`; leave \
+             `non-preemptive` out",
+        ),
+        (
+            "dpor state-cache",
+            "`state-cache` would cut executions whose races the reduction still needs; leave \
+             it out, or write `dfs`",
+        ),
+    ] {
+        assert_eq!(refusal(text), message, "for {text}");
+    }
+}
+
+#[test]
+fn what_is_planned_is_refused_with_what_there_is() {
+    for (text, message) in [
+        (
+            "dpor best-first(mdpor,pb)",
+            "`dpor` is planned and not in this version; of the role expansion there is `all`",
+        ),
+        ("ses(rtc)", "`ses` is planned and not in this version; of the role search there is `dfs`"),
+        (
+            "all random",
+            "`random` is planned and not in this version; of the role frontier there is \
+             `depth-first`",
+        ),
+        (
+            "surw",
+            "`surw` is planned and not in this version; of the role sampler there is \
+             `random`, `round-robin`, `pct(d)`",
+        ),
+        (
+            "dfs state-cache",
+            "`state-cache` is planned and not in this version; there is no cache yet, so \
+             leave it out",
+        ),
+        ("replay", "`replay` is not a search; set RADDLE_REPLAY or call raddle::replay"),
+    ] {
+        assert_eq!(refusal(text), message, "for {text}");
+    }
+}
+
+#[test]
+fn every_entry_is_either_built_or_refused_by_name() {
+    for entry in REGISTRY {
+        let argument = match entry.arguments {
+            Arguments::Number { .. } => "(1)",
+            _ => "",
+        };
+        let before = match entry.role {
+            Role::Sampler | Role::Search | Role::Expansion => "",
+            Role::Frontier => "all ",
+            Role::Bound | Role::Cache => "dfs ",
+            // `random` beside a search is first of all a frontier.
+            Role::Order => "all depth-first ",
+        };
+        let result = build(&format!("{before}{}{argument}", entry.name), 1);
+        match entry.status {
+            Status::Here => assert!(result.is_ok(), "{}: {result:?}", entry.name),
+            Status::Planned => assert_eq!(result.unwrap_err().planned(), Some(entry)),
+            Status::Elsewhere(_) => assert_eq!(result.unwrap_err().planned(), None),
+        }
+    }
+}
+
+#[test]
+fn no_name_has_two_entries_of_one_role() {
+    for (index, entry) in REGISTRY.iter().enumerate() {
+        let same = |other: &Entry| other.name == entry.name && other.role == entry.role;
+        assert!(!REGISTRY[..index].iter().any(same), "{}", entry.name);
+        assert!(!entry.line.is_empty());
+    }
+}
+
+#[test]
+fn the_distance_counts_single_errors() {
+    assert_eq!(distance(b"dfs", b"dfs"), 0);
+    assert_eq!(distance(b"dsf", b"dfs"), 1);
+    assert_eq!(distance(b"", b"dfs"), 3);
+    assert_eq!(distance(b"kitten", b"sitting"), 3);
+}
+
+proptest! {
+    #![proptest_config(toy::fixed_seed())]
+
+    #[test]
+    fn no_text_makes_it_panic(text: String) {
+        let _ = build(&text, 1).map_err(|error| error.to_string());
+    }
+
+    #[test]
+    fn no_choice_of_names_makes_it_panic(
+        picks in proptest::collection::vec((0..REGISTRY.len(), 0_u32..4), 1..5)
+    ) {
+        let term = |&(index, number): &(usize, u32)| match number {
+            0 => REGISTRY[index].name.to_owned(),
+            _ => format!("{}({number})", REGISTRY[index].name),
+        };
+        let text = picks.iter().map(term).collect::<Vec<_>>().join(" ");
+        let _ = build(&text, 1).map_err(|error| error.to_string());
+    }
+}

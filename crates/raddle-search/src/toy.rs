@@ -1,0 +1,265 @@
+//! A toy program and what drives a strategy through it, without the engine. For tests.
+//!
+//! A few tasks, each a list of ops, all created before the first step. [`State`] says what each
+//! can do; [`execute`] asks a strategy, [`interleavings`] enumerates by plain recursion, and the
+//! two must agree.
+
+use proptest::test_runner::{Config as ProptestConfig, RngSeed};
+use raddle_engine::op::{Access, ObjectId, TaskId};
+use raddle_engine::strategy::{
+    Answer, Choice, Finished, Options, Pending, Plan, Point, Strategy, Taken,
+};
+use raddle_trace::{LimitKind, Outcome};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Op {
+    /// Touches what no other task touches.
+    Step,
+    Yield,
+    /// Needs a value below this.
+    Value(u32),
+    /// There is one lock.
+    Lock,
+    Unlock,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Toy {
+    pub(crate) tasks: Vec<Vec<Op>>,
+    /// By order of creation.
+    pub(crate) ids: Vec<u32>,
+    pub(crate) max_steps: usize,
+}
+
+/// Task, in order of creation, and the value it was given, or 0.
+pub(crate) type Moves = Vec<(u32, u32)>;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Execution {
+    pub(crate) moves: Moves,
+    pub(crate) decisions: Vec<Taken>,
+}
+
+impl Toy {
+    pub(crate) fn new(tasks: Vec<Vec<Op>>) -> Self {
+        let ids = (1..=tasks.len() as u32).collect();
+        Self { tasks, ids, max_steps: usize::MAX }
+    }
+
+    /// Tasks of so many independent steps each.
+    pub(crate) fn independent(steps: &[usize]) -> Self {
+        Self::new(steps.iter().map(|&n| vec![Op::Step; n]).collect())
+    }
+}
+
+#[derive(Clone, Debug)]
+struct State<'a> {
+    toy: &'a Toy,
+    at: Vec<usize>,
+    holder: Option<usize>,
+    last: Option<usize>,
+    yielded: bool,
+}
+
+impl<'a> State<'a> {
+    fn new(toy: &'a Toy) -> Self {
+        Self { toy, at: vec![0; toy.tasks.len()], holder: None, last: None, yielded: false }
+    }
+
+    fn next_op(&self, task: usize) -> Option<Op> {
+        self.toy.tasks[task].get(self.at[task]).copied()
+    }
+
+    fn enabled(&self) -> Vec<usize> {
+        let able = |&task: &usize| match self.next_op(task) {
+            None => false,
+            Some(Op::Lock) => self.holder.is_none(),
+            Some(_) => true,
+        };
+        (0..self.at.len()).filter(able).collect()
+    }
+
+    fn running(&self) -> Option<usize> {
+        self.last.filter(|last| !self.yielded && self.enabled().contains(last))
+    }
+
+    /// Takes a step; says how many values it may be given.
+    fn step(&mut self, task: usize) -> u32 {
+        let op = self.next_op(task).unwrap();
+        self.at[task] += 1;
+        self.last = Some(task);
+        self.yielded = op == Op::Yield;
+        match op {
+            Op::Lock => self.holder = Some(task),
+            Op::Unlock => assert_eq!(self.holder.take(), Some(task)),
+            Op::Value(of) => return of,
+            Op::Step | Op::Yield => {}
+        }
+        1
+    }
+
+    fn id(&self, task: usize) -> TaskId {
+        TaskId(self.toy.ids[task])
+    }
+}
+
+impl Pending for State<'_> {
+    #[track_caller]
+    fn op(&self, id: TaskId) -> Option<raddle_engine::op::Op> {
+        let task = self.toy.ids.iter().position(|&other| other == id.0)?;
+        let access = match self.next_op(task)? {
+            Op::Step | Op::Value(_) => Access::Write,
+            Op::Yield => Access::Yield,
+            Op::Lock => Access::Acquire,
+            Op::Unlock => Access::Release,
+        };
+        let site = std::panic::Location::caller();
+        Some(raddle_engine::op::Op { object: ObjectId(0), access, site })
+    }
+
+    fn blocked(&self) -> Vec<TaskId> {
+        let enabled = self.enabled();
+        (0..self.at.len())
+            .filter(|task| self.next_op(*task).is_some() && !enabled.contains(task))
+            .map(|task| self.id(task))
+            .collect()
+    }
+}
+
+/// Of points made by hand.
+#[derive(Debug)]
+pub(crate) struct Nothing;
+
+impl Pending for Nothing {
+    fn op(&self, _: TaskId) -> Option<raddle_engine::op::Op> {
+        None
+    }
+
+    fn blocked(&self) -> Vec<TaskId> {
+        Vec::new()
+    }
+}
+
+/// Answers one question: by the plan if it reaches so far, else by the strategy.
+fn ask(
+    strategy: &mut dyn Strategy,
+    plan: &Plan,
+    state: &State<'_>,
+    options: Options<'_>,
+    decisions: &mut Vec<Taken>,
+) -> u32 {
+    let point = Point {
+        index: decisions.len() as u32,
+        options,
+        running: state.running().map(|task| state.id(task)),
+        last: state.last.map_or(TaskId::ROOT, |task| state.id(task)),
+        pending: state,
+    };
+    let option = plan.prefix.get(decisions.len()).copied().unwrap_or_else(|| {
+        let Answer::Take(option) = strategy.decide(&point) else { panic!("no strategy cuts") };
+        option
+    });
+    assert!(option < point.arity());
+    decisions.push(Taken { option, of: point.arity() });
+    option
+}
+
+/// Runs the next execution; none if the strategy has no more.
+pub(crate) fn execute(
+    strategy: &mut dyn Strategy,
+    plan: &mut Plan,
+    toy: &Toy,
+) -> Option<Execution> {
+    if !strategy.begin(plan) {
+        return None;
+    }
+    let mut state = State::new(toy);
+    let (mut moves, mut decisions) = (Moves::new(), Vec::new());
+    let mut outcome = Outcome::Completed;
+    loop {
+        let enabled = state.enabled();
+        if enabled.is_empty() {
+            break;
+        }
+        if moves.len() == toy.max_steps {
+            outcome = Outcome::Limit { limit: LimitKind::Steps };
+            break;
+        }
+        let mut chosen = 0;
+        if enabled.len() > 1 {
+            let choices: Vec<_> =
+                enabled.iter().map(|&task| Choice { task: state.id(task) }).collect();
+            let options = Options::Schedule(&choices);
+            chosen = ask(strategy, plan, &state, options, &mut decisions) as usize;
+        }
+        let task = enabled[chosen];
+        let of = state.step(task);
+        let mut value = 0;
+        if of > 1 {
+            let options = Options::Value { task: state.id(task), of };
+            value = ask(strategy, plan, &state, options, &mut decisions);
+        }
+        moves.push((task as u32, value));
+    }
+    let (steps, tasks) = (moves.len() as u64, toy.tasks.len() as u64);
+    strategy.end(&Finished { outcome: &outcome, decisions: &decisions, steps, tasks });
+    plan.prefix.clear();
+    plan.prefix.extend(decisions.iter().map(|taken| taken.option));
+    Some(Execution { moves, decisions })
+}
+
+/// The executions of a strategy that ends.
+pub(crate) fn all(strategy: &mut dyn Strategy, toy: &Toy) -> Vec<Moves> {
+    let executions = first(strategy, toy, 1_000_000);
+    assert!(executions.len() < 1_000_000, "the search does not end");
+    executions
+}
+
+/// The next `n` executions, or as many as there are. The plan begins with rubbish.
+pub(crate) fn first(strategy: &mut dyn Strategy, toy: &Toy, n: usize) -> Vec<Moves> {
+    let mut plan = Plan { prefix: vec![77; 3] };
+    let next = || execute(strategy, &mut plan, toy).map(|execution| execution.moves);
+    std::iter::from_fn(next).take(n).collect()
+}
+
+/// The same cases in every run of the tests.
+pub(crate) fn fixed_seed() -> ProptestConfig {
+    ProptestConfig { rng_seed: RngSeed::Fixed(1), failure_persistence: None, ..Default::default() }
+}
+
+/// Every execution of at most this many preemptions, by recursion, sorted.
+pub(crate) fn interleavings(toy: &Toy, preemptions: u32) -> Vec<Moves> {
+    fn go(state: &State<'_>, spare: u32, moves: &mut Moves, found: &mut Vec<Moves>) {
+        let enabled = state.enabled();
+        if enabled.is_empty() {
+            found.push(moves.clone());
+        }
+        for &task in &enabled {
+            let preempts = state.running().is_some_and(|running| running != task);
+            let Some(spare) = spare.checked_sub(u32::from(preempts)) else { continue };
+            let mut next = state.clone();
+            for value in 0..next.step(task) {
+                moves.push((task as u32, value));
+                go(&next, spare, moves, found);
+                moves.pop();
+            }
+        }
+    }
+    let mut found = Vec::new();
+    go(&State::new(toy), preemptions, &mut Moves::new(), &mut found);
+    found.sort();
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // C(6, 3), and of these without preemption only the two that run a task to its end.
+    #[test]
+    fn the_recursion_counts_as_arithmetic_does() {
+        let toy = Toy::independent(&[3, 3]);
+        assert_eq!(interleavings(&toy, u32::MAX).len(), 20);
+        assert_eq!(interleavings(&toy, 0).len(), 2);
+    }
+}

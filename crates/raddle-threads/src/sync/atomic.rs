@@ -1,0 +1,502 @@
+//! `std::sync::atomic`: every operation is one step.
+//!
+//! Sequentially consistent, whatever the orderings say, so fences do nothing. Misses: behaviours
+//! that weaker orderings allow. The guarantee says so.
+
+use std::fmt;
+use std::sync::atomic as real;
+pub use std::sync::atomic::Ordering;
+
+use raddle_engine::rt;
+
+use crate::Named;
+use crate::prelude::*;
+
+/// Where an atomic's value is kept.
+trait Store: Send + fmt::Debug {
+    type Value: Copy + PartialEq + fmt::Debug;
+    /// The name of the atomic.
+    const ATOMIC: &'static str;
+    fn get(&self) -> Self::Value;
+    fn set(&mut self, value: Self::Value);
+    fn show(value: Self::Value) -> String {
+        format!("{value:?}")
+    }
+}
+
+/// A value that is read and written whole.
+#[derive(Debug)]
+struct Word<S>(S);
+
+#[derive(Clone, Copy, Debug)]
+enum WordOp<V> {
+    Load,
+    Store(V),
+    /// Reads, computes and writes, whatever it read.
+    Update { name: &'static str, compute: fn(V, V) -> V, operand: V },
+    /// Writes only if it reads `current`.
+    Exchange { current: V, new: V, weak: bool },
+}
+
+/// What an operation saw.
+#[derive(Clone, Copy, Debug)]
+struct Saw<V> {
+    before: V,
+    /// Of an exchange: whether it wrote.
+    wrote: bool,
+}
+
+impl<S: Store> Model for Word<S> {
+    type Op = WordOp<S::Value>;
+    type Reply = Saw<S::Value>;
+    const KIND: &'static str = S::ATOMIC;
+    const BLOCKS: bool = false;
+
+    fn access(&self, _: TaskId, op: Self::Op) -> Access {
+        match op {
+            WordOp::Load => Access::Read,
+            WordOp::Exchange { current, .. } if current != self.0.get() => Access::Read,
+            _ => Access::Write,
+        }
+    }
+
+    fn options(&self, _: TaskId, op: Self::Op, settings: &Settings) -> u32 {
+        match op {
+            WordOp::Exchange { current, weak: true, .. } if settings.spurious => {
+                if current == self.0.get() { 2 } else { 1 }
+            }
+            _ => 1,
+        }
+    }
+
+    #[inline]
+    fn apply(&mut self, _: TaskId, op: Self::Op, option: u32) -> Self::Reply {
+        let before = self.0.get();
+        let mut wrote = true;
+        match op {
+            WordOp::Load => wrote = false,
+            WordOp::Store(value) => self.0.set(value),
+            WordOp::Update { compute, operand, .. } => self.0.set(compute(before, operand)),
+            WordOp::Exchange { current, new, .. } => {
+                wrote = current == before && option == 0;
+                if wrote {
+                    self.0.set(new);
+                }
+            }
+        }
+        Saw { before, wrote }
+    }
+
+    // The value stays: a program that keeps one over executions is told when it matters.
+    fn reset(&mut self) {}
+
+    fn show(op: Self::Op, reply: Option<&Self::Reply>) -> String {
+        let text = match op {
+            WordOp::Load => "load".to_owned(),
+            WordOp::Store(value) => return format!("store({})", S::show(value)),
+            WordOp::Update { name, operand, .. } => format!("{name}({})", S::show(operand)),
+            WordOp::Exchange { current, new, weak } => {
+                let weak = if weak { "_weak" } else { "" };
+                format!("compare_exchange{weak}({}, {})", S::show(current), S::show(new))
+            }
+        };
+        let Some(saw) = reply else { return text };
+        let before = S::show(saw.before);
+        match op {
+            WordOp::Exchange { .. } if saw.wrote => format!("{text} -> Ok({before})"),
+            WordOp::Exchange { .. } => format!("{text} -> Err({before})"),
+            _ => format!("{text} -> {before}"),
+        }
+    }
+}
+
+/// Like [`std::sync::atomic::fence`]. Memory is sequentially consistent, so it does nothing.
+///
+/// # Panics
+/// With [`Ordering::Relaxed`], as in std.
+pub fn fence(order: Ordering) {
+    assert!(order != Ordering::Relaxed, "there is no such thing as a relaxed fence");
+}
+
+/// Like [`std::sync::atomic::compiler_fence`]. Does nothing.
+///
+/// # Panics
+/// With [`Ordering::Relaxed`], as in std.
+pub fn compiler_fence(order: Ordering) {
+    assert!(order != Ordering::Relaxed, "there is no such thing as a relaxed compiler fence");
+}
+
+fn check_load(order: Ordering) {
+    match order {
+        Ordering::Release => panic!("there is no such thing as a release load"),
+        Ordering::AcqRel => panic!("there is no such thing as an acquire-release load"),
+        _ => {}
+    }
+}
+
+fn check_store(order: Ordering) {
+    match order {
+        Ordering::Acquire => panic!("there is no such thing as an acquire store"),
+        Ordering::AcqRel => panic!("there is no such thing as an acquire-release store"),
+        _ => {}
+    }
+}
+
+fn check_failure(order: Ordering) {
+    match order {
+        Ordering::Release => panic!("there is no such thing as a release failure ordering"),
+        Ordering::AcqRel => panic!("there is no such thing as an acquire-release failure ordering"),
+        _ => {}
+    }
+}
+
+/// The operations that every atomic has.
+macro_rules! common {
+    ([$($generics:tt)*] $atomic:ty, $value:ty) => {
+        impl<$($generics)*> $atomic {
+            /// Reads the value.
+            #[track_caller]
+            pub fn load(&self, order: Ordering) -> $value {
+                check_load(order);
+                self.word.step(WordOp::Load).before
+            }
+
+            /// Writes the value.
+            #[track_caller]
+            pub fn store(&self, value: $value, order: Ordering) {
+                check_store(order);
+                self.word.step(WordOp::Store(value));
+            }
+
+            /// Writes the value and returns the one before.
+            #[track_caller]
+            pub fn swap(&self, value: $value, order: Ordering) -> $value {
+                self.update("swap", |_, new| new, value, order)
+            }
+
+            /// Writes `new` if the value is `current`.
+            ///
+            /// # Errors
+            /// The value, if it is another one.
+            #[track_caller]
+            pub fn compare_exchange(
+                &self,
+                current: $value,
+                new: $value,
+                success: Ordering,
+                failure: Ordering,
+            ) -> Result<$value, $value> {
+                self.exchange(current, new, success, failure, false)
+            }
+
+            /// Like `compare_exchange`, but may fail for no reason if spurious failures are
+            /// explored.
+            ///
+            /// # Errors
+            /// The value, if nothing was written.
+            #[track_caller]
+            pub fn compare_exchange_weak(
+                &self,
+                current: $value,
+                new: $value,
+                success: Ordering,
+                failure: Ordering,
+            ) -> Result<$value, $value> {
+                rt::note_spurious();
+                self.exchange(current, new, success, failure, true)
+            }
+
+            /// Applies `update` until it is not overtaken, or returns `None`.
+            ///
+            /// # Errors
+            /// The value, if `update` returned `None`.
+            #[track_caller]
+            pub fn fetch_update<F>(
+                &self,
+                set_order: Ordering,
+                fetch_order: Ordering,
+                mut update: F,
+            ) -> Result<$value, $value>
+            where
+                F: FnMut($value) -> Option<$value>,
+            {
+                let mut before = self.load(fetch_order);
+                while let Some(next) = update(before) {
+                    match self.compare_exchange_weak(before, next, set_order, fetch_order) {
+                        Ok(value) => return Ok(value),
+                        Err(value) => before = value,
+                    }
+                }
+                Err(before)
+            }
+
+            #[track_caller]
+            fn exchange(
+                &self,
+                current: $value,
+                new: $value,
+                _: Ordering,
+                failure: Ordering,
+                weak: bool,
+            ) -> Result<$value, $value> {
+                check_failure(failure);
+                let saw = self.word.step(WordOp::Exchange { current, new, weak });
+                if saw.wrote { Ok(saw.before) } else { Err(saw.before) }
+            }
+
+            #[track_caller]
+            fn update(
+                &self,
+                name: &'static str,
+                compute: fn($value, $value) -> $value,
+                operand: $value,
+                _: Ordering,
+            ) -> $value {
+                self.word.step(WordOp::Update { name, compute, operand }).before
+            }
+        }
+
+        impl<$($generics)*> fmt::Debug for $atomic {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                // Not a step: to print a value must not change what is explored.
+                self.word.peek(|word| word.0.get()).fmt(f)
+            }
+        }
+
+        impl<$($generics)*> From<$value> for $atomic {
+            #[track_caller]
+            fn from(value: $value) -> Self {
+                Self::new(value)
+            }
+        }
+
+        impl<$($generics)*> Named for $atomic {
+            fn named(mut self, name: &'static str) -> Self {
+                self.word.set_name(name);
+                self
+            }
+        }
+    };
+}
+
+macro_rules! plain {
+    ($($atomic:ident $value:ident $name:literal;)*) => { $(
+        impl Store for $value {
+            type Value = $value;
+            const ATOMIC: &'static str = $name;
+
+            fn get(&self) -> $value {
+                *self
+            }
+
+            fn set(&mut self, value: $value) {
+                *self = value;
+            }
+        }
+
+        #[doc = concat!("Like [`std::sync::atomic::", $name, "`].")]
+        pub struct $atomic {
+            word: Object<Word<$value>>,
+        }
+
+        impl $atomic {
+            /// An atomic with this value.
+            #[must_use]
+            #[track_caller]
+            pub const fn new(value: $value) -> Self {
+                Self { word: Object::new(Word(value)) }
+            }
+
+            /// The value, without a step.
+            pub fn get_mut(&mut self) -> &mut $value {
+                &mut self.word.get_mut().0
+            }
+
+            /// The value.
+            #[must_use]
+            pub fn into_inner(self) -> $value {
+                self.word.into_inner().0
+            }
+        }
+
+        impl Default for $atomic {
+            #[track_caller]
+            fn default() -> Self {
+                Self::new($value::default())
+            }
+        }
+
+        common!([] $atomic, $value);
+    )* };
+}
+
+macro_rules! fetch {
+    ($atomic:ident $value:ident: $($name:ident $compute:expr, $what:literal;)*) => {
+        impl $atomic { $(
+            #[doc = concat!($what, " Returns the value before.")]
+            #[track_caller]
+            pub fn $name(&self, value: $value, order: Ordering) -> $value {
+                self.update(stringify!($name), $compute, value, order)
+            }
+        )* }
+    };
+}
+
+macro_rules! integers {
+    ($($atomic:ident $value:ident;)*) => { $(
+        fetch! { $atomic $value:
+            fetch_add $value::wrapping_add, "Adds, wrapping around.";
+            fetch_sub $value::wrapping_sub, "Subtracts, wrapping around.";
+            fetch_and |a, b| a & b, "Bitwise and.";
+            fetch_nand |a, b| !(a & b), "Bitwise nand.";
+            fetch_or |a, b| a | b, "Bitwise or.";
+            fetch_xor |a, b| a ^ b, "Bitwise exclusive or.";
+            fetch_max std::cmp::max, "The greater of the two.";
+            fetch_min std::cmp::min, "The lesser of the two.";
+        }
+    )* };
+}
+
+plain! {
+    AtomicBool bool "AtomicBool";
+    AtomicI8 i8 "AtomicI8";
+    AtomicI16 i16 "AtomicI16";
+    AtomicI32 i32 "AtomicI32";
+    AtomicI64 i64 "AtomicI64";
+    AtomicIsize isize "AtomicIsize";
+    AtomicU8 u8 "AtomicU8";
+    AtomicU16 u16 "AtomicU16";
+    AtomicU32 u32 "AtomicU32";
+    AtomicU64 u64 "AtomicU64";
+    AtomicUsize usize "AtomicUsize";
+}
+
+integers! {
+    AtomicI8 i8;
+    AtomicI16 i16;
+    AtomicI32 i32;
+    AtomicI64 i64;
+    AtomicIsize isize;
+    AtomicU8 u8;
+    AtomicU16 u16;
+    AtomicU32 u32;
+    AtomicU64 u64;
+    AtomicUsize usize;
+}
+
+fetch! { AtomicBool bool:
+    fetch_and |a, b| a & b, "Logical and.";
+    fetch_nand |a, b| !(a & b), "Logical nand.";
+    fetch_or |a, b| a | b, "Logical or.";
+    fetch_xor |a, b| a ^ b, "Logical exclusive or.";
+}
+
+impl AtomicBool {
+    /// Logical not. Returns the value before.
+    #[track_caller]
+    pub fn fetch_not(&self, order: Ordering) -> bool {
+        self.update("fetch_not", |value, _| !value, true, order)
+    }
+}
+
+// The real atomic, only because a raw pointer alone could not be sent to another task.
+impl<T> Store for real::AtomicPtr<T> {
+    type Value = *mut T;
+    const ATOMIC: &'static str = "AtomicPtr";
+
+    fn get(&self) -> *mut T {
+        self.load(Ordering::Relaxed)
+    }
+
+    fn set(&mut self, value: *mut T) {
+        *self.get_mut() = value;
+    }
+
+    // Addresses differ from run to run, and traces must not.
+    fn show(value: *mut T) -> String {
+        if value.is_null() { "null" } else { "ptr" }.to_owned()
+    }
+}
+
+/// Like [`std::sync::atomic::AtomicPtr`].
+pub struct AtomicPtr<T> {
+    word: Object<Word<real::AtomicPtr<T>>>,
+}
+
+impl<T> AtomicPtr<T> {
+    /// An atomic with this value.
+    #[must_use]
+    #[track_caller]
+    pub const fn new(value: *mut T) -> Self {
+        Self { word: Object::new(Word(real::AtomicPtr::new(value))) }
+    }
+
+    /// The value, without a step.
+    pub fn get_mut(&mut self) -> &mut *mut T {
+        self.word.get_mut().0.get_mut()
+    }
+
+    /// The value.
+    #[must_use]
+    pub fn into_inner(self) -> *mut T {
+        self.word.into_inner().0.into_inner()
+    }
+}
+
+impl<T> Default for AtomicPtr<T> {
+    #[track_caller]
+    fn default() -> Self {
+        Self::new(std::ptr::null_mut())
+    }
+}
+
+common!([T] AtomicPtr<T>, *mut T);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const A: TaskId = TaskId(0);
+
+    #[test]
+    fn an_exchange_that_would_fail_only_reads() {
+        let word = Word(1_u8);
+        let exchange = |current| WordOp::Exchange { current, new: 9, weak: false };
+        assert_eq!(word.access(A, exchange(1)), Access::Write);
+        assert_eq!(word.access(A, exchange(2)), Access::Read);
+    }
+
+    #[test]
+    fn only_a_weak_exchange_that_would_succeed_can_fail_spuriously() {
+        let spurious = Settings { spurious: true, ..Settings::default() };
+        let mut word = Word(1_u8);
+        let exchange = |current, weak| WordOp::Exchange { current, new: 9, weak };
+        let options = |word: &Word<u8>, op| word.options(A, op, &spurious);
+        assert_eq!(options(&word, exchange(1, true)), 2);
+        assert_eq!(options(&word, exchange(2, true)), 1);
+        assert_eq!(options(&word, exchange(1, false)), 1);
+        assert_eq!(word.options(A, exchange(1, true), &Settings::default()), 1);
+        assert!(!word.apply(A, exchange(1, true), 1).wrote);
+        assert!(word.apply(A, exchange(1, true), 0).wrote);
+        assert_eq!(word.0, 9);
+    }
+
+    #[test]
+    fn integers_wrap_as_in_std() {
+        let byte = AtomicU8::new(255);
+        assert_eq!(byte.fetch_add(2, Ordering::SeqCst), 255);
+        assert_eq!(byte.load(Ordering::SeqCst), 1);
+        assert_eq!(byte.fetch_sub(2, Ordering::SeqCst), 1);
+        assert_eq!(byte.fetch_max(3, Ordering::SeqCst), 255);
+        assert_eq!(byte.fetch_nand(3, Ordering::SeqCst), 255);
+        assert_eq!(byte.into_inner(), !3);
+    }
+
+    #[test]
+    fn an_atomic_can_be_a_static() {
+        static COUNT: AtomicUsize = AtomicUsize::new(1);
+        static NOTHING: AtomicPtr<u8> = AtomicPtr::new(std::ptr::null_mut());
+        assert_eq!(COUNT.swap(5, Ordering::SeqCst), 1);
+        assert!(NOTHING.load(Ordering::SeqCst).is_null());
+    }
+}
