@@ -120,7 +120,8 @@ impl fmt::Display for Covered {
             Self::Sample { executions, bound } => {
                 write!(f, "{executions} sampled executions")?;
                 if let Some(SampleBound::Pct { depth, tasks, steps }) = bound {
-                    let chance = (tasks as f64) * (steps as f64).powi(depth as i32 - 1);
+                    #[expect(clippy::cast_precision_loss, reason = "printed to the nearest unit")]
+                    let chance = (tasks as f64) * (steps as f64).powi(depth.cast_signed() - 1);
                     write!(
                         f,
                         ", each showing a bug of depth {depth} with a chance of at least 1 in \

@@ -219,8 +219,9 @@ impl<T: ?Sized> Drop for MutexGuard<'_, T> {
     #[track_caller]
     fn drop(&mut self) {
         if self.value.is_some() {
-            self.mutex.lock.step(LockOp::Unlock);
+            // The value first: whoever the model lets in next must find it free.
             self.release_value();
+            self.mutex.lock.step(LockOp::Unlock);
         }
     }
 }
