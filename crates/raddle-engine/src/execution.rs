@@ -40,6 +40,24 @@ const CHECK_EVERY: u64 = 4096;
 /// How often user code may catch the unwinding of a cancelled task before the task is leaked.
 const MAX_SWALLOWED: u32 = 100;
 
+/// Reasons why an op cannot take the short way through [`Object::step`].
+pub(crate) mod busy {
+    /// The current task runs on to its next op only.
+    pub(crate) const STARTING: u32 = 1;
+    /// Some task can run on.
+    pub(crate) const RUN_ON: u32 = 2;
+    /// Some task waits for others to move, because it yielded.
+    pub(crate) const UNFAIR: u32 = 4;
+    /// A task that unwinds has to wait.
+    pub(crate) const FORCED: u32 = 8;
+    /// The execution is being ended.
+    pub(crate) const TEARING: u32 = 16;
+    /// It repeats a known execution, is written down, or runs on after a cut.
+    pub(crate) const UNASKED: u32 = 32;
+    /// It is over.
+    pub(crate) const ENDING: u32 = 64;
+}
+
 /// What unwinds a task that is cancelled.
 pub(crate) struct Cancelled;
 
@@ -122,6 +140,13 @@ pub(crate) struct Execution {
     // For one execution.
     pub(crate) stamp: u64,
     pub(crate) current: TaskId,
+    /// The current task.
+    pub(crate) me: *mut Task,
+    /// See [`busy`]. 0: an op takes the short way.
+    pub(crate) busy: u32,
+    /// Somebody wants to hear of every step.
+    watched: bool,
+    clock_slot: u32,
     last: TaskId,
     last_yielded: bool,
     /// In order of creation.
@@ -129,10 +154,8 @@ pub(crate) struct Execution {
     /// Enabled tasks, in order of creation.
     options: Vec<Choice>,
     fair_options: Vec<Choice>,
-    /// Some task waits for others to move, because it yielded.
-    unfair: bool,
     /// The objects of pending ops, by task id.
-    slots: Vec<[u32; 2]>,
+    pub(crate) slots: Vec<[u32; 2]>,
     /// Tasks whose immediate op has become enabled.
     run_on: Vec<TaskId>,
     /// Whom the host is to resume.
@@ -144,14 +167,12 @@ pub(crate) struct Execution {
     pub(crate) cut: Option<Cut>,
     pub(crate) n_steps: u64,
     last_change: u64,
-    last_change_but_clock: u64,
     fruitless: u64,
     next_check: u64,
     n_objects: u32,
     pub(crate) n_live: u32,
     /// A task that unwinds and has to wait: the others run without questions until it can go on.
     forced: Option<TaskId>,
-    pub(crate) tearing: bool,
     pub(crate) ending: Option<Ending>,
     /// The decision that leads to the next step.
     point: Option<u32>,
@@ -193,12 +214,15 @@ impl Execution {
             shared: 0,
             stamp: 0,
             current: TaskId::ROOT,
+            me: std::ptr::null_mut(),
+            busy: 0,
+            watched: false,
+            clock_slot: NO_SLOT,
             last: TaskId::ROOT,
             last_yielded: false,
             created: Vec::new(),
             options: Vec::new(),
             fair_options: Vec::new(),
-            unfair: false,
             slots: vec![[NO_SLOT; 2]],
             run_on: Vec::new(),
             target: None,
@@ -208,13 +232,11 @@ impl Execution {
             cut: None,
             n_steps: 0,
             last_change: 0,
-            last_change_but_clock: 0,
             fruitless: 0,
             next_check: 0,
             n_objects: 0,
             n_live: 0,
             forced: None,
-            tearing: false,
             ending: None,
             point: None,
             preempting: false,
@@ -242,31 +264,44 @@ impl Execution {
         self.clock.renew();
         self.last = TaskId::ROOT;
         self.last_yielded = false;
+        let unasked = self.strict || self.recorder.is_some();
+        self.busy = if unasked { busy::UNASKED } else { 0 };
+        self.watched = self.recorder.is_some() || self.needs.steps && !self.strict;
+        self.clock_slot = NO_SLOT;
         self.created.clear();
         self.options.clear();
-        self.unfair = false;
         self.run_on.clear();
         self.target = None;
         self.taken.clear();
         self.cut = None;
         self.n_steps = 0;
         self.last_change = 0;
-        self.last_change_but_clock = 0;
         self.fruitless = 0;
         self.next_check = CHECK_EVERY.min(self.limits.steps);
         self.n_objects = 0;
         self.n_live = 0;
         self.forced = None;
-        self.tearing = false;
         self.ending = None;
         self.point = None;
         self.preempting = false;
     }
 
+    /// The execution is over, for this reason.
+    pub(crate) fn end(&mut self, ending: Ending) {
+        self.ending = Some(ending);
+        self.busy |= busy::ENDING;
+    }
+
+    pub(crate) fn is_tearing(&self) -> bool {
+        self.busy & busy::TEARING != 0
+    }
+
+    #[inline]
     pub(crate) fn task(&self, task: TaskId) -> &Task {
         &self.tasks[task.index()]
     }
 
+    #[inline]
     pub(crate) fn task_mut(&mut self, task: TaskId) -> &mut Task {
         &mut self.tasks[task.index()]
     }
@@ -339,12 +374,145 @@ impl Execution {
 
     // ---- arriving ---------------------------------------------------------------------------
 
+    /// The short way, for an op that just waits for its turn: nothing unusual is going on, and
+    /// the caller has announced it.
+    ///
+    /// # Safety
+    /// `ex` is the current execution with nothing busy, called on the stack of its current task.
+    #[inline]
+    pub(crate) unsafe fn turn(ex: *mut Self, enabled: bool) {
+        // SAFETY: by contract; no borrow is held over the switch.
+        unsafe {
+            if enabled && (*ex).options.len() == 1 && (*ex).n_steps < (*ex).next_check {
+                (*ex).point = None;
+                (*ex).preempting = false;
+            } else {
+                Self::take_turns(ex, enabled);
+            }
+        }
+    }
+
+    unsafe fn take_turns(ex: *mut Self, enabled: bool) {
+        // SAFETY: as in `turn`.
+        unsafe {
+            let (me, task) = ((*ex).current, (*ex).me);
+            if !enabled {
+                (*ex).set_enabled(me, false);
+            }
+            let chosen = if (*ex).options.len() > 1 && (*ex).n_steps < (*ex).next_check {
+                Self::decide_turn(ex)
+            } else {
+                None
+            };
+            match chosen {
+                Some(chosen) if chosen == me => return,
+                Some(chosen) => {
+                    (*ex).target = Some(chosen);
+                    Fiber::suspend((*task).fiber);
+                }
+                None => Self::pass(ex, me, task),
+            }
+            if (*task).cancelled {
+                Self::raise();
+            }
+        }
+    }
+
+    /// Decides between tasks when nothing is busy. `None`: somebody must look more closely. What
+    /// [`choose`](Self::choose) and [`decide`](Self::decide) do, without the exceptions.
+    #[inline]
+    unsafe fn decide_turn(ex: *mut Self) -> Option<TaskId> {
+        // SAFETY: as in `decide`.
+        unsafe {
+            let this = &mut *ex;
+            let index = this.taken.len();
+            let of = this.options.len() as u32;
+            let option = if index < this.plan.prefix.len() {
+                this.plan.prefix[index]
+            } else {
+                let choices: *const [Choice] = this.options.as_slice();
+                let view = View(ex);
+                let point = Point {
+                    index: index as u32,
+                    options: Options::Schedule(&*choices),
+                    running: this.running(),
+                    last: this.last,
+                    pending: &view,
+                };
+                match (*this.strategy).decide(&point) {
+                    Answer::Take(option) => option,
+                    Answer::Cut(cut) => return Self::cut_short(ex, cut),
+                }
+            };
+            let this = &mut *ex;
+            let Some(&Choice { task }) = this.options.get(option as usize) else {
+                return Self::no_such_option(ex, index, option);
+            };
+            let entry: *const Task = &raw const *this.tasks[task.index()];
+            let mark = Mark { of, task, site: (*entry).site };
+            if index >= this.marks.len() {
+                this.marks.push(mark);
+            } else if !this.remember(index, option, mark) {
+                return None;
+            }
+            this.taken.push(Taken { option, of });
+            this.point = Some(index as u32);
+            if (*entry).fiber.is_null() { Self::fire_turn(ex, task) } else { Some(task) }
+        }
+    }
+
+    #[cold]
+    unsafe fn cut_short(ex: *mut Self, cut: Cut) -> Option<TaskId> {
+        // SAFETY: as in `decide`. The caller then asks again, and nobody answers but the engine.
+        unsafe {
+            (*ex).cut = Some(cut);
+            (*ex).busy |= busy::UNASKED;
+        }
+        None
+    }
+
+    #[cold]
+    unsafe fn no_such_option(ex: *mut Self, index: usize, option: u32) -> Option<TaskId> {
+        // SAFETY: as in `decide`.
+        unsafe {
+            let of = (*ex).options.len();
+            let planned = index < (*ex).plan.prefix.len();
+            assert!(planned, "engine bug: a strategy took option {option} of {of}");
+            (*ex).diverge(format!("more than {option} options"), format!("{of} options"));
+        }
+        None
+    }
+
+    /// The chosen one is a timer: it fires, and the question is put again.
+    #[cold]
+    unsafe fn fire_turn(ex: *mut Self, timer: TaskId) -> Option<TaskId> {
+        // SAFETY: as in `ask`.
+        unsafe {
+            let me = (*ex).current;
+            Self::fire(ex, timer);
+            Self::drain(ex, Some(me)).then_some(me)
+        }
+    }
+
+    /// Asks who moves, and comes back when it is the caller's turn.
+    #[inline]
+    unsafe fn pass(ex: *mut Self, me: TaskId, task: *mut Task) {
+        // SAFETY: as in `arrive`.
+        unsafe {
+            match Self::ask(ex, Some(me)) {
+                Next::Run(next) if next == me => return,
+                Next::Run(next) => (*ex).target = Some(next),
+                Next::Host => (*ex).target = None,
+            }
+            Fiber::suspend((*task).fiber);
+        }
+    }
+
     /// Announces an op and comes back when it is to run: `true`; or when it timed out: `false`.
     ///
     /// # Safety
     /// `ex` is the current execution, called on the stack of its current task; `what` stays valid
     /// until this returns.
-    #[inline]
     pub(crate) unsafe fn arrive(
         ex: *mut Self,
         what: &dyn Announced,
@@ -355,17 +523,16 @@ impl Execution {
         // SAFETY: by contract; each borrow ends before the next switch, and `what` is only kept
         // while this frame waits.
         unsafe {
-            let me = (*ex).current;
-            let task: *mut Task = &raw mut *(&mut (*ex).tasks)[me.index()];
-            if (*ex).tearing {
+            let (me, task) = ((*ex).current, (*ex).me);
+            if (*ex).is_tearing() {
                 return Self::arrive_torn(ex, what, me);
             }
             if how == How::Wait && what.enabled(me) {
                 return true;
             }
             (*task).site = site;
-            if !(*task).starting && std::thread::panicking() && (*ex).forced.is_none_or(|f| f == me)
-            {
+            let starting = (*ex).busy & busy::STARTING != 0;
+            if !starting && std::thread::panicking() && (*ex).forced.is_none_or(|f| f == me) {
                 return Self::arrive_unwinding(ex, what, slots, me);
             }
             (*task).pending = Some(erase(what));
@@ -375,28 +542,19 @@ impl Execution {
             if let How::Timed(timeout) = how {
                 (*ex).arm(me, what, timeout);
             }
-            if (*task).starting {
-                (*task).starting = false;
+            if starting {
+                (*ex).busy &= !busy::STARTING;
                 Fiber::suspend((*task).fiber);
             } else if !(*ex).run_on.is_empty() && Self::drain(ex, Some(me)) {
                 // This very op has become enabled: run on.
             } else {
-                match Self::ask(ex, Some(me)) {
-                    Next::Run(next) if next == me => {}
-                    Next::Run(next) => {
-                        (*ex).target = Some(next);
-                        Fiber::suspend((*task).fiber);
-                    }
-                    Next::Host => {
-                        (*ex).target = None;
-                        Fiber::suspend((*task).fiber);
-                    }
-                }
+                Self::pass(ex, me, task);
             }
             if (*task).cancelled {
                 Self::raise();
             }
             (*task).pending = None;
+            (*task).immediate = false;
             (&mut (*ex).slots)[me.index()] = [NO_SLOT; 2];
             if let How::Timed(_) = how {
                 (*ex).disarm(me);
@@ -432,6 +590,7 @@ impl Execution {
             (&mut (*ex).slots)[me.index()] = slots;
             (*ex).set_enabled(me, false);
             (*ex).forced = Some(me);
+            (*ex).busy |= busy::FORCED;
             (*ex).target = None;
             Fiber::suspend((*task).fiber);
             if (*task).cancelled {
@@ -440,6 +599,7 @@ impl Execution {
                 Self::leak(ex, me);
             }
             (*ex).forced = None;
+            (*ex).busy &= !busy::FORCED;
             (*task).pending = None;
             (&mut (*ex).slots)[me.index()] = [NO_SLOT; 2];
             true
@@ -517,10 +677,11 @@ impl Execution {
             if let Some(forced) = this.forced {
                 return this.choose_forced(forced);
             }
-            if this.unfair {
+            let unfair = this.busy & busy::UNFAIR != 0;
+            if unfair {
                 this.keep_fair();
             }
-            let options = if this.unfair { &this.fair_options } else { &this.options };
+            let options = if unfair { &this.fair_options } else { &this.options };
             let chosen = match options.as_slice() {
                 [] => return this.due_timer(),
                 [one] => one.task,
@@ -550,6 +711,7 @@ impl Execution {
     }
 
     /// The one place where something is decided.
+    #[inline]
     unsafe fn decide(ex: *mut Self, options: Options<'_>) -> Option<u32> {
         // SAFETY: as in `ask`; the strategy does not reach the execution but through `Pending`,
         // which only reads, and the borrows of `options` are reads too.
@@ -559,22 +721,10 @@ impl Execution {
                 Options::Schedule(choices) => choices.len() as u32,
                 Options::Value { of, .. } => of,
             };
-            let option = if let Some(script) = &(*ex).script {
-                match script.answer(&*ex, index, options) {
-                    Ok(option) => option,
-                    Err((expected, found)) => {
-                        (*ex).diverge(expected, found);
-                        return None;
-                    }
-                }
-            } else if let Some(&planned) = (&(*ex).plan.prefix).get(index) {
-                planned
-            } else if (*ex).strict {
-                let found = format!("a choice of {of} options");
-                (*ex).diverge("the end of the recorded decisions".to_owned(), found);
-                return None;
-            } else if (*ex).cut.is_some() {
-                (*ex).in_turn(options)
+            let option = if index < (*ex).plan.prefix.len() {
+                (&(*ex).plan.prefix)[index]
+            } else if (*ex).strict || (*ex).cut.is_some() {
+                Self::decide_alone(ex, index, options)?
             } else {
                 let view = View(ex);
                 let point = Point {
@@ -585,31 +735,33 @@ impl Execution {
                     pending: &view,
                 };
                 match (*(*ex).strategy).decide(&point) {
-                    Answer::Take(option) => option,
+                    Answer::Take(option) => {
+                        assert!(option < of, "engine bug: a strategy took option {option} of {of}");
+                        option
+                    }
                     Answer::Cut(cut) => {
-                        (*ex).cut = Some(cut);
+                        Self::cut_short(ex, cut);
                         (*ex).in_turn(options)
                     }
                 }
             };
             let this = &mut *ex;
-            if option >= of && this.plan.prefix.len() <= index {
-                panic!("engine bug: a strategy took option {option} of {of}");
-            }
             let task = match options {
                 Options::Schedule(choices) => choices.get(option as usize).map(|c| c.task),
                 Options::Value { task, .. } => Some(task),
             };
             let task = task.unwrap_or(TaskId::ROOT);
             let mark = Mark { of, task, site: this.task(task).site };
-            if !this.remember(index, option, mark) {
+            if index >= this.marks.len() {
+                this.marks.push(mark);
+            } else if !this.remember(index, option, mark) {
                 return None;
             }
+            this.taken.push(Taken { option, of });
             let is_value = matches!(options, Options::Value { .. });
             if !is_value {
                 this.point = Some(index as u32);
             }
-            this.taken.push(Taken { option, of });
             if let Some(recorder) = &mut this.recorder {
                 recorder.decision(task, is_value.then_some((option, of)));
             }
@@ -617,13 +769,30 @@ impl Execution {
         }
     }
 
+    /// The answer where no strategy is asked.
+    #[cold]
+    unsafe fn decide_alone(ex: *mut Self, index: usize, options: Options<'_>) -> Option<u32> {
+        // SAFETY: as in `decide`.
+        unsafe {
+            if let Some(script) = &(*ex).script {
+                match script.answer(&*ex, index, options) {
+                    Ok(option) => return Some(option),
+                    Err((expected, found)) => (*ex).diverge(expected, found),
+                }
+            } else if (*ex).strict {
+                let found = "a choice between several options".to_owned();
+                (*ex).diverge("the end of the recorded decisions".to_owned(), found);
+            } else {
+                return Some((*ex).in_turn(options));
+            }
+            None
+        }
+    }
+
     /// Keeps what the decision was about, after comparing it with the last execution where this
     /// one repeats it. `false`: it differs.
+    #[inline]
     fn remember(&mut self, index: usize, option: u32, mark: Mark) -> bool {
-        if index >= self.marks.len() {
-            self.marks.push(mark);
-            return true;
-        }
         let before = std::mem::replace(&mut self.marks[index], mark);
         if self.script.is_some() || index > self.shared || index >= self.plan.prefix.len() {
             return true;
@@ -634,17 +803,22 @@ impl Execution {
         if same && option < mark.of {
             return true;
         }
+        self.diverge_marks(before, mark);
+        false
+    }
+
+    #[cold]
+    fn diverge_marks(&mut self, before: Mark, mark: Mark) {
         let say = |mark: &Mark| {
             format!("{} options, taking {} at {}", mark.of, self.label(mark.task), mark.site)
         };
         let (expected, found) = (say(&before), say(&mark));
         self.diverge(expected, found);
-        false
     }
 
     fn diverge(&mut self, expected: String, found: String) {
         let (step, decision) = (self.n_steps, self.taken.len() as u32);
-        self.ending = Some(Ending::Diverged(Divergence { step, decision, expected, found }));
+        self.end(Ending::Diverged(Divergence { step, decision, expected, found }));
     }
 
     /// The answer where nobody is asked any more: the next in turn.
@@ -661,7 +835,7 @@ impl Execution {
     pub(crate) unsafe fn value(ex: *mut Self, of: u32) -> u32 {
         // SAFETY: as in `ask`; nothing here switches.
         unsafe {
-            if of < 2 || (*ex).tearing || (*ex).ending.is_some() || (*ex).forced.is_some() {
+            if of < 2 || (*ex).is_tearing() || (*ex).ending.is_some() || (*ex).forced.is_some() {
                 return 0;
             }
             let task = (*ex).current;
@@ -720,7 +894,7 @@ impl Execution {
         // SAFETY: by contract; nothing here switches.
         unsafe {
             let this = &mut *ex;
-            if this.tearing {
+            if this.is_tearing() {
                 return;
             }
             this.n_steps += 1;
@@ -731,26 +905,39 @@ impl Execution {
                 this.last_yielded = false;
                 this.task_mut(task).last_step = this.n_steps;
             }
-            if footprint.iter().any(|(_, access)| access.changes()) {
+            // Time that passes is no change: a task that only watches the clock does not get on.
+            if footprint.iter().any(|(id, access)| access.changes() && id.0 != this.clock_slot) {
                 this.last_change = this.n_steps;
                 this.fruitless = 0;
-                if this.clock.claimed(ex) != Some(footprint[0].0.0) {
-                    this.last_change_but_clock = this.n_steps;
-                }
             }
-            if let Some(recorder) = &mut this.recorder {
-                let point = if how == How::Wait { None } else { this.point };
-                let preempts = how != How::Wait && this.preempting;
-                recorder.event(task, show(), footprint, site, point, preempts);
+            if this.watched {
+                let text = if this.recorder.is_some() { show() } else { String::new() };
+                this.tell(task, footprint, site, how, text);
             }
-            if this.needs.steps && !this.strict {
-                let replayed =
-                    this.point.is_some_and(|point| (point as usize) < this.plan.prefix.len());
-                let step = Step { task, footprint, point: this.point, replayed };
-                let strategy = this.strategy;
-                if let Some(cut) = (*strategy).step(&step) {
-                    (*ex).cut = Some(cut);
-                }
+        }
+    }
+
+    #[cold]
+    fn tell(
+        &mut self,
+        task: TaskId,
+        footprint: &[(ObjectId, Access)],
+        site: &'static Location<'static>,
+        how: How,
+        text: String,
+    ) {
+        let point = if how == How::Wait { None } else { self.point };
+        if let Some(recorder) = &mut self.recorder {
+            let preempts = how != How::Wait && self.preempting;
+            recorder.event(task, text, footprint, site, point, preempts);
+        }
+        if self.needs.steps && !self.strict {
+            let replayed = point.is_some_and(|point| (point as usize) < self.plan.prefix.len());
+            let step = Step { task, footprint, point, replayed };
+            // SAFETY: the strategy outlives the search, and holds no way back to the execution.
+            if let Some(cut) = unsafe { (*self.strategy).step(&step) } {
+                self.cut = Some(cut);
+                self.busy |= busy::UNASKED;
             }
         }
     }
@@ -764,7 +951,7 @@ impl Execution {
         // and they touch models only.
         unsafe {
             let this = &mut *ex;
-            if this.tearing {
+            if this.is_tearing() {
                 return;
             }
             for index in 0..this.created.len() {
@@ -781,6 +968,7 @@ impl Execution {
                     this.task_mut(task).pending = None;
                     this.slots[task.index()] = [NO_SLOT; 2];
                     this.run_on.push(task);
+                    this.busy |= busy::RUN_ON;
                 }
             }
         }
@@ -799,27 +987,35 @@ impl Execution {
                 if Some(task) == me {
                     found = true;
                 } else {
-                    (*ex).task_mut(task).starting = true;
-                    Self::resume(ex, task);
+                    Self::resume(ex, task, true);
                 }
             }
+            (*ex).busy &= !busy::RUN_ON;
             found
         }
     }
 
-    /// Runs a task until it suspends, on top of the current stack.
+    /// Runs a task until it suspends, on top of the current stack. `starting`: only its local
+    /// code, up to its next op.
     ///
     /// # Safety
     /// `task` is suspended or new, and not on a stack below this one.
-    pub(crate) unsafe fn resume(ex: *mut Self, task: TaskId) {
+    #[inline]
+    pub(crate) unsafe fn resume(ex: *mut Self, task: TaskId, starting: bool) {
         // SAFETY: by contract; no borrow is held over the switch.
         unsafe {
-            let before = std::mem::replace(&mut (*ex).current, task);
-            let fiber = (*ex).task(task).fiber;
+            let (current, me, starts) = ((*ex).current, (*ex).me, (*ex).busy & busy::STARTING);
+            let entry: *mut Task = &raw mut *(&mut (*ex).tasks)[task.index()];
+            (*ex).current = task;
+            (*ex).me = entry;
+            (*ex).busy = (*ex).busy & !busy::STARTING | u32::from(starting) * busy::STARTING;
+            let fiber = (*entry).fiber;
             Fiber::resume(fiber);
-            (*ex).current = before;
-            if (*ex).task(task).state == State::Exited {
-                (*ex).task_mut(task).fiber = std::ptr::null_mut();
+            (*ex).current = current;
+            (*ex).me = me;
+            (*ex).busy = (*ex).busy & !busy::STARTING | starts;
+            if (*entry).state == State::Exited {
+                (*entry).fiber = std::ptr::null_mut();
                 Fiber::recycle(fiber);
             }
         }
@@ -832,7 +1028,7 @@ impl Execution {
         self.last_yielded = true;
         self.fruitless += 1;
         if self.fruitless >= self.limits.fruitless && self.everyone_moved() {
-            self.ending = Some(Ending::Livelock { steps: self.n_steps - self.last_change });
+            self.end(Ending::Livelock { steps: self.n_steps - self.last_change });
         }
         let now = self.n_steps;
         if let Some(before) = self.task_mut(task).fair.yielded.replace(now) {
@@ -845,7 +1041,9 @@ impl Execution {
                 let live = entry.state == State::Live;
                 other != task && live && (starved || pushed) && entry.last_step <= before
             }));
-            self.unfair |= !waits_for.is_empty();
+            if !waits_for.is_empty() {
+                self.busy |= busy::UNFAIR;
+            }
             self.task_mut(task).fair.waits_for = (now, waits_for);
         }
     }
@@ -883,7 +1081,7 @@ impl Execution {
             Some(lane) => lane,
             None => {
                 let Some(lane) = self.create(task, TaskKind::Environment) else {
-                    self.ending = Some(Ending::Limit(LimitKind::Tasks));
+                    self.end(Ending::Limit(LimitKind::Tasks));
                     return;
                 };
                 self.task_mut(task).timer = Some(lane);
@@ -898,7 +1096,6 @@ impl Execution {
         entry.deadline_ns = deadline_ns;
         entry.armed = true;
         entry.fiber = std::ptr::null_mut();
-        entry.starting = false;
         entry.site = site;
         self.set_enabled(lane, self.settings.timeouts == Timeouts::Any && what.may_expire(task));
     }
@@ -943,7 +1140,7 @@ impl Execution {
     unsafe fn fire(ex: *mut Self, lane: TaskId) {
         // SAFETY: as in `ask`; nothing here switches.
         unsafe {
-            let clock_slot = (*ex).clock.claim(ex);
+            let clock_slot = Self::clock_slot(ex);
             let this = &mut *ex;
             let owner = this.task(lane).owner;
             let what = this.task(owner).pending.expect("an armed timer has a pending op");
@@ -961,6 +1158,7 @@ impl Execution {
             let site = entry.site;
             this.slots[owner.index()] = [NO_SLOT; 2];
             this.run_on.push(owner);
+            this.busy |= busy::RUN_ON;
             let change = this.last_change;
             let fruitless = this.fruitless;
             let footprint = [(object, Access::Write), (ObjectId(clock_slot), Access::Write)];
@@ -974,8 +1172,18 @@ impl Execution {
     }
 
     /// The step at which something other than the clock last changed.
-    pub(crate) fn last_change_of_others(&self) -> u64 {
-        self.last_change_but_clock
+    pub(crate) fn last_change(&self) -> u64 {
+        self.last_change
+    }
+
+    /// The clock's number, so that its passing is not taken for a change.
+    pub(crate) unsafe fn clock_slot(ex: *mut Self) -> u32 {
+        // SAFETY: `ex` is the current execution.
+        unsafe {
+            let slot = (*ex).clock.claim(ex);
+            (*ex).clock_slot = slot;
+            slot
+        }
     }
 
     /// A task is over: it has no op any more.
@@ -990,12 +1198,12 @@ impl Execution {
     /// Whether a limit is due; moves the next check on.
     pub(crate) fn check_limits(&mut self) {
         if self.pulse.foreign.swap(false, std::sync::atomic::Ordering::Relaxed) {
-            self.ending = Some(Ending::Foreign);
+            self.end(Ending::Foreign);
         } else if self.n_steps >= self.limits.steps {
             let idle = self.n_steps - self.last_change;
             // Half of the longest execution allowed, and everyone had a turn: that is no accident.
             let spins = idle > self.limits.steps / 2 && self.everyone_moved();
-            self.ending = Some(if spins {
+            self.end(if spins {
                 Ending::Livelock { steps: idle }
             } else {
                 Ending::Limit(LimitKind::Steps)
@@ -1049,7 +1257,8 @@ impl Execution {
     }
 }
 
-fn erase(what: &dyn Announced) -> *const dyn Announced {
+#[inline]
+pub(crate) fn erase(what: &dyn Announced) -> *const dyn Announced {
     let what: *const (dyn Announced + '_) = what;
     // SAFETY: only the lifetime changes; the pointer is used while the frame that owns `what`
     // waits, and removed before that frame goes on.

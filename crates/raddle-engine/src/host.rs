@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use raddle_trace::{LimitKind, Outcome, Panic, TaskKind, Waiting};
 
 use crate::announce::site_of;
-use crate::execution::{Cancelled, Ending, Execution, Next};
+use crate::execution::{Cancelled, Ending, Execution, Next, busy};
 use crate::fiber::Fiber;
 use crate::limits::{Lap, Stop, Teardown};
 use crate::op::TaskId;
@@ -42,16 +42,16 @@ pub(crate) unsafe fn run(
             std::mem::transmute::<*const (dyn Fn() + '_), _>(body);
         let started = start(ex, root, Job::Body(body), 0);
         if started {
-            Execution::resume(ex, root);
+            Execution::resume(ex, root, true);
         } else {
-            (*ex).ending = Some(Ending::Limit(LimitKind::Tasks));
+            (*ex).end(Ending::Limit(LimitKind::Tasks));
         }
         loop {
             if (*ex).ending.is_some() {
                 break;
             }
             if let Some(next) = (*ex).target.take() {
-                Execution::resume(ex, next);
+                Execution::resume(ex, next, false);
                 continue;
             }
             if (*ex).check_is_due() {
@@ -59,21 +59,21 @@ pub(crate) unsafe fn run(
                 let steps = (*ex).n_steps;
                 match lap(Lap { executions, steps }) {
                     Stop::No => {}
-                    Stop::Execution => (*ex).ending = Some(Ending::Limit(LimitKind::Time)),
-                    Stop::Search => (*ex).ending = Some(Ending::Stopped),
+                    Stop::Execution => (*ex).end(Ending::Limit(LimitKind::Time)),
+                    Stop::Search => (*ex).end(Ending::Stopped),
                 }
                 continue;
             }
             Execution::drain(ex, None);
             match Execution::ask(ex, None) {
-                Next::Run(next) => Execution::resume(ex, next),
+                Next::Run(next) => Execution::resume(ex, next, false),
                 Next::Host if (*ex).ending.is_some() || (*ex).check_is_due() => {}
                 Next::Host if !(*ex).options().is_empty() => {
                     unreachable!("engine bug: nobody was chosen although some could move")
                 }
                 Next::Host => {
                     let left = (*ex).n_live > 0;
-                    (*ex).ending = Some(if left { Ending::Deadlock } else { Ending::Completed });
+                    (*ex).end(if left { Ending::Deadlock } else { Ending::Completed });
                 }
             }
         }
@@ -123,7 +123,6 @@ pub(crate) unsafe fn start(
         let task = (*ex).task_mut(task);
         task.fiber = fiber;
         task.job = Some(job);
-        task.starting = true;
         true
     }
 }
@@ -182,7 +181,7 @@ unsafe fn note_panic(ex: *mut Execution, me: TaskId, payload: Box<dyn Any + Send
         let (site, step) = (panics::take_site(), (*ex).n_steps);
         (*ex).task_mut(me).panic = Some(TaskPanic { message, site, taken: false, step });
         match job {
-            Job::Body(_) if !(*ex).tearing => (*ex).ending = Some(Ending::BodyPanicked),
+            Job::Body(_) if !(*ex).is_tearing() => (*ex).end(Ending::BodyPanicked),
             Job::Body(_) => {}
             Job::Spawned(run) => run.fail(payload),
         }
@@ -209,7 +208,7 @@ unsafe fn tear_down(ex: *mut Execution) -> u64 {
         if (*ex).n_live == 0 {
             return 0;
         }
-        (*ex).tearing = true;
+        (*ex).busy |= busy::TEARING;
         let mut leaked = 0;
         for index in (0..(*ex).created.len()).rev() {
             let task = (&(*ex).created)[index];
@@ -218,7 +217,7 @@ unsafe fn tear_down(ex: *mut Execution) -> u64 {
             }
             if (*ex).teardown == Teardown::Unwind {
                 (*ex).task_mut(task).cancelled = true;
-                Execution::resume(ex, task);
+                Execution::resume(ex, task, false);
             }
             if (*ex).task(task).state == State::Live {
                 // Its stack stays as it is, for good: whatever it borrows is still borrowed.

@@ -12,7 +12,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::announce::{Announced, Double, Single};
-use crate::execution::{Execution, How};
+use crate::execution::{Execution, How, erase};
 use crate::model::Model;
 use crate::op::{ObjectId, TaskId};
 use crate::pulse::Pulse;
@@ -116,13 +116,34 @@ impl<M: Model> Object<M> {
     #[track_caller]
     pub fn step(&self, op: M::Op) -> M::Reply {
         let site = Location::caller();
-        let execution = Execution::current();
-        let reply = if execution.is_null() {
-            self.outside(op, None)
-        } else {
-            self.inside(execution, op, site, How::Step)
-        };
-        reply.expect("an op without a timeout does not time out")
+        let ex = Execution::current();
+        if ex.is_null() {
+            return self.outside(op, None).expect("an op without a timeout does not time out");
+        }
+        let slot = self.claim(ex);
+        let single = Single { object: self, op };
+        // SAFETY: `ex` is the current execution, on the stack of its current task, and `single`
+        // outlives the wait.
+        unsafe {
+            if (*ex).busy == 0 && !std::thread::panicking() {
+                let task = (*ex).me;
+                (*task).pending = Some(erase(&single));
+                (*task).site = site;
+                if M::BLOCKS {
+                    let index = (*ex).current.index();
+                    (&mut (*ex).slots)[index] = [slot, NO_SLOT];
+                    Execution::turn(ex, self.model().enabled((*ex).current, op));
+                    (&mut (*ex).slots)[index] = [NO_SLOT; 2];
+                } else {
+                    // Nobody can disable it, so nobody need look whether it is still enabled.
+                    Execution::turn(ex, true);
+                }
+                (*task).pending = None;
+            } else {
+                Execution::arrive(ex, &single, [slot, NO_SLOT], site, How::Step);
+            }
+            self.apply(ex, slot, op, site, How::Step)
+        }
     }
 
     /// Does `op` as soon as it is enabled. Not a scheduling point: for ops that commute with all
@@ -163,7 +184,6 @@ impl<M: Model> Object<M> {
         }
     }
 
-    #[inline]
     fn inside(
         &self,
         execution: *mut Execution,
@@ -178,16 +198,35 @@ impl<M: Model> Object<M> {
             if !Execution::arrive(execution, &single, [slot, NO_SLOT], site, how) {
                 return None;
             }
-            let me = (*execution).current;
-            let option = Execution::option_of_step(execution, self.model(), op, site);
+            Some(self.apply(execution, slot, op, site, how))
+        }
+    }
+
+    /// Does `op`, whose turn it is.
+    ///
+    /// # Safety
+    /// `ex` is the current execution, on the stack of its current task, which has arrived.
+    #[inline]
+    unsafe fn apply(
+        &self,
+        ex: *mut Execution,
+        slot: u32,
+        op: M::Op,
+        site: &'static Location<'static>,
+        how: How,
+    ) -> M::Reply {
+        // SAFETY: by contract.
+        unsafe {
+            let me = (*ex).current;
+            let option = Execution::option_of_step(ex, self.model(), op, site);
             let access = self.model().access(me, op);
             let reply = self.model_mut().apply(me, op, option);
             let footprint = [(ObjectId(slot), access)];
-            Execution::commit(execution, me, &footprint, site, how, || M::show(op, Some(&reply)));
+            Execution::commit(ex, me, &footprint, site, how, || M::show(op, Some(&reply)));
             if M::BLOCKS {
-                Execution::wake(execution, slot);
+                Execution::wake(ex, slot);
             }
-            Some(reply)
+            reply
         }
     }
 

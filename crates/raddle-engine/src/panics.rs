@@ -42,7 +42,7 @@ fn note(info: &PanicHookInfo<'_>) -> bool {
     let site = info.location().map(site_of);
     // SAFETY: the current execution of this OS thread; read for a moment.
     let (loud, torn, task) = unsafe {
-        let cancelled = (*execution).tearing && std::thread::panicking();
+        let cancelled = (*execution).is_tearing() && std::thread::panicking();
         ((*execution).loud, cancelled, (*execution).label((*execution).current))
     };
     if torn {

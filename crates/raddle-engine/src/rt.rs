@@ -41,7 +41,7 @@ pub fn unwinding() -> bool {
 pub fn tearing_down() -> bool {
     let ex = Execution::current();
     // SAFETY: the current execution, read for a moment.
-    !ex.is_null() && unsafe { (*ex).tearing }
+    !ex.is_null() && unsafe { (*ex).is_tearing() }
 }
 
 /// A task of the running execution, as frontends hold on to it.
@@ -268,7 +268,7 @@ where
     let run: Arc<dyn Run> = unsafe { std::mem::transmute(run) };
     // SAFETY: the current execution; no borrow is held over `resume`.
     unsafe {
-        if (*ex).tearing {
+        if (*ex).is_tearing() {
             resume_unwind(Box::new(Cancelled));
         }
         let parent = (*ex).current;
@@ -278,10 +278,10 @@ where
             host::start(ex, task, Job::Spawned(run), how.stack_size)
         });
         let Some(task) = started else {
-            (*ex).ending = Some(Ending::Limit(LimitKind::Tasks));
+            (*ex).end(Ending::Limit(LimitKind::Tasks));
             give_up(ex, parent);
         };
-        Execution::resume(ex, task);
+        Execution::resume(ex, task, true);
         Handle { task: TaskRef { id: task, stamp: (*ex).stamp }, packet }
     }
 }
@@ -465,7 +465,7 @@ pub fn yield_now(name: &'static str) {
         let me = (*ex).current;
         (*ex).seen.yields = true;
         Execution::commit(ex, me, &[NOTHING], site, How::Step, || name.to_owned());
-        if !(*ex).tearing {
+        if !(*ex).is_tearing() {
             (*ex).yielded(me);
         }
     }
@@ -483,7 +483,7 @@ pub fn sleep(duration: Duration) {
     let what = Sleep;
     // SAFETY: as in `yield_now`.
     unsafe {
-        if !(*ex).tearing && !std::thread::panicking() {
+        if !(*ex).is_tearing() && !std::thread::panicking() {
             Execution::arrive(ex, &what, [NO_SLOT; 2], site, How::Timed(duration));
         }
     }
@@ -502,9 +502,10 @@ pub fn now() -> Duration {
     // SAFETY: the clock is boxed and lives as long as the search; changed for a moment while
     // nobody else runs.
     unsafe {
+        Execution::clock_slot(ex);
         let clock = &*(&raw const *(*ex).clock);
         clock.step(ClockOp::Now);
-        let changes = (*ex).last_change_of_others();
+        let changes = (*ex).last_change();
         let me = (*ex).current;
         let task = (*ex).task_mut(me);
         let (reads, since) = task.clock_reads;

@@ -57,6 +57,7 @@ pub struct Point<'a> {
 
 impl Point<'_> {
     /// The number of options: at least two.
+    #[inline]
     #[must_use]
     pub fn arity(&self) -> u32 {
         match self.options {
@@ -66,6 +67,7 @@ impl Point<'_> {
     }
 
     /// The index of the option that moves `task`, if there is one.
+    #[inline]
     #[must_use]
     pub fn option_of(&self, task: TaskId) -> Option<u32> {
         let Options::Schedule(choices) = self.options else { return None };
@@ -73,6 +75,7 @@ impl Point<'_> {
     }
 
     /// The index of the option of [`running`](Self::running).
+    #[inline]
     #[must_use]
     pub fn running_option(&self) -> Option<u32> {
         self.option_of(self.running?)

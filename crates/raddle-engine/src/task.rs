@@ -73,8 +73,6 @@ pub(crate) struct Task {
     pub(crate) enabled: bool,
     /// The pending op is no scheduling point: the task runs on as soon as it is enabled.
     pub(crate) immediate: bool,
-    /// It runs its local code up to its next op, and then gives control back without a question.
-    pub(crate) starting: bool,
     /// Position in the order of creation.
     pub(crate) seq: u32,
     pub(crate) label: Option<Arc<str>>,
@@ -125,7 +123,6 @@ impl Task {
             site: Location::caller(),
             enabled: false,
             immediate: false,
-            starting: false,
             seq: 0,
             label: None,
             spawned: [0, 0],
@@ -156,7 +153,6 @@ impl Task {
         self.pending = None;
         self.enabled = false;
         self.immediate = false;
-        self.starting = true;
         self.seq = seq;
         self.label = None;
         self.spawned = [0, 0];
