@@ -105,6 +105,8 @@ struct Mark {
     of: u32,
     task: TaskId,
     site: &'static Location<'static>,
+    /// Who had announced an op where before it, folded into a number.
+    trail: u64,
 }
 
 /// Things that the program did and that the guarantee must speak of. Over the whole search.
@@ -148,7 +150,10 @@ pub(crate) struct Execution {
     watched: bool,
     clock_slot: u32,
     last: TaskId,
+    /// The latest announcement.
+    announced: (TaskId, &'static Location<'static>),
     last_yielded: bool,
+    trail: u64,
     /// In order of creation.
     pub(crate) created: Vec<TaskId>,
     /// Enabled tasks, in order of creation.
@@ -219,7 +224,9 @@ impl Execution {
             watched: false,
             clock_slot: NO_SLOT,
             last: TaskId::ROOT,
+            announced: (TaskId::ROOT, Location::caller()),
             last_yielded: false,
+            trail: 0,
             created: Vec::new(),
             options: Vec::new(),
             fair_options: Vec::new(),
@@ -264,6 +271,7 @@ impl Execution {
         self.clock.renew();
         self.last = TaskId::ROOT;
         self.last_yielded = false;
+        self.trail = 0;
         let unasked = self.strict || self.recorder.is_some();
         self.busy = if unasked { busy::UNASKED } else { 0 };
         self.watched = self.recorder.is_some() || self.needs.steps && !self.strict;
@@ -290,6 +298,14 @@ impl Execution {
     pub(crate) fn end(&mut self, ending: Ending) {
         self.ending = Some(ending);
         self.busy |= busy::ENDING;
+    }
+
+    /// Notes where the current task announces an op.
+    #[inline]
+    pub(crate) fn announce(&mut self, site: &'static Location<'static>) {
+        let place = std::ptr::from_ref(site) as u64 ^ u64::from(self.current.0) << 48;
+        self.trail = (self.trail.rotate_left(23) ^ place).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.announced = (self.current, site);
     }
 
     pub(crate) fn is_tearing(&self) -> bool {
@@ -449,7 +465,7 @@ impl Execution {
                 return Self::no_such_option(ex, index, option);
             };
             let entry: *const Task = &raw const *this.tasks[task.index()];
-            let mark = Mark { of, task, site: (*entry).site };
+            let mark = Mark { of, task, site: (*entry).site, trail: this.trail };
             if index >= this.marks.len() {
                 this.marks.push(mark);
             } else if !this.remember(index, option, mark) {
@@ -531,6 +547,7 @@ impl Execution {
                 return true;
             }
             (*task).site = site;
+            (*ex).announce(site);
             let starting = (*ex).busy & busy::STARTING != 0;
             if !starting && std::thread::panicking() && (*ex).forced.is_none_or(|f| f == me) {
                 return Self::arrive_unwinding(ex, what, slots, me);
@@ -751,7 +768,7 @@ impl Execution {
                 Options::Value { task, .. } => Some(task),
             };
             let task = task.unwrap_or(TaskId::ROOT);
-            let mark = Mark { of, task, site: this.task(task).site };
+            let mark = Mark { of, task, site: this.task(task).site, trail: this.trail };
             if index >= this.marks.len() {
                 this.marks.push(mark);
             } else if !this.remember(index, option, mark) {
@@ -799,6 +816,7 @@ impl Execution {
         }
         let changed = index == self.shared;
         let same = before.of == mark.of
+            && before.trail == mark.trail
             && (changed || before.task == mark.task && std::ptr::eq(before.site, mark.site));
         if same && option < mark.of {
             return true;
@@ -812,7 +830,13 @@ impl Execution {
         let say = |mark: &Mark| {
             format!("{} options, taking {} at {}", mark.of, self.label(mark.task), mark.site)
         };
-        let (expected, found) = (say(&before), say(&mark));
+        let expected = say(&before);
+        let found = if before.trail == mark.trail {
+            say(&mark)
+        } else {
+            let (who, site) = self.announced;
+            format!("other ops before this point, the last announced by {} at {site}", self.label(who))
+        };
         self.diverge(expected, found);
     }
 
@@ -1010,13 +1034,34 @@ impl Execution {
             (*ex).me = entry;
             (*ex).busy = (*ex).busy & !busy::STARTING | u32::from(starting) * busy::STARTING;
             let fiber = (*entry).fiber;
-            Fiber::resume(fiber);
+            let alive = Fiber::resume(fiber);
             (*ex).current = current;
             (*ex).me = me;
             (*ex).busy = (*ex).busy & !busy::STARTING | starts;
-            if (*entry).state == State::Exited {
+            if !alive {
+                Self::bury(ex, task);
+            } else if (*entry).state == State::Exited {
                 (*entry).fiber = std::ptr::null_mut();
                 Fiber::recycle(fiber);
+            }
+        }
+    }
+
+    /// A task overflowed its stack: what was on it is lost, and the execution is over.
+    #[cold]
+    unsafe fn bury(ex: *mut Self, task: TaskId) {
+        // SAFETY: as in `resume`; the fiber has ended.
+        unsafe {
+            let fiber = std::mem::replace(&mut (*ex).task_mut(task).fiber, std::ptr::null_mut());
+            Fiber::free(fiber);
+            (*ex).forget_pending(task);
+            let entry = (*ex).task_mut(task);
+            entry.state = State::Absent;
+            std::mem::forget(std::mem::take(&mut entry.locals));
+            (*ex).n_live -= 1;
+            (*ex).target = None;
+            if !(*ex).is_tearing() {
+                (*ex).end(Ending::StackOverflow(task));
             }
         }
     }
@@ -1067,9 +1112,11 @@ impl Execution {
         self.fair_options = fair;
     }
 
-    /// Whether every task that can move has moved since something last changed.
+    /// Whether every task that can move has moved lately, in the second half of the time since
+    /// something changed. If not, the one that did not might have changed something.
     fn everyone_moved(&self) -> bool {
-        self.options.iter().all(|choice| self.task(choice.task).last_step > self.last_change)
+        let lately = self.last_change.midpoint(self.n_steps);
+        self.options.iter().all(|choice| self.task(choice.task).last_step > lately)
     }
 
     // ---- timers -----------------------------------------------------------------------------

@@ -143,6 +143,7 @@ impl Search {
             return Err(EngineError::Nested);
         }
         panics::install();
+        crate::overflow::install();
         let mut idle = Box::new(Idle);
         let strategy: *mut dyn Strategy = &raw mut *idle;
         let own = Pulse::acquire();

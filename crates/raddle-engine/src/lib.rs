@@ -29,6 +29,7 @@ pub mod model;
 mod names;
 mod object;
 pub mod op;
+mod overflow;
 mod panics;
 pub mod pulse;
 mod recorder;

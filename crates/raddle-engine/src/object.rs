@@ -129,6 +129,7 @@ impl<M: Model> Object<M> {
                 let task = (*ex).me;
                 (*task).pending = Some(erase(&single));
                 (*task).site = site;
+                (*ex).announce(site);
                 if M::BLOCKS {
                     let index = (*ex).current.index();
                     (&mut (*ex).slots)[index] = [slot, NO_SLOT];

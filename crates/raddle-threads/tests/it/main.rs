@@ -3,6 +3,7 @@
 //! One function here knows how a program is run; the tests are data.
 
 mod atomics;
+mod executions;
 mod mutexes;
 
 use std::collections::BTreeSet;

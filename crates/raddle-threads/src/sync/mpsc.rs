@@ -1,0 +1,431 @@
+//! `std::sync::mpsc`: channels with one receiver.
+//!
+//! A channel is a model (who may send or receive, and in which order) and the values beside it,
+//! since models know no types. A value is put aside under a ticket before its send is announced,
+//! and the model moves tickets: a receiver that is told one always finds the value there, also
+//! outside an execution where threads run in parallel, and a send that fails takes its own back.
+//!
+//! Every drop of a sender is a step, not only the last one. Nobody sees how many there are, but
+//! the order of the drops decides which of them disconnects, and that one can be late: if drops
+//! before the last happened together with the step before them, "B is about to drop while A drops
+//! and goes on" would be missed. A clone is no step: its maker has a sender, so until the clone is
+//! made no drop can be the last, and whether it is made before or after another drop tells nobody.
+
+mod meeting;
+mod queue;
+mod values;
+
+use std::cell::Cell;
+use std::fmt;
+use std::marker::PhantomData;
+use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+pub use std::sync::mpsc::{RecvError, RecvTimeoutError, SendError, TryRecvError, TrySendError};
+use std::time::Duration;
+
+use self::meeting::{Meeting, MeetingOp};
+use self::queue::{Queue, QueueOp};
+use self::values::{Ticket, Values};
+use crate::Named;
+use crate::prelude::*;
+
+/// What came of an op on a channel.
+#[derive(Debug, PartialEq, Eq)]
+enum Reply {
+    /// The value was sent, or nothing was to be told.
+    Done,
+    /// The value with this ticket was received.
+    Got(Ticket),
+    /// No room, or nobody who waits for a value.
+    Full,
+    Empty,
+    Disconnected,
+    /// It is known to the other side now, and has to wait for it.
+    Waits,
+    /// The receiver is gone, and these values with it.
+    Left(Vec<Ticket>),
+}
+
+/// The text of an op with its reply.
+fn show(name: &str, reply: Option<&Reply>) -> String {
+    match reply {
+        None => name.to_owned(),
+        Some(Reply::Done | Reply::Got(_)) if name.starts_with("drop") => name.to_owned(),
+        Some(Reply::Done | Reply::Got(_)) => format!("{name} -> Ok"),
+        Some(Reply::Full) => format!("{name} -> Full"),
+        Some(Reply::Empty) => format!("{name} -> Empty"),
+        Some(Reply::Disconnected) => format!("{name} -> Disconnected"),
+        Some(Reply::Waits) => format!("{name} waits"),
+        Some(Reply::Left(_)) => name.to_owned(),
+    }
+}
+
+/// How many senders a channel has. Beside the model because a clone is no step; the model counts
+/// down.
+type Senders = Arc<AtomicUsize>;
+
+#[derive(Debug)]
+enum Kind {
+    Queue(Object<Queue>),
+    Meeting(Object<Meeting>),
+}
+
+/// What both ends share.
+struct Channel<T> {
+    model: Kind,
+    senders: Senders,
+    values: Values<T>,
+}
+
+impl<T> Channel<T> {
+    /// With room for `bound` values; without a bound if there is none.
+    #[track_caller]
+    fn new(bound: Option<usize>) -> Self {
+        let senders = Arc::new(AtomicUsize::new(1));
+        let model = match bound {
+            Some(0) => Kind::Meeting(Object::new(Meeting::new(Arc::clone(&senders)))),
+            _ => Kind::Queue(Object::new(Queue::new(bound, Arc::clone(&senders)))),
+        };
+        Self { model, senders, values: Values::new() }
+    }
+
+    fn set_name(&mut self, name: &'static str) {
+        match &mut self.model {
+            Kind::Queue(queue) => queue.set_name(name),
+            Kind::Meeting(meeting) => meeting.set_name(name),
+        }
+    }
+
+    #[track_caller]
+    fn send(&self, value: T) -> Result<(), SendError<T>> {
+        let aside = self.values.put(value);
+        let reply = match &self.model {
+            Kind::Queue(queue) => queue.step(QueueOp::Send(aside.ticket())),
+            Kind::Meeting(meeting) => match meeting.step(MeetingOp::Send(aside.ticket())) {
+                // Whoever takes the value, or leaves, has decided what comes of it, and nobody
+                // sees the sender go on: no scheduling point.
+                Reply::Waits => meeting.wait(MeetingOp::Sent),
+                reply => reply,
+            },
+        };
+        match reply {
+            Reply::Disconnected => Err(SendError(aside.take_back())),
+            _ => {
+                aside.leave();
+                Ok(())
+            }
+        }
+    }
+
+    #[track_caller]
+    fn try_send(&self, value: T) -> Result<(), TrySendError<T>> {
+        let aside = self.values.put(value);
+        let reply = match &self.model {
+            Kind::Queue(queue) => queue.step(QueueOp::TrySend(aside.ticket())),
+            Kind::Meeting(meeting) => meeting.step(MeetingOp::TrySend(aside.ticket())),
+        };
+        match reply {
+            Reply::Disconnected => Err(TrySendError::Disconnected(aside.take_back())),
+            Reply::Full => Err(TrySendError::Full(aside.take_back())),
+            _ => {
+                aside.leave();
+                Ok(())
+            }
+        }
+    }
+
+    #[track_caller]
+    fn recv(&self) -> Result<T, RecvError> {
+        let reply = match &self.model {
+            Kind::Queue(queue) => queue.step(QueueOp::Recv),
+            Kind::Meeting(meeting) => match meeting.step(MeetingOp::Recv) {
+                // As in `send`: the meeting is decided by who comes second.
+                Reply::Waits => meeting.wait(MeetingOp::Received),
+                reply => reply,
+            },
+        };
+        self.got(&reply).ok_or(RecvError)
+    }
+
+    #[track_caller]
+    fn recv_timeout(&self, timeout: Duration) -> Result<T, RecvTimeoutError> {
+        let reply = match &self.model {
+            Kind::Queue(queue) => queue.step_timeout(QueueOp::Recv, timeout),
+            Kind::Meeting(meeting) => match meeting.step(MeetingOp::Recv) {
+                Reply::Waits => meeting.step_timeout(MeetingOp::Received, timeout),
+                reply => Some(reply),
+            },
+        };
+        let Some(reply) = reply else { return Err(RecvTimeoutError::Timeout) };
+        self.got(&reply).ok_or(RecvTimeoutError::Disconnected)
+    }
+
+    #[track_caller]
+    fn try_recv(&self) -> Result<T, TryRecvError> {
+        let reply = match &self.model {
+            Kind::Queue(queue) => queue.step(QueueOp::TryRecv),
+            Kind::Meeting(meeting) => meeting.step(MeetingOp::TryRecv),
+        };
+        match reply {
+            Reply::Empty => Err(TryRecvError::Empty),
+            reply => self.got(&reply).ok_or(TryRecvError::Disconnected),
+        }
+    }
+
+    /// The value that was received, if any. A ticket without its value is one of a sender that
+    /// was unwound with its execution: as good as gone.
+    fn got(&self, reply: &Reply) -> Option<T> {
+        let Reply::Got(ticket) = reply else { return None };
+        self.values.take(*ticket)
+    }
+
+    #[track_caller]
+    fn drop_sender(&self) {
+        match &self.model {
+            Kind::Queue(queue) => queue.step(QueueOp::DropSender),
+            Kind::Meeting(meeting) => meeting.step(MeetingOp::DropSender),
+        };
+    }
+
+    #[track_caller]
+    fn drop_receiver(&self) {
+        let reply = match &self.model {
+            Kind::Queue(queue) => queue.step(QueueOp::DropReceiver),
+            Kind::Meeting(meeting) => meeting.step(MeetingOp::DropReceiver),
+        };
+        if let Reply::Left(tickets) = reply {
+            for ticket in tickets {
+                drop(self.values.take(ticket));
+            }
+        }
+    }
+}
+
+/// Like [`std::sync::mpsc::channel`].
+#[must_use]
+#[track_caller]
+pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
+    let channel = Arc::new(Channel::new(None));
+    (Sender { channel: Arc::clone(&channel) }, Receiver { channel, not_sync: PhantomData })
+}
+
+/// Like [`std::sync::mpsc::sync_channel`]. With a bound of 0 each send meets a receive.
+#[must_use]
+#[track_caller]
+pub fn sync_channel<T>(bound: usize) -> (SyncSender<T>, Receiver<T>) {
+    let channel = Arc::new(Channel::new(Some(bound)));
+    (SyncSender { channel: Arc::clone(&channel) }, Receiver { channel, not_sync: PhantomData })
+}
+
+/// Like [`std::sync::mpsc::Sender`].
+pub struct Sender<T> {
+    channel: Arc<Channel<T>>,
+}
+
+/// Like [`std::sync::mpsc::SyncSender`].
+pub struct SyncSender<T> {
+    channel: Arc<Channel<T>>,
+}
+
+/// Like [`std::sync::mpsc::Receiver`].
+pub struct Receiver<T> {
+    channel: Arc<Channel<T>>,
+    not_sync: PhantomData<Cell<()>>,
+}
+
+impl<T> Sender<T> {
+    /// Sends a value. Never waits.
+    ///
+    /// # Errors
+    /// The value, if the receiver is gone.
+    #[track_caller]
+    pub fn send(&self, value: T) -> Result<(), SendError<T>> {
+        self.channel.send(value)
+    }
+}
+
+impl<T> SyncSender<T> {
+    /// Waits until there is room (with a bound of 0: until the value is received), and sends.
+    ///
+    /// # Errors
+    /// The value, if the receiver is gone.
+    #[track_caller]
+    pub fn send(&self, value: T) -> Result<(), SendError<T>> {
+        self.channel.send(value)
+    }
+
+    /// Sends if there is room; with a bound of 0, if a receiver waits.
+    ///
+    /// # Errors
+    /// The value, if there is no room or the receiver is gone.
+    #[track_caller]
+    pub fn try_send(&self, value: T) -> Result<(), TrySendError<T>> {
+        self.channel.try_send(value)
+    }
+}
+
+/// What both kinds of sender have.
+macro_rules! sender {
+    ($name:ident) => {
+        impl<T> Clone for $name<T> {
+            // No step: see the head of the file.
+            fn clone(&self) -> Self {
+                self.channel.senders.fetch_add(1, Ordering::Relaxed);
+                Self { channel: Arc::clone(&self.channel) }
+            }
+        }
+
+        impl<T> Drop for $name<T> {
+            #[track_caller]
+            fn drop(&mut self) {
+                self.channel.drop_sender();
+            }
+        }
+
+        impl<T> fmt::Debug for $name<T> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_struct(stringify!($name)).finish_non_exhaustive()
+            }
+        }
+
+        impl<T> UnwindSafe for $name<T> {}
+        impl<T> RefUnwindSafe for $name<T> {}
+
+        impl<T> Named for ($name<T>, Receiver<T>) {
+            /// Both ends of a new channel, which has the name.
+            ///
+            /// # Panics
+            /// If a sender has been cloned already.
+            fn named(mut self, name: &'static str) -> Self {
+                // For a moment the sender has another channel, so that the receiver's is its own.
+                self.0.channel = Arc::new(Channel::new(None));
+                let own = Arc::get_mut(&mut self.1.channel).expect("a channel is named when new");
+                own.set_name(name);
+                self.0.channel = Arc::clone(&self.1.channel);
+                self
+            }
+        }
+    };
+}
+
+sender!(Sender);
+sender!(SyncSender);
+
+impl<T> Receiver<T> {
+    /// Waits for a value.
+    ///
+    /// # Errors
+    /// If none is left and all senders are gone.
+    #[track_caller]
+    pub fn recv(&self) -> Result<T, RecvError> {
+        self.channel.recv()
+    }
+
+    /// Takes a value if there is one; with a bound of 0, if a sender waits.
+    ///
+    /// # Errors
+    /// If there is none.
+    #[track_caller]
+    pub fn try_recv(&self) -> Result<T, TryRecvError> {
+        self.channel.try_recv()
+    }
+
+    /// Waits for a value or for the timeout.
+    ///
+    /// # Errors
+    /// If the timeout came first, or none is left and all senders are gone.
+    #[track_caller]
+    pub fn recv_timeout(&self, timeout: Duration) -> Result<T, RecvTimeoutError> {
+        self.channel.recv_timeout(timeout)
+    }
+
+    /// Waits for one value after another, until all senders are gone.
+    pub fn iter(&self) -> Iter<'_, T> {
+        Iter { receiver: self }
+    }
+
+    /// Takes the values that are there, without waiting.
+    pub fn try_iter(&self) -> TryIter<'_, T> {
+        TryIter { receiver: self }
+    }
+}
+
+impl<T> Drop for Receiver<T> {
+    #[track_caller]
+    fn drop(&mut self) {
+        self.channel.drop_receiver();
+    }
+}
+
+impl<T> fmt::Debug for Receiver<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Receiver").finish_non_exhaustive()
+    }
+}
+
+impl<T> UnwindSafe for Receiver<T> {}
+impl<T> RefUnwindSafe for Receiver<T> {}
+
+/// Like [`std::sync::mpsc::Iter`].
+#[derive(Debug)]
+pub struct Iter<'a, T: 'a> {
+    receiver: &'a Receiver<T>,
+}
+
+/// Like [`std::sync::mpsc::TryIter`].
+#[derive(Debug)]
+pub struct TryIter<'a, T: 'a> {
+    receiver: &'a Receiver<T>,
+}
+
+/// Like [`std::sync::mpsc::IntoIter`].
+#[derive(Debug)]
+pub struct IntoIter<T> {
+    receiver: Receiver<T>,
+}
+
+impl<T> Iterator for Iter<'_, T> {
+    type Item = T;
+
+    #[track_caller]
+    fn next(&mut self) -> Option<T> {
+        self.receiver.recv().ok()
+    }
+}
+
+impl<T> Iterator for TryIter<'_, T> {
+    type Item = T;
+
+    #[track_caller]
+    fn next(&mut self) -> Option<T> {
+        self.receiver.try_recv().ok()
+    }
+}
+
+impl<T> Iterator for IntoIter<T> {
+    type Item = T;
+
+    #[track_caller]
+    fn next(&mut self) -> Option<T> {
+        self.receiver.recv().ok()
+    }
+}
+
+impl<'a, T> IntoIterator for &'a Receiver<T> {
+    type Item = T;
+    type IntoIter = Iter<'a, T>;
+
+    fn into_iter(self) -> Iter<'a, T> {
+        self.iter()
+    }
+}
+
+impl<T> IntoIterator for Receiver<T> {
+    type Item = T;
+    type IntoIter = IntoIter<T>;
+
+    fn into_iter(self) -> IntoIter<T> {
+        IntoIter { receiver: self }
+    }
+}

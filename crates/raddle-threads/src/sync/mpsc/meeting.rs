@@ -1,0 +1,245 @@
+//! A channel without room: a sender and a receiver meet.
+//!
+//! Whoever comes first makes itself known and waits; whoever comes second completes the exchange.
+//! To make oneself known is a step of its own, because `try_send` and `try_recv` see it. Waiting
+//! senders are served in the order in which they came, as in std.
+
+use std::collections::VecDeque;
+use std::sync::atomic::Ordering;
+
+use super::values::Ticket;
+use super::{Reply, Senders, show};
+use crate::prelude::*;
+
+#[derive(Debug)]
+pub(super) struct Meeting {
+    /// Senders that wait, in order, each at most once.
+    offers: VecDeque<(TaskId, Ticket)>,
+    /// Senders that waited when the receiver left, and have not heard of it.
+    refused: Vec<TaskId>,
+    receiver: Receiver,
+    senders: Senders,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Receiver {
+    Elsewhere,
+    Waiting,
+    /// It waited and was given this.
+    Given(Ticket),
+    Gone,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) enum MeetingOp {
+    Send(Ticket),
+    /// Waits for what comes of the sender's offer.
+    Sent,
+    TrySend(Ticket),
+    Recv,
+    /// Waits to be given a value.
+    Received,
+    TryRecv,
+    DropSender,
+    DropReceiver,
+}
+
+impl Meeting {
+    pub(super) fn new(senders: Senders) -> Self {
+        Self {
+            offers: VecDeque::new(),
+            refused: Vec::new(),
+            receiver: Receiver::Elsewhere,
+            senders,
+        }
+    }
+
+    fn ended(&self) -> bool {
+        self.senders.load(Ordering::Relaxed) == 0
+    }
+
+    fn send(&mut self, ticket: Ticket, otherwise: Reply) -> Reply {
+        match self.receiver {
+            Receiver::Waiting => {
+                self.receiver = Receiver::Given(ticket);
+                Reply::Done
+            }
+            Receiver::Gone => Reply::Disconnected,
+            Receiver::Elsewhere | Receiver::Given(_) => otherwise,
+        }
+    }
+
+    fn recv(&mut self, otherwise: Reply) -> Reply {
+        match self.offers.pop_front() {
+            Some((_, ticket)) => Reply::Got(ticket),
+            None if self.ended() => Reply::Disconnected,
+            None => otherwise,
+        }
+    }
+}
+
+impl Model for Meeting {
+    type Op = MeetingOp;
+    type Reply = Reply;
+    const KIND: &'static str = "channel";
+
+    fn enabled(&self, task: TaskId, op: MeetingOp) -> bool {
+        match op {
+            MeetingOp::Sent => self.offers.iter().all(|(sender, _)| *sender != task),
+            MeetingOp::Received => self.receiver != Receiver::Waiting || self.ended(),
+            _ => true,
+        }
+    }
+
+    // Overreports: the drop of a sender that is not the last commutes with all but other drops.
+    fn access(&self, _: TaskId, op: MeetingOp) -> Access {
+        let waiting = self.receiver == Receiver::Waiting;
+        match op {
+            MeetingOp::Send(_) if self.receiver == Receiver::Gone => Access::Read,
+            MeetingOp::TrySend(_) if !waiting => Access::Read,
+            MeetingOp::Recv if self.offers.is_empty() && self.ended() => Access::Read,
+            MeetingOp::TryRecv if self.offers.is_empty() => Access::Read,
+            _ => Access::Write,
+        }
+    }
+
+    fn apply(&mut self, task: TaskId, op: MeetingOp, _: u32) -> Reply {
+        match op {
+            MeetingOp::Send(ticket) => {
+                let reply = self.send(ticket, Reply::Waits);
+                if reply == Reply::Waits {
+                    self.offers.push_back((task, ticket));
+                }
+                reply
+            }
+            MeetingOp::Sent => match self.refused.iter().position(|sender| *sender == task) {
+                Some(at) => {
+                    self.refused.swap_remove(at);
+                    Reply::Disconnected
+                }
+                None => Reply::Done,
+            },
+            MeetingOp::TrySend(ticket) => self.send(ticket, Reply::Full),
+            MeetingOp::Recv => {
+                let reply = self.recv(Reply::Waits);
+                if reply == Reply::Waits {
+                    self.receiver = Receiver::Waiting;
+                }
+                reply
+            }
+            // What was given comes before the news that nobody is left to give.
+            MeetingOp::Received => match std::mem::replace(&mut self.receiver, Receiver::Elsewhere)
+            {
+                Receiver::Given(ticket) => Reply::Got(ticket),
+                _ => Reply::Disconnected,
+            },
+            MeetingOp::TryRecv => self.recv(Reply::Empty),
+            MeetingOp::DropSender => {
+                self.senders.fetch_sub(1, Ordering::Relaxed);
+                Reply::Done
+            }
+            MeetingOp::DropReceiver => {
+                self.receiver = Receiver::Gone;
+                self.refused.extend(self.offers.drain(..).map(|(sender, _)| sender));
+                Reply::Done
+            }
+        }
+    }
+
+    fn expire(&mut self, _: TaskId, op: MeetingOp) {
+        if let MeetingOp::Received = op {
+            self.receiver = Receiver::Elsewhere;
+        }
+    }
+
+    // Whoever waited is gone with its execution; the ends stay as they are.
+    fn reset(&mut self) {
+        self.offers.clear();
+        self.refused.clear();
+        if self.receiver != Receiver::Gone {
+            self.receiver = Receiver::Elsewhere;
+        }
+    }
+
+    fn show(op: MeetingOp, reply: Option<&Reply>) -> String {
+        let name = match op {
+            MeetingOp::Send(_) | MeetingOp::Sent => "send",
+            MeetingOp::TrySend(_) => "try_send",
+            MeetingOp::Recv | MeetingOp::Received => "recv",
+            MeetingOp::TryRecv => "try_recv",
+            MeetingOp::DropSender => "drop sender",
+            MeetingOp::DropReceiver => "drop receiver",
+        };
+        show(name, reply)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicUsize;
+
+    use super::*;
+
+    const A: TaskId = TaskId(0);
+    const B: TaskId = TaskId(1);
+    const R: TaskId = TaskId(2);
+    const ONE: Ticket = Ticket(1);
+    const TWO: Ticket = Ticket(2);
+
+    fn meeting() -> Meeting {
+        Meeting::new(Arc::new(AtomicUsize::new(1)))
+    }
+
+    #[test]
+    fn senders_wait_and_are_served_in_order() {
+        let mut meeting = meeting();
+        assert_eq!(meeting.apply(B, MeetingOp::Send(TWO), 0), Reply::Waits);
+        assert_eq!(meeting.apply(A, MeetingOp::Send(ONE), 0), Reply::Waits);
+        assert!(!meeting.enabled(A, MeetingOp::Sent));
+        assert_eq!(meeting.apply(R, MeetingOp::Recv, 0), Reply::Got(TWO));
+        assert!(meeting.enabled(B, MeetingOp::Sent) && !meeting.enabled(A, MeetingOp::Sent));
+        assert_eq!(meeting.apply(B, MeetingOp::Sent, 0), Reply::Done);
+        assert_eq!(meeting.apply(R, MeetingOp::TryRecv, 0), Reply::Got(ONE));
+        assert_eq!(meeting.apply(R, MeetingOp::TryRecv, 0), Reply::Empty);
+    }
+
+    #[test]
+    fn a_receiver_that_waits_is_given_one_value() {
+        let mut meeting = meeting();
+        assert_eq!(meeting.apply(A, MeetingOp::TrySend(ONE), 0), Reply::Full);
+        assert_eq!(meeting.apply(R, MeetingOp::Recv, 0), Reply::Waits);
+        assert!(!meeting.enabled(R, MeetingOp::Received));
+        assert_eq!(meeting.apply(A, MeetingOp::TrySend(ONE), 0), Reply::Done);
+        assert_eq!(meeting.apply(B, MeetingOp::TrySend(TWO), 0), Reply::Full);
+        meeting.apply(A, MeetingOp::DropSender, 0);
+        assert_eq!(meeting.apply(R, MeetingOp::Received, 0), Reply::Got(ONE));
+        assert_eq!(meeting.apply(R, MeetingOp::Recv, 0), Reply::Disconnected);
+    }
+
+    #[test]
+    fn whoever_waits_hears_that_the_other_side_is_gone() {
+        let mut meeting = meeting();
+        meeting.apply(R, MeetingOp::Recv, 0);
+        meeting.apply(A, MeetingOp::DropSender, 0);
+        assert!(meeting.enabled(R, MeetingOp::Received));
+        assert_eq!(meeting.apply(R, MeetingOp::Received, 0), Reply::Disconnected);
+
+        let mut meeting = self::meeting();
+        meeting.apply(A, MeetingOp::Send(ONE), 0);
+        meeting.apply(R, MeetingOp::DropReceiver, 0);
+        assert!(meeting.enabled(A, MeetingOp::Sent));
+        assert_eq!(meeting.apply(A, MeetingOp::Sent, 0), Reply::Disconnected);
+        assert_eq!(meeting.apply(A, MeetingOp::Send(ONE), 0), Reply::Disconnected);
+        assert_eq!(meeting.apply(A, MeetingOp::TrySend(ONE), 0), Reply::Disconnected);
+    }
+
+    #[test]
+    fn a_receiver_whose_time_is_up_is_not_met() {
+        let mut meeting = meeting();
+        meeting.apply(R, MeetingOp::Recv, 0);
+        assert!(meeting.may_expire(R, MeetingOp::Received));
+        meeting.expire(R, MeetingOp::Received);
+        assert_eq!(meeting.apply(A, MeetingOp::TrySend(ONE), 0), Reply::Full);
+    }
+}

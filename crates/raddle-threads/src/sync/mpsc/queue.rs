@@ -1,0 +1,175 @@
+//! A channel with room: values wait in it.
+
+use std::collections::VecDeque;
+use std::sync::atomic::Ordering;
+
+use super::values::Ticket;
+use super::{Reply, Senders, show};
+use crate::prelude::*;
+
+#[derive(Debug)]
+pub(super) struct Queue {
+    values: VecDeque<Ticket>,
+    bound: Option<usize>,
+    senders: Senders,
+    receiver: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) enum QueueOp {
+    Send(Ticket),
+    TrySend(Ticket),
+    Recv,
+    TryRecv,
+    DropSender,
+    DropReceiver,
+}
+
+impl Queue {
+    pub(super) fn new(bound: Option<usize>, senders: Senders) -> Self {
+        Self { values: VecDeque::new(), bound, senders, receiver: true }
+    }
+
+    fn full(&self) -> bool {
+        self.bound.is_some_and(|bound| self.values.len() >= bound)
+    }
+
+    fn ended(&self) -> bool {
+        self.senders.load(Ordering::Relaxed) == 0
+    }
+}
+
+impl Model for Queue {
+    type Op = QueueOp;
+    type Reply = Reply;
+    const KIND: &'static str = "channel";
+
+    fn enabled(&self, _: TaskId, op: QueueOp) -> bool {
+        match op {
+            QueueOp::Send(_) => !self.receiver || !self.full(),
+            QueueOp::Recv => !self.values.is_empty() || self.ended(),
+            _ => true,
+        }
+    }
+
+    // A send and a receive commute if the queue is neither full nor empty, and only then are they
+    // an append and a take: a full or empty one blocks, or is only looked at. To drop a sender is
+    // to append too: the last drop is the end mark behind all values, the drops before it and the
+    // sends are in some order with it, and a receive that finds a value sees none of them.
+    fn access(&self, _: TaskId, op: QueueOp) -> Access {
+        match op {
+            QueueOp::Send(_) | QueueOp::TrySend(_) if !self.receiver => Access::Read,
+            QueueOp::TrySend(_) if self.full() => Access::Read,
+            QueueOp::Send(_) | QueueOp::TrySend(_) | QueueOp::DropSender => Access::Append,
+            QueueOp::TryRecv if self.values.is_empty() => Access::Read,
+            QueueOp::Recv if self.values.is_empty() && self.ended() => Access::Read,
+            QueueOp::Recv | QueueOp::TryRecv => Access::Take,
+            QueueOp::DropReceiver => Access::Write,
+        }
+    }
+
+    fn apply(&mut self, _: TaskId, op: QueueOp, _: u32) -> Reply {
+        match op {
+            // As in std a channel without a receiver is never full.
+            QueueOp::Send(_) | QueueOp::TrySend(_) if !self.receiver => Reply::Disconnected,
+            QueueOp::TrySend(_) if self.full() => Reply::Full,
+            QueueOp::Send(ticket) | QueueOp::TrySend(ticket) => {
+                self.values.push_back(ticket);
+                Reply::Done
+            }
+            QueueOp::Recv | QueueOp::TryRecv => match self.values.pop_front() {
+                Some(ticket) => Reply::Got(ticket),
+                None if self.ended() => Reply::Disconnected,
+                None => Reply::Empty,
+            },
+            QueueOp::DropSender => {
+                self.senders.fetch_sub(1, Ordering::Relaxed);
+                Reply::Done
+            }
+            QueueOp::DropReceiver => {
+                self.receiver = false;
+                Reply::Left(self.values.drain(..).collect())
+            }
+        }
+    }
+
+    // The values stay, and so do the ends: a program that keeps a channel over executions is told
+    // when it matters.
+    fn reset(&mut self) {}
+
+    fn show(op: QueueOp, reply: Option<&Reply>) -> String {
+        let name = match op {
+            QueueOp::Send(_) => "send",
+            QueueOp::TrySend(_) => "try_send",
+            QueueOp::Recv => "recv",
+            QueueOp::TryRecv => "try_recv",
+            QueueOp::DropSender => "drop sender",
+            QueueOp::DropReceiver => "drop receiver",
+        };
+        show(name, reply)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicUsize;
+
+    use super::*;
+
+    const A: TaskId = TaskId(0);
+    const ONE: Ticket = Ticket(1);
+    const TWO: Ticket = Ticket(2);
+
+    fn queue(bound: Option<usize>) -> Queue {
+        Queue::new(bound, Arc::new(AtomicUsize::new(1)))
+    }
+
+    #[test]
+    fn values_come_in_the_order_of_their_sends() {
+        let mut queue = queue(None);
+        assert!(!queue.enabled(A, QueueOp::Recv));
+        assert_eq!(queue.apply(A, QueueOp::TryRecv, 0), Reply::Empty);
+        queue.apply(A, QueueOp::Send(TWO), 0);
+        queue.apply(A, QueueOp::Send(ONE), 0);
+        assert_eq!(queue.apply(A, QueueOp::Recv, 0), Reply::Got(TWO));
+        assert_eq!(queue.apply(A, QueueOp::TryRecv, 0), Reply::Got(ONE));
+        assert!(!queue.enabled(A, QueueOp::Recv));
+    }
+
+    #[test]
+    fn a_full_queue_blocks_until_there_is_room() {
+        let mut queue = queue(Some(1));
+        assert_eq!(queue.access(A, QueueOp::TrySend(ONE)), Access::Append);
+        assert_eq!(queue.apply(A, QueueOp::TrySend(ONE), 0), Reply::Done);
+        assert!(!queue.enabled(A, QueueOp::Send(TWO)));
+        assert_eq!(queue.access(A, QueueOp::TrySend(TWO)), Access::Read);
+        assert_eq!(queue.apply(A, QueueOp::TrySend(TWO), 0), Reply::Full);
+        queue.apply(A, QueueOp::Recv, 0);
+        assert!(queue.enabled(A, QueueOp::Send(TWO)));
+    }
+
+    #[test]
+    fn what_was_sent_is_received_after_the_last_sender_is_gone() {
+        let mut queue = queue(None);
+        queue.senders.fetch_add(1, Ordering::Relaxed);
+        queue.apply(A, QueueOp::Send(ONE), 0);
+        queue.apply(A, QueueOp::DropSender, 0);
+        queue.apply(A, QueueOp::DropSender, 0);
+        assert_eq!(queue.apply(A, QueueOp::Recv, 0), Reply::Got(ONE));
+        assert!(queue.enabled(A, QueueOp::Recv));
+        assert_eq!(queue.access(A, QueueOp::Recv), Access::Read);
+        assert_eq!(queue.apply(A, QueueOp::Recv, 0), Reply::Disconnected);
+        assert_eq!(queue.apply(A, QueueOp::TryRecv, 0), Reply::Disconnected);
+    }
+
+    #[test]
+    fn a_receiver_takes_what_is_left_with_it_and_frees_blocked_senders() {
+        let mut queue = queue(Some(1));
+        queue.apply(A, QueueOp::Send(ONE), 0);
+        assert_eq!(queue.apply(A, QueueOp::DropReceiver, 0), Reply::Left(vec![ONE]));
+        assert!(queue.enabled(A, QueueOp::Send(TWO)));
+        assert_eq!(queue.apply(A, QueueOp::Send(TWO), 0), Reply::Disconnected);
+        assert_eq!(queue.apply(A, QueueOp::TrySend(TWO), 0), Reply::Disconnected);
+    }
+}

@@ -1,0 +1,238 @@
+//! What a search is run with: fields, knobs of `#[raddle::test]` and environment variables, all
+//! under the same words.
+
+use std::time::Duration;
+
+use raddle_engine::{Limits, Setup, Teardown};
+use raddle_trace::{Outcome, Settings, Timeouts};
+
+use crate::error::Error;
+
+mod vars;
+
+/// Executions of a sampler, or of [`AUTO`] in all, if neither executions nor time are given.
+pub(crate) const EXECUTIONS: u64 = 10_000;
+
+/// The strategy that is used if none is named.
+pub(crate) const AUTO: &str = "auto";
+
+/// Whether the values of [`rng`](crate::rng()) are decisions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Data {
+    /// Every value is a decision, so a systematic search tries them all.
+    #[default]
+    Decisions,
+    /// Every value is drawn from the seed, the same in every execution. The report says so.
+    Seeded,
+}
+
+/// How [`check`](crate::check) expects a test to end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Expect {
+    /// Without a failure.
+    #[default]
+    Pass,
+    /// With a panic that nobody took.
+    Panic,
+    /// With a deadlock.
+    Deadlock,
+    /// With a livelock.
+    Livelock,
+    /// With a stack overflow.
+    StackOverflow,
+}
+
+impl Expect {
+    /// With an article, as in a message.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Pass => "a pass",
+            Self::Panic => "a panic",
+            Self::Deadlock => "a deadlock",
+            Self::Livelock => "a livelock",
+            Self::StackOverflow => "a stack overflow",
+        }
+    }
+
+    pub(crate) fn is_met_by(self, outcome: &Outcome) -> bool {
+        match outcome {
+            Outcome::Panicked { .. } => self == Self::Panic,
+            Outcome::Deadlock { .. } => self == Self::Deadlock,
+            Outcome::Livelock { .. } => self == Self::Livelock,
+            Outcome::StackOverflow { .. } => self == Self::StackOverflow,
+            _ => false,
+        }
+    }
+}
+
+/// What a search is run with.
+///
+/// The fields are also the knobs of [`#[raddle::test]`](macro@crate::test), and each has an
+/// environment variable, `RADDLE_` and the field's name, that [`with_env`](Self::with_env) reads.
+/// A budget that is `None` is not limited, except as said.
+///
+/// ```
+/// let mut config = raddle::Config::default();
+/// config.strategy = "pct(3)".into();
+/// config.executions = Some(1_000);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Config {
+    /// A composition such as `random`, `pct(3)`, `dfs` or `dfs preemptions(2)`; or `auto`.
+    ///
+    /// `auto`, the default, is `dfs` for half of the budget. If that covers every execution, the
+    /// search is over; else `random` has the other half.
+    pub strategy: String,
+    /// Executions of the search. If this and `time` are `None`: 10,000 for `auto` and for
+    /// samplers, no limit for searches that end by themselves, such as `dfs`.
+    pub executions: Option<u64>,
+    /// Wall time of the search.
+    pub time: Option<Duration>,
+    /// Wall time of one execution: one that takes longer is rejected. Noticed between steps.
+    pub execution_time: Option<Duration>,
+    /// Steps of one execution: a longer one is a livelock if nothing changed for half of them,
+    /// else it is rejected. `None`: 1,000,000.
+    pub steps: Option<u64>,
+    /// Tasks of one execution, timers included. `None`: 10,000.
+    pub tasks: Option<u32>,
+    /// Bytes that the strategy may hold for alternatives which it knows of and has not run.
+    /// `None`: 4 GiB.
+    pub memory: Option<u64>,
+    /// The seed of all that is drawn. `None`: 0, so that a test does the same every time.
+    pub seed: Option<u64>,
+    /// Short for `preemptions(k)` in the strategy, which is `dfs` if it was `auto`.
+    pub preemptions: Option<u32>,
+    /// When a timed wait may end by its timeout.
+    pub timeouts: Timeouts,
+    /// Whether condition variables wake, and weak compare-exchanges fail, for no reason. More
+    /// executions, and closer to what hardware does.
+    pub spurious: bool,
+    /// Whether the values of [`rng`](crate::rng()) are decisions.
+    pub data: Data,
+    /// What happens to tasks that are unfinished when an execution ends early.
+    pub teardown: Teardown,
+    /// Bytes of stack for each task.
+    pub stack_size: usize,
+    /// How long an execution may go without a step before the search is given up as hung.
+    /// `None`: for ever.
+    pub watchdog: Option<Duration>,
+    /// Replays instead of searching: a token (`rd1…`), or the path of a file that raddle wrote.
+    pub replay: Option<String>,
+    /// What the test is called in reports. `None`: as its OS thread, if the test harness named it.
+    pub test: Option<String>,
+    /// How [`check`](crate::check) expects the test to end. [`explore`](crate::explore) reports
+    /// whatever it finds.
+    pub expect: Expect,
+    /// The package of the test, for the command that replays it.
+    pub(crate) package: Option<String>,
+    /// Where the package is, to find the directory for saved failures.
+    pub(crate) manifest_dir: Option<String>,
+    /// The build directory, if it is not the usual one.
+    pub(crate) target_dir: Option<String>,
+}
+
+impl Default for Config {
+    /// `auto`, 10,000 executions, a watchdog of 10 s, 1 MiB of stack; every other field is `None`
+    /// or the type's own default.
+    fn default() -> Self {
+        Self {
+            strategy: AUTO.to_owned(),
+            executions: None,
+            time: None,
+            execution_time: None,
+            steps: None,
+            tasks: None,
+            memory: None,
+            seed: None,
+            preemptions: None,
+            timeouts: Timeouts::default(),
+            spurious: false,
+            data: Data::default(),
+            teardown: Teardown::default(),
+            stack_size: Setup::default().stack_size,
+            watchdog: Some(Duration::from_secs(10)),
+            replay: None,
+            test: None,
+            expect: Expect::default(),
+            package: None,
+            manifest_dir: None,
+            target_dir: None,
+        }
+    }
+}
+
+impl Config {
+    /// The defaults, changed by the environment: see [`with_env`](Self::with_env).
+    ///
+    /// # Errors
+    /// As for `with_env`.
+    pub fn from_env() -> Result<Self, Error> {
+        Self::default().with_env()
+    }
+
+    /// This configuration, changed by the environment.
+    ///
+    /// | variable | value |
+    /// |---|---|
+    /// | `RADDLE_STRATEGY` | `auto`, `random`, `pct(3)`, `dfs preemptions(2)`, … |
+    /// | `RADDLE_EXECUTIONS`, `RADDLE_STEPS`, `RADDLE_TASKS` | a number, or `none` |
+    /// | `RADDLE_SEED`, `RADDLE_PREEMPTIONS` | a number, or `none` |
+    /// | `RADDLE_TIME`, `RADDLE_EXECUTION_TIME`, `RADDLE_WATCHDOG` | `500ms`, `10s`, `2m`, `1h`, or `none` |
+    /// | `RADDLE_MEMORY`, `RADDLE_STACK_SIZE` | bytes: `65536`, `64k`, `512m`, `4g`; memory also `none` |
+    /// | `RADDLE_TIMEOUTS` | `any`, `idle` |
+    /// | `RADDLE_SPURIOUS` | `true`, `false` |
+    /// | `RADDLE_DATA` | `decisions`, `seeded` |
+    /// | `RADDLE_TEARDOWN` | `unwind`, `leak` |
+    /// | `RADDLE_REPLAY` | a token, or the path of a saved failure |
+    ///
+    /// An empty value is as if the variable were not set. `RADDLE_STRATEGY` also takes back the
+    /// field `preemptions`, which belongs to the strategy that was there. Nothing else in raddle
+    /// reads the environment.
+    ///
+    /// # Errors
+    /// If a value does not parse, or if a variable begins with `RADDLE_` and is none of these.
+    pub fn with_env(self) -> Result<Self, Error> {
+        vars::apply(self, &vars::of_process()?)
+    }
+
+    /// The seed of all that is drawn.
+    pub(crate) fn seed(&self) -> u64 {
+        self.seed.unwrap_or(0)
+    }
+
+    /// The composition to build; `None` for `auto`.
+    pub(crate) fn composition(&self) -> Option<String> {
+        let auto = self.strategy.trim() == AUTO;
+        match self.preemptions {
+            None if auto => None,
+            None => Some(self.strategy.clone()),
+            Some(k) => {
+                let strategy = if auto { "dfs" } else { self.strategy.trim() };
+                Some(format!("{strategy} preemptions({k})"))
+            }
+        }
+    }
+
+    /// What the engine is run with, but for the number of executions.
+    pub(crate) fn setup(&self) -> Setup {
+        let usual = Limits::default();
+        let limits = Limits {
+            executions: self.executions.unwrap_or(usual.executions),
+            steps: self.steps.unwrap_or(usual.steps),
+            tasks: self.tasks.unwrap_or(usual.tasks),
+            frontier_bytes: self.memory.unwrap_or(usual.frontier_bytes),
+            ..usual
+        };
+        let data_seed = match self.data {
+            Data::Decisions => None,
+            Data::Seeded => Some(self.seed()),
+        };
+        let settings = Settings { timeouts: self.timeouts, spurious: self.spurious, data_seed };
+        let (teardown, stack_size) = (self.teardown, self.stack_size);
+        // Who replays wants to see what happens, as it happens.
+        let loud = self.replay.is_some();
+        Setup { settings, limits, teardown, stack_size, loud }
+    }
+}

@@ -1,0 +1,375 @@
+//! Environment variables: their names, and how their values are read.
+
+use std::ffi::OsString;
+use std::time::Duration;
+
+use raddle_engine::Teardown;
+use raddle_trace::Timeouts;
+
+use super::{Config, Data};
+use crate::error::Error;
+
+/// A variable: its name without `RADDLE_`, what its value may be, and how it changes a
+/// configuration. `None`: the value does not parse.
+struct Variable {
+    name: &'static str,
+    expected: &'static str,
+    set: fn(&mut Config, &str) -> Option<()>,
+}
+
+const NUMBER: &str = "a whole number such as 5000, or none";
+const TIME: &str = "a time such as 500ms, 10s, 2m or 1h, or none";
+const PREFIX: &str = "RADDLE_";
+
+/// Read by raddle's own tests, and nothing to do with a configuration.
+const OTHERS: [&str; 1] = ["LONG"];
+
+static VARIABLES: &[Variable] = &[
+    Variable {
+        name: "STRATEGY",
+        expected: "a strategy such as auto, random or dfs",
+        set: |config, value| {
+            value.clone_into(&mut config.strategy);
+            config.preemptions = None;
+            Some(())
+        },
+    },
+    // After the strategy, which takes it back.
+    Variable {
+        name: "PREEMPTIONS",
+        expected: NUMBER,
+        set: |config, value| {
+            config.preemptions = or_none(value, |value| number(value)?.try_into().ok())?;
+            Some(())
+        },
+    },
+    Variable {
+        name: "EXECUTIONS",
+        expected: NUMBER,
+        set: |config, value| {
+            config.executions = or_none(value, number)?;
+            Some(())
+        },
+    },
+    Variable {
+        name: "TIME",
+        expected: TIME,
+        set: |config, value| {
+            config.time = or_none(value, time)?;
+            Some(())
+        },
+    },
+    Variable {
+        name: "EXECUTION_TIME",
+        expected: TIME,
+        set: |config, value| {
+            config.execution_time = or_none(value, time)?;
+            Some(())
+        },
+    },
+    Variable {
+        name: "STEPS",
+        expected: NUMBER,
+        set: |config, value| {
+            config.steps = or_none(value, number)?;
+            Some(())
+        },
+    },
+    Variable {
+        name: "TASKS",
+        expected: NUMBER,
+        set: |config, value| {
+            config.tasks = or_none(value, |value| number(value)?.try_into().ok())?;
+            Some(())
+        },
+    },
+    Variable {
+        name: "MEMORY",
+        expected: "a number of bytes such as 512m or 4g, or none",
+        set: |config, value| {
+            config.memory = or_none(value, size)?;
+            Some(())
+        },
+    },
+    Variable {
+        name: "SEED",
+        expected: NUMBER,
+        set: |config, value| {
+            config.seed = or_none(value, number)?;
+            Some(())
+        },
+    },
+    Variable {
+        name: "TIMEOUTS",
+        expected: "any or idle",
+        set: |config, value| {
+            config.timeouts = word(value, &[("any", Timeouts::Any), ("idle", Timeouts::Idle)])?;
+            Some(())
+        },
+    },
+    Variable {
+        name: "SPURIOUS",
+        expected: "true or false",
+        set: |config, value| {
+            config.spurious = word(value, &[("true", true), ("false", false)])?;
+            Some(())
+        },
+    },
+    Variable {
+        name: "DATA",
+        expected: "decisions or seeded",
+        set: |config, value| {
+            config.data = word(value, &[("decisions", Data::Decisions), ("seeded", Data::Seeded)])?;
+            Some(())
+        },
+    },
+    Variable {
+        name: "TEARDOWN",
+        expected: "unwind or leak",
+        set: |config, value| {
+            config.teardown =
+                word(value, &[("unwind", Teardown::Unwind), ("leak", Teardown::Leak)])?;
+            Some(())
+        },
+    },
+    Variable {
+        name: "STACK_SIZE",
+        expected: "a number of bytes such as 262144, 256k or 2m",
+        set: |config, value| {
+            config.stack_size = size(value)?.try_into().ok()?;
+            Some(())
+        },
+    },
+    Variable {
+        name: "WATCHDOG",
+        expected: TIME,
+        set: |config, value| {
+            config.watchdog = or_none(value, time)?;
+            Some(())
+        },
+    },
+    Variable {
+        name: "REPLAY",
+        expected: "a token (rd1…), or the path of a file that raddle wrote",
+        set: |config, value| {
+            config.replay = Some(value.to_owned());
+            Some(())
+        },
+    },
+];
+
+/// What of the environment is raddle's concern: its own variables, and where cargo builds.
+pub(super) fn of_process() -> Result<Vec<(String, String)>, Error> {
+    let ours = |(name, value): (OsString, OsString)| {
+        let name = name.into_string().ok()?;
+        let cargo = ["CARGO_PKG_NAME", "CARGO_MANIFEST_DIR", "CARGO_TARGET_DIR"];
+        if !name.starts_with(PREFIX) && !cargo.contains(&name.as_str()) {
+            return None;
+        }
+        Some(match value.into_string() {
+            Ok(value) => Ok((name, value)),
+            Err(value) => Err(Error::Environment {
+                variable: name,
+                value: value.to_string_lossy().into_owned(),
+                expected: "valid UTF-8".to_owned(),
+            }),
+        })
+    };
+    std::env::vars_os().filter_map(ours).collect()
+}
+
+/// `config`, changed by these variables.
+pub(super) fn apply(mut config: Config, variables: &[(String, String)]) -> Result<Config, Error> {
+    let known = |name: &str| VARIABLES.iter().any(|variable| variable.name == name);
+    for (name, value) in variables {
+        match name.as_str() {
+            "CARGO_PKG_NAME" => config.package.get_or_insert_with(|| value.clone()),
+            "CARGO_MANIFEST_DIR" => config.manifest_dir.insert(value.clone()),
+            "CARGO_TARGET_DIR" => config.target_dir.insert(value.clone()),
+            _ => match name.strip_prefix(PREFIX) {
+                Some(rest) if !known(rest) && !OTHERS.contains(&rest) => {
+                    let nearest = nearest(rest).map(|near| format!("{PREFIX}{near}"));
+                    return Err(Error::UnknownVariable { variable: name.clone(), nearest });
+                }
+                _ => continue,
+            },
+        };
+    }
+    for Variable { name, expected, set } in VARIABLES {
+        let named = |(variable, _): &&(String, String)| variable.strip_prefix(PREFIX) == Some(name);
+        let Some((variable, value)) = variables.iter().find(named) else { continue };
+        if !value.trim().is_empty() && set(&mut config, value.trim()).is_none() {
+            return Err(Error::Environment {
+                variable: variable.clone(),
+                value: value.clone(),
+                expected: (*expected).to_owned(),
+            });
+        }
+    }
+    Ok(config)
+}
+
+/// The name that is nearest to an unknown one, if one is near enough to be meant.
+fn nearest(unknown: &str) -> Option<&'static str> {
+    let names = VARIABLES.iter().map(|variable| variable.name);
+    let unknown = unknown.to_ascii_uppercase();
+    names
+        .map(|name| (distance(unknown.as_bytes(), name.as_bytes()), name))
+        .filter(|&(distance, name)| distance <= 1 + name.len() / 4)
+        .min_by_key(|&(distance, _)| distance)
+        .map(|(_, name)| name)
+}
+
+/// Letters to insert, drop or replace to make `b` of `a`.
+fn distance(a: &[u8], b: &[u8]) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, letter) in a.iter().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, other) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(letter != other);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+fn or_none<T>(value: &str, parse: fn(&str) -> Option<T>) -> Option<Option<T>> {
+    if value == "none" { Some(None) } else { parse(value).map(Some) }
+}
+
+fn word<T: Copy>(value: &str, words: &[(&str, T)]) -> Option<T> {
+    words.iter().find(|(word, _)| *word == value).map(|&(_, meaning)| meaning)
+}
+
+/// Digits, with `_` between them as in Rust.
+fn number(value: &str) -> Option<u64> {
+    let digits = value.starts_with(|first: char| first.is_ascii_digit());
+    if digits { value.replace('_', "").parse().ok() } else { None }
+}
+
+/// A number and the unit that is right after it.
+fn with_unit<'a>(value: &'a str, letters: &str) -> Option<(u64, &'a str)> {
+    let at = value.find(|letter| letters.contains(letter)).unwrap_or(value.len());
+    let (digits, unit) = value.split_at(at);
+    Some((number(digits)?, unit))
+}
+
+fn time(value: &str) -> Option<Duration> {
+    let (n, unit) = with_unit(value, "umsh")?;
+    Some(match unit {
+        "us" => Duration::from_micros(n),
+        "ms" => Duration::from_millis(n),
+        "s" => Duration::from_secs(n),
+        "m" => Duration::from_secs(n.checked_mul(60)?),
+        "h" => Duration::from_secs(n.checked_mul(3600)?),
+        _ => return None,
+    })
+}
+
+fn size(value: &str) -> Option<u64> {
+    let (n, unit) = with_unit(value, "kmgKMG")?;
+    let scale = match unit {
+        "" => 1,
+        "k" | "K" => 1 << 10,
+        "m" | "M" => 1 << 20,
+        "g" | "G" => 1 << 30,
+        _ => return None,
+    };
+    n.checked_mul(scale)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(variables: &[(&str, &str)]) -> Result<Config, Error> {
+        let owned = |&(name, value): &(&str, &str)| (name.to_owned(), value.to_owned());
+        apply(Config::default(), &variables.iter().map(owned).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn every_field_can_be_set() {
+        let config = with(&[
+            ("RADDLE_STRATEGY", "dfs"),
+            ("RADDLE_PREEMPTIONS", "2"),
+            ("RADDLE_EXECUTIONS", "10_000"),
+            ("RADDLE_TIME", "500ms"),
+            ("RADDLE_EXECUTION_TIME", "2m"),
+            ("RADDLE_STEPS", "7"),
+            ("RADDLE_TASKS", "8"),
+            ("RADDLE_MEMORY", "512m"),
+            ("RADDLE_SEED", "9"),
+            ("RADDLE_TIMEOUTS", "idle"),
+            ("RADDLE_SPURIOUS", "true"),
+            ("RADDLE_DATA", "seeded"),
+            ("RADDLE_TEARDOWN", "leak"),
+            ("RADDLE_STACK_SIZE", "64k"),
+            ("RADDLE_WATCHDOG", "none"),
+            ("RADDLE_REPLAY", "a.json"),
+            ("CARGO_PKG_NAME", "tour"),
+        ]);
+        let expected = Config {
+            strategy: "dfs".into(),
+            preemptions: Some(2),
+            executions: Some(10_000),
+            time: Some(Duration::from_millis(500)),
+            execution_time: Some(Duration::from_secs(120)),
+            steps: Some(7),
+            tasks: Some(8),
+            memory: Some(512 << 20),
+            seed: Some(9),
+            timeouts: Timeouts::Idle,
+            spurious: true,
+            data: Data::Seeded,
+            teardown: Teardown::Leak,
+            stack_size: 64 << 10,
+            watchdog: None,
+            replay: Some("a.json".into()),
+            package: Some("tour".into()),
+            ..Config::default()
+        };
+        assert_eq!(with(&[]).expect("nothing to refuse"), Config::default());
+        assert_eq!(config.expect("each parses"), expected);
+    }
+
+    #[test]
+    fn an_empty_value_changes_nothing() {
+        assert_eq!(with(&[("RADDLE_SEED", ""), ("RADDLE_TIME", " ")]), Ok(Config::default()));
+    }
+
+    #[test]
+    fn another_strategy_takes_the_bound_of_the_first_with_it() {
+        let bounded = Config { preemptions: Some(2), ..Config::default() };
+        let random = [("RADDLE_STRATEGY".to_owned(), "random".to_owned())];
+        assert_eq!(apply(bounded, &random).expect("parses").composition(), Some("random".into()));
+    }
+
+    #[test]
+    fn times_have_units() {
+        assert_eq!(time("15us"), Some(Duration::from_micros(15)));
+        assert_eq!(time("1h"), Some(Duration::from_secs(3600)));
+        for wrong in ["", "10", "s", "-1s", "1.5s", "10 s", "10sec", "99999999999999999999s"] {
+            assert_eq!(time(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_parse_is_said() {
+        let wrong = |name: &str, value: &str| with(&[(name, value)]).expect_err("refused");
+        insta::assert_snapshot!(wrong("RADDLE_TIME", "10"), @"");
+        insta::assert_snapshot!(wrong("RADDLE_EXECUTIONS", "many"), @"");
+        insta::assert_snapshot!(wrong("RADDLE_TASKS", "4294967296"), @"");
+        insta::assert_snapshot!(wrong("RADDLE_TIMEOUTS", "never"), @"");
+        insta::assert_snapshot!(wrong("RADDLE_MEMORY", "20000000000g"), @"");
+    }
+
+    #[test]
+    fn an_unknown_variable_is_an_error() {
+        let wrong = |name: &str| with(&[(name, "1")]).expect_err("refused");
+        insta::assert_snapshot!(wrong("RADDLE_EXECUTION"), @"");
+        insta::assert_snapshot!(wrong("RADDLE_STRATGEY"), @"");
+        insta::assert_snapshot!(wrong("RADDLE_COLOUR_OF_THE_SKY"), @"");
+        assert!(with(&[("RADDLE_LONG", "1")]).is_ok());
+    }
+}
