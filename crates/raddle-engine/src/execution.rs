@@ -1322,6 +1322,11 @@ impl std::fmt::Debug for View {
 }
 
 impl Pending for View {
+    fn place(&self, task: TaskId) -> u32 {
+        // SAFETY: as in `op`.
+        unsafe { (*self.0).task(task).seq }
+    }
+
     fn op(&self, task: TaskId) -> Option<Op> {
         // SAFETY: a view lives only during `decide`, where the execution is only read.
         unsafe { (*self.0).op_of(task) }

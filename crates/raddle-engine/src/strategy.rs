@@ -37,6 +37,9 @@ pub trait Pending: fmt::Debug {
     fn op(&self, task: TaskId) -> Option<Op>;
     /// The tasks that have announced an op which cannot run now.
     fn blocked(&self) -> Vec<TaskId>;
+    /// A task's place in the order of creation, finished or not. The same in every execution that
+    /// shares the decisions so far, in every process.
+    fn place(&self, task: TaskId) -> u32;
 }
 
 /// A place where an execution can continue in more than one way.
@@ -170,13 +173,13 @@ pub struct Work {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Checkpoint(pub Vec<u8>);
 
-/// What a strategy cannot do yet.
+/// What a strategy cannot do: fits after "this strategy cannot".
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unsupported(pub &'static str);
 
 impl fmt::Display for Unsupported {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "this strategy cannot {} yet", self.0)
+        write!(f, "this strategy cannot {}", self.0)
     }
 }
 
@@ -198,6 +201,9 @@ pub trait Strategy: Send {
     }
 
     /// Starts an execution. `false` ends the search: the space is covered.
+    ///
+    /// `plan` holds the decisions of this strategy's last execution, those after a cut included;
+    /// at the first call it is empty.
     fn begin(&mut self, plan: &mut Plan) -> bool;
 
     /// Picks an option at a point that the plan does not answer.
@@ -229,7 +235,7 @@ pub trait Strategy: Send {
     /// If this strategy cannot be split.
     fn split(&mut self, n: usize) -> Result<Vec<Work>, Unsupported> {
         let _ = n;
-        Err(Unsupported("be split"))
+        Err(Unsupported("be split yet"))
     }
 
     /// The state between two executions.
@@ -237,7 +243,7 @@ pub trait Strategy: Send {
     /// # Errors
     /// If this strategy cannot be saved.
     fn save(&self) -> Result<Checkpoint, Unsupported> {
-        Err(Unsupported("be saved"))
+        Err(Unsupported("be saved yet"))
     }
 
     /// Goes on from a state that [`save`](Self::save) gave, or takes over a part that
@@ -247,6 +253,6 @@ pub trait Strategy: Send {
     /// If this strategy cannot be restored, or the state is not one of its own.
     fn restore(&mut self, state: &Checkpoint) -> Result<(), Unsupported> {
         let _ = state;
-        Err(Unsupported("be restored"))
+        Err(Unsupported("be restored yet"))
     }
 }

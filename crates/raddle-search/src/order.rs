@@ -3,12 +3,6 @@
 //! A search runs every new execution along its default order and takes the other options later, so
 //! the order says which executions come first, and what a bound counts from. Each order here is a
 //! pure function of the point.
-//!
-//! One approximation. Options come in order of creation, but a point does not say where a task
-//! that is *not* among them stands. If the task that moved last cannot move again, its place is
-//! taken from the ids, which are given out in the order in which the search first met the tasks:
-//! the order of creation, unless executions create tasks in different orders.
-//! Misses: nothing; a search takes all options in the end. Only which comes first may differ.
 
 use std::fmt;
 
@@ -72,7 +66,11 @@ pub(crate) fn after_last(point: &Point<'_>) -> u32 {
     let Options::Schedule(choices) = point.options else { return 0 };
     let next = match choices.iter().position(|choice| choice.task == point.last) {
         Some(last) => last + 1,
-        None => choices.iter().position(|choice| choice.task > point.last).unwrap_or(0),
+        None => {
+            let place = |task| point.pending.place(task);
+            let after = place(point.last);
+            choices.iter().position(|choice| place(choice.task) > after).unwrap_or(0)
+        }
     };
     if next < choices.len() { next as u32 } else { 0 }
 }

@@ -11,7 +11,7 @@ const VERSION: u64 = 1;
 
 /// The refusal of a state that is damaged, or of another strategy, or of another version.
 pub(crate) const FOREIGN: Unsupported =
-    Unsupported("go on from this state, which is damaged or not its own,");
+    Unsupported("go on from this state, which is damaged or not its own");
 
 /// Writes a state.
 #[derive(Debug)]
@@ -169,7 +169,7 @@ mod tests {
     fn a_refusal_is_a_sentence() {
         assert_eq!(
             FOREIGN.to_string(),
-            "this strategy cannot go on from this state, which is damaged or not its own, yet"
+            "this strategy cannot go on from this state, which is damaged or not its own"
         );
     }
 }

@@ -104,6 +104,10 @@ impl<'a> State<'a> {
 }
 
 impl Pending for State<'_> {
+    fn place(&self, task: TaskId) -> u32 {
+        self.toy.ids.iter().position(|&other| other == task.0).map_or(u32::MAX, |at| at as u32)
+    }
+
     #[track_caller]
     fn op(&self, id: TaskId) -> Option<raddle_engine::op::Op> {
         let task = self.toy.ids.iter().position(|&other| other == id.0)?;
@@ -131,6 +135,10 @@ impl Pending for State<'_> {
 pub(crate) struct Nothing;
 
 impl Pending for Nothing {
+    fn place(&self, task: TaskId) -> u32 {
+        task.0
+    }
+
     fn op(&self, _: TaskId) -> Option<raddle_engine::op::Op> {
         None
     }

@@ -1,0 +1,218 @@
+//! Replays: one recorded execution instead of a search.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+use raddle_engine::Replayed;
+use raddle_trace::{
+    Covered, Failure, Guarantee, Note, Report, Schedule, Trace, Verdict, report,
+};
+
+use crate::config::Config;
+use crate::error::Error;
+use crate::search::{self, Body, nothing_seen};
+use crate::watch::{self, Turn};
+
+/// What can be replayed: a schedule, and what happened when it was recorded, if that is known.
+///
+/// Made from a token or the path of a file that raddle wrote (a schedule, a failure or a report,
+/// as JSON), from a [`Schedule`], or from a [`Failure`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recording {
+    schedule: Schedule,
+    trace: Option<Trace>,
+}
+
+impl From<Schedule> for Recording {
+    fn from(schedule: Schedule) -> Self {
+        Self { schedule, trace: None }
+    }
+}
+
+impl From<&Schedule> for Recording {
+    fn from(schedule: &Schedule) -> Self {
+        schedule.clone().into()
+    }
+}
+
+impl From<&Failure> for Recording {
+    fn from(failure: &Failure) -> Self {
+        Self { schedule: failure.schedule.clone(), trace: Some(failure.trace.clone()) }
+    }
+}
+
+impl TryFrom<&str> for Recording {
+    type Error = Error;
+
+    fn try_from(given: &str) -> Result<Self, Error> {
+        let wrong = |reason: String| {
+            let shown: String = given.chars().take(60).collect();
+            let more = if shown.len() < given.len() { "…" } else { "" };
+            Error::Recording { given: format!("{shown}{more}"), reason }
+        };
+        let given = given.trim();
+        if is_token(given) {
+            return match given.parse::<Schedule>() {
+                Ok(schedule) => Ok(schedule.into()),
+                Err(error) => Err(wrong(format!(
+                    "{error}; copy all of the token that the failure printed, or give the file \
+                     that it named"
+                ))),
+            };
+        }
+        let Some(path) = find(Path::new(given)) else {
+            return Err(wrong(
+                "there is no such file, and a token begins with `rd1`; give either".to_owned(),
+            ));
+        };
+        let text = std::fs::read_to_string(&path).map_err(|error| wrong(error.to_string()))?;
+        let read = raddle_report::schedule_from_json(&text);
+        let (schedule, trace) = read.map_err(|error| wrong(error.to_string()))?;
+        Ok(Self { schedule, trace })
+    }
+}
+
+impl TryFrom<&String> for Recording {
+    type Error = Error;
+
+    fn try_from(given: &String) -> Result<Self, Error> {
+        given.as_str().try_into()
+    }
+}
+
+/// Whether this is meant as a token, whole or not.
+fn is_token(given: &str) -> bool {
+    let version = given.strip_prefix("rd").and_then(|rest| rest.chars().next());
+    version.is_some_and(|first| first.is_ascii_digit()) && !given.contains(['.', '/', '\\'])
+}
+
+/// The file, from here or from a directory above: a test runs in the directory of its package, and
+/// its user may sit in that of the workspace.
+fn find(path: &Path) -> Option<PathBuf> {
+    if path.is_file() {
+        return Some(path.to_owned());
+    }
+    let here = std::env::current_dir().ok()?;
+    here.ancestors().map(|above| above.join(path)).find(|path| path.is_file())
+}
+
+/// Runs `test` once, with the decisions of a recording: a token, a path, a [`Schedule`] or a
+/// [`Failure`].
+///
+/// The report fails if the execution does; it is inconclusive, with a note that names the step, if
+/// the execution is another one than was recorded.
+///
+/// ```
+/// use raddle::sync::Mutex;
+/// use raddle::{Config, Verdict};
+///
+/// fn test() {
+///     let (a, b) = (Mutex::new(()), Mutex::new(()));
+///     raddle::thread::scope(|scope| {
+///         scope.spawn(|| drop((a.lock(), b.lock())));
+///         scope.spawn(|| drop((b.lock(), a.lock())));
+///     });
+/// }
+/// let report = raddle::explore(Config::default(), test)?;
+/// let failure = report.failure.expect("a deadlock");
+///
+/// let token = failure.schedule.to_string();
+/// assert_eq!(raddle::replay(&token, test)?.verdict, Verdict::Failed);
+/// # Ok::<(), raddle::Error>(())
+/// ```
+///
+/// # Errors
+/// If the recording cannot be read, or cannot be one of any test.
+pub fn replay<R, F>(recording: R, test: F) -> Result<Report, Error>
+where
+    R: TryInto<Recording>,
+    R::Error: Into<Error>,
+    F: Fn() + Send + Sync + 'static,
+{
+    replay_with(&Config::default(), recording, test)
+}
+
+/// [`replay`] with other limits. The settings that decide which decisions there are come from the
+/// recording.
+///
+/// # Errors
+/// As for [`replay`].
+pub fn replay_with<R, F>(config: &Config, recording: R, test: F) -> Result<Report, Error>
+where
+    R: TryInto<Recording>,
+    R::Error: Into<Error>,
+    F: Fn() + Send + Sync + 'static,
+{
+    replay_dyn(config, recording.try_into().map_err(Into::into)?, Arc::new(test))
+}
+
+pub(crate) fn replay_dyn(
+    config: &Config,
+    recording: Recording,
+    test: Body,
+) -> Result<Report, Error> {
+    let began = Instant::now();
+    let setup = config.setup();
+    let seed = recording.schedule.settings.data_seed;
+    let replayed = watch::run(config, Turn::Last, move |orders| {
+        raddle_engine::replay(
+            &recording.schedule,
+            recording.trace.as_ref(),
+            &setup,
+            &mut |lap| orders.lap(Turn::Last, lap),
+            &mut |pulse| orders.begin(pulse),
+            &*test,
+        )
+    })?;
+    let mut report = conclude(config, replayed);
+    report.seed = seed.unwrap_or_else(|| config.seed());
+    report.elapsed_ms = began.elapsed().as_millis().try_into().unwrap_or(u64::MAX);
+    Ok(report)
+}
+
+fn conclude(config: &Config, replayed: Replayed) -> Report {
+    let Replayed { outcome, schedule, trace, divergence, counts, assumptions, .. } = replayed;
+    let mut notes = Vec::new();
+    let verdict = match divergence {
+        // A failure is real whichever way it was reached.
+        Some(divergence) if outcome.is_failure() => {
+            notes.push(search::text(format!(
+                "the test fails, but not by the recorded steps: {divergence}. The test has changed \
+                 since the recording, or something decides that raddle does not control"
+            )));
+            Verdict::Failed
+        }
+        Some(divergence) => {
+            notes.push(Note::Diverged(divergence));
+            Verdict::Inconclusive
+        }
+        None if outcome.is_failure() => Verdict::Failed,
+        None => match nothing_seen(&counts) {
+            Some(why) => {
+                notes.push(search::text(why));
+                Verdict::Inconclusive
+            }
+            None => Verdict::Passed,
+        },
+    };
+    let failure = outcome.is_failure().then(|| Failure {
+        outcome,
+        schedule,
+        trace,
+        execution: 1,
+        unstable: None,
+    });
+    Report {
+        version: report::VERSION,
+        test: config.test.clone(),
+        strategy: "replay".to_owned(),
+        seed: 0,
+        verdict,
+        guarantee: Guarantee { covered: Covered::Replay, rejected: counts.rejected, assumptions },
+        counts,
+        failure,
+        notes,
+        elapsed_ms: 0,
+    }
+}

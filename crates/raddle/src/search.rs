@@ -1,0 +1,248 @@
+//! One call, one report: picks the strategies, runs them one after another, and says what came of
+//! it.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use raddle_engine::{Ended, EngineError, Explored, Limits, Setup, Strategy};
+use raddle_trace::{Counts, Covered, Guarantee, Note, Report, Verdict, report};
+
+use crate::config::{AUTO, Config, EXECUTIONS};
+use crate::error::Error;
+use crate::recording::{self, Recording};
+use crate::watch::{self, Orders, Turn};
+
+/// Runs `test` under one schedule after another, and reports.
+///
+/// What the test does is never an error: a failure is part of the report. The test is run on an
+/// OS thread of its own, so that a hang can be told; what it uses of raddle must be created inside
+/// the closure, anew in each execution. If `config.replay` is set, that is replayed instead.
+///
+/// ```
+/// use raddle::sync::atomic::{AtomicU32, Ordering};
+/// use raddle::sync::Arc;
+/// use raddle::{Config, Verdict, explore};
+///
+/// let report = explore(Config::default(), || {
+///     let n = Arc::new(AtomicU32::new(0));
+///     let theirs = Arc::clone(&n);
+///     let thread = raddle::thread::spawn(move || theirs.fetch_add(1, Ordering::Relaxed));
+///     n.fetch_add(1, Ordering::Relaxed);
+///     thread.join().unwrap();
+///     assert_eq!(n.load(Ordering::Relaxed), 2);
+/// })?;
+/// assert_eq!(report.verdict, Verdict::Covered);
+/// assert_eq!(report.counts.executions, 2);
+/// # Ok::<(), raddle::Error>(())
+/// ```
+///
+/// # Errors
+/// If the tool could not do its work: an unknown strategy, a search inside an execution, a hang.
+pub fn explore<F>(config: Config, test: F) -> Result<Report, Error>
+where
+    F: Fn() + Send + Sync + 'static,
+{
+    explore_dyn(&config, Arc::new(test))
+}
+
+/// What is run: once in each execution.
+pub(crate) type Body = Arc<dyn Fn() + Send + Sync>;
+
+pub(crate) fn explore_dyn(config: &Config, test: Body) -> Result<Report, Error> {
+    if let Some(given) = &config.replay {
+        return recording::replay_dyn(config, Recording::try_from(given.as_str())?, test);
+    }
+    let began = Instant::now();
+    let searches = searches(config)?;
+    let setup = config.setup();
+    let turns = searches[0].turn;
+    let found = watch::run(config, turns, move |orders| run(searches, &setup, orders, &*test))?;
+    let mut report = conclude(config, found);
+    report.elapsed_ms = began.elapsed().as_millis().try_into().unwrap_or(u64::MAX);
+    Ok(report)
+}
+
+/// A strategy with its part of the budget.
+struct Search {
+    strategy: Box<dyn Strategy>,
+    name: String,
+    executions: u64,
+    turn: Turn,
+}
+
+/// What one strategy found.
+struct Found {
+    name: String,
+    explored: Explored,
+    covered: Covered,
+}
+
+fn searches(config: &Config) -> Result<Vec<Search>, Error> {
+    let build = |text: &str| {
+        raddle_search::build(text, config.seed()).map_err(|error| Error::Strategy {
+            strategy: text.to_owned(),
+            reason: with_sources(&error),
+        })
+    };
+    let usual = if config.time.is_some() { u64::MAX } else { EXECUTIONS };
+    let Some(composition) = config.composition() else {
+        let (dfs, random) = (build("dfs")?, build("random")?);
+        let all = config.executions.unwrap_or(usual);
+        let half = if all == u64::MAX { all } else { all.div_ceil(2) };
+        let (first, last) = (Turn::First, Turn::Last);
+        return Ok(vec![
+            Search { strategy: dfs.strategy, name: dfs.name, executions: half, turn: first },
+            Search { strategy: random.strategy, name: random.name, executions: all, turn: last },
+        ]);
+    };
+    let built = build(&composition)?;
+    let samples = matches!(built.strategy.covered(), Covered::Sample { .. });
+    let usual = if samples { usual } else { u64::MAX };
+    let executions = config.executions.unwrap_or(usual);
+    let raddle_search::Built { strategy, name } = built;
+    Ok(vec![Search { strategy, name, executions, turn: Turn::Last }])
+}
+
+/// An error and what caused it, on one line.
+fn with_sources(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        text = format!("{text}: {error}");
+        source = error.source();
+    }
+    text
+}
+
+/// Runs one search after another until one of them has an answer.
+fn run(
+    searches: Vec<Search>,
+    setup: &Setup,
+    orders: &Orders,
+    test: &dyn Fn(),
+) -> Result<Vec<Found>, EngineError> {
+    let mut all: Vec<Found> = Vec::new();
+    for mut search in searches {
+        let done: u64 = all.iter().map(|found| found.explored.counts.executions).sum();
+        let executions = search.executions.saturating_sub(done);
+        let setup = Setup { limits: Limits { executions, ..setup.limits }, ..*setup };
+        let explored = raddle_engine::explore(
+            &mut *search.strategy,
+            &setup,
+            &mut |lap| orders.lap(search.turn, lap),
+            &mut |pulse| orders.begin(pulse),
+            test,
+        )?;
+        let covered = search.strategy.covered();
+        let more = matches!(explored.ended, Ended::Executions | Ended::Memory | Ended::Stopped);
+        all.push(Found { name: search.name, explored, covered });
+        if !more {
+            break;
+        }
+    }
+    Ok(all)
+}
+
+/// The report of what one strategy, or two of them, found.
+fn conclude(config: &Config, mut all: Vec<Found>) -> Report {
+    // Who came too late to run anything has nothing to say.
+    if all.len() > 1 && all.last().is_some_and(|last| last.explored.counts.executions == 0) {
+        all.pop();
+    }
+    let auto = config.composition().is_none();
+    let names: Vec<_> = all.iter().map(|found| found.name.clone()).collect();
+    let names = names.join(", then ");
+    let strategy = if auto { format!("{AUTO} ({names})") } else { names };
+
+    let last = all.pop().expect("a search was run");
+    let mut counts = Counts::default();
+    let mut assumptions = Vec::new();
+    let mut notes = Vec::new();
+    for Found { name, explored, .. } in &all {
+        add(&mut counts, &explored.counts);
+        assumptions.extend_from_slice(&explored.assumptions);
+        notes.extend_from_slice(&explored.notes);
+        notes.push(text(format!(
+            "{name} came first and did not cover every execution with its share of {}; the \
+             guarantee is that of {} alone",
+            explored.counts.executions, last.name,
+        )));
+    }
+    let before = counts.executions;
+    let Explored { ended, counts: more, failure, assumptions: also, notes: others, .. } =
+        last.explored;
+    add(&mut counts, &more);
+    assumptions.extend(also);
+    assumptions.sort_unstable();
+    assumptions.dedup();
+    for note in others {
+        if !notes.contains(&note) {
+            notes.push(note);
+        }
+    }
+    let failure = failure.map(|mut failure| {
+        failure.execution += before;
+        failure
+    });
+    if ended == Ended::Memory {
+        notes.push(text(
+            "the search stopped because it knows of more alternatives than it may keep; set \
+             RADDLE_MEMORY, or bound the search with RADDLE_PREEMPTIONS"
+                .to_owned(),
+        ));
+    }
+    let guarantee = Guarantee { covered: last.covered, rejected: counts.rejected, assumptions };
+    let verdict = if failure.is_some() {
+        Verdict::Failed
+    } else if matches!(ended, Ended::Diverged(_)) {
+        Verdict::Inconclusive
+    } else if let Some(why) = nothing_seen(&counts) {
+        notes.push(text(why));
+        Verdict::Inconclusive
+    } else if ended == Ended::Covered
+        && counts.rejected == 0
+        && matches!(guarantee.covered, Covered::Everything | Covered::Preemptions(_))
+    {
+        Verdict::Covered
+    } else {
+        Verdict::Passed
+    };
+    Report {
+        version: report::VERSION,
+        test: config.test.clone(),
+        strategy,
+        seed: config.seed(),
+        verdict,
+        guarantee,
+        counts,
+        failure,
+        notes,
+        elapsed_ms: 0,
+    }
+}
+
+/// Why a search without a failure has nothing to say of the test.
+pub(crate) fn nothing_seen(counts: &Counts) -> Option<String> {
+    if counts.executions == 0 {
+        return Some("no execution was run: the budget of executions or time is too small".into());
+    }
+    (counts.rejected == counts.executions).then(|| {
+        "every execution was cut off by a limit, so no end of the test was seen; raise \
+         RADDLE_STEPS, RADDLE_TASKS or RADDLE_EXECUTION_TIME, or make the test smaller"
+            .to_owned()
+    })
+}
+
+pub(crate) fn text(text: String) -> Note {
+    Note::Text { text }
+}
+
+fn add(counts: &mut Counts, more: &Counts) {
+    counts.executions += more.executions;
+    counts.rejected += more.rejected;
+    counts.steps += more.steps;
+    counts.decisions += more.decisions;
+    counts.max_steps = counts.max_steps.max(more.max_steps);
+    counts.max_depth = counts.max_depth.max(more.max_depth);
+    counts.max_tasks = counts.max_tasks.max(more.max_tasks);
+}

@@ -1,0 +1,249 @@
+//! A search on an OS thread of its own, and the calling thread that keeps the time for it.
+//!
+//! The engine has no clock, and the searching thread does not read one either: the thread that
+//! waits for it does, and leaves an *order* where the engine's question "may I go on?" finds it.
+//! So a question costs one load. The same thread watches the pulse of the search: if an execution
+//! runs and no step is made for too long, the search is given up and its OS thread left behind,
+//! because nothing can be said to a task that never comes back.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use raddle_engine::{Beat, EngineError, Lap, Pulse, Stop, rt};
+use raddle_trace::Site;
+
+use crate::config::Config;
+use crate::error::{Error, Hang};
+
+const GO_ON: u64 = 0;
+/// End the search.
+const END: u64 = u64::MAX;
+/// End the first of two searches; the second does not hear it.
+const END_FIRST: u64 = u64::MAX - 1;
+
+/// The least time between two looks at the pulse.
+const SHORTEST_LOOK: Duration = Duration::from_millis(1);
+const LONGEST_LOOK: Duration = Duration::from_millis(250);
+
+/// Whether another search follows, for which time must be left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Turn {
+    First,
+    Last,
+}
+
+/// What the two threads share.
+#[derive(Debug, Default)]
+pub(crate) struct Orders {
+    /// One of the constants above, or the number (by the pulse) of an execution to reject.
+    order: AtomicU64,
+    /// The pulse of the search that runs, and the executions it had seen before.
+    pulse: Mutex<Option<(&'static Pulse, u64)>>,
+}
+
+impl Orders {
+    /// Takes the pulse of a search that begins.
+    pub(crate) fn begin(&self, pulse: &'static Pulse) {
+        *self.pulse() = Some((pulse, pulse.beat().executions));
+    }
+
+    /// Answers the engine.
+    #[inline]
+    pub(crate) fn lap(&self, turn: Turn, lap: Lap) -> Stop {
+        match self.order.load(Ordering::Relaxed) {
+            GO_ON => Stop::No,
+            END => Stop::Search,
+            END_FIRST if turn == Turn::First => Stop::Search,
+            END_FIRST => Stop::No,
+            execution => self.reject(execution, lap),
+        }
+    }
+
+    /// The order is for one execution, which may be over by now.
+    #[cold]
+    fn reject(&self, execution: u64, lap: Lap) -> Stop {
+        let running = self.pulse().map(|(pulse, _)| pulse.beat().executions);
+        // If it fails, the search is to end: the next question finds that.
+        let _ = self.order.compare_exchange(
+            execution,
+            GO_ON,
+            Ordering::Relaxed,
+            Ordering::Relaxed,
+        );
+        if lap.steps > 0 && running == Some(execution) { Stop::Execution } else { Stop::No }
+    }
+
+    fn pulse(&self) -> std::sync::MutexGuard<'_, Option<(&'static Pulse, u64)>> {
+        self.pulse.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Runs `search` on an OS thread of its own and waits for it.
+///
+/// `turns` is [`Turn::First`] if half of the time is for a first search.
+pub(crate) fn run<T: Send + 'static>(
+    config: &Config,
+    turns: Turn,
+    search: impl FnOnce(&Orders) -> Result<T, EngineError> + Send + 'static,
+) -> Result<T, Error> {
+    if rt::inside() {
+        return Err(Error::Nested);
+    }
+    let orders = Arc::new(Orders::default());
+    let (send, receive) = mpsc::sync_channel(1);
+    let theirs = Arc::clone(&orders);
+    let work = move || {
+        let result = catch_unwind(AssertUnwindSafe(|| search(&theirs)));
+        // Nobody listens any more if the search was given up.
+        let _ = send.send(result);
+    };
+    let thread = thread::Builder::new().name("raddle".to_owned()).spawn(work);
+    let thread = thread.map_err(|error| Error::Thread { reason: error.to_string() })?;
+    let watch = Watch {
+        orders: &orders,
+        time: config.time,
+        first: config.time.filter(|_| turns == Turn::First).map(|time| time / 2),
+        execution_time: config.execution_time,
+        watchdog: config.watchdog,
+    };
+    let result = watch.wait(&receive)?;
+    // Its thread-locals are dropped before the test goes on.
+    let _ = thread.join();
+    match result {
+        Ok(result) => Ok(result?),
+        Err(payload) => Err(Error::Bug { message: text_of(&*payload) }),
+    }
+}
+
+fn text_of(payload: &(dyn Any + Send)) -> String {
+    let text = payload.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| payload.downcast_ref::<&str>().copied());
+    text.unwrap_or("a panic without text").to_owned()
+}
+
+/// The waiting side.
+struct Watch<'a> {
+    orders: &'a Orders,
+    time: Option<Duration>,
+    first: Option<Duration>,
+    execution_time: Option<Duration>,
+    watchdog: Option<Duration>,
+}
+
+impl Watch<'_> {
+    fn wait<T>(&self, done: &Receiver<T>) -> Result<T, Error> {
+        let began = Instant::now();
+        let mut last: Option<Beat> = None;
+        // Summed up from looks, not read from the clock: if the process was suspended, so was the
+        // search, and nobody is to blame.
+        let mut without_step = Duration::ZERO;
+        let mut in_execution = Duration::ZERO;
+        loop {
+            let look = self.look(began.elapsed());
+            match done.recv_timeout(look.unwrap_or(Duration::MAX)) {
+                Ok(result) => return Ok(result),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => {
+                    let message = "the searching thread ended without a result".to_owned();
+                    return Err(Error::Bug { message });
+                }
+            }
+            self.order(began.elapsed());
+            let Some((pulse, before)) = *self.orders.pulse() else { continue };
+            let beat = pulse.beat();
+            let look = look.unwrap_or_default();
+            let same = |beat: &Beat| (beat.running, beat.executions, beat.steps);
+            let moved = last.as_ref().map(same) != Some(same(&beat)) || !beat.running;
+            without_step = if moved { Duration::ZERO } else { without_step + look };
+            let same_execution =
+                beat.running && last.is_some_and(|last| last.executions == beat.executions);
+            in_execution = if same_execution { in_execution + look } else { Duration::ZERO };
+            last = Some(beat);
+            if let Some(after) = self.watchdog.filter(|limit| without_step >= *limit) {
+                return Err(Error::Hung(Box::new(hang(after, &beat, before))));
+            }
+            if self.execution_time.is_some_and(|limit| in_execution >= limit) {
+                let number = beat.executions;
+                let _ = self.orders.order.compare_exchange(
+                    GO_ON,
+                    number,
+                    Ordering::Relaxed,
+                    Ordering::Relaxed,
+                );
+            }
+        }
+    }
+
+    /// How long to wait before the next look; `None` if nothing needs one.
+    fn look(&self, now: Duration) -> Option<Duration> {
+        let left = |limit: Duration| limit.checked_sub(now).filter(|left| !left.is_zero());
+        let deadlines = [self.first.and_then(left), self.time.and_then(left)];
+        let periods = [self.watchdog.map(|limit| limit / 8), self.execution_time.map(|t| t / 4)];
+        let periods = periods.map(|period| period.map(|p| p.clamp(SHORTEST_LOOK, LONGEST_LOOK)));
+        deadlines.into_iter().chain(periods).flatten().min()
+    }
+
+    /// Leaves the order that the time asks for.
+    fn order(&self, now: Duration) {
+        if self.time.is_some_and(|time| now >= time) {
+            self.orders.order.store(END, Ordering::Relaxed);
+        } else if self.first.is_some_and(|first| now >= first) {
+            self.orders.order.store(END_FIRST, Ordering::Relaxed);
+        }
+    }
+}
+
+fn hang(after: Duration, beat: &Beat, before: u64) -> Hang {
+    let site = beat.site.map(|site| Site {
+        file: site.file().to_owned(),
+        line: site.line(),
+        column: site.column(),
+    });
+    let execution = beat.executions.saturating_sub(before);
+    Hang { after, execution, task: beat.task, site }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BETWEEN: Lap = Lap { executions: 3, steps: 0 };
+
+    #[test]
+    fn the_second_search_does_not_hear_the_end_of_the_first() {
+        let orders = Orders { order: AtomicU64::new(END_FIRST), ..Orders::default() };
+        assert_eq!(orders.lap(Turn::First, BETWEEN), Stop::Search);
+        assert_eq!(orders.lap(Turn::Last, BETWEEN), Stop::No);
+    }
+
+    #[test]
+    fn an_order_for_an_execution_that_is_over_is_forgotten() {
+        let orders = Orders { order: AtomicU64::new(7), ..Orders::default() };
+        assert_eq!(orders.lap(Turn::Last, BETWEEN), Stop::No);
+        assert_eq!(orders.order.into_inner(), GO_ON);
+    }
+
+    #[test]
+    fn nobody_looks_where_nothing_is_limited() {
+        let orders = Orders::default();
+        let second = Some(Duration::from_secs(1));
+        let watch = Watch {
+            orders: &orders,
+            time: None,
+            first: None,
+            execution_time: None,
+            watchdog: None,
+        };
+        assert_eq!(watch.look(Duration::ZERO), None);
+        let watch = Watch { time: second, ..watch };
+        assert_eq!(watch.look(Duration::ZERO), second);
+        assert_eq!(watch.look(Duration::from_millis(999)), Some(Duration::from_millis(1)));
+        // The order has been left, and is heard or not.
+        assert_eq!(watch.look(Duration::from_secs(2)), None);
+    }
+}
