@@ -1,0 +1,16 @@
+//! Chores of the workspace, as functions that tests can call.
+
+pub mod raddle;
+pub mod tidy;
+
+use std::path::{Path, PathBuf};
+
+/// The root of the workspace.
+///
+/// # Panics
+/// If the source tree of this package has been moved away from under it.
+#[must_use]
+pub fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().expect("the package is inside the workspace").to_owned()
+}

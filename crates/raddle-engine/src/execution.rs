@@ -26,7 +26,7 @@ use crate::pulse::Pulse;
 use crate::recorder::Recorder;
 use crate::script::Script;
 use crate::strategy::{
-    Answer, Choice, Cut, Needs, Options, Pending, Plan, Point, Step, Strategy, Taken,
+    Answer, Choice, Cut, Needs, Options, Pending, Plan, Point, Step, Strategy, Stuck, Taken,
 };
 use crate::task::{NO_SLOT, State, Task};
 
@@ -342,9 +342,14 @@ impl Execution {
         self.slots[id.index()] = [NO_SLOT; 2];
         let seq = self.created.len() as u32;
         self.task_mut(id).begin(seq);
+        self.task_mut(id).life.get_mut().task = id;
         self.created.push(id);
         if kind == TaskKind::Thread {
             self.n_live += 1;
+        }
+        if self.needs.steps && !self.strict && seq > 0 {
+            // SAFETY: the strategy outlives the search, and holds no way back to the execution.
+            unsafe { (*self.strategy).spawn(parent, id) };
         }
         Some(id)
     }
@@ -453,6 +458,7 @@ impl Execution {
                     options: Options::Schedule(&*choices),
                     running: this.running(),
                     last: this.last,
+                    objects: this.n_objects,
                     pending: &view,
                 };
                 match (*this.strategy).decide(&point) {
@@ -570,6 +576,11 @@ impl Execution {
             if (*task).cancelled {
                 Self::raise();
             }
+            if (*ex).busy & busy::STARTING == 0 {
+                // Invariant: a task that runs is among the options until it announces an op that
+                // is not enabled. One that ran on by itself is not yet.
+                (*ex).set_enabled(me, true);
+            }
             (*task).pending = None;
             (*task).immediate = false;
             (&mut (*ex).slots)[me.index()] = [NO_SLOT; 2];
@@ -579,6 +590,7 @@ impl Execution {
                     (*task).timed_out = false;
                     return false;
                 }
+                Self::tell_withdrawn(ex, me, what.footprint(me)[0].0);
             }
             true
         }
@@ -749,6 +761,7 @@ impl Execution {
                     options,
                     running: (*ex).running(),
                     last: (*ex).last,
+                    objects: (*ex).n_objects,
                     pending: &view,
                 };
                 match (*(*ex).strategy).decide(&point) {
@@ -866,6 +879,9 @@ impl Execution {
             let point = (*ex).point;
             let option = Self::decide(ex, Options::Value { task, of }).unwrap_or(0);
             (*ex).point = point;
+            if (*ex).needs.steps && !(*ex).strict {
+                (*(*ex).strategy).value(task, Taken { option, of });
+            }
             option
         }
     }
@@ -957,7 +973,11 @@ impl Execution {
         }
         if self.needs.steps && !self.strict {
             let replayed = point.is_some_and(|point| (point as usize) < self.plan.prefix.len());
-            let step = Step { task, footprint, point, replayed };
+            let entry = self.task(task);
+            let partner = entry.fiber.is_null().then_some(entry.owner);
+            let enabled_since = entry.fair.enabled_since;
+            let immediate = how == How::Wait;
+            let step = Step { task, footprint, point, replayed, immediate, partner, enabled_since };
             // SAFETY: the strategy outlives the search, and holds no way back to the execution.
             if let Some(cut) = unsafe { (*self.strategy).step(&step) } {
                 self.cut = Some(cut);
@@ -1165,6 +1185,21 @@ impl Execution {
         }
     }
 
+    /// The timer of an op that runs now could have fired before.
+    unsafe fn tell_withdrawn(ex: *mut Self, owner: TaskId, object: ObjectId) {
+        // SAFETY: as in `arrive`; nothing here switches.
+        unsafe {
+            if !(*ex).needs.steps || (*ex).strict {
+                return;
+            }
+            let Some(timer) = (*ex).task(owner).timer else { return };
+            let clock = Self::clock_slot(ex);
+            let footprint = [(object, Access::Write), (ObjectId(clock), Access::Write)];
+            let stuck = Stuck { task: timer, footprint, partner: Some(owner) };
+            (*(*ex).strategy).withdrawn(&stuck);
+        }
+    }
+
     /// With [`Timeouts::Idle`]: the timer that fires because nothing else can move.
     fn due_timer(&self) -> Option<TaskId> {
         if self.settings.timeouts != Timeouts::Idle || !self.seen.timers {
@@ -1279,6 +1314,18 @@ impl Execution {
             _ if name.parent == TaskId::ROOT => format!("thread {}", name.nth + 1),
             _ => format!("{parent}.{}", name.nth + 1),
         }
+    }
+
+    /// The ops that could not run when the execution ended.
+    pub(crate) fn stuck(&self) -> Vec<Stuck> {
+        let stuck = |&task: &TaskId| {
+            let entry = self.task(task);
+            let live = entry.state == State::Live && !entry.fiber.is_null() && !entry.immediate;
+            let what = entry.pending.filter(|_| live)?;
+            // SAFETY: the op of a suspended task is valid, and touches models only.
+            Some(Stuck { task, footprint: unsafe { (*what).footprint(task) }, partner: None })
+        };
+        self.created.iter().filter_map(stuck).collect()
     }
 
     /// Those who can move.

@@ -1,5 +1,6 @@
 //! Many executions: the loop, the counting, and the failure with its trace.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use raddle_trace::{
@@ -13,7 +14,7 @@ use crate::panics;
 use crate::pulse::Pulse;
 use crate::recorder::Recorder;
 use crate::script::Script;
-use crate::strategy::{Answer, Finished, Plan, Point, Strategy};
+use crate::strategy::{Answer, Cut, Finished, Plan, Point, Strategy};
 
 /// What a search is run with, besides its strategy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +29,9 @@ pub struct Setup {
     pub stack_size: usize,
     /// Whether panics are also printed by the hook that was there before.
     pub loud: bool,
+    /// Whether the search goes on after a failure. Failures are then counted, by kind, and none
+    /// is kept with its trace.
+    pub keep_going: bool,
 }
 
 impl Default for Setup {
@@ -38,6 +42,7 @@ impl Default for Setup {
             teardown: Teardown::default(),
             stack_size: 1 << 20,
             loud: false,
+            keep_going: false,
         }
     }
 }
@@ -69,6 +74,9 @@ pub struct Explored {
     pub counts: Counts,
     /// The failure.
     pub failure: Option<Failure>,
+    /// How many executions ended in which way, by [`Outcome::kind`]; only with
+    /// [`Setup::keep_going`].
+    pub kinds: BTreeMap<&'static str, u64>,
     /// What holds for what was covered, besides the strategy's own word.
     pub assumptions: Vec<Assumption>,
     /// What else there is to say.
@@ -216,6 +224,7 @@ pub fn explore(
     let mut leaked = 0;
     let mut notes = Vec::new();
     let mut failure = None;
+    let mut kinds = BTreeMap::new();
     let ended = loop {
         if counts.executions >= setup.limits.executions {
             break Ended::Executions;
@@ -250,6 +259,7 @@ pub fn explore(
         let ex = &search.execution;
         counts.executions += 1;
         counts.rejected += u64::from(matches!(ran.outcome, Outcome::Limit { .. }));
+        counts.blocked += u64::from(ex.cut == Some(Cut::Redundant));
         counts.steps += ex.n_steps;
         counts.decisions += ex.taken.len() as u64;
         counts.max_steps = counts.max_steps.max(ex.n_steps);
@@ -260,8 +270,12 @@ pub fn explore(
             decisions: &ex.taken,
             steps: ex.n_steps,
             tasks: ex.created.len() as u64,
+            stuck: &ran.stuck,
+            cut: ex.cut,
         });
-        if ran.outcome.is_failure() {
+        if setup.keep_going {
+            *kinds.entry(ran.outcome.kind()).or_insert(0) += 1;
+        } else if ran.outcome.is_failure() {
             failure = Some(fail(&mut search, body, ran, counts.executions, &mut leaked));
             break Ended::Failed;
         }
@@ -273,7 +287,7 @@ pub fn explore(
         notes.push(Note::NothingConcurrent);
     }
     let assumptions = assumptions(search.execution.seen, setup.settings);
-    Ok(Explored { ended, counts, failure, assumptions, notes })
+    Ok(Explored { ended, counts, failure, kinds, assumptions, notes })
 }
 
 /// Runs a failing execution once more and writes down what happens.
@@ -352,6 +366,7 @@ pub fn replay(
     let counts = Counts {
         executions: 1,
         rejected: u64::from(matches!(ran.outcome, Outcome::Limit { .. })),
+        blocked: 0,
         steps: ex.n_steps,
         decisions: ex.taken.len() as u64,
         max_steps: ex.n_steps,

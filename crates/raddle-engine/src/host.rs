@@ -11,6 +11,7 @@ use crate::fiber::Fiber;
 use crate::limits::{Lap, Stop, Teardown};
 use crate::op::TaskId;
 use crate::panics;
+use crate::strategy::Stuck;
 use crate::task::{Job, State, TaskPanic};
 
 /// What one execution came to.
@@ -20,6 +21,7 @@ pub(crate) struct Ran {
     pub(crate) outcome: Outcome,
     /// Tasks that could not be unwound.
     pub(crate) leaked: u64,
+    pub(crate) stuck: Vec<Stuck>,
 }
 
 /// Runs one execution to its end.
@@ -80,10 +82,11 @@ pub(crate) unsafe fn run(
         let ending = (*ex).ending.clone().expect("the loop ends with a reason");
         let ending = (*ex).revise(ending);
         let outcome = outcome(&*ex, &ending);
+        let stuck = if (*ex).needs.steps && (*ex).n_live > 0 { (*ex).stuck() } else { Vec::new() };
         let leaked = tear_down(ex);
         Execution::set_current(std::ptr::null_mut());
         (*ex).pulse.end();
-        Ran { ending, outcome, leaked }
+        Ran { ending, outcome, leaked, stuck }
     }
 }
 

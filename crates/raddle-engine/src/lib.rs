@@ -17,11 +17,13 @@
 
 mod announce;
 mod clock;
+pub mod dependence;
 mod execution;
 pub mod explore;
 mod fair;
 mod fiber;
 pub mod fresh;
+pub mod happens;
 mod host;
 mod life;
 pub mod limits;

@@ -8,6 +8,8 @@ use crate::op::{Access, TaskId};
 /// Whether a task is finished, and whether anyone has seen it.
 #[derive(Debug, Default)]
 pub(crate) struct Life {
+    /// Whose life it is.
+    pub(crate) task: TaskId,
     pub(crate) exited: bool,
     seen: bool,
 }
@@ -33,7 +35,7 @@ impl Model for Life {
     }
 
     fn access(&self, _: TaskId, _: LifeOp) -> Access {
-        Access::Observe
+        Access::Observe(self.task)
     }
 
     // The exit is folded into the last step, so a task that has exited may still be on its way
@@ -54,7 +56,7 @@ impl Model for Life {
     }
 
     fn reset(&mut self) {
-        *self = Self::default();
+        (self.exited, self.seen) = (false, false);
     }
 
     fn show(op: LifeOp, reply: Option<&bool>) -> String {

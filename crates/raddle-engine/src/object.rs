@@ -77,11 +77,6 @@ impl<M> Object<M> {
         }
     }
 
-    /// Gives it a name for reports and for strategies that go by names.
-    pub const fn set_name(&mut self, name: &'static str) {
-        self.name = Some(name);
-    }
-
     /// The model, without a step: `&mut` shows that nobody else has it.
     pub const fn get_mut(&mut self) -> &mut M {
         self.model.get_mut()
@@ -99,6 +94,18 @@ impl<M> Object<M> {
 }
 
 impl<M: Model> Object<M> {
+    /// Gives it a name for reports and for strategies that go by names.
+    ///
+    /// Inside an execution this also numbers the object, before any task uses it. Then its number
+    /// is the same whoever uses it first, which lets a reduction tell it from others.
+    pub fn set_name(&mut self, name: &'static str) {
+        self.name = Some(name);
+        let execution = Execution::current();
+        if !execution.is_null() {
+            self.claim(execution);
+        }
+    }
+
     pub(crate) fn model(&self) -> &M {
         // SAFETY: callers run in the execution that claimed the object, or under the monitor; the
         // reference does not outlive one call of a model's method.

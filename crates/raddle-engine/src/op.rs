@@ -30,20 +30,28 @@ impl ObjectId {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Access {
-    /// Sees the state and leaves it as it is: a load, a failed compare-exchange or `try_lock`.
+    /// Sees the state and leaves it as it is: a load, a failed compare-exchange.
     Read,
     /// May see and change the state.
     Write,
-    /// Takes a lock.
+    /// Takes a lock, after waiting for it.
     Acquire,
+    /// Takes a lock that it found free: had it come earlier, it would have been refused.
+    TryAcquire,
+    /// Sees that a lock is held and leaves it.
+    Refused,
     /// Gives a lock back.
     Release,
+    /// Takes a lock that others may share, after waiting for it.
+    Share,
+    /// Gives a shared lock back.
+    Unshare,
     /// Adds to the end of a queue.
     Append,
     /// Takes from the front of a queue.
     Take,
-    /// Sees whether another task is finished: depends on all that task does.
-    Observe,
+    /// Sees whether this task is finished: depends on all that task does.
+    Observe(TaskId),
     /// Touches nothing and asks the others to move.
     Yield,
 }
@@ -52,7 +60,7 @@ impl Access {
     /// Whether the step may have changed something that another task can see.
     #[must_use]
     pub fn changes(self) -> bool {
-        !matches!(self, Self::Read | Self::Observe | Self::Yield)
+        !matches!(self, Self::Read | Self::Refused | Self::Observe(_) | Self::Yield)
     }
 }
 

@@ -80,9 +80,12 @@ impl Recorder {
         task: TaskId,
         object: ObjectId,
     ) -> Option<&'static Location<'static>> {
+        let takes = |&(o, access): &(ObjectId, Access)| {
+            o == object && matches!(access, Access::Acquire | Access::TryAcquire | Access::Share)
+        };
         let taken = |event: &&RawEvent| {
-            let first = (event.object, event.access) == (object, Access::Acquire);
-            event.task == task && (first || event.second == Some((object, Access::Acquire)))
+            let first = takes(&(event.object, event.access));
+            event.task == task && (first || event.second.as_ref().is_some_and(takes))
         };
         self.events.iter().rev().find(taken).map(|event| event.site)
     }

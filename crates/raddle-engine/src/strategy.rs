@@ -54,6 +54,9 @@ pub struct Point<'a> {
     pub running: Option<TaskId>,
     /// The task that moved last.
     pub last: TaskId,
+    /// Objects announced so far: those with a smaller number mean the same in every execution
+    /// that shares the decisions so far.
+    pub objects: u32,
     /// The pending ops, for strategies that look ahead.
     pub pending: &'a dyn Pending,
 }
@@ -116,6 +119,23 @@ pub struct Step<'a> {
     pub point: Option<u32>,
     /// Whether the decision came from the plan.
     pub replayed: bool,
+    /// It was no scheduling point: it ran as soon as it was enabled.
+    pub immediate: bool,
+    /// Of a timer's step: whose timer it is. The step belongs to the lane of that task too.
+    pub partner: Option<TaskId>,
+    /// The number of steps before its task could move, without a break since.
+    pub enabled_since: u64,
+}
+
+/// An op that did not run: it could not when the execution ended, or was withdrawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stuck {
+    /// Whose op it is.
+    pub task: TaskId,
+    /// What it would have touched; unused entries name no object.
+    pub footprint: [(ObjectId, Access); 2],
+    /// If it is a timer's: whose timer it is.
+    pub partner: Option<TaskId>,
 }
 
 /// A decision that was taken.
@@ -155,6 +175,10 @@ pub struct Finished<'a> {
     pub steps: u64,
     /// The number of tasks.
     pub tasks: u64,
+    /// Ops that could not run at the end. Only if [`Needs::steps`].
+    pub stuck: &'a [Stuck],
+    /// Whether the strategy cut it.
+    pub cut: Option<Cut>,
 }
 
 /// A part of a search for another worker: the decisions that lead to it.
@@ -208,6 +232,22 @@ pub trait Strategy: Send {
 
     /// Picks an option at a point that the plan does not answer.
     fn decide(&mut self, point: &Point<'_>) -> Answer;
+
+    /// Hears of a new task, or of a task's first timer, if [`Needs::steps`].
+    fn spawn(&mut self, parent: TaskId, child: TaskId) {
+        let _ = (parent, child);
+    }
+
+    /// Hears that a timer will not fire, because the op it was set for runs now, if
+    /// [`Needs::steps`].
+    fn withdrawn(&mut self, timer: &Stuck) {
+        let _ = timer;
+    }
+
+    /// Hears of every value that was decided, planned or asked for, if [`Needs::steps`].
+    fn value(&mut self, task: TaskId, taken: Taken) {
+        let _ = (task, taken);
+    }
 
     /// Hears of an executed step, if [`Needs::steps`].
     fn step(&mut self, step: &Step<'_>) -> Option<Cut> {

@@ -49,6 +49,7 @@ pub(crate) fn passed(verdict: Verdict, covered: Covered) -> Report {
         counts: Counts {
             executions: 12,
             rejected: 0,
+            blocked: 0,
             steps: 96,
             decisions: 41,
             max_steps: 9,

@@ -28,6 +28,7 @@
 
 pub mod bound;
 pub mod depth_first;
+pub mod dpor;
 pub mod grammar;
 pub mod order;
 pub mod pct;
@@ -36,6 +37,7 @@ pub mod registry;
 pub mod replay;
 pub mod rng;
 pub mod round_robin;
+pub mod traces;
 mod state;
 #[cfg(test)]
 mod toy;

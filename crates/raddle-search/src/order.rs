@@ -90,6 +90,7 @@ mod tests {
             options: Options::Schedule(&choices),
             running: running.map(TaskId),
             last: TaskId(last),
+            objects: 0,
             pending: &Nothing,
         })
     }

@@ -161,6 +161,7 @@ fn ask(
         options,
         running: state.running().map(|task| state.id(task)),
         last: state.last.map_or(TaskId::ROOT, |task| state.id(task)),
+        objects: 0,
         pending: state,
     };
     let option = plan.prefix.get(decisions.len()).copied().unwrap_or_else(|| {
@@ -210,7 +211,8 @@ pub(crate) fn execute(
         moves.push((task as u32, value));
     }
     let (steps, tasks) = (moves.len() as u64, toy.tasks.len() as u64);
-    strategy.end(&Finished { outcome: &outcome, decisions: &decisions, steps, tasks });
+    let (stuck, cut) = (&[][..], None);
+    strategy.end(&Finished { outcome: &outcome, decisions: &decisions, steps, tasks, stuck, cut });
     plan.prefix.clear();
     plan.prefix.extend(decisions.iter().map(|taken| taken.option));
     Some(Execution { moves, decisions })

@@ -9,6 +9,7 @@
 pub mod hint;
 pub mod sync;
 pub mod thread;
+pub mod time;
 
 /// What most models need of the engine.
 pub(crate) mod prelude {

@@ -1,65 +1,58 @@
 //! `std::thread`.
+//!
+//! Inside an execution a thread is a task. Spawn, start, exit and join are not scheduling points:
+//! a child runs up to its first op before `spawn` returns, and a joiner runs on at once.
+
+mod builder;
+mod current;
+mod handle;
+mod local;
+mod scoped;
 
 use std::any::Any;
-use std::fmt;
+pub use std::thread::available_parallelism;
+use std::time::Duration;
 
 use raddle_engine::rt;
+
+pub use self::builder::Builder;
+pub use self::current::{Thread, ThreadId, current, park, park_timeout};
+pub use self::handle::JoinHandle;
+pub use self::local::{AccessError, LocalKey};
+pub use self::scoped::{Scope, ScopedJoinHandle, scope};
 
 /// Like [`std::thread::Result`].
 pub type Result<T> = std::result::Result<T, Box<dyn Any + Send + 'static>>;
 
-enum Inner<T> {
-    Inside(rt::Handle<'static, T>),
-    Outside(std::thread::JoinHandle<T>),
-}
-
-/// Like [`std::thread::JoinHandle`].
-pub struct JoinHandle<T>(Inner<T>);
-
-impl<T> JoinHandle<T> {
-    /// Waits for the thread to finish. Not a scheduling point: the caller runs on at once.
-    ///
-    /// # Errors
-    /// The payload of its panic, if it panicked.
-    #[track_caller]
-    pub fn join(self) -> Result<T> {
-        match self.0 {
-            Inner::Inside(handle) => handle.join(),
-            Inner::Outside(handle) => handle.join(),
-        }
-    }
-
-    /// Whether the thread is finished.
-    #[must_use]
-    #[track_caller]
-    pub fn is_finished(&self) -> bool {
-        match &self.0 {
-            Inner::Inside(handle) => handle.task().is_finished(),
-            Inner::Outside(handle) => handle.is_finished(),
-        }
-    }
-}
-
-impl<T> fmt::Debug for JoinHandle<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("JoinHandle").finish_non_exhaustive()
-    }
-}
-
 /// Like [`std::thread::spawn`].
+///
+/// # Panics
+/// Outside an execution, if the operating system has no thread to give.
 pub fn spawn<F, T>(f: F) -> JoinHandle<T>
 where
     F: FnOnce() -> T + Send + 'static,
     T: Send + 'static,
 {
-    JoinHandle(if rt::inside() {
-        Inner::Inside(rt::spawn(rt::Spawn::default(), f))
-    } else {
-        Inner::Outside(std::thread::spawn(f))
-    })
+    Builder::new().spawn(f).expect("failed to spawn thread")
 }
 
-/// Like [`std::thread::yield_now`].
+/// Like [`std::thread::sleep`]: inside an execution in virtual time.
+///
+/// Whether other tasks may have moved before it ends, or must, is a setting of the search: see
+/// [`crate::time`].
+#[track_caller]
+pub fn sleep(dur: Duration) {
+    if rt::inside() {
+        rt::sleep(dur);
+    } else {
+        std::thread::sleep(dur);
+    }
+}
+
+/// Like [`std::thread::yield_now`]: a step that touches nothing.
+///
+/// A task that yields again lets others move first that could have since it last did, so that a
+/// loop which yields does not make the search infinite. If nobody can get on, it is a livelock.
 #[track_caller]
 pub fn yield_now() {
     if rt::inside() {
@@ -67,4 +60,10 @@ pub fn yield_now() {
     } else {
         std::thread::yield_now();
     }
+}
+
+/// Like [`std::thread::panicking`].
+#[must_use]
+pub fn panicking() -> bool {
+    if rt::inside() { rt::unwinding() } else { std::thread::panicking() }
 }

@@ -33,6 +33,8 @@ pub enum SampleBound {
 pub enum Covered {
     /// Every execution.
     Everything,
+    /// Every execution, one for each order of the steps that depend on each other.
+    Equivalence,
     /// Every execution that leaves a task which could go on at most this many times.
     Preemptions(u32),
     /// Some executions of a systematic search that did not end.
@@ -106,6 +108,7 @@ impl fmt::Display for Covered {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Self::Everything => f.write_str("every execution"),
+            Self::Equivalence => f.write_str("every execution up to equivalence"),
             Self::Preemptions(0) => f.write_str("every execution without a preemption"),
             Self::Preemptions(1) => f.write_str("every execution with at most 1 preemption"),
             Self::Preemptions(k) => write!(f, "every execution with at most {k} preemptions"),

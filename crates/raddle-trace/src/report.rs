@@ -53,6 +53,9 @@ pub struct Counts {
     pub executions: u64,
     /// Executions that a limit ended: neither pass nor failure.
     pub rejected: u64,
+    /// Executions that were cut because what followed was covered elsewhere.
+    #[serde(default)]
+    pub blocked: u64,
     /// Steps of all executions.
     pub steps: u64,
     /// Decisions of all executions.

@@ -26,7 +26,7 @@ pub enum Data {
     Seeded,
 }
 
-/// How [`check`](crate::check) expects a test to end.
+/// How [`check`](crate::check()) expects a test to end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Expect {
@@ -122,7 +122,7 @@ pub struct Config {
     pub replay: Option<String>,
     /// What the test is called in reports. `None`: as its OS thread, if the test harness named it.
     pub test: Option<String>,
-    /// How [`check`](crate::check) expects the test to end. [`explore`](crate::explore) reports
+    /// How [`check`](crate::check()) expects the test to end. [`explore`](crate::explore) reports
     /// whatever it finds.
     pub expect: Expect,
     /// The package of the test, for the command that replays it.
@@ -233,6 +233,6 @@ impl Config {
         let (teardown, stack_size) = (self.teardown, self.stack_size);
         // Who replays wants to see what happens, as it happens.
         let loud = self.replay.is_some();
-        Setup { settings, limits, teardown, stack_size, loud }
+        Setup { settings, limits, teardown, stack_size, loud, ..Setup::default() }
     }
 }

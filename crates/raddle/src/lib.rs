@@ -1,0 +1,103 @@
+//! raddle finds concurrency bugs in Rust code, and says exactly what a pass means.
+//!
+//! Write the code with `raddle::sync` and `raddle::thread` where it has `std::sync` and
+//! `std::thread`, and a test as any other:
+//!
+#![cfg_attr(feature = "check", doc = "```should_panic")]
+#![cfg_attr(not(feature = "check"), doc = "```ignore")]
+//! use raddle::sync::Arc;
+//! use raddle::sync::atomic::{AtomicU32, Ordering::SeqCst};
+//!
+//! // In a test module: #[raddle::test] fn two_increments_make_two() { … }
+//! raddle::check(|| {
+//!     let n = Arc::new(AtomicU32::new(0));
+//!     let theirs = Arc::clone(&n);
+//!     let thread = raddle::thread::spawn(move || theirs.store(theirs.load(SeqCst) + 1, SeqCst));
+//!     n.store(n.load(SeqCst) + 1, SeqCst); // wrong: not one step but two
+//!     thread.join().unwrap();
+//!     assert_eq!(n.load(SeqCst), 2);
+//! });
+//! ```
+//!
+//! Such a test is run under one schedule after another until one fails, every schedule has been
+//! seen, or the budget is used up. A failure is shown step by step, with the command that replays
+//! it; a pass says what was covered and under which assumptions.
+//!
+//! # Set-up
+//! ```toml
+//! [dependencies]
+//! raddle = "0.1"
+//!
+//! [dev-dependencies]
+//! raddle = { version = "0.1", features = ["check"] }
+//! ```
+//! Without the feature `check` this crate is a list of re-exports of std: no dependencies, no
+//! cost. With it the same paths lead to primitives that raddle controls, inside an execution; and
+//! outside one they behave as std's. Benchmarks and examples of the same package get the feature
+//! too, because cargo gives dev-dependencies to them as well: put them, or the tests, into a
+//! package of their own.
+//!
+//! # What to call
+//! `#[raddle::test]` and [`check()`] are tests; [`explore`] and [`replay`] return a [`Report`];
+//! [`Config`] has all knobs, which are also environment variables; [`choose`], [`any`] and [`rng`]
+//! are values that the search decides.
+//!
+//! # What a pass does not mean
+//! Memory is sequentially consistent, whatever orderings the code asks for. Only what is in this
+//! crate is controlled: a std lock held over a raddle operation can hang (and is reported), a data
+//! race through `unsafe` is not looked for. Each report states the rest.
+#![cfg_attr(not(feature = "check"), allow(rustdoc::broken_intra_doc_links, reason = "no search"))]
+
+#[cfg(feature = "check")]
+mod check;
+#[cfg(feature = "check")]
+mod config;
+#[cfg(feature = "check")]
+mod error;
+#[cfg(not(feature = "check"))]
+mod named;
+#[cfg(feature = "check")]
+mod recording;
+#[cfg(feature = "check")]
+mod search;
+#[cfg(feature = "check")]
+mod value;
+#[cfg(feature = "check")]
+mod watch;
+
+#[cfg(not(feature = "check"))]
+pub use std::{hint, sync, thread, thread_local, time};
+
+#[cfg(not(feature = "check"))]
+pub use named::Named;
+
+#[cfg(feature = "check")]
+pub use raddle_engine::Teardown;
+#[cfg(feature = "check")]
+pub use raddle_macros::test;
+#[cfg(feature = "check")]
+pub use raddle_threads::{Named, hint, sync, thread, thread_local, time};
+#[cfg(feature = "check")]
+pub use raddle_trace::{
+    Counts, Covered, Failure, Guarantee, Note, Outcome, Report, Schedule, Timeouts, Trace, Verdict,
+};
+
+#[cfg(feature = "check")]
+pub use check::{check, check_with, render};
+#[cfg(feature = "check")]
+pub use config::{Config, Data, Expect};
+#[cfg(feature = "check")]
+pub use error::{Error, Hang};
+#[cfg(feature = "check")]
+pub use recording::{Recording, replay, replay_with};
+#[cfg(feature = "check")]
+pub use search::explore;
+#[cfg(feature = "check")]
+pub use value::{Arbitrary, Rng, any, choose, rng};
+
+/// For what `#[raddle::test]` expands to.
+#[cfg(feature = "check")]
+#[doc(hidden)]
+pub mod __private {
+    pub use crate::check::{Place, Returned, test};
+}

@@ -5,9 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use raddle_engine::Replayed;
-use raddle_trace::{
-    Covered, Failure, Guarantee, Note, Report, Schedule, Trace, Verdict, report,
-};
+use raddle_trace::{Covered, Failure, Guarantee, Note, Report, Schedule, Trace, Verdict, report};
 
 use crate::config::Config;
 use crate::error::Error;
@@ -56,8 +54,8 @@ impl TryFrom<&str> for Recording {
             return match given.parse::<Schedule>() {
                 Ok(schedule) => Ok(schedule.into()),
                 Err(error) => Err(wrong(format!(
-                    "{error}; copy all of the token that the failure printed, or give the file \
-                     that it named"
+                    "{error} (give all of the token that the failure printed, or the file that it \
+                     named)"
                 ))),
             };
         }
@@ -130,7 +128,7 @@ where
     R::Error: Into<Error>,
     F: Fn() + Send + Sync + 'static,
 {
-    replay_with(&Config::default(), recording, test)
+    replay_with(Config::default(), recording, test)
 }
 
 /// [`replay`] with other limits. The settings that decide which decisions there are come from the
@@ -138,7 +136,7 @@ where
 ///
 /// # Errors
 /// As for [`replay`].
-pub fn replay_with<R, F>(config: &Config, recording: R, test: F) -> Result<Report, Error>
+pub fn replay_with<R, F>(config: Config, recording: R, test: F) -> Result<Report, Error>
 where
     R: TryInto<Recording>,
     R::Error: Into<Error>,
@@ -148,14 +146,14 @@ where
 }
 
 pub(crate) fn replay_dyn(
-    config: &Config,
+    config: Config,
     recording: Recording,
     test: Body,
 ) -> Result<Report, Error> {
     let began = Instant::now();
     let setup = config.setup();
     let seed = recording.schedule.settings.data_seed;
-    let replayed = watch::run(config, Turn::Last, move |orders| {
+    let replayed = watch::run(&config, Turn::Last, move |orders| {
         raddle_engine::replay(
             &recording.schedule,
             recording.trace.as_ref(),
@@ -165,13 +163,14 @@ pub(crate) fn replay_dyn(
             &*test,
         )
     })?;
+    let seed = seed.unwrap_or_else(|| config.seed());
     let mut report = conclude(config, replayed);
-    report.seed = seed.unwrap_or_else(|| config.seed());
+    report.seed = seed;
     report.elapsed_ms = began.elapsed().as_millis().try_into().unwrap_or(u64::MAX);
     Ok(report)
 }
 
-fn conclude(config: &Config, replayed: Replayed) -> Report {
+fn conclude(config: Config, replayed: Replayed) -> Report {
     let Replayed { outcome, schedule, trace, divergence, counts, assumptions, .. } = replayed;
     let mut notes = Vec::new();
     let verdict = match divergence {
@@ -196,7 +195,7 @@ fn conclude(config: &Config, replayed: Replayed) -> Report {
             None => Verdict::Passed,
         },
     };
-    let failure = outcome.is_failure().then(|| Failure {
+    let failure = outcome.is_failure().then_some(Failure {
         outcome,
         schedule,
         trace,
@@ -205,7 +204,7 @@ fn conclude(config: &Config, replayed: Replayed) -> Report {
     });
     Report {
         version: report::VERSION,
-        test: config.test.clone(),
+        test: config.test,
         strategy: "replay".to_owned(),
         seed: 0,
         verdict,

@@ -42,21 +42,22 @@ pub fn explore<F>(config: Config, test: F) -> Result<Report, Error>
 where
     F: Fn() + Send + Sync + 'static,
 {
-    explore_dyn(&config, Arc::new(test))
+    explore_dyn(config, Arc::new(test))
 }
 
 /// What is run: once in each execution.
 pub(crate) type Body = Arc<dyn Fn() + Send + Sync>;
 
-pub(crate) fn explore_dyn(config: &Config, test: Body) -> Result<Report, Error> {
+pub(crate) fn explore_dyn(config: Config, test: Body) -> Result<Report, Error> {
     if let Some(given) = &config.replay {
-        return recording::replay_dyn(config, Recording::try_from(given.as_str())?, test);
+        let recording = Recording::try_from(given)?;
+        return recording::replay_dyn(config, recording, test);
     }
     let began = Instant::now();
-    let searches = searches(config)?;
+    let searches = searches(&config)?;
     let setup = config.setup();
     let turns = searches[0].turn;
-    let found = watch::run(config, turns, move |orders| run(searches, &setup, orders, &*test))?;
+    let found = watch::run(&config, turns, move |orders| run(searches, &setup, orders, &*test))?;
     let mut report = conclude(config, found);
     report.elapsed_ms = began.elapsed().as_millis().try_into().unwrap_or(u64::MAX);
     Ok(report)
@@ -95,11 +96,9 @@ fn searches(config: &Config) -> Result<Vec<Search>, Error> {
             Search { strategy: random.strategy, name: random.name, executions: all, turn: last },
         ]);
     };
-    let built = build(&composition)?;
-    let samples = matches!(built.strategy.covered(), Covered::Sample { .. });
-    let usual = if samples { usual } else { u64::MAX };
-    let executions = config.executions.unwrap_or(usual);
-    let raddle_search::Built { strategy, name } = built;
+    let raddle_search::Built { strategy, name } = build(&composition)?;
+    let samples = matches!(strategy.covered(), Covered::Sample { .. });
+    let executions = config.executions.unwrap_or(if samples { usual } else { u64::MAX });
     Ok(vec![Search { strategy, name, executions, turn: Turn::Last }])
 }
 
@@ -144,7 +143,7 @@ fn run(
 }
 
 /// The report of what one strategy, or two of them, found.
-fn conclude(config: &Config, mut all: Vec<Found>) -> Report {
+fn conclude(config: Config, mut all: Vec<Found>) -> Report {
     // Who came too late to run anything has nothing to say.
     if all.len() > 1 && all.last().is_some_and(|last| last.explored.counts.executions == 0) {
         all.pop();
@@ -209,9 +208,9 @@ fn conclude(config: &Config, mut all: Vec<Found>) -> Report {
     };
     Report {
         version: report::VERSION,
-        test: config.test.clone(),
         strategy,
         seed: config.seed(),
+        test: config.test,
         verdict,
         guarantee,
         counts,
@@ -240,6 +239,7 @@ pub(crate) fn text(text: String) -> Note {
 fn add(counts: &mut Counts, more: &Counts) {
     counts.executions += more.executions;
     counts.rejected += more.rejected;
+    counts.blocked += more.blocked;
     counts.steps += more.steps;
     counts.decisions += more.decisions;
     counts.max_steps = counts.max_steps.max(more.max_steps);

@@ -148,7 +148,7 @@ impl Rng {
     pub fn below(self, n: u32) -> u32 {
         match rt::drawn() {
             // The high word of the product: below `n`, and even to one part in 2^32.
-            Some(drawn) if n > 0 => ((drawn >> 32) * u64::from(n) >> 32) as u32,
+            Some(drawn) if n > 0 => (((drawn >> 32) * u64::from(n)) >> 32) as u32,
             _ => choose(n),
         }
     }
@@ -223,7 +223,7 @@ impl Rng {
         }
         if let Some(drawn) = rt::drawn() {
             return match most.checked_add(1) {
-                Some(n) => (u128::from(drawn) * u128::from(n) >> 64) as u64,
+                Some(n) => ((u128::from(drawn) * u128::from(n)) >> 64) as u64,
                 None => drawn,
             };
         }

@@ -56,10 +56,9 @@ impl Orders {
     #[inline]
     pub(crate) fn lap(&self, turn: Turn, lap: Lap) -> Stop {
         match self.order.load(Ordering::Relaxed) {
-            GO_ON => Stop::No,
             END => Stop::Search,
             END_FIRST if turn == Turn::First => Stop::Search,
-            END_FIRST => Stop::No,
+            GO_ON | END_FIRST => Stop::No,
             execution => self.reject(execution, lap),
         }
     }
@@ -69,12 +68,7 @@ impl Orders {
     fn reject(&self, execution: u64, lap: Lap) -> Stop {
         let running = self.pulse().map(|(pulse, _)| pulse.beat().executions);
         // If it fails, the search is to end: the next question finds that.
-        let _ = self.order.compare_exchange(
-            execution,
-            GO_ON,
-            Ordering::Relaxed,
-            Ordering::Relaxed,
-        );
+        let _ = self.order.compare_exchange(execution, GO_ON, Ordering::Relaxed, Ordering::Relaxed);
         if lap.steps > 0 && running == Some(execution) { Stop::Execution } else { Stop::No }
     }
 

@@ -157,6 +157,7 @@ fn an_execution_that_never_ended_is_run_again() {
             options: Options::Value { task: TaskId::ROOT, of: 5 },
             running: None,
             last: TaskId::ROOT,
+            objects: 0,
             pending: &Nothing,
         });
         assert_eq!(search.save(), before);

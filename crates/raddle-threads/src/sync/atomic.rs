@@ -33,9 +33,17 @@ enum WordOp<V> {
     Load,
     Store(V),
     /// Reads, computes and writes, whatever it read.
-    Update { name: &'static str, compute: fn(V, V) -> V, operand: V },
+    Update {
+        name: &'static str,
+        compute: fn(V, V) -> V,
+        operand: V,
+    },
     /// Writes only if it reads `current`.
-    Exchange { current: V, new: V, weak: bool },
+    Exchange {
+        current: V,
+        new: V,
+        weak: bool,
+    },
 }
 
 /// What an operation saw.

@@ -33,7 +33,7 @@ use crate::prelude::*;
 /// What came of an op on a channel.
 #[derive(Debug, PartialEq, Eq)]
 enum Reply {
-    /// The value was sent, or nothing was to be told.
+    /// The value was sent, or an end was dropped.
     Done,
     /// The value with this ticket was received.
     Got(Ticket),
@@ -49,22 +49,22 @@ enum Reply {
 
 /// The text of an op with its reply.
 fn show(name: &str, reply: Option<&Reply>) -> String {
-    match reply {
-        None => name.to_owned(),
-        Some(Reply::Done | Reply::Got(_)) if name.starts_with("drop") => name.to_owned(),
-        Some(Reply::Done | Reply::Got(_)) => format!("{name} -> Ok"),
-        Some(Reply::Full) => format!("{name} -> Full"),
-        Some(Reply::Empty) => format!("{name} -> Empty"),
-        Some(Reply::Disconnected) => format!("{name} -> Disconnected"),
-        Some(Reply::Waits) => format!("{name} waits"),
-        Some(Reply::Left(_)) => name.to_owned(),
-    }
+    let told = match reply {
+        None | Some(Reply::Left(_)) => return name.to_owned(),
+        Some(Reply::Waits) => return format!("{name} waits"),
+        Some(Reply::Done | Reply::Got(_)) => "Ok",
+        Some(Reply::Full) => "Full",
+        Some(Reply::Empty) => "Empty",
+        Some(Reply::Disconnected) => "Disconnected",
+    };
+    format!("{name} -> {told}")
 }
 
 /// How many senders a channel has. Beside the model because a clone is no step; the model counts
 /// down.
 type Senders = Arc<AtomicUsize>;
 
+/// With room or without.
 #[derive(Debug)]
 enum Kind {
     Queue(Object<Queue>),
@@ -109,13 +109,11 @@ impl<T> Channel<T> {
                 reply => reply,
             },
         };
-        match reply {
-            Reply::Disconnected => Err(SendError(aside.take_back())),
-            _ => {
-                aside.leave();
-                Ok(())
-            }
+        if reply == Reply::Disconnected {
+            return Err(SendError(aside.take_back()));
         }
+        aside.leave();
+        Ok(())
     }
 
     #[track_caller]
@@ -341,11 +339,13 @@ impl<T> Receiver<T> {
     }
 
     /// Waits for one value after another, until all senders are gone.
+    #[must_use]
     pub fn iter(&self) -> Iter<'_, T> {
         Iter { receiver: self }
     }
 
     /// Takes the values that are there, without waiting.
+    #[must_use]
     pub fn try_iter(&self) -> TryIter<'_, T> {
         TryIter { receiver: self }
     }

@@ -44,8 +44,9 @@ impl Model for Lock {
 
     fn access(&self, _: TaskId, op: LockOp) -> Access {
         match op {
-            LockOp::TryLock if self.holder.is_some() => Access::Read,
-            LockOp::Lock | LockOp::TryLock => Access::Acquire,
+            LockOp::TryLock if self.holder.is_some() => Access::Refused,
+            LockOp::TryLock => Access::TryAcquire,
+            LockOp::Lock => Access::Acquire,
             LockOp::Unlock => Access::Release,
         }
     }
@@ -273,8 +274,8 @@ mod tests {
     #[test]
     fn a_try_lock_that_would_fail_only_reads() {
         let mut lock = Lock::new();
-        assert_eq!(lock.access(A, LockOp::TryLock), Access::Acquire);
+        assert_eq!(lock.access(A, LockOp::TryLock), Access::TryAcquire);
         lock.apply(A, LockOp::TryLock, 0);
-        assert_eq!(lock.access(B, LockOp::TryLock), Access::Read);
+        assert_eq!(lock.access(B, LockOp::TryLock), Access::Refused);
     }
 }

@@ -96,7 +96,8 @@ fn two_spinners_and_a_setter_are_covered() {
     let (found, _) = outcomes(|| {
         let (a, b) = shared(AtomicUsize::new(0));
         let c = Arc::clone(&b);
-        let spinners = [thread::spawn(move || spin_until_set(&a)), thread::spawn(move || spin_until_set(&c))];
+        let spinners =
+            [thread::spawn(move || spin_until_set(&a)), thread::spawn(move || spin_until_set(&c))];
         b.store(1, SeqCst);
         spinners.into_iter().for_each(|spinner| spinner.join().expect("no panic"));
     });
@@ -291,20 +292,15 @@ fn a_search_inside_an_execution_is_refused() {
 #[test]
 fn an_object_in_the_hands_of_another_os_thread_is_refused() {
     let mut strategy = raddle_search::build("dfs", 0).expect("known").strategy;
-    let explored = explore(
-        &mut *strategy,
-        &Setup::default(),
-        &mut |_| Stop::No,
-        &mut |_| {},
-        &|| {
+    let explored =
+        explore(&mut *strategy, &Setup::default(), &mut |_| Stop::No, &mut |_| {}, &|| {
             let (a, b) = shared(AtomicUsize::new(0));
             a.store(1, SeqCst);
             let stray = std::thread::spawn(move || b.load(SeqCst)).join();
             let message = *stray.expect_err("refused").downcast::<String>().expect("text");
             assert!(message.contains("an execution on another OS thread uses it"), "{message}");
             (0..10_000).for_each(|_| a.store(2, SeqCst));
-        },
-    );
+        });
     assert_eq!(explored.err(), Some(EngineError::Foreign));
 }
 
@@ -353,7 +349,11 @@ fn several_threads_each_run_their_own_search() {
             std::thread::spawn(|| {
                 let program = || {
                     let (a, b) = shared(AtomicUsize::new(0));
-                    let other = thread::spawn(move || (0..4).for_each(|_| { a.load(SeqCst); }));
+                    let other = thread::spawn(move || {
+                        (0..4).for_each(|_| {
+                            a.load(SeqCst);
+                        })
+                    });
                     (0..4).for_each(|_| b.store(1, SeqCst));
                     other.join().expect("no panic");
                 };

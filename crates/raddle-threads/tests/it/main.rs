@@ -3,8 +3,17 @@
 //! One function here knows how a program is run; the tests are data.
 
 mod atomics;
+mod barriers;
+mod channels;
+mod condvars;
+mod counted;
 mod executions;
+mod locals;
 mod mutexes;
+mod onces;
+mod rwlocks;
+mod threads;
+mod times;
 
 use std::collections::BTreeSet;
 use std::fmt::Debug;
@@ -60,15 +69,9 @@ pub(crate) fn failure(settings: Settings, program: &dyn Fn()) -> Outcome {
     let token = failure.schedule.to_string();
     let schedule = token.parse().expect("a token can be read");
     let setup = Setup::default();
-    let again = replay(
-        &schedule,
-        Some(&failure.trace),
-        &setup,
-        &mut |_| Stop::No,
-        &mut |_| {},
-        program,
-    )
-    .expect("a replay can run here");
+    let again =
+        replay(&schedule, Some(&failure.trace), &setup, &mut |_| Stop::No, &mut |_| {}, program)
+            .expect("a replay can run here");
     assert_eq!(again.divergence, None);
     assert_eq!(again.outcome, failure.outcome);
     assert_eq!(again.trace.events, failure.trace.events);

@@ -38,66 +38,42 @@ static VARIABLES: &[Variable] = &[
     Variable {
         name: "PREEMPTIONS",
         expected: NUMBER,
-        set: |config, value| {
-            config.preemptions = or_none(value, |value| number(value)?.try_into().ok())?;
-            Some(())
-        },
+        set: |config, value| maybe(&mut config.preemptions, value, small),
     },
     Variable {
         name: "EXECUTIONS",
         expected: NUMBER,
-        set: |config, value| {
-            config.executions = or_none(value, number)?;
-            Some(())
-        },
+        set: |config, value| maybe(&mut config.executions, value, number),
     },
     Variable {
         name: "TIME",
         expected: TIME,
-        set: |config, value| {
-            config.time = or_none(value, time)?;
-            Some(())
-        },
+        set: |config, value| maybe(&mut config.time, value, time),
     },
     Variable {
         name: "EXECUTION_TIME",
         expected: TIME,
-        set: |config, value| {
-            config.execution_time = or_none(value, time)?;
-            Some(())
-        },
+        set: |config, value| maybe(&mut config.execution_time, value, time),
     },
     Variable {
         name: "STEPS",
         expected: NUMBER,
-        set: |config, value| {
-            config.steps = or_none(value, number)?;
-            Some(())
-        },
+        set: |config, value| maybe(&mut config.steps, value, number),
     },
     Variable {
         name: "TASKS",
         expected: NUMBER,
-        set: |config, value| {
-            config.tasks = or_none(value, |value| number(value)?.try_into().ok())?;
-            Some(())
-        },
+        set: |config, value| maybe(&mut config.tasks, value, small),
     },
     Variable {
         name: "MEMORY",
         expected: "a number of bytes such as 512m or 4g, or none",
-        set: |config, value| {
-            config.memory = or_none(value, size)?;
-            Some(())
-        },
+        set: |config, value| maybe(&mut config.memory, value, size),
     },
     Variable {
         name: "SEED",
         expected: NUMBER,
-        set: |config, value| {
-            config.seed = or_none(value, number)?;
-            Some(())
-        },
+        set: |config, value| maybe(&mut config.seed, value, number),
     },
     Variable {
         name: "TIMEOUTS",
@@ -143,10 +119,7 @@ static VARIABLES: &[Variable] = &[
     Variable {
         name: "WATCHDOG",
         expected: TIME,
-        set: |config, value| {
-            config.watchdog = or_none(value, time)?;
-            Some(())
-        },
+        set: |config, value| maybe(&mut config.watchdog, value, time),
     },
     Variable {
         name: "REPLAY",
@@ -234,8 +207,10 @@ fn distance(a: &[u8], b: &[u8]) -> usize {
     row[b.len()]
 }
 
-fn or_none<T>(value: &str, parse: fn(&str) -> Option<T>) -> Option<Option<T>> {
-    if value == "none" { Some(None) } else { parse(value).map(Some) }
+/// Sets a field that may be `none`.
+fn maybe<T>(field: &mut Option<T>, value: &str, parse: fn(&str) -> Option<T>) -> Option<()> {
+    *field = if value == "none" { None } else { Some(parse(value)?) };
+    Some(())
 }
 
 fn word<T: Copy>(value: &str, words: &[(&str, T)]) -> Option<T> {
@@ -246,6 +221,10 @@ fn word<T: Copy>(value: &str, words: &[(&str, T)]) -> Option<T> {
 fn number(value: &str) -> Option<u64> {
     let digits = value.starts_with(|first: char| first.is_ascii_digit());
     if digits { value.replace('_', "").parse().ok() } else { None }
+}
+
+fn small(value: &str) -> Option<u32> {
+    number(value)?.try_into().ok()
 }
 
 /// A number and the unit that is right after it.
@@ -314,7 +293,7 @@ mod tests {
             preemptions: Some(2),
             executions: Some(10_000),
             time: Some(Duration::from_millis(500)),
-            execution_time: Some(Duration::from_secs(120)),
+            execution_time: Some(Duration::from_mins(2)),
             steps: Some(7),
             tasks: Some(8),
             memory: Some(512 << 20),
@@ -348,7 +327,7 @@ mod tests {
     #[test]
     fn times_have_units() {
         assert_eq!(time("15us"), Some(Duration::from_micros(15)));
-        assert_eq!(time("1h"), Some(Duration::from_secs(3600)));
+        assert_eq!(time("1h"), Some(Duration::from_hours(1)));
         for wrong in ["", "10", "s", "-1s", "1.5s", "10 s", "10sec", "99999999999999999999s"] {
             assert_eq!(time(wrong), None, "{wrong}");
         }
@@ -357,19 +336,19 @@ mod tests {
     #[test]
     fn what_does_not_parse_is_said() {
         let wrong = |name: &str, value: &str| with(&[(name, value)]).expect_err("refused");
-        insta::assert_snapshot!(wrong("RADDLE_TIME", "10"), @"");
-        insta::assert_snapshot!(wrong("RADDLE_EXECUTIONS", "many"), @"");
-        insta::assert_snapshot!(wrong("RADDLE_TASKS", "4294967296"), @"");
-        insta::assert_snapshot!(wrong("RADDLE_TIMEOUTS", "never"), @"");
-        insta::assert_snapshot!(wrong("RADDLE_MEMORY", "20000000000g"), @"");
+        insta::assert_snapshot!(wrong("RADDLE_TIME", "10"), @"RADDLE_TIME is `10`; it must be a time such as 500ms, 10s, 2m or 1h, or none");
+        insta::assert_snapshot!(wrong("RADDLE_EXECUTIONS", "many"), @"RADDLE_EXECUTIONS is `many`; it must be a whole number such as 5000, or none");
+        insta::assert_snapshot!(wrong("RADDLE_TASKS", "4294967296"), @"RADDLE_TASKS is `4294967296`; it must be a whole number such as 5000, or none");
+        insta::assert_snapshot!(wrong("RADDLE_TIMEOUTS", "never"), @"RADDLE_TIMEOUTS is `never`; it must be any or idle");
+        insta::assert_snapshot!(wrong("RADDLE_MEMORY", "20000000000g"), @"RADDLE_MEMORY is `20000000000g`; it must be a number of bytes such as 512m or 4g, or none");
     }
 
     #[test]
     fn an_unknown_variable_is_an_error() {
         let wrong = |name: &str| with(&[(name, "1")]).expect_err("refused");
-        insta::assert_snapshot!(wrong("RADDLE_EXECUTION"), @"");
-        insta::assert_snapshot!(wrong("RADDLE_STRATGEY"), @"");
-        insta::assert_snapshot!(wrong("RADDLE_COLOUR_OF_THE_SKY"), @"");
+        insta::assert_snapshot!(wrong("RADDLE_EXECUTION"), @"there is no variable RADDLE_EXECUTION; did you mean RADDLE_EXECUTIONS?");
+        insta::assert_snapshot!(wrong("RADDLE_STRATGEY"), @"there is no variable RADDLE_STRATGEY; did you mean RADDLE_STRATEGY?");
+        insta::assert_snapshot!(wrong("RADDLE_COLOUR_OF_THE_SKY"), @"there is no variable RADDLE_COLOUR_OF_THE_SKY; unset it, or see raddle::Config::with_env for those there are");
         assert!(with(&[("RADDLE_LONG", "1")]).is_ok());
     }
 }

@@ -167,8 +167,8 @@ impl Model for Meeting {
             MeetingOp::TrySend(_) => "try_send",
             MeetingOp::Recv | MeetingOp::Received => "recv",
             MeetingOp::TryRecv => "try_recv",
-            MeetingOp::DropSender => "drop sender",
-            MeetingOp::DropReceiver => "drop receiver",
+            MeetingOp::DropSender => return "drop sender".to_owned(),
+            MeetingOp::DropReceiver => return "drop receiver".to_owned(),
         };
         show(name, reply)
     }

@@ -103,8 +103,8 @@ impl Model for Queue {
             QueueOp::TrySend(_) => "try_send",
             QueueOp::Recv => "recv",
             QueueOp::TryRecv => "try_recv",
-            QueueOp::DropSender => "drop sender",
-            QueueOp::DropReceiver => "drop receiver",
+            QueueOp::DropSender => return "drop sender".to_owned(),
+            QueueOp::DropReceiver => return "drop receiver".to_owned(),
         };
         show(name, reply)
     }

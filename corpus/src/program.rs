@@ -1,0 +1,278 @@
+//! What is known of a program.
+
+use std::fmt;
+
+use raddle::Outcome;
+
+/// How a program ends: in every execution, or in the worst one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Expected {
+    /// Well, in every execution.
+    Pass,
+    /// With a panic that nobody took, in some.
+    Panic,
+    /// With a deadlock, in some.
+    Deadlock,
+    /// With a livelock, in some.
+    Livelock,
+}
+
+impl Expected {
+    /// Whether a search that found this, or nothing, found what there is to find.
+    #[must_use]
+    pub fn is_met_by(self, found: Option<&Outcome>) -> bool {
+        matches!(
+            (self, found),
+            (Self::Pass, None)
+                | (Self::Panic, Some(Outcome::Panicked { .. }))
+                | (Self::Deadlock, Some(Outcome::Deadlock { .. }))
+                | (Self::Livelock, Some(Outcome::Livelock { .. }))
+        )
+    }
+}
+
+impl fmt::Display for Expected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Pass => "pass",
+            Self::Panic => "panicked",
+            Self::Deadlock => "deadlock",
+            Self::Livelock => "livelock",
+        })
+    }
+}
+
+/// Where a program comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Group {
+    /// Programs whose executions have been counted.
+    Counts,
+    /// Bugs, and the same programs without them.
+    Bugs,
+    /// Litmus tests of memory models.
+    Litmus,
+    /// What other tools get wrong.
+    Peers,
+    /// What we got wrong.
+    Ours,
+}
+
+impl fmt::Display for Group {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Counts => "counts",
+            Self::Bugs => "bugs",
+            Self::Litmus => "litmus",
+            Self::Peers => "peers",
+            Self::Ours => "ours",
+        })
+    }
+}
+
+/// One argument of a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    /// What it is called.
+    pub name: &'static str,
+    /// What it is if it is not given: small enough that `dfs` covers the program in a second.
+    pub default: usize,
+    /// The smallest that makes sense.
+    pub least: usize,
+    /// The largest that makes sense.
+    pub most: usize,
+}
+
+/// A parameter with its default and its range.
+pub(crate) const fn parameter(
+    name: &'static str,
+    default: usize,
+    least: usize,
+    most: usize,
+) -> Parameter {
+    assert!(least <= default && default <= most, "the default is in range");
+    Parameter { name, default, least, most }
+}
+
+/// The function of a program.
+#[derive(Clone, Copy, Debug)]
+enum Body {
+    None,
+    Plain(fn()),
+    One(fn(usize)),
+    Two(fn(usize, usize)),
+    /// What one execution saw, and all that executions can see.
+    Seen(fn() -> Vec<usize>, &'static [&'static [usize]]),
+}
+
+/// A count as a function of the arguments. `None` where it is not known.
+pub type Count = fn(&[usize]) -> Option<u64>;
+
+/// A program and what is known of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Program {
+    /// As it is written on the command line.
+    pub name: &'static str,
+    /// What it does, in one line.
+    pub line: &'static str,
+    /// Where it comes from.
+    pub group: Group,
+    /// Who wrote of it first; empty if it is folklore.
+    pub source: &'static str,
+    /// Its arguments.
+    pub parameters: &'static [Parameter],
+    /// How it ends.
+    pub expected: Expected,
+    /// How many times a task that could go on must be left to see it end so. For programs with a
+    /// bug.
+    pub preemptions: Option<fn(&[usize]) -> u32>,
+    /// Executions of a search that tries every order of every two steps.
+    pub interleavings: Option<Count>,
+    /// Executions that differ in the order of dependent steps.
+    pub traces: Option<Count>,
+    /// The limit on the steps of one execution, if the program never ends by itself.
+    pub steps: Option<u64>,
+    body: Body,
+}
+
+impl Program {
+    /// A program that ends well; the methods below say more of it.
+    pub(crate) const fn new(name: &'static str, group: Group, line: &'static str) -> Self {
+        Self {
+            name,
+            line,
+            group,
+            source: "",
+            parameters: &[],
+            expected: Expected::Pass,
+            preemptions: None,
+            interleavings: None,
+            traces: None,
+            steps: None,
+            body: Body::None,
+        }
+    }
+
+    pub(crate) const fn source(mut self, source: &'static str) -> Self {
+        self.source = source;
+        self
+    }
+
+    /// Without arguments.
+    pub(crate) const fn plain(mut self, body: fn()) -> Self {
+        self.body = Body::Plain(body);
+        self
+    }
+
+    /// With one argument.
+    pub(crate) const fn one(
+        mut self,
+        body: fn(usize),
+        parameters: &'static [Parameter; 1],
+    ) -> Self {
+        self.body = Body::One(body);
+        self.parameters = parameters;
+        self
+    }
+
+    /// With two arguments.
+    pub(crate) const fn two(
+        mut self,
+        body: fn(usize, usize),
+        parameters: &'static [Parameter; 2],
+    ) -> Self {
+        self.body = Body::Two(body);
+        self.parameters = parameters;
+        self
+    }
+
+    /// Without arguments, and with all that it can return.
+    pub(crate) const fn sees(
+        mut self,
+        body: fn() -> Vec<usize>,
+        all: &'static [&'static [usize]],
+    ) -> Self {
+        self.body = Body::Seen(body, all);
+        self
+    }
+
+    /// With a bug that shows if a task that could go on is left this many times, and not before.
+    pub(crate) const fn fails(
+        mut self,
+        expected: Expected,
+        preemptions: fn(&[usize]) -> u32,
+    ) -> Self {
+        self.expected = expected;
+        self.preemptions = Some(preemptions);
+        self
+    }
+
+    pub(crate) const fn interleavings(mut self, count: Count) -> Self {
+        self.interleavings = Some(count);
+        self
+    }
+
+    pub(crate) const fn traces(mut self, count: Count) -> Self {
+        self.traces = Some(count);
+        self
+    }
+
+    pub(crate) const fn steps(mut self, steps: u64) -> Self {
+        self.steps = Some(steps);
+        self
+    }
+
+    /// The arguments if none are given.
+    #[must_use]
+    pub fn defaults(&self) -> Vec<usize> {
+        self.parameters.iter().map(|parameter| parameter.default).collect()
+    }
+
+    /// Runs it once: inside an execution under control, outside on threads of the system.
+    ///
+    /// # Panics
+    /// If it has a bug that shows. If it saw what it cannot see.
+    pub fn call(&self, arguments: &[usize]) {
+        match (self.body, arguments) {
+            (Body::Plain(body), []) => body(),
+            (Body::One(body), &[a]) => body(a),
+            (Body::Two(body), &[a, b]) => body(a, b),
+            (Body::Seen(body, all), []) => {
+                let seen = body();
+                assert!(all.contains(&&*seen), "{seen:?} is none of {all:?}");
+            }
+            _ => panic!("{} takes {} arguments", self.name, self.parameters.len()),
+        }
+    }
+
+    /// Runs it once and tells what it saw, if it is a program that does.
+    #[must_use]
+    pub fn see(&self) -> Option<Vec<usize>> {
+        match self.body {
+            Body::Seen(body, _) => Some(body()),
+            _ => None,
+        }
+    }
+
+    /// All that its executions can see, if it is a program that tells.
+    #[must_use]
+    pub fn all_seen(&self) -> Option<&'static [&'static [usize]]> {
+        match self.body {
+            Body::Seen(_, all) => Some(all),
+            _ => None,
+        }
+    }
+}
+
+/// With its arguments in brackets: `steps(a, b)`.
+impl fmt::Display for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)?;
+        if self.parameters.is_empty() {
+            return Ok(());
+        }
+        let names: Vec<_> = self.parameters.iter().map(|parameter| parameter.name).collect();
+        write!(f, "({})", names.join(", "))
+    }
+}

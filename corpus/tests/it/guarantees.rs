@@ -1,0 +1,515 @@
+//! Every sentence of a guarantee is checked, and every check notices a part that is broken.
+//!
+//! What was covered: the executions of a strategy are compared with all there are. First the real
+//! strategies, which must stand the comparison, then broken ones, which must not. What was assumed:
+//! programs with a bug that only shows where the assumption does not hold pass, and the guarantee
+//! names the assumption.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use raddle::sync::atomic::{AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
+use raddle::sync::{Condvar, Mutex};
+use raddle::{Config, Covered, Data, Note, Report, Timeouts, Verdict, thread};
+use raddle_corpus::run::{Ask, replay, run};
+use raddle_engine::Ended;
+use raddle_engine::strategy::{Answer, Finished, Plan, Point, Strategy, Taken};
+use raddle_trace::{Assumption, Decision, Outcome, SampleBound};
+
+use crate::brute::{Options, Searched, every_execution, search};
+use crate::program;
+
+// ---- what was covered ---------------------------------------------------------------------------
+
+/// Small programs without a bug, in which points have two and more options.
+const SMALL: [(&str, &[usize]); 4] =
+    [("inc", &[2]), ("inc", &[3]), ("readers", &[2]), ("senders", &[3])];
+
+fn build(text: &str) -> Box<dyn Strategy> {
+    raddle_search::build(text, 1).expect("a known strategy").strategy
+}
+
+/// Compares what a strategy says with what it did and with all there is.
+fn examine(searched: &Searched, all: &BTreeMap<Options, u32>) -> Result<(), String> {
+    let holds = |holds: bool, what: &str| if holds { Ok(()) } else { Err(what.to_owned()) };
+    let run: BTreeSet<_> = searched.executions.iter().cloned().collect();
+    let n = searched.executions.len() as u64;
+    let within = |k: u32| all.iter().filter(move |(_, cost)| **cost <= k).map(|(run, _)| run);
+    let ended = searched.ended == Ended::Covered;
+    holds(run.iter().all(|one| all.contains_key(one)), "an execution that cannot be")?;
+    holds(searched.counts.executions == n, "executions are miscounted")?;
+    match searched.covered {
+        Covered::Everything => {
+            holds(ended, "everything, and there is more to run")?;
+            holds(run.len() as u64 == n, "an execution was run twice")?;
+            holds(run.iter().eq(all.keys()), "an execution is missing")
+        }
+        Covered::Preemptions(k) => {
+            holds(ended, "everything within a bound, and there is more to run")?;
+            holds(run.len() as u64 == n, "an execution was run twice")?;
+            holds(run.iter().all(|one| all[one] <= k), "an execution is out of the bound")?;
+            holds(run.iter().eq(within(k)), "an execution is missing")
+        }
+        Covered::Part { executions, preemptions } => {
+            holds(!ended, "a part, and there is nothing left")?;
+            holds(executions == n, "executions are miscounted")?;
+            holds(run.len() as u64 == n, "an execution was run twice")?;
+            let bound = preemptions.unwrap_or(u32::MAX);
+            holds(run.iter().all(|one| all[one] <= bound), "an execution is out of the bound")
+        }
+        Covered::Sample { executions, .. } => holds(executions == n, "executions are miscounted"),
+        ref other => Err(format!("nothing is known of {other:?}")),
+    }
+}
+
+#[track_caller]
+fn examined(strategy: &mut dyn Strategy, executions: u64, (name, arguments): (&str, &[usize])) -> Result<(), String> {
+    let program = program(name);
+    let body = || program.call(arguments);
+    examine(&search(strategy, executions, &body), &every_execution(&body))
+}
+
+#[test]
+fn every_strategy_does_what_it_says() {
+    for small in SMALL {
+        for (strategy, executions) in [
+            ("dfs", u64::MAX),
+            ("dfs round-robin", u64::MAX),
+            ("dfs preemptions(0)", u64::MAX),
+            ("dfs preemptions(1)", u64::MAX),
+            ("dfs preemptions(2)", u64::MAX),
+            ("dfs preemptions(9)", u64::MAX),
+            ("dfs", 3),
+            ("dfs preemptions(1)", 2),
+            ("random", 50),
+            ("pct(3)", 50),
+            ("round-robin", u64::MAX),
+        ] {
+            let found = examined(&mut *build(strategy), executions, small);
+            assert_eq!(found, Ok(()), "{small:?} under {strategy}");
+        }
+    }
+}
+
+/// A strategy with something wrong in it.
+struct Broken {
+    strategy: Box<dyn Strategy>,
+    /// Pretends to have run this execution, counted from 1, and all that follows from it.
+    skips: Option<u64>,
+    /// Has one execution more than there are.
+    repeats: bool,
+    /// Says that it is done after so many.
+    ends: u64,
+    /// What it says it covered.
+    says: fn(Covered) -> Covered,
+    begun: u64,
+    repeating: bool,
+}
+
+impl Broken {
+    fn new(strategy: &str) -> Self {
+        let strategy = build(strategy);
+        let says = |covered| covered;
+        let (skips, repeats, ends) = (None, false, u64::MAX);
+        Self { strategy, skips, repeats, ends, says, begun: 0, repeating: false }
+    }
+}
+
+impl fmt::Debug for Broken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Broken").finish_non_exhaustive()
+    }
+}
+
+impl Strategy for Broken {
+    fn begin(&mut self, plan: &mut Plan) -> bool {
+        self.begun += 1;
+        if self.begun > self.ends {
+            return false;
+        }
+        let mut more = self.strategy.begin(plan);
+        if more && self.skips == Some(self.begun) {
+            let taken = |&option: &u32| Taken { option, of: option + 1 };
+            let decisions: Vec<_> = plan.prefix.iter().map(taken).collect();
+            self.strategy.end(&Finished {
+                outcome: &Outcome::Completed,
+                decisions: &decisions,
+                steps: 1,
+                tasks: 1,
+                stuck: &[],
+                cut: None,
+            });
+            more = self.strategy.begin(plan);
+        }
+        if !more && self.repeats && !self.repeating {
+            self.repeating = true;
+            plan.prefix.clear();
+            return true;
+        }
+        more
+    }
+
+    fn decide(&mut self, point: &Point<'_>) -> Answer {
+        if self.repeating { Answer::Take(0) } else { self.strategy.decide(point) }
+    }
+
+    fn end(&mut self, execution: &Finished<'_>) {
+        if !self.repeating {
+            self.strategy.end(execution);
+        }
+    }
+
+    fn covered(&self) -> Covered {
+        (self.says)(self.strategy.covered())
+    }
+}
+
+#[track_caller]
+fn notices(what: &str, broken: impl Fn() -> Broken, executions: u64) {
+    for small in SMALL {
+        let found = examined(&mut broken(), executions, small);
+        assert_eq!(found, Err(what.to_owned()), "{small:?}");
+    }
+}
+
+#[test]
+fn a_broken_part_that_is_none_goes_unnoticed() {
+    assert_eq!(examined(&mut Broken::new("dfs"), u64::MAX, SMALL[0]), Ok(()));
+}
+
+#[test]
+fn an_option_that_is_skipped_is_noticed() {
+    for nth in 2..=4 {
+        let broken = || Broken { skips: Some(nth), ..Broken::new("dfs") };
+        notices("an execution is missing", broken, u64::MAX);
+        let bounded = || Broken { skips: Some(nth), ..Broken::new("dfs preemptions(2)") };
+        notices("an execution is missing", bounded, u64::MAX);
+    }
+}
+
+#[test]
+fn an_execution_that_is_run_twice_is_noticed() {
+    let broken = || Broken { repeats: true, ..Broken::new("dfs") };
+    notices("an execution was run twice", broken, u64::MAX);
+}
+
+#[test]
+fn a_bound_that_lets_one_more_through_is_noticed() {
+    let says = |_| Covered::Preemptions(0);
+    let broken = || Broken { says, ..Broken::new("dfs preemptions(1)") };
+    notices("an execution is out of the bound", broken, u64::MAX);
+}
+
+#[test]
+fn a_bound_that_lets_one_less_through_is_noticed() {
+    let says = |_| Covered::Preemptions(1);
+    let broken = || Broken { says, ..Broken::new("dfs preemptions(0)") };
+    notices("an execution is missing", broken, u64::MAX);
+}
+
+#[test]
+fn a_bounded_search_that_claims_everything_is_noticed() {
+    let says = |_| Covered::Everything;
+    let broken = || Broken { says, ..Broken::new("dfs preemptions(0)") };
+    notices("an execution is missing", broken, u64::MAX);
+}
+
+#[test]
+fn a_sampler_that_claims_everything_is_noticed() {
+    let says = |_| Covered::Everything;
+    let endless = || Broken { says, ..Broken::new("random") };
+    notices("everything, and there is more to run", endless, 500);
+    // Repetitions give it away however many it draws.
+    let ends = || Broken { says, ends: 500, ..Broken::new("random") };
+    notices("an execution was run twice", ends, u64::MAX);
+    let too_few = || Broken { says, ends: 1, ..Broken::new("random") };
+    notices("an execution is missing", too_few, u64::MAX);
+}
+
+#[test]
+fn a_search_that_claims_to_have_ended_is_noticed() {
+    let everything = |_| Covered::Everything;
+    let broken = || Broken { says: everything, ..Broken::new("dfs") };
+    notices("everything, and there is more to run", broken, 2);
+    let bounded = |_| Covered::Preemptions(9);
+    let broken = || Broken { says: bounded, ..Broken::new("dfs preemptions(9)") };
+    notices("everything within a bound, and there is more to run", broken, 2);
+}
+
+#[test]
+fn a_part_that_is_said_to_be_another_is_noticed() {
+    let more = |covered| match covered {
+        Covered::Part { executions, preemptions } => {
+            Covered::Part { executions: executions + 1, preemptions }
+        }
+        other => other,
+    };
+    let broken = || Broken { says: more, ..Broken::new("dfs") };
+    notices("executions are miscounted", broken, 3);
+    let bounded = |covered| match covered {
+        Covered::Part { executions, .. } => Covered::Part { executions, preemptions: Some(0) },
+        other => other,
+    };
+    let broken = || Broken { says: bounded, ..Broken::new("dfs") };
+    notices("an execution is out of the bound", broken, 5);
+}
+
+#[test]
+fn a_sample_that_is_said_to_be_larger_is_noticed() {
+    let more = |covered| match covered {
+        Covered::Sample { executions, bound } => {
+            Covered::Sample { executions: executions + 1, bound }
+        }
+        other => other,
+    };
+    notices("executions are miscounted", || Broken { says: more, ..Broken::new("random") }, 20);
+}
+
+/// Whether lost updates, which have depth 2, show as often as the bound says.
+fn keeps_its_bound(mut strategy: impl Strategy) -> bool {
+    let lost = AtomicU64::new(0);
+    let body = || {
+        let x = AtomicUsize::new(0);
+        thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| x.store(x.load(SeqCst) + 1, SeqCst));
+            }
+        });
+        lost.fetch_add(u64::from(x.load(SeqCst) == 1), Ordering::Relaxed);
+    };
+    let n = 4_000;
+    let covered = search(&mut strategy, n, &body).covered;
+    let Covered::Sample { bound: Some(SampleBound::Pct { depth: 2, tasks, steps }), .. } = covered
+    else {
+        panic!("{covered:?}")
+    };
+    lost.load(Ordering::Relaxed) * tasks * steps >= n
+}
+
+// The bound is 1 / (3 tasks · 3 decisions) here, 444 of 4,000. The real chance is 1 in 3 or so,
+// with a deviation of 30.
+#[test]
+fn a_sampler_that_does_not_keep_its_bound_is_noticed() {
+    assert!(keeps_its_bound(raddle_search::Pct::new(1, 2)));
+    // Without change points whole tasks run one after the other.
+    let says = |covered| match covered {
+        Covered::Sample { executions, bound: Some(SampleBound::Pct { tasks, steps, .. }) } => {
+            let bound = Some(SampleBound::Pct { depth: 2, tasks, steps });
+            Covered::Sample { executions, bound }
+        }
+        other => other,
+    };
+    assert!(!keeps_its_bound(Broken { says, ..Broken::new("pct(1)") }));
+}
+
+#[test]
+fn a_recording_that_is_changed_is_noticed() {
+    let program = program("lost-update");
+    let report = run(program, &[2], &Ask::new("dfs")).expect("a known strategy");
+    let schedule = report.failure.expect("it has a bug").schedule;
+    for index in 0..schedule.decisions.len() {
+        let mut changed = schedule.clone();
+        let Decision::Run(task) = changed.decisions[index] else { panic!("only tasks move here") };
+        changed.decisions[index] = Decision::Run(3 - task);
+        let report = replay(program, &[2], &changed.to_string()).expect("a schedule");
+        assert_eq!(report.guarantee.covered, Covered::Replay);
+        let told = report.notes.iter().any(|note| match note {
+            Note::Diverged(_) => true,
+            Note::Text { text } => text.contains("not by the recorded steps"),
+            _ => false,
+        });
+        assert!(told, "decision {index}: {:?}", report.notes);
+    }
+}
+
+// The bug is in the second half of the executions that the limit cuts off.
+#[test]
+fn what_a_limit_cuts_off_is_not_covered() {
+    let mut config = Config::default();
+    config.strategy = "dfs".to_owned();
+    config.steps = Some(3);
+    let program = program("lost-update");
+    let report = raddle::explore(config, move || program.call(&[2])).expect("runs");
+    assert_eq!(report.guarantee.rejected, report.counts.executions);
+    assert_eq!(report.verdict, Verdict::Inconclusive);
+    let sentence = report.guarantee.to_string();
+    assert!(sentence.contains("except those cut off by a limit"), "{sentence}");
+}
+
+#[test]
+fn one_execution_that_a_limit_cuts_off_is_enough_not_to_cover() {
+    // Only if the other thread moves first is there a fourth step.
+    let body = || {
+        let x = AtomicUsize::new(0);
+        thread::scope(|scope| {
+            scope.spawn(|| x.store(1, SeqCst));
+            if x.load(SeqCst) == 1 {
+                x.store(2, SeqCst);
+                x.store(3, SeqCst);
+            }
+        });
+    };
+    let explore = |steps| {
+        let mut config = Config::default();
+        config.strategy = "dfs".to_owned();
+        config.steps = Some(steps);
+        raddle::explore(config, body).expect("runs")
+    };
+    let (short, long) = (explore(3), explore(10));
+    assert_eq!((short.verdict, short.guarantee.rejected), (Verdict::Passed, 1));
+    assert_eq!((long.verdict, long.guarantee.rejected), (Verdict::Covered, 0));
+    let sentence = short.guarantee.to_string();
+    assert!(sentence.contains("except 1 that was cut off by a limit"), "{sentence}");
+}
+
+// ---- what was assumed ---------------------------------------------------------------------------
+
+/// Runs every execution, with settings.
+fn dfs(settings: impl Fn(&mut Config), body: impl Fn() + Send + Sync + 'static) -> Report {
+    let mut config = Config::default();
+    config.strategy = "dfs".to_owned();
+    settings(&mut config);
+    raddle::explore(config, body).expect("a known strategy")
+}
+
+/// The program passes, because of an assumption that the guarantee names.
+#[track_caller]
+fn passes_assuming(report: &Report, assumption: Assumption) {
+    assert_eq!(report.verdict, Verdict::Covered, "{:?}", report.failure);
+    assert!(report.guarantee.assumptions.contains(&assumption), "{}", report.guarantee);
+    let sentence = report.guarantee.to_string();
+    assert!(sentence.contains(&assumption.to_string()), "{sentence}");
+}
+
+#[track_caller]
+fn fails_without(report: &Report, assumption: Assumption) {
+    assert_eq!(report.verdict, Verdict::Failed);
+    assert!(!report.guarantee.assumptions.contains(&assumption), "{}", report.guarantee);
+}
+
+#[test]
+fn nothing_is_assumed_that_the_program_does_not_need() {
+    let report = dfs(|_| (), || raddle_corpus::counts::increments::inc(2));
+    assert_eq!(report.guarantee.assumptions, [Assumption::SequentialConsistency]);
+    assert_eq!(
+        report.guarantee.to_string(),
+        "every execution; assuming sequentially consistent memory"
+    );
+}
+
+#[test]
+fn a_bug_of_weak_memory_is_assumed_away_aloud() {
+    let report = dfs(|_| (), || {
+        let (x, y) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let seen = thread::scope(|scope| {
+            let one = scope.spawn(|| {
+                x.store(1, Relaxed);
+                y.load(Relaxed)
+            });
+            y.store(1, Relaxed);
+            (x.load(Relaxed), one.join().expect("no panic"))
+        });
+        assert_ne!(seen, (0, 0), "allowed by the orderings");
+    });
+    passes_assuming(&report, Assumption::SequentialConsistency);
+}
+
+#[test]
+fn a_timeout_that_fires_early_is_assumed_away_aloud() {
+    let body = || {
+        let (set, changed) = (Mutex::new(false), Condvar::new());
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                *set.lock().expect("no panic") = true;
+                changed.notify_one();
+            });
+            let set = set.lock().expect("no panic");
+            let wait = changed.wait_timeout_while(set, Duration::from_secs(9), |set| !*set);
+            assert!(!wait.expect("no panic").1.timed_out(), "nine seconds are not enough");
+        });
+    };
+    let idle = dfs(|config| config.timeouts = Timeouts::Idle, body);
+    passes_assuming(&idle, Assumption::Timeouts(Timeouts::Idle.into()));
+    fails_without(&dfs(|_| (), body), Assumption::Timeouts(Timeouts::Idle.into()));
+}
+
+#[test]
+fn an_unfair_scheduler_is_assumed_away_aloud() {
+    let report = dfs(|_| (), || {
+        let ready = AtomicUsize::new(0);
+        thread::scope(|scope| {
+            scope.spawn(|| ready.store(1, SeqCst));
+            let mut rounds = 0;
+            while ready.load(SeqCst) == 0 {
+                thread::yield_now();
+                rounds += 1;
+            }
+            assert!(rounds < 5, "the other has not moved for long");
+        });
+    });
+    passes_assuming(&report, Assumption::FairYields);
+}
+
+#[test]
+fn a_spurious_wakeup_is_assumed_away_aloud() {
+    let body = || {
+        let (set, changed) = (Mutex::new(false), Condvar::new());
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                *set.lock().expect("no panic") = true;
+                changed.notify_one();
+            });
+            let mut set = set.lock().expect("no panic");
+            if !*set {
+                set = changed.wait(set).expect("no panic");
+            }
+            assert!(*set, "woken for no reason");
+        });
+    };
+    passes_assuming(&dfs(|_| (), body), Assumption::NothingSpurious);
+    let spurious = dfs(|config| config.spurious = true, body);
+    fails_without(&spurious, Assumption::NothingSpurious);
+}
+
+#[test]
+fn a_switch_during_a_panic_is_assumed_away_aloud() {
+    /// Raises a number twice when it is dropped.
+    struct Twice(Arc<AtomicUsize>);
+    impl Drop for Twice {
+        fn drop(&mut self) {
+            self.0.fetch_add(1, SeqCst);
+            self.0.fetch_add(1, SeqCst);
+        }
+    }
+    let report = dfs(|_| (), || {
+        let x = Arc::new(AtomicUsize::new(0));
+        let twice = Twice(Arc::clone(&x));
+        let child = thread::spawn(move || {
+            let _twice = twice;
+            panic!("as expected");
+        });
+        assert_ne!(x.load(SeqCst), 1, "between two steps of a destructor");
+        assert!(child.join().is_err());
+    });
+    passes_assuming(&report, Assumption::UndividedUnwinding);
+}
+
+#[test]
+fn data_that_is_not_drawn_is_assumed_away_aloud() {
+    let body = || assert_ne!(raddle::rng().below(8), 5, "one value of eight");
+    let seeded = |seed: u64| {
+        dfs(
+            move |config| {
+                config.data = Data::Seeded;
+                config.seed = Some(seed);
+            },
+            body,
+        )
+    };
+    let lucky = (0..8).map(seeded).find(|report| report.failure.is_none());
+    passes_assuming(&lucky.expect("not all of 8 seeds draw a 5"), Assumption::SeededData);
+    fails_without(&dfs(|_| (), body), Assumption::SeededData);
+}

@@ -1,0 +1,75 @@
+//! Every program of the corpus under every strategy.
+//!
+//! The functions here know how a program is run and what must hold of every report; the tests are
+//! data. Environment: `RADDLE_LONG=1` adds the counts that take minutes without optimisation,
+//! `UPDATE_COUNTS=1` rewrites `counts.txt`.
+
+mod bounds;
+mod brute;
+mod cli;
+mod counts;
+mod guarantees;
+mod outcomes;
+mod outside;
+mod table;
+mod traces;
+mod verdicts;
+
+use raddle::{Report, Schedule, Verdict};
+use raddle_corpus::run::{Ask, replay, run};
+use raddle_corpus::{Program, REGISTRY, find};
+use raddle_trace::TaskName;
+
+/// The strategies of this version, and for samplers their budget.
+pub(crate) const STRATEGIES: [(&str, Option<u64>); 5] = [
+    ("dfs", None),
+    ("dfs preemptions(2)", None),
+    ("random", Some(verdicts::SAMPLES)),
+    ("pct(3)", Some(verdicts::SAMPLES)),
+    ("round-robin", None),
+];
+
+/// A program by name.
+pub(crate) fn program(name: &str) -> &'static Program {
+    find(name, &[]).expect("it is in the registry").0
+}
+
+/// Runs a program and checks what must hold of every report: the same again gives the same, and a
+/// failure survives its token and replays to the same trace.
+#[track_caller]
+pub(crate) fn check(program: &'static Program, arguments: &[usize], ask: &Ask) -> Report {
+    let once = || {
+        let mut report = run(program, arguments, ask).expect("a known strategy");
+        report.elapsed_ms = 0;
+        report
+    };
+    let report = once();
+    let (name, strategy) = (program.name, &ask.strategy);
+    assert_eq!(report, once(), "{name}{arguments:?} under {strategy}: not the same again");
+    let Some(failure) = &report.failure else { return report };
+
+    assert_eq!(failure.unstable, None, "{name}{arguments:?} under {strategy}");
+    let token = failure.schedule.to_string();
+    let read: Schedule = token.parse().expect("a token can be read");
+    // Labels are not part of a task's identity, and not of its token.
+    let mut written = failure.schedule.clone();
+    written.tasks.iter_mut().for_each(|task| *task = TaskName { label: None, ..task.clone() });
+    assert_eq!(read, written);
+
+    let again = replay(program, arguments, &token).expect("a schedule of this program");
+    assert_eq!(again.verdict, Verdict::Failed, "{name}{arguments:?}: {token}");
+    let again = again.failure.expect("it failed");
+    assert_eq!(again.outcome, failure.outcome, "{name}{arguments:?}: {token}");
+    assert_eq!(again.trace, failure.trace, "{name}{arguments:?}: {token}");
+    report
+}
+
+/// Whether the tests that take minutes are wanted.
+pub(crate) fn long() -> bool {
+    std::env::var_os("RADDLE_LONG").is_some_and(|value| value == "1")
+}
+
+/// Every program, with its defaults.
+pub(crate) fn all() -> impl Iterator<Item = (&'static Program, Vec<usize>)> {
+    REGISTRY.iter().map(|program| (program, program.defaults()))
+}

@@ -1,0 +1,75 @@
+//! Every program × every strategy: what is known of the program is what is found.
+
+use raddle::{Covered, Verdict};
+use raddle_corpus::run::is_as_expected;
+use raddle_corpus::{Ask, Expected};
+
+use crate::{STRATEGIES, all, check};
+
+/// Executions of a sampler. TODO chance.
+pub(crate) const SAMPLES: u64 = 1_000;
+const SEED: u64 = 1;
+
+/// Programs that a strategy cannot decide, with the reason.
+const UNDECIDED: [(&str, &str); 0] = [];
+
+fn ask(strategy: &str, executions: Option<u64>) -> Ask {
+    Ask { executions, seed: SEED, ..Ask::new(strategy) }
+}
+
+#[test]
+fn every_search_decides_every_program() {
+    for (strategy, bound) in [("dfs", u32::MAX), ("dfs preemptions(2)", 2)] {
+        for (program, arguments) in all() {
+            let report = check(program, &arguments, &ask(strategy, None));
+            let name = program.name;
+            let enough = program.preemptions.is_none_or(|count| count(&arguments) <= bound);
+            assert!(enough, "{name} needs more preemptions: choose smaller defaults");
+            let found = report.failure.as_ref().map(|failure| failure.outcome.kind());
+            assert!(is_as_expected(program, &report), "{name} under {strategy}: {found:?}");
+            if program.expected == Expected::Pass && program.steps.is_none() {
+                assert_eq!(report.verdict, Verdict::Covered, "{name} under {strategy}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_sampler_finds_every_bug_and_no_other() {
+    for (strategy, executions) in [("random", Some(SAMPLES)), ("pct(3)", Some(SAMPLES))] {
+        for (program, arguments) in all() {
+            if UNDECIDED.iter().any(|&(name, by)| (name, by) == (program.name, strategy)) {
+                continue;
+            }
+            let report = check(program, &arguments, &ask(strategy, executions));
+            let found = report.failure.as_ref().map(|failure| failure.outcome.kind());
+            assert!(is_as_expected(program, &report), "{} under {strategy}: {found:?}", program.name);
+            assert!(matches!(report.guarantee.covered, Covered::Sample { .. }));
+            assert_ne!(report.verdict, Verdict::Covered, "a sample covers nothing");
+        }
+    }
+}
+
+// One execution decides nothing but must not show what cannot be.
+#[test]
+fn round_robin_raises_no_false_alarm() {
+    for (program, arguments) in all() {
+        let report = check(program, &arguments, &ask("round-robin", None));
+        assert_eq!(report.counts.executions, 1, "{}", program.name);
+        if report.failure.is_some() {
+            assert!(is_as_expected(program, &report), "{}", program.name);
+        }
+    }
+}
+
+#[test]
+fn the_table_of_strategies_names_those_that_are_here() {
+    let here = raddle_search::REGISTRY.iter().filter(|entry| {
+        let runs = matches!(entry.role, raddle_search::Role::Sampler | raddle_search::Role::Search);
+        runs && entry.status == raddle_search::Status::Here
+    });
+    for entry in here {
+        let named = STRATEGIES.iter().any(|(text, _)| text.starts_with(entry.name));
+        assert!(named, "the corpus does not run on `{}` yet: add it to STRATEGIES", entry.name);
+    }
+}

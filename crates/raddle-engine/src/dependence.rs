@@ -1,0 +1,93 @@
+//! Which steps depend on each other: the one home of that relation.
+//!
+//! Two steps are independent if, wherever both are next, doing them in either order is possible
+//! and leads to the same state. Everything a reduction leaves out rests on this table, so every
+//! pair that is declared independent has its argument beside it; all others are dependent.
+
+use crate::op::{Access, ObjectId, TaskId};
+
+/// Whether two accesses to one object depend on each other.
+#[must_use]
+pub fn conflict(a: Access, b: Access) -> bool {
+    match (a, b) {
+        // Neither changes what the other sees.
+        (Access::Read | Access::Refused, Access::Read | Access::Refused) => false,
+        // Whoever may share a lock may do so whether or not another takes or gives back its
+        // share, and how many shares are left is the same in either order.
+        (Access::Share | Access::Unshare, Access::Share | Access::Unshare) => false,
+        // Both are next, so the queue is neither empty nor full: one takes from the front what
+        // the other cannot touch, the other adds at the end.
+        (Access::Append, Access::Take) | (Access::Take, Access::Append) => false,
+        // A yield touches nothing.
+        (Access::Yield, _) | (_, Access::Yield) => false,
+        // Looking whether a task is finished changes nothing but whether that is known.
+        (Access::Observe(_), Access::Observe(_)) => false,
+        _ => true,
+    }
+}
+
+/// Whether `second`, which came after a conflicting `first` on one object, could have come before.
+///
+/// `false` only where `second` is disabled, or another op, in every state in which `first` is
+/// next.
+#[must_use]
+pub fn reversible(first: Access, second: Access) -> bool {
+    match (first, second) {
+        // The lock is held before it is given back, and while an attempt at it is refused, so
+        // whoever waits for it is still waiting.
+        (Access::Release | Access::Unshare | Access::Refused, Access::Acquire) => false,
+        (Access::Release, Access::Share) => false,
+        _ => true,
+    }
+}
+
+/// Whether an access leaves the object in a state on which all earlier accesses bear: everything
+/// earlier conflicts with it.
+#[must_use]
+pub(crate) fn dominates(access: Access) -> bool {
+    !matches!(
+        access,
+        Access::Read
+            | Access::Refused
+            | Access::Share
+            | Access::Unshare
+            | Access::Append
+            | Access::Take
+            | Access::Yield
+            | Access::Observe(_)
+    )
+}
+
+/// What a step touched, and whose it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Footprint {
+    /// Whose step.
+    pub task: TaskId,
+    /// What it touched; unused entries name no object.
+    pub touched: [(ObjectId, Access); 2],
+}
+
+impl Footprint {
+    /// Of a step.
+    #[must_use]
+    pub fn new(task: TaskId, touched: &[(ObjectId, Access)]) -> Self {
+        let entry = |index: usize| touched.get(index).copied().unwrap_or(crate::announce::NOTHING);
+        Self { task, touched: [entry(0), entry(1)] }
+    }
+
+    /// Whether two steps depend on each other. Steps of one task always do.
+    #[must_use]
+    pub fn dependent(&self, other: &Self) -> bool {
+        if self.task == other.task || self.observes(other.task) || other.observes(self.task) {
+            return true;
+        }
+        self.touched.iter().any(|&(object, access)| {
+            object != ObjectId::NONE
+                && other.touched.iter().any(|&(o, a)| o == object && conflict(access, a))
+        })
+    }
+
+    fn observes(&self, task: TaskId) -> bool {
+        self.touched[0].1 == Access::Observe(task)
+    }
+}

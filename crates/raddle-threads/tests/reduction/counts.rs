@@ -1,0 +1,78 @@
+//! The published numbers of traces, as equalities.
+
+use raddle_search::dpor::Reduction;
+
+use crate::programs::*;
+use crate::reduced;
+
+#[track_caller]
+fn traces(expected: u64, program: &dyn Fn()) {
+    let run = || {
+        program();
+        String::new()
+    };
+    let optimal = reduced(Reduction::Optimal, 1_000_000, &run).expect("it ends");
+    assert_eq!((optimal.executions, optimal.blocked, optimal.repeated), (expected, 0, 0));
+    for reduction in [Reduction::Source, Reduction::Classic] {
+        let saw = reduced(reduction, 1_000_000, &run).expect("it ends");
+        assert_eq!(saw.traces, optimal.traces, "{reduction:?}");
+        assert_eq!(saw.repeated, 0, "{reduction:?}");
+    }
+}
+
+#[test]
+fn readers_and_a_writer() {
+    (1..=7).for_each(|n| traces(1 << n, &|| readers(n)));
+}
+
+#[test]
+fn last_zero_in_an_array() {
+    // (N + 3) * 2^(N - 2).
+    (2..=7).for_each(|n| traces((n as u64 + 3) << n >> 2, &|| last_zero(n)));
+}
+
+#[test]
+fn increments_by_load_and_store() {
+    traces(4, &|| inc(2));
+    traces(36, &|| inc(3));
+    traces(576, &|| inc(4));
+}
+
+#[test]
+fn atomic_increments() {
+    traces(24, &|| cinc(4, 1));
+    traces(36, &|| cinc(3, 2));
+    traces(216, &|| cinc(3, 3));
+}
+
+#[test]
+fn compare_exchange_that_may_fail() {
+    // N * 2^(N - 1) + 1.
+    (2..=6).for_each(|n| traces(((n as u64) << (n - 1)) + 1, &|| wcas(n)));
+}
+
+#[test]
+fn sections_of_one_lock() {
+    traces(20, &|| circular_buffer(2, 3));
+    traces(252, &|| circular_buffer(2, 5));
+    // Three threads of two sections: 6! / 2!^3.
+    traces(90, &|| circular_buffer(3, 2));
+}
+
+#[test]
+fn tasks_that_share_nothing() {
+    traces(1, &|| independent(3, 4));
+}
+
+#[test]
+fn hash_table_inserts() {
+    traces(1, &|| indexer(11));
+    traces(8, &|| indexer(12));
+}
+
+#[test]
+fn inodes_and_blocks() {
+    traces(1, &|| file_system(13));
+    traces(2, &|| file_system(14));
+    traces(8, &|| file_system(16));
+}

@@ -1,0 +1,388 @@
+//! Random small programs: every reduction against exhaustive search.
+//!
+//! A program is a tree of statements over a few shared objects. What a task does next may depend
+//! on what it read. Programs with more interleavings than the limit are skipped and counted.
+
+use std::fmt;
+use std::sync::Arc;
+
+use raddle_engine::rt;
+use raddle_search::dpor::Reduction;
+use raddle_search::rng::Rng;
+use raddle_threads::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use raddle_threads::sync::{Condvar, Mutex, RwLock, mpsc};
+use raddle_threads::thread;
+use std::time::Duration;
+
+use crate::{exhaustive, reduced};
+
+#[derive(Clone, Debug)]
+enum Statement {
+    Load(usize),
+    Store(usize, usize),
+    Add(usize),
+    /// Compare with what was last read.
+    Exchange(usize),
+    Section(usize, Vec<Statement>),
+    TrySection(usize, Vec<Statement>),
+    Read(Vec<Statement>),
+    Write(Vec<Statement>),
+    TryWrite,
+    Choose(u32),
+    IfOdd(Vec<Statement>),
+    Send(usize),
+    TryReceive,
+    Receive,
+    ReceiveTimeout,
+    Wait,
+    WaitTimeout,
+    NotifyOne,
+    NotifyAll,
+    Spawn(Vec<Statement>),
+    /// Joins what was spawned last.
+    Join,
+    IsFinished,
+    Park,
+    ParkTimeout,
+    UnparkMain,
+    Yield,
+}
+
+#[derive(Clone)]
+struct Program {
+    tasks: Vec<Vec<Statement>>,
+}
+
+impl fmt::Debug for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for task in &self.tasks {
+            writeln!(f, "{task:?}")?;
+        }
+        Ok(())
+    }
+}
+
+/// What the tasks share.
+struct Shared {
+    words: Vec<AtomicUsize>,
+    locks: Vec<Mutex<usize>>,
+    rw: RwLock<usize>,
+    condvar: Condvar,
+    gate: Mutex<bool>,
+    sender: Mutex<Option<mpsc::Sender<usize>>>,
+    receiver: Mutex<Option<mpsc::Receiver<usize>>>,
+    main: thread::Thread,
+}
+
+struct Generator {
+    rng: Rng,
+    /// Which statements there are, by number: each program uses a few kinds.
+    kinds: Vec<u32>,
+}
+
+impl Generator {
+    fn statement(&mut self, depth: u32) -> Statement {
+        let kind = self.kinds[self.rng.below(self.kinds.len() as u32) as usize];
+        let word = self.rng.below(2) as usize;
+        let body = |this: &mut Self| {
+            let n = if depth == 0 { 0 } else { 1 + this.rng.below(2) };
+            (0..n).map(|_| this.statement(depth - 1)).collect()
+        };
+        match kind {
+            0 => Statement::Load(word),
+            1 => Statement::Store(word, 1 + self.rng.below(3) as usize),
+            2 => Statement::Add(word),
+            3 => Statement::Exchange(word),
+            4 => Statement::Section(word, body(self)),
+            5 => Statement::TrySection(word, body(self)),
+            6 => Statement::Read(body(self)),
+            7 => Statement::Write(body(self)),
+            8 => Statement::TryWrite,
+            9 => Statement::Choose(2),
+            10 => Statement::IfOdd(body(self)),
+            11 => Statement::Send(1 + word),
+            12 => Statement::TryReceive,
+            13 => Statement::Receive,
+            14 => Statement::ReceiveTimeout,
+            15 => Statement::Wait,
+            16 => Statement::WaitTimeout,
+            17 => Statement::NotifyOne,
+            18 => Statement::NotifyAll,
+            19 => Statement::Spawn(body(self)),
+            20 => Statement::Join,
+            21 => Statement::IsFinished,
+            22 => Statement::Park,
+            23 => Statement::ParkTimeout,
+            24 => Statement::UnparkMain,
+            _ => Statement::Yield,
+        }
+    }
+
+    fn program(&mut self) -> Program {
+        let families: [&[u32]; 9] = [
+            &[0, 1, 2, 3, 10],
+            &[4, 5, 0, 1],
+            &[6, 7, 8, 0, 1],
+            &[9, 10, 0, 1, 2],
+            &[11, 12, 13, 0],
+            &[15, 17, 18, 1, 0],
+            &[19, 20, 21, 0, 1],
+            &[22, 24, 0, 1],
+            &[14, 16, 23, 11, 17, 24, 25],
+        ];
+        self.kinds.clear();
+        for _ in 0..2 {
+            let family = families[self.rng.below(9) as usize];
+            self.kinds.extend_from_slice(family);
+        }
+        let tasks = 2 + self.rng.below(3);
+        let tasks = (0..tasks)
+            .map(|_| {
+                let n = 1 + self.rng.below(3);
+                (0..n).map(|_| self.statement(2)).collect()
+            })
+            .collect();
+        Program { tasks }
+    }
+}
+
+/// One task's run of its statements; what it saw goes into the result.
+struct Runner<'a> {
+    shared: &'a Arc<Shared>,
+    last: usize,
+    saw: Vec<usize>,
+    children: Vec<thread::JoinHandle<Vec<usize>>>,
+}
+
+impl Runner<'_> {
+    fn see(&mut self, value: usize) {
+        self.last = value;
+        self.saw.push(value);
+    }
+
+    fn run(&mut self, statements: &[Statement]) {
+        let shared = Arc::clone(self.shared);
+        for statement in statements {
+            match statement {
+                Statement::Load(word) => self.see(shared.words[*word].load(SeqCst)),
+                Statement::Store(word, value) => shared.words[*word].store(*value, SeqCst),
+                Statement::Add(word) => self.see(shared.words[*word].fetch_add(1, SeqCst)),
+                Statement::Exchange(word) => {
+                    let done = shared.words[*word].compare_exchange(self.last, 7, SeqCst, SeqCst);
+                    self.see(done.map_or_else(|value| value, |value| value + 100));
+                }
+                Statement::Section(lock, body) => {
+                    let mut guard = shared.locks[*lock].lock().expect("not poisoned");
+                    *guard += 1;
+                    self.see(*guard);
+                    self.run(body);
+                }
+                Statement::TrySection(lock, body) => match shared.locks[*lock].try_lock() {
+                    Ok(mut guard) => {
+                        *guard += 1;
+                        self.see(*guard);
+                        self.run(body);
+                    }
+                    Err(_) => self.see(1000),
+                },
+                Statement::Read(body) => {
+                    let guard = shared.rw.read().expect("not poisoned");
+                    self.see(*guard);
+                    self.run(body);
+                }
+                Statement::Write(body) => {
+                    let mut guard = shared.rw.write().expect("not poisoned");
+                    *guard += 1;
+                    self.run(body);
+                }
+                Statement::TryWrite => match shared.rw.try_write() {
+                    Ok(mut guard) => *guard += 1,
+                    Err(_) => self.see(1000),
+                },
+                Statement::Choose(n) => self.see(rt::choose(*n) as usize),
+                Statement::IfOdd(body) => {
+                    if self.last % 2 == 1 {
+                        self.run(body);
+                    }
+                }
+                Statement::Send(value) => {
+                    let sender = shared.sender.lock().expect("not poisoned").clone();
+                    let _ = sender.expect("open").send(*value);
+                }
+                // Only one task has the receiver: the others do nothing.
+                Statement::TryReceive | Statement::Receive | Statement::ReceiveTimeout => {
+                    let receiver = shared.receiver.lock().expect("not poisoned").take();
+                    let Some(receiver) = receiver else { continue };
+                    let value = match statement {
+                        Statement::TryReceive => receiver.try_recv().unwrap_or(55),
+                        Statement::Receive => receiver.recv().unwrap_or(66),
+                        _ => receiver.recv_timeout(Duration::from_secs(1)).unwrap_or(77),
+                    };
+                    self.see(value);
+                    *shared.receiver.lock().expect("not poisoned") = Some(receiver);
+                }
+                Statement::Wait => {
+                    let gate = shared.gate.lock().expect("not poisoned");
+                    drop(shared.condvar.wait(gate));
+                }
+                Statement::WaitTimeout => {
+                    let gate = shared.gate.lock().expect("not poisoned");
+                    let timeout = Duration::from_secs(1);
+                    let (gate, how) =
+                        shared.condvar.wait_timeout(gate, timeout).expect("not poisoned");
+                    drop(gate);
+                    self.see(usize::from(how.timed_out()));
+                }
+                Statement::NotifyOne => shared.condvar.notify_one(),
+                Statement::NotifyAll => shared.condvar.notify_all(),
+                Statement::Spawn(body) => {
+                    let (shared, body) = (Arc::clone(&shared), body.clone());
+                    self.children.push(thread::spawn(move || start(&shared, &body)));
+                }
+                Statement::Join => {
+                    if let Some(child) = self.children.pop() {
+                        let saw = child.join().expect("no panic");
+                        self.saw.extend(saw);
+                    }
+                }
+                Statement::IsFinished => {
+                    if let Some(child) = self.children.last() {
+                        let finished = child.is_finished();
+                        self.see(usize::from(finished));
+                    }
+                }
+                Statement::Park => thread::park(),
+                Statement::ParkTimeout => thread::park_timeout(Duration::from_secs(1)),
+                Statement::UnparkMain => shared.main.unpark(),
+                Statement::Yield => thread::yield_now(),
+            }
+        }
+    }
+}
+
+fn start(shared: &Arc<Shared>, statements: &[Statement]) -> Vec<usize> {
+    let mut runner = Runner { shared, last: 0, saw: Vec::new(), children: Vec::new() };
+    runner.run(statements);
+    for child in std::mem::take(&mut runner.children) {
+        let saw = child.join().expect("no panic");
+        runner.saw.extend(saw);
+    }
+    runner.saw
+}
+
+fn execute(program: &Program) -> String {
+    let (sender, receiver) = mpsc::channel();
+    let shared = Arc::new(Shared {
+        words: (0..2).map(|_| AtomicUsize::new(0)).collect(),
+        locks: (0..2).map(|_| Mutex::new(0)).collect(),
+        rw: RwLock::new(0),
+        condvar: Condvar::new(),
+        gate: Mutex::new(false),
+        sender: Mutex::new(Some(sender)),
+        receiver: Mutex::new(Some(receiver)),
+        main: thread::current(),
+    });
+    let children: Vec<_> = program.tasks[1..]
+        .iter()
+        .map(|statements| {
+            let (shared, statements) = (Arc::clone(&shared), statements.clone());
+            thread::spawn(move || start(&shared, &statements))
+        })
+        .collect();
+    let mut saw = vec![start(&shared, &program.tasks[0])];
+    saw.extend(children.into_iter().map(|child| child.join().expect("no panic")));
+    let words: Vec<_> = shared.words.iter().map(|word| word.load(SeqCst)).collect();
+    format!("{saw:?} {words:?}")
+}
+
+/// Compares all searches on one program. `None`: it is too large.
+fn differs(program: &Program, most: u64) -> Option<Option<String>> {
+    let run = || execute(program);
+    let all = exhaustive(most, &run)?;
+    for reduction in [Reduction::Optimal, Reduction::Source, Reduction::Classic] {
+        let Some(saw) = reduced(reduction, all.executions + 10, &run) else {
+            return Some(Some(format!(
+                "{reduction:?} ran more than {} executions",
+                all.executions
+            )));
+        };
+        let lost = all.traces.difference(&saw.traces).count();
+        let extra = saw.traces.difference(&all.traces).count();
+        if lost + extra > 0 {
+            let text =
+                format!("{reduction:?} lost {lost} of {} traces, {extra} extra", all.traces.len());
+            return Some(Some(text));
+        }
+        if all.results != saw.results {
+            return Some(Some(format!(
+                "{reduction:?}: results {:?} instead of {:?}",
+                saw.results, all.results
+            )));
+        }
+    }
+    Some(None)
+}
+
+/// Drops statements and tasks as long as the program still differs.
+fn shrink(mut program: Program, most: u64) -> Program {
+    'again: loop {
+        for task in 0..program.tasks.len() {
+            for at in 0..program.tasks[task].len() {
+                let mut smaller = program.clone();
+                smaller.tasks[task].remove(at);
+                if matches!(differs(&smaller, most), Some(Some(_))) {
+                    program = smaller;
+                    continue 'again;
+                }
+                let body = match &program.tasks[task][at] {
+                    Statement::Section(_, body)
+                    | Statement::TrySection(_, body)
+                    | Statement::Read(body)
+                    | Statement::Write(body)
+                    | Statement::Spawn(body)
+                    | Statement::IfOdd(body) => body.clone(),
+                    _ => continue,
+                };
+                for inner in 0..body.len() {
+                    let mut smaller = program.clone();
+                    match &mut smaller.tasks[task][at] {
+                        Statement::Section(_, body)
+                        | Statement::TrySection(_, body)
+                        | Statement::Read(body)
+                        | Statement::Write(body)
+                        | Statement::Spawn(body)
+                        | Statement::IfOdd(body) => drop(body.remove(inner)),
+                        _ => {}
+                    }
+                    if matches!(differs(&smaller, most), Some(Some(_))) {
+                        program = smaller;
+                        continue 'again;
+                    }
+                }
+            }
+        }
+        return program;
+    }
+}
+
+#[test]
+fn random_programs_lose_nothing() {
+    let long = std::env::var_os("RADDLE_LONG").is_some();
+    let (programs, most) = if long { (12_000, 50_000) } else { (400, 2_000) };
+    let (mut compared, mut skipped) = (0, 0);
+    let mut seed = 0;
+    while compared < programs {
+        let program = Generator { rng: Rng::new(seed), kinds: Vec::new() }.program();
+        seed += 1;
+        match differs(&program, most) {
+            None => skipped += 1,
+            Some(None) => compared += 1,
+            Some(Some(how)) => {
+                let small = shrink(program, most);
+                let how = differs(&small, most).flatten().unwrap_or(how);
+                panic!("seed {}: {how}\n{small:?}", seed - 1);
+            }
+        }
+    }
+    assert!(skipped < 4 * compared, "{skipped} of {} programs were too large", seed);
+}

@@ -1,0 +1,249 @@
+//! What `check` prints and saves: each test runs another test of this binary, in a process of its
+//! own, with its own environment.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::programs::{kept_update, lost_update};
+
+/// Set for tests that are only run by other tests.
+const CHILD: &str = "CHILD_OF_RADDLE_TESTS";
+
+#[test]
+fn child_that_loses_an_update() {
+    if std::env::var_os(CHILD).is_some() {
+        raddle::check(lost_update);
+    }
+}
+
+#[test]
+fn child_that_passes() {
+    if std::env::var_os(CHILD).is_some() {
+        raddle::check(kept_update);
+    }
+}
+
+#[test]
+fn child_that_nests() {
+    if std::env::var_os(CHILD).is_some() {
+        raddle::check(|| raddle::check(kept_update));
+    }
+}
+
+#[test]
+fn child_that_is_sequential() {
+    if std::env::var_os(CHILD).is_some() {
+        raddle::check(|| {});
+    }
+}
+
+/// Whether a child passed, and what it printed, with what differs from run to run replaced.
+fn child(name: &str, environment: &[(&str, &str)]) -> (bool, String) {
+    let mut command = Command::new(std::env::current_exe().expect("this binary"));
+    command.args([&format!("checks::{name}"), "--exact", "--nocapture", "--test-threads=2"]);
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("RADDLE_") {
+            command.env_remove(name);
+        }
+    }
+    command
+        .env(CHILD, "1")
+        .env("RUST_BACKTRACE", "0")
+        .env("CARGO_PKG_NAME", "raddle")
+        .envs(environment.iter().copied());
+    let output = command.output().expect("it runs");
+    (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+/// Only the report: without libtest's and std's lines around it, times and tokens.
+fn report(text: &str) -> String {
+    let lines = text.lines().filter(|line| {
+        !line.is_empty()
+            && !line.starts_with("thread '")
+            && !line.starts_with("note: run with")
+            && !line.starts_with("error: test failed")
+    });
+    let mut report = String::new();
+    for line in lines {
+        let words = line.split(' ').map(|word| match word.split_once("rd1") {
+            Some((before, _)) => format!("{before}[token]"),
+            None => match word.split_once("/raddle/raddle.checks.") {
+                Some((_, file)) => format!("[target]/raddle/raddle.checks.{file}"),
+                None => word.to_owned(),
+            },
+        });
+        report += &words.collect::<Vec<_>>().join(" ");
+        report.push('\n');
+    }
+    if let (Some(begin), Some(end)) = (report.find(" in "), report.find("; deepest"))
+        && begin < end
+    {
+        report.replace_range(begin + 4..end, "[time]");
+    }
+    report
+}
+
+fn saved(text: &str) -> PathBuf {
+    let line = text.lines().find_map(|line| line.strip_prefix("the whole trace: "));
+    PathBuf::from(line.expect("a file is named"))
+}
+
+fn token(text: &str) -> &str {
+    let mut words = text.split_whitespace();
+    words.find_map(|word| word.strip_prefix("RADDLE_REPLAY=")).expect("a command")
+}
+
+#[test]
+fn a_failing_check_shows_all_that_helps() {
+    let (passed, text) = child("child_that_loses_an_update", &[]);
+    assert!(!passed);
+    insta::assert_snapshot!(report(&text), @"
+    FAILED checks::child_that_loses_an_update: main panicked at crates/raddle/tests/it/programs.rs:14:5
+      assertion `left == right` failed: an update was lost
+        left: 1
+       right: 2
+    execution 2, step by step:
+    step  │ main                       │ thread 1    │ at
+    ──────┼────────────────────────────┼─────────────┼───────────────────────────────
+       0  │ load n -> 0                │             │ …/tests/it/programs.rs:18
+       1* │                            │ load n -> 0 │ …/tests/it/programs.rs:18
+       2  │                            │ store n (1) │ …/tests/it/programs.rs:19
+       3  │ store n (1)                │             │ …/tests/it/programs.rs:19
+       4  │ join thread                │             │ …/tests/it/programs.rs:13
+       5  │ load n -> 1                │             │ …/tests/it/programs.rs:14
+    ──────┼────────────────────────────┼─────────────┼───────────────────────────────
+          │ panicked: assertion `left  │             │ …/tests/it/programs.rs:14
+          │ == right` failed: an       │             │
+          │ update was lost            │             │
+    * a preemption: the task that moved before could have gone on
+    searched with auto (dfs), seed 0: 2 executions, 12 steps, 5 decisions in [time]; deepest: 3 decisions
+    covered so far: the first 2 executions of a search that did not end; assuming sequentially
+      consistent memory
+    the whole trace: [target]/raddle/raddle.checks.child_that_loses_an_update.json
+    replay it with:
+      RADDLE_REPLAY=[token] cargo test -p raddle checks::child_that_loses_an_update -- --exact
+    ");
+}
+
+#[test]
+fn a_failure_is_saved_and_replays_from_its_token_and_its_file() {
+    let (_, text) = child("child_that_loses_an_update", &[]);
+    let path = saved(&text);
+    let json = std::fs::read_to_string(&path).expect("it was saved");
+    assert!(json.contains("an update was lost"), "{json}");
+    let path = path.to_str().expect("it was printed");
+    for what in [token(&text), path] {
+        let (passed, again) = child("child_that_loses_an_update", &[("RADDLE_REPLAY", what)]);
+        assert!(!passed);
+        assert!(again.contains("searched with replay"), "{again}");
+        // Loud: std's own message comes too, from the thread of the search.
+        assert!(again.contains("thread 'raddle'"), "{again}");
+        let table = |text: &str| {
+            let begin = text.find("step by step").expect("a table");
+            let end = text.find("searched with").expect("counts");
+            text[begin..end].to_owned()
+        };
+        assert_eq!(table(&again), table(&text));
+    }
+    assert!(!Path::new(path).with_extension("tmp").exists());
+}
+
+#[test]
+fn the_replay_of_another_test_is_no_pass() {
+    let (_, text) = child("child_that_loses_an_update", &[]);
+    let (passed, text) = child("child_that_passes", &[("RADDLE_REPLAY", token(&text))]);
+    assert!(!passed);
+    insta::assert_snapshot!(report(&text), @"
+    INCONCLUSIVE checks::child_that_passes: the search could not go on
+      searched with replay, seed 0: 1 execution, 4 steps, 1 decision in [time]; deepest: 1 decision
+      covered so far: one recorded execution; assuming sequentially consistent memory
+    note: the search stopped: an execution did not repeat what was recorded
+      at step 4, decision 1:
+        expected: 3 decisions
+        found:    the end of the execution after 1
+      If the test has changed since the recording, run the search again.
+      Something decides that raddle does not control. Most likely:
+      - a `static` or `thread_local!` that keeps state from one execution to the next: create the state
+        inside the test
+      - a lock, atomic, channel or thread of std, also in a dependency: use raddle's
+      - the iteration order of a `HashMap` or `HashSet`: use a `BTreeMap`, or sort
+      - the real clock: use raddle's, or do not let it decide anything
+      - random numbers or addresses: use `raddle::rng` or `raddle::choose`
+    note: every test that is run now replays this recording: run only the one it belongs to
+    ");
+}
+
+#[test]
+fn a_pass_is_a_line_or_two() {
+    let (passed, text) = child("child_that_passes", &[]);
+    assert!(passed);
+    insta::assert_snapshot!(report(&text), @"
+    COVERED checks::child_that_passes: every execution; assuming sequentially consistent memory
+      searched with auto (dfs), seed 0: 2 executions, 8 steps, 2 decisions in [time]; deepest: 1 decision
+    ");
+}
+
+#[test]
+fn a_replay_that_passes_says_so() {
+    // The schedule of an execution without a decision.
+    let token = raddle::Schedule::default().to_string();
+    let (passed, text) = child("child_that_is_sequential", &[("RADDLE_REPLAY", &token)]);
+    assert!(passed, "{text}");
+    insta::assert_snapshot!(report(&text), @"
+    PASSED checks::child_that_is_sequential: one recorded execution; assuming sequentially consistent
+      memory
+      searched with replay, seed 0: 1 execution, 0 steps, 0 decisions in [time]; deepest: 0 decisions
+    note: the recorded execution passes now
+    ");
+}
+
+#[test]
+fn a_sequential_check_passes_and_says_so() {
+    let (passed, text) = child("child_that_is_sequential", &[]);
+    assert!(passed);
+    insta::assert_snapshot!(report(&text), @"
+    COVERED checks::child_that_is_sequential: every execution; assuming sequentially consistent memory
+      searched with auto (dfs), seed 0: 1 execution, 0 steps, 0 decisions in [time]; deepest: 0 decisions
+    note: nothing concurrent happened: at no point was there more than one option, so the test has one
+          execution only. Spawn with raddle's `thread::spawn` and share raddle's locks, atomics and
+          channels: raddle does not see those of std. A test that is sequential by design does not need
+          raddle.
+    ");
+}
+
+#[test]
+fn the_environment_has_the_last_word() {
+    let (passed, text) = child(
+        "child_that_passes",
+        &[("RADDLE_STRATEGY", "pct(2)"), ("RADDLE_EXECUTIONS", "5"), ("RADDLE_SEED", "9")],
+    );
+    assert!(passed);
+    assert!(text.contains("searched with pct(2), seed 9: 5 executions"), "{text}");
+}
+
+#[test]
+fn a_wrong_environment_fails_the_test() {
+    let (passed, text) = child("child_that_passes", &[("RADDLE_TIME", "ten")]);
+    assert!(!passed);
+    insta::assert_snapshot!(report(&text), @"raddle could not run this test: RADDLE_TIME is `ten`; it must be a time such as 500ms, 10s, 2m or 1h, or none");
+    let (passed, text) = child("child_that_passes", &[("RADDLE_STRATEGIE", "dfs")]);
+    assert!(!passed);
+    insta::assert_snapshot!(report(&text), @"raddle could not run this test: there is no variable RADDLE_STRATEGIE; did you mean RADDLE_STRATEGY?");
+}
+
+#[test]
+fn a_nested_check_fails_with_the_reason() {
+    let (passed, text) = child("child_that_nests", &[]);
+    assert!(!passed);
+    insta::assert_snapshot!(report(&text), @"
+    FAILED checks::child_that_nests: main panicked at crates/raddle/tests/it/checks.rs:29:26
+      raddle could not run this test: a search was started inside an execution of another search; call raddle::check and raddle::explore from an ordinary test, not from the closure they run
+    execution 1 failed before its first step
+    searched with auto (dfs), seed 0: 1 execution, 0 steps, 0 decisions in [time]; deepest: 0 decisions
+    covered so far: the first 1 executions of a search that did not end; assuming sequentially
+      consistent memory
+    the whole trace: [target]/raddle/raddle.checks.child_that_nests.json
+    replay it with:
+      RADDLE_REPLAY=[token] cargo test -p raddle checks::child_that_nests -- --exact
+    ");
+}

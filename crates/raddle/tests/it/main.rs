@@ -1,0 +1,11 @@
+//! The facade from outside: what a search reports, what a test prints, and what is refused.
+#![expect(clippy::unwrap_used, reason = "programs under test, written as users write them")]
+
+mod bad_input;
+mod checks;
+mod hangs;
+mod programs;
+mod replays;
+mod searches;
+mod tests;
+mod values;

@@ -1,0 +1,163 @@
+//! What `explore` reports.
+
+use std::time::Duration;
+
+use raddle::{Config, Covered, Note, Report, Verdict, explore};
+
+use crate::programs::{kept_update, large, lost_update};
+
+fn with(change: impl FnOnce(&mut Config), program: fn()) -> Report {
+    let mut config = Config::default();
+    change(&mut config);
+    explore(config, program).expect("a search can run here")
+}
+
+#[test]
+fn auto_covers_what_is_small() {
+    let report = with(|_| {}, kept_update);
+    assert_eq!(report.verdict, Verdict::Covered);
+    assert_eq!(report.strategy, "auto (dfs)");
+    assert_eq!(report.guarantee.covered, Covered::Everything);
+    // Two tasks with one step each before the join.
+    assert_eq!(report.counts.executions, 2);
+}
+
+#[test]
+fn auto_samples_what_is_large() {
+    let report = with(|config| config.executions = Some(301), large);
+    assert_eq!(report.verdict, Verdict::Passed);
+    assert_eq!(report.strategy, "auto (dfs, then random)");
+    assert_eq!(report.counts.executions, 301);
+    let sample = Covered::Sample { executions: 150, bound: None };
+    assert_eq!(report.guarantee.covered, sample);
+    let said = "dfs came first and did not cover every execution with its share of 151; the \
+                guarantee is that of random alone";
+    assert_eq!(report.notes, [Note::Text { text: said.into() }]);
+}
+
+#[test]
+fn auto_stops_at_a_failure() {
+    let report = with(|_| {}, lost_update);
+    assert_eq!(report.verdict, Verdict::Failed);
+    assert_eq!(report.strategy, "auto (dfs)");
+    let failure = report.failure.expect("a failure");
+    assert_eq!(failure.execution, report.counts.executions);
+    assert_eq!(failure.unstable, None);
+}
+
+#[test]
+fn a_failure_of_the_second_search_counts_the_executions_of_the_first() {
+    // The first decision: dfs would come to its other value last, random draws it.
+    fn deep() {
+        let first = raddle::choose(2);
+        large();
+        assert_ne!(first, 1);
+    }
+    let report = with(|config| config.executions = Some(40), deep);
+    assert_eq!(report.strategy, "auto (dfs, then random)");
+    let failure = report.failure.expect("random finds it, but for a chance of 2^-20");
+    assert!(failure.execution > 20);
+    assert_eq!(failure.execution, report.counts.executions);
+}
+
+#[test]
+fn an_explicit_search_runs_to_its_end_and_a_sampler_does_not() {
+    let report = with(|config| config.strategy = "dfs".into(), kept_update);
+    assert_eq!((report.verdict, report.strategy.as_str()), (Verdict::Covered, "dfs"));
+    let report = with(|config| config.strategy = "random".into(), kept_update);
+    assert_eq!((report.verdict, report.counts.executions), (Verdict::Passed, 10_000));
+}
+
+#[test]
+fn preemptions_are_short_for_a_bounded_dfs() {
+    let report = with(|config| config.preemptions = Some(0), lost_update);
+    assert_eq!(report.verdict, Verdict::Covered);
+    assert_eq!(report.strategy, "dfs preemptions(0)");
+    assert_eq!(report.guarantee.covered, Covered::Preemptions(0));
+    let report = with(|config| config.preemptions = Some(1), lost_update);
+    assert_eq!(report.verdict, Verdict::Failed);
+}
+
+#[test]
+fn one_seed_gives_one_search() {
+    let run = |seed| {
+        let change = |config: &mut Config| {
+            config.strategy = "random".into();
+            config.seed = Some(seed);
+        };
+        let failure = with(change, lost_update).failure.expect("a failure");
+        (failure.execution, failure.schedule.to_string())
+    };
+    assert_eq!(run(1), run(1));
+}
+
+#[test]
+fn the_time_ends_a_search() {
+    // Longer for two: each must have its share even on a busy machine.
+    for (strategy, ms) in [("auto", 400), ("random", 40), ("dfs", 40)] {
+        let report = with(
+            |config| {
+                config.strategy = strategy.into();
+                config.time = Some(Duration::from_millis(ms));
+            },
+            large,
+        );
+        assert_eq!(report.verdict, Verdict::Passed, "{strategy}");
+        assert!(report.elapsed_ms >= ms, "{strategy}: {} ms", report.elapsed_ms);
+        let both = report.strategy == "auto (dfs, then random)";
+        assert_eq!(both, strategy == "auto", "{}", report.strategy);
+    }
+}
+
+#[test]
+fn an_execution_that_takes_too_long_is_rejected() {
+    fn endless() {
+        let n = raddle::sync::atomic::AtomicU32::new(0);
+        while raddle::choose(2) == 0 || n.load(raddle::sync::atomic::Ordering::SeqCst) == 0 {
+            n.fetch_add(0, raddle::sync::atomic::Ordering::SeqCst);
+        }
+    }
+    let report = with(
+        |config| {
+            config.executions = Some(1);
+            config.steps = Some(u64::MAX);
+            config.execution_time = Some(Duration::from_millis(20));
+        },
+        endless,
+    );
+    assert_eq!(report.verdict, Verdict::Inconclusive);
+    assert_eq!(report.counts.rejected, 1);
+    insta::assert_snapshot!(note(&report), @"every execution was cut off by a limit, so no end of the test was seen; raise RADDLE_STEPS, RADDLE_TASKS or RADDLE_EXECUTION_TIME, or make the test smaller");
+}
+
+#[test]
+fn a_search_that_saw_nothing_is_no_pass() {
+    let report = with(|config| config.executions = Some(0), kept_update);
+    assert_eq!(report.verdict, Verdict::Inconclusive);
+    insta::assert_snapshot!(note(&report), @"no execution was run: the budget of executions or time is too small");
+    let report = with(|config| config.tasks = Some(1), kept_update);
+    assert_eq!(report.verdict, Verdict::Inconclusive);
+}
+
+#[test]
+fn a_sequential_test_says_so() {
+    let report = with(|_| {}, || {});
+    assert_eq!(report.verdict, Verdict::Covered);
+    assert_eq!(report.notes, [Note::NothingConcurrent]);
+}
+
+#[test]
+fn several_searches_run_at_a_time() {
+    let search = || explore(Config::default(), kept_update).map(|report| report.verdict);
+    let threads = [(); 4].map(|()| std::thread::spawn(search));
+    for thread in threads {
+        assert_eq!(thread.join().expect("no panic"), Ok(Verdict::Covered));
+    }
+}
+
+fn note(report: &Report) -> &str {
+    match report.notes.as_slice() {
+        [Note::Text { text }] => text,
+        other => panic!("one sentence, not {other:?}"),
+    }
+}

@@ -1,0 +1,4 @@
+fn main() {}
+
+#[raddle::test]
+async fn waits() {}

@@ -1,0 +1,4 @@
+fn main() {}
+
+#[raddle::test]
+fn takes_any<T: Default>(value: T) {}

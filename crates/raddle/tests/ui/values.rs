@@ -1,0 +1,13 @@
+fn main() {}
+
+#[raddle::test(time = "10 parsecs")]
+fn time() {}
+
+#[raddle::test(time = 10)]
+fn number() {}
+
+#[raddle::test(timeouts = "never")]
+fn word() {}
+
+#[raddle::test(executions)]
+fn missing() {}

@@ -1,0 +1,73 @@
+//! The tour: right programs are covered, wrong ones are found out.
+//!
+//! Run `cargo test -p tour -- --nocapture` to see what each wrong program does. Or take the
+//! `expect` out of one, and see a test fail.
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+use raddle::sync::Arc;
+use raddle::thread;
+use tour::{Accounts, Cache, Gate, LeakyCache, LockedCounter, RacyCounter, sum_of_squares};
+
+#[raddle::test]
+fn a_locked_counter_counts(counter: LockedCounter) {
+    thread::scope(|scope| {
+        scope.spawn(|| counter.add_one());
+        scope.spawn(|| counter.add_one());
+    });
+    assert_eq!(counter.get(), 2);
+}
+
+#[raddle::test]
+fn a_pipeline_loses_nothing() {
+    assert_eq!(sum_of_squares(vec![1, 2, 3]), 14);
+}
+
+#[raddle::test]
+fn a_cache_makes_its_value_once(cache: Cache) {
+    let values = thread::scope(|scope| {
+        let (a, b) = (scope.spawn(|| cache.get()), scope.spawn(|| cache.get()));
+        [a.join(), b.join()].map(|value| value.expect("getting does not panic"))
+    });
+    assert_eq!((values, cache.made()), ([0, 0], 1));
+}
+
+#[raddle::test(expect = "panic")]
+fn a_racy_counter_loses_an_update() {
+    let counter = Arc::new(RacyCounter::default());
+    let theirs = Arc::clone(&counter);
+    let thread = thread::spawn(move || theirs.add_one());
+    counter.add_one();
+    thread.join().unwrap();
+    assert_eq!(counter.get(), 2);
+}
+
+#[raddle::test(expect = "deadlock", fixture = Accounts::new(10, 10))]
+fn opposite_transfers_block_each_other(accounts: Accounts) {
+    thread::scope(|scope| {
+        scope.spawn(|| accounts.transfer(0, 1, 5));
+        scope.spawn(|| accounts.transfer(1, 0, 3));
+    });
+}
+
+#[raddle::test(expect = "deadlock")]
+fn an_opening_can_be_missed(gate: Gate) {
+    thread::scope(|scope| {
+        scope.spawn(|| gate.pass());
+        scope.spawn(|| gate.open());
+    });
+}
+
+#[raddle::test(expect = "panic")]
+fn a_leaky_cache_makes_its_value_twice(cache: LeakyCache) {
+    thread::scope(|scope| {
+        scope.spawn(|| cache.get());
+        scope.spawn(|| cache.get());
+    });
+    assert_eq!(cache.made(), 1);
+}
+
+// The same types outside a search: they are std's in all but name.
+#[test]
+fn an_ordinary_test_works_too() {
+    assert_eq!(sum_of_squares(vec![3, 4]), 25);
+}

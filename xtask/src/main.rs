@@ -1,0 +1,52 @@
+//! `cargo xtask tidy`, and `cargo raddle` until there is a subcommand of that name.
+
+use std::process::{Command, ExitCode};
+
+use xtask::{raddle, tidy};
+
+const USAGE: &str = "usage: cargo xtask tidy
+       cargo raddle test [-p PACKAGE] [ARGUMENTS OF cargo test]";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match arguments.as_slice() {
+        ["tidy"] => tidied(),
+        ["raddle", rest @ ..] => match raddle::cargo_arguments(rest) {
+            Ok(arguments) => run(&arguments),
+            Err(why) => refuse(&why),
+        },
+        _ => refuse(USAGE),
+    }
+}
+
+fn tidied() -> ExitCode {
+    let root = xtask::root();
+    let complaints = match tidy::check(&root) {
+        Ok(complaints) => complaints,
+        Err(why) => return refuse(&why),
+    };
+    for complaint in &complaints {
+        say(complaint);
+    }
+    if complaints.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn run(arguments: &[String]) -> ExitCode {
+    say(&format!("running: cargo {}", arguments.join(" ")));
+    match Command::new(env!("CARGO")).args(arguments).status() {
+        Ok(status) if status.success() => ExitCode::SUCCESS,
+        Ok(_) => ExitCode::FAILURE,
+        Err(error) => refuse(&format!("could not run cargo: {error}")),
+    }
+}
+
+fn refuse(why: &str) -> ExitCode {
+    say(why);
+    ExitCode::from(2)
+}
+
+#[expect(clippy::print_stderr, reason = "a command line program")]
+fn say(text: &str) {
+    eprintln!("{text}");
+}
