@@ -341,7 +341,7 @@ fn what_a_limit_cuts_off_is_not_covered() {
 
 #[test]
 fn one_execution_that_a_limit_cuts_off_is_enough_not_to_cover() {
-    // Only if the other thread moves first is there a fourth step.
+    // Three steps with the join; two more if the other thread moves first.
     let body = || {
         let x = AtomicUsize::new(0);
         thread::scope(|scope| {
@@ -358,7 +358,7 @@ fn one_execution_that_a_limit_cuts_off_is_enough_not_to_cover() {
         config.steps = Some(steps);
         raddle::explore(config, body).expect("runs")
     };
-    let (short, long) = (explore(3), explore(10));
+    let (short, long) = (explore(4), explore(10));
     assert_eq!((short.verdict, short.guarantee.rejected), (Verdict::Passed, 1));
     assert_eq!((long.verdict, long.guarantee.rejected), (Verdict::Covered, 0));
     let sentence = short.guarantee.to_string();

@@ -56,7 +56,8 @@ impl Collect {
                         earlier.iter().any(|(other, its)| object == other && dependent(*its, *access))
                     })
             });
-            let before = before.map(|(earlier, _)| *earlier).collect();
+            let mut before: Vec<_> = before.map(|(earlier, _)| *earlier).collect();
+            before.sort_unstable();
             let words = footprint.iter().map(|(_, access)| word(*access)).collect();
             order.insert(*event, (words, before));
         }

@@ -113,7 +113,8 @@ struct Mark {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Seen {
     pub(crate) timers: bool,
-    pub(crate) yields: bool,
+    /// A task that yielded had to wait for others to move.
+    pub(crate) held_back: bool,
     pub(crate) spurious: bool,
     pub(crate) unwound: bool,
     pub(crate) seeded: bool,
@@ -977,7 +978,17 @@ impl Execution {
             let partner = entry.fiber.is_null().then_some(entry.owner);
             let enabled_since = entry.fair.enabled_since;
             let immediate = how == How::Wait;
-            let step = Step { task, footprint, point, replayed, immediate, partner, enabled_since };
+            let view = View(self);
+            let step = Step {
+                task,
+                footprint,
+                point,
+                replayed,
+                immediate,
+                partner,
+                enabled_since,
+                pending: &view,
+            };
             // SAFETY: the strategy outlives the search, and holds no way back to the execution.
             if let Some(cut) = unsafe { (*self.strategy).step(&step) } {
                 self.cut = Some(cut);
@@ -1125,6 +1136,7 @@ impl Execution {
             })
         };
         fair.extend(self.options.iter().copied().filter(may_move));
+        self.seen.held_back |= fair.len() < self.options.len();
         assert!(
             !fair.is_empty() || self.options.is_empty(),
             "engine bug: every task waits for another to move"
@@ -1316,12 +1328,12 @@ impl Execution {
         }
     }
 
-    /// The ops that could not run when the execution ended.
+    /// The ops that have been announced and cannot run now.
     pub(crate) fn stuck(&self) -> Vec<Stuck> {
         let stuck = |&task: &TaskId| {
             let entry = self.task(task);
-            let live = entry.state == State::Live && !entry.fiber.is_null() && !entry.immediate;
-            let what = entry.pending.filter(|_| live)?;
+            let waits = entry.state == State::Live && !entry.enabled && !entry.immediate;
+            let what = entry.pending.filter(|_| waits && !entry.fiber.is_null())?;
             // SAFETY: the op of a suspended task is valid, and touches models only.
             Some(Stuck { task, footprint: unsafe { (*what).footprint(task) }, partner: None })
         };
@@ -1369,6 +1381,11 @@ impl std::fmt::Debug for View {
 }
 
 impl Pending for View {
+    fn stuck(&self) -> Vec<Stuck> {
+        // SAFETY: as in `op`.
+        unsafe { (*self.0).stuck() }
+    }
+
     fn place(&self, task: TaskId) -> u32 {
         // SAFETY: as in `op`.
         unsafe { (*self.0).task(task).seq }

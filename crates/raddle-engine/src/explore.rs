@@ -417,7 +417,7 @@ fn assumptions(seen: Seen, settings: Settings) -> Vec<Assumption> {
     if seen.timers {
         assumptions.push(Assumption::Timeouts(settings.timeouts.into()));
     }
-    if seen.yields || seen.timers {
+    if seen.held_back {
         assumptions.push(Assumption::FairYields);
     }
     if seen.spurious && !settings.spurious {

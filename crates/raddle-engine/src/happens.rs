@@ -241,8 +241,9 @@ impl History {
         for (at, &(object, access)) in footprint.touched.iter().enumerate() {
             if let Access::Observe(other) = access {
                 self.widen(other.index() + 1);
-                let last = self.lanes[other.index()].last();
-                predecessors = predecessors.wrapping_add(self.join_if_new(row, last));
+                for event in self.follows(other, index as usize) {
+                    predecessors = predecessors.wrapping_add(self.join_if_new(row, event));
+                }
                 if !step.immediate {
                     self.lanes[other.index()].looks.push(index);
                 }
@@ -387,8 +388,9 @@ impl History {
         let enabler = self.enabler(happened.enabled_since, &happened.footprint);
         for (at, &(object, access)) in happened.footprint.touched.iter().enumerate() {
             if let Access::Observe(other) = access {
-                let last = self.last_before(other, index);
-                self.add_race(last, races);
+                for event in self.follows(other, index) {
+                    self.add_race(event, races);
+                }
             }
             if object != ObjectId::NONE {
                 self.races_on(happened.before_on[at], object, access, enabler, races);

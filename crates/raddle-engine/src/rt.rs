@@ -463,7 +463,6 @@ pub fn yield_now(name: &'static str) {
     unsafe {
         Execution::arrive(ex, &what, [NO_SLOT; 2], site, How::Step);
         let me = (*ex).current;
-        (*ex).seen.yields = true;
         Execution::commit(ex, me, &[NOTHING], site, How::Step, || name.to_owned());
         if !(*ex).is_tearing() {
             (*ex).yielded(me);

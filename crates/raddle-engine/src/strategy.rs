@@ -37,6 +37,8 @@ pub trait Pending: fmt::Debug {
     fn op(&self, task: TaskId) -> Option<Op>;
     /// The tasks that have announced an op which cannot run now.
     fn blocked(&self) -> Vec<TaskId>;
+    /// The ops that have been announced and cannot run now.
+    fn stuck(&self) -> Vec<Stuck>;
     /// A task's place in the order of creation, finished or not. The same in every execution that
     /// shares the decisions so far, in every process.
     fn place(&self, task: TaskId) -> u32;
@@ -125,6 +127,8 @@ pub struct Step<'a> {
     pub partner: Option<TaskId>,
     /// The number of steps before its task could move, without a break since.
     pub enabled_since: u64,
+    /// The pending ops. Whether they can run is as before the step.
+    pub pending: &'a dyn Pending,
 }
 
 /// An op that did not run: it could not when the execution ended, or was withdrawn.

@@ -7,8 +7,7 @@
 use proptest::test_runner::{Config as ProptestConfig, RngSeed};
 use raddle_engine::op::{Access, ObjectId, TaskId};
 use raddle_engine::strategy::{
-    Answer, Choice, Finished, Options, Pending, Plan, Point, Strategy, Taken,
-};
+    Answer, Choice, Finished, Options, Pending, Plan, Point, Strategy, Taken, Stuck};
 use raddle_trace::{LimitKind, Outcome};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,6 +103,10 @@ impl<'a> State<'a> {
 }
 
 impl Pending for State<'_> {
+    fn stuck(&self) -> Vec<Stuck> {
+        Vec::new()
+    }
+
     fn place(&self, task: TaskId) -> u32 {
         self.toy.ids.iter().position(|&other| other == task.0).map_or(u32::MAX, |at| at as u32)
     }
@@ -135,6 +138,10 @@ impl Pending for State<'_> {
 pub(crate) struct Nothing;
 
 impl Pending for Nothing {
+    fn stuck(&self) -> Vec<Stuck> {
+        Vec::new()
+    }
+
     fn place(&self, task: TaskId) -> u32 {
         task.0
     }

@@ -1,48 +1,62 @@
 //! scratch
-use raddle_engine::op::*;
+use raddle_engine::happens::History;
 use raddle_engine::strategy::*;
 use raddle_engine::*;
 use raddle_search::dpor::*;
+use raddle_threads::sync::atomic::*;
 use raddle_threads::sync::*;
 use raddle_threads::thread;
 use std::sync::Arc as A;
-struct L(Dpor, Vec<String>);
-impl Strategy for L {
+struct L<S>(S, Vec<String>, History, std::collections::BTreeMap<u64, String>, bool);
+impl<S: Strategy> Strategy for L<S> {
     fn needs(&self) -> Needs {
-        self.0.needs()
+        Needs { steps: true }
     }
     fn begin(&mut self, p: &mut Plan) -> bool {
         let r = self.0.begin(p);
-        eprintln!("-- begin {:?}", p.prefix);
+        if self.4 {
+            eprintln!("-- begin {:?}", p.prefix);
+        }
         self.1.clear();
+        self.2.begin(0);
         r
     }
     fn decide(&mut self, p: &Point<'_>) -> Answer {
         let r = self.0.decide(p);
         if let Answer::Cut(_) = r {
-            eprintln!("   CUT at {:?} options {:?}", self.1, p.options);
+            self.1.push(format!("CUT{:?}", p.options));
         }
         r
     }
-    fn withdrawn(&mut self, s: &Stuck) { self.0.withdrawn(s) }
-  fn spawn(&mut self, a: TaskId, b: TaskId) {
-        self.0.spawn(a, b)
+    fn spawn(&mut self, a: TaskId, b: TaskId) {
+        self.0.spawn(a, b);
+        self.2.spawn(a, b)
+    }
+    fn withdrawn(&mut self, s: &Stuck) {
+        self.0.withdrawn(s)
     }
     fn value(&mut self, t: TaskId, k: Taken) {
-        self.0.value(t, k)
+        self.0.value(t, k);
+        self.2.value(t, k.option)
     }
     fn step(&mut self, s: &Step<'_>) -> Option<Cut> {
+        self.2.step(s);
         if !s.immediate {
             self.1.push(format!("{}{:?}{}", s.task.0, s.footprint[0].1, s.footprint[0].0.0));
         }
         let r = self.0.step(s);
         if r.is_some() {
-            eprintln!("   CUT(step) at {:?}", self.1);
+            self.1.push("CUT".into());
         }
         r
     }
     fn end(&mut self, f: &Finished<'_>) {
-        eprintln!("   {}", self.1.join(" "));
+        if self.4 {
+            eprintln!("   {} {:x}", self.1.join(" "), self.2.fingerprint());
+        }
+        if f.cut.is_none() {
+            self.3.insert(self.2.fingerprint(), self.1.join(" "));
+        }
         self.0.end(f)
     }
     fn covered(&self) -> raddle_trace::Covered {
@@ -50,12 +64,45 @@ impl Strategy for L {
     }
 }
 fn main() {
-    let n: usize = std::env::args().nth(1).unwrap().parse().unwrap();
-    let prog = move || { let _ = n;
-    let h: Vec<_> = (0..2).map(|_| thread::spawn(move || thread::park_timeout(std::time::Duration::from_secs(1)))).collect();
-    for h in h { h.join().unwrap(); }
-  };
-  let mut s = L(Dpor::new(Reduction::Optimal), vec![]);
-    let r = explore(&mut s, &Setup { limits: Limits { executions: 6, ..Limits::default() }, ..Setup::default() }, &mut |_| Stop::No, &mut |_| {}, &prog).unwrap();
+    let prog = || {
+        let x = A::new(AtomicUsize::new(0));
+        let rw = A::new(RwLock::new(0));
+        let (x1, rw1) = (x.clone(), rw.clone());
+        let (x2, rw2) = (x.clone(), rw.clone());
+        let a = thread::spawn(move || {
+            let _g = rw1.write().unwrap();
+            x1.load(Ordering::SeqCst);
+        });
+        let b = thread::spawn(move || {
+            drop(rw2.try_write());
+            let _g = rw2.write().unwrap();
+            let _h = rw2.read().unwrap();
+            x2.store(1, Ordering::SeqCst);
+        });
+        x.fetch_add(1, Ordering::SeqCst);
+        a.join().unwrap();
+        b.join().unwrap();
+    };
+    let setup = Setup {
+        keep_going: true,
+        limits: Limits { executions: 300, ..Limits::default() },
+        ..Setup::default()
+    };
+    let mut d = L(
+        raddle_search::depth_first::DepthFirst::default(),
+        vec![],
+        History::default(),
+        Default::default(),
+        false,
+    );
+    explore(&mut d, &setup, &mut |_| Stop::No, &mut |_| {}, &prog).unwrap();
+    let mut s =
+        L(Dpor::new(Reduction::Source), vec![], History::default(), Default::default(), true);
+    let r = explore(&mut s, &setup, &mut |_| Stop::No, &mut |_| {}, &prog).unwrap();
     eprintln!("{:?} {:?}", r.ended, r.counts);
+    for (k, v) in &d.3 {
+        if !s.3.contains_key(k) {
+            eprintln!("LOST {v}");
+        }
+    }
 }

@@ -64,7 +64,7 @@ pub enum Assumption {
     SequentialConsistency,
     /// Timed waits fire as this setting says. Only named if the program had one.
     Timeouts(TimeoutsUsed),
-    /// A task that yields again and again lets the others move first. Only named if one yielded.
+    /// A task that yields again and again lets the others move first. Only named if one had to.
     FairYields,
     /// No wake-up or weak compare-exchange is spurious. Only named if the program had either.
     NothingSpurious,

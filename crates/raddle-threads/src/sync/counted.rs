@@ -4,9 +4,9 @@
 //! coerce to `Arc<dyn Trait>` and can be the type of `self`, and most programs only share by them.
 //! The types here cannot do either, but every operation on a count is a step: to clone and to
 //! drop, since `strong_count`, `get_mut` and `try_unwrap` of other tasks see both, and since only
-//! the order of drops decides who drops last. One point is left out: an operation that has the
-//! only handle, strong or weak, to itself. Nobody else can see the count then, or ever will but
-//! through that handle. So all orders of what can be seen of counts are explored.
+//! the order of drops decides who drops last. One point is left out: an operation that owns the
+//! only handle there ever was, strong or weak. Nobody else has seen the count then, or could have.
+//! So all orders of what can be seen of counts are explored.
 //!
 //! Misses: values that `strong_count` could show with relaxed atomics, as everywhere. Not here:
 //! raw pointers, and a check that nothing is left when an execution ends.
@@ -26,6 +26,8 @@ use crate::prelude::*;
 struct Counts {
     strong: usize,
     weak: usize,
+    /// There has been a second handle.
+    shared: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -47,6 +49,10 @@ enum CountOp {
 }
 
 impl Counts {
+    const fn new() -> Self {
+        Self { strong: 1, weak: 0, shared: false }
+    }
+
     fn is_unique(self) -> bool {
         self.strong == 1 && self.weak == 0
     }
@@ -81,10 +87,14 @@ impl Model for Counts {
                 }
                 CountOp::Downgrade | CountOp::CloneWeak => self.weak += 1,
                 CountOp::DropWeak => self.weak -= 1,
-                CountOp::Born => *self = Self { strong: 1, weak: self.weak - 1 },
+                CountOp::Born => {
+                    self.strong = 1;
+                    self.weak -= 1;
+                }
                 CountOp::StrongCount | CountOp::WeakCount | CountOp::GetMut => {}
             }
         }
+        self.shared |= self.strong + self.weak > 1;
         before
     }
 
@@ -153,7 +163,7 @@ impl<T> Arc<T> {
     where
         F: FnOnce(&Weak<T>) -> T,
     {
-        let count = sync::Arc::new(Object::new(Counts { strong: 0, weak: 1 }));
+        let count = sync::Arc::new(Object::new(Counts { strong: 0, weak: 1, shared: true }));
         let mut own = None;
         let value = sync::Arc::new_cyclic(|weak| {
             let weak = Weak { value: weak.clone(), count: Some(sync::Arc::clone(&count)) };
@@ -176,7 +186,7 @@ impl<T> Arc<T> {
     #[track_caller]
     pub fn try_unwrap(mut this: Self) -> Result<T, Self> {
         if rt::inside() {
-            if this.is_alone() || this.count.step(CountOp::TryUnwrap).strong == 1 {
+            if this.is_private() || this.count.step(CountOp::TryUnwrap).strong == 1 {
                 Ok(agreed(sync::Arc::into_inner(this.spend())))
             } else {
                 Err(this)
@@ -199,7 +209,7 @@ impl<T> Arc<T> {
     #[must_use]
     #[track_caller]
     pub fn into_inner(mut this: Self) -> Option<T> {
-        if !this.is_alone() {
+        if !this.is_private() {
             this.count.step(CountOp::IntoInner);
         }
         sync::Arc::into_inner(this.spend())
@@ -221,11 +231,8 @@ impl<T: Clone> Arc<T> {
     #[track_caller]
     pub fn make_mut(this: &mut Self) -> &mut T {
         if rt::inside() {
-            let counts = if this.is_alone() {
-                Counts { strong: 1, weak: 0 }
-            } else {
-                this.count.step(CountOp::MakeMut)
-            };
+            let counts =
+                if this.is_private() { Counts::new() } else { this.count.step(CountOp::MakeMut) };
             if counts.strong > 1 {
                 *this = Self::new((**this).clone());
             } else if counts.weak > 0 {
@@ -252,7 +259,7 @@ impl<T: Clone> Arc<T> {
 impl<T: ?Sized> Arc<T> {
     #[track_caller]
     fn of(value: sync::Arc<T>) -> Self {
-        let count = sync::Arc::new(Object::new(Counts { strong: 1, weak: 0 }));
+        let count = sync::Arc::new(Object::new(Counts::new()));
         Self { value: Some(value), count }
     }
 
@@ -291,7 +298,7 @@ impl<T: ?Sized> Arc<T> {
     #[track_caller]
     pub fn get_mut(this: &mut Self) -> Option<&mut T> {
         let unique =
-            !rt::inside() || this.is_alone() || this.count.step(CountOp::GetMut).is_unique();
+            !rt::inside() || this.is_private() || this.count.step(CountOp::GetMut).is_unique();
         if unique { sync::Arc::get_mut(this.value.as_mut()?) } else { None }
     }
 
@@ -315,17 +322,20 @@ impl<T: ?Sized> Arc<T> {
         self.value.take().expect("a live handle has its value")
     }
 
-    /// Whether this is the only handle of any kind, and the caller's: not a scheduling point, see
-    /// the header. The caller has it by value or by `&mut`, or else others could use it too.
-    fn is_alone(&mut self) -> bool {
-        rt::inside() && self.count.peek(|counts| counts.is_unique())
+    /// Whether there never was another handle: not a scheduling point, see the header. The caller
+    /// has it by value or by `&mut`, or else others could use it too.
+    ///
+    /// To be the only handle that is left would not do: that it is depends on when the others
+    /// were dropped.
+    fn is_private(&mut self) -> bool {
+        rt::inside() && self.count.peek(|counts| !counts.shared)
     }
 }
 
 impl<T: ?Sized> Drop for Arc<T> {
     #[track_caller]
     fn drop(&mut self) {
-        if self.value.is_some() && !self.is_alone() {
+        if self.value.is_some() && !self.is_private() {
             self.count.step(CountOp::Drop);
         }
         // The value itself is dropped after this, by the last handle, in the same step.
@@ -510,10 +520,7 @@ impl<T: ?Sized> Weak<T> {
 impl<T: ?Sized> Drop for Weak<T> {
     #[track_caller]
     fn drop(&mut self) {
-        let Some(count) = &self.count else { return };
-        // The only handle of any kind, as for `Arc`.
-        let alone = Counts { strong: 0, weak: 1 };
-        if !(rt::inside() && count.peek(|counts| *counts == alone)) {
+        if let Some(count) = &self.count {
             count.step(CountOp::DropWeak);
         }
     }
@@ -547,37 +554,51 @@ mod tests {
 
     const A: TaskId = TaskId(0);
 
+    fn counts(strong: usize, weak: usize) -> Counts {
+        Counts { strong, weak, shared: true }
+    }
+
     #[test]
     fn an_attempt_that_would_fail_only_reads() {
-        let mut counts = Counts { strong: 2, weak: 1 };
-        assert_eq!(counts.access(A, CountOp::TryUnwrap), Access::Read);
-        assert_eq!(counts.access(A, CountOp::Upgrade), Access::Write);
-        counts.apply(A, CountOp::TryUnwrap, 0);
-        assert_eq!(counts, Counts { strong: 2, weak: 1 });
-        counts.apply(A, CountOp::Drop, 0);
-        assert_eq!(counts.access(A, CountOp::TryUnwrap), Access::Write);
-        counts.apply(A, CountOp::TryUnwrap, 0);
-        assert_eq!(counts.access(A, CountOp::Upgrade), Access::Read);
-        counts.apply(A, CountOp::Upgrade, 0);
-        assert_eq!(counts, Counts { strong: 0, weak: 1 });
+        let mut model = counts(2, 1);
+        assert_eq!(model.access(A, CountOp::TryUnwrap), Access::Read);
+        assert_eq!(model.access(A, CountOp::Upgrade), Access::Write);
+        model.apply(A, CountOp::TryUnwrap, 0);
+        assert_eq!(model, counts(2, 1));
+        model.apply(A, CountOp::Drop, 0);
+        assert_eq!(model.access(A, CountOp::TryUnwrap), Access::Write);
+        model.apply(A, CountOp::TryUnwrap, 0);
+        assert_eq!(model.access(A, CountOp::Upgrade), Access::Read);
+        model.apply(A, CountOp::Upgrade, 0);
+        assert_eq!(model, counts(0, 1));
     }
 
     #[test]
     fn counts_follow_the_handles() {
-        let mut counts = Counts { strong: 0, weak: 1 };
-        counts.apply(A, CountOp::CloneWeak, 0);
-        counts.apply(A, CountOp::Born, 0);
-        assert_eq!(counts, Counts { strong: 1, weak: 1 });
-        counts.apply(A, CountOp::Clone, 0);
-        counts.apply(A, CountOp::Downgrade, 0);
-        assert_eq!(counts.apply(A, CountOp::Upgrade, 0), Counts { strong: 2, weak: 2 });
-        counts.apply(A, CountOp::DropWeak, 0);
-        assert_eq!(counts, Counts { strong: 3, weak: 1 });
+        let mut model = counts(0, 1);
+        model.apply(A, CountOp::CloneWeak, 0);
+        model.apply(A, CountOp::Born, 0);
+        assert_eq!(model, counts(1, 1));
+        model.apply(A, CountOp::Clone, 0);
+        model.apply(A, CountOp::Downgrade, 0);
+        assert_eq!(model.apply(A, CountOp::Upgrade, 0), counts(2, 2));
+        model.apply(A, CountOp::DropWeak, 0);
+        assert_eq!(model, counts(3, 1));
+    }
+
+    #[test]
+    fn what_was_shared_once_stays_so() {
+        let mut model = Counts::new();
+        model.apply(A, CountOp::GetMut, 0);
+        assert!(!model.shared);
+        model.apply(A, CountOp::Clone, 0);
+        model.apply(A, CountOp::Drop, 0);
+        assert!(model.shared && model.is_unique());
     }
 
     #[test]
     fn what_is_shown_says_what_came_of_it() {
-        let show = |op, strong, weak| Counts::show(op, Some(&Counts { strong, weak }));
+        let show = |op, strong, weak| Counts::show(op, Some(&counts(strong, weak)));
         assert_eq!(show(CountOp::Upgrade, 0, 1), "upgrade -> None");
         assert_eq!(show(CountOp::GetMut, 1, 1), "get_mut -> None");
         assert_eq!(show(CountOp::TryUnwrap, 1, 1), "try_unwrap -> Ok");

@@ -10,6 +10,7 @@ use std::sync;
 
 use raddle_engine::rt;
 
+use super::few::Few;
 use crate::Named;
 use crate::prelude::*;
 
@@ -24,6 +25,8 @@ pub(crate) trait Kind: Debug {
 #[derive(Debug)]
 pub(crate) struct Gate<K> {
     state: State,
+    /// Who has seen that it is done.
+    known: Few<TaskId>,
     kind: PhantomData<fn() -> K>,
 }
 
@@ -70,7 +73,18 @@ pub(crate) enum GateReply {
 
 impl<K> Gate<K> {
     const fn new() -> Self {
-        Self { state: State::New, kind: PhantomData }
+        Self { state: State::New, known: Few::new(), kind: PhantomData }
+    }
+
+    fn is_known_to(&self, task: Option<TaskId>) -> bool {
+        self.known.iter().any(|known| Some(known) == task)
+    }
+
+    /// Notes who has seen that it is done.
+    fn seen_by(&mut self, task: TaskId) {
+        if !self.is_known_to(Some(task)) {
+            self.known.push(task);
+        }
     }
 }
 
@@ -90,37 +104,43 @@ impl<K: Kind> Model for Gate<K> {
         }
     }
 
+    // Overreports: those who look and those who would initialise commute once it is done.
     fn access(&self, _: TaskId, op: GateOp) -> Access {
         match (op, self.state) {
-            (GateOp::Look | GateOp::Wait { .. }, _)
+            (GateOp::Look, _) => Access::Read,
+            // Impossible before the end of whoever initialises, and then in any order: like a
+            // lock that is shared.
+            (GateOp::Wait { .. }, _)
             | (GateOp::Set | GateOp::Begin { .. }, State::Done)
-            | (GateOp::Begin { force: false }, State::Poisoned) => Access::Read,
-            (GateOp::Set, _) => Access::Write,
-            (GateOp::Begin { .. }, _) => Access::Acquire,
+            | (GateOp::Begin { force: false }, State::Poisoned) => Access::Share,
+            (GateOp::Set | GateOp::Begin { .. }, _) => Access::Acquire,
             (GateOp::End { .. }, _) => Access::Release,
         }
     }
 
     fn apply(&mut self, task: TaskId, op: GateOp, _: u32) -> GateReply {
-        match (op, self.state) {
-            (GateOp::End { poisoned: true }, _) => {
-                self.state = State::Poisoned;
-                GateReply::Poisoned
-            }
-            (GateOp::End { poisoned: false }, _) => {
-                self.state = State::Done;
-                GateReply::Done
-            }
+        let before = self.state;
+        self.state = match op {
+            GateOp::Look | GateOp::Wait { .. } => before,
+            GateOp::End { poisoned: true } => State::Poisoned,
+            GateOp::End { poisoned: false } => State::Done,
+            GateOp::Set | GateOp::Begin { .. } if before == State::Done => before,
+            GateOp::Begin { force: false } if before == State::Poisoned => before,
+            GateOp::Set => State::Done,
+            GateOp::Begin { .. } => State::Running(task),
+        };
+        if self.state == State::Done {
+            self.seen_by(task);
+        }
+        match (op, before) {
+            (GateOp::End { .. } | GateOp::Look | GateOp::Wait { .. }, _) => match self.state {
+                State::Done => GateReply::Done,
+                State::Poisoned if !matches!(op, GateOp::Look) => GateReply::Poisoned,
+                _ => GateReply::NotYet,
+            },
             (_, State::Done) => GateReply::Done,
-            (GateOp::Wait { .. } | GateOp::Begin { force: false }, State::Poisoned) => {
-                GateReply::Poisoned
-            }
-            (GateOp::Look | GateOp::Wait { .. }, _) => GateReply::NotYet,
-            (GateOp::Set | GateOp::Begin { .. }, before) => {
-                let set = matches!(op, GateOp::Set);
-                self.state = if set { State::Done } else { State::Running(task) };
-                GateReply::Yours { poisoned: before == State::Poisoned }
-            }
+            (GateOp::Begin { force: false }, State::Poisoned) => GateReply::Poisoned,
+            _ => GateReply::Yours { poisoned: before == State::Poisoned },
         }
     }
 
@@ -133,6 +153,7 @@ impl<K: Kind> Model for Gate<K> {
 
     fn reset(&mut self) {
         self.state = State::New;
+        self.known.clear();
     }
 
     fn show(op: GateOp, reply: Option<&GateReply>) -> String {
@@ -174,14 +195,20 @@ impl<K: Kind> Latch<K> {
 
     /// Done without a step: `&mut` shows that nobody else looks.
     pub(crate) fn open(&mut self) {
-        self.0.get_mut().state = State::Done;
+        let gate = self.0.get_mut();
+        gate.state = State::Done;
+        if let Some(me) = me() {
+            gate.seen_by(me);
+        }
     }
 
-    /// Once it is done it stays so, and every op says "done" without changing anything: that
-    /// commutes with whatever the others do, so it is no scheduling point.
+    /// Not a scheduling point, nor a step, for a task that has seen it done: it stays so, every
+    /// op says so and changes nothing. The first time is a step even if it is done, since it
+    /// might have come before.
     #[track_caller]
     fn step(&self, op: GateOp) -> GateReply {
-        if self.is_done() { self.0.wait(op) } else { self.0.step(op) }
+        let me = me();
+        if self.0.peek(|gate| gate.is_known_to(me)) { GateReply::Done } else { self.0.step(op) }
     }
 
     /// Whether it is done, without a step: for what only a person sees.
@@ -221,6 +248,10 @@ impl<K: Kind> Latch<K> {
             }
         }
     }
+}
+
+fn me() -> Option<TaskId> {
+    rt::TaskRef::current().map(rt::TaskRef::id)
 }
 
 #[cold]
@@ -374,9 +405,23 @@ mod tests {
         gate.apply(A, GateOp::End { poisoned: false }, 0);
         for op in [CALL, FORCE, GateOp::Set, GateOp::Wait { force: false }, GateOp::Look] {
             assert!(gate.enabled(B, op));
-            assert_eq!(gate.access(B, op), Access::Read);
+            assert!(matches!(gate.access(B, op), Access::Read | Access::Share));
             assert_eq!(gate.apply(B, op, 0), GateReply::Done);
         }
+    }
+
+    #[test]
+    fn who_has_seen_it_done_knows() {
+        let mut gate = gate();
+        gate.apply(A, CALL, 0);
+        gate.apply(B, GateOp::Look, 0);
+        assert!(!gate.is_known_to(Some(A)));
+        gate.apply(A, GateOp::End { poisoned: false }, 0);
+        assert!(gate.is_known_to(Some(A)) && !gate.is_known_to(Some(B)));
+        gate.apply(B, GateOp::Look, 0);
+        assert!(gate.is_known_to(Some(B)));
+        gate.reset();
+        assert!(!gate.is_known_to(Some(A)));
     }
 
     #[test]
@@ -393,7 +438,7 @@ mod tests {
     #[test]
     fn to_set_is_to_begin_and_end_at_once() {
         let mut gate = gate();
-        assert_eq!(gate.access(A, GateOp::Set), Access::Write);
+        assert_eq!(gate.access(A, GateOp::Set), Access::Acquire);
         assert_eq!(gate.apply(A, GateOp::Set, 0), YOURS);
         assert_eq!(gate.apply(B, GateOp::Set, 0), GateReply::Done);
         gate.reset();

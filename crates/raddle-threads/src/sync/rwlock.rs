@@ -65,7 +65,7 @@ impl Model for Shared {
         }
     }
 
-    // Overreports: two readers that take the lock, or give it back, commute.
+    // Overreports: an attempt to read that works commutes with other readers.
     fn access(&self, _: TaskId, op: SharedOp) -> Access {
         match op {
             SharedOp::TryRead if !self.can_read() => Access::Refused,

@@ -18,8 +18,8 @@ fn an_upgrade_races_with_the_last_drop() {
         other.join().expect("no panic")
     });
     assert_eq!(found, BTreeSet::from([None, Some(7)]));
-    // Main drops (d). The child upgrades (u), drops what it got (s) and then the weak handle (w),
-    // which is no step if that is the only handle left. d u, 1; or u and then d s, s d w, s w d, 3.
+    // Main drops (d). The child upgrades (u), drops what it got (s), and then the weak handle (w).
+    // d u w, without s: 1. Or u first, and then d before, between or after s and w: 3.
     assert_eq!(executions, 4);
 }
 
@@ -110,7 +110,7 @@ fn who_drops_last_does_not_depend_on_who_moved_last() {
 }
 
 #[test]
-fn a_handle_that_nobody_else_has_needs_no_step() {
+fn the_only_handle_there_ever_was_needs_no_step() {
     let (_, executions) = outcomes(|| {
         let private = || {
             let mut value = Arc::new(1);

@@ -52,19 +52,22 @@ impl Model for Queue {
         }
     }
 
-    // A send and a receive commute if the queue is neither full nor empty, and only then are they
-    // an append and a take: a full or empty one blocks, or is only looked at. To drop a sender is
-    // to append too: the last drop is the end mark behind all values, the drops before it and the
-    // sends are in some order with it, and a receive that finds a value sees none of them.
+    // A send and a receive on a queue that is not empty commute: an append and a take, one of each
+    // for every value, so that a receive is known to follow its send.
+    //
+    // Overreports: with a bound a send also follows the receive that made room for it, which the
+    // two accesses do not say, so there they are writes. A drop of a sender commutes with a receive
+    // that finds a value, and if it is not the last one also with sends.
     fn access(&self, _: TaskId, op: QueueOp) -> Access {
         match op {
             QueueOp::Send(_) | QueueOp::TrySend(_) if !self.receiver => Access::Read,
             QueueOp::TrySend(_) if self.full() => Access::Read,
-            QueueOp::Send(_) | QueueOp::TrySend(_) | QueueOp::DropSender => Access::Append,
             QueueOp::TryRecv if self.values.is_empty() => Access::Read,
             QueueOp::Recv if self.values.is_empty() && self.ended() => Access::Read,
+            QueueOp::DropSender | QueueOp::DropReceiver => Access::Write,
+            _ if self.bound.is_some() => Access::Write,
+            QueueOp::Send(_) | QueueOp::TrySend(_) => Access::Append,
             QueueOp::Recv | QueueOp::TryRecv => Access::Take,
-            QueueOp::DropReceiver => Access::Write,
         }
     }
 
@@ -130,8 +133,11 @@ mod tests {
         let mut queue = queue(None);
         assert!(!queue.enabled(A, QueueOp::Recv));
         assert_eq!(queue.apply(A, QueueOp::TryRecv, 0), Reply::Empty);
+        assert_eq!(queue.access(A, QueueOp::TryRecv), Access::Read);
+        assert_eq!(queue.access(A, QueueOp::Send(TWO)), Access::Append);
         queue.apply(A, QueueOp::Send(TWO), 0);
         queue.apply(A, QueueOp::Send(ONE), 0);
+        assert_eq!(queue.access(A, QueueOp::Recv), Access::Take);
         assert_eq!(queue.apply(A, QueueOp::Recv, 0), Reply::Got(TWO));
         assert_eq!(queue.apply(A, QueueOp::TryRecv, 0), Reply::Got(ONE));
         assert!(!queue.enabled(A, QueueOp::Recv));
@@ -140,7 +146,7 @@ mod tests {
     #[test]
     fn a_full_queue_blocks_until_there_is_room() {
         let mut queue = queue(Some(1));
-        assert_eq!(queue.access(A, QueueOp::TrySend(ONE)), Access::Append);
+        assert_eq!(queue.access(A, QueueOp::TrySend(ONE)), Access::Write);
         assert_eq!(queue.apply(A, QueueOp::TrySend(ONE), 0), Reply::Done);
         assert!(!queue.enabled(A, QueueOp::Send(TWO)));
         assert_eq!(queue.access(A, QueueOp::TrySend(TWO)), Access::Read);
