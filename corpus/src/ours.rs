@@ -2,10 +2,12 @@
 
 #![expect(clippy::unwrap_used, reason = "programs are as their users write them")]
 
+pub mod open;
+
 use std::sync::atomic::AtomicUsize as Uncontrolled;
 
 use raddle::sync::Mutex;
-use raddle::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+use raddle::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use raddle::thread;
 
 use crate::counts::arithmetic::interleavings;
@@ -30,26 +32,6 @@ pub fn hammer(t: usize, n: usize) {
         }
     });
     assert_eq!(*count.lock().unwrap(), t * n);
-}
-
-/// `spin-without-yield`.
-///
-/// Whether the spinner or the one who yields moves is a choice each time, so some executions end
-/// only by the limit: these are rejected, and no livelock, since somebody could have moved.
-pub const SPIN_WITHOUT_YIELD: Program =
-    Program::new("spin-without-yield", Group::Ours, "one spins without a yield; one yields, writes")
-        .source("a livelock was reported although a task that could move had only yielded once")
-        .plain(spin_without_yield)
-        .steps(300);
-
-/// A loop that does not yield, and another thread that did once and would end it.
-pub fn spin_without_yield() {
-    let ready = AtomicBool::new(false);
-    thread::scope(|scope| {
-        scope.spawn(|| while !ready.load(SeqCst) {});
-        thread::yield_now();
-        ready.store(true, SeqCst);
-    });
 }
 
 /// State that outlives an execution, so that the next one does something else. Not in the

@@ -73,7 +73,6 @@ pub static REGISTRY: &[Program] = &[
     peers::many::MANY_THREADS,
     peers::many::MANY_STEPS,
     ours::HAMMER,
-    ours::SPIN_WITHOUT_YIELD,
 ];
 
 /// Why a program cannot be run as asked, and what to write instead.
@@ -122,7 +121,10 @@ impl fmt::Display for Lookup {
                 write!(f, "wrong number of arguments: {given}; give those of `{program}`, or none")
             }
             Self::Range { program, argument, given, least, most } => {
-                write!(f, "{argument} = {given} is out of range: in `{program}` it is from {least} to {most}")
+                write!(
+                    f,
+                    "{argument} = {given} is out of range: in `{program}` it is from {least} to {most}"
+                )
             }
         }
     }
@@ -143,7 +145,8 @@ impl std::error::Error for Lookup {}
 /// # Errors
 /// If there is no such program, or the arguments are too many, too few or out of range.
 pub fn find(name: &str, given: &[usize]) -> Result<(&'static Program, Vec<usize>), Lookup> {
-    let Some(program) = REGISTRY.iter().find(|program| program.name == name) else {
+    let mut known = REGISTRY.iter().chain(ours::open::OPEN);
+    let Some(program) = known.find(|program| program.name == name) else {
         return Err(Lookup::Unknown { name: name.to_owned(), nearest: nearest(name) });
     };
     if given.is_empty() {

@@ -30,9 +30,12 @@ pub fn channel_close() {
 }
 
 /// `channel-close-fixed`.
-pub const CHANNEL_CLOSE_FIXED: Program =
-    Program::new("channel-close-fixed", Group::Bugs, "one sends, and takes back what was not taken")
-        .plain(channel_close_fixed);
+pub const CHANNEL_CLOSE_FIXED: Program = Program::new(
+    "channel-close-fixed",
+    Group::Bugs,
+    "one sends, and takes back what was not taken",
+)
+.plain(channel_close_fixed);
 
 /// [`channel_close`] without the flag: the channel knows best whether it is open, and every message
 /// is received or comes back.

@@ -9,9 +9,10 @@ use crate::program::{Expected, Group, Program, parameter};
 const SCTBENCH: &str = "SCTBench: Thomson, Donaldson, Betts, PPoPP 2014";
 
 /// `abba`.
-pub const ABBA: Program = Program::new("abba", Group::Bugs, "two take two locks in opposite orders")
-    .plain(abba)
-    .fails(Expected::Deadlock, |_| 1);
+pub const ABBA: Program =
+    Program::new("abba", Group::Bugs, "two take two locks in opposite orders")
+        .plain(abba)
+        .fails(Expected::Deadlock, |_| 1);
 
 /// lock a; lock b ‖ lock b; lock a.
 pub fn abba() {
@@ -47,11 +48,14 @@ pub fn abba_fixed() {
 ///
 /// One is left with one fork in hand. The others come in such an order that each takes its first
 /// fork and then cannot go on.
-pub const PHILOSOPHERS: Program =
-    Program::new("philosophers", Group::Bugs, "n at a table take the left fork, then the right one")
-        .source("Dijkstra, EWD 310, 1971")
-        .one(philosophers, &[parameter("n", 3, 2, 5)])
-        .fails(Expected::Deadlock, |_| 1);
+pub const PHILOSOPHERS: Program = Program::new(
+    "philosophers",
+    Group::Bugs,
+    "n at a table take the left fork, then the right one",
+)
+.source("Dijkstra, EWD 310, 1971")
+.one(philosophers, &[parameter("n", 3, 2, 5)])
+.fails(Expected::Deadlock, |_| 1);
 
 /// n philosophers, each of whom takes the left fork first.
 pub fn philosophers(n: usize) {

@@ -33,11 +33,14 @@ pub fn reorder(n: usize) {
 }
 
 /// `bluetooth`.
-pub const BLUETOOTH: Program =
-    Program::new("bluetooth", Group::Bugs, "a driver does a request that it took before it stopped")
-        .source("Qadeer and Wu, PLDI 2004")
-        .plain(bluetooth)
-        .fails(Expected::Panic, |_| 1);
+pub const BLUETOOTH: Program = Program::new(
+    "bluetooth",
+    Group::Bugs,
+    "a driver does a request that it took before it stopped",
+)
+.source("Qadeer and Wu, PLDI 2004")
+.plain(bluetooth)
+.fails(Expected::Panic, |_| 1);
 
 #[derive(Debug)]
 struct Driver {

@@ -8,10 +8,13 @@ use crate::program::{Expected, Group, Program};
 /// `missed-window`.
 ///
 /// It is enough that the one who opens comes first.
-pub const MISSED_WINDOW: Program =
-    Program::new("missed-window", Group::Bugs, "one spins until a flag is up that comes down again")
-        .plain(missed_window)
-        .fails(Expected::Livelock, |_| 0);
+pub const MISSED_WINDOW: Program = Program::new(
+    "missed-window",
+    Group::Bugs,
+    "one spins until a flag is up that comes down again",
+)
+.plain(missed_window)
+.fails(Expected::Livelock, |_| 0);
 
 /// The flag is up for a moment, and who looks too late looks for ever.
 pub fn missed_window() {

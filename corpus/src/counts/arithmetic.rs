@@ -24,7 +24,10 @@ mod tests {
     #[test]
     fn small_numbers_are_as_everywhere() {
         assert_eq!((factorial(0), factorial(5), factorial(30)), (Some(1), Some(120), None));
-        assert_eq!((binomial(14, 7), binomial(3, 0), binomial(200, 100)), (Some(3_432), Some(1), None));
+        assert_eq!(
+            (binomial(14, 7), binomial(3, 0), binomial(200, 100)),
+            (Some(3_432), Some(1), None)
+        );
         assert_eq!((interleavings(3, 2), interleavings(1, 9)), (Some(90), Some(1)));
     }
 }

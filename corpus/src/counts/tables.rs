@@ -1,7 +1,7 @@
 //! Tables in which threads meet only by accident.
 
-use raddle::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use raddle::sync::Mutex;
+use raddle::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use raddle::thread;
 
 use super::arithmetic::interleavings;
@@ -48,12 +48,15 @@ pub fn indexer(n: usize) {
 /// Traces: up to 13 threads no two want the same block. Each thread more meets one other, in either
 /// order: 2^(n - 13). Interleavings, while they do not meet: n threads of 4 steps (two locks, two
 /// unlocks).
-pub const FILESYSTEM: Program =
-    Program::new("filesystem", Group::Counts, "n take a block of 26 for an inode of 32, under locks")
-        .source(FLANAGAN)
-        .one(filesystem, &[parameter("n", 2, 1, 26)])
-        .interleavings(|n| if n[0] <= 13 { interleavings(n[0], 4) } else { None })
-        .traces(|n| Some(1 << n[0].saturating_sub(13)));
+pub const FILESYSTEM: Program = Program::new(
+    "filesystem",
+    Group::Counts,
+    "n take a block of 26 for an inode of 32, under locks",
+)
+.source(FLANAGAN)
+.one(filesystem, &[parameter("n", 2, 1, 26)])
+.interleavings(|n| if n[0] <= 13 { interleavings(n[0], 4) } else { None })
+.traces(|n| Some(1 << n[0].saturating_sub(13)));
 
 /// Thread t: if inode t mod 32 has no block, gives it the first free one from 2·t mod 26 on.
 pub fn filesystem(n: usize) {

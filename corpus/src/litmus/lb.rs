@@ -8,9 +8,10 @@ use crate::program::{Group, Program};
 /// `lb`.
 ///
 /// Whoever reads first reads no write.
-pub const LB: Program = Program::new("lb", Group::Litmus, "two read and write what the other reads")
-    .source("Alglave, Maranget, Tautschnig, TOPLAS 2014")
-    .sees(lb, &[&[0, 0], &[0, 1], &[1, 0]]);
+pub const LB: Program =
+    Program::new("lb", Group::Litmus, "two read and write what the other reads")
+        .source("Alglave, Maranget, Tautschnig, TOPLAS 2014")
+        .sees(lb, &[&[0, 0], &[0, 1], &[1, 0]]);
 
 /// R x; W y ‖ R y; W x.
 #[must_use]

@@ -8,9 +8,13 @@ use crate::program::{Group, Program};
 /// `mp`.
 ///
 /// Who sees the flag sees the data.
-pub const MP: Program = Program::new("mp", Group::Litmus, "one writes data and a flag; one reads the flag and the data")
-    .source("Alglave, Maranget, Tautschnig, TOPLAS 2014")
-    .sees(mp, &[&[0, 0], &[0, 1], &[1, 1]]);
+pub const MP: Program = Program::new(
+    "mp",
+    Group::Litmus,
+    "one writes data and a flag; one reads the flag and the data",
+)
+.source("Alglave, Maranget, Tautschnig, TOPLAS 2014")
+.sees(mp, &[&[0, 0], &[0, 1], &[1, 1]]);
 
 /// W x; W y ‖ R y; R x.
 #[must_use]

@@ -8,9 +8,10 @@ use crate::program::{Group, Program};
 /// `sb`.
 ///
 /// Whoever writes second reads the first write.
-pub const SB: Program = Program::new("sb", Group::Litmus, "two write and read what the other writes")
-    .source("Alglave, Maranget, Tautschnig, TOPLAS 2014")
-    .sees(sb, &[&[0, 1], &[1, 0], &[1, 1]]);
+pub const SB: Program =
+    Program::new("sb", Group::Litmus, "two write and read what the other writes")
+        .source("Alglave, Maranget, Tautschnig, TOPLAS 2014")
+        .sees(sb, &[&[0, 1], &[1, 0], &[1, 1]]);
 
 /// W x; R y ‖ W y; R x.
 #[must_use]

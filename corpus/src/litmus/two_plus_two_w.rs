@@ -8,9 +8,10 @@ use crate::program::{Group, Program};
 /// `2+2w`.
 ///
 /// A first write that stays is the first of all for one of them: the other wrote before.
-pub const TWO_PLUS_TWO_W: Program = Program::new("2+2w", Group::Litmus, "two write both variables, in opposite orders")
-    .source("Alglave, Maranget, Tautschnig, TOPLAS 2014")
-    .sees(two_plus_two_w, &[&[1, 2], &[2, 1], &[2, 2]]);
+pub const TWO_PLUS_TWO_W: Program =
+    Program::new("2+2w", Group::Litmus, "two write both variables, in opposite orders")
+        .source("Alglave, Maranget, Tautschnig, TOPLAS 2014")
+        .sees(two_plus_two_w, &[&[1, 2], &[2, 1], &[2, 2]]);
 
 /// W x = 1; W y = 2 ‖ W y = 1; W x = 2, and then both.
 #[must_use]

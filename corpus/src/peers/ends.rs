@@ -55,13 +55,13 @@ impl Drop for Logs<'_> {
     }
 }
 
-/// Two locks in opposite orders, by threads whose destructors use a lock that one of them holds.
+/// Two locks in opposite orders, by threads whose destructors use a third.
 pub fn deadlock_in_drop() {
-    let (a, b) = (Mutex::new(0), Mutex::new(0));
+    let (a, b, log) = (Mutex::new(0), Mutex::new(0), Mutex::new(0));
     thread::scope(|scope| {
         for (first, second) in [(&a, &b), (&b, &a)] {
             scope.spawn(|| {
-                let _logs = Logs(second);
+                let _logs = Logs(&log);
                 let _first = first.lock().unwrap();
                 let _second = second.lock().unwrap();
             });

@@ -9,12 +9,11 @@ use crate::program::{Group, Program, parameter};
 /// `empty-threads`.
 ///
 /// To start, to end and to join are no choices: one execution.
-pub const EMPTY_THREADS: Program =
-    Program::new("empty-threads", Group::Peers, "n do nothing")
-        .source("4 of them: loom 493 executions, shuttle 550")
-        .one(empty_threads, &[parameter("n", 4, 1, 1_000)])
-        .interleavings(|_| Some(1))
-        .traces(|_| Some(1));
+pub const EMPTY_THREADS: Program = Program::new("empty-threads", Group::Peers, "n do nothing")
+    .source("4 of them: loom 493 executions, shuttle 550")
+    .one(empty_threads, &[parameter("n", 4, 1, 1_000)])
+    .interleavings(|_| Some(1))
+    .traces(|_| Some(1));
 
 /// n threads that do nothing.
 pub fn empty_threads(n: usize) {

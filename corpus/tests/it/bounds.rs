@@ -46,6 +46,8 @@ fn philosophers_need_one_preemption_however_many_they_are() {
     }
 }
 
+// Measured over 100 seeds it shows in 1 of 6 executions under random and in 1 of 40 under pct(5):
+// 2,000 miss it with a chance of 1e-22.
 #[test]
 fn five_philosophers_starve_under_every_sampler() {
     for (strategy, executions) in [("random", Some(2_000)), ("pct(5)", Some(2_000))] {

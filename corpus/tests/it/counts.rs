@@ -44,9 +44,16 @@ fn dfs_runs_each_interleaving_of_inc_once() {
 // C(a + b, a).
 #[test]
 fn dfs_runs_each_interleaving_of_two_threads_once() {
-    for (a, b, known) in
-        [(0, 0, 1), (0, 9, 1), (1, 1, 2), (1, 7, 8), (2, 3, 10), (4, 4, 70), (5, 3, 56), (6, 6, 924)]
-    {
+    for (a, b, known) in [
+        (0, 0, 1),
+        (0, 9, 1),
+        (1, 1, 2),
+        (1, 7, 8),
+        (2, 3, 10),
+        (4, 4, 70),
+        (5, 3, 56),
+        (6, 6, 924),
+    ] {
         dfs_runs("steps", &[a, b], known);
     }
 }

@@ -66,7 +66,11 @@ fn examine(searched: &Searched, all: &BTreeMap<Options, u32>) -> Result<(), Stri
 }
 
 #[track_caller]
-fn examined(strategy: &mut dyn Strategy, executions: u64, (name, arguments): (&str, &[usize])) -> Result<(), String> {
+fn examined(
+    strategy: &mut dyn Strategy,
+    executions: u64,
+    (name, arguments): (&str, &[usize]),
+) -> Result<(), String> {
     let program = program(name);
     let body = || program.call(arguments);
     examine(&search(strategy, executions, &body), &every_execution(&body))
@@ -402,18 +406,21 @@ fn nothing_is_assumed_that_the_program_does_not_need() {
 
 #[test]
 fn a_bug_of_weak_memory_is_assumed_away_aloud() {
-    let report = dfs(|_| (), || {
-        let (x, y) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        let seen = thread::scope(|scope| {
-            let one = scope.spawn(|| {
-                x.store(1, Relaxed);
-                y.load(Relaxed)
+    let report = dfs(
+        |_| (),
+        || {
+            let (x, y) = (AtomicUsize::new(0), AtomicUsize::new(0));
+            let seen = thread::scope(|scope| {
+                let one = scope.spawn(|| {
+                    x.store(1, Relaxed);
+                    y.load(Relaxed)
+                });
+                y.store(1, Relaxed);
+                (x.load(Relaxed), one.join().expect("no panic"))
             });
-            y.store(1, Relaxed);
-            (x.load(Relaxed), one.join().expect("no panic"))
-        });
-        assert_ne!(seen, (0, 0), "allowed by the orderings");
-    });
+            assert_ne!(seen, (0, 0), "allowed by the orderings");
+        },
+    );
     passes_assuming(&report, Assumption::SequentialConsistency);
 }
 
@@ -438,18 +445,21 @@ fn a_timeout_that_fires_early_is_assumed_away_aloud() {
 
 #[test]
 fn an_unfair_scheduler_is_assumed_away_aloud() {
-    let report = dfs(|_| (), || {
-        let ready = AtomicUsize::new(0);
-        thread::scope(|scope| {
-            scope.spawn(|| ready.store(1, SeqCst));
-            let mut rounds = 0;
-            while ready.load(SeqCst) == 0 {
-                thread::yield_now();
-                rounds += 1;
-            }
-            assert!(rounds < 5, "the other has not moved for long");
-        });
-    });
+    let report = dfs(
+        |_| (),
+        || {
+            let ready = AtomicUsize::new(0);
+            thread::scope(|scope| {
+                scope.spawn(|| ready.store(1, SeqCst));
+                let mut rounds = 0;
+                while ready.load(SeqCst) == 0 {
+                    thread::yield_now();
+                    rounds += 1;
+                }
+                assert!(rounds < 5, "the other has not moved for long");
+            });
+        },
+    );
     passes_assuming(&report, Assumption::FairYields);
 }
 
@@ -484,16 +494,19 @@ fn a_switch_during_a_panic_is_assumed_away_aloud() {
             self.0.fetch_add(1, SeqCst);
         }
     }
-    let report = dfs(|_| (), || {
-        let x = Arc::new(AtomicUsize::new(0));
-        let twice = Twice(Arc::clone(&x));
-        let child = thread::spawn(move || {
-            let _twice = twice;
-            panic!("as expected");
-        });
-        assert_ne!(x.load(SeqCst), 1, "between two steps of a destructor");
-        assert!(child.join().is_err());
-    });
+    let report = dfs(
+        |_| (),
+        || {
+            let x = Arc::new(AtomicUsize::new(0));
+            let twice = Twice(Arc::clone(&x));
+            let child = thread::spawn(move || {
+                let _twice = twice;
+                panic!("as expected");
+            });
+            assert_ne!(x.load(SeqCst), 1, "between two steps of a destructor");
+            assert!(child.join().is_err());
+        },
+    );
     passes_assuming(&report, Assumption::UndividedUnwinding);
 }
 

@@ -1,7 +1,7 @@
 //! Programs outside an execution, on threads of the operating system: as std's would be.
 
-use std::sync::atomic::AtomicUsize;
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 
 use raddle::{Config, Note, Verdict};
 use raddle_corpus::{Expected, REGISTRY, ours};

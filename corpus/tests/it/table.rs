@@ -52,7 +52,8 @@ fn the_table_of_counts_is_as_it_was() {
         return;
     }
     let before = std::fs::read_to_string(&path).unwrap_or_default();
-    let changed: Vec<_> = now.lines().filter(|line| !before.lines().any(|old| old == *line)).collect();
+    let changed: Vec<_> =
+        now.lines().filter(|line| !before.lines().any(|old| old == *line)).collect();
     assert!(
         now == before,
         "counts.txt does not have these lines, or has others; if they are meant, run the tests \

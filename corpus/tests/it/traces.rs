@@ -23,7 +23,9 @@ type Order = BTreeMap<Event, (Vec<&'static str>, Vec<Event>)>;
 fn dependent(first: Access, second: Access) -> bool {
     !matches!(
         (first, second),
-        (Access::Read, Access::Read) | (Access::Append, Access::Take) | (Access::Take, Access::Append)
+        (Access::Read, Access::Read)
+            | (Access::Append, Access::Take)
+            | (Access::Take, Access::Append)
     )
 }
 
@@ -53,7 +55,9 @@ impl Collect {
             let before = self.steps[..index].iter().filter(|((task, _), earlier)| {
                 *task != event.0
                     && footprint.iter().any(|(object, access)| {
-                        earlier.iter().any(|(other, its)| object == other && dependent(*its, *access))
+                        earlier
+                            .iter()
+                            .any(|(other, its)| object == other && dependent(*its, *access))
                     })
             });
             let mut before: Vec<_> = before.map(|(earlier, _)| *earlier).collect();
@@ -156,16 +160,16 @@ fn every_count_of_traces_that_is_known_for_the_defaults_is_right() {
     }
 }
 
-// Too many interleavings to run, few traces to see. Who comes first at a slot is close to a fair
-// coin for each, so each of 8 traces has about 1 in 8 and 400 executions miss one with a chance
-// below 1e-20.
+// Too many interleavings to run, few traces to see. Measured over 20,000 executions the rarest trace
+// of filesystem(16) has 1 in 8, and 400 miss it with a chance of 1e-23; that of indexer(12) has 1 in
+// 240, and 3,000 miss it with a chance of 4e-6.
 #[test]
 fn sampling_sees_every_trace_of_programs_that_seldom_meet() {
     assert_eq!(traces("filesystem", &[13], "random", 100), 1);
     assert_eq!(traces("filesystem", &[14], "random", 400), 2);
     assert_eq!(traces("filesystem", &[16], "random", 400), 8);
     assert_eq!(traces("indexer", &[11], "random", 100), 1);
-    assert_eq!(traces("indexer", &[12], "random", 400), 8);
+    assert_eq!(traces("indexer", &[12], "random", 3_000), 8);
 }
 
 /// With 0, 1, 2, … preemptions.

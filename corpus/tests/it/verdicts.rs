@@ -6,12 +6,10 @@ use raddle_corpus::{Ask, Expected};
 
 use crate::{STRATEGIES, all, check};
 
-/// Executions of a sampler. TODO chance.
+/// Executions of a sampler. Measured over 100 seeds the bug that shows least often is that of
+/// `double-checked` under `random`, in 1 of 30: so many executions miss it with a chance of 2e-15.
 pub(crate) const SAMPLES: u64 = 1_000;
 const SEED: u64 = 1;
-
-/// Programs that a strategy cannot decide, with the reason.
-const UNDECIDED: [(&str, &str); 0] = [];
 
 fn ask(strategy: &str, executions: Option<u64>) -> Ask {
     Ask { executions, seed: SEED, ..Ask::new(strategy) }
@@ -38,12 +36,13 @@ fn every_search_decides_every_program() {
 fn every_sampler_finds_every_bug_and_no_other() {
     for (strategy, executions) in [("random", Some(SAMPLES)), ("pct(3)", Some(SAMPLES))] {
         for (program, arguments) in all() {
-            if UNDECIDED.iter().any(|&(name, by)| (name, by) == (program.name, strategy)) {
-                continue;
-            }
             let report = check(program, &arguments, &ask(strategy, executions));
             let found = report.failure.as_ref().map(|failure| failure.outcome.kind());
-            assert!(is_as_expected(program, &report), "{} under {strategy}: {found:?}", program.name);
+            assert!(
+                is_as_expected(program, &report),
+                "{} under {strategy}: {found:?}",
+                program.name
+            );
             assert!(matches!(report.guarantee.covered, Covered::Sample { .. }));
             assert_ne!(report.verdict, Verdict::Covered, "a sample covers nothing");
         }

@@ -14,6 +14,11 @@ pub(crate) trait Announced {
     fn enabled(&self, task: TaskId) -> bool;
     /// What it would touch now; the first entry is the op's own object.
     fn footprint(&self, task: TaskId) -> [(ObjectId, Access); 2];
+    /// What it waits for, if it could not run: the part of the footprint that others may have had
+    /// before it.
+    fn waits_for(&self, task: TaskId) -> [(ObjectId, Access); 2] {
+        self.footprint(task)
+    }
     fn may_expire(&self, task: TaskId) -> bool;
     fn expire(&self, task: TaskId);
     fn holders(&self, task: TaskId) -> Vec<TaskId>;
@@ -69,6 +74,16 @@ impl<A: Model, B: Model> Announced for Double<'_, A, B> {
 
     fn footprint(&self, task: TaskId) -> [(ObjectId, Access); 2] {
         [self.first.footprint(task)[0], self.second.footprint(task)[0]]
+    }
+
+    // While the first op waits, nobody took anything from it that it could have had: whether it
+    // is notified hangs on when it began to wait, which was a step of its own.
+    fn waits_for(&self, task: TaskId) -> [(ObjectId, Access); 2] {
+        if self.first.enabled(task) {
+            [self.second.footprint(task)[0], NOTHING]
+        } else {
+            [NOTHING, NOTHING]
+        }
     }
 
     // Only the first op has a timeout: to wait for the lock afterwards has none.

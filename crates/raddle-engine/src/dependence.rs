@@ -65,20 +65,32 @@ pub struct Footprint {
     pub task: TaskId,
     /// What it touched; unused entries name no object.
     pub touched: [(ObjectId, Access); 2],
+    /// If it was a timer's: whose timer it is.
+    pub partner: Option<TaskId>,
 }
 
 impl Footprint {
     /// Of a step.
     #[must_use]
-    pub fn new(task: TaskId, touched: &[(ObjectId, Access)]) -> Self {
+    pub fn new(
+        task: TaskId,
+        touched: &[(ObjectId, Access)],
+        partner: Option<TaskId>,
+    ) -> Self {
         let entry = |index: usize| touched.get(index).copied().unwrap_or(crate::announce::NOTHING);
-        Self { task, touched: [entry(0), entry(1)] }
+        Self { task, touched: [entry(0), entry(1)], partner }
     }
 
-    /// Whether two steps depend on each other. Steps of one task always do.
+    /// Whether two steps depend on each other. Steps of one task always do, and a timer's steps
+    /// with those of the task whose timer it is.
     #[must_use]
     pub fn dependent(&self, other: &Self) -> bool {
-        if self.task == other.task || self.observes(other.task) || other.observes(self.task) {
+        if self.task == other.task
+            || self.partner == Some(other.task)
+            || other.partner == Some(self.task)
+            || self.observes(other.task)
+            || other.observes(self.task)
+        {
             return true;
         }
         self.touched.iter().any(|&(object, access)| {

@@ -1335,7 +1335,7 @@ impl Execution {
             let waits = entry.state == State::Live && !entry.enabled && !entry.immediate;
             let what = entry.pending.filter(|_| waits && !entry.fiber.is_null())?;
             // SAFETY: the op of a suspended task is valid, and touches models only.
-            Some(Stuck { task, footprint: unsafe { (*what).footprint(task) }, partner: None })
+            Some(Stuck { task, footprint: unsafe { (*what).waits_for(task) }, partner: None })
         };
         self.created.iter().filter_map(stuck).collect()
     }

@@ -227,7 +227,7 @@ impl History {
 
     /// A step happened.
     pub fn step(&mut self, step: &Step<'_>) {
-        let footprint = Footprint::new(step.task, step.footprint);
+        let footprint = Footprint::new(step.task, step.footprint, step.partner);
         let task = step.task.index();
         self.widen(task + 1);
         let index = self.events.len() as u32;

@@ -15,6 +15,10 @@
 //! with the acquire before. Ops that could not run when an execution ended blocked race as if
 //! they had run last.
 //!
+//! Not optimal in two cases, in which a trace may be run twice or an execution be cut: sequences do
+//! not say which values were decided in them; and objects that were first used after the tasks
+//! parted have numbers that mean nothing to the other branch, unless they are named.
+//!
 //! Memory: one node for each step of the current path, and the wakeup trees along it.
 //!
 //! Misses: what follows an execution that a limit cut off. Where a task that yields twice is held
@@ -316,7 +320,7 @@ impl Dpor {
     fn miss(&mut self, stuck: &Stuck) {
         let mut races = std::mem::take(&mut self.races);
         self.history.races_of_stuck(stuck, &mut races);
-        let last = Footprint { task: stuck.task, touched: stuck.footprint };
+        let last = Footprint::new(stuck.task, &stuck.footprint, stuck.partner);
         self.missed.extend(races.iter().map(|&first| (first, last)));
         self.races = races;
     }
@@ -471,7 +475,7 @@ impl Strategy for Dpor {
             self.history.forget_values(step.task);
             return None;
         }
-        let footprint = Footprint::new(step.task, step.footprint);
+        let footprint = Footprint::new(step.task, step.footprint, step.partner);
         if step.point.is_none() && !step.immediate {
             // Nobody was asked. The tree goes on below if it names this task, else it is void.
             let at = self.guide.iter().position(|branch| branch.step.task == step.task);

@@ -65,23 +65,18 @@ impl<S: Strategy> Strategy for L<S> {
 }
 fn main() {
     let prog = || {
-        let x = A::new(AtomicUsize::new(0));
-        let rw = A::new(RwLock::new(0));
-        let (x1, rw1) = (x.clone(), rw.clone());
-        let (x2, rw2) = (x.clone(), rw.clone());
+        let (s, r) = mpsc::channel::<usize>();
+        let s = A::new(Mutex::new(Some(s)));
+        let r = A::new(Mutex::new(Some(r)));
+        let r2 = r.clone();
         let a = thread::spawn(move || {
-            let _g = rw1.write().unwrap();
-            x1.load(Ordering::SeqCst);
+            let x = r2.lock().unwrap().take().unwrap();
+            let _ = x.recv_timeout(std::time::Duration::from_secs(1));
+            *r2.lock().unwrap() = Some(x);
         });
-        let b = thread::spawn(move || {
-            drop(rw2.try_write());
-            let _g = rw2.write().unwrap();
-            let _h = rw2.read().unwrap();
-            x2.store(1, Ordering::SeqCst);
-        });
-        x.fetch_add(1, Ordering::SeqCst);
+        let t = s.lock().unwrap().clone();
+        t.unwrap().send(1).unwrap();
         a.join().unwrap();
-        b.join().unwrap();
     };
     let setup = Setup {
         keep_going: true,

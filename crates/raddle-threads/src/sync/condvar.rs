@@ -290,6 +290,7 @@ impl Condvar {
     where
         F: FnMut(&mut T) -> bool,
     {
+        #[expect(clippy::disallowed_methods, reason = "outside an execution time is real")]
         let start = (!rt::inside()).then(Instant::now);
         let mut timed_out = false;
         loop {

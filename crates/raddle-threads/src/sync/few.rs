@@ -77,8 +77,9 @@ mod tests {
                 assert_eq!(few.remove_first(|value| value == removed), None);
                 few.push(9);
                 vec.push(9);
-                few.iter_mut().for_each(|value| *value += 1);
-                vec.iter_mut().for_each(|value| *value += 1);
+                for value in few.iter_mut().chain(&mut vec) {
+                    *value += 1;
+                }
                 assert_eq!(few.iter().collect::<Vec<_>>(), vec);
                 assert_eq!(few.len(), vec.len());
                 few.clear();

@@ -122,12 +122,11 @@ impl<K: Kind> Model for Gate<K> {
         let before = self.state;
         self.state = match op {
             GateOp::Look | GateOp::Wait { .. } => before,
-            GateOp::End { poisoned: true } => State::Poisoned,
-            GateOp::End { poisoned: false } => State::Done,
-            GateOp::Set | GateOp::Begin { .. } if before == State::Done => before,
+            GateOp::Begin { .. } if before == State::Done => before,
             GateOp::Begin { force: false } if before == State::Poisoned => before,
-            GateOp::Set => State::Done,
             GateOp::Begin { .. } => State::Running(task),
+            GateOp::End { poisoned: true } => State::Poisoned,
+            GateOp::Set | GateOp::End { poisoned: false } => State::Done,
         };
         if self.state == State::Done {
             self.seen_by(task);
