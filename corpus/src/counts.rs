@@ -5,6 +5,7 @@
 //! accesses are sequentially consistent. The test's body starts and joins, which adds no choices.
 
 #![expect(clippy::unwrap_used, reason = "programs are as their users write them")]
+#![expect(clippy::missing_panics_doc, reason = "to panic is what programs do")]
 
 pub(crate) mod arithmetic;
 pub mod increments;

@@ -6,6 +6,7 @@
 //! execution that cannot be. One file for each, named as in the literature.
 
 #![expect(clippy::unwrap_used, reason = "programs are as their users write them")]
+#![expect(clippy::missing_panics_doc, reason = "to panic is what programs do")]
 
 pub mod corr;
 pub mod iriw;

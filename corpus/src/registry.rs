@@ -218,7 +218,8 @@ mod tests {
 
     #[test]
     fn arguments_are_checked() {
-        let text = |name, given: &[usize]| find(name, given).map(|_| ()).unwrap_err().to_string();
+        let text =
+            |name, given: &[usize]| find(name, given).map(|_| ()).expect_err("refused").to_string();
         assert_eq!(
             text("steps", &[1]),
             "wrong number of arguments: 1; give those of `steps(a, b)`, or none"

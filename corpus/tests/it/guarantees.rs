@@ -333,7 +333,7 @@ fn a_recording_that_is_changed_is_noticed() {
 #[test]
 fn what_a_limit_cuts_off_is_not_covered() {
     let mut config = Config::default();
-    config.strategy = "dfs".to_owned();
+    config.strategy = "dfs".into();
     config.steps = Some(3);
     let program = program("lost-update");
     let report = raddle::explore(config, move || program.call(&[2])).expect("runs");
@@ -358,7 +358,7 @@ fn one_execution_that_a_limit_cuts_off_is_enough_not_to_cover() {
     };
     let explore = |steps| {
         let mut config = Config::default();
-        config.strategy = "dfs".to_owned();
+        config.strategy = "dfs".into();
         config.steps = Some(steps);
         raddle::explore(config, body).expect("runs")
     };
@@ -374,7 +374,7 @@ fn one_execution_that_a_limit_cuts_off_is_enough_not_to_cover() {
 /// Runs every execution, with settings.
 fn dfs(settings: impl Fn(&mut Config), body: impl Fn() + Send + Sync + 'static) -> Report {
     let mut config = Config::default();
-    config.strategy = "dfs".to_owned();
+    config.strategy = "dfs".into();
     settings(&mut config);
     raddle::explore(config, body).expect("a known strategy")
 }

@@ -20,14 +20,18 @@ use raddle_corpus::run::{Ask, replay, run};
 use raddle_corpus::{Program, REGISTRY, find};
 use raddle_trace::TaskName;
 
-/// The strategies of this version, and for samplers their budget.
-pub(crate) const STRATEGIES: [(&str, Option<u64>); 5] = [
-    ("dfs", None),
-    ("dfs preemptions(2)", None),
-    ("random", Some(verdicts::SAMPLES)),
-    ("pct(3)", Some(verdicts::SAMPLES)),
-    ("round-robin", None),
-];
+/// The searches of this version; each ends by itself.
+pub(crate) const SEARCHES: [&str; 3] = ["dfs", "dfs preemptions(2)", "round-robin"];
+
+/// The samplers of this version.
+pub(crate) const SAMPLERS: [&str; 2] = ["random", "pct(3)"];
+
+/// How to sample a program: so often, but only twice if it has one execution.
+pub(crate) fn sample(program: &Program, arguments: &[usize], strategy: &str, n: u64) -> Ask {
+    let interleavings = program.interleavings.and_then(|count| count(arguments));
+    let executions = Some(if interleavings == Some(1) { 2 } else { n });
+    Ask { executions, seed: 1, ..Ask::new(strategy) }
+}
 
 /// A program by name.
 pub(crate) fn program(name: &str) -> &'static Program {

@@ -12,7 +12,7 @@ fn seen(program: &'static Program, strategy: &str) -> (BTreeSet<Vec<usize>>, Ver
     let seen = Arc::new(Mutex::new(BTreeSet::new()));
     let theirs = Arc::clone(&seen);
     let mut config = Config::default();
-    config.strategy = strategy.to_owned();
+    config.strategy = strategy.into();
     config.executions = (strategy != "dfs").then_some(5_000);
     let report = raddle::explore(config, move || {
         let saw = program.see().expect("it tells what it sees");

@@ -24,7 +24,7 @@ fn a_lock_outside_an_execution_excludes() {
 fn state_that_leaks_is_noticed_when_only_what_is_pending_differs() {
     let executions = Arc::new(AtomicUsize::new(0));
     let mut config = Config::default();
-    config.strategy = "dfs".to_owned();
+    config.strategy = "dfs".into();
     let report = raddle::explore(config, move || ours::leak(&executions)).expect("runs");
     assert_eq!(report.verdict, Verdict::Inconclusive);
     let [Note::Diverged(divergence)] = &report.notes[..] else { panic!("{:?}", report.notes) };

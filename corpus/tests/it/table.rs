@@ -5,11 +5,12 @@ use std::path::Path;
 
 use raddle_corpus::{Ask, run};
 
-use crate::{STRATEGIES, all};
+use crate::{SAMPLERS, SEARCHES, all, sample};
 
 const HEAD: &str = "\
 # How much each strategy does with each program of the corpus, at its default arguments: until it
-# has covered what it can, found the bug, or run 200 executions (samplers; seed 1).
+# has covered what it can, found the bug, or run 200 executions (samplers, seed 1; only 2 if the
+# program has only one).
 # Written by `UPDATE_COUNTS=1 cargo test -p raddle-corpus`, compared by the same without it.
 ";
 
@@ -24,16 +25,16 @@ fn table() -> String {
     };
     line(["# program", "arguments", "strategy", "executions", "steps", "decisions"]);
     for (program, arguments) in all() {
-        for (strategy, executions) in STRATEGIES {
-            let executions = executions.map(|_| 200);
-            let ask = Ask { executions, seed: 1, ..Ask::new(strategy) };
+        let searches = SEARCHES.map(Ask::new);
+        let samples = SAMPLERS.map(|strategy| sample(program, &arguments, strategy, 200));
+        for ask in searches.into_iter().chain(samples) {
             let counts = run(program, &arguments, &ask).expect("a known strategy").counts;
             let arguments: Vec<_> = arguments.iter().map(ToString::to_string).collect();
             let arguments = if arguments.is_empty() { "-".to_owned() } else { arguments.join(",") };
             line([
                 program.name,
                 &arguments,
-                strategy,
+                &ask.strategy,
                 &counts.executions.to_string(),
                 &counts.steps.to_string(),
                 &counts.decisions.to_string(),

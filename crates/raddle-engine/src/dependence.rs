@@ -9,21 +9,22 @@ use crate::op::{Access, ObjectId, TaskId};
 /// Whether two accesses to one object depend on each other.
 #[must_use]
 pub fn conflict(a: Access, b: Access) -> bool {
-    match (a, b) {
+    use Access::{Append, Observe, Read, Refused, Share, Take, TryShare, Unshare, Yield};
+    !matches!(
+        (a, b),
         // Neither changes what the other sees.
-        (Access::Read | Access::Refused, Access::Read | Access::Refused) => false,
+        (Read | Refused, Read | Refused)
         // Whoever may share a lock may do so whether or not another takes or gives back its
         // share, and how many shares are left is the same in either order.
-        (Access::Share | Access::Unshare, Access::Share | Access::Unshare) => false,
+        | (Share | TryShare | Unshare, Share | TryShare | Unshare)
         // Both are next, so the queue is neither empty nor full: one takes from the front what
         // the other cannot touch, the other adds at the end.
-        (Access::Append, Access::Take) | (Access::Take, Access::Append) => false,
+        | (Append, Take) | (Take, Append)
         // A yield touches nothing.
-        (Access::Yield, _) | (_, Access::Yield) => false,
+        | (Yield, _) | (_, Yield)
         // Looking whether a task is finished changes nothing but whether that is known.
-        (Access::Observe(_), Access::Observe(_)) => false,
-        _ => true,
-    }
+        | (Observe(_), Observe(_))
+    )
 }
 
 /// Whether `second`, which came after a conflicting `first` on one object, could have come before.
@@ -32,13 +33,13 @@ pub fn conflict(a: Access, b: Access) -> bool {
 /// next.
 #[must_use]
 pub fn reversible(first: Access, second: Access) -> bool {
-    match (first, second) {
-        // The lock is held before it is given back, and while an attempt at it is refused, so
-        // whoever waits for it is still waiting.
-        (Access::Release | Access::Unshare | Access::Refused, Access::Acquire) => false,
-        (Access::Release, Access::Share) => false,
-        _ => true,
-    }
+    // The lock is held before it is given back, and while an attempt at it is refused, so whoever
+    // waits for it is still waiting.
+    !matches!(
+        (first, second),
+        (Access::Release | Access::Unshare | Access::Refused, Access::Acquire)
+            | (Access::Release, Access::Share)
+    )
 }
 
 /// Whether an access leaves the object in a state on which all earlier accesses bear: everything
@@ -50,6 +51,7 @@ pub(crate) fn dominates(access: Access) -> bool {
         Access::Read
             | Access::Refused
             | Access::Share
+            | Access::TryShare
             | Access::Unshare
             | Access::Append
             | Access::Take
@@ -72,11 +74,7 @@ pub struct Footprint {
 impl Footprint {
     /// Of a step.
     #[must_use]
-    pub fn new(
-        task: TaskId,
-        touched: &[(ObjectId, Access)],
-        partner: Option<TaskId>,
-    ) -> Self {
+    pub fn new(task: TaskId, touched: &[(ObjectId, Access)], partner: Option<TaskId>) -> Self {
         let entry = |index: usize| touched.get(index).copied().unwrap_or(crate::announce::NOTHING);
         Self { task, touched: [entry(0), entry(1)], partner }
     }

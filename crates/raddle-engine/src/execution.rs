@@ -56,6 +56,8 @@ pub(crate) mod busy {
     pub(crate) const UNASKED: u32 = 32;
     /// It is over.
     pub(crate) const ENDING: u32 = 64;
+    /// The OS thread was unwinding already when the current task was resumed: another's panic.
+    pub(crate) const ALIEN: u32 = 128;
 }
 
 /// What unwinds a task that is cancelled.
@@ -110,6 +112,7 @@ struct Mark {
 }
 
 /// Things that the program did and that the guarantee must speak of. Over the whole search.
+#[expect(clippy::struct_excessive_bools, reason = "a list of facts")]
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Seen {
     pub(crate) timers: bool,
@@ -120,6 +123,7 @@ pub(crate) struct Seen {
     pub(crate) seeded: bool,
 }
 
+#[expect(clippy::struct_excessive_bools, reason = "the state of one execution, in one place")]
 pub(crate) struct Execution {
     // For the whole search.
     pub(crate) names: Names,
@@ -269,7 +273,7 @@ impl Execution {
         let pairs = self.plan.prefix.iter().zip(&self.taken);
         self.shared = pairs.take_while(|(planned, taken)| **planned == taken.option).count();
         self.stamp = self.pulse.begin();
-        self.clock.renew();
+        self.clock.renew(Location::caller());
         self.last = TaskId::ROOT;
         self.last_yielded = false;
         self.trail = 0;
@@ -324,6 +328,7 @@ impl Execution {
     }
 
     /// A task of this execution that `parent` makes. `None`: there are too many.
+    #[track_caller]
     pub(crate) fn create(&mut self, parent: TaskId, kind: TaskKind) -> Option<TaskId> {
         if self.created.len() >= self.limits.tasks as usize {
             return None;
@@ -342,7 +347,7 @@ impl Execution {
         }
         self.slots[id.index()] = [NO_SLOT; 2];
         let seq = self.created.len() as u32;
-        self.task_mut(id).begin(seq);
+        self.task_mut(id).begin(seq, Location::caller());
         self.task_mut(id).life.get_mut().task = id;
         self.created.push(id);
         if kind == TaskKind::Thread {
@@ -435,8 +440,19 @@ impl Execution {
                 None => Self::pass(ex, me, task),
             }
             if (*task).cancelled {
-                Self::raise();
+                Self::cancel(me, task);
             }
+        }
+    }
+
+    /// The execution is over. Whoever was about to give a lock back still does, or others could
+    /// not be unwound; everybody else is unwound from here.
+    #[cold]
+    unsafe fn cancel(me: TaskId, task: *mut Task) {
+        // SAFETY: as in `arrive`; the op is the caller's own and still waits.
+        let access = unsafe { (*task).pending.map(|what| (*what).footprint(me)[0].1) };
+        if !matches!(access, Some(Access::Release | Access::Unshare)) {
+            Self::raise();
         }
     }
 
@@ -556,14 +572,16 @@ impl Execution {
             (*task).site = site;
             (*ex).announce(site);
             let starting = (*ex).busy & busy::STARTING != 0;
-            if !starting && std::thread::panicking() && (*ex).forced.is_none_or(|f| f == me) {
-                return Self::arrive_unwinding(ex, what, slots, me);
+            if (*ex).unwinds(me) {
+                return Self::arrive_unwinding(ex, what, slots, me, how);
             }
             (*task).pending = Some(erase(what));
             (&mut (*ex).slots)[me.index()] = slots;
             (*task).immediate = how == How::Wait;
             (*ex).set_enabled(me, what.enabled(me) && how != How::Wait);
             if let How::Timed(timeout) = how {
+                // The timer's step acts on the clock, so the clock is announced with it.
+                Self::clock_slot(ex);
                 (*ex).arm(me, what, timeout);
             }
             if starting {
@@ -575,7 +593,7 @@ impl Execution {
                 Self::pass(ex, me, task);
             }
             if (*task).cancelled {
-                Self::raise();
+                Self::cancel(me, task);
             }
             if (*ex).busy & busy::STARTING == 0 {
                 // Invariant: a task that runs is among the options until it announces an op that
@@ -607,12 +625,18 @@ impl Execution {
         what: &dyn Announced,
         slots: [u32; 2],
         me: TaskId,
+        how: How,
     ) -> bool {
         // SAFETY: as in `arrive`.
         unsafe {
             (*ex).seen.unwound = true;
             if what.enabled(me) {
                 return true;
+            }
+            if let How::Timed(_) = how {
+                // Nobody moves while it unwinds, so its time is up first.
+                what.expire(me);
+                return false;
             }
             let task: *mut Task = &raw mut *(&mut (*ex).tasks)[me.index()];
             (*task).pending = Some(erase(what));
@@ -629,7 +653,7 @@ impl Execution {
                 Self::leak(ex, me);
             }
             (*ex).forced = None;
-            (*ex).busy &= !busy::FORCED;
+            (*ex).busy &= !(busy::FORCED | busy::ALIEN);
             (*task).pending = None;
             (&mut (*ex).slots)[me.index()] = [NO_SLOT; 2];
             true
@@ -655,6 +679,13 @@ impl Execution {
             }
             true
         }
+    }
+
+    /// Whether it is this task, and not another one of this OS thread, that unwinds.
+    pub(crate) fn unwinds(&self, me: TaskId) -> bool {
+        std::thread::panicking()
+            && self.busy & busy::ALIEN == 0
+            && self.forced.is_none_or(|forced| forced == me)
     }
 
     fn raise() -> ! {
@@ -849,7 +880,10 @@ impl Execution {
             say(&mark)
         } else {
             let (who, site) = self.announced;
-            format!("other ops before this point, the last announced by {} at {site}", self.label(who))
+            format!(
+                "other ops before this point, the last announced by {} at {site}",
+                self.label(who)
+            )
         };
         self.diverge(expected, found);
     }
@@ -906,11 +940,14 @@ impl Execution {
                 script.option_tasks.clear();
                 script.option_tasks.extend((0..of).map_while(|o| model.option_task(me, op, o)));
             }
+            let decided = (*ex).taken.len();
             let option = Self::value(ex, of);
             if let Some(script) = &mut (*ex).script {
                 script.option_tasks.clear();
             }
-            if let Some(recorder) = &mut (*ex).recorder {
+            if (*ex).taken.len() > decided
+                && let Some(recorder) = &mut (*ex).recorder
+            {
                 recorder.value_task(model.option_task(me, op, option));
             }
             option
@@ -1059,16 +1096,19 @@ impl Execution {
     pub(crate) unsafe fn resume(ex: *mut Self, task: TaskId, starting: bool) {
         // SAFETY: by contract; no borrow is held over the switch.
         unsafe {
-            let (current, me, starts) = ((*ex).current, (*ex).me, (*ex).busy & busy::STARTING);
+            const OWN: u32 = busy::STARTING | busy::ALIEN;
+            let (current, me, own) = ((*ex).current, (*ex).me, (*ex).busy & OWN);
+            let alien = if std::thread::panicking() { busy::ALIEN } else { 0 };
             let entry: *mut Task = &raw mut *(&mut (*ex).tasks)[task.index()];
             (*ex).current = task;
             (*ex).me = entry;
-            (*ex).busy = (*ex).busy & !busy::STARTING | u32::from(starting) * busy::STARTING;
+            let starting = if starting { busy::STARTING } else { 0 };
+            (*ex).busy = (*ex).busy & !OWN | starting | alien;
             let fiber = (*entry).fiber;
             let alive = Fiber::resume(fiber);
             (*ex).current = current;
             (*ex).me = me;
-            (*ex).busy = (*ex).busy & !busy::STARTING | starts;
+            (*ex).busy = (*ex).busy & !OWN | own;
             if !alive {
                 Self::bury(ex, task);
             } else if (*entry).state == State::Exited {
@@ -1110,10 +1150,14 @@ impl Execution {
         if let Some(before) = self.task_mut(task).fair.yielded.replace(now) {
             let mut waits_for = std::mem::take(&mut self.task_mut(task).fair.waits_for.1);
             waits_for.clear();
+            // What the owner of a timer does after it fired counts as the timer's doing.
+            let timer = self.task(task).fiber.is_null();
+            let owner = if timer { self.task(task).owner } else { task };
             waits_for.extend(self.created.iter().copied().filter(|&other| {
                 let entry = self.task(other);
                 let starved = entry.enabled && entry.fair.enabled_since <= before;
-                let pushed = entry.fair.disabled.0 == task && entry.fair.disabled.1 > before;
+                let by = entry.fair.disabled.0;
+                let pushed = (by == task || by == owner) && entry.fair.disabled.1 > before;
                 let live = entry.state == State::Live;
                 other != task && live && (starved || pushed) && entry.last_step <= before
             }));
@@ -1156,17 +1200,12 @@ impl Execution {
     /// Gives a pending timed op its timer: one more task, of the environment, with one op.
     fn arm(&mut self, task: TaskId, what: &dyn Announced, timeout: Duration) {
         self.seen.timers = true;
-        let lane = match self.task(task).timer {
-            Some(lane) => lane,
-            None => {
-                let Some(lane) = self.create(task, TaskKind::Environment) else {
-                    self.end(Ending::Limit(LimitKind::Tasks));
-                    return;
-                };
-                self.task_mut(task).timer = Some(lane);
-                lane
-            }
+        let known = self.task(task).timer;
+        let Some(lane) = known.or_else(|| self.create(task, TaskKind::Environment)) else {
+            self.end(Ending::Limit(LimitKind::Tasks));
+            return;
         };
+        self.task_mut(task).timer = Some(lane);
         let timeout_ns = u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX);
         let deadline_ns = self.clock.model().now_ns.saturating_add(timeout_ns);
         let site = self.task(task).site;
@@ -1364,11 +1403,14 @@ impl Execution {
 }
 
 #[inline]
+#[expect(clippy::transmute_ptr_to_ptr, reason = "a cast cannot change the lifetime")]
 pub(crate) fn erase(what: &dyn Announced) -> *const dyn Announced {
     let what: *const (dyn Announced + '_) = what;
     // SAFETY: only the lifetime changes; the pointer is used while the frame that owns `what`
     // waits, and removed before that frame goes on.
-    unsafe { std::mem::transmute(what) }
+    unsafe {
+        std::mem::transmute::<*const (dyn Announced + '_), *const (dyn Announced + 'static)>(what)
+    }
 }
 
 /// What a strategy may look at while it decides.

@@ -157,24 +157,13 @@ impl Search {
         let own = Pulse::acquire();
         pulse(own);
         let limits = Limits { tasks: setup.limits.tasks.max(1), ..setup.limits };
-        let mut execution = Execution::new(
-            strategy,
-            setup.settings,
-            limits,
-            setup.teardown,
-            setup.stack_size,
-            own,
-        );
+        let mut execution =
+            Execution::new(strategy, setup.settings, limits, setup.teardown, setup.stack_size, own);
         execution.loud = setup.loud;
         Ok(Self { execution, _idle: idle })
     }
 
-    fn run(
-        &mut self,
-        body: &dyn Fn(),
-        lap: &mut dyn FnMut(Lap) -> Stop,
-        executions: u64,
-    ) -> Ran {
+    fn run(&mut self, body: &dyn Fn(), lap: &mut dyn FnMut(Lap) -> Stop, executions: u64) -> Ran {
         // SAFETY: no execution runs on this OS thread (checked in `new`, and `run` leaves none).
         unsafe { host::run(&raw mut *self.execution, body, lap, executions) }
     }
@@ -217,8 +206,12 @@ pub fn explore(
 ) -> Result<Explored, EngineError> {
     let mut search = Search::new(setup, pulse)?;
     let pointer: *mut (dyn Strategy + '_) = strategy;
+    #[expect(clippy::transmute_ptr_to_ptr, reason = "a cast cannot change the lifetime")]
     // SAFETY: only the lifetime changes; `search` is gone before `strategy` is.
-    search.execution.strategy = unsafe { std::mem::transmute::<*mut (dyn Strategy + '_), _>(pointer) };
+    let pointer = unsafe {
+        std::mem::transmute::<*mut (dyn Strategy + '_), *mut (dyn Strategy + 'static)>(pointer)
+    };
+    search.execution.strategy = pointer;
     search.execution.needs = strategy.needs();
     let mut counts = Counts::default();
     let mut leaked = 0;
@@ -431,4 +424,3 @@ fn assumptions(seen: Seen, settings: Settings) -> Vec<Assumption> {
     }
     assumptions
 }
-

@@ -26,7 +26,7 @@ pub struct Happened {
     fingerprint: u64,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Lane {
     /// Its events.
     events: Vec<u32>,
@@ -46,20 +46,6 @@ impl Lane {
     /// The last event; [`NONE`] if there is none.
     fn last(&self) -> u32 {
         self.events.last().copied().unwrap_or(NONE)
-    }
-}
-
-impl Default for Lane {
-    fn default() -> Self {
-        Self {
-            events: Vec::new(),
-            born: None,
-            name: 0,
-            children: 0,
-            looks: Vec::new(),
-            fired: Vec::new(),
-            values: 0,
-        }
     }
 }
 
@@ -96,6 +82,10 @@ fn mix(mut z: u64) -> u64 {
     z ^ z >> 31
 }
 
+fn shares_or_is_refused(access: Access) -> bool {
+    matches!(access, Access::Refused | Access::Share | Access::TryShare)
+}
+
 fn kind(access: Access) -> u64 {
     match access {
         Access::Read => 1,
@@ -110,6 +100,7 @@ fn kind(access: Access) -> u64 {
         Access::Refused => 10,
         Access::Share => 11,
         Access::Unshare => 12,
+        Access::TryShare => 13,
     }
 }
 
@@ -146,6 +137,9 @@ impl History {
     }
 
     /// Prepares for an execution that repeats the first `kept` events.
+    ///
+    /// # Panics
+    /// Never: it only takes back what it had noted.
     pub fn begin(&mut self, kept: usize) {
         while self.events.len() > kept {
             let index = self.events.len() as u32 - 1;
@@ -164,7 +158,9 @@ impl History {
                 let chain = &mut self.chains[object.0 as usize];
                 chain.last = event.before_on[at];
                 match access {
-                    Access::Append => drop(chain.appended.pop()),
+                    Access::Append => {
+                        chain.appended.pop();
+                    }
                     Access::Take => chain.taken -= 1,
                     _ => {}
                 }
@@ -200,7 +196,7 @@ impl History {
     pub fn value(&mut self, task: TaskId, option: u32) {
         self.widen(task.index() + 1);
         let lane = &mut self.lanes[task.index()];
-        lane.values = mix(lane.values ^ u64::from(option) + 1);
+        lane.values = mix(lane.values ^ (u64::from(option) + 1));
     }
 
     /// Forgets values decided in a repeated prefix: they are in its events.
@@ -235,7 +231,8 @@ impl History {
         let mut predecessors = self.begin_row(step.task);
         if let Some(partner) = step.partner {
             self.widen(partner.index() + 1);
-            predecessors = predecessors.wrapping_add(self.join_if_new(row, self.lanes[partner.index()].last()));
+            predecessors = predecessors
+                .wrapping_add(self.join_if_new(row, self.lanes[partner.index()].last()));
         }
         let mut before_on = [NONE; 2];
         for (at, &(object, access)) in footprint.touched.iter().enumerate() {
@@ -439,7 +436,7 @@ impl History {
                     if dominates(theirs) {
                         return;
                     }
-                } else if possible && matches!(theirs, Access::Refused | Access::Share) {
+                } else if possible && shares_or_is_refused(theirs) {
                     // What came before may be what the op really races with: the lock was held
                     // when this was refused, and may have been shared before this shared it.
                     races.push(next);

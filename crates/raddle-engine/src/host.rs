@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::Ordering;
 
 use raddle_trace::{LimitKind, Outcome, Panic, TaskKind, Waiting};
 
@@ -11,6 +12,7 @@ use crate::fiber::Fiber;
 use crate::limits::{Lap, Stop, Teardown};
 use crate::op::TaskId;
 use crate::panics;
+use crate::script::Script;
 use crate::strategy::Stuck;
 use crate::task::{Job, State, TaskPanic};
 
@@ -39,9 +41,9 @@ pub(crate) unsafe fn run(
         (*ex).begin();
         Execution::set_current(ex);
         let root = (*ex).create(TaskId::ROOT, TaskKind::Thread).expect("one task is allowed");
+        #[expect(clippy::transmute_ptr_to_ptr, reason = "a cast cannot change the lifetime")]
         // SAFETY: only the lifetime changes; the job is gone when this function returns.
-        let body: *const (dyn Fn() + 'static) =
-            std::mem::transmute::<*const (dyn Fn() + '_), _>(body);
+        let body = std::mem::transmute::<*const (dyn Fn() + '_), *const (dyn Fn() + 'static)>(body);
         let started = start(ex, root, Job::Body(body), 0);
         if started {
             Execution::resume(ex, root, true);
@@ -80,7 +82,8 @@ pub(crate) unsafe fn run(
             }
         }
         let ending = (*ex).ending.clone().expect("the loop ends with a reason");
-        let ending = (*ex).revise(ending);
+        let foreign = (*ex).pulse.foreign.swap(false, Ordering::Relaxed);
+        let ending = if foreign { Ending::Foreign } else { (*ex).revise(ending) };
         let outcome = outcome(&*ex, &ending);
         let stuck = if (*ex).needs.steps && (*ex).n_live > 0 { (*ex).stuck() } else { Vec::new() };
         let leaked = tear_down(ex);
@@ -98,7 +101,7 @@ impl Execution {
             Ending::Completed | Ending::Deadlock => {}
             other => return other,
         }
-        let planned = self.script.as_ref().map_or(self.plan.prefix.len(), |script| script.len());
+        let planned = self.script.as_ref().map_or(self.plan.prefix.len(), Script::len);
         if self.taken.len() < planned {
             return Ending::Diverged(raddle_trace::Divergence {
                 step: self.n_steps,
@@ -113,12 +116,7 @@ impl Execution {
 }
 
 /// Gives a task its fiber. `false`: no stack can be had.
-pub(crate) unsafe fn start(
-    ex: *mut Execution,
-    task: TaskId,
-    job: Job,
-    stack_size: usize,
-) -> bool {
+pub(crate) unsafe fn start(ex: *mut Execution, task: TaskId, job: Job, stack_size: usize) -> bool {
     // SAFETY: `ex` is live; nothing here switches.
     unsafe {
         let stack_size = stack_size.max((*ex).stack_size);
@@ -249,10 +247,9 @@ fn outcome(ex: &Execution, ending: &Ending) -> Outcome {
             spinning: ex.options().iter().map(|choice| index(choice.task)).collect(),
             steps: *steps,
         },
-        Ending::StackOverflow(task) => Outcome::StackOverflow {
-            task: index(*task),
-            site: Some(site_of(ex.task(*task).site)),
-        },
+        Ending::StackOverflow(task) => {
+            Outcome::StackOverflow { task: index(*task), site: Some(site_of(ex.task(*task).site)) }
+        }
         Ending::Limit(limit) => Outcome::Limit { limit: *limit },
     }
 }
@@ -282,8 +279,8 @@ fn waiting(ex: &Execution) -> Vec<Waiting> {
     };
     let entry = |&task: &TaskId| {
         let entry = ex.task(task);
-        // SAFETY: the op of a suspended task is valid, and touches models only.
         let (op, object, holders) = match entry.pending {
+            // SAFETY: the op of a suspended task is valid, and touches models only.
             Some(what) => unsafe {
                 let object = (*what).footprint(task)[0].0;
                 ((*what).show(), Some(object), (*what).holders(task))

@@ -55,6 +55,10 @@ impl Model for Life {
         self.seen
     }
 
+    fn holders(&self, _: TaskId, _: LifeOp) -> Vec<TaskId> {
+        if self.exited { Vec::new() } else { vec![self.task] }
+    }
+
     fn reset(&mut self) {
         (self.exited, self.seen) = (false, false);
     }

@@ -42,7 +42,8 @@ impl<M> RefUnwindSafe for Object<M> {}
 
 impl<M> fmt::Debug for Object<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Object").field("created", &self.created).field("name", &self.name).finish()
+        let mut text = f.debug_struct("Object");
+        text.field("created", &self.created).field("name", &self.name).finish_non_exhaustive()
     }
 }
 
@@ -119,10 +120,21 @@ impl<M: Model> Object<M> {
     }
 
     /// Waits for its turn, then does `op`.
+    ///
+    /// # Panics
+    /// If another search, or a thread outside, uses the object at the same time.
     #[inline]
     #[track_caller]
     pub fn step(&self, op: M::Op) -> M::Reply {
-        let site = Location::caller();
+        self.step_at(op, Location::caller())
+    }
+
+    /// Like [`step`](Self::step), for an op whose caller is not where it comes from: a destructor.
+    ///
+    /// # Panics
+    /// If another search, or a thread outside, uses the object at the same time.
+    #[inline]
+    pub fn step_at(&self, op: M::Op, site: &'static Location<'static>) -> M::Reply {
         let ex = Execution::current();
         if ex.is_null() {
             return self.outside(op, None).expect("an op without a timeout does not time out");
@@ -156,6 +168,9 @@ impl<M: Model> Object<M> {
 
     /// Does `op` as soon as it is enabled. Not a scheduling point: for ops that commute with all
     /// others once they are enabled, such as a join.
+    ///
+    /// # Panics
+    /// If another search, or a thread outside, uses the object at the same time.
     #[track_caller]
     pub fn wait(&self, op: M::Op) -> M::Reply {
         let site = Location::caller();
@@ -258,7 +273,8 @@ impl<M: Model> Object<M> {
     }
 
     /// Begins anew without being asked: for objects that belong to the engine.
-    pub(crate) fn renew(&mut self) {
+    pub(crate) fn renew(&mut self, created: &'static Location<'static>) {
+        self.created = created;
         *self.stamp.get_mut() = NEW;
         self.model.get_mut().reset();
     }
@@ -333,7 +349,8 @@ impl<M> Object<M> {
 fn refuse(created: &Location<'_>, why: &str) -> ! {
     panic!(
         "raddle: the object created at {created} cannot be used here: {why}. Create what a test \
-         uses inside the closure that raddle runs, and start threads with raddle::thread"
+         uses inside the closure that raddle runs, start threads with raddle::thread, and if tests \
+         share a static, run them one at a time (cargo nextest, or --test-threads=1)"
     );
 }
 
@@ -369,6 +386,9 @@ fn wait_outside(
 }
 
 /// Does one op on two objects at once, as soon as both are enabled.
+///
+/// # Panics
+/// If another search, or a thread outside, uses one of the objects at the same time.
 #[track_caller]
 pub fn step_both<A: Model, B: Model>(
     (first, first_op): (&Object<A>, A::Op),
@@ -398,7 +418,8 @@ fn both<A: Model, B: Model>(
     timeout: Option<Duration>,
 ) -> Option<(A::Reply, B::Reply)> {
     let execution = Execution::current();
-    let (one, two) = (Single { object: first, op: first_op }, Single { object: second, op: second_op });
+    let (one, two) =
+        (Single { object: first, op: first_op }, Single { object: second, op: second_op });
     if execution.is_null() {
         return both_outside(one, two, timeout);
     }

@@ -44,6 +44,9 @@ pub enum Access {
     Release,
     /// Takes a lock that others may share, after waiting for it.
     Share,
+    /// Takes a lock that others may share and that it found so: had it come earlier, it might have
+    /// been refused.
+    TryShare,
     /// Gives a shared lock back.
     Unshare,
     /// Adds to the end of a queue.

@@ -48,11 +48,8 @@ mod linux {
             }
             match BEFORE.get() {
                 Some(before) if before.sa_sigaction > libc::SIG_IGN => {
-                    type Handler = unsafe extern "C" fn(
-                        libc::c_int,
-                        *mut libc::siginfo_t,
-                        *mut libc::c_void,
-                    );
+                    type Handler =
+                        unsafe extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void);
                     let handler: Handler = mem::transmute(before.sa_sigaction);
                     handler(signal, info, context);
                 }
@@ -78,7 +75,7 @@ mod linux {
             }
             let handler = Fiber::trap_handler(fiber);
             let registers = &mut (*context).uc_mcontext.gregs;
-            let stack = registers[libc::REG_RSP as usize] as usize;
+            let stack = registers[libc::REG_RSP as usize].cast_unsigned() as usize;
             let fault = (*info).si_addr() as usize;
             let in_guard = Fiber::guard(fiber).contains(&fault);
             if !in_guard || !handler.stack_ptr_in_bounds(stack) {

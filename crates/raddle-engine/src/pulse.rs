@@ -54,6 +54,7 @@ impl Pulse {
     pub(crate) fn acquire() -> &'static Pulse {
         let mut registry = REGISTRY.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(pulse) = registry.free.pop() {
+            pulse.foreign.store(false, Ordering::Relaxed);
             return pulse;
         }
         let pulse: &'static Pulse = Box::leak(Box::new(Pulse {

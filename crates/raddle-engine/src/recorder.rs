@@ -80,14 +80,12 @@ impl Recorder {
         task: TaskId,
         object: ObjectId,
     ) -> Option<&'static Location<'static>> {
-        let takes = |&(o, access): &(ObjectId, Access)| {
-            o == object && matches!(access, Access::Acquire | Access::TryAcquire | Access::Share)
+        let hit = |&(o, access): &(ObjectId, Access)| o == object && takes_lock(access);
+        let is_it = |event: &&RawEvent| {
+            let first = hit(&(event.object, event.access));
+            event.task == task && (first || event.second.as_ref().is_some_and(hit))
         };
-        let taken = |event: &&RawEvent| {
-            let first = takes(&(event.object, event.access));
-            event.task == task && (first || event.second.as_ref().is_some_and(takes))
-        };
-        self.events.iter().rev().find(taken).map(|event| event.site)
+        self.events.iter().rev().find(is_it).map(|event| event.site)
     }
 
     pub(crate) fn trace(&self, execution: &Execution) -> Trace {
@@ -103,6 +101,13 @@ impl Recorder {
                 name: name.map(str::to_owned),
                 nth,
             });
+        }
+        for raw in &self.events {
+            if let Access::Observe(task) = raw.access
+                && let Some(object) = objects.get_mut(raw.object.0 as usize)
+            {
+                object.name = Some(execution.label(task));
+            }
         }
         let event = |raw: &RawEvent| Event {
             task: index(raw.task),
@@ -149,6 +154,10 @@ impl Recorder {
         }
         hash.max(1)
     }
+}
+
+fn takes_lock(access: Access) -> bool {
+    matches!(access, Access::Acquire | Access::TryAcquire | Access::Share | Access::TryShare)
 }
 
 /// The tasks of an execution in order of creation, so that parents come first.

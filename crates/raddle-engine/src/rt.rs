@@ -33,7 +33,9 @@ pub fn inside() -> bool {
 /// Like [`std::thread::panicking`], but of the task, not of the OS thread that all tasks share.
 #[must_use]
 pub fn unwinding() -> bool {
-    std::thread::panicking()
+    let ex = Execution::current();
+    // SAFETY: the current execution, read for a moment.
+    if ex.is_null() { std::thread::panicking() } else { unsafe { (*ex).unwinds((*ex).current) } }
 }
 
 /// Whether the execution is over and its tasks are being ended: nothing waits any more.
@@ -95,7 +97,7 @@ impl TaskRef {
     pub fn join(self) {
         let ex = self.execution();
         // SAFETY: tasks are boxed and live as long as the search.
-        let life = unsafe { &*(&raw const (*ex).task(self.id).life) };
+        let life = unsafe { &(*ex).task(self.id).life };
         life.wait(LifeOp::Join);
     }
 
@@ -106,7 +108,7 @@ impl TaskRef {
     pub fn is_finished(self) -> bool {
         let ex = self.execution();
         // SAFETY: as in `join`.
-        let life = unsafe { &*(&raw const (*ex).task(self.id).life) };
+        let life = unsafe { &(*ex).task(self.id).life };
         life.step(LifeOp::IsFinished)
     }
 
@@ -115,7 +117,7 @@ impl TaskRef {
     pub fn unpark(self) {
         let ex = self.execution();
         // SAFETY: as in `join`.
-        let parker = unsafe { &*(&raw const (*ex).task(self.id).parker) };
+        let parker = unsafe { &(*ex).task(self.id).parker };
         parker.step(ParkOp::Unpark);
     }
 
@@ -124,7 +126,12 @@ impl TaskRef {
     pub fn park(self, timeout: Option<Duration>) {
         let ex = self.execution();
         // SAFETY: as in `join`.
-        let parker = unsafe { &*(&raw const (*ex).task(self.id).parker) };
+        let parker = unsafe { &(*ex).task(self.id).parker };
+        note_spurious();
+        // SAFETY: the current execution, on the stack of its current task.
+        if unsafe { (*ex).settings.spurious && Execution::value(ex, 2) == 1 } {
+            return;
+        }
         match timeout {
             None => parker.step(ParkOp::Park),
             Some(timeout) => {
@@ -209,21 +216,17 @@ impl<T> Handle<'_, T> {
     #[track_caller]
     pub fn join(self) -> Result<T, Box<dyn Any + Send>> {
         self.task.join();
-        match self.packet.take() {
-            Some(result) => {
-                if result.is_err() {
-                    take_panic(self.task);
-                }
-                result
-            }
+        let Some(result) = self.packet.take() else {
             // The task was cancelled, so its execution is over and the caller is being unwound.
             // There is no value to return, and a panic would abort: stay here for good.
-            None => {
-                let ex = self.task.execution();
-                // SAFETY: the current execution, on the stack of its current task.
-                unsafe { Execution::leak(ex, (*ex).current) }
-            }
+            let ex = self.task.execution();
+            // SAFETY: the current execution, on the stack of its current task.
+            unsafe { Execution::leak(ex, (*ex).current) }
+        };
+        if result.is_err() {
+            take_panic(self.task);
         }
+        result
     }
 }
 
@@ -240,6 +243,7 @@ fn take_panic(task: TaskRef) {
 ///
 /// # Panics
 /// Outside an execution.
+#[track_caller]
 pub fn spawn<F, T>(how: Spawn, closure: F) -> Handle<'static, T>
 where
     F: FnOnce() -> T + Send + 'static,
@@ -251,6 +255,7 @@ where
 
 /// # Safety
 /// What `F` and `T` borrow outlives the task.
+#[track_caller]
 unsafe fn spawn_unchecked<'scope, F, T>(how: Spawn, closure: F) -> Handle<'scope, T>
 where
     F: FnOnce() -> T + Send + 'scope,
@@ -258,10 +263,8 @@ where
 {
     let ex = Execution::current();
     assert!(!ex.is_null(), "engine bug: spawned a task outside an execution");
-    let packet = Arc::new(Packet {
-        closure: UnsafeCell::new(Some(closure)),
-        result: UnsafeCell::new(None),
-    });
+    let packet =
+        Arc::new(Packet { closure: UnsafeCell::new(Some(closure)), result: UnsafeCell::new(None) });
     let run: Arc<dyn Run + 'scope> = Arc::clone(&packet) as Arc<dyn Run + 'scope>;
     // SAFETY: only the lifetime changes; by contract what is borrowed outlives the task, and the
     // engine drops the job when the task ends.
@@ -299,7 +302,7 @@ unsafe fn give_up(ex: *mut Execution, me: TaskId) -> ! {
 /// Tasks that borrow from the caller's frame, all of which end before [`scope`] returns.
 pub struct Scope<'scope, 'env: 'scope> {
     tasks: UnsafeCell<Vec<TaskRef>>,
-    scope: PhantomData<&'scope mut &'scope ()>,
+    lifetime: PhantomData<&'scope mut &'scope ()>,
     env: PhantomData<&'env mut &'env ()>,
 }
 
@@ -317,6 +320,7 @@ impl fmt::Debug for Scope<'_, '_> {
 
 impl<'scope> Scope<'scope, '_> {
     /// Starts a task that may borrow what lives as long as the scope.
+    #[track_caller]
     pub fn spawn<F, T>(&'scope self, how: Spawn, closure: F) -> Handle<'scope, T>
     where
         F: FnOnce() -> T + Send + 'scope,
@@ -340,7 +344,8 @@ pub fn scope<'env, F, T>(body: F) -> T
 where
     F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T,
 {
-    let scope = Scope { tasks: UnsafeCell::new(Vec::new()), scope: PhantomData, env: PhantomData };
+    let scope =
+        Scope { tasks: UnsafeCell::new(Vec::new()), lifetime: PhantomData, env: PhantomData };
     let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| body(&scope)));
     let mut panicked = false;
     let mut next = 0;
@@ -502,7 +507,7 @@ pub fn now() -> Duration {
     // nobody else runs.
     unsafe {
         Execution::clock_slot(ex);
-        let clock = &*(&raw const *(*ex).clock);
+        let clock = &*(*ex).clock;
         clock.step(ClockOp::Now);
         let changes = (*ex).last_change();
         let me = (*ex).current;
@@ -551,4 +556,3 @@ pub fn epoch() -> Option<u64> {
     // SAFETY: the current execution, read for a moment.
     if ex.is_null() { None } else { Some(unsafe { (*ex).stamp }) }
 }
-

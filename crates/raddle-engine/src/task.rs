@@ -59,6 +59,7 @@ pub(crate) struct TaskPanic {
 /// A value of a `thread_local!`: its key is the address of the static.
 pub(crate) type Local = (usize, Rc<dyn Any>);
 
+#[expect(clippy::struct_excessive_bools, reason = "independent facts about one task")]
 #[derive(Debug)]
 pub(crate) struct Task {
     pub(crate) state: State,
@@ -147,7 +148,7 @@ impl Task {
     }
 
     /// Makes it a task of a new execution. Keeps its allocations.
-    pub(crate) fn begin(&mut self, seq: u32) {
+    pub(crate) fn begin(&mut self, seq: u32, created: &'static Location<'static>) {
         self.state = State::Live;
         self.job = None;
         self.pending = None;
@@ -168,7 +169,8 @@ impl Task {
         self.locals_gone.clear();
         self.drawn = 0;
         self.clock_reads = (0, 0);
-        self.life.renew();
-        self.parker.renew();
+        self.life.renew(created);
+        self.parker.renew(created);
+        self.site = created;
     }
 }

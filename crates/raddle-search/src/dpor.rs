@@ -218,8 +218,7 @@ impl Dpor {
         let What::Step { task, options } = &node.what else { return };
         // A sleeping task that could begin the sequence has it covered.
         let covers = |sleeper: &Footprint| {
-            begins.contains(&sleeper.task)
-                || sequence.iter().all(|step| !step.dependent(sleeper))
+            begins.contains(&sleeper.task) || sequence.iter().all(|step| !step.dependent(sleeper))
         };
         match self.reduction {
             Reduction::Optimal => {
@@ -286,9 +285,9 @@ impl Dpor {
     fn node_of(&self, event: usize) -> Option<usize> {
         let at = self.path.partition_point(|node| (node.event as usize) < event);
         // Values decided before the step stand at the same event.
-        (at..self.path.len())
-            .take_while(|&at| self.path[at].event as usize == event)
-            .find(|&at| matches!(&self.path[at].what, What::Step { options, .. } if options.len() > 1))
+        (at..self.path.len()).take_while(|&at| self.path[at].event as usize == event).find(
+            |&at| matches!(&self.path[at].what, What::Step { options, .. } if options.len() > 1),
+        )
     }
 
     /// Looks for races of the events that are new in this execution.
@@ -334,9 +333,8 @@ impl Dpor {
 /// the sequence becomes a branch of its own on which that task must not sleep: nothing is lost,
 /// and something may be repeated.
 fn insert(mut branches: &mut Vec<Branch>, mut sequence: Vec<Footprint>, objects: u32) {
-    let is_new = |step: &Footprint| {
-        step.touched.iter().any(|(o, _)| *o != ObjectId::NONE && o.0 >= objects)
-    };
+    let is_new =
+        |step: &Footprint| step.touched.iter().any(|(o, _)| *o != ObjectId::NONE && o.0 >= objects);
     let mut awake = Vec::new();
     'down: loop {
         for at in 0..branches.len() {
@@ -362,9 +360,10 @@ fn insert(mut branches: &mut Vec<Branch>, mut sequence: Vec<Footprint>, objects:
             awake.clear();
             continue 'down;
         }
-        let chain = sequence.into_iter().rev().fold(Vec::new(), |children, step| {
-            vec![Branch { step, awake: Vec::new(), children }]
-        });
+        let chain = sequence
+            .into_iter()
+            .rev()
+            .fold(Vec::new(), |children, step| vec![Branch { step, awake: Vec::new(), children }]);
         branches.extend(chain.into_iter().map(|branch| Branch { awake: awake.clone(), ..branch }));
         return;
     }

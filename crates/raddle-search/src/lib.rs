@@ -37,10 +37,10 @@ pub mod registry;
 pub mod replay;
 pub mod rng;
 pub mod round_robin;
-pub mod traces;
 mod state;
 #[cfg(test)]
 mod toy;
+pub mod traces;
 
 pub use bound::Bound;
 pub use depth_first::{CostlyOrder, DepthFirst};

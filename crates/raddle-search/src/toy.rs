@@ -7,7 +7,8 @@
 use proptest::test_runner::{Config as ProptestConfig, RngSeed};
 use raddle_engine::op::{Access, ObjectId, TaskId};
 use raddle_engine::strategy::{
-    Answer, Choice, Finished, Options, Pending, Plan, Point, Strategy, Taken, Stuck};
+    Answer, Choice, Finished, Options, Pending, Plan, Point, Strategy, Stuck, Taken,
+};
 use raddle_trace::{LimitKind, Outcome};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

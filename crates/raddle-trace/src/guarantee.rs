@@ -113,7 +113,11 @@ impl fmt::Display for Covered {
             Self::Preemptions(1) => f.write_str("every execution with at most 1 preemption"),
             Self::Preemptions(k) => write!(f, "every execution with at most {k} preemptions"),
             Self::Part { executions, preemptions } => {
-                write!(f, "the first {executions} executions of a search that did not end")?;
+                match executions {
+                    0 => f.write_str("no execution of a search that did not end")?,
+                    1 => f.write_str("the first execution of a search that did not end")?,
+                    n => write!(f, "the first {n} executions of a search that did not end")?,
+                }
                 match preemptions {
                     Some(1) => f.write_str(" (at most 1 preemption each)"),
                     Some(k) => write!(f, " (at most {k} preemptions each)"),
@@ -121,7 +125,10 @@ impl fmt::Display for Covered {
                 }
             }
             Self::Sample { executions, bound } => {
-                write!(f, "{executions} sampled executions")?;
+                match executions {
+                    1 => f.write_str("1 sampled execution")?,
+                    n => write!(f, "{n} sampled executions")?,
+                }
                 if let Some(SampleBound::Pct { depth, tasks, steps }) = bound {
                     #[expect(clippy::cast_precision_loss, reason = "printed to the nearest unit")]
                     let chance = (tasks as f64) * (steps as f64).powi(depth.cast_signed() - 1);

@@ -228,13 +228,14 @@ mod tests {
     use super::*;
 
     fn schedules() -> impl Strategy<Value = Schedule> {
-        let decision = (0u32..4, 0u32..3, 0u32..5, any::<bool>()).prop_map(
-            |(task, shape, value, other)| match shape {
-                0 | 1 => Decision::Run(task / 2),
-                _ if other => Decision::Value { task, key: Key::Task(value.min(3)), of: 9 },
-                _ => Decision::Value { task, key: Key::Index(value), of: 5 },
-            },
-        );
+        let decision =
+            (0u32..4, 0u32..3, 0u32..5, any::<bool>()).prop_map(|(task, shape, value, other)| {
+                match shape {
+                    0 | 1 => Decision::Run(task / 2),
+                    _ if other => Decision::Value { task, key: Key::Task(value.min(3)), of: 9 },
+                    _ => Decision::Value { task, key: Key::Index(value), of: 5 },
+                }
+            });
         let settings = (any::<bool>(), any::<bool>(), any::<Option<u64>>());
         (settings, proptest::collection::vec(decision, 0..200), any::<u64>()).prop_map(
             |((idle, spurious, data_seed), decisions, steps_hash)| {

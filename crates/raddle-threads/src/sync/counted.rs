@@ -1,7 +1,7 @@
 //! Reference counts under control, for tests that look at counts or race to upgrade.
 //!
-//! [`sync::Arc`](crate::sync::Arc) and [`sync::Weak`](crate::sync::Weak) are std's own: only those
-//! coerce to `Arc<dyn Trait>` and can be the type of `self`, and most programs only share by them.
+//! [`crate::sync::Arc`] and [`crate::sync::Weak`] are std's own: only those coerce to
+//! `Arc<dyn Trait>` and can be the type of `self`, and most programs only share by them.
 //! The types here cannot do either, but every operation on a count is a step: to clone and to
 //! drop, since `strong_count`, `get_mut` and `try_unwrap` of other tasks see both, and since only
 //! the order of drops decides who drops last. One point is left out: an operation that owns the

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
+use std::panic::Location;
 use std::sync::{self, LockResult, PoisonError, TryLockError, TryLockResult};
 
 use raddle_engine::rt;
@@ -155,7 +156,8 @@ impl<T: ?Sized> Mutex<T> {
     /// The guard of a lock that the model has just granted.
     #[track_caller]
     pub(crate) fn guard(&self) -> LockResult<MutexGuard<'_, T>> {
-        let guard = |value| MutexGuard { mutex: self, value: Some(value) };
+        let site = Location::caller();
+        let guard = |value| MutexGuard { mutex: self, value: Some(value), site };
         match self.value.try_lock() {
             Ok(value) => Ok(guard(value)),
             Err(TryLockError::Poisoned(poisoned)) => {
@@ -202,6 +204,8 @@ pub struct MutexGuard<'a, T: ?Sized> {
     pub(crate) mutex: &'a Mutex<T>,
     /// None only while the guard is being dropped or waits on a condition variable.
     value: Option<sync::MutexGuard<'a, T>>,
+    /// Where it was locked: a destructor does not know where it runs.
+    site: &'static Location<'static>,
 }
 
 impl<T: ?Sized> MutexGuard<'_, T> {
@@ -217,12 +221,11 @@ impl<T: ?Sized> MutexGuard<'_, T> {
 }
 
 impl<T: ?Sized> Drop for MutexGuard<'_, T> {
-    #[track_caller]
     fn drop(&mut self) {
         if self.value.is_some() {
             // The value first: whoever the model lets in next must find it free.
             self.release_value();
-            self.mutex.lock.step(LockOp::Unlock);
+            self.mutex.lock.step_at(LockOp::Unlock, self.site);
         }
     }
 }

@@ -70,7 +70,8 @@ impl Model for Shared {
         match op {
             SharedOp::TryRead if !self.can_read() => Access::Refused,
             SharedOp::TryWrite if !self.can_write() => Access::Refused,
-            SharedOp::TryRead | SharedOp::TryWrite => Access::TryAcquire,
+            SharedOp::TryRead => Access::TryShare,
+            SharedOp::TryWrite => Access::TryAcquire,
             SharedOp::Read => Access::Share,
             SharedOp::Write => Access::Acquire,
             SharedOp::UnlockRead => Access::Unshare,
@@ -448,7 +449,7 @@ mod tests {
         assert_eq!(lock.access(A, SharedOp::TryWrite), Access::TryAcquire);
         lock.apply(A, SharedOp::Read, 0);
         assert_eq!(lock.access(B, SharedOp::TryWrite), Access::Refused);
-        assert_eq!(lock.access(B, SharedOp::TryRead), Access::TryAcquire);
+        assert_eq!(lock.access(B, SharedOp::TryRead), Access::TryShare);
         lock.reset();
         lock.apply(A, SharedOp::Write, 0);
         assert_eq!(lock.access(B, SharedOp::TryRead), Access::Refused);

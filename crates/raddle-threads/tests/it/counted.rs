@@ -175,7 +175,9 @@ fn outside_an_execution_threads_share_handles() {
             })
         })
         .collect();
-    others.into_iter().for_each(|other| other.join().expect("no panic"));
+    for other in others {
+        other.join().expect("no panic");
+    }
     assert_eq!((Arc::strong_count(&first), Arc::weak_count(&first)), (1, 1));
     assert_eq!(Arc::try_unwrap(first).expect("the only one").load(SeqCst), 600);
     assert!(weak.upgrade().is_none());

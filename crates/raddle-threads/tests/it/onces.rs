@@ -91,7 +91,9 @@ fn outside_an_execution_a_once_is_a_once() {
     };
     let others = [thread::spawn(call), thread::spawn(call)];
     call();
-    others.into_iter().for_each(|other| other.join().expect("no panic"));
+    for other in others {
+        other.join().expect("no panic");
+    }
     assert_eq!(CALLS.load(SeqCst), 1);
 }
 
@@ -265,7 +267,7 @@ fn a_lazy_value_that_needs_itself_is_a_deadlock() {
 #[test]
 fn a_lazy_value_may_capture_and_can_be_changed() {
     let program = || {
-        let base = vec![1, 2];
+        let base = String::from("ab");
         let mut lazy = LazyLock::new(move || base.len());
         let empty = format!("{lazy:?}");
         let early = LazyLock::get_mut(&mut lazy).is_none();

@@ -11,7 +11,10 @@ use crate::{failure, outcomes, panic_message, shared};
 
 fn got<G>(result: TryLockResult<G>) -> bool {
     match result {
-        Ok(_) => true,
+        Ok(guard) => {
+            drop(guard);
+            true
+        }
         Err(TryLockError::WouldBlock) => false,
         Err(TryLockError::Poisoned(_)) => unreachable!("nobody panics"),
     }
@@ -179,7 +182,9 @@ fn outside_an_execution_a_lock_is_a_lock() {
             })
         })
         .collect();
-    others.into_iter().for_each(|other| other.join().expect("no panic"));
+    for other in others {
+        other.join().expect("no panic");
+    }
     assert_eq!(*LOCK.read().expect("not poisoned"), 900);
     assert_eq!(RwLock::from(3).into_inner().expect("not poisoned"), 3);
     assert_eq!(*RwLock::new(4).get_mut().expect("not poisoned"), 4);

@@ -28,6 +28,9 @@ enum Statement {
     Read(Vec<Statement>),
     Write(Vec<Statement>),
     TryWrite,
+    TryRead(Vec<Statement>),
+    /// Notifies under the lock that the waiters use.
+    NotifyLocked,
     Choose(u32),
     IfOdd(Vec<Statement>),
     Send(usize),
@@ -114,7 +117,9 @@ impl Generator {
             22 => Statement::Park,
             23 => Statement::ParkTimeout,
             24 => Statement::UnparkMain,
-            _ => Statement::Yield,
+            25 => Statement::Yield,
+            26 => Statement::NotifyLocked,
+            _ => Statement::TryRead(body(self)),
         }
     }
 
@@ -122,13 +127,13 @@ impl Generator {
         let families: [&[u32]; 9] = [
             &[0, 1, 2, 3, 10],
             &[4, 5, 0, 1],
-            &[6, 7, 8, 0, 1],
+            &[6, 7, 8, 27, 0, 1],
             &[9, 10, 0, 1, 2],
             &[11, 12, 13, 0],
-            &[15, 17, 18, 1, 0],
+            &[15, 17, 18, 26, 1, 0],
             &[19, 20, 21, 0, 1],
             &[22, 24, 0, 1],
-            &[14, 16, 23, 11, 17, 24, 25],
+            &[14, 16, 23, 11, 17, 24, 25, 26],
         ];
         self.kinds.clear();
         for _ in 0..2 {
@@ -199,6 +204,16 @@ impl Runner<'_> {
                     Ok(mut guard) => *guard += 1,
                     Err(_) => self.see(1000),
                 },
+                Statement::TryRead(body) => {
+                    let guard = shared.rw.try_read();
+                    self.see(guard.as_ref().map_or(1000, |guard| **guard));
+                    self.run(body);
+                }
+                Statement::NotifyLocked => {
+                    let gate = shared.gate.lock().expect("not poisoned");
+                    shared.condvar.notify_one();
+                    drop(gate);
+                }
                 Statement::Choose(n) => self.see(rt::choose(*n) as usize),
                 Statement::IfOdd(body) => {
                     if self.last % 2 == 1 {
@@ -331,7 +346,7 @@ fn differs(program: &Program, most: u64) -> Option<Option<String>> {
 /// Whether a step of the program may have several results.
 fn decides_values(program: &Program) -> bool {
     let text = format!("{program:?}");
-    ["Choose", "NotifyOne", "IsFinished"].iter().any(|kind| text.contains(kind))
+    ["Choose", "Notify", "IsFinished"].iter().any(|kind| text.contains(kind))
 }
 
 /// Drops statements and tasks as long as the program still differs.
@@ -350,6 +365,7 @@ fn shrink(mut program: Program, most: u64) -> Program {
                     | Statement::TrySection(_, body)
                     | Statement::Read(body)
                     | Statement::Write(body)
+                    | Statement::TryRead(body)
                     | Statement::Spawn(body)
                     | Statement::IfOdd(body) => body.clone(),
                     _ => continue,
@@ -361,6 +377,8 @@ fn shrink(mut program: Program, most: u64) -> Program {
                         | Statement::TrySection(_, body)
                         | Statement::Read(body)
                         | Statement::Write(body)
+                        | Statement::TryRead(body)
+                        | Statement::TryRead(body)
                         | Statement::Spawn(body)
                         | Statement::IfOdd(body) => drop(body.remove(inner)),
                         _ => {}
