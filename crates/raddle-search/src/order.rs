@@ -64,14 +64,15 @@ impl Order for TakeTurns {
 /// The option created next after the task that moved last, round the circle; 0 among values.
 pub(crate) fn after_last(point: &Point<'_>) -> u32 {
     let Options::Schedule(choices) = point.options else { return 0 };
-    let next = match choices.iter().position(|choice| choice.task == point.last) {
-        Some(last) => last + 1,
-        None => {
+    let last = choices.iter().position(|choice| choice.task == point.last);
+    let next = last.map_or_else(
+        || {
             let place = |task| point.pending.place(task);
             let after = place(point.last);
             choices.iter().position(|choice| place(choice.task) > after).unwrap_or(0)
-        }
-    };
+        },
+        |last| last + 1,
+    );
     if next < choices.len() { next as u32 } else { 0 }
 }
 

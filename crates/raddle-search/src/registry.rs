@@ -14,6 +14,7 @@ use raddle_engine::strategy::Strategy;
 
 use crate::bound::Bound;
 use crate::depth_first::{CostlyOrder, DepthFirst};
+use crate::dpor::{Dpor, Reduction};
 use crate::grammar::{Arg, Composition, ParseError, Term};
 use crate::order::{NonPreemptive, TakeTurns};
 use crate::pct::Pct;
@@ -196,7 +197,7 @@ pub static REGISTRY: &[Entry] = &[
         line: "one execution of each equivalence class",
         paper: "Flanagan, Godefroid, POPL 2005; Abdulla et al., POPL 2014",
         arguments: Arguments::OneOf(&["classic", "source", "optimal", "eta"]),
-        ..PLANNED
+        ..HERE
     },
     Entry {
         name: "hapset",
@@ -453,6 +454,24 @@ impl<'a> Parts<'a> {
                 "delays are counted along `round-robin`, not along `{order}`; leave `{order}` out"
             ));
         }
+        if name(Role::Expansion) == Some("dpor") {
+            if let Some(part) = self.get(Role::Bound) {
+                return Err(format!(
+                    "`{}` with `dpor` would lose executions: equivalent ones differ in what they \
+                     cost; write `dfs {}`",
+                    part.term, part.term
+                ));
+            }
+            if let Some(part) = self.get(Role::Order) {
+                return Err(format!("`dpor` has its own order; leave `{}` out", part.term));
+            }
+            let eta = |part: &Part<'_>| part.term.to_string() == "dpor(eta)";
+            if self.get(Role::Expansion).is_some_and(eta) {
+                return Err("`dpor(eta)` is for actors, which are planned and not in this \
+                            version; write `dpor`"
+                    .to_owned());
+            }
+        }
         if let (Some("dpor" | "hapset"), Some(cache)) = (name(Role::Expansion), name(Role::Cache)) {
             return Err(format!(
                 "`{cache}` would cut executions whose races the reduction still needs; leave it \
@@ -474,6 +493,16 @@ impl<'a> Parts<'a> {
                 }
                 name => unreachable!("`{name}` is in the registry as a sampler that is here"),
             });
+        }
+        if let Some(part) = self.get(Role::Expansion).filter(|part| part.entry.name == "dpor") {
+            let (reduction, name) = match part.term.args.as_slice() {
+                [Arg::Term(term)] if term.name == "classic" => {
+                    (Reduction::Classic, "dpor(classic)")
+                }
+                [Arg::Term(term)] if term.name == "source" => (Reduction::Source, "dpor(source)"),
+                _ => (Reduction::Optimal, "dpor"),
+            };
+            return Ok(built(Dpor::new(reduction), name.to_owned()));
         }
         let (bound, name) = match self.get(Role::Bound).map(Part::number) {
             Some(k) => (Bound::Preemptions(k), format!("dfs preemptions({k})")),

@@ -182,6 +182,15 @@ fn combinations_without_sense_are_refused_with_the_reason() {
              `non-preemptive` out",
         ),
         (
+            "dpor preemptions(2)",
+            "`preemptions(2)` with `dpor` would lose executions: equivalent ones differ in what \
+             they cost; write `dfs preemptions(2)`",
+        ),
+        (
+            "dpor(eta)",
+            "`dpor(eta)` is for actors, which are planned and not in this version; write `dpor`",
+        ),
+        (
             "dpor state-cache",
             "`state-cache` would cut executions whose races the reduction still needs; leave \
              it out, or write `dfs`",
@@ -196,7 +205,8 @@ fn what_is_planned_is_refused_with_what_there_is() {
     for (text, message) in [
         (
             "dpor best-first(mdpor,pb)",
-            "`dpor` is planned and not in this version; of the role expansion there is `all`",
+            "`best-first` is planned and not in this version; of the role frontier there is \
+             `depth-first`",
         ),
         ("ses(rtc)", "`ses` is planned and not in this version; of the role search there is `dfs`"),
         (
