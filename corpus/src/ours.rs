@@ -12,7 +12,7 @@ use raddle::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use raddle::thread;
 
 use crate::counts::arithmetic::interleavings;
-use crate::program::{Group, Program, parameter};
+use crate::program::{Expected, Group, Program, parameter};
 
 /// `hammer`.
 ///
@@ -33,6 +33,39 @@ pub fn hammer(t: usize, n: usize) {
         }
     });
     assert_eq!(*count.lock().unwrap(), t * n);
+}
+
+/// `deadlock-held-in-drop`.
+pub const DEADLOCK_HELD_IN_DROP: Program = Program::new(
+    "deadlock-held-in-drop",
+    Group::Ours,
+    "a deadlock with destructors that lock what others hold",
+)
+.source("a task that is left behind while it unwinds leaves its OS thread panicking")
+.plain(deadlock_held_in_drop)
+.fails(Expected::Deadlock, |_| 1);
+
+struct Logs<'a>(&'a Mutex<usize>);
+
+impl Drop for Logs<'_> {
+    fn drop(&mut self) {
+        // Panics if the lock is poisoned, as it would be by a thread that was unwound with it.
+        *self.0.lock().unwrap() += 1;
+    }
+}
+
+/// Two locks in opposite orders, by threads whose destructors use a lock that one of them holds.
+pub fn deadlock_held_in_drop() {
+    let (a, b) = (Mutex::new(0), Mutex::new(0));
+    thread::scope(|scope| {
+        for (first, second) in [(&a, &b), (&b, &a)] {
+            scope.spawn(|| {
+                let _logs = Logs(second);
+                let _first = first.lock().unwrap();
+                let _second = second.lock().unwrap();
+            });
+        }
+    });
 }
 
 /// State that outlives an execution, so that the next one does something else. Not in the

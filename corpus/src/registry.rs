@@ -73,6 +73,7 @@ pub static REGISTRY: &[Program] = &[
     peers::many::MANY_THREADS,
     peers::many::MANY_STEPS,
     ours::HAMMER,
+    ours::DEADLOCK_HELD_IN_DROP,
 ];
 
 /// Why a program cannot be run as asked, and what to write instead.

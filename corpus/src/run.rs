@@ -5,7 +5,7 @@ use std::time::Duration;
 use raddle::{Config, Error, Report};
 use serde::Serialize;
 
-use crate::program::Program;
+use crate::program::{Count, Program};
 
 /// How to run a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -97,6 +97,10 @@ pub struct Told {
     pub blocked: u64,
     /// Distinct partial orders, if they were counted. No strategy of this version does.
     pub traces: Option<u64>,
+    /// Executions of a search without reduction, if that is known.
+    pub known_interleavings: Option<u64>,
+    /// Executions of an optimal reduction, if that is known.
+    pub known_traces: Option<u64>,
     /// Steps of all executions.
     pub steps: u64,
     /// Decisions of all executions.
@@ -117,8 +121,11 @@ impl Told {
     pub fn new(program: &'static Program, arguments: Vec<usize>, report: &Report) -> Self {
         let failure = report.failure.as_ref();
         let counts = &report.counts;
+        let known = |count: Option<Count>| count.and_then(|count| count(&arguments));
         Self {
             program: program.name,
+            known_interleavings: known(program.interleavings),
+            known_traces: known(program.traces),
             arguments,
             strategy: report.strategy.clone(),
             seed: report.seed,

@@ -24,7 +24,10 @@
 //! Misses: what follows an execution that a limit cut off. Where a task that yields twice is held
 //! back until others have moved, the executions that are left are not closed under equivalence:
 //! a partial order may then be missed whose only fair executions are ones not tried. The
-//! guarantee names the assumption. Overreports: nothing.
+//! guarantee names the assumption. [`Reduction::Optimal`] loses traces where a sequence cannot be
+//! followed because a step of it is disabled there (a bounded channel that was still full): such a
+//! branch swallows others that were taken to be part of it. So the registry does not offer it yet.
+//! Overreports: nothing.
 
 use raddle_engine::dependence::Footprint;
 use raddle_engine::happens::History;

@@ -465,11 +465,19 @@ impl<'a> Parts<'a> {
             if let Some(part) = self.get(Role::Order) {
                 return Err(format!("`dpor` has its own order; leave `{}` out", part.term));
             }
-            let eta = |part: &Part<'_>| part.term.to_string() == "dpor(eta)";
-            if self.get(Role::Expansion).is_some_and(eta) {
-                return Err("`dpor(eta)` is for actors, which are planned and not in this \
-                            version; write `dpor`"
-                    .to_owned());
+            let term = self.get(Role::Expansion).map(|part| part.term.to_string());
+            match term.as_deref() {
+                Some("dpor(eta)") => {
+                    return Err("`dpor(eta)` is for actors, which are planned and not in this \
+                                version; write `dpor(source)`"
+                        .to_owned());
+                }
+                Some("dpor" | "dpor(optimal)") => {
+                    return Err("optimal reduction is planned and not in this version: it still \
+                                loses executions; write `dpor(source)`"
+                        .to_owned());
+                }
+                _ => {}
             }
         }
         if let (Some("dpor" | "hapset"), Some(cache)) = (name(Role::Expansion), name(Role::Cache)) {
@@ -499,8 +507,7 @@ impl<'a> Parts<'a> {
                 [Arg::Term(term)] if term.name == "classic" => {
                     (Reduction::Classic, "dpor(classic)")
                 }
-                [Arg::Term(term)] if term.name == "source" => (Reduction::Source, "dpor(source)"),
-                _ => (Reduction::Optimal, "dpor"),
+                _ => (Reduction::Source, "dpor(source)"),
             };
             return Ok(built(Dpor::new(reduction), name.to_owned()));
         }

@@ -66,7 +66,18 @@ mod value;
 mod watch;
 
 #[cfg(not(feature = "check"))]
-pub use std::{hint, sync, thread, thread_local, time};
+pub use std::{hint, thread, thread_local, time};
+
+/// `std::sync`.
+#[cfg(not(feature = "check"))]
+pub mod sync {
+    pub use std::sync::*;
+
+    /// With the feature `check`: reference counts whose every change is a step.
+    pub mod counted {
+        pub use std::sync::{Arc, Weak};
+    }
+}
 
 #[cfg(not(feature = "check"))]
 pub use named::Named;

@@ -182,16 +182,22 @@ fn combinations_without_sense_are_refused_with_the_reason() {
              `non-preemptive` out",
         ),
         (
-            "dpor preemptions(2)",
+            "dpor(source) preemptions(2)",
             "`preemptions(2)` with `dpor` would lose executions: equivalent ones differ in what \
              they cost; write `dfs preemptions(2)`",
         ),
         (
             "dpor(eta)",
-            "`dpor(eta)` is for actors, which are planned and not in this version; write `dpor`",
+            "`dpor(eta)` is for actors, which are planned and not in this version; write \
+             `dpor(source)`",
         ),
         (
-            "dpor state-cache",
+            "dpor",
+            "optimal reduction is planned and not in this version: it still loses executions; \
+             write `dpor(source)`",
+        ),
+        (
+            "dpor(source) state-cache",
             "`state-cache` would cut executions whose races the reduction still needs; leave \
              it out, or write `dfs`",
         ),
@@ -204,7 +210,7 @@ fn combinations_without_sense_are_refused_with_the_reason() {
 fn what_is_planned_is_refused_with_what_there_is() {
     for (text, message) in [
         (
-            "dpor best-first(mdpor,pb)",
+            "dpor(source) best-first(mdpor,pb)",
             "`best-first` is planned and not in this version; of the role frontier there is \
              `depth-first`",
         ),

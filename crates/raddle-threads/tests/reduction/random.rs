@@ -314,7 +314,7 @@ fn execute(program: &Program) -> String {
 fn differs(program: &Program, most: u64) -> Option<Option<String>> {
     let run = || execute(program);
     let all = exhaustive(most, &run)?;
-    for reduction in [Reduction::Optimal, Reduction::Source, Reduction::Classic] {
+    for reduction in [Reduction::Source, Reduction::Classic] {
         let Some(saw) = reduced(reduction, all.executions + 10, &run) else {
             return Some(Some(format!(
                 "{reduction:?} ran more than {} executions",
@@ -328,11 +328,6 @@ fn differs(program: &Program, most: u64) -> Option<Option<String>> {
                 format!("{reduction:?} lost {lost} of {} traces, {extra} extra", all.traces.len());
             return Some(Some(text));
         }
-        // Sequences do not say which values were decided in them, so they may repeat a trace.
-        if reduction == Reduction::Optimal && saw.repeated > 0 && !decides_values(program) {
-            let text = format!("repeated {} of {} traces", saw.repeated, all.traces.len());
-            return Some(Some(text));
-        }
         if all.results != saw.results {
             return Some(Some(format!(
                 "{reduction:?}: results {:?} instead of {:?}",
@@ -341,12 +336,6 @@ fn differs(program: &Program, most: u64) -> Option<Option<String>> {
         }
     }
     Some(None)
-}
-
-/// Whether a step of the program may have several results.
-fn decides_values(program: &Program) -> bool {
-    let text = format!("{program:?}");
-    ["Choose", "Notify", "IsFinished"].iter().any(|kind| text.contains(kind))
 }
 
 /// Drops statements and tasks as long as the program still differs.

@@ -109,7 +109,7 @@ fn a_failing_check_shows_all_that_helps() {
        1* │                            │ load n -> 0 │ …/tests/it/programs.rs:18
        2  │                            │ store n (1) │ …/tests/it/programs.rs:19
        3  │ store n (1)                │             │ …/tests/it/programs.rs:19
-       4  │ join thread                │             │ …/tests/it/programs.rs:13
+       4  │ join thread 1              │             │ …/tests/it/programs.rs:13
        5  │ load n -> 1                │             │ …/tests/it/programs.rs:14
     ──────┼────────────────────────────┼─────────────┼───────────────────────────────
           │ panicked: assertion `left  │             │ …/tests/it/programs.rs:14
@@ -240,8 +240,8 @@ fn a_nested_check_fails_with_the_reason() {
       raddle could not run this test: a search was started inside an execution of another search; call raddle::check and raddle::explore from an ordinary test, not from the closure they run
     execution 1 failed before its first step
     searched with auto (dfs), seed 0: 1 execution, 0 steps, 0 decisions in [time]; deepest: 0 decisions
-    covered so far: the first 1 executions of a search that did not end; assuming sequentially
-      consistent memory
+    covered so far: the first execution of a search that did not end; assuming sequentially consistent
+      memory
     the whole trace: [target]/raddle/raddle.checks.child_that_nests.json
     replay it with:
       RADDLE_REPLAY=[token] cargo test -p raddle checks::child_that_nests -- --exact
