@@ -101,6 +101,7 @@ fn kind(access: Access) -> u64 {
         Access::Share => 11,
         Access::Unshare => 12,
         Access::TryShare => 13,
+        Access::TryTake => 14,
     }
 }
 
@@ -161,7 +162,7 @@ impl History {
                     Access::Append => {
                         chain.appended.pop();
                     }
-                    Access::Take => chain.taken -= 1,
+                    Access::Take | Access::TryTake => chain.taken -= 1,
                     _ => {}
                 }
             }
@@ -258,7 +259,7 @@ impl History {
             chain.last = index;
             match access {
                 Access::Append => chain.appended.push(index),
-                Access::Take => {
+                Access::Take | Access::TryTake => {
                     let sent = chain.appended.get(chain.taken as usize).copied();
                     chain.taken += 1;
                     if let Some(sent) = sent {

@@ -51,8 +51,11 @@ pub enum Access {
     Unshare,
     /// Adds to the end of a queue.
     Append,
-    /// Takes from the front of a queue.
+    /// Takes from the front of a queue, after waiting for something to be there.
     Take,
+    /// Takes from the front of a queue in which it found something: had it come earlier, there
+    /// might have been nothing.
+    TryTake,
     /// Sees whether this task is finished: depends on all that task does.
     Observe(TaskId),
     /// Touches nothing and asks the others to move.

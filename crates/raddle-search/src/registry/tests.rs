@@ -241,6 +241,7 @@ fn every_entry_is_either_built_or_refused_by_name() {
     for entry in REGISTRY {
         let argument = match entry.arguments {
             Arguments::Number { .. } => "(1)",
+            Arguments::OneOf(words) if words.contains(&"source") => "(source)",
             _ => "",
         };
         let before = match entry.role {

@@ -67,7 +67,8 @@ impl Model for Queue {
             QueueOp::DropSender | QueueOp::DropReceiver => Access::Write,
             _ if self.bound.is_some() => Access::Write,
             QueueOp::Send(_) | QueueOp::TrySend(_) => Access::Append,
-            QueueOp::Recv | QueueOp::TryRecv => Access::Take,
+            QueueOp::Recv => Access::Take,
+            QueueOp::TryRecv => Access::TryTake,
         }
     }
 
