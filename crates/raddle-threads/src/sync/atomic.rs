@@ -70,8 +70,10 @@ impl<S: Store> Model for Word<S> {
 
     fn options(&self, _: TaskId, op: Self::Op, settings: &Settings) -> u32 {
         match op {
-            WordOp::Exchange { current, weak: true, .. } if settings.spurious => {
-                if current == self.0.get() { 2 } else { 1 }
+            WordOp::Exchange { current, weak: true, .. }
+                if settings.spurious && current == self.0.get() =>
+            {
+                2
             }
             _ => 1,
         }

@@ -1,5 +1,7 @@
 //! How executions begin, end and are told apart: limits, teardown, divergence, misuse.
 
+#![expect(clippy::disallowed_methods, reason = "real threads are what some of these are about")]
+
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize as RealAtomic, Ordering};
 use std::sync::{Arc, Mutex as RealMutex};
@@ -10,7 +12,7 @@ use raddle_engine::{
 use raddle_threads::sync::Mutex;
 use raddle_threads::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use raddle_threads::thread;
-use raddle_trace::{LimitKind, Note, Outcome, Schedule, Settings};
+use raddle_trace::{Note, Outcome, Schedule, Settings};
 
 use crate::{explore_all, failure, outcomes, shared};
 
@@ -37,7 +39,9 @@ fn a_value_that_is_chosen_takes_every_value() {
 fn a_program_without_choices_is_one_execution_that_says_so() {
     let explored = explore_all(Settings::default(), &|| {
         let children: Vec<_> = (0..6).map(|_| thread::spawn(|| ())).collect();
-        children.into_iter().for_each(|child| child.join().expect("no panic"));
+        for child in children {
+            child.join().expect("no panic");
+        }
     });
     assert_eq!(explored.counts.executions, 1);
     assert_eq!(explored.notes, [Note::NothingConcurrent]);
@@ -99,7 +103,9 @@ fn two_spinners_and_a_setter_are_covered() {
         let spinners =
             [thread::spawn(move || spin_until_set(&a)), thread::spawn(move || spin_until_set(&c))];
         b.store(1, SeqCst);
-        spinners.into_iter().for_each(|spinner| spinner.join().expect("no panic"));
+        for spinner in spinners {
+            spinner.join().expect("no panic");
+        }
     });
     assert_eq!(found.len(), 1);
 }
@@ -141,7 +147,6 @@ fn too_many_tasks_reject_the_execution() {
     });
     assert_eq!((explored.counts.executions, explored.counts.rejected), (1, 1));
     assert!(explored.failure.is_none());
-    let _ = LimitKind::Tasks;
 }
 
 #[test]
@@ -159,13 +164,13 @@ fn the_caller_stops_a_search_by_its_own_clock() {
 
 #[test]
 fn unfinished_tasks_are_unwound_children_first() {
-    let order = Arc::new(RealMutex::new(Vec::new()));
     struct Leaves(&'static str, Arc<RealMutex<Vec<&'static str>>>);
     impl Drop for Leaves {
         fn drop(&mut self) {
             self.1.lock().expect("not poisoned").push(self.0);
         }
     }
+    let order = Arc::new(RealMutex::new(Vec::new()));
     let seen = Arc::clone(&order);
     let explored = explore_all(Settings::default(), &move || {
         seen.lock().expect("not poisoned").clear();
@@ -209,13 +214,13 @@ fn a_destructor_that_waits_in_a_dead_execution_is_left_behind() {
 
 #[test]
 fn leaking_runs_no_destructors() {
-    let dropped = Arc::new(RealAtomic::new(0));
     struct Counts(Arc<RealAtomic>);
     impl Drop for Counts {
         fn drop(&mut self) {
             self.0.fetch_add(1, Ordering::SeqCst);
         }
     }
+    let dropped = Arc::new(RealAtomic::new(0));
     let seen = Arc::clone(&dropped);
     let setup = Setup { teardown: Teardown::Leak, ..Setup::default() };
     let explored = run("dfs", &setup, &move || {
@@ -250,7 +255,7 @@ fn state_that_outlives_an_execution_is_noticed() {
         let (a, b) = shared(AtomicUsize::new(0));
         let other = thread::spawn(move || {
             // Each execution does something else, because the static remembers.
-            if LEAK.fetch_add(1, SeqCst) % 2 == 0 {
+            if LEAK.fetch_add(1, SeqCst).is_multiple_of(2) {
                 a.load(SeqCst);
             }
             a.load(SeqCst);
@@ -352,7 +357,7 @@ fn several_threads_each_run_their_own_search() {
                     let other = thread::spawn(move || {
                         (0..4).for_each(|_| {
                             a.load(SeqCst);
-                        })
+                        });
                     });
                     (0..4).for_each(|_| b.store(1, SeqCst));
                     other.join().expect("no panic");

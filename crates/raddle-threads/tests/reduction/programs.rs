@@ -13,7 +13,9 @@ fn atomics(n: usize) -> Arc<Vec<AtomicUsize>> {
 
 fn run_all(bodies: Vec<Box<dyn FnOnce() + Send>>) {
     let children: Vec<_> = bodies.into_iter().map(thread::spawn).collect();
-    children.into_iter().for_each(|child| child.join().expect("no panic"));
+    for child in children {
+        child.join().expect("no panic");
+    }
 }
 
 fn bodies(n: usize, body: impl Fn(usize) + Send + Sync + 'static) -> Vec<Box<dyn FnOnce() + Send>> {
