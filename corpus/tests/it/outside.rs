@@ -16,7 +16,7 @@ fn ends_well(name: &str, program: impl FnOnce() + Send + 'static) {
         program();
         let _ = done.send(());
     });
-    let ended = ended.recv_timeout(Duration::from_secs(60));
+    let ended = ended.recv_timeout(Duration::from_secs(30));
     assert_eq!(ended, Ok(()), "{name} panicked (Disconnected) or hangs (Timeout)");
 }
 
@@ -27,6 +27,7 @@ fn every_program_without_a_bug_ends_well_on_real_threads() {
     }
 }
 
+// With a mutex whose model lets go before its value does, 5 of 5 runs failed.
 #[test]
 fn a_lock_outside_an_execution_excludes() {
     ends_well("hammer", || ours::hammer(4, 20_000));
