@@ -31,32 +31,34 @@ pub(crate) const NOTHING: (ObjectId, Access) = (ObjectId::NONE, Access::Yield);
 #[derive(Debug)]
 pub(crate) struct Single<'a, M: Model> {
     pub(crate) object: &'a Object<M>,
-    pub(crate) op: M::Op,
+    /// Where the caller has it: to copy it here would cost more than the rest of a step's
+    /// announcement.
+    pub(crate) op: &'a M::Op,
 }
 
 impl<M: Model> Announced for Single<'_, M> {
     fn enabled(&self, task: TaskId) -> bool {
-        self.object.model().enabled(task, self.op)
+        self.object.model().enabled(task, *self.op)
     }
 
     fn footprint(&self, task: TaskId) -> [(ObjectId, Access); 2] {
-        [(self.object.id(), self.object.model().access(task, self.op)), NOTHING]
+        [(self.object.id(), self.object.model().access(task, *self.op)), NOTHING]
     }
 
     fn may_expire(&self, task: TaskId) -> bool {
-        self.object.model().may_expire(task, self.op)
+        self.object.model().may_expire(task, *self.op)
     }
 
     fn expire(&self, task: TaskId) {
-        self.object.model_mut().expire(task, self.op);
+        self.object.model_mut().expire(task, *self.op);
     }
 
     fn holders(&self, task: TaskId) -> Vec<TaskId> {
-        self.object.model().holders(task, self.op)
+        self.object.model().holders(task, *self.op)
     }
 
     fn show(&self) -> String {
-        M::show(self.op, None)
+        M::show(*self.op, None)
     }
 }
 

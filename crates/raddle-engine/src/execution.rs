@@ -855,19 +855,20 @@ impl Execution {
     /// one repeats it. `false`: it differs.
     #[inline]
     fn remember(&mut self, index: usize, option: u32, mark: Mark) -> bool {
-        let before = std::mem::replace(&mut self.marks[index], mark);
-        if self.script.is_some() || index > self.shared || index >= self.plan.prefix.len() {
-            return true;
+        let repeats = index <= self.shared && index < self.plan.prefix.len();
+        if repeats && self.script.is_none() {
+            let before = self.marks[index];
+            let changed = index == self.shared;
+            let same = before.of == mark.of
+                && before.trail == mark.trail
+                && (changed || before.task == mark.task && std::ptr::eq(before.site, mark.site));
+            if !same || option >= mark.of {
+                self.diverge_marks(before, mark);
+                return false;
+            }
         }
-        let changed = index == self.shared;
-        let same = before.of == mark.of
-            && before.trail == mark.trail
-            && (changed || before.task == mark.task && std::ptr::eq(before.site, mark.site));
-        if same && option < mark.of {
-            return true;
-        }
-        self.diverge_marks(before, mark);
-        false
+        self.marks[index] = mark;
+        true
     }
 
     #[cold]
@@ -976,7 +977,7 @@ impl Execution {
                 return;
             }
             this.n_steps += 1;
-            this.pulse.step(task.0, site);
+            this.pulse.step(this.n_steps, task.0, site);
             if how != How::Wait {
                 // A wait that runs on is not a move: it must not look like a preemption.
                 this.last = task;

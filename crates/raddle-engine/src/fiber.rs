@@ -10,6 +10,7 @@
 
 use std::cell::RefCell;
 use std::fmt;
+use std::sync::{Mutex, PoisonError};
 
 use corosensei::stack::{DefaultStack, Stack, StackPointer};
 use corosensei::trap::CoroutineTrapHandler;
@@ -79,9 +80,25 @@ struct Pool {
     created: usize,
 }
 
+/// Fibers that an OS thread left behind for others, at most [`MAX_LEFT`].
+static LEFT: Mutex<Vec<Idle>> = Mutex::new(Vec::new());
+const MAX_LEFT: usize = 256;
+
+/// A fiber that waits for a job, on its way to another OS thread.
+struct Idle(*mut Fiber);
+
+// SAFETY: an idle fiber waits at the end of its loop: nothing on its stack belongs to the OS
+// thread that ran it last.
+unsafe impl Send for Idle {}
+
 impl Drop for Pool {
     fn drop(&mut self) {
+        let mut left = LEFT.lock().unwrap_or_else(PoisonError::into_inner);
         for fiber in self.idle.drain(..) {
+            if left.len() < MAX_LEFT {
+                left.push(Idle(fiber));
+                continue;
+            }
             // SAFETY: pooled fibers were made by `Box::into_raw` and are owned by the pool alone.
             let mut fiber = unsafe { Box::from_raw(fiber) };
             // SAFETY: an idle fiber waits at the end of its loop, where nothing on its stack
@@ -101,10 +118,14 @@ impl Fiber {
             let at = pool.idle.iter().rposition(fits)?;
             Some(pool.idle.swap_remove(at))
         });
-        let fiber = match pooled {
-            Some(fiber) => fiber,
-            None => Self::create(stack_size)?,
+        let left = || {
+            let mut left = LEFT.lock().unwrap_or_else(PoisonError::into_inner);
+            // SAFETY: as above.
+            let fits = |idle: &Idle| unsafe { (*idle.0).stack_size >= stack_size };
+            let at = left.iter().rposition(fits)?;
+            Some(left.swap_remove(at).0)
         };
+        let fiber = pooled.or_else(left).or_else(|| Self::create(stack_size))?;
         // SAFETY: live, and owned by the caller from here on.
         unsafe { (*fiber).job = Some(job) };
         Some(fiber)

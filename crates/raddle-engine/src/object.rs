@@ -140,7 +140,7 @@ impl<M: Model> Object<M> {
             return self.outside(op, None).expect("an op without a timeout does not time out");
         }
         let slot = self.claim(ex);
-        let single = Single { object: self, op };
+        let single = Single { object: self, op: &op };
         // SAFETY: `ex` is the current execution, on the stack of its current task, and `single`
         // outlives the wait.
         unsafe {
@@ -215,7 +215,7 @@ impl<M: Model> Object<M> {
         how: How,
     ) -> Option<M::Reply> {
         let slot = self.claim(execution);
-        let single = Single { object: self, op };
+        let single = Single { object: self, op: &op };
         // SAFETY: `execution` is the current one, and `single` outlives the wait.
         unsafe {
             if !Execution::arrive(execution, &single, [slot, NO_SLOT], site, how) {
@@ -318,7 +318,7 @@ impl<M: Model> Object<M> {
 
     fn outside(&self, op: M::Op, timeout: Option<Duration>) -> Option<M::Reply> {
         let me = outside_task();
-        let single = Single { object: self, op };
+        let single = Single { object: self, op: &op };
         let monitor = self.enter();
         let monitor = wait_outside(monitor, me, &single, &|| self.is_outside(), timeout)?;
         let reply = self.model_mut().apply(me, op, 0);
@@ -419,7 +419,7 @@ fn both<A: Model, B: Model>(
 ) -> Option<(A::Reply, B::Reply)> {
     let execution = Execution::current();
     let (one, two) =
-        (Single { object: first, op: first_op }, Single { object: second, op: second_op });
+        (Single { object: first, op: &first_op }, Single { object: second, op: &second_op });
     if execution.is_null() {
         return both_outside(one, two, timeout);
     }
@@ -458,7 +458,7 @@ fn both_outside<A: Model, B: Model>(
 ) -> Option<(A::Reply, B::Reply)> {
     let me = outside_task();
     let (one, two) = (first.object, second.object);
-    let (first_op, second_op) = (first.op, second.op);
+    let (first_op, second_op) = (*first.op, *second.op);
     let double = Double { first, second };
     drop(one.enter());
     let monitor = two.enter();

@@ -41,7 +41,7 @@ pub struct Beat {
     pub running: bool,
     /// Executions begun so far. With `steps`, changes whenever the search moves.
     pub executions: u64,
-    /// Steps of all executions so far.
+    /// Steps of the execution that runs.
     pub steps: u64,
     /// The task that moved last.
     pub task: u32,
@@ -89,9 +89,9 @@ impl Pulse {
     }
 
     #[inline]
-    pub(crate) fn step(&self, task: u32, site: &'static Location<'static>) {
+    pub(crate) fn step(&self, steps: u64, task: u32, site: &'static Location<'static>) {
         // Plain stores: one thread writes, and a watcher only asks whether they changed.
-        self.steps.store(self.steps.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        self.steps.store(steps, Ordering::Relaxed);
         self.task.store(task, Ordering::Relaxed);
         self.site.store(ptr::from_ref(site).cast_mut(), Ordering::Relaxed);
     }

@@ -7,6 +7,7 @@
 //! because nothing can be said to a task that never comes back.
 
 use std::any::Any;
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
@@ -96,8 +97,8 @@ pub(crate) fn run<T: Send + 'static>(
         // Nobody listens any more if the search was given up.
         let _ = send.send(result);
     };
-    let thread = thread::Builder::new().name("raddle".to_owned()).spawn(work);
-    let thread = thread.map_err(|error| Error::Thread { reason: error.to_string() })?;
+    let worker = Worker::take()?;
+    worker.start(work)?;
     let watch = Watch {
         orders: &orders,
         time: config.time,
@@ -106,11 +107,46 @@ pub(crate) fn run<T: Send + 'static>(
         watchdog: config.watchdog,
     };
     let result = watch.wait(&receive)?;
-    // Its thread-locals are dropped before the test goes on.
-    let _ = thread.join();
+    worker.give_back();
     match result {
         Ok(result) => Ok(result?),
         Err(payload) => Err(Error::Bug { message: text_of(&*payload) }),
+    }
+}
+
+type Job = Box<dyn FnOnce() + Send>;
+
+/// An OS thread for searches. Each calling thread keeps one for its next search: to start a thread
+/// costs more than many searches take. Not shared between calling threads, because what a test
+/// prints is caught by the thread that started its thread. One whose search hangs is not kept.
+struct Worker {
+    jobs: mpsc::Sender<Job>,
+}
+
+thread_local! {
+    static IDLE: Cell<Option<Worker>> = const { Cell::new(None) };
+}
+
+impl Worker {
+    fn take() -> Result<Self, Error> {
+        if let Some(worker) = IDLE.take() {
+            return Ok(worker);
+        }
+        let (jobs, todo) = mpsc::channel::<Job>();
+        // Ends when the calling thread does, or drops it.
+        let work = move || todo.iter().for_each(|job| job());
+        let spawned = thread::Builder::new().name("raddle".to_owned()).spawn(work);
+        spawned.map_err(|error| Error::Thread { reason: error.to_string() })?;
+        Ok(Self { jobs })
+    }
+
+    fn start(&self, job: impl FnOnce() + Send + 'static) -> Result<(), Error> {
+        let gone = |_| Error::Thread { reason: "the thread for searches is gone".to_owned() };
+        self.jobs.send(Box::new(job)).map_err(gone)
+    }
+
+    fn give_back(self) {
+        IDLE.set(Some(self));
     }
 }
 
