@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "programs are as their users write them")]
 #![expect(clippy::missing_panics_doc, reason = "to panic is what programs do")]
 
-pub mod open;
+pub mod spin;
 
 use std::sync::atomic::AtomicUsize as Uncontrolled;
 

@@ -73,6 +73,7 @@ pub static REGISTRY: &[Program] = &[
     peers::many::MANY_THREADS,
     peers::many::MANY_STEPS,
     ours::HAMMER,
+    ours::spin::SPIN_WITHOUT_YIELD,
     ours::DEADLOCK_HELD_IN_DROP,
 ];
 
@@ -146,7 +147,7 @@ impl std::error::Error for Lookup {}
 /// # Errors
 /// If there is no such program, or the arguments are too many, too few or out of range.
 pub fn find(name: &str, given: &[usize]) -> Result<(&'static Program, Vec<usize>), Lookup> {
-    let mut known = REGISTRY.iter().chain(ours::open::OPEN);
+    let mut known = REGISTRY.iter();
     let Some(program) = known.find(|program| program.name == name) else {
         return Err(Lookup::Unknown { name: name.to_owned(), nearest: nearest(name) });
     };

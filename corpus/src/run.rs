@@ -135,7 +135,7 @@ impl Told {
             guarantee: report.guarantee.to_string(),
             executions: counts.executions,
             rejected: counts.rejected,
-            blocked: 0,
+            blocked: report.counts.blocked,
             traces: None,
             steps: counts.steps,
             decisions: counts.decisions,

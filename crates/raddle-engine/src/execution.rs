@@ -16,6 +16,7 @@ use raddle_trace::{Divergence, LimitKind, Settings, TaskKind, Timeouts};
 
 use crate::announce::Announced;
 use crate::clock::Clock;
+use crate::explore::Setup;
 use crate::fiber::Fiber;
 use crate::limits::{Limits, Teardown};
 use crate::model::Model;
@@ -199,14 +200,10 @@ impl std::fmt::Debug for Execution {
 }
 
 impl Execution {
-    pub(crate) fn new(
-        strategy: *mut dyn Strategy,
-        settings: Settings,
-        limits: Limits,
-        teardown: Teardown,
-        stack_size: usize,
-        pulse: &'static Pulse,
-    ) -> Box<Self> {
+    /// The state for a search, to be [renewed](Self::renew) before it is used.
+    pub(crate) fn new(pulse: &'static Pulse) -> Box<Self> {
+        let Setup { settings, limits, teardown, stack_size, .. } = Setup::default();
+        let strategy: *mut dyn Strategy = std::ptr::null_mut::<Nobody>();
         Box::new(Self {
             names: Names::new(),
             tasks: vec![Box::new(Task::absent())],
@@ -255,6 +252,29 @@ impl Execution {
             recorder: None,
             loud: false,
         })
+    }
+
+    /// Forgets the last search and prepares for another. Keeps every allocation.
+    pub(crate) fn renew(&mut self, setup: &Setup, limits: Limits, pulse: &'static Pulse) {
+        self.names = Names::new();
+        for task in &mut self.tasks {
+            task.state = State::Absent;
+        }
+        self.strategy = std::ptr::null_mut::<Nobody>();
+        self.pulse = pulse;
+        self.needs = Needs::default();
+        self.settings = setup.settings;
+        self.limits = limits;
+        self.teardown = setup.teardown;
+        self.stack_size = setup.stack_size;
+        self.loud = setup.loud;
+        self.seen = Seen::default();
+        self.plan.prefix.clear();
+        self.taken.clear();
+        self.marks.clear();
+        self.script = None;
+        self.strict = false;
+        self.recorder = None;
     }
 
     /// The execution of this OS thread; null outside.
@@ -1190,10 +1210,14 @@ impl Execution {
     }
 
     /// Whether every task that can move has moved lately, in the second half of the time since
-    /// something changed. If not, the one that did not might have changed something.
+    /// something changed, and none is about to change something. If not, it was only unlucky.
     fn everyone_moved(&self) -> bool {
         let lately = self.last_change.midpoint(self.n_steps);
-        self.options.iter().all(|choice| self.task(choice.task).last_step > lately)
+        self.options.iter().all(|choice| {
+            let changes = self.op_of(choice.task).is_some_and(|op| op.access.changes());
+            let timer = self.task(choice.task).fiber.is_null();
+            self.task(choice.task).last_step > lately && (timer || !changes)
+        })
     }
 
     // ---- timers -----------------------------------------------------------------------------
@@ -1411,6 +1435,23 @@ pub(crate) fn erase(what: &dyn Announced) -> *const dyn Announced {
     // waits, and removed before that frame goes on.
     unsafe {
         std::mem::transmute::<*const (dyn Announced + '_), *const (dyn Announced + 'static)>(what)
+    }
+}
+
+/// The type of a strategy that is not there: a replay has none, and never asks one.
+struct Nobody;
+
+impl Strategy for Nobody {
+    fn begin(&mut self, _: &mut Plan) -> bool {
+        false
+    }
+
+    fn decide(&mut self, _: &Point<'_>) -> Answer {
+        Answer::Take(0)
+    }
+
+    fn covered(&self) -> raddle_trace::Covered {
+        raddle_trace::Covered::Replay
     }
 }
 

@@ -1,10 +1,12 @@
 //! Many executions: the loop, the counting, and the failure with its trace.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::{Deref, DerefMut};
 
 use raddle_trace::{
-    Assumption, Counts, Covered, Divergence, Failure, Note, Outcome, Schedule, Settings, Trace,
+    Assumption, Counts, Divergence, Failure, Note, Outcome, Schedule, Settings, Trace,
 };
 
 use crate::execution::{Ending, Execution, Seen};
@@ -14,7 +16,7 @@ use crate::panics;
 use crate::pulse::Pulse;
 use crate::recorder::Recorder;
 use crate::script::Script;
-use crate::strategy::{Answer, Cut, Finished, Plan, Point, Strategy};
+use crate::strategy::{Cut, Finished, Strategy};
 
 /// What a search is run with, besides its strategy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,32 +118,36 @@ impl std::error::Error for EngineError {}
 
 /// A search's place on this OS thread. Ends every execution state when dropped.
 struct Search {
-    execution: Box<Execution>,
-    /// Behind a pointer in `execution`.
-    _idle: Box<Idle>,
+    /// None only while it is dropped.
+    execution: Option<Box<Execution>>,
+}
+
+thread_local! {
+    /// The state of the last search of this OS thread, for its allocations.
+    static SPARE: Cell<Option<Box<Execution>>> = const { Cell::new(None) };
 }
 
 impl Drop for Search {
     fn drop(&mut self) {
-        self.execution.pulse.give_back();
+        if let Some(execution) = self.execution.take() {
+            execution.pulse.give_back();
+            // The thread may be on its way out.
+            let _ = SPARE.try_with(|spare| spare.set(Some(execution)));
+        }
     }
 }
 
-/// Stands where no strategy is heard.
-#[derive(Debug)]
-struct Idle;
+impl Deref for Search {
+    type Target = Execution;
 
-impl Strategy for Idle {
-    fn begin(&mut self, _: &mut Plan) -> bool {
-        false
+    fn deref(&self) -> &Execution {
+        self.execution.as_ref().expect("a search has its state")
     }
+}
 
-    fn decide(&mut self, _: &Point<'_>) -> Answer {
-        Answer::Take(0)
-    }
-
-    fn covered(&self) -> Covered {
-        Covered::Replay
+impl DerefMut for Search {
+    fn deref_mut(&mut self) -> &mut Execution {
+        self.execution.as_mut().expect("a search has its state")
     }
 }
 
@@ -152,37 +158,34 @@ impl Search {
         }
         panics::install();
         crate::overflow::install();
-        let mut idle = Box::new(Idle);
-        let strategy: *mut dyn Strategy = &raw mut *idle;
         let own = Pulse::acquire();
         pulse(own);
         let limits = Limits { tasks: setup.limits.tasks.max(1), ..setup.limits };
-        let mut execution =
-            Execution::new(strategy, setup.settings, limits, setup.teardown, setup.stack_size, own);
-        execution.loud = setup.loud;
-        Ok(Self { execution, _idle: idle })
+        let mut execution = SPARE.take().unwrap_or_else(|| Execution::new(own));
+        execution.renew(setup, limits, own);
+        Ok(Self { execution: Some(execution) })
     }
 
     fn run(&mut self, body: &dyn Fn(), lap: &mut dyn FnMut(Lap) -> Stop, executions: u64) -> Ran {
         // SAFETY: no execution runs on this OS thread (checked in `new`, and `run` leaves none).
-        unsafe { host::run(&raw mut *self.execution, body, lap, executions) }
+        unsafe { host::run(&raw mut **self, body, lap, executions) }
     }
 
     /// Runs the last execution once more, for its trace.
     fn repeat(&mut self, body: &dyn Fn()) -> (Ran, Schedule, Trace) {
-        let ex = &mut self.execution;
+        let ex = &mut **self;
         ex.plan.prefix.clear();
         ex.plan.prefix.extend(ex.taken.iter().map(|taken| taken.option));
         ex.strict = true;
         ex.recorder = Some(Box::default());
         let ran = self.run(body, &mut |_| Stop::No, 0);
         let (schedule, trace) = self.recorded();
-        self.execution.strict = false;
+        self.strict = false;
         (ran, schedule, trace)
     }
 
     fn recorded(&mut self) -> (Schedule, Trace) {
-        let ex = &mut self.execution;
+        let ex = &mut **self;
         let recorder: Box<Recorder> = ex.recorder.take().expect("a recorder was set");
         (recorder.schedule(ex, ex.settings), recorder.trace(ex))
     }
@@ -211,8 +214,8 @@ pub fn explore(
     let pointer = unsafe {
         std::mem::transmute::<*mut (dyn Strategy + '_), *mut (dyn Strategy + 'static)>(pointer)
     };
-    search.execution.strategy = pointer;
-    search.execution.needs = strategy.needs();
+    search.strategy = pointer;
+    search.needs = strategy.needs();
     let mut counts = Counts::default();
     let mut leaked = 0;
     let mut notes = Vec::new();
@@ -231,7 +234,7 @@ pub fn explore(
             break Ended::Stopped;
         }
         {
-            let Execution { plan, taken, .. } = &mut *search.execution;
+            let Execution { plan, taken, .. } = &mut *search;
             plan.prefix.clear();
             plan.prefix.extend(taken.iter().map(|taken| taken.option));
             if !strategy.begin(plan) {
@@ -249,7 +252,7 @@ pub fn explore(
             }
             _ => {}
         }
-        let ex = &search.execution;
+        let ex = &*search;
         counts.executions += 1;
         counts.rejected += u64::from(matches!(ran.outcome, Outcome::Limit { .. }));
         counts.blocked += u64::from(ex.cut == Some(Cut::Redundant));
@@ -279,7 +282,7 @@ pub fn explore(
     if counts.executions > 0 && counts.max_depth == 0 && failure.is_none() {
         notes.push(Note::NothingConcurrent);
     }
-    let assumptions = assumptions(search.execution.seen, setup.settings);
+    let assumptions = assumptions(search.seen, setup.settings);
     Ok(Explored { ended, counts, failure, kinds, assumptions, notes })
 }
 
@@ -296,8 +299,8 @@ fn fail(
     let unstable = match &again.ending {
         Ending::Diverged(divergence) => Some(divergence.clone()),
         _ if again.outcome.kind() != found.outcome.kind() => Some(Divergence {
-            step: search.execution.n_steps,
-            decision: search.execution.taken.len() as u32,
+            step: search.n_steps,
+            decision: search.taken.len() as u32,
             expected: found.outcome.kind().to_owned(),
             found: again.outcome.kind().to_owned(),
         }),
@@ -340,7 +343,7 @@ pub fn replay(
     schedule.validate().map_err(EngineError::Schedule)?;
     let setup = Setup { settings: schedule.settings, ..*setup };
     let mut search = Search::new(&setup, pulse)?;
-    let ex = &mut search.execution;
+    let ex = &mut *search;
     ex.script = Some(Script::new(schedule, &mut ex.names));
     ex.strict = true;
     ex.recorder = Some(Box::default());
@@ -355,7 +358,7 @@ pub fn replay(
             .and_then(|expected| first_difference(expected, &trace))
             .or_else(|| other_steps(schedule, &again, &trace)),
     };
-    let ex = &search.execution;
+    let ex = &*search;
     let counts = Counts {
         executions: 1,
         rejected: u64::from(matches!(ran.outcome, Outcome::Limit { .. })),

@@ -1,13 +1,9 @@
-//! What we still get wrong. Not in [`REGISTRY`](crate::REGISTRY), so that it says nothing that is
-//! not so; each moves there with its fix. The command runs them too.
+//! A livelock that was none.
 
 use raddle::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use raddle::thread;
 
 use crate::program::{Group, Program};
-
-/// All of them.
-pub static OPEN: &[Program] = &[SPIN_WITHOUT_YIELD];
 
 /// `spin-without-yield`.
 ///
