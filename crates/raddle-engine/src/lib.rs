@@ -1,6 +1,6 @@
 //! Runs one test under many schedules.
 //!
-//! [`explore`] is the loop: ask the strategy to begin, run the test once, tell the strategy how it
+//! [`explore()`] is the loop: ask the strategy to begin, run the test once, tell the strategy how it
 //! ended, and again. In one execution all tasks are coroutines of one OS thread. A task stops
 //! before each op and announces it; then one question is put, "which of these moves next?", to the
 //! plan, to the strategy, or to nobody if there is one option; and the chosen task does its op and

@@ -55,6 +55,21 @@ struct Branch {
     /// Tasks that must not sleep on the way, because it is not known that they may.
     awake: Vec<TaskId>,
     children: Vec<Branch>,
+    /// Sequences that were left out because this branch leads to the same, with the node at which
+    /// they belong. If the branch turns out to lead nowhere they are wanted after all.
+    instead_of: Vec<(u32, Vec<Footprint>)>,
+}
+
+impl Branch {
+    fn new(step: Footprint) -> Self {
+        Self { step, awake: Vec::new(), children: Vec::new(), instead_of: Vec::new() }
+    }
+
+    /// Gives up the branch and all below it.
+    fn give_up(self, wanted: &mut Vec<(u32, Vec<Footprint>)>) {
+        wanted.extend(self.instead_of);
+        self.children.into_iter().for_each(|child| child.give_up(wanted));
+    }
 }
 
 /// One point of the current path.
@@ -105,6 +120,8 @@ pub struct Dpor {
     races: Vec<u32>,
     /// Races of ops that did not run: the event, and what would have come after it.
     missed: Vec<(u32, Footprint)>,
+    /// Sequences whose branches turned out to lead nowhere.
+    wanted: Vec<(u32, Vec<Footprint>)>,
 }
 
 impl Dpor {
@@ -126,6 +143,7 @@ impl Dpor {
             blocked: 0,
             races: Vec::new(),
             missed: Vec::new(),
+            wanted: Vec::new(),
         }
     }
 
@@ -156,13 +174,15 @@ impl Dpor {
                     // What was taken here is covered now: it sleeps for its later siblings.
                     if let Some(event) = (node.event as usize != self.history.len())
                         .then(|| self.history.event(node.event as usize))
+                        && !node.sleep.contains(&event.footprint)
                     {
                         node.sleep.push(event.footprint);
                     }
                     while !node.wakeup.is_empty() {
                         let branch = node.wakeup.remove(0);
                         if !options.contains(&branch.step.task) {
-                            // It has yielded and waits for others to move first.
+                            // It is disabled, or has yielded and waits for others to move first.
+                            branch.give_up(&mut self.wanted);
                             continue;
                         }
                         *task = branch.step.task;
@@ -174,7 +194,12 @@ impl Dpor {
                 }
                 What::Value { .. } => {}
             }
-            self.path.pop();
+            if self.wanted.is_empty() {
+                self.path.pop();
+            } else {
+                // Some of it may belong to this very node.
+                self.put_back();
+            }
         }
         false
     }
@@ -217,6 +242,7 @@ impl Dpor {
         }
         sequence.push(last);
 
+        let root = node as u32;
         let node = &mut self.path[node];
         let What::Step { task, options } = &node.what else { return };
         // A sleeping task that could begin the sequence has it covered.
@@ -226,7 +252,7 @@ impl Dpor {
         match self.reduction {
             Reduction::Optimal => {
                 if !node.sleep.iter().any(covers) {
-                    insert(&mut node.wakeup, sequence, node.objects);
+                    insert(&mut node.wakeup, sequence, node.objects, root);
                 }
             }
             Reduction::Source => {
@@ -239,7 +265,7 @@ impl Dpor {
                     let who = if begins.contains(&last.task) { last.task } else { begins[0] };
                     let step = sequence.iter().find(|step| step.task == who).copied();
                     let step = step.unwrap_or(last);
-                    node.wakeup.push(Branch { step, awake: Vec::new(), children: Vec::new() });
+                    node.wakeup.push(Branch::new(step));
                 }
             }
             Reduction::Classic => {
@@ -276,7 +302,7 @@ impl Dpor {
                 }
                 let branch = |&task: &TaskId| {
                     let step = Footprint { task, ..last };
-                    Branch { step, awake: Vec::new(), children: Vec::new() }
+                    Branch::new(step)
                 };
                 let branches: Vec<_> = leaders.iter().map(branch).collect();
                 node.wakeup.extend(branches);
@@ -318,6 +344,14 @@ impl Dpor {
         pending.stuck().iter().for_each(|stuck| self.miss(stuck));
     }
 
+    /// Puts back what was left out in favour of branches that could not be followed.
+    fn put_back(&mut self) {
+        for (root, sequence) in std::mem::take(&mut self.wanted) {
+            let Some(node) = self.path.get_mut(root as usize) else { continue };
+            insert(&mut node.wakeup, sequence, node.objects, root);
+        }
+    }
+
     /// Keeps the races of an op that does not run.
     fn miss(&mut self, stuck: &Stuck) {
         let mut races = std::mem::take(&mut self.races);
@@ -335,7 +369,13 @@ impl Dpor {
 /// if they had been announced before the tree's root, `objects` of them. Where it cannot be told,
 /// the sequence becomes a branch of its own on which that task must not sleep: nothing is lost,
 /// and something may be repeated.
-fn insert(mut branches: &mut Vec<Branch>, mut sequence: Vec<Footprint>, objects: u32) {
+fn insert(
+    mut branches: &mut Vec<Branch>,
+    mut sequence: Vec<Footprint>,
+    objects: u32,
+    root: u32,
+) {
+    let whole = sequence.clone();
     let is_new =
         |step: &Footprint| step.touched.iter().any(|(o, _)| *o != ObjectId::NONE && o.0 >= objects);
     let mut awake = Vec::new();
@@ -357,6 +397,7 @@ fn insert(mut branches: &mut Vec<Branch>, mut sequence: Vec<Footprint>, objects:
                 sequence.remove(place);
             }
             if branches[at].children.is_empty() || sequence.is_empty() {
+                branches[at].instead_of.push((root, whole));
                 return;
             }
             branches = &mut branches[at].children;
@@ -366,7 +407,7 @@ fn insert(mut branches: &mut Vec<Branch>, mut sequence: Vec<Footprint>, objects:
         let chain = sequence
             .into_iter()
             .rev()
-            .fold(Vec::new(), |children, step| vec![Branch { step, awake: Vec::new(), children }]);
+            .fold(Vec::new(), |children, step| vec![Branch { children, ..Branch::new(step) }]);
         branches.extend(chain.into_iter().map(|branch| Branch { awake: awake.clone(), ..branch }));
         return;
     }
@@ -433,6 +474,7 @@ impl Strategy for Dpor {
                 chosen = Some(option);
                 break;
             }
+            branch.give_up(&mut self.wanted);
         }
         if chosen.is_none() {
             let awake = |option: &u32| !self.is_asleep(choices[*option as usize].task);
@@ -482,7 +524,9 @@ impl Strategy for Dpor {
             // Nobody was asked. The tree goes on below if it names this task, else it is void.
             let at = self.guide.iter().position(|branch| branch.step.task == step.task);
             let branch = at.map(|at| self.guide.swap_remove(at));
-            self.guide.clear();
+            for other in self.guide.drain(..) {
+                other.give_up(&mut self.wanted);
+            }
             if let Some(branch) = branch {
                 self.sleep.retain(|sleeper| !branch.awake.contains(&sleeper.task));
                 self.guide = branch.children;
@@ -502,6 +546,10 @@ impl Strategy for Dpor {
     fn end(&mut self, execution: &Finished<'_>) {
         self.executions += 1;
         self.blocked += u64::from(self.cut);
+        for branch in self.guide.drain(..) {
+            branch.give_up(&mut self.wanted);
+        }
+        self.put_back();
         if !matches!(execution.outcome, Outcome::Limit { .. }) {
             self.open_races(execution);
         }

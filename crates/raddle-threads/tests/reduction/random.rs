@@ -324,7 +324,7 @@ enum Compared {
 fn compare(program: &Program, most: u64) -> Compared {
     let run = || execute(program);
     let Some(all) = exhaustive(most, &run) else { return Compared::Skipped };
-    for reduction in [Reduction::Source, Reduction::Classic] {
+    for reduction in [Reduction::Optimal, Reduction::Source, Reduction::Classic] {
         let Some(saw) = reduced(reduction, all.executions + 10, &run) else {
             return Compared::Differs(format!("{reduction:?} ran more than all"));
         };
