@@ -69,6 +69,9 @@ pub struct Footprint {
     pub touched: [(ObjectId, Access); 2],
     /// If it was a timer's: whose timer it is.
     pub partner: Option<TaskId>,
+    /// The values decided for it and in the local code before it, folded into a number; 0 if none.
+    /// With other values it would have been another step.
+    pub values: u64,
 }
 
 impl Footprint {
@@ -76,7 +79,7 @@ impl Footprint {
     #[must_use]
     pub fn new(task: TaskId, touched: &[(ObjectId, Access)], partner: Option<TaskId>) -> Self {
         let entry = |index: usize| touched.get(index).copied().unwrap_or(crate::announce::NOTHING);
-        Self { task, touched: [entry(0), entry(1)], partner }
+        Self { task, touched: [entry(0), entry(1)], partner, values: 0 }
     }
 
     /// Whether two steps depend on each other. Steps of one task always do, and a timer's steps

@@ -224,7 +224,7 @@ impl History {
 
     /// A step happened.
     pub fn step(&mut self, step: &Step<'_>) {
-        let footprint = Footprint::new(step.task, step.footprint, step.partner);
+        let mut footprint = Footprint::new(step.task, step.footprint, step.partner);
         let task = step.task.index();
         self.widen(task + 1);
         let index = self.events.len() as u32;
@@ -283,6 +283,7 @@ impl History {
         self.clocks[row + task] = nth;
         let kinds = kind(footprint.touched[0].1) << 8 | kind(footprint.touched[1].1);
         let values = std::mem::take(&mut lane.values);
+        footprint.values = values;
         let own = mix(lane.name ^ mix(u64::from(nth) << 16 | kinds)).wrapping_add(mix(values));
         let fingerprint = mix(own ^ predecessors);
         self.events.push(Happened {
