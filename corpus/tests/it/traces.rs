@@ -71,7 +71,7 @@ impl Collect {
 
 impl Strategy for Collect {
     fn needs(&self) -> Needs {
-        Needs { steps: true }
+        Needs { steps: true, ..Needs::default() }
     }
 
     fn begin(&mut self, plan: &mut Plan) -> bool {

@@ -328,6 +328,9 @@ impl Execution {
     /// Notes where the current task announces an op.
     #[inline]
     pub(crate) fn announce(&mut self, site: &'static Location<'static>) {
+        if !self.needs.plans {
+            return;
+        }
         let place = std::ptr::from_ref(site) as u64 ^ u64::from(self.current.0) << 48;
         self.trail = (self.trail.rotate_left(23) ^ place).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         self.announced = (self.current, site);
@@ -426,7 +429,11 @@ impl Execution {
     ///
     /// # Safety
     /// `ex` is the current execution with nothing busy, called on the stack of its current task.
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "after a switch every return is mispredicted: keep them few"
+    )]
+    #[inline(always)]
     pub(crate) unsafe fn turn(ex: *mut Self, enabled: bool) {
         // SAFETY: by contract; no borrow is held over the switch.
         unsafe {
@@ -439,6 +446,11 @@ impl Execution {
         }
     }
 
+    #[expect(
+        clippy::inline_always,
+        reason = "after a switch every return is mispredicted: keep them few"
+    )]
+    #[inline(always)]
     unsafe fn take_turns(ex: *mut Self, enabled: bool) {
         // SAFETY: as in `turn`.
         unsafe {
@@ -508,11 +520,11 @@ impl Execution {
                 return Self::no_such_option(ex, index, option);
             };
             let entry: *const Task = &raw const *this.tasks[task.index()];
-            let mark = Mark { of, task, site: (*entry).site, trail: this.trail };
-            if index >= this.marks.len() {
-                this.marks.push(mark);
-            } else if !this.remember(index, option, mark) {
-                return None;
+            if this.needs.plans {
+                let mark = Mark { of, task, site: (*entry).site, trail: this.trail };
+                if !this.remember(index, option, mark) {
+                    return None;
+                }
             }
             this.taken.push(Taken { option, of });
             this.point = Some(index as u32);
@@ -537,7 +549,7 @@ impl Execution {
             let of = (*ex).options.len();
             let planned = index < (*ex).plan.prefix.len();
             assert!(planned, "engine bug: a strategy took option {option} of {of}");
-            (*ex).diverge(format!("more than {option} options"), format!("{of} options"));
+            (*ex).diverge_unless_known(option, of as u32);
         }
         None
     }
@@ -834,9 +846,8 @@ impl Execution {
             };
             let task = task.unwrap_or(TaskId::ROOT);
             let mark = Mark { of, task, site: this.task(task).site, trail: this.trail };
-            if index >= this.marks.len() {
-                this.marks.push(mark);
-            } else if !this.remember(index, option, mark) {
+            if option >= of || this.needs.plans && !this.remember(index, option, mark) {
+                this.diverge_unless_known(option, of);
                 return None;
             }
             this.taken.push(Taken { option, of });
@@ -875,6 +886,10 @@ impl Execution {
     /// one repeats it. `false`: it differs.
     #[inline]
     fn remember(&mut self, index: usize, option: u32, mark: Mark) -> bool {
+        if index >= self.marks.len() {
+            self.marks.push(mark);
+            return true;
+        }
         let repeats = index <= self.shared && index < self.plan.prefix.len();
         if repeats && self.script.is_none() {
             let before = self.marks[index];
@@ -889,6 +904,14 @@ impl Execution {
         }
         self.marks[index] = mark;
         true
+    }
+
+    /// A planned option that is not there, if that has not been said yet.
+    #[cold]
+    fn diverge_unless_known(&mut self, option: u32, of: u32) {
+        if self.ending.is_none() {
+            self.diverge(format!("more than {option} options"), format!("{of} options"));
+        }
     }
 
     #[cold]
@@ -1113,7 +1136,7 @@ impl Execution {
     ///
     /// # Safety
     /// `task` is suspended or new, and not on a stack below this one.
-    #[inline]
+    #[inline(always)]
     pub(crate) unsafe fn resume(ex: *mut Self, task: TaskId, starting: bool) {
         // SAFETY: by contract; no borrow is held over the switch.
         unsafe {

@@ -152,10 +152,19 @@ pub struct Taken {
 }
 
 /// What the engine must do beyond asking. Each costs, so ask for the least.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Needs {
     /// [`Strategy::step`] is called after every step: planned, forced and decided.
     pub steps: bool,
+    /// The strategy plans executions that repeat a part of the one before. The engine then notes
+    /// enough of each to see whether the repeated part is the same.
+    pub plans: bool,
+}
+
+impl Default for Needs {
+    fn default() -> Self {
+        Self { steps: false, plans: true }
+    }
 }
 
 /// The decisions with which the next execution begins.

@@ -413,7 +413,7 @@ fn insert(mut branches: &mut Vec<Branch>, mut sequence: Vec<Footprint>, objects:
 
 impl Strategy for Dpor {
     fn needs(&self) -> Needs {
-        Needs { steps: true }
+        Needs { steps: true, ..Needs::default() }
     }
 
     fn begin(&mut self, plan: &mut Plan) -> bool {

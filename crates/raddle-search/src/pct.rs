@@ -19,7 +19,7 @@
 
 use raddle_engine::op::{Access, TaskId};
 use raddle_engine::strategy::{
-    Answer, Checkpoint, Choice, Finished, Options, Plan, Point, Strategy, Unsupported,
+    Answer, Checkpoint, Choice, Finished, Needs, Options, Plan, Point, Strategy, Unsupported,
 };
 use raddle_trace::{Covered, SampleBound};
 
@@ -97,6 +97,10 @@ impl Pct {
 }
 
 impl Strategy for Pct {
+    fn needs(&self) -> Needs {
+        Needs { plans: false, ..Needs::default() }
+    }
+
     fn begin(&mut self, plan: &mut Plan) -> bool {
         plan.prefix.clear();
         self.priorities.clear();

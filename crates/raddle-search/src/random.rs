@@ -7,7 +7,9 @@
 //! exponentially in the number of its rivals' steps.
 //! Overreports: nothing. Every schedule drawn is one that the program can take.
 
-use raddle_engine::strategy::{Answer, Checkpoint, Finished, Plan, Point, Strategy, Unsupported};
+use raddle_engine::strategy::{
+    Answer, Checkpoint, Finished, Needs, Plan, Point, Strategy, Unsupported,
+};
 use raddle_trace::Covered;
 
 use crate::rng::Rng;
@@ -31,6 +33,10 @@ impl Random {
 }
 
 impl Strategy for Random {
+    fn needs(&self) -> Needs {
+        Needs { plans: false, ..Needs::default() }
+    }
+
     fn begin(&mut self, plan: &mut Plan) -> bool {
         plan.prefix.clear();
         true

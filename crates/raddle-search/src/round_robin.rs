@@ -7,7 +7,7 @@
 //! Overreports: nothing.
 
 use raddle_engine::strategy::{
-    Answer, Checkpoint, Finished, Options, Plan, Point, Strategy, Unsupported,
+    Answer, Checkpoint, Finished, Needs, Options, Plan, Point, Strategy, Unsupported,
 };
 use raddle_trace::Covered;
 
@@ -31,6 +31,10 @@ impl RoundRobin {
 }
 
 impl Strategy for RoundRobin {
+    fn needs(&self) -> Needs {
+        Needs { plans: false, ..Needs::default() }
+    }
+
     fn begin(&mut self, plan: &mut Plan) -> bool {
         plan.prefix.clear();
         !self.ended

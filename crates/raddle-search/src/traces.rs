@@ -55,7 +55,7 @@ impl<S: Strategy> Traces<S> {
 
 impl<S: Strategy> Strategy for Traces<S> {
     fn needs(&self) -> Needs {
-        Needs { steps: true }
+        Needs { steps: true, ..Needs::default() }
     }
 
     fn begin(&mut self, plan: &mut Plan) -> bool {
