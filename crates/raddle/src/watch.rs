@@ -4,7 +4,8 @@
 //! waits for it does, and leaves an *order* where the engine's question "may I go on?" finds it.
 //! So a question costs one load. The same thread watches the pulse of the search: if an execution
 //! runs and no step is made for too long, the search is given up and its OS thread left behind,
-//! because nothing can be said to a task that never comes back.
+//! because nothing can be said to a task that never comes back. Without a watchdog and without a
+//! limit of time there is nothing to wait for, and the search runs on the calling thread.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -89,6 +90,14 @@ pub(crate) fn run<T: Send + 'static>(
     if rt::inside() {
         return Err(Error::Nested);
     }
+    let finish = |result: thread::Result<Result<T, EngineError>>| match result {
+        Ok(result) => Ok(result?),
+        Err(payload) => Err(Error::Bug { message: text_of(&*payload) }),
+    };
+    if config.watchdog.is_none() && config.time.is_none() && config.execution_time.is_none() {
+        // Nobody need look at a clock, so nobody need wait: the search runs right here.
+        return finish(catch_unwind(AssertUnwindSafe(|| search(&Orders::default()))));
+    }
     let orders = Arc::new(Orders::default());
     let (send, receive) = mpsc::sync_channel(1);
     let theirs = Arc::clone(&orders);
@@ -108,10 +117,7 @@ pub(crate) fn run<T: Send + 'static>(
     };
     let result = watch.wait(&receive)?;
     worker.give_back();
-    match result {
-        Ok(result) => Ok(result?),
-        Err(payload) => Err(Error::Bug { message: text_of(&*payload) }),
-    }
+    finish(result)
 }
 
 type Job = Box<dyn FnOnce() + Send>;
