@@ -78,6 +78,12 @@ impl<M> Object<M> {
         }
     }
 
+    /// Where it was created: the place to name for a destructor, which does not know where it runs.
+    #[must_use]
+    pub const fn created(&self) -> &'static Location<'static> {
+        self.created
+    }
+
     /// The model, without a step: `&mut` shows that nobody else has it.
     pub const fn get_mut(&mut self) -> &mut M {
         self.model.get_mut()

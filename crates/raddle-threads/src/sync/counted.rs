@@ -336,7 +336,7 @@ impl<T: ?Sized> Drop for Arc<T> {
     #[track_caller]
     fn drop(&mut self) {
         if self.value.is_some() && !self.is_private() {
-            self.count.step(CountOp::Drop);
+            self.count.step_at(CountOp::Drop, self.count.created());
         }
         // The value itself is dropped after this, by the last handle, in the same step.
     }

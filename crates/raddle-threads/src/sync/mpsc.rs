@@ -178,19 +178,17 @@ impl<T> Channel<T> {
         self.values.take(*ticket)
     }
 
-    #[track_caller]
     fn drop_sender(&self) {
         match &self.model {
-            Kind::Queue(queue) => queue.step(QueueOp::DropSender),
-            Kind::Meeting(meeting) => meeting.step(MeetingOp::DropSender),
+            Kind::Queue(queue) => queue.step_at(QueueOp::DropSender, queue.created()),
+            Kind::Meeting(meeting) => meeting.step_at(MeetingOp::DropSender, meeting.created()),
         };
     }
 
-    #[track_caller]
     fn drop_receiver(&self) {
         let reply = match &self.model {
-            Kind::Queue(queue) => queue.step(QueueOp::DropReceiver),
-            Kind::Meeting(meeting) => meeting.step(MeetingOp::DropReceiver),
+            Kind::Queue(queue) => queue.step_at(QueueOp::DropReceiver, queue.created()),
+            Kind::Meeting(meeting) => meeting.step_at(MeetingOp::DropReceiver, meeting.created()),
         };
         if let Reply::Left(tickets) = reply {
             for ticket in tickets {
@@ -275,7 +273,6 @@ macro_rules! sender {
         }
 
         impl<T> Drop for $name<T> {
-            #[track_caller]
             fn drop(&mut self) {
                 self.channel.drop_sender();
             }
@@ -352,7 +349,6 @@ impl<T> Receiver<T> {
 }
 
 impl<T> Drop for Receiver<T> {
-    #[track_caller]
     fn drop(&mut self) {
         self.channel.drop_receiver();
     }

@@ -7,6 +7,7 @@
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
+use std::panic::Location;
 use std::sync::{self, LockResult, PoisonError, TryLockError, TryLockResult};
 
 use raddle_engine::rt;
@@ -233,7 +234,8 @@ impl<T: ?Sized> RwLock<T> {
     /// The guard of a lock that the model has just granted.
     #[track_caller]
     fn read_guard(&self) -> LockResult<RwLockReadGuard<'_, T>> {
-        let guard = |value| RwLockReadGuard { lock: &self.lock, value: Some(value) };
+        let site = Location::caller();
+        let guard = |value| RwLockReadGuard { lock: &self.lock, value: Some(value), site };
         match self.value.try_read() {
             Ok(value) => Ok(guard(value)),
             Err(TryLockError::Poisoned(poisoned)) => {
@@ -246,7 +248,8 @@ impl<T: ?Sized> RwLock<T> {
     /// As [`read_guard`](Self::read_guard).
     #[track_caller]
     fn write_guard(&self) -> LockResult<RwLockWriteGuard<'_, T>> {
-        let guard = |value| RwLockWriteGuard { lock: self, value: Some(value) };
+        let site = Location::caller();
+        let guard = |value| RwLockWriteGuard { lock: self, value: Some(value), site };
         match self.value.try_write() {
             Ok(value) => Ok(guard(value)),
             Err(TryLockError::Poisoned(poisoned)) => {
@@ -299,14 +302,15 @@ pub struct RwLockReadGuard<'a, T: ?Sized> {
     lock: &'a Object<Shared>,
     /// None only while the guard is being dropped.
     value: Option<sync::RwLockReadGuard<'a, T>>,
+    /// Where it was locked: a destructor does not know where it runs.
+    site: &'static Location<'static>,
 }
 
 impl<T: ?Sized> Drop for RwLockReadGuard<'_, T> {
-    #[track_caller]
     fn drop(&mut self) {
         // The value first: whoever the model lets in next must find it free.
         self.value = None;
-        self.lock.step(SharedOp::UnlockRead);
+        self.lock.step_at(SharedOp::UnlockRead, self.site);
     }
 }
 
@@ -336,6 +340,8 @@ pub struct RwLockWriteGuard<'a, T: ?Sized> {
     lock: &'a RwLock<T>,
     /// None only while the guard is being dropped or downgraded.
     value: Option<sync::RwLockWriteGuard<'a, T>>,
+    /// Where it was locked: a destructor does not know where it runs.
+    site: &'static Location<'static>,
 }
 
 impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
@@ -350,12 +356,11 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
         // The value first, as in `drop`: readers are let in by the step.
         let value = sync::RwLockWriteGuard::downgrade(value);
         lock.step(SharedOp::Downgrade);
-        RwLockReadGuard { lock, value: Some(value) }
+        RwLockReadGuard { lock, value: Some(value), site: Location::caller() }
     }
 }
 
 impl<T: ?Sized> Drop for RwLockWriteGuard<'_, T> {
-    #[track_caller]
     fn drop(&mut self) {
         if self.value.is_some() {
             let poisoned = self.lock.is_poisoned();
@@ -365,7 +370,7 @@ impl<T: ?Sized> Drop for RwLockWriteGuard<'_, T> {
             if rt::tearing_down() && !poisoned {
                 self.lock.clear_poison();
             }
-            self.lock.lock.step(SharedOp::UnlockWrite);
+            self.lock.lock.step_at(SharedOp::UnlockWrite, self.site);
         }
     }
 }
