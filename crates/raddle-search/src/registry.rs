@@ -14,7 +14,6 @@ use raddle_engine::strategy::Strategy;
 
 use crate::bound::Bound;
 use crate::depth_first::{CostlyOrder, DepthFirst};
-use crate::dpor::{Dpor, Reduction};
 use crate::grammar::{Arg, Composition, ParseError, Term};
 use crate::order::{NonPreemptive, TakeTurns};
 use crate::pct::Pct;
@@ -197,7 +196,7 @@ pub static REGISTRY: &[Entry] = &[
         line: "one execution of each equivalence class",
         paper: "Flanagan, Godefroid, POPL 2005; Abdulla et al., POPL 2014",
         arguments: Arguments::OneOf(&["classic", "source", "optimal", "eta"]),
-        ..HERE
+        ..PLANNED
     },
     Entry {
         name: "hapset",
@@ -465,20 +464,6 @@ impl<'a> Parts<'a> {
             if let Some(part) = self.get(Role::Order) {
                 return Err(format!("`dpor` has its own order; leave `{}` out", part.term));
             }
-            let term = self.get(Role::Expansion).map(|part| part.term.to_string());
-            match term.as_deref() {
-                Some("dpor(eta)") => {
-                    return Err("`dpor(eta)` is for actors, which are planned and not in this \
-                                version; write `dpor(source)`"
-                        .to_owned());
-                }
-                Some("dpor" | "dpor(optimal)") => {
-                    return Err("optimal reduction is planned and not in this version: it still \
-                                loses executions; write `dpor(source)`"
-                        .to_owned());
-                }
-                _ => {}
-            }
         }
         if let (Some("dpor" | "hapset"), Some(cache)) = (name(Role::Expansion), name(Role::Cache)) {
             return Err(format!(
@@ -501,15 +486,6 @@ impl<'a> Parts<'a> {
                 }
                 name => unreachable!("`{name}` is in the registry as a sampler that is here"),
             });
-        }
-        if let Some(part) = self.get(Role::Expansion).filter(|part| part.entry.name == "dpor") {
-            let (reduction, name) = match part.term.args.as_slice() {
-                [Arg::Term(term)] if term.name == "classic" => {
-                    (Reduction::Classic, "dpor(classic)")
-                }
-                _ => (Reduction::Source, "dpor(source)"),
-            };
-            return Ok(built(Dpor::new(reduction), name.to_owned()));
         }
         let (bound, name) = match self.get(Role::Bound).map(Part::number) {
             Some(k) => (Bound::Preemptions(k), format!("dfs preemptions({k})")),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use raddle_engine::{Ended, EngineError, Explored, Limits, Setup, Strategy};
-use raddle_trace::{Counts, Covered, Guarantee, Note, Report, Timeouts, Verdict, report};
+use raddle_trace::{Counts, Covered, Guarantee, Note, Report, Verdict, report};
 
 use crate::config::{AUTO, Config, EXECUTIONS};
 use crate::error::Error;
@@ -80,18 +80,10 @@ struct Found {
 
 fn searches(config: &Config) -> Result<Vec<Search>, Error> {
     let build = |text: &str| {
-        let refuse = |reason| Error::Strategy { strategy: text.to_owned(), reason };
-        let built = raddle_search::build(text, config.seed())
-            .map_err(|error| refuse(with_sources(&error)))?;
-        // Whether such a timeout can fire hangs on every other task, so nothing commutes with it.
-        if config.timeouts == Timeouts::Idle && built.name.starts_with("dpor") {
-            return Err(refuse(
-                "a reduction would lose executions if timeouts fire only when nothing else can \
-                 move; set timeouts to any, or write `dfs`"
-                    .to_owned(),
-            ));
-        }
-        Ok(built)
+        raddle_search::build(text, config.seed()).map_err(|error| Error::Strategy {
+            strategy: text.to_owned(),
+            reason: with_sources(&error),
+        })
     };
     let usual = if config.time.is_some() { u64::MAX } else { EXECUTIONS };
     let Some(composition) = config.composition() else {

@@ -187,16 +187,6 @@ fn combinations_without_sense_are_refused_with_the_reason() {
              they cost; write `dfs preemptions(2)`",
         ),
         (
-            "dpor(eta)",
-            "`dpor(eta)` is for actors, which are planned and not in this version; write \
-             `dpor(source)`",
-        ),
-        (
-            "dpor",
-            "optimal reduction is planned and not in this version: it still loses executions; \
-             write `dpor(source)`",
-        ),
-        (
             "dpor(source) state-cache",
             "`state-cache` would cut executions whose races the reduction still needs; leave \
              it out, or write `dfs`",
@@ -211,8 +201,7 @@ fn what_is_planned_is_refused_with_what_there_is() {
     for (text, message) in [
         (
             "dpor(source) best-first(mdpor,pb)",
-            "`best-first` is planned and not in this version; of the role frontier there is \
-             `depth-first`",
+            "`dpor` is planned and not in this version; of the role expansion there is `all`",
         ),
         ("ses(rtc)", "`ses` is planned and not in this version; of the role search there is `dfs`"),
         (

@@ -27,15 +27,6 @@ fn a_strategy_that_is_not_one_is_refused() {
 }
 
 #[test]
-fn a_reduction_is_refused_where_it_would_lose_executions() {
-    let idle = refused(|config| {
-        config.strategy = "dpor(source)".into();
-        config.timeouts = raddle::Timeouts::Idle;
-    });
-    insta::assert_snapshot!(idle, @"the strategy `dpor(source)` cannot be used: a reduction would lose executions if timeouts fire only when nothing else can move; set timeouts to any, or write `dfs`");
-}
-
-#[test]
 fn what_cannot_be_replayed_is_refused() {
     let wrong = |given: &str| replay(given, kept_update).expect_err("refused");
     let token = raddle::Schedule::default().to_string();
