@@ -62,7 +62,7 @@ fn per_execution(strategy: &str, program: &dyn Fn()) -> u64 {
 #[test]
 fn the_engine_allocates_once_for_each_thread_that_is_spawned() {
     // One Arc of the program's own; for each of two threads one allocation that holds its closure
-    // and its result, where std needs at least three.
+    // and its result.
     let program = || {
         let shared = Arc::new((AtomicUsize::new(0), Mutex::new(0)));
         let spawn = || {
