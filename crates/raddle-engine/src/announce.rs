@@ -19,6 +19,10 @@ pub(crate) trait Announced {
     fn waits_for(&self, task: TaskId) -> [(ObjectId, Access); 2] {
         self.footprint(task)
     }
+    /// Whether the first part of it could run now.
+    fn first_enabled(&self, task: TaskId) -> bool {
+        self.enabled(task)
+    }
     fn may_expire(&self, task: TaskId) -> bool;
     fn expire(&self, task: TaskId);
     fn holders(&self, task: TaskId) -> Vec<TaskId>;
@@ -86,6 +90,10 @@ impl<A: Model, B: Model> Announced for Double<'_, A, B> {
         } else {
             [NOTHING, NOTHING]
         }
+    }
+
+    fn first_enabled(&self, task: TaskId) -> bool {
+        self.first.enabled(task)
     }
 
     // Only the first op has a timeout: to wait for the lock afterwards has none.

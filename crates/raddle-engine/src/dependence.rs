@@ -5,21 +5,30 @@
 //! pair that is declared independent has its argument beside it; all others are dependent.
 
 use crate::op::{Access, ObjectId, TaskId};
+use crate::strategy::Step;
 
 /// Whether two accesses to one object depend on each other.
 #[must_use]
 pub fn conflict(a: Access, b: Access) -> bool {
-    use Access::{Append, Observe, Read, Refused, Share, Take, TryShare, Unshare, Yield};
+    use Access::{
+        Append, Fit, Observe, Pass, Read, Refused, Roused, Share, Take, TryFit, TryShare, TryTake, Unshare,
+        Yield,
+    };
     !matches!(
         (a, b),
         // Neither changes what the other sees.
-        (Read | Refused, Read | Refused)
+        (Read | Refused | Pass, Read | Refused | Pass)
         // Whoever may share a lock may do so whether or not another takes or gives back its
         // share, and how many shares are left is the same in either order.
         | (Share | TryShare | Unshare, Share | TryShare | Unshare)
         // Both are next, so the queue is neither empty nor full: one takes from the front what
         // the other cannot touch, the other adds at the end.
-        | (Append, Take) | (Take, Append)
+        | (Append | Fit(_), Take) | (Take, Append | Fit(_))
+        // Who adds or finds something is not the sender that goes, nor does it wait for it.
+        | (Append | Fit(_) | TryFit(_) | Take | TryTake, Unshare)
+        | (Unshare, Append | Fit(_) | TryFit(_) | Take | TryTake)
+        // What let it go on has happened, cannot be undone, and is an order of its own.
+        | (Roused, _) | (_, Roused)
         // A yield touches nothing.
         | (Yield, _) | (_, Yield)
         // Looking whether a task is finished changes nothing but whether that is known.
@@ -34,11 +43,12 @@ pub fn conflict(a: Access, b: Access) -> bool {
 #[must_use]
 pub fn reversible(first: Access, second: Access) -> bool {
     // The lock is held before it is given back, and while an attempt at it is refused, so whoever
-    // waits for it is still waiting.
+    // waits for it is still waiting. So is a queue full to which an attempt to add is refused.
     !matches!(
         (first, second),
         (Access::Release | Access::Unshare | Access::Refused, Access::Acquire)
-            | (Access::Release, Access::Share)
+            | (Access::Refused, Access::Fit(_))
+            | (Access::Release, Access::Share | Access::Pass)
     )
 }
 
@@ -52,9 +62,14 @@ pub(crate) fn dominates(access: Access) -> bool {
             | Access::Refused
             | Access::Share
             | Access::TryShare
+            | Access::Pass
             | Access::Unshare
             | Access::Append
+            | Access::Fit(_)
+            | Access::TryFit(_)
             | Access::Take
+            | Access::TryTake
+            | Access::Roused
             | Access::Yield
             | Access::Observe(_)
     )
@@ -69,9 +84,15 @@ pub struct Footprint {
     pub touched: [(ObjectId, Access); 2],
     /// If it was a timer's: whose timer it is.
     pub partner: Option<TaskId>,
-    /// The values decided for it and in the local code before it, folded into a number; 0 if none.
-    /// With other values it would have been another step.
-    pub values: u64,
+    /// Its number among the steps of its task, from 1; 0 if it is not known.
+    pub nth: u32,
+    /// The step that let it go on.
+    enabler: Option<(TaskId, u32)>,
+    /// It looked whether a task is finished that waited for another: with whose step it will run on
+    /// is not known.
+    of_waiting: bool,
+    /// Tasks that ran on with it, as bits; the last one stands for all tasks from there on.
+    ran_on: u64,
 }
 
 impl Footprint {
@@ -79,7 +100,24 @@ impl Footprint {
     #[must_use]
     pub fn new(task: TaskId, touched: &[(ObjectId, Access)], partner: Option<TaskId>) -> Self {
         let entry = |index: usize| touched.get(index).copied().unwrap_or(crate::announce::NOTHING);
-        Self { task, touched: [entry(0), entry(1)], partner, values: 0 }
+        Self { task, touched: [entry(0), entry(1)], partner, nth: 0, enabler: None, of_waiting: false, ran_on: 0 }
+    }
+
+    /// Of an executed step.
+    #[must_use]
+    pub fn of(step: &Step<'_>) -> Self {
+        let footprint = Self::new(step.task, step.footprint, step.partner);
+        Self { of_waiting: step.of_waiting, ..footprint }
+    }
+
+    /// Another step, without which it would not have been possible.
+    pub fn enabled_by(&mut self, other: &Self) {
+        self.enabler = Some((other.task, other.nth));
+    }
+
+    /// A task that had waited ran on when the step was done.
+    pub fn run_on(&mut self, task: TaskId) {
+        self.ran_on |= bit(task);
     }
 
     /// Whether two steps depend on each other. Steps of one task always do, and a timer's steps
@@ -89,8 +127,10 @@ impl Footprint {
         if self.task == other.task
             || self.partner == Some(other.task)
             || other.partner == Some(self.task)
-            || self.observes(other.task)
-            || other.observes(self.task)
+            || self.observes(other)
+            || other.observes(self)
+            || self.enabler == Some((other.task, other.nth))
+            || other.enabler == Some((self.task, self.nth))
         {
             return true;
         }
@@ -100,7 +140,12 @@ impl Footprint {
         })
     }
 
-    fn observes(&self, task: TaskId) -> bool {
-        self.touched[0].1 == Access::Observe(task)
+    fn observes(&self, other: &Self) -> bool {
+        let Access::Observe(task) = self.touched[0].1 else { return false };
+        self.of_waiting || task == other.task || other.partner == Some(task) || other.ran_on & bit(task) != 0
     }
+}
+
+fn bit(task: TaskId) -> u64 {
+    1 << task.index().min(63)
 }

@@ -485,8 +485,16 @@ impl Execution {
             let replayed = point.is_some_and(|point| (point as usize) < self.plan.prefix.len());
             let entry = self.task(task);
             let partner = entry.fiber.is_null().then_some(entry.owner);
-            let enabled_since = entry.fair.enabled_since;
+            let enabled_since = entry.first_since.unwrap_or(entry.fair.enabled_since);
+            let timer = entry.timer.filter(|_| matches!(how, How::Timed(_)));
+            let timer = timer.map(|timer| self.timer_on(timer, footprint[0].0));
             let immediate = how == How::Wait;
+            let of_waiting = match footprint[0].1 {
+                Access::Observe(other) if !immediate => {
+                    self.task(other).immediate && self.task(other).pending.is_some()
+                }
+                _ => false,
+            };
             let view = View(self);
             let step = Step {
                 task,
@@ -496,6 +504,8 @@ impl Execution {
                 immediate,
                 partner,
                 enabled_since,
+                timer,
+                of_waiting,
                 pending: &view,
             };
             // SAFETY: the strategy outlives the search, and holds no way back to the execution.
@@ -525,10 +535,17 @@ impl Execution {
                 }
                 let Some(what) = this.task(task).pending else { continue };
                 let enabled = (*what).enabled(task);
+                if this.slots[task.index()][1] != NO_SLOT
+                    && this.task(task).first_since.is_none()
+                    && (*what).first_enabled(task)
+                {
+                    this.task_mut(task).first_since = Some(this.n_steps);
+                }
                 if !this.task(task).immediate {
                     this.set_enabled(task, enabled);
                     this.rearm(task);
                 } else if enabled {
+                    this.task_mut(task).first_since = Some(this.n_steps);
                     this.task_mut(task).pending = None;
                     this.slots[task.index()] = [NO_SLOT; 2];
                     this.run_on.push(task);
@@ -657,7 +674,16 @@ impl Execution {
             let waits = entry.state == State::Live && !entry.enabled && !entry.immediate;
             let what = entry.pending.filter(|_| waits && !entry.fiber.is_null())?;
             // SAFETY: the op of a suspended task is valid, and touches models only.
-            Some(Stuck { task, footprint: unsafe { (*what).waits_for(task) }, partner: None })
+            let footprint = unsafe { (*what).waits_for(task) };
+            let enabled_since = entry.first_since;
+            let timer = entry.timer.filter(|&timer| {
+                let timer = self.task(timer);
+                timer.armed && !timer.enabled
+            });
+            // SAFETY: as above.
+            let object = unsafe { (*what).footprint(task)[0].0 };
+            let timer = timer.map(|timer| self.timer_on(timer, object));
+            Some(Stuck { task, footprint, enabled_since, timer })
         };
         self.created.iter().filter_map(stuck).collect()
     }

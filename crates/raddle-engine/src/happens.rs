@@ -19,8 +19,9 @@ pub struct Happened {
     pub nth: u32,
     /// It ran as soon as it was enabled: nobody chose it.
     pub immediate: bool,
-    enabled_since: u64,
     partner: Option<TaskId>,
+    /// The event that made it possible, and without which it could not have been.
+    enabler: u32,
     /// The event before it on each object it touched.
     before_on: [u32; 2],
     fingerprint: u64,
@@ -42,24 +43,45 @@ struct Lane {
     values: u64,
 }
 
-impl Lane {
-    /// The last event; [`NONE`] if there is none.
-    fn last(&self) -> u32 {
-        self.events.last().copied().unwrap_or(NONE)
-    }
-}
-
 #[derive(Clone, Debug)]
 struct Chain {
     last: u32,
-    /// Events that added to the queue, and how many were taken.
+    /// Events that added to the queue, and those that took from it.
     appended: Vec<u32>,
-    taken: u32,
+    taken: Vec<u32>,
 }
 
 impl Default for Chain {
     fn default() -> Self {
-        Self { last: NONE, appended: Vec::new(), taken: 0 }
+        Self { last: NONE, appended: Vec::new(), taken: Vec::new() }
+    }
+}
+
+impl Chain {
+    /// Adds an event; returns the one that made it possible, if that is a matter of places in the
+    /// queue.
+    fn extend(&mut self, index: u32, access: Access) -> u32 {
+        self.last = index;
+        let by = |events: &[u32], at: Option<usize>| {
+            at.and_then(|at| events.get(at)).copied().unwrap_or(NONE)
+        };
+        match access {
+            Access::Append => {
+                self.appended.push(index);
+                NONE
+            }
+            Access::Fit(places) | Access::TryFit(places) => {
+                let at = self.appended.len().checked_sub(places as usize);
+                self.appended.push(index);
+                by(&self.taken, at)
+            }
+            Access::Take | Access::TryTake => {
+                let at = self.taken.len();
+                self.taken.push(index);
+                by(&self.appended, Some(at))
+            }
+            _ => NONE,
+        }
     }
 }
 
@@ -72,6 +94,9 @@ pub struct History {
     width: usize,
     lanes: Vec<Lane>,
     chains: Vec<Chain>,
+    /// What is before the op that was last asked about in any case.
+    order: Vec<u32>,
+    /// That, and what is before what it races with.
     scratch: Vec<u32>,
 }
 
@@ -102,6 +127,10 @@ fn kind(access: Access) -> u64 {
         Access::Unshare => 12,
         Access::TryShare => 13,
         Access::TryTake => 14,
+        Access::Fit(_) => 15,
+        Access::TryFit(_) => 16,
+        Access::Roused => 17,
+        Access::Pass => 18,
     }
 }
 
@@ -159,10 +188,12 @@ impl History {
                 let chain = &mut self.chains[object.0 as usize];
                 chain.last = event.before_on[at];
                 match access {
-                    Access::Append => {
+                    Access::Append | Access::Fit(_) | Access::TryFit(_) => {
                         chain.appended.pop();
                     }
-                    Access::Take | Access::TryTake => chain.taken -= 1,
+                    Access::Take | Access::TryTake => {
+                        chain.taken.pop();
+                    }
                     _ => {}
                 }
             }
@@ -187,7 +218,11 @@ impl History {
         let lane = &mut self.lanes[parent.index()];
         lane.children += 1;
         let name = mix(lane.name ^ mix(lane.children));
-        let born = (lane.last(), self.events.len() as u32);
+        // A parent's timer may have fired since its last event; one that has done nothing yet was
+        // itself spawned at some event.
+        let last = lane.events.last().max(lane.fired.last()).copied();
+        let last = last.unwrap_or_else(|| lane.born.map_or(NONE, |(at, _)| at));
+        let born = (last, self.events.len() as u32);
         let lane = &mut self.lanes[child.index()];
         lane.name = name;
         lane.born.get_or_insert(born);
@@ -224,7 +259,7 @@ impl History {
 
     /// A step happened.
     pub fn step(&mut self, step: &Step<'_>) {
-        let mut footprint = Footprint::new(step.task, step.footprint, step.partner);
+        let mut footprint = Footprint::of(step);
         let task = step.task.index();
         self.widen(task + 1);
         let index = self.events.len() as u32;
@@ -233,9 +268,10 @@ impl History {
         if let Some(partner) = step.partner {
             self.widen(partner.index() + 1);
             predecessors = predecessors
-                .wrapping_add(self.join_if_new(row, self.lanes[partner.index()].last()));
+                .wrapping_add(self.join_if_new(row, self.last_before(partner, index as usize)));
         }
         let mut before_on = [NONE; 2];
+        let mut enabler = NONE;
         for (at, &(object, access)) in footprint.touched.iter().enumerate() {
             if let Access::Observe(other) = access {
                 self.widen(other.index() + 1);
@@ -255,27 +291,19 @@ impl History {
             }
             before_on[at] = self.chains[slot].last;
             predecessors = predecessors.wrapping_add(self.join_conflicts(row, object, access));
-            let chain = &mut self.chains[slot];
-            chain.last = index;
-            match access {
-                Access::Append => chain.appended.push(index),
-                Access::Take | Access::TryTake => {
-                    let sent = chain.appended.get(chain.taken as usize).copied();
-                    chain.taken += 1;
-                    if let Some(sent) = sent {
-                        predecessors = predecessors.wrapping_add(self.join_if_new(row, sent));
-                    }
-                }
-                _ => {}
+            let by = self.chains[slot].extend(index, access);
+            if access == Access::Roused {
+                enabler = self.rouser(step.enabled_since).unwrap_or(NONE);
+            } else if by != NONE {
+                enabler = by;
             }
         }
-        for at in 0..self.lanes[task].looks.len() {
-            let look = self.lanes[task].looks[at];
-            predecessors = predecessors.wrapping_add(self.join_if_new(row, look));
-        }
-        // Whoever made the op possible came before it.
-        if let Some(enabler) = self.enabler(step.enabled_since, &footprint) {
-            predecessors = predecessors.wrapping_add(self.join_if_new(row, enabler));
+        predecessors = predecessors.wrapping_add(self.join_if_new(row, enabler));
+        for lane in [Some(step.task), step.partner].into_iter().flatten() {
+            for at in 0..self.lanes[lane.index()].looks.len() {
+                let look = self.lanes[lane.index()].looks[at];
+                predecessors = predecessors.wrapping_add(self.join_if_new(row, look));
+            }
         }
         let lane = &mut self.lanes[task];
         lane.events.push(index);
@@ -283,18 +311,26 @@ impl History {
         self.clocks[row + task] = nth;
         let kinds = kind(footprint.touched[0].1) << 8 | kind(footprint.touched[1].1);
         let values = std::mem::take(&mut lane.values);
-        footprint.values = values;
         let own = mix(lane.name ^ mix(u64::from(nth) << 16 | kinds)).wrapping_add(mix(values));
         let fingerprint = mix(own ^ predecessors);
+        footprint.nth = nth;
+        if enabler != NONE {
+            footprint.enabled_by(&self.events[enabler as usize].footprint);
+        }
         self.events.push(Happened {
             footprint,
             nth,
             immediate: step.immediate,
-            enabled_since: step.enabled_since,
             partner: step.partner,
+            enabler,
             before_on,
             fingerprint,
         });
+        if step.immediate
+            && let Some(last) = self.events[..index as usize].iter_mut().rfind(|e| !e.immediate)
+        {
+            last.footprint.run_on(step.task);
+        }
         // A timer's step is one of its owner's too.
         if let Some(partner) = step.partner {
             self.lanes[partner.index()].fired.push(index);
@@ -362,14 +398,10 @@ impl History {
         (happened.footprint.touched[at].1, happened.before_on[at])
     }
 
-    /// The event that made an op possible, if it acted on an object of the op.
-    fn enabler(&self, enabled_since: u64, footprint: &Footprint) -> Option<u32> {
+    /// The event that let an op go on which could run since then.
+    fn rouser(&self, enabled_since: u64) -> Option<u32> {
         let event = u32::try_from(enabled_since.checked_sub(1)?).ok()?;
-        let theirs = &self.events.get(event as usize)?.footprint;
-        let shares = |(object, _): &(ObjectId, Access)| {
-            *object != ObjectId::NONE && theirs.touched.iter().any(|(o, _)| o == object)
-        };
-        (theirs.task != footprint.task && footprint.touched.iter().any(shares)).then_some(event)
+        ((event as usize) < self.events.len()).then_some(event)
     }
 
     /// The events with which an event races: dependent, not ordered otherwise, and such that the
@@ -378,13 +410,10 @@ impl History {
         races.clear();
         let happened = self.events[index];
         if happened.immediate {
+            self.races_of_immediate(index, races);
             return;
         }
-        self.begin_scratch(happened.footprint.task, index);
-        if let Some(partner) = happened.partner {
-            self.add_order(self.last_before(partner, index));
-        }
-        let enabler = self.enabler(happened.enabled_since, &happened.footprint);
+        self.order_of(index, None);
         for (at, &(object, access)) in happened.footprint.touched.iter().enumerate() {
             if let Access::Observe(other) = access {
                 for event in self.follows(other, index) {
@@ -392,48 +421,102 @@ impl History {
                 }
             }
             if object != ObjectId::NONE {
-                self.races_on(happened.before_on[at], object, access, enabler, races);
+                self.races_on(happened.before_on[at], object, access, races);
+                // What it could not come before on one object it may on the other.
+                self.scratch.clone_from(&self.order);
             }
         }
-        let task = happened.footprint.task.index();
-        for at in 0..self.lanes[task].looks.len() {
-            let look = self.lanes[task].looks[at];
+        self.races_with_looks(happened.footprint.task, index, races);
+        if let Some(partner) = happened.partner {
+            self.races_with_looks(partner, index, races);
+        }
+    }
+
+    /// Those who looked whether a task is finished.
+    fn races_with_looks(&mut self, task: TaskId, index: usize, races: &mut Vec<u32>) {
+        for at in 0..self.lanes[task.index()].looks.len() {
+            let look = self.lanes[task.index()].looks[at];
             if (look as usize) < index {
                 self.add_race(look, races);
             }
         }
     }
 
-    /// The events with which an op that never ran would have raced.
+    /// An event that nobody chose cannot come before what it waited for, but that could have come
+    /// before somebody looked whether the task is finished.
+    fn races_of_immediate(&mut self, index: usize, races: &mut Vec<u32>) {
+        self.order_of(index, None);
+        let task = self.events[index].footprint.task;
+        self.races_with_looks(task, index, races);
+    }
+
+    /// The events with which an op that did not run would have raced.
     pub fn races_of_stuck(&mut self, stuck: &Stuck, races: &mut Vec<u32>) {
         races.clear();
         self.widen(stuck.task.index() + 1);
-        self.begin_scratch(stuck.task, self.events.len());
-        if let Some(partner) = stuck.partner {
-            self.add_order(self.last_before(partner, self.events.len()));
-        }
+        let enabler = stuck.enabled_since.and_then(|since| self.rouser(since));
+        self.begin_order(stuck.task, self.events.len(), None, enabler);
         for &(object, access) in &stuck.footprint {
             if object != ObjectId::NONE
                 && let Some(chain) = self.chains.get(object.0 as usize)
             {
-                self.races_on(chain.last, object, access, None, races);
+                self.races_on(chain.last, object, access, races);
+                self.scratch.clone_from(&self.order);
             }
         }
     }
 
-    fn races_on(
-        &mut self,
-        newest: u32,
-        object: ObjectId,
-        access: Access,
-        enabler: Option<u32>,
-        races: &mut Vec<u32>,
-    ) {
+    /// The events with which the timer of an event's op would have raced, had it fired before: those
+    /// that made the op possible, or the op itself if both were.
+    pub fn races_of_timer(&mut self, index: usize, timer: TaskId, races: &mut Vec<u32>) {
+        races.clear();
+        let happened = self.events[index];
+        self.order_of(index, Some(timer));
+        let (object, access) = happened.footprint.touched[0];
+        match access {
+            Access::Write => races.push(index as u32),
+            Access::Acquire => {
+                // A token that was given, or senders that went: of those, whichever is last.
+                let mut next = happened.before_on[0];
+                while next != NONE {
+                    let (theirs, before) = self.on(next, object);
+                    if matches!(theirs, Access::Release | Access::Unshare) && !self.is_ordered(next) {
+                        races.push(next);
+                    }
+                    if theirs == Access::Release {
+                        return;
+                    }
+                    next = before;
+                }
+            }
+            _ if happened.enabler == NONE || self.is_ordered(happened.enabler) => {}
+            _ => races.push(happened.enabler),
+        }
+    }
+
+    /// The same for an op that could have gone on, but did not yet.
+    pub fn races_of_stuck_timer(&mut self, stuck: &Stuck, timer: TaskId, races: &mut Vec<u32>) {
+        races.clear();
+        self.widen(timer.index() + 1);
+        self.begin_order(timer, self.events.len(), Some(stuck.task), None);
+        races.extend(stuck.enabled_since.and_then(|since| self.rouser(since)));
+    }
+
+    fn races_on(&mut self, newest: u32, object: ObjectId, access: Access, races: &mut Vec<u32>) {
+        let waits = matches!(access, Access::Acquire | Access::Share | Access::Pass);
+        // Between where it was taken and where it was given back nobody could have had it, nor gone
+        // on where the last place of a queue was taken until the receiver was dropped.
+        let mut held = false;
         let mut next = newest;
         while next != NONE {
             let (theirs, before) = self.on(next, object);
-            if conflict(theirs, access) {
-                let possible = reversible(theirs, access) && enabler != Some(next);
+            held &= !matches!(
+                theirs,
+                Access::Acquire | Access::TryAcquire | Access::Fit(_) | Access::TryFit(_)
+            );
+            if !held && conflict(theirs, access) {
+                held = waits && theirs == Access::Release;
+                let possible = reversible(theirs, access);
                 if self.is_ordered(next) {
                     if dominates(theirs) {
                         return;
@@ -453,6 +536,55 @@ impl History {
         }
     }
 
+    /// The event that keeps an op from coming before the event at `first` and after those in `then`, if
+    /// one is known to: somebody has the lock that the op wants for itself.
+    #[must_use]
+    pub fn in_the_way(&self, op: &Footprint, first: usize, then: &[usize]) -> Option<usize> {
+        op.touched.iter().filter(|(_, access)| *access == Access::Acquire).find_map(|&(object, _)| {
+            let theirs = self.events[first].footprint.touched.iter().find(|(o, _)| *o == object);
+            let takes = |(_, a): &(_, Access)| matches!(a, Access::Acquire | Access::TryAcquire);
+            // If somebody takes it there, it is free.
+            if theirs.is_some_and(takes) { None } else { self.holder(object, first, then) }
+        })
+    }
+
+    /// Where a lock was taken that is held before the event at `first` and after those in `then`.
+    fn holder(&self, object: ObjectId, first: usize, then: &[usize]) -> Option<usize> {
+        let mut earlier = Vec::new();
+        let mut next = self.chains.get(object.0 as usize).map_or(NONE, |chain| chain.last);
+        while next != NONE {
+            if (next as usize) < first || then.binary_search(&(next as usize)).is_ok() {
+                earlier.push(next);
+            }
+            next = self.on(next, object).1;
+        }
+        let task = |event: u32| self.events[event as usize].footprint.task;
+        let (mut alone, mut sharers) = (None, Vec::<u32>::new());
+        for event in earlier.into_iter().rev() {
+            match self.on(event, object).0 {
+                Access::Acquire | Access::TryAcquire => alone = Some(event),
+                Access::Release => alone = None,
+                Access::Share | Access::TryShare => sharers.push(event),
+                Access::Unshare => {
+                    let own = |sharer: &u32| task(*sharer) == task(event);
+                    if let Some(at) = sharers.iter().rposition(own) {
+                        sharers.remove(at);
+                    }
+                }
+                _ => {}
+            }
+        }
+        alone.or(sharers.first().copied()).map(|event| event as usize)
+    }
+
+    /// Whether an event is before the op that was last asked about, in any order of independent
+    /// steps.
+    #[must_use]
+    pub fn leads(&self, event: usize) -> bool {
+        let happened = &self.events[event];
+        self.order[happened.footprint.task.index()] >= happened.nth
+    }
+
     fn is_ordered(&self, event: u32) -> bool {
         let happened = &self.events[event as usize];
         self.scratch[happened.footprint.task.index()] >= happened.nth
@@ -462,19 +594,70 @@ impl History {
         if event == NONE || self.is_ordered(event) {
             return;
         }
-        if !self.events[event as usize].immediate {
+        let happened = self.events[event as usize];
+        if happened.immediate {
+            // It ran on because others had come before it: any of those might come later.
+            let Footprint { task, touched, .. } = happened.footprint;
+            let own = self.follows(task, event as usize);
+            let joined = match touched[0].1 {
+                Access::Observe(other) => self.follows(other, event as usize),
+                _ => [happened.enabler, NONE],
+            };
+            let mut also = Vec::new();
+            for earlier in own.into_iter().chain(joined) {
+                // None is ordered before another on account of the event that both led to.
+                let order = self.scratch.clone();
+                self.add_race(earlier, &mut also);
+                self.scratch = order;
+            }
+            also.retain(|event| !races.contains(event));
+            races.extend(also);
+        } else {
             races.push(event);
         }
         self.add_order(event);
     }
 
-    /// The scratch clock: what is before an event of `task` at `index` in any case.
-    fn begin_scratch(&mut self, task: TaskId, index: usize) {
+    /// Asks about an event, or the timer of its op: what is [before it in any case](Self::leads).
+    pub fn order_of(&mut self, index: usize, timer: Option<TaskId>) {
+        let happened = self.events[index];
+        let task = happened.footprint.task;
+        if let Some(timer) = timer {
+            self.widen(timer.index() + 1);
+            self.begin_order(timer, index, Some(task), None);
+            return;
+        }
+        let (_, access) = happened.footprint.touched[0];
+        let enabler = (access == Access::Roused).then_some(happened.enabler);
+        self.begin_order(task, index, happened.partner, enabler);
+        if let (true, Access::Observe(other)) = (happened.immediate, access) {
+            for event in self.follows(other, index) {
+                self.add_order(event);
+            }
+            self.order.clone_from(&self.scratch);
+        }
+    }
+
+    /// Begins the clocks of what is before an op of `task` at `index`.
+    fn begin_order(
+        &mut self,
+        task: TaskId,
+        index: usize,
+        partner: Option<TaskId>,
+        enabler: Option<u32>,
+    ) {
         self.scratch.clear();
         self.scratch.resize(self.width, 0);
         for event in self.follows(task, index) {
             self.add_order(event);
         }
+        if let Some(partner) = partner {
+            self.add_order(self.last_before(partner, index));
+        }
+        if let Some(enabler) = enabler {
+            self.add_order(enabler);
+        }
+        self.order.clone_from(&self.scratch);
     }
 
     fn add_order(&mut self, event: u32) {

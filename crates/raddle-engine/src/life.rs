@@ -96,10 +96,13 @@ impl Model for Parker {
         }
     }
 
+    // A token is like a lock that is free: whoever parks takes it, whoever unparks gives it back, or
+    // finds that it is there.
     fn access(&self, _: TaskId, op: ParkOp) -> Access {
         match op {
-            ParkOp::Park => Access::Take,
-            ParkOp::Unpark => Access::Write,
+            ParkOp::Park => Access::Acquire,
+            ParkOp::Unpark if self.token => Access::Read,
+            ParkOp::Unpark => Access::Release,
         }
     }
 

@@ -227,7 +227,10 @@ impl<M: Model> Object<M> {
             if !Execution::arrive(execution, &single, [slot, NO_SLOT], site, how) {
                 return None;
             }
-            Some(self.apply(execution, slot, op, site, how))
+            let reply = self.apply(execution, slot, op, site, how);
+            let me = (*execution).current;
+            (*execution).task_mut(me).first_since = None;
+            Some(reply)
         }
     }
 
@@ -434,10 +437,12 @@ fn both<A: Model, B: Model>(
     let double = Double { first: one, second: two };
     // SAFETY: `execution` is the current one, and `double` outlives the wait.
     unsafe {
-        if !Execution::arrive(execution, &double, slots, site, how) {
+        let arrived = Execution::arrive(execution, &double, slots, site, how);
+        let me = (*execution).current;
+        if !arrived {
+            (*execution).task_mut(me).first_since = None;
             return None;
         }
-        let me = (*execution).current;
         let option = Execution::option_of_step(execution, first.model(), first_op, site);
         let footprint = [
             (ObjectId(slots[0]), first.model().access(me, first_op)),
@@ -450,6 +455,7 @@ fn both<A: Model, B: Model>(
         Execution::commit(execution, me, &footprint, site, how, || {
             A::show(first_op, Some(&replies.0))
         });
+        (*execution).task_mut(me).first_since = None;
         for slot in slots {
             Execution::wake(execution, slot);
         }

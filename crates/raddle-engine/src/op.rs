@@ -47,15 +47,24 @@ pub enum Access {
     /// Takes a lock that others may share and that it found so: had it come earlier, it might have
     /// been refused.
     TryShare,
+    /// Goes through a gate that others may go through, after waiting for it to open.
+    Pass,
     /// Gives a shared lock back.
     Unshare,
     /// Adds to the end of a queue.
     Append,
+    /// Adds to the end of a queue of so many places, after waiting for one to be free.
+    Fit(u32),
+    /// Adds to the end of a queue of so many places in which it found one free: had it come earlier,
+    /// it might have been refused.
+    TryFit(u32),
     /// Takes from the front of a queue, after waiting for something to be there.
     Take,
     /// Takes from the front of a queue in which it found something: had it come earlier, there
     /// might have been nothing.
     TryTake,
+    /// Goes on because another task's step has let it: nothing but that step bears on it.
+    Roused,
     /// Sees whether this task is finished: depends on all that task does.
     Observe(TaskId),
     /// Touches nothing and asks the others to move.
@@ -66,7 +75,15 @@ impl Access {
     /// Whether the step may have changed something that another task can see.
     #[must_use]
     pub fn changes(self) -> bool {
-        !matches!(self, Self::Read | Self::Refused | Self::Observe(_) | Self::Yield)
+        !matches!(
+            self,
+            Self::Read
+                | Self::Refused
+                | Self::Pass
+                | Self::Roused
+                | Self::Observe(_)
+                | Self::Yield
+        )
     }
 }
 

@@ -129,7 +129,7 @@ impl TaskRef {
         let parker = unsafe { &(*ex).task(self.id).parker };
         note_spurious();
         // SAFETY: the current execution, on the stack of its current task.
-        if unsafe { (*ex).settings.spurious && Execution::value(ex, 2) == 1 } {
+        if unsafe { (*ex).settings.spurious && Execution::value(ex, 2, false) == 1 } {
             return;
         }
         match timeout {
@@ -395,7 +395,7 @@ pub fn choose(n: u32) -> u32 {
     unsafe {
         let me = (*ex).current;
         (*ex).task_mut(me).site = site;
-        let value = Execution::value(ex, n);
+        let value = Execution::value(ex, n, false);
         if let Some(recorder) = &mut (*ex).recorder
             && n > 1
         {

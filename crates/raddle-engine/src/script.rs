@@ -67,7 +67,7 @@ impl Script {
                 let who: Vec<_> = choices.iter().map(|c| execution.label(c.task)).collect();
                 format!("a choice between {}", who.join(", "))
             }
-            Options::Value { task, of } => {
+            Options::Value { task, of, .. } => {
                 let (who, site) = (execution.label(task), execution.task(task).site);
                 format!("{who} asking for one of {of} values at {site}")
             }
@@ -79,7 +79,7 @@ impl Script {
             (Entry::Run(task), Options::Schedule(choices)) => {
                 choices.iter().position(|choice| choice.task == task).map(|at| at as u32)
             }
-            (Entry::Value { task, key, of }, Options::Value { task: asking, of: have }) => {
+            (Entry::Value { task, key, of }, Options::Value { task: asking, of: have, .. }) => {
                 let option = match key {
                     KeyId::Index(value) => Some(value),
                     KeyId::Task(other) => {

@@ -28,6 +28,9 @@ pub enum Options<'a> {
         task: TaskId,
         /// The number of options.
         of: u32,
+        /// Whether it bears on what the step does, which the strategy hears of next; else it is asked
+        /// for by the code after the step.
+        during: bool,
     },
 }
 
@@ -125,21 +128,38 @@ pub struct Step<'a> {
     pub immediate: bool,
     /// Of a timer's step: whose timer it is. The step belongs to the lane of that task too.
     pub partner: Option<TaskId>,
-    /// The number of steps before its task could move, without a break since.
+    /// The number of steps before the op could run, without a break since; of an op on two objects,
+    /// before the first part could.
     pub enabled_since: u64,
+    /// The op had a timeout, which will not fire now.
+    pub timer: Option<Timer>,
+    /// It looked whether a task is finished, and that one waits for another, with whose step it will
+    /// run on.
+    pub of_waiting: bool,
     /// The pending ops. Whether they can run is as before the step.
     pub pending: &'a dyn Pending,
 }
 
-/// An op that did not run: it could not when the execution ended, or was withdrawn.
+/// An op that has been announced and cannot run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stuck {
     /// Whose op it is.
     pub task: TaskId,
     /// What it would have touched; unused entries name no object.
     pub footprint: [(ObjectId, Access); 2],
-    /// If it is a timer's: whose timer it is.
-    pub partner: Option<TaskId>,
+    /// As [`Step::enabled_since`]; none if it could not run, or its first part could not.
+    pub enabled_since: Option<u64>,
+    /// The op has a timeout, which cannot fire any more.
+    pub timer: Option<Timer>,
+}
+
+/// The timer of an op with a timeout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timer {
+    /// The task of the environment whose step it would be.
+    pub task: TaskId,
+    /// What it would touch, of which the first is the op's own object.
+    pub footprint: [(ObjectId, Access); 2],
 }
 
 /// A decision that was taken.
@@ -251,15 +271,10 @@ pub trait Strategy: Send {
         let _ = (parent, child);
     }
 
-    /// Hears that a timer will not fire, because the op it was set for runs now, if
-    /// [`Needs::steps`].
-    fn withdrawn(&mut self, timer: &Stuck) {
-        let _ = timer;
-    }
-
-    /// Hears of every value that was decided, planned or asked for, if [`Needs::steps`].
-    fn value(&mut self, task: TaskId, taken: Taken) {
-        let _ = (task, taken);
+    /// Hears of every value that was decided, planned or asked for, if [`Needs::steps`]. `during` a
+    /// step, of which the strategy hears next, or in the code after one.
+    fn value(&mut self, task: TaskId, taken: Taken, during: bool) {
+        let _ = (task, taken, during);
     }
 
     /// Hears of an executed step, if [`Needs::steps`].

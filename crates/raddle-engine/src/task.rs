@@ -72,6 +72,9 @@ pub(crate) struct Task {
     pub(crate) site: &'static Location<'static>,
     /// Whether it is among the options.
     pub(crate) enabled: bool,
+    /// The number of steps before a pending op could run that is no scheduling point, or the first
+    /// part of one on two objects.
+    pub(crate) first_since: Option<u64>,
     /// The pending op is no scheduling point: the task runs on as soon as it is enabled.
     pub(crate) immediate: bool,
     /// Position in the order of creation.
@@ -123,6 +126,7 @@ impl Task {
             pending: None,
             site: Location::caller(),
             enabled: false,
+            first_since: None,
             immediate: false,
             seq: 0,
             label: None,
@@ -153,6 +157,7 @@ impl Task {
         self.job = None;
         self.pending = None;
         self.enabled = false;
+        self.first_since = None;
         self.immediate = false;
         self.seq = seq;
         self.label = None;

@@ -32,13 +32,17 @@
 //! seed, they kept every trace.
 //! Overreports: nothing.
 
+mod wakeup;
+
 use raddle_engine::dependence::Footprint;
 use raddle_engine::happens::History;
-use raddle_engine::op::{ObjectId, TaskId};
+use raddle_engine::op::{Access, ObjectId, TaskId};
 use raddle_engine::strategy::{
-    Answer, Cut, Finished, Needs, Options, Pending, Plan, Point, Step, Strategy, Stuck, Taken,
+    Answer, Cut, Finished, Needs, Options, Pending, Plan, Point, Step, Strategy, Stuck, Taken, Timer,
 };
 use raddle_trace::{Covered, Outcome, Progress};
+
+use self::wakeup::{Branch, Found, LeftOut, Link, Way};
 
 /// Which alternatives a race opens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,30 +53,6 @@ pub enum Reduction {
     Source,
     /// The whole sequence.
     Optimal,
-}
-
-/// A node of a wakeup tree: a step to take, and what to try after it.
-#[derive(Clone, Debug)]
-struct Branch {
-    step: Footprint,
-    /// Tasks that must not sleep on the way, because it is not known that they may.
-    awake: Vec<TaskId>,
-    children: Vec<Branch>,
-    /// Sequences that were left out because this branch leads to the same, with the node at which
-    /// they belong. If the branch turns out to lead nowhere they are wanted after all.
-    instead_of: Vec<(u32, Vec<Footprint>)>,
-}
-
-impl Branch {
-    fn new(step: Footprint) -> Self {
-        Self { step, awake: Vec::new(), children: Vec::new(), instead_of: Vec::new() }
-    }
-
-    /// Gives up the branch and all below it.
-    fn give_up(self, wanted: &mut Vec<(u32, Vec<Footprint>)>) {
-        wanted.extend(self.instead_of);
-        self.children.into_iter().for_each(|child| child.give_up(wanted));
-    }
 }
 
 /// One point of the current path.
@@ -86,6 +66,8 @@ struct Node {
     sleep: Vec<Footprint>,
     /// How many of them slept when the state was reached; the others are explored siblings.
     slept: u32,
+    /// Whether a wakeup tree led here.
+    guided: bool,
     /// Objects announced before it.
     objects: u32,
     /// What is still to be tried here.
@@ -96,8 +78,22 @@ struct Node {
 enum What {
     /// A task moved. `options`: who could have, if it was a decision.
     Step { task: TaskId, options: Vec<TaskId> },
-    /// A value was decided. `guide`: the wakeup tree below, for every value alike.
-    Value { option: u32, of: u32, guide: Vec<Branch> },
+    /// A value was decided. `left`: options still to be tried. `ways`: what to try after it, by the
+    /// values decided.
+    Value { option: u32, left: Vec<u32>, during: bool, ways: Option<Vec<Way>> },
+}
+
+/// The later op of a race.
+#[derive(Clone, Copy, Debug)]
+struct Later {
+    /// Its step, if it is one that can be chosen.
+    step: Option<Footprint>,
+    /// The event, or the one that came instead.
+    index: usize,
+    /// Whether it ran.
+    ran: bool,
+    /// If it is the timer's of the event's op.
+    timer: Option<TaskId>,
 }
 
 /// Optimal, source-set and classic DPOR, depth first.
@@ -108,6 +104,15 @@ pub struct Dpor {
     history: History,
     /// The wakeup tree of the state that comes next.
     guide: Vec<Branch>,
+    /// That tree by the values decided in the last step and after it, as long as those are not all
+    /// known.
+    ways: Option<Vec<Way>>,
+    /// Whether the next step has been chosen, so that `ways` belongs to it.
+    chosen: bool,
+    /// The last step that was a scheduling point; none at the beginning.
+    last: Option<u32>,
+    /// The values decided in this execution, with the step to which they belong.
+    decided: Vec<(u32, u32)>,
     /// The sleep set of the state that comes next.
     sleep: Vec<Footprint>,
     /// Events of the plan that are known already.
@@ -120,11 +125,16 @@ pub struct Dpor {
     /// Completed executions, and those that turned out to be redundant.
     executions: u64,
     blocked: u64,
+    /// New events whose ops had timeouts.
+    timers: Vec<(u32, Timer)>,
+    /// Ops that could not run at the end, or where the execution was cut.
+    stuck: Vec<Stuck>,
     races: Vec<u32>,
-    /// Races of ops that did not run: the event, and what would have come after it.
-    missed: Vec<(u32, Footprint)>,
+    /// The races of the path's events.
+    found: Vec<(u32, Later)>,
+    then: Vec<usize>,
     /// Sequences whose branches turned out to lead nowhere.
-    wanted: Vec<(u32, Vec<Footprint>)>,
+    wanted: Vec<LeftOut>,
 }
 
 impl Dpor {
@@ -136,6 +146,10 @@ impl Dpor {
             path: Vec::new(),
             history: History::default(),
             guide: Vec::new(),
+            ways: None,
+            chosen: false,
+            last: None,
+            decided: Vec::new(),
             sleep: Vec::new(),
             kept: 0,
             heard: 0,
@@ -144,8 +158,11 @@ impl Dpor {
             done: false,
             executions: 0,
             blocked: 0,
+            timers: Vec::new(),
+            stuck: Vec::new(),
             races: Vec::new(),
-            missed: Vec::new(),
+            found: Vec::new(),
+            then: Vec::new(),
             wanted: Vec::new(),
         }
     }
@@ -167,9 +184,10 @@ impl Dpor {
     fn backtrack(&mut self) -> bool {
         while let Some(node) = self.path.last_mut() {
             match &mut node.what {
-                What::Value { option, of, guide } if *option + 1 < *of => {
-                    *option += 1;
-                    self.guide.clone_from(guide);
+                What::Value { option, left, during, ways } if !left.is_empty() => {
+                    *option = left.remove(0);
+                    self.chosen = *during;
+                    self.ways.clone_from(ways);
                     self.sleep.clone_from(&node.sleep);
                     return true;
                 }
@@ -189,7 +207,8 @@ impl Dpor {
                             continue;
                         }
                         *task = branch.step.task;
-                        self.guide = branch.children;
+                        self.chosen = true;
+                        self.ways = Some(branch.ways);
                         self.sleep.clone_from(&node.sleep);
                         self.sleep.retain(|sleeper| !branch.awake.contains(&sleeper.task));
                         return true;
@@ -216,104 +235,237 @@ impl Dpor {
         self.sleep.retain(|sleeper| !sleeper.dependent(step));
     }
 
-    /// Opens what the race of the event at `first` with a later step opens.
-    fn open_race(&mut self, first: usize, last: Footprint, last_index: Option<usize>) {
-        let Some(node) = self.node_of(first) else { return };
-        // The steps after the first one that do not depend on it, then the last one.
-        let mut sequence: Vec<Footprint> = Vec::new();
-        // Which of them begin it: nothing before them in it do they depend on.
-        let mut begins: Vec<TaskId> = Vec::new();
-        let mut taken: Vec<usize> = Vec::new();
-        for index in first + 1..self.history.len() {
-            let event = self.history.event(index);
-            if event.immediate || self.history.before(first, index) {
-                continue;
-            }
-            let free = taken.iter().all(|&earlier| !self.history.before(earlier, index));
-            if free {
-                begins.push(event.footprint.task);
-            }
-            sequence.push(event.footprint);
-            taken.push(index);
+    /// The last step and the code after it are done: what to try next hangs on the values decided.
+    fn go_on(&mut self) {
+        let Some(mut ways) = self.ways.take() else { return };
+        let values = self.last.map_or_else(Box::default, |last| self.values_of(last));
+        let listed = ways.iter().position(|way| way.values.as_ref() == Some(&values));
+        let any = || ways.iter().position(|way| way.values.is_none());
+        if let Some(at) = listed.or_else(any) {
+            self.guide = ways.swap_remove(at).children;
         }
-        let free = match last_index {
-            Some(last) => taken.iter().all(|&earlier| !self.history.before(earlier, last)),
-            None => sequence.iter().all(|earlier| !earlier.dependent(&last)),
+        // As many values as were decided when they were recorded: they cannot be followed.
+        let differs = |way: &Way| {
+            way.values.as_ref().is_none_or(|known| known.iter().zip(&values).any(|(a, b)| a != b))
         };
-        if free {
-            begins.push(last.task);
+        for way in ways.into_iter().filter(|way| !differs(way)) {
+            way.give_up(&mut self.wanted);
         }
-        sequence.push(last);
+    }
 
-        let root = node as u32;
-        let node = &mut self.path[node];
-        let What::Step { task, options } = &node.what else { return };
-        // A sleeping task that could begin the sequence has it covered.
-        let covers = |sleeper: &Footprint| {
-            begins.contains(&sleeper.task) || sequence.iter().all(|step| !step.dependent(sleeper))
+    /// A task takes the next step without a question. The tree goes on below if it names this task,
+    /// else it is void. `false` if the task sleeps.
+    fn go_on_with(&mut self, task: TaskId) -> bool {
+        self.go_on();
+        self.chosen = true;
+        let at = self.guide.iter().position(|branch| branch.step.task == task);
+        let branch = at.map(|at| self.guide.swap_remove(at));
+        for other in self.guide.drain(..) {
+            other.give_up(&mut self.wanted);
+        }
+        if let Some(branch) = branch {
+            self.sleep.retain(|sleeper| !branch.awake.contains(&sleeper.task));
+            self.ways = Some(branch.ways);
+        }
+        !self.is_asleep(task)
+    }
+
+    /// The options of a value that are to be tried: those along the tree, or all.
+    fn values_to_try(&self, of: u32, during: bool) -> Vec<u32> {
+        let Some(ways) = &self.ways else { return (0..of).collect() };
+        let step = if during { Some(self.heard as u32) } else { self.last };
+        let mut decided = step.map_or_else(Vec::new, |step| self.values_of(step).into_vec());
+        let at = decided.len();
+        decided.push(0);
+        let listed = |option: &u32| {
+            decided[at] = *option;
+            ways.iter().any(|way| way.allows(&decided))
         };
-        match self.reduction {
-            Reduction::Optimal => {
-                if !node.sleep.iter().any(covers) && options.contains(&sequence[0].task) {
-                    insert(&mut node.wakeup, sequence, node.objects, root);
-                }
-            }
-            Reduction::Source => {
-                let opened = |who: &TaskId| {
-                    *who == *task
-                        || node.sleep.iter().any(|sleeper| sleeper.task == *who)
-                        || node.wakeup.iter().any(|branch| branch.step.task == *who)
-                };
-                let mut can = begins.iter().copied().filter(|who| options.contains(who));
-                if !begins.iter().any(opened)
-                    && let Some(first) = can.clone().find(|who| *who == last.task).or(can.next())
-                {
-                    let who = first;
-                    let step = sequence.iter().find(|step| step.task == who).copied();
-                    let step = step.unwrap_or(last);
-                    node.wakeup.push(Branch::new(step));
-                }
-            }
-            Reduction::Classic => {
-                // The racing task, or one whose step must come before its step.
-                let leads = |who: &&TaskId| {
-                    **who == last.task
-                        || taken.iter().zip(&sequence).any(|(&earlier, step)| {
-                            step.task == **who
-                                && last_index.map_or_else(
-                                    || step.dependent(&last),
-                                    |last| self.history.before(earlier, last),
-                                )
-                        })
-                };
-                let mut leaders: Vec<TaskId> = options.iter().filter(leads).copied().collect();
-                let all = leaders.is_empty();
-                if all {
-                    leaders.clone_from(options);
-                }
-                leaders.sort_by_key(|who| *who != last.task);
-                let slept = &node.sleep[..node.slept as usize];
-                let asleep = |who: &TaskId| slept.iter().any(|sleeper| sleeper.task == *who);
-                let opened = |who: &TaskId| {
-                    *who == *task
-                        || node.sleep[slept.len()..].iter().any(|sleeper| sleeper.task == *who)
-                        || node.wakeup.iter().any(|branch| branch.step.task == *who)
-                };
-                if !all && leaders.iter().any(opened) {
-                    return;
-                }
-                leaders.retain(|who| !asleep(who) && !opened(who));
-                if !all {
-                    leaders.truncate(1);
-                }
-                let branch = |&task: &TaskId| {
-                    let step = Footprint { task, ..last };
-                    Branch::new(step)
-                };
-                let branches: Vec<_> = leaders.iter().map(branch).collect();
-                node.wakeup.extend(branches);
+        let options: Vec<u32> = (0..of).filter(listed).collect();
+        // If none is left, other values were asked for than when the tree was recorded.
+        if options.is_empty() { (0..of).collect() } else { options }
+    }
+
+    /// The values decided in an event and in the code after it.
+    fn values_of(&self, event: u32) -> Box<[u32]> {
+        let from = self.decided.partition_point(|(at, _)| *at < event);
+        let decided = self.decided[from..].iter().take_while(|(at, _)| *at == event);
+        decided.map(|(_, option)| *option).collect()
+    }
+
+    /// Opens what the race of the event at `first` with a later op opens.
+    fn open_race(&mut self, first: usize, later: &Later) {
+        let Some(at) = self.node_of(first) else { return };
+        let (mut then, mut begins) = (std::mem::take(&mut self.then), Vec::new());
+        if !self.find_sequence(first, later.step.as_ref(), &mut then, &mut begins) {
+            self.then = then;
+            return;
+        }
+        if !self.is_covered(at, later, &then, &begins) {
+            match self.reduction {
+                Reduction::Optimal => self.open_optimal(at, &then, later),
+                Reduction::Source => self.open_source(at, &begins, later),
+                Reduction::Classic => self.open_classic(at, &then, later),
             }
         }
+        self.then = then;
+    }
+
+    /// Whether what begins with a sequence is covered from a task that sleeps.
+    fn is_covered(&self, at: usize, later: &Later, then: &[usize], begins: &[TaskId]) -> bool {
+        let node = &self.path[at];
+        // One that could begin the sequence has it covered.
+        if node.sleep.iter().any(|sleeper| begins.contains(&sleeper.task)) {
+            return true;
+        }
+        // So has one that could be put before it, but only if what is opened is the whole sequence,
+        // and not if it slept when nothing led here: on the way along a sequence all sleepers wake.
+        if self.reduction != Reduction::Optimal {
+            return false;
+        }
+        let from = if node.guided { 0 } else { node.slept as usize };
+        let event = |&event: &usize| self.history.event(event).footprint;
+        let covers = |sleeper: &Footprint| {
+            later.step.is_none_or(|last| !last.dependent(sleeper))
+                && then.iter().map(event).all(|step| !step.dependent(sleeper))
+        };
+        node.sleep[from..].iter().any(covers)
+    }
+
+    /// The events after the one at `first` that do not depend on it: with `last` after them a
+    /// sequence that reverses the race. And the tasks that can begin it: nothing before their steps
+    /// in it do those depend on. `false` if there is no such sequence.
+    fn find_sequence(
+        &self,
+        first: usize,
+        last: Option<&Footprint>,
+        then: &mut Vec<usize>,
+        begins: &mut Vec<TaskId>,
+    ) -> bool {
+        then.clear();
+        let after = first + 1..self.history.len();
+        then.extend(after.filter(|&index| {
+            !self.history.event(index).immediate && !self.history.before(first, index)
+        }));
+        while let Some(last) = last
+            && let Some(other) = self.history.in_the_way(last, first, then)
+        {
+            if other < first {
+                return false;
+            }
+            // It must come later, too.
+            then.retain(|&index| !self.history.before(other, index));
+        }
+        // The first of each task.
+        let mut firsts: Vec<usize> = Vec::new();
+        let mut free_last = last;
+        for &index in then.iter() {
+            let event = self.history.event(index);
+            let task = event.footprint.task;
+            if firsts.iter().all(|&other| self.history.event(other).footprint.task != task) {
+                firsts.push(index);
+            }
+            let free = |last: &&Footprint| !event.footprint.dependent(last);
+            free_last = free_last.filter(|_| !self.history.leads(index)).filter(free);
+        }
+        let free = |&&index: &&usize| {
+            firsts.iter().all(|&other| other == index || !self.history.before(other, index))
+        };
+        begins.extend(firsts.iter().filter(free).map(|&i| self.history.event(i).footprint.task));
+        begins.extend(free_last.map(|last| last.task));
+        true
+    }
+
+    fn open_optimal(&mut self, at: usize, then: &[usize], later: &Later) {
+        let link = |&event: &usize| {
+            let happened = self.history.event(event);
+            let values = Some(self.values_of(event as u32));
+            Link { step: happened.footprint, nth: happened.nth, values }
+        };
+        let mut sequence: Vec<Link> = then.iter().map(link).collect();
+        if let Some(step) = later.step {
+            let nth = if later.ran {
+                self.history.event(later.index).nth
+            } else {
+                self.history.events_of(step.task) + 1
+            };
+            sequence.push(Link { step, nth, values: None });
+        }
+        let What::Step { options, .. } = &self.path[at].what else { return };
+        if sequence.first().is_some_and(|first| options.contains(&first.step.task)) {
+            self.insert(at, sequence);
+        }
+    }
+
+    /// Adds a sequence of the last execution to the wakeup tree of a node.
+    fn insert(&mut self, at: usize, sequence: Vec<Link>) {
+        let node = &mut self.path[at];
+        let touched = |task: TaskId, nth: u32| {
+            let objects = |touched: &[(ObjectId, Access); 2]| touched.map(|(object, _)| object);
+            if let Some(event) = self.history.event_of(task, nth) {
+                return Some(objects(&event.footprint.touched));
+            }
+            let stuck = self.stuck.iter().find(|stuck| stuck.task == task)?;
+            (nth == self.history.events_of(task) + 1).then(|| objects(&stuck.footprint))
+        };
+        let found = Found { objects: node.objects, touched: &touched };
+        wakeup::insert(&mut node.wakeup, sequence, at as u32, &found);
+    }
+
+    /// Whoever can begin the sequence, unless somebody who can is opened already.
+    fn open_source(&mut self, at: usize, begins: &[TaskId], later: &Later) {
+        let node = &mut self.path[at];
+        let What::Step { task, options } = &node.what else { return };
+        let opened = |who: &TaskId| {
+            *who == *task || node.wakeup.iter().any(|branch| branch.step.task == *who)
+        };
+        if begins.iter().any(opened) {
+            return;
+        }
+        let mut can = begins.iter().copied().filter(|who| options.contains(who));
+        let racing = |who: &TaskId| later.step.is_some_and(|step| step.task == *who);
+        if let Some(task) = can.clone().find(racing).or_else(|| can.next()) {
+            node.wakeup.push(Branch::free(task));
+        }
+    }
+
+    /// The racing task, or one whose step must come before its step; all if there is none.
+    fn open_classic(&mut self, at: usize, then: &[usize], later: &Later) {
+        let history = &self.history;
+        let before_last = |&event: &usize| {
+            let dependent = |last: Footprint| history.event(event).footprint.dependent(&last);
+            if later.ran {
+                history.before(event, later.index)
+            } else {
+                history.leads(event) || later.step.is_some_and(dependent)
+            }
+        };
+        let racing = |who: &TaskId| later.step.is_some_and(|step| step.task == *who);
+        let leads = |who: &TaskId| {
+            let own = |&event: &usize| history.event(event).footprint.task == *who;
+            racing(who) || then.iter().any(|event| own(event) && before_last(event))
+        };
+        let node = &mut self.path[at];
+        let What::Step { task, options } = &node.what else { return };
+        let slept = &node.sleep[..node.slept as usize];
+        let asleep = |who: &TaskId| slept.iter().any(|sleeper| sleeper.task == *who);
+        let opened = |who: &TaskId| {
+            *who == *task
+                || node.sleep[slept.len()..].iter().any(|sleeper| sleeper.task == *who)
+                || node.wakeup.iter().any(|branch| branch.step.task == *who)
+        };
+        let mut leaders: Vec<TaskId> = options.iter().copied().filter(leads).collect();
+        if leaders.iter().any(opened) {
+            return;
+        }
+        leaders.sort_by_key(|who| !racing(who));
+        leaders.retain(|who| !asleep(who));
+        leaders.truncate(1);
+        if leaders.is_empty() {
+            let rest = options.iter().copied();
+            leaders.extend(rest.filter(|who| !asleep(who) && !opened(who)));
+        }
+        node.wakeup.extend(leaders.into_iter().map(Branch::free));
     }
 
     /// The node at which an event was decided; none if there was no choice.
@@ -325,95 +477,80 @@ impl Dpor {
         )
     }
 
-    /// Looks for races of the events that are new in this execution.
-    fn open_races(&mut self, execution: &Finished<'_>) {
-        let mut races = std::mem::take(&mut self.races);
+    /// Opens the races of the execution. Those of known events are open already, but not the
+    /// sequences which go on as this execution does: the optimal reduction needs them all, the others
+    /// only those who begin them.
+    fn open_races(&mut self) {
+        if self.reduction == Reduction::Optimal {
+            for at in 0..self.found.len() {
+                let (first, later) = self.found[at];
+                self.history.order_of(later.index, later.timer);
+                self.open_race(first as usize, &later);
+            }
+        }
         for index in self.kept..self.history.len() {
-            self.history.races(index, &mut races);
-            for &first in &races {
-                let last = self.history.event(index).footprint;
-                self.open_race(first as usize, last, Some(index));
+            let event = self.history.event(index);
+            let step = (!event.immediate).then_some(event.footprint);
+            self.open_races_of(&Later { step, index, ran: true, timer: None });
+        }
+        for (index, timer) in std::mem::take(&mut self.timers) {
+            let owner = self.history.event(index as usize).footprint.task;
+            let step = Some(Footprint::new(timer.task, &timer.footprint, Some(owner)));
+            let index = index as usize;
+            self.open_races_of(&Later { step, index, ran: false, timer: Some(timer.task) });
+        }
+        let mut races = std::mem::take(&mut self.races);
+        for at in 0..self.stuck.len() {
+            let stuck = self.stuck[at];
+            self.history.races_of_stuck(&stuck, &mut races);
+            let step = Footprint::new(stuck.task, &stuck.footprint, None);
+            self.open_stuck(&races, step);
+            if let Some(timer) = stuck.timer {
+                self.history.races_of_stuck_timer(&stuck, timer.task, &mut races);
+                let step = Footprint::new(timer.task, &timer.footprint, Some(stuck.task));
+                self.open_stuck(&races, step);
             }
         }
         self.races = races;
-        if !self.cut {
-            execution.stuck.iter().for_each(|stuck| self.miss(stuck));
+    }
+
+    /// Opens the races of an op that is new in this execution.
+    fn open_races_of(&mut self, later: &Later) {
+        let mut races = std::mem::take(&mut self.races);
+        match later.timer {
+            Some(timer) => self.history.races_of_timer(later.index, timer, &mut races),
+            None => self.history.races(later.index, &mut races),
         }
-        for (first, last) in std::mem::take(&mut self.missed) {
-            self.open_race(first as usize, last, None);
+        for &first in &races {
+            self.open_race(first as usize, later);
+            self.found.push((first, *later));
+        }
+        self.races = races;
+    }
+
+    /// Opens the races of an op that did not run.
+    fn open_stuck(&mut self, races: &[u32], step: Footprint) {
+        let index = self.history.len();
+        let later = Later { step: Some(step), index, ran: false, timer: None };
+        for &first in races {
+            self.open_race(first as usize, &later);
         }
     }
 
     /// Nobody who can move need move. Those who wait race all the same.
     fn cut_at(&mut self, pending: &dyn Pending) {
         self.cut = true;
-        pending.stuck().iter().for_each(|stuck| self.miss(stuck));
+        self.stuck = pending.stuck();
     }
 
     /// Puts back what was left out in favour of branches that could not be followed.
     fn put_back(&mut self) {
         for (root, sequence) in std::mem::take(&mut self.wanted) {
+            // They are of an execution of which nothing more is known.
             let Some(node) = self.path.get_mut(root as usize) else { continue };
-            insert(&mut node.wakeup, sequence, node.objects, root);
+            let found = Found { objects: node.objects, touched: &|_, _| None };
+            wakeup::insert(&mut node.wakeup, sequence, root, &found);
         }
-    }
-
-    /// Keeps the races of an op that does not run.
-    fn miss(&mut self, stuck: &Stuck) {
-        let mut races = std::mem::take(&mut self.races);
-        self.history.races_of_stuck(stuck, &mut races);
-        let last = Footprint::new(stuck.task, &stuck.footprint, stuck.partner);
-        self.missed.extend(races.iter().map(|&first| (first, last)));
-        self.races = races;
-    }
-}
-
-/// Adds a sequence to a wakeup tree, unless a branch of it leads to the same.
-///
-/// A branch's step was recorded in an earlier execution. It is judged by the sequence's own step
-/// of that task; if there is none, by the objects, whose numbers mean the same here and there only
-/// if they had been announced before the tree's root, `objects` of them. Where it cannot be told,
-/// the sequence becomes a branch of its own on which that task must not sleep: nothing is lost,
-/// and something may be repeated.
-fn insert(mut branches: &mut Vec<Branch>, mut sequence: Vec<Footprint>, objects: u32, root: u32) {
-    let whole = sequence.clone();
-    let is_new =
-        |step: &Footprint| step.touched.iter().any(|(o, _)| *o != ObjectId::NONE && o.0 >= objects);
-    let mut awake = Vec::new();
-    'down: loop {
-        for at in 0..branches.len() {
-            let step = branches[at].step;
-            // Whether the branch's step could begin the sequence.
-            let place = sequence.iter().position(|other| other.task == step.task);
-            let own = place.map_or(step, |place| sequence[place]);
-            if own.values != step.values {
-                continue;
-            }
-            let before = &sequence[..place.unwrap_or(sequence.len())];
-            if before.iter().any(|other| other.dependent(&own)) {
-                continue;
-            }
-            if place.is_none() && is_new(&step) && before.iter().any(is_new) {
-                awake.push(step.task);
-                continue;
-            }
-            if let Some(place) = place {
-                sequence.remove(place);
-            }
-            if branches[at].children.is_empty() || sequence.is_empty() {
-                branches[at].instead_of.push((root, whole));
-                return;
-            }
-            branches = &mut branches[at].children;
-            awake.clear();
-            continue 'down;
-        }
-        let chain = sequence
-            .into_iter()
-            .rev()
-            .fold(Vec::new(), |children, step| vec![Branch { children, ..Branch::new(step) }]);
-        branches.extend(chain.into_iter().map(|branch| Branch { awake: awake.clone(), ..branch }));
-        return;
     }
 }
 
@@ -427,11 +564,7 @@ impl Strategy for Dpor {
             self.done = true;
             return false;
         }
-        if !self.started {
-            self.started = true;
-            self.guide.clear();
-            self.sleep.clear();
-        }
+        self.started = true;
         plan.prefix.clear();
         for node in &self.path {
             match &node.what {
@@ -444,13 +577,15 @@ impl Strategy for Dpor {
             }
         }
         // The last node's step is taken anew; a value's node has no step of its own.
-        self.kept = match self.path.last() {
-            None => 0,
-            Some(node) => node.event as usize,
-        };
+        self.kept = self.path.last().map_or(0, |node| node.event as usize);
         self.history.begin(self.kept);
+        let kept = self.kept;
+        self.found.retain(|(_, later)| later.index < kept);
         self.heard = 0;
-        self.missed.clear();
+        self.last = None;
+        self.decided.clear();
+        self.timers.clear();
+        self.stuck.clear();
         self.cut = false;
         true
     }
@@ -458,15 +593,24 @@ impl Strategy for Dpor {
     fn decide(&mut self, point: &Point<'_>) -> Answer {
         let choices = match point.options {
             Options::Schedule(choices) => choices,
-            Options::Value { of, .. } => {
+            Options::Value { task, of, during } => {
+                if during && !self.chosen && !self.go_on_with(task) {
+                    self.cut_at(point.pending);
+                    return Answer::Cut(Cut::Redundant);
+                }
+                let mut left = self.values_to_try(of, during);
+                let option = left.remove(0);
+                let ways = self.ways.clone();
+                let guided = ways.is_some();
+                let what = What::Value { option, left, during, ways };
                 let (sleep, event) = (self.sleep.clone(), self.history.len() as u32);
-                let what = What::Value { option: 0, of, guide: self.guide.clone() };
                 let (slept, objects) = (sleep.len() as u32, point.objects);
                 let wakeup = Vec::new();
-                self.path.push(Node { event, what, sleep, slept, objects, wakeup });
-                return Answer::Take(0);
+                self.path.push(Node { event, what, sleep, slept, guided, objects, wakeup });
+                return Answer::Take(option);
             }
         };
+        self.go_on();
         let mut chosen = None;
         let mut wakeup = Vec::new();
         // Along the wakeup tree, as long as it can be followed.
@@ -474,12 +618,15 @@ impl Strategy for Dpor {
             let branch = self.guide.remove(0);
             if let Some(option) = point.option_of(branch.step.task) {
                 self.sleep.retain(|sleeper| !branch.awake.contains(&sleeper.task));
-                wakeup = std::mem::replace(&mut self.guide, branch.children);
+                wakeup = std::mem::take(&mut self.guide);
+                self.ways = Some(branch.ways);
                 chosen = Some(option);
                 break;
             }
             branch.give_up(&mut self.wanted);
         }
+        let guided = chosen.is_some();
+        self.chosen = true;
         if chosen.is_none() {
             let awake = |option: &u32| !self.is_asleep(choices[*option as usize].task);
             chosen = point.running_option().filter(awake);
@@ -494,23 +641,24 @@ impl Strategy for Dpor {
         let (sleep, event) = (self.sleep.clone(), self.history.len() as u32);
         let (slept, objects) = (sleep.len() as u32, point.objects);
         let what = What::Step { task, options };
-        self.path.push(Node { event, what, sleep, slept, objects, wakeup });
+        self.path.push(Node { event, what, sleep, slept, guided, objects, wakeup });
         Answer::Take(option)
     }
 
     fn spawn(&mut self, parent: TaskId, child: TaskId) {
-        self.history.spawn(parent, child);
-    }
-
-    fn withdrawn(&mut self, timer: &Stuck) {
-        if !self.cut && self.heard >= self.kept {
-            self.miss(timer);
+        if !self.cut {
+            self.history.spawn(parent, child);
         }
     }
 
-    fn value(&mut self, task: TaskId, taken: Taken) {
-        if !self.cut {
-            self.history.value(task, taken.option);
+    fn value(&mut self, task: TaskId, taken: Taken, during: bool) {
+        if self.cut {
+            return;
+        }
+        self.history.value(task, taken.option);
+        let step = if during { Some(self.heard as u32) } else { self.last };
+        if let Some(step) = step {
+            self.decided.push((step, taken.option));
         }
     }
 
@@ -518,31 +666,25 @@ impl Strategy for Dpor {
         if self.cut {
             return None;
         }
+        let index = self.heard as u32;
         self.heard += 1;
         if self.heard <= self.kept {
+            if !step.immediate {
+                self.last = Some(index);
+            }
             self.history.forget_values(step.task);
             return None;
         }
-        let footprint = Footprint::new(step.task, step.footprint, step.partner);
-        if step.point.is_none() && !step.immediate {
-            // Nobody was asked. The tree goes on below if it names this task, else it is void.
-            let at = self.guide.iter().position(|branch| branch.step.task == step.task);
-            let branch = at.map(|at| self.guide.swap_remove(at));
-            for other in self.guide.drain(..) {
-                other.give_up(&mut self.wanted);
-            }
-            if let Some(branch) = branch {
-                self.sleep.retain(|sleeper| !branch.awake.contains(&sleeper.task));
-                self.guide = branch.children;
-            }
-            if self.is_asleep(step.task) {
-                self.cut_at(step.pending);
-                return Some(Cut::Redundant);
-            }
+        if !step.immediate && !self.chosen && !self.go_on_with(step.task) {
+            self.cut_at(step.pending);
+            return Some(Cut::Redundant);
         }
         self.history.step(step);
+        self.fall_asleep_after(&Footprint::of(step));
+        self.timers.extend(step.timer.map(|timer| (index, timer)));
         if !step.immediate {
-            self.fall_asleep_after(&footprint);
+            self.chosen = false;
+            self.last = Some(index);
         }
         None
     }
@@ -550,12 +692,16 @@ impl Strategy for Dpor {
     fn end(&mut self, execution: &Finished<'_>) {
         self.executions += 1;
         self.blocked += u64::from(self.cut);
+        if !self.cut {
+            self.stuck.extend_from_slice(execution.stuck);
+        }
+        self.go_on();
         for branch in self.guide.drain(..) {
             branch.give_up(&mut self.wanted);
         }
         self.put_back();
         if !matches!(execution.outcome, Outcome::Limit { .. }) {
-            self.open_races(execution);
+            self.open_races();
         }
     }
 

@@ -213,7 +213,7 @@ pub(crate) fn execute(
         let of = state.step(task);
         let mut value = 0;
         if of > 1 {
-            let options = Options::Value { task: state.id(task), of };
+            let options = Options::Value { task: state.id(task), of, during: true };
             value = ask(strategy, plan, &state, options, &mut decisions);
         }
         moves.push((task as u32, value));

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use raddle_engine::happens::History;
 use raddle_engine::op::TaskId;
 use raddle_engine::strategy::{
-    Answer, Checkpoint, Cut, Finished, Needs, Plan, Point, Step, Strategy, Stuck, Taken,
+    Answer, Checkpoint, Cut, Finished, Needs, Plan, Point, Step, Strategy, Taken,
     Unsupported, Work,
 };
 use raddle_trace::{Covered, Progress};
@@ -72,13 +72,9 @@ impl<S: Strategy> Strategy for Traces<S> {
         self.inner.spawn(parent, child);
     }
 
-    fn withdrawn(&mut self, timer: &Stuck) {
-        self.inner.withdrawn(timer);
-    }
-
-    fn value(&mut self, task: TaskId, taken: Taken) {
+    fn value(&mut self, task: TaskId, taken: Taken, during: bool) {
         self.history.value(task, taken.option);
-        self.inner.value(task, taken);
+        self.inner.value(task, taken, during);
     }
 
     fn step(&mut self, step: &Step<'_>) -> Option<Cut> {

@@ -200,6 +200,8 @@ impl Execution {
             (*task).pending = Some(erase(what));
             (&mut (*ex).slots)[me.index()] = slots;
             (*task).immediate = how == How::Wait;
+            let first = slots[1] != NO_SLOT && what.first_enabled(me);
+            (*task).first_since = first.then_some((*ex).n_steps);
             (*ex).set_enabled(me, what.enabled(me) && how != How::Wait);
             if let How::Timed(timeout) = how {
                 // The timer's step acts on the clock, so the clock is announced with it.
@@ -231,7 +233,6 @@ impl Execution {
                     (*task).timed_out = false;
                     return false;
                 }
-                Self::tell_withdrawn(ex, me, what.footprint(me)[0].0);
             }
             true
         }

@@ -221,11 +221,11 @@ impl Execution {
         choices.iter().position(|choice| self.task(choice.task).seq > after).unwrap_or(0) as u32
     }
 
-    /// A value for the running step.
+    /// A value for the running step, or for the code after it.
     ///
     /// # Safety
     /// `ex` is the current execution.
-    pub(crate) unsafe fn value(ex: *mut Self, of: u32) -> u32 {
+    pub(crate) unsafe fn value(ex: *mut Self, of: u32, during: bool) -> u32 {
         // SAFETY: as in `ask`; nothing here switches.
         unsafe {
             if of < 2 || (*ex).is_tearing() || (*ex).ending.is_some() || (*ex).forced.is_some() {
@@ -233,10 +233,10 @@ impl Execution {
             }
             let task = (*ex).current;
             let point = (*ex).point;
-            let option = Self::decide(ex, Options::Value { task, of }).unwrap_or(0);
+            let option = Self::decide(ex, Options::Value { task, of, during }).unwrap_or(0);
             (*ex).point = point;
             if (*ex).needs.steps && !(*ex).strict {
-                (*(*ex).strategy).value(task, Taken { option, of });
+                (*(*ex).strategy).value(task, Taken { option, of }, during);
             }
             option
         }
@@ -262,7 +262,7 @@ impl Execution {
                 script.option_tasks.extend((0..of).map_while(|o| model.option_task(me, op, o)));
             }
             let decided = (*ex).taken.len();
-            let option = Self::value(ex, of);
+            let option = Self::value(ex, of, true);
             if let Some(script) = &mut (*ex).script {
                 script.option_tasks.clear();
             }

@@ -7,7 +7,7 @@ use raddle_trace::{LimitKind, TaskKind, Timeouts};
 use super::{Ending, Execution, How, busy};
 use crate::announce::Announced;
 use crate::op::{Access, ObjectId, TaskId};
-use crate::strategy::Stuck;
+use crate::strategy::Timer;
 use crate::task::{NO_SLOT, State};
 
 impl Execution {
@@ -50,19 +50,10 @@ impl Execution {
         }
     }
 
-    /// The timer of an op that runs now could have fired before.
-    pub(super) unsafe fn tell_withdrawn(ex: *mut Self, owner: TaskId, object: ObjectId) {
-        // SAFETY: as in `arrive`; nothing here switches.
-        unsafe {
-            if !(*ex).needs.steps || (*ex).strict {
-                return;
-            }
-            let Some(timer) = (*ex).task(owner).timer else { return };
-            let clock = Self::clock_slot(ex);
-            let footprint = [(object, Access::Write), (ObjectId(clock), Access::Write)];
-            let stuck = Stuck { task: timer, footprint, partner: Some(owner) };
-            (*(*ex).strategy).withdrawn(&stuck);
-        }
+    /// What the timer of an op on this object would do.
+    pub(super) fn timer_on(&self, task: TaskId, object: ObjectId) -> Timer {
+        let clock = ObjectId(self.clock_slot);
+        Timer { task, footprint: [(object, Access::Write), (clock, Access::Write)] }
     }
 
     /// With [`Timeouts::Idle`]: the timer that fires because nothing else can move.
@@ -87,7 +78,7 @@ impl Execution {
     pub(super) unsafe fn fire(ex: *mut Self, lane: TaskId) {
         // SAFETY: as in `ask`; nothing here switches.
         unsafe {
-            let clock_slot = Self::clock_slot(ex);
+            Self::clock_slot(ex);
             let this = &mut *ex;
             let owner = this.task(lane).owner;
             let what = this.task(owner).pending.expect("an armed timer has a pending op");
@@ -108,7 +99,7 @@ impl Execution {
             this.busy |= busy::RUN_ON;
             let change = this.last_change;
             let fruitless = this.fruitless;
-            let footprint = [(object, Access::Write), (ObjectId(clock_slot), Access::Write)];
+            let footprint = this.timer_on(lane, object).footprint;
             let show = || format!("timeout of {shown}");
             Self::commit(ex, lane, &footprint, site, How::Step, show);
             // To fire is to yield: a loop of timeouts in which nothing else happens is fruitless.

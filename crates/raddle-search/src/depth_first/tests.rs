@@ -154,7 +154,7 @@ fn an_execution_that_never_ended_is_run_again() {
         let before = search.save();
         search.decide(&Point {
             index: plan.prefix.len() as u32,
-            options: Options::Value { task: TaskId::ROOT, of: 5 },
+            options: Options::Value { task: TaskId::ROOT, of: 5, during: false },
             running: None,
             last: TaskId::ROOT,
             objects: 0,

@@ -49,7 +49,8 @@ impl Model for Meeting {
     fn access(&self, _: TaskId, op: MeetingOp) -> Access {
         match op {
             MeetingOp::Arrive => Access::Write,
-            MeetingOp::Pass { .. } => Access::Read,
+            // Only the last of its own round lets it pass; later rounds do not bear on it.
+            MeetingOp::Pass { .. } => Access::Roused,
         }
     }
 

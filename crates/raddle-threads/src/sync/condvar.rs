@@ -89,10 +89,10 @@ impl Model for Queue {
         match op {
             QueueOp::Enter => Access::Write,
             // Who has been notified is seen by nobody but itself: that it leaves changes nothing
-            // for the others. Who wakes spuriously was a candidate until then.
+            // for the others. Who may wake spuriously is a candidate until then.
             QueueOp::Wake => match self.waiter(task) {
-                Some(waiter) if !waiter.notified => Access::Write,
-                _ => Access::Read,
+                Some(waiter) if waiter.spurious => Access::Write,
+                _ => Access::Roused,
             },
             QueueOp::NotifyOne | QueueOp::NotifyAll => {
                 if self.candidates().next().is_some() {
@@ -372,7 +372,7 @@ mod tests {
         assert_eq!(queue.apply(C, QueueOp::NotifyOne, 0), 1);
         assert!(queue.enabled(A, QueueOp::Wake));
         assert_eq!(queue.apply(C, QueueOp::NotifyAll, 0), 0);
-        assert_eq!(queue.access(A, QueueOp::Wake), Access::Read);
+        assert_eq!(queue.access(A, QueueOp::Wake), Access::Roused);
         queue.apply(A, QueueOp::Wake, 0);
         assert!(!queue.enabled(A, QueueOp::Wake));
     }

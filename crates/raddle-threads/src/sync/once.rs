@@ -108,11 +108,10 @@ impl<K: Kind> Model for Gate<K> {
     fn access(&self, _: TaskId, op: GateOp) -> Access {
         match (op, self.state) {
             (GateOp::Look, _) => Access::Read,
-            // Impossible before the end of whoever initialises, and then in any order: like a
-            // lock that is shared.
+            // Impossible before the end of whoever initialises, and then in any order.
             (GateOp::Wait { .. }, _)
             | (GateOp::Set | GateOp::Begin { .. }, State::Done)
-            | (GateOp::Begin { force: false }, State::Poisoned) => Access::Share,
+            | (GateOp::Begin { force: false }, State::Poisoned) => Access::Pass,
             (GateOp::Set | GateOp::Begin { .. }, _) => Access::Acquire,
             (GateOp::End { .. }, _) => Access::Release,
         }

@@ -1,6 +1,7 @@
 //! The published numbers of traces, as equalities.
 
 use raddle_search::dpor::Reduction;
+use raddle_trace::Settings;
 
 use crate::programs::*;
 use crate::reduced;
@@ -11,10 +12,10 @@ fn traces(expected: u64, program: &dyn Fn()) {
         program();
         String::new()
     };
-    let optimal = reduced(Reduction::Optimal, 1_000_000, &run).expect("it ends");
+    let optimal = reduced(Reduction::Optimal, 1_000_000, Settings::default(), &run).expect("it ends");
     assert_eq!((optimal.executions, optimal.blocked, optimal.repeated), (expected, 0, 0));
     for reduction in [Reduction::Source, Reduction::Classic] {
-        let saw = reduced(reduction, 1_000_000, &run).expect("it ends");
+        let saw = reduced(reduction, 1_000_000, Settings::default(), &run).expect("it ends");
         assert_eq!(saw.traces, optimal.traces, "{reduction:?}");
         assert_eq!(saw.repeated, 0, "{reduction:?}");
     }

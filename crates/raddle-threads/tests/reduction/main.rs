@@ -12,7 +12,7 @@ use raddle_engine::{Ended, Limits, Setup, Stop, explore};
 use raddle_search::depth_first::DepthFirst;
 use raddle_search::dpor::{Dpor, Reduction};
 use raddle_search::traces::Traces;
-use raddle_trace::Assumption;
+use raddle_trace::{Assumption, Settings};
 
 /// What a whole search saw.
 #[derive(Debug, PartialEq, Eq)]
@@ -29,11 +29,12 @@ pub(crate) struct Saw {
 pub(crate) fn search<S: Strategy>(
     strategy: S,
     most: u64,
+    settings: Settings,
     program: &dyn Fn() -> String,
 ) -> Option<Saw> {
     let mut traces = Traces::new(strategy, usize::MAX);
     let limits = Limits { executions: most, ..Limits::default() };
-    let setup = Setup { limits, keep_going: true, ..Setup::default() };
+    let setup = Setup { limits, keep_going: true, settings, ..Setup::default() };
     let results = Mutex::new(BTreeSet::new());
     let body = || {
         let result = program();
@@ -60,15 +61,20 @@ pub(crate) fn search<S: Strategy>(
 }
 
 /// Every interleaving.
-pub(crate) fn exhaustive(most: u64, program: &dyn Fn() -> String) -> Option<Saw> {
-    search(DepthFirst::default(), most, program)
+pub(crate) fn exhaustive(
+    most: u64,
+    settings: Settings,
+    program: &dyn Fn() -> String,
+) -> Option<Saw> {
+    search(DepthFirst::default(), most, settings, program)
 }
 
 /// One execution for each trace.
 pub(crate) fn reduced(
     reduction: Reduction,
     most: u64,
+    settings: Settings,
     program: &dyn Fn() -> String,
 ) -> Option<Saw> {
-    search(Dpor::new(reduction), most, program)
+    search(Dpor::new(reduction), most, settings, program)
 }

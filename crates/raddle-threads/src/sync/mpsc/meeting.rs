@@ -99,6 +99,8 @@ impl Model for Meeting {
             MeetingOp::TrySend(_) if !waiting => Access::Read,
             MeetingOp::Recv if self.offers.is_empty() && self.ended() => Access::Read,
             MeetingOp::TryRecv if self.offers.is_empty() => Access::Read,
+            // Whose value was taken, or who was given one, is its own affair.
+            MeetingOp::Sent | MeetingOp::Received => Access::Roused,
             _ => Access::Write,
         }
     }

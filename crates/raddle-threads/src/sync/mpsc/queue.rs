@@ -30,6 +30,10 @@ impl Queue {
         Self { values: VecDeque::new(), bound, senders, receiver: true }
     }
 
+    fn places(&self) -> Option<u32> {
+        self.bound.map(|bound| u32::try_from(bound).unwrap_or(u32::MAX))
+    }
+
     fn full(&self) -> bool {
         self.bound.is_some_and(|bound| self.values.len() >= bound)
     }
@@ -55,18 +59,20 @@ impl Model for Queue {
     // A send and a receive on a queue that is not empty commute: an append and a take, one of each
     // for every value, so that a receive is known to follow its send.
     //
-    // Overreports: with a bound a send also follows the receive that made room for it, which the
-    // two accesses do not say, so there they are writes. A drop of a sender commutes with a receive
-    // that finds a value, and if it is not the last one also with sends.
+    // A sender is a share of the channel, and the receive that finds none left has it alone. The
+    // receiver that is dropped lets those go on who wait for room.
     fn access(&self, _: TaskId, op: QueueOp) -> Access {
         match op {
-            QueueOp::Send(_) | QueueOp::TrySend(_) if !self.receiver => Access::Read,
-            QueueOp::TrySend(_) if self.full() => Access::Read,
+            QueueOp::Send(_) if !self.receiver => Access::Pass,
+            QueueOp::TrySend(_) if !self.receiver => Access::Read,
+            QueueOp::TrySend(_) if self.full() => Access::Refused,
             QueueOp::TryRecv if self.values.is_empty() => Access::Read,
-            QueueOp::Recv if self.values.is_empty() && self.ended() => Access::Read,
-            QueueOp::DropSender | QueueOp::DropReceiver => Access::Write,
-            _ if self.bound.is_some() => Access::Write,
-            QueueOp::Send(_) | QueueOp::TrySend(_) => Access::Append,
+            QueueOp::Recv if self.values.is_empty() && self.ended() => Access::Acquire,
+            QueueOp::DropSender => Access::Unshare,
+            QueueOp::DropReceiver if self.full() => Access::Release,
+            QueueOp::DropReceiver => Access::Write,
+            QueueOp::Send(_) => self.places().map_or(Access::Append, Access::Fit),
+            QueueOp::TrySend(_) => self.places().map_or(Access::Append, Access::TryFit),
             QueueOp::Recv => Access::Take,
             QueueOp::TryRecv => Access::TryTake,
         }
