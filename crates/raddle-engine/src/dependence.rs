@@ -11,13 +11,13 @@ use crate::strategy::Step;
 #[must_use]
 pub fn conflict(a: Access, b: Access) -> bool {
     use Access::{
-        Append, Fit, Observe, Pass, Read, Refused, Roused, Share, Take, TryFit, TryShare, TryTake, Unshare,
+        Append, Fit, Missed, Observe, Pass, Read, Refused, Roused, Share, Take, TryFit, TryShare, TryTake, Unshare,
         Yield,
     };
     !matches!(
         (a, b),
         // Neither changes what the other sees.
-        (Read | Refused | Pass, Read | Refused | Pass)
+        (Read | Missed | Refused | Pass, Read | Missed | Refused | Pass)
         // Whoever may share a lock may do so whether or not another takes or gives back its
         // share, and how many shares are left is the same in either order.
         | (Share | TryShare | Unshare, Share | TryShare | Unshare)
@@ -59,6 +59,7 @@ pub(crate) fn dominates(access: Access) -> bool {
     !matches!(
         access,
         Access::Read
+            | Access::Missed
             | Access::Refused
             | Access::Share
             | Access::TryShare
@@ -73,6 +74,18 @@ pub(crate) fn dominates(access: Access) -> bool {
             | Access::Yield
             | Access::Observe(_)
     )
+}
+
+/// The access that conflicts with all that an op could conflict with, of which only this access is
+/// known: in another state it may have another.
+#[must_use]
+pub fn widest(access: Access) -> Access {
+    match access {
+        Access::Missed | Access::TryTake => Access::Write,
+        Access::Refused | Access::TryShare | Access::TryFit(_) => Access::TryAcquire,
+        Access::Pass => Access::Acquire,
+        other => other,
+    }
 }
 
 /// What a step touched, and whose it was.

@@ -131,6 +131,7 @@ fn kind(access: Access) -> u64 {
         Access::TryFit(_) => 16,
         Access::Roused => 17,
         Access::Pass => 18,
+        Access::Missed => 19,
     }
 }
 
@@ -421,7 +422,7 @@ impl History {
                 }
             }
             if object != ObjectId::NONE {
-                self.races_on(happened.before_on[at], object, access, races);
+                self.races_on(happened.before_on[at], object, access, happened.enabler, races);
                 // What it could not come before on one object it may on the other.
                 self.scratch.clone_from(&self.order);
             }
@@ -460,7 +461,7 @@ impl History {
             if object != ObjectId::NONE
                 && let Some(chain) = self.chains.get(object.0 as usize)
             {
-                self.races_on(chain.last, object, access, races);
+                self.races_on(chain.last, object, access, NONE, races);
                 self.scratch.clone_from(&self.order);
             }
         }
@@ -474,7 +475,11 @@ impl History {
         self.order_of(index, Some(timer));
         let (object, access) = happened.footprint.touched[0];
         match access {
-            Access::Write => races.push(index as u32),
+            Access::Write => {
+                // It went on by itself, or was let go on by one of these.
+                self.races_on(happened.before_on[0], object, access, NONE, races);
+                races.push(index as u32);
+            }
             Access::Acquire => {
                 // A token that was given, or senders that went: of those, whichever is last.
                 let mut next = happened.before_on[0];
@@ -502,11 +507,18 @@ impl History {
         races.extend(stuck.enabled_since.and_then(|since| self.rouser(since)));
     }
 
-    fn races_on(&mut self, newest: u32, object: ObjectId, access: Access, races: &mut Vec<u32>) {
+    fn races_on(
+        &mut self,
+        newest: u32,
+        object: ObjectId,
+        access: Access,
+        enabler: u32,
+        races: &mut Vec<u32>,
+    ) {
         let waits = matches!(access, Access::Acquire | Access::Share | Access::Pass);
         // Between where it was taken and where it was given back nobody could have had it, nor gone
         // on where the last place of a queue was taken until the receiver was dropped.
-        let mut held = false;
+        let mut held = waits && self.is_held(newest, object);
         let mut next = newest;
         while next != NONE {
             let (theirs, before) = self.on(next, object);
@@ -516,7 +528,8 @@ impl History {
             );
             if !held && conflict(theirs, access) {
                 held = waits && theirs == Access::Release;
-                let possible = reversible(theirs, access);
+                let waited = next == enabler && matches!(access, Access::Fit(_));
+                let possible = reversible(theirs, access) && !waited;
                 if self.is_ordered(next) {
                     if dominates(theirs) {
                         return;
@@ -575,6 +588,20 @@ impl History {
             }
         }
         alone.or(sharers.first().copied()).map(|event| event as usize)
+    }
+
+    /// Whether somebody has a lock to itself after this event.
+    fn is_held(&self, newest: u32, object: ObjectId) -> bool {
+        let mut next = newest;
+        while next != NONE {
+            let (access, before) = self.on(next, object);
+            match access {
+                Access::Acquire | Access::TryAcquire => return true,
+                Access::Release => return false,
+                _ => next = before,
+            }
+        }
+        false
     }
 
     /// Whether an event is before the op that was last asked about, in any order of independent

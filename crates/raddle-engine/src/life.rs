@@ -101,7 +101,7 @@ impl Model for Parker {
     fn access(&self, _: TaskId, op: ParkOp) -> Access {
         match op {
             ParkOp::Park => Access::Acquire,
-            ParkOp::Unpark if self.token => Access::Read,
+            ParkOp::Unpark if self.token => Access::Missed,
             ParkOp::Unpark => Access::Release,
         }
     }

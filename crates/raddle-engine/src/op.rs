@@ -30,8 +30,11 @@ impl ObjectId {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Access {
-    /// Sees the state and leaves it as it is: a load, a failed compare-exchange.
+    /// Sees the state and leaves it as it is: a load.
     Read,
+    /// Sees the state and leaves it as it is, but would change another one: a compare-exchange that
+    /// fails, a notification that wakes nobody.
+    Missed,
     /// May see and change the state.
     Write,
     /// Takes a lock, after waiting for it.
@@ -78,6 +81,7 @@ impl Access {
         !matches!(
             self,
             Self::Read
+                | Self::Missed
                 | Self::Refused
                 | Self::Pass
                 | Self::Roused

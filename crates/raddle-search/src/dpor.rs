@@ -34,11 +34,11 @@
 
 mod wakeup;
 
-use raddle_engine::dependence::Footprint;
+use raddle_engine::dependence::{Footprint, widest};
 use raddle_engine::happens::History;
 use raddle_engine::op::{Access, ObjectId, TaskId};
 use raddle_engine::strategy::{
-    Answer, Cut, Finished, Needs, Options, Pending, Plan, Point, Step, Strategy, Stuck, Taken, Timer,
+    Answer, Choice, Cut, Finished, Needs, Options, Pending, Plan, Point, Step, Strategy, Stuck, Taken, Timer,
 };
 use raddle_trace::{Covered, Outcome, Progress};
 
@@ -76,8 +76,9 @@ struct Node {
 
 #[derive(Clone, Debug)]
 enum What {
-    /// A task moved. `options`: who could have, if it was a decision.
-    Step { task: TaskId, options: Vec<TaskId> },
+    /// A task moved. `options`: who could have, if it was a decision; `accesses`: what they would have
+    /// done.
+    Step { task: TaskId, options: Vec<TaskId>, accesses: Vec<Access> },
     /// A value was decided. `left`: options still to be tried. `ways`: what to try after it, by the
     /// values decided.
     Value { option: u32, left: Vec<u32>, during: bool, ways: Option<Vec<Way>> },
@@ -191,7 +192,7 @@ impl Dpor {
                     self.sleep.clone_from(&node.sleep);
                     return true;
                 }
-                What::Step { task, options } => {
+                What::Step { task, options, .. } => {
                     // What was taken here is covered now: it sleeps for its later siblings.
                     if let Some(event) = (node.event as usize != self.history.len())
                         .then(|| self.history.event(node.event as usize))
@@ -383,7 +384,8 @@ impl Dpor {
             Link { step: happened.footprint, nth: happened.nth, values }
         };
         let mut sequence: Vec<Link> = then.iter().map(link).collect();
-        if let Some(step) = later.step {
+        if let Some(mut step) = later.step {
+            step.touched[0].1 = self.access_before(at, then, &step);
             let nth = if later.ran {
                 self.history.event(later.index).nth
             } else {
@@ -394,6 +396,23 @@ impl Dpor {
         let What::Step { options, .. } = &self.path[at].what else { return };
         if sequence.first().is_some_and(|first| options.contains(&first.step.task)) {
             self.insert(at, sequence);
+        }
+    }
+
+    /// What a step that came later would do after these.
+    fn access_before(&self, at: usize, then: &[usize], step: &Footprint) -> Access {
+        let (object, access) = step.touched[0];
+        let What::Step { options, accesses, .. } = &self.path[at].what else { return access };
+        let same = |&event: &usize| {
+            let earlier = &self.history.event(event).footprint;
+            let changes = |(o, a): &(ObjectId, Access)| *o == object && a.changes();
+            earlier.task != step.task && !earlier.touched.iter().any(changes)
+        };
+        // Its task has not moved, nor has its object changed: it does what it would have done here.
+        let here = options.iter().position(|task| *task == step.task);
+        match here {
+            Some(here) if then.iter().all(same) => accesses[here],
+            _ => widest(access),
         }
     }
 
@@ -415,7 +434,7 @@ impl Dpor {
     /// Whoever can begin the sequence, unless somebody who can is opened already.
     fn open_source(&mut self, at: usize, begins: &[TaskId], later: &Later) {
         let node = &mut self.path[at];
-        let What::Step { task, options } = &node.what else { return };
+        let What::Step { task, options, .. } = &node.what else { return };
         let opened = |who: &TaskId| {
             *who == *task || node.wakeup.iter().any(|branch| branch.step.task == *who)
         };
@@ -446,7 +465,7 @@ impl Dpor {
             racing(who) || then.iter().any(|event| own(event) && before_last(event))
         };
         let node = &mut self.path[at];
-        let What::Step { task, options } = &node.what else { return };
+        let What::Step { task, options, .. } = &node.what else { return };
         let slept = &node.sleep[..node.slept as usize];
         let asleep = |who: &TaskId| slept.iter().any(|sleeper| sleeper.task == *who);
         let opened = |who: &TaskId| {
@@ -568,7 +587,7 @@ impl Strategy for Dpor {
         plan.prefix.clear();
         for node in &self.path {
             match &node.what {
-                What::Step { task, options } if options.len() > 1 => {
+                What::Step { task, options, .. } if options.len() > 1 => {
                     let option = options.iter().position(|other| other == task);
                     plan.prefix.push(option.unwrap_or(0) as u32);
                 }
@@ -640,7 +659,12 @@ impl Strategy for Dpor {
         let options = choices.iter().map(|choice| choice.task).collect();
         let (sleep, event) = (self.sleep.clone(), self.history.len() as u32);
         let (slept, objects) = (sleep.len() as u32, point.objects);
-        let what = What::Step { task, options };
+        let mut accesses = Vec::new();
+        if self.reduction == Reduction::Optimal {
+            let access = |choice: &Choice| point.pending.op(choice.task).map(|op| op.access);
+            accesses.extend(choices.iter().map(|choice| access(choice).unwrap_or(Access::Write)));
+        }
+        let what = What::Step { task, options, accesses };
         self.path.push(Node { event, what, sleep, slept, guided, objects, wakeup });
         Answer::Take(option)
     }

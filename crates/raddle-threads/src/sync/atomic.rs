@@ -63,7 +63,7 @@ impl<S: Store> Model for Word<S> {
     fn access(&self, _: TaskId, op: Self::Op) -> Access {
         match op {
             WordOp::Load => Access::Read,
-            WordOp::Exchange { current, .. } if current != self.0.get() => Access::Read,
+            WordOp::Exchange { current, .. } if current != self.0.get() => Access::Missed,
             _ => Access::Write,
         }
     }
@@ -473,7 +473,7 @@ mod tests {
         let word = Word(1_u8);
         let exchange = |current| WordOp::Exchange { current, new: 9, weak: false };
         assert_eq!(word.access(A, exchange(1)), Access::Write);
-        assert_eq!(word.access(A, exchange(2)), Access::Read);
+        assert_eq!(word.access(A, exchange(2)), Access::Missed);
     }
 
     #[test]

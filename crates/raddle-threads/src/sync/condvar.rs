@@ -98,7 +98,7 @@ impl Model for Queue {
                 if self.candidates().next().is_some() {
                     Access::Write
                 } else {
-                    Access::Read
+                    Access::Missed
                 }
             }
         }
@@ -364,7 +364,7 @@ mod tests {
     #[test]
     fn a_notification_wakes_those_who_wait_and_is_lost_on_others() {
         let mut queue = Queue::new();
-        assert_eq!(queue.access(C, QueueOp::NotifyOne), Access::Read);
+        assert_eq!(queue.access(C, QueueOp::NotifyOne), Access::Missed);
         assert_eq!(queue.apply(C, QueueOp::NotifyOne, 0), 0);
         queue.apply(A, QueueOp::Enter, 0);
         assert!(!queue.enabled(A, QueueOp::Wake));

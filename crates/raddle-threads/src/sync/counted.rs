@@ -68,13 +68,13 @@ impl Model for Counts {
     // Overreports: clones and drops commute with each other unless a count is seen between them.
     fn access(&self, _: TaskId, op: CountOp) -> Access {
         let changes = match op {
-            CountOp::StrongCount | CountOp::WeakCount | CountOp::GetMut => false,
+            CountOp::StrongCount | CountOp::WeakCount | CountOp::GetMut => return Access::Read,
             CountOp::Upgrade => self.strong > 0,
             CountOp::TryUnwrap => self.strong == 1,
             CountOp::MakeMut => self.strong == 1 && self.weak > 0,
             _ => true,
         };
-        if changes { Access::Write } else { Access::Read }
+        if changes { Access::Write } else { Access::Missed }
     }
 
     fn apply(&mut self, task: TaskId, op: CountOp, _: u32) -> Counts {
@@ -561,14 +561,14 @@ mod tests {
     #[test]
     fn an_attempt_that_would_fail_only_reads() {
         let mut model = counts(2, 1);
-        assert_eq!(model.access(A, CountOp::TryUnwrap), Access::Read);
+        assert_eq!(model.access(A, CountOp::TryUnwrap), Access::Missed);
         assert_eq!(model.access(A, CountOp::Upgrade), Access::Write);
         model.apply(A, CountOp::TryUnwrap, 0);
         assert_eq!(model, counts(2, 1));
         model.apply(A, CountOp::Drop, 0);
         assert_eq!(model.access(A, CountOp::TryUnwrap), Access::Write);
         model.apply(A, CountOp::TryUnwrap, 0);
-        assert_eq!(model.access(A, CountOp::Upgrade), Access::Read);
+        assert_eq!(model.access(A, CountOp::Upgrade), Access::Missed);
         model.apply(A, CountOp::Upgrade, 0);
         assert_eq!(model, counts(0, 1));
     }

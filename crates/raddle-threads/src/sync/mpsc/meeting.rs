@@ -95,10 +95,10 @@ impl Model for Meeting {
     fn access(&self, _: TaskId, op: MeetingOp) -> Access {
         let waiting = self.receiver == Receiver::Waiting;
         match op {
-            MeetingOp::Send(_) if self.receiver == Receiver::Gone => Access::Read,
-            MeetingOp::TrySend(_) if !waiting => Access::Read,
-            MeetingOp::Recv if self.offers.is_empty() && self.ended() => Access::Read,
-            MeetingOp::TryRecv if self.offers.is_empty() => Access::Read,
+            MeetingOp::Send(_) if self.receiver == Receiver::Gone => Access::Missed,
+            MeetingOp::TrySend(_) if !waiting => Access::Missed,
+            MeetingOp::Recv if self.offers.is_empty() && self.ended() => Access::Missed,
+            MeetingOp::TryRecv if self.offers.is_empty() => Access::Missed,
             // Whose value was taken, or who was given one, is its own affair.
             MeetingOp::Sent | MeetingOp::Received => Access::Roused,
             _ => Access::Write,

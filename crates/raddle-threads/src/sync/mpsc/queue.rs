@@ -64,9 +64,9 @@ impl Model for Queue {
     fn access(&self, _: TaskId, op: QueueOp) -> Access {
         match op {
             QueueOp::Send(_) if !self.receiver => Access::Pass,
-            QueueOp::TrySend(_) if !self.receiver => Access::Read,
+            QueueOp::TrySend(_) if !self.receiver => Access::Missed,
             QueueOp::TrySend(_) if self.full() => Access::Refused,
-            QueueOp::TryRecv if self.values.is_empty() => Access::Read,
+            QueueOp::TryRecv if self.values.is_empty() => Access::Missed,
             QueueOp::Recv if self.values.is_empty() && self.ended() => Access::Acquire,
             QueueOp::DropSender => Access::Unshare,
             QueueOp::DropReceiver if self.full() => Access::Release,
@@ -140,7 +140,7 @@ mod tests {
         let mut queue = queue(None);
         assert!(!queue.enabled(A, QueueOp::Recv));
         assert_eq!(queue.apply(A, QueueOp::TryRecv, 0), Reply::Empty);
-        assert_eq!(queue.access(A, QueueOp::TryRecv), Access::Read);
+        assert_eq!(queue.access(A, QueueOp::TryRecv), Access::Missed);
         assert_eq!(queue.access(A, QueueOp::Send(TWO)), Access::Append);
         queue.apply(A, QueueOp::Send(TWO), 0);
         queue.apply(A, QueueOp::Send(ONE), 0);
@@ -156,7 +156,7 @@ mod tests {
         assert_eq!(queue.access(A, QueueOp::TrySend(ONE)), Access::Write);
         assert_eq!(queue.apply(A, QueueOp::TrySend(ONE), 0), Reply::Done);
         assert!(!queue.enabled(A, QueueOp::Send(TWO)));
-        assert_eq!(queue.access(A, QueueOp::TrySend(TWO)), Access::Read);
+        assert_eq!(queue.access(A, QueueOp::TrySend(TWO)), Access::Refused);
         assert_eq!(queue.apply(A, QueueOp::TrySend(TWO), 0), Reply::Full);
         queue.apply(A, QueueOp::Recv, 0);
         assert!(queue.enabled(A, QueueOp::Send(TWO)));
@@ -171,7 +171,7 @@ mod tests {
         queue.apply(A, QueueOp::DropSender, 0);
         assert_eq!(queue.apply(A, QueueOp::Recv, 0), Reply::Got(ONE));
         assert!(queue.enabled(A, QueueOp::Recv));
-        assert_eq!(queue.access(A, QueueOp::Recv), Access::Read);
+        assert_eq!(queue.access(A, QueueOp::Recv), Access::Acquire);
         assert_eq!(queue.apply(A, QueueOp::Recv, 0), Reply::Disconnected);
         assert_eq!(queue.apply(A, QueueOp::TryRecv, 0), Reply::Disconnected);
     }
