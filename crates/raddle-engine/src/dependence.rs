@@ -5,7 +5,7 @@
 //! pair that is declared independent has its argument beside it; all others are dependent.
 
 use crate::op::{Access, ObjectId, TaskId};
-use crate::strategy::Step;
+use crate::strategy::{Step, Tasks};
 
 /// Whether two accesses to one object depend on each other.
 #[must_use]
@@ -101,11 +101,10 @@ pub struct Footprint {
     pub nth: u32,
     /// The step that let it go on.
     enabler: Option<(TaskId, u32)>,
-    /// It looked whether a task is finished that waited for another: with whose step it will run on
-    /// is not known.
-    of_waiting: bool,
-    /// Tasks that ran on with it, as bits; the last one stands for all tasks from there on.
-    ran_on: u64,
+    /// If it looked whether a task is finished: whom that one waited for.
+    pub waited_for: Tasks,
+    /// Those who ran on with it.
+    pub ran_on: Tasks,
 }
 
 impl Footprint {
@@ -113,24 +112,22 @@ impl Footprint {
     #[must_use]
     pub fn new(task: TaskId, touched: &[(ObjectId, Access)], partner: Option<TaskId>) -> Self {
         let entry = |index: usize| touched.get(index).copied().unwrap_or(crate::announce::NOTHING);
-        Self { task, touched: [entry(0), entry(1)], partner, nth: 0, enabler: None, of_waiting: false, ran_on: 0 }
+        let touched = [entry(0), entry(1)];
+        let none = Tasks::default();
+        let (waited_for, ran_on) = (none, none);
+        Self { task, touched, partner, nth: 0, enabler: None, waited_for, ran_on }
     }
 
     /// Of an executed step.
     #[must_use]
     pub fn of(step: &Step<'_>) -> Self {
         let footprint = Self::new(step.task, step.footprint, step.partner);
-        Self { of_waiting: step.of_waiting, ..footprint }
+        Self { waited_for: step.waited_for, ..footprint }
     }
 
     /// Another step, without which it would not have been possible.
     pub fn enabled_by(&mut self, other: &Self) {
         self.enabler = Some((other.task, other.nth));
-    }
-
-    /// A task that had waited ran on when the step was done.
-    pub fn run_on(&mut self, task: TaskId) {
-        self.ran_on |= bit(task);
     }
 
     /// Whether two steps depend on each other. Steps of one task always do, and a timer's steps
@@ -155,10 +152,7 @@ impl Footprint {
 
     fn observes(&self, other: &Self) -> bool {
         let Access::Observe(task) = self.touched[0].1 else { return false };
-        self.of_waiting || task == other.task || other.partner == Some(task) || other.ran_on & bit(task) != 0
+        let sees = |who: TaskId| task == who || self.waited_for.contains(who);
+        sees(other.task) || other.partner.is_some_and(sees) || other.ran_on.contains(task)
     }
-}
-
-fn bit(task: TaskId) -> u64 {
-    1 << task.index().min(63)
 }

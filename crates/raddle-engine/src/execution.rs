@@ -31,7 +31,7 @@ use crate::pulse::Pulse;
 use crate::recorder::Recorder;
 use crate::script::Script;
 use crate::strategy::{
-    Answer, Choice, Cut, Needs, Pending, Plan, Point, Step, Strategy, Stuck, Taken,
+    Answer, Choice, Cut, Needs, Pending, Plan, Point, Step, Strategy, Stuck, Taken, Tasks,
 };
 use crate::task::{NO_SLOT, State, Task};
 
@@ -489,11 +489,9 @@ impl Execution {
             let timer = entry.timer.filter(|_| matches!(how, How::Timed(_)));
             let timer = timer.map(|timer| self.timer_on(timer, footprint[0].0));
             let immediate = how == How::Wait;
-            let of_waiting = match footprint[0].1 {
-                Access::Observe(other) if !immediate => {
-                    self.task(other).immediate && self.task(other).pending.is_some()
-                }
-                _ => false,
+            let waited_for = match footprint[0].1 {
+                Access::Observe(other) if !immediate => self.waited_for(other),
+                _ => Tasks::default(),
             };
             let view = View(self);
             let step = Step {
@@ -505,7 +503,7 @@ impl Execution {
                 partner,
                 enabled_since,
                 timer,
-                of_waiting,
+                waited_for,
                 pending: &view,
             };
             // SAFETY: the strategy outlives the search, and holds no way back to the execution.
@@ -513,6 +511,25 @@ impl Execution {
                 self.cut = Some(cut);
                 self.busy |= busy::UNASKED;
             }
+        }
+    }
+
+    /// Whom a task waits for that will run on by itself, and whom those wait for.
+    fn waited_for(&self, task: TaskId) -> Tasks {
+        let mut tasks = Tasks::default();
+        let mut next = task;
+        loop {
+            let entry = self.task(next);
+            let Some(what) = entry.pending.filter(|_| entry.immediate) else { return tasks };
+            // SAFETY: the op of a suspended task is valid, and touches models only.
+            let Access::Observe(other) = (unsafe { (*what).footprint(next)[0].1 }) else {
+                return Tasks::ALL;
+            };
+            if tasks.contains(other) {
+                return tasks;
+            }
+            tasks.insert(other);
+            next = other;
         }
     }
 

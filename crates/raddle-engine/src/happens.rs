@@ -177,10 +177,11 @@ impl History {
             let event = self.events.pop().expect("longer than kept");
             let task = event.footprint.task;
             for (at, &(object, access)) in event.footprint.touched.iter().enumerate() {
-                if let Access::Observe(other) = access {
-                    let looks = &mut self.lanes[other.index()].looks;
-                    if looks.last() == Some(&index) {
-                        looks.pop();
+                if let Access::Observe(_) = access {
+                    for lane in &mut self.lanes {
+                        if lane.looks.last() == Some(&index) {
+                            lane.looks.pop();
+                        }
                     }
                 }
                 if object == ObjectId::NONE {
@@ -276,11 +277,13 @@ impl History {
         for (at, &(object, access)) in footprint.touched.iter().enumerate() {
             if let Access::Observe(other) = access {
                 self.widen(other.index() + 1);
-                for event in self.follows(other, index as usize) {
-                    predecessors = predecessors.wrapping_add(self.join_if_new(row, event));
-                }
-                if !step.immediate {
-                    self.lanes[other.index()].looks.push(index);
+                for lane in self.seen_by(&footprint, other) {
+                    for event in self.follows(lane, index as usize) {
+                        predecessors = predecessors.wrapping_add(self.join_if_new(row, event));
+                    }
+                    if !step.immediate {
+                        self.lanes[lane.index()].looks.push(index);
+                    }
                 }
             }
             if object == ObjectId::NONE {
@@ -330,12 +333,23 @@ impl History {
         if step.immediate
             && let Some(last) = self.events[..index as usize].iter_mut().rfind(|e| !e.immediate)
         {
-            last.footprint.run_on(step.task);
+            last.footprint.ran_on.insert(step.task);
         }
         // A timer's step is one of its owner's too.
         if let Some(partner) = step.partner {
             self.lanes[partner.index()].fired.push(index);
         }
+    }
+
+    /// The tasks whose steps matter to somebody who looks whether one is finished.
+    fn seen_by(&self, look: &Footprint, other: TaskId) -> Vec<TaskId> {
+        let mut seen = vec![other];
+        if !look.waited_for.is_empty() {
+            let lanes = (0..self.lanes.len() as u32).map(TaskId);
+            let waited = |task: &TaskId| look.waited_for.contains(*task);
+            seen.extend(lanes.filter(|task| *task != other && *task != look.task).filter(waited));
+        }
+        seen
     }
 
     /// Begins the clock of a task's next event; returns the fingerprint of what it follows.
@@ -417,8 +431,10 @@ impl History {
         self.order_of(index, None);
         for (at, &(object, access)) in happened.footprint.touched.iter().enumerate() {
             if let Access::Observe(other) = access {
-                for event in self.follows(other, index) {
-                    self.add_race(event, races);
+                for lane in self.seen_by(&happened.footprint, other) {
+                    for event in self.follows(lane, index) {
+                        self.add_race(event, races);
+                    }
                 }
             }
             if object != ObjectId::NONE {
@@ -528,7 +544,7 @@ impl History {
             );
             if !held && conflict(theirs, access) {
                 held = waits && theirs == Access::Release;
-                let waited = next == enabler && matches!(access, Access::Fit(_));
+                let waited = next == enabler && matches!(access, Access::Fit(_) | Access::Take);
                 let possible = reversible(theirs, access) && !waited;
                 if self.is_ordered(next) {
                     if dominates(theirs) {

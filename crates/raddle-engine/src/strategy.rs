@@ -113,6 +113,36 @@ pub enum Answer {
     Cut(Cut),
 }
 
+/// A set of tasks. Of those from the 64th on it has all or none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tasks(u64);
+
+impl Tasks {
+    /// All tasks.
+    pub const ALL: Self = Self(u64::MAX);
+
+    fn bit(task: TaskId) -> u64 {
+        1 << task.index().min(63)
+    }
+
+    /// Adds one.
+    pub fn insert(&mut self, task: TaskId) {
+        self.0 |= Self::bit(task);
+    }
+
+    /// Whether it is one of them.
+    #[must_use]
+    pub fn contains(self, task: TaskId) -> bool {
+        self.0 & Self::bit(task) != 0
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+}
+
 /// One executed step.
 #[derive(Clone, Copy, Debug)]
 pub struct Step<'a> {
@@ -133,9 +163,9 @@ pub struct Step<'a> {
     pub enabled_since: u64,
     /// The op had a timeout, which will not fire now.
     pub timer: Option<Timer>,
-    /// It looked whether a task is finished, and that one waits for another, with whose step it will
+    /// It looked whether a task is finished, and that one waits for these, with whose steps it will
     /// run on.
-    pub of_waiting: bool,
+    pub waited_for: Tasks,
     /// The pending ops. Whether they can run is as before the step.
     pub pending: &'a dyn Pending,
 }

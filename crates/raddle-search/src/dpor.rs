@@ -38,7 +38,8 @@ use raddle_engine::dependence::{Footprint, widest};
 use raddle_engine::happens::History;
 use raddle_engine::op::{Access, ObjectId, TaskId};
 use raddle_engine::strategy::{
-    Answer, Choice, Cut, Finished, Needs, Options, Pending, Plan, Point, Step, Strategy, Stuck, Taken, Timer,
+    Answer, Choice, Cut, Finished, Needs, Options, Pending, Plan, Point, Step, Strategy, Stuck,
+    Taken, Tasks, Timer,
 };
 use raddle_trace::{Covered, Outcome, Progress};
 
@@ -351,7 +352,7 @@ impl Dpor {
         while let Some(last) = last
             && let Some(other) = self.history.in_the_way(last, first, then)
         {
-            if other < first {
+            if other < first || self.history.leads(other) {
                 return false;
             }
             // It must come later, too.
@@ -509,7 +510,13 @@ impl Dpor {
         }
         for index in self.kept..self.history.len() {
             let event = self.history.event(index);
-            let step = (!event.immediate).then_some(event.footprint);
+            let mut step = (!event.immediate).then_some(event.footprint);
+            if let Some(step) = &mut step
+                && let Access::Observe(_) = step.touched[0].1
+            {
+                // Whom the task waited for that it looked at, if it had come earlier, is not known.
+                step.waited_for = Tasks::ALL;
+            }
             self.open_races_of(&Later { step, index, ran: true, timer: None });
         }
         for (index, timer) in std::mem::take(&mut self.timers) {
