@@ -11,8 +11,8 @@ use crate::strategy::{Step, Tasks};
 #[must_use]
 pub fn conflict(a: Access, b: Access) -> bool {
     use Access::{
-        Append, Fit, Missed, Observe, Pass, Read, Refused, Roused, Share, Take, TryFit, TryShare, TryTake, Unshare,
-        Yield,
+        Append, Fit, Missed, Observe, Pass, Read, Refused, Roused, Share, Take, TryFit, TryShare,
+        TryTake, Unshare, Yield,
     };
     !matches!(
         (a, b),

@@ -406,14 +406,20 @@ fn execute(program: &Program) -> String {
 enum Compared {
     /// It has too many interleavings, or is not closed under equivalence.
     Skipped,
-    Same,
+    /// The same. `repeated`: executions that showed a trace again, of the optimal reduction.
+    Same {
+        repeated: u64,
+    },
     Differs(String),
 }
+
+type Compare = fn(&Program, u64) -> Compared;
 
 fn compare(program: &Program, most: u64) -> Compared {
     let run = || execute(program);
     let settings = Settings { spurious: program.spurious, ..Settings::default() };
     let Some(all) = exhaustive(most, settings, &run) else { return Compared::Skipped };
+    let mut repeated = 0;
     for reduction in [Reduction::Source, Reduction::Classic, Reduction::Optimal] {
         let Some(saw) = reduced(reduction, all.executions + 10, settings, &run) else {
             return Compared::Differs(format!("{reduction:?} ran more than all"));
@@ -424,30 +430,24 @@ fn compare(program: &Program, most: u64) -> Compared {
             let of = all.traces.len();
             return Compared::Differs(format!("{reduction:?} lost {lost} of {of}, {extra} extra"));
         }
-        if std::env::var_os("RADDLE_STRICT").is_some() && reduction == Reduction::Optimal && saw.repeated + if std::env::var_os("RADDLE_BLOCKED").is_some() { saw.blocked } else { 0 } > 0 {
-            let (repeated, blocked) = (saw.repeated, saw.blocked);
-            return Compared::Differs(format!("{repeated} repeated, {blocked} blocked"));
-        }
         if all.results != saw.results {
             let (ours, theirs) = (saw.results, all.results);
             return Compared::Differs(format!("{reduction:?}: {ours:?} instead of {theirs:?}"));
         }
+        repeated = saw.repeated;
     }
-    Compared::Same
-}
-
-fn differs(program: &Program, most: u64) -> bool {
-    matches!(compare(program, most), Compared::Differs(_))
+    Compared::Same { repeated }
 }
 
 /// Drops statements and tasks as long as the program still differs.
-fn shrink(mut program: Program, most: u64) -> Program {
+fn shrink(mut program: Program, most: u64, compare: Compare) -> Program {
+    let differs = |program: &Program| matches!(compare(program, most), Compared::Differs(_));
     'again: loop {
         for task in 0..program.tasks.len() {
             for at in 0..program.tasks[task].len() {
                 let mut smaller = program.clone();
                 smaller.tasks[task].remove(at);
-                if differs(&smaller, most) {
+                if differs(&smaller) {
                     program = smaller;
                     continue 'again;
                 }
@@ -475,7 +475,7 @@ fn shrink(mut program: Program, most: u64) -> Program {
                         | Statement::IfOdd(body) => drop(body.remove(inner)),
                         _ => {}
                     }
-                    if differs(&smaller, most) {
+                    if differs(&smaller) {
                         program = smaller;
                         continue 'again;
                     }
@@ -486,25 +486,39 @@ fn shrink(mut program: Program, most: u64) -> Program {
     }
 }
 
-#[test]
-fn random_programs_lose_nothing() {
+/// Compares searches on random programs until so many have been compared, or twelve thousand.
+fn hold(programs: u32, compare: Compare) {
+    let number = |name: &str| std::env::var(name).ok().and_then(|number| number.parse().ok());
     let long = std::env::var_os("RADDLE_LONG").is_some();
-    let (programs, mut most) = if long { (12_000, 50_000) } else { (150, 2_000) };
-    if let Some(m) = std::env::var("RADDLE_MOST").ok().and_then(|m| m.parse().ok()) { most = m; }
-    let (mut compared, mut skipped) = (0, 0);
-    let from = std::env::var("RADDLE_FROM").ok().and_then(|from| from.parse().ok());
-    let mut seed = from.unwrap_or(0);
+    let (programs, most) = if long { (12_000, 50_000) } else { (programs, 2_000) };
+    // To look at some programs only.
+    let most = number("RADDLE_MOST").unwrap_or(most);
+    let from = number("RADDLE_FROM").unwrap_or(0);
+    let (mut compared, mut skipped, mut repeating) = (0, 0, 0);
+    let mut seed = from;
     while compared < programs {
         let program = Generator { rng: Rng::new(seed), kinds: Vec::new() }.program();
-        seed += 1;
         match compare(&program, most) {
             Compared::Skipped => skipped += 1,
-            Compared::Same => compared += 1,
+            Compared::Same { repeated } => {
+                compared += 1;
+                repeating += u32::from(repeated > 0);
+            }
             Compared::Differs(how) => {
-                let small = shrink(program, most);
-                panic!("seed {}: {how}\n{small:?}", seed - 1);
+                let small = shrink(program, most, compare);
+                panic!("seed {seed}: {how}\n{small:?}");
             }
         }
+        seed += 1;
     }
+    println!(
+        "{compared} programs compared, {skipped} too large, {repeating} with a trace run twice"
+    );
     assert!(skipped < 4 * compared, "{skipped} of {seed} programs were too large");
+    assert!(repeating * 50 <= compared, "{repeating} of {compared} had traces run twice");
+}
+
+#[test]
+fn random_programs_lose_nothing() {
+    hold(150, compare);
 }
