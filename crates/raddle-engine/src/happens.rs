@@ -167,6 +167,17 @@ impl History {
         self.clock(second)[event.footprint.task.index()] >= event.nth
     }
 
+    /// How many events of each task happened before all events from `from` on.
+    pub fn seen_since(&self, from: usize, seen: &mut Vec<u32>) {
+        seen.clear();
+        seen.resize(self.width, u32::MAX);
+        for index in (from..self.events.len()).filter(|&index| !self.events[index].immediate) {
+            for (seen, known) in seen.iter_mut().zip(self.clock(index)) {
+                *seen = (*seen).min(*known);
+            }
+        }
+    }
+
     /// Prepares for an execution that repeats the first `kept` events.
     ///
     /// # Panics
@@ -342,14 +353,13 @@ impl History {
     }
 
     /// The tasks whose steps matter to somebody who looks whether one is finished.
-    fn seen_by(&self, look: &Footprint, other: TaskId) -> Vec<TaskId> {
-        let mut seen = vec![other];
-        if !look.waited_for.is_empty() {
-            let lanes = (0..self.lanes.len() as u32).map(TaskId);
-            let waited = |task: &TaskId| look.waited_for.contains(*task);
-            seen.extend(lanes.filter(|task| *task != other && *task != look.task).filter(waited));
-        }
-        seen
+    fn seen_by(&self, look: &Footprint, other: TaskId) -> impl Iterator<Item = TaskId> + use<> {
+        let Footprint { task: own, waited_for, .. } = *look;
+        let lanes = if waited_for.is_empty() { 0 } else { self.lanes.len() as u32 };
+        let waited = move |task: &TaskId| {
+            *task != other && *task != own && waited_for.contains(*task)
+        };
+        std::iter::once(other).chain((0..lanes).map(TaskId).filter(waited))
     }
 
     /// Begins the clock of a task's next event; returns the fingerprint of what it follows.
@@ -379,13 +389,15 @@ impl History {
         if event == NONE {
             return 0;
         }
-        let happened = self.events[event as usize];
+        let happened = &self.events[event as usize];
         if self.clocks[row + happened.footprint.task.index()] >= happened.nth {
             return 0;
         }
         let from = event as usize * self.width;
-        for lane in 0..self.width {
-            self.clocks[row + lane] = self.clocks[row + lane].max(self.clocks[from + lane]);
+        // Its row is an earlier one.
+        let (earlier, own) = self.clocks.split_at_mut(row);
+        for (own, theirs) in own.iter_mut().zip(&earlier[from..from + self.width]) {
+            *own = (*own).max(*theirs);
         }
         mix(happened.fingerprint)
     }
@@ -713,8 +725,9 @@ impl History {
             return;
         }
         let from = event as usize * self.width;
-        for lane in 0..self.width {
-            self.scratch[lane] = self.scratch[lane].max(self.clocks[from + lane]);
+        let theirs = &self.clocks[from..from + self.width];
+        for (own, theirs) in self.scratch.iter_mut().zip(theirs) {
+            *own = (*own).max(*theirs);
         }
     }
 
@@ -734,9 +747,20 @@ impl History {
     /// The `nth` event of a task, from 1.
     #[must_use]
     pub fn event_of(&self, task: TaskId, nth: u32) -> Option<&Happened> {
+        self.events.get(self.index_of(task, nth)?)
+    }
+
+    /// Where the `nth` event of a task is, from 1.
+    #[must_use]
+    pub fn index_of(&self, task: TaskId, nth: u32) -> Option<usize> {
         let lane = self.lanes.get(task.index())?;
-        let index = *lane.events.get(nth.checked_sub(1)? as usize)?;
-        self.events.get(index as usize)
+        lane.events.get(nth.checked_sub(1)? as usize).map(|&index| index as usize)
+    }
+
+    /// How many tasks a clock has room for.
+    #[must_use]
+    pub fn width(&self) -> usize {
+        self.width
     }
 
     /// A number for the partial order: equal for executions with the same events in the same

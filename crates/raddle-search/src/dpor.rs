@@ -43,7 +43,7 @@ use raddle_engine::strategy::{
 };
 use raddle_trace::{Covered, Outcome, Progress};
 
-use self::wakeup::{Branch, Found, LeftOut, Link, Way};
+use self::wakeup::{Branch, Found, Way};
 
 /// Which alternatives a race opens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,6 +119,8 @@ pub struct Dpor {
     sleep: Vec<Footprint>,
     /// Events of the plan that are known already.
     kept: usize,
+    /// Whether the execution differs from the last one in a value.
+    other_value: bool,
     /// Steps heard of in this execution.
     heard: usize,
     cut: bool,
@@ -135,8 +137,12 @@ pub struct Dpor {
     /// The races of the path's events.
     found: Vec<(u32, Later)>,
     then: Vec<usize>,
-    /// Sequences whose branches turned out to lead nowhere.
-    wanted: Vec<LeftOut>,
+    begins: Vec<TaskId>,
+    firsts: Vec<u32>,
+    sequence: Vec<u32>,
+    seen: Vec<u32>,
+    /// The tree cannot be followed at the next point.
+    lost: bool,
 }
 
 impl Dpor {
@@ -154,6 +160,7 @@ impl Dpor {
             decided: Vec::new(),
             sleep: Vec::new(),
             kept: 0,
+            other_value: false,
             heard: 0,
             cut: false,
             started: false,
@@ -165,7 +172,11 @@ impl Dpor {
             races: Vec::new(),
             found: Vec::new(),
             then: Vec::new(),
-            wanted: Vec::new(),
+            begins: Vec::new(),
+            firsts: Vec::new(),
+            sequence: Vec::new(),
+            seen: Vec::new(),
+            lost: false,
         }
     }
 
@@ -205,7 +216,7 @@ impl Dpor {
                         let branch = node.wakeup.remove(0);
                         if !options.contains(&branch.step.task) {
                             // It is disabled, or has yielded and waits for others to move first.
-                            branch.give_up(&mut self.wanted);
+                            open_all(options, *task, &node.sleep, &mut node.wakeup);
                             continue;
                         }
                         *task = branch.step.task;
@@ -218,12 +229,7 @@ impl Dpor {
                 }
                 What::Value { .. } => {}
             }
-            if self.wanted.is_empty() {
-                self.path.pop();
-            } else {
-                // Some of it may belong to this very node.
-                self.put_back();
-            }
+            self.path.pop();
         }
         false
     }
@@ -247,12 +253,8 @@ impl Dpor {
             self.guide = ways.swap_remove(at).children;
         }
         // As many values as were decided when they were recorded: they cannot be followed.
-        let differs = |way: &Way| {
-            way.values.as_ref().is_none_or(|known| known.iter().zip(&values).any(|(a, b)| a != b))
-        };
-        for way in ways.into_iter().filter(|way| !differs(way)) {
-            way.give_up(&mut self.wanted);
-        }
+        let same = |known: &[u32]| known.iter().zip(&values).all(|(a, b)| a == b);
+        self.lost |= ways.iter().any(|way| way.values.as_deref().is_some_and(same));
     }
 
     /// A task takes the next step without a question. The tree goes on below if it names this task,
@@ -262,9 +264,9 @@ impl Dpor {
         self.chosen = true;
         let at = self.guide.iter().position(|branch| branch.step.task == task);
         let branch = at.map(|at| self.guide.swap_remove(at));
-        for other in self.guide.drain(..) {
-            other.give_up(&mut self.wanted);
-        }
+        // Nobody else could move: what the others would lead to is not there.
+        self.guide.clear();
+        self.lost = false;
         if let Some(branch) = branch {
             self.sleep.retain(|sleeper| !branch.awake.contains(&sleeper.task));
             self.ways = Some(branch.ways);
@@ -298,19 +300,24 @@ impl Dpor {
     /// Opens what the race of the event at `first` with a later op opens.
     fn open_race(&mut self, first: usize, later: &Later) {
         let Some(at) = self.node_of(first) else { return };
-        let (mut then, mut begins) = (std::mem::take(&mut self.then), Vec::new());
-        if !self.find_sequence(first, later.step.as_ref(), &mut then, &mut begins) {
-            self.then = then;
-            return;
-        }
-        if !self.is_covered(at, later, &then, &begins) {
-            match self.reduction {
-                Reduction::Optimal => self.open_optimal(at, &then, later),
-                Reduction::Source => self.open_source(at, &begins, later),
-                Reduction::Classic => self.open_classic(at, &then, later),
+        let mut then = std::mem::take(&mut self.then);
+        let mut begins = std::mem::take(&mut self.begins);
+        if self.find_sequence(first, later.step.as_ref(), &mut then) {
+            let mut later = *later;
+            if let Some(step) = &mut later.step {
+                step.touched[0].1 = self.access_before(at, &then, step);
+            }
+            self.find_begins(&then, later.step.as_ref(), &mut begins);
+            if !self.is_covered(at, &later, &then, &begins) {
+                match self.reduction {
+                    Reduction::Optimal => self.open_optimal(at, &then, &later),
+                    Reduction::Source => self.open_source(at, &begins, &later),
+                    Reduction::Classic => self.open_classic(at, &then, &later),
+                }
             }
         }
         self.then = then;
+        self.begins = begins;
     }
 
     /// Whether what begins with a sequence is covered from a task that sleeps.
@@ -335,14 +342,12 @@ impl Dpor {
     }
 
     /// The events after the one at `first` that do not depend on it: with `last` after them a
-    /// sequence that reverses the race. And the tasks that can begin it: nothing before their steps
-    /// in it do those depend on. `false` if there is no such sequence.
+    /// sequence that reverses the race. `false` if there is no such sequence.
     fn find_sequence(
         &self,
         first: usize,
         last: Option<&Footprint>,
         then: &mut Vec<usize>,
-        begins: &mut Vec<TaskId>,
     ) -> bool {
         then.clear();
         let after = first + 1..self.history.len();
@@ -358,46 +363,60 @@ impl Dpor {
             // It must come later, too.
             then.retain(|&index| !self.history.before(other, index));
         }
-        // The first of each task.
-        let mut firsts: Vec<usize> = Vec::new();
+        true
+    }
+
+    /// The tasks that can begin a sequence: nothing before their steps in it do those depend on.
+    fn find_begins(&mut self, then: &[usize], last: Option<&Footprint>, begins: &mut Vec<TaskId>) {
+        begins.clear();
         let mut free_last = last;
-        for &index in then.iter() {
+        // The first event of each task, by its number there.
+        let mut firsts = std::mem::take(&mut self.firsts);
+        firsts.clear();
+        firsts.resize(self.history.width(), u32::MAX);
+        for &index in then {
             let event = self.history.event(index);
             let task = event.footprint.task;
-            if firsts.iter().all(|&other| self.history.event(other).footprint.task != task) {
-                firsts.push(index);
+            if firsts[task.index()] == u32::MAX {
+                firsts[task.index()] = event.nth;
+                begins.push(task);
             }
             let free = |last: &&Footprint| !event.footprint.dependent(last);
             free_last = free_last.filter(|_| !self.history.leads(index)).filter(free);
         }
-        let free = |&&index: &&usize| {
-            firsts.iter().all(|&other| other == index || !self.history.before(other, index))
-        };
-        begins.extend(firsts.iter().filter(free).map(|&i| self.history.event(i).footprint.task));
+        begins.retain(|task| {
+            let event = self.history.index_of(*task, firsts[task.index()]);
+            let clock = event.map_or(&[][..], |event| self.history.clock(event));
+            let mut known = clock.iter().zip(&firsts).enumerate();
+            known.all(|(lane, (known, first))| lane == task.index() || known < first)
+        });
+        self.firsts = firsts;
         begins.extend(free_last.map(|last| last.task));
-        true
     }
 
     fn open_optimal(&mut self, at: usize, then: &[usize], later: &Later) {
-        let link = |&event: &usize| {
-            let happened = self.history.event(event);
-            let values = Some(self.values_of(event as u32));
-            Link { step: happened.footprint, nth: happened.nth, values }
-        };
-        let mut sequence: Vec<Link> = then.iter().map(link).collect();
-        if let Some(mut step) = later.step {
-            step.touched[0].1 = self.access_before(at, then, &step);
-            let nth = if later.ran {
-                self.history.event(later.index).nth
-            } else {
-                self.history.events_of(step.task) + 1
-            };
-            sequence.push(Link { step, nth, values: None });
+        let mut last = later.step;
+        if let Some(step) = &mut last {
+            if !later.ran {
+                step.nth = self.history.events_of(step.task) + 1;
+            }
         }
+        let mut sequence = std::mem::take(&mut self.sequence);
+        sequence.clear();
+        sequence.extend(then.iter().map(|&event| event as u32));
+        sequence.extend(last.map(|_| LAST));
+        let mut wakeup = std::mem::take(&mut self.path[at].wakeup);
         let What::Step { options, .. } = &self.path[at].what else { return };
-        if sequence.first().is_some_and(|first| options.contains(&first.step.task)) {
-            self.insert(at, sequence);
+        let begins = |&link: &u32| match (link, &last) {
+            (LAST, Some(last)) => options.contains(&last.task),
+            _ => options.contains(&self.history.event(link as usize).footprint.task),
+        };
+        if sequence.first().is_some_and(begins) {
+            let found = InHistory { dpor: self, last, objects: self.path[at].objects };
+            wakeup::insert(&mut wakeup, &mut sequence, &found);
         }
+        self.path[at].wakeup = wakeup;
+        self.sequence = sequence;
     }
 
     /// What a step that came later would do after these.
@@ -411,25 +430,10 @@ impl Dpor {
         };
         // Its task has not moved, nor has its object changed: it does what it would have done here.
         let here = options.iter().position(|task| *task == step.task);
-        match here {
-            Some(here) if then.iter().all(same) => accesses[here],
+        match here.and_then(|here| accesses.get(here)) {
+            Some(&here) if then.iter().all(same) => here,
             _ => widest(access),
         }
-    }
-
-    /// Adds a sequence of the last execution to the wakeup tree of a node.
-    fn insert(&mut self, at: usize, sequence: Vec<Link>) {
-        let node = &mut self.path[at];
-        let touched = |task: TaskId, nth: u32| {
-            let objects = |touched: &[(ObjectId, Access); 2]| touched.map(|(object, _)| object);
-            if let Some(event) = self.history.event_of(task, nth) {
-                return Some(objects(&event.footprint.touched));
-            }
-            let stuck = self.stuck.iter().find(|stuck| stuck.task == task)?;
-            (nth == self.history.events_of(task) + 1).then(|| objects(&stuck.footprint))
-        };
-        let found = Found { objects: node.objects, touched: &touched };
-        wakeup::insert(&mut node.wakeup, sequence, at as u32, &found);
     }
 
     /// Whoever can begin the sequence, unless somebody who can is opened already.
@@ -502,11 +506,23 @@ impl Dpor {
     /// only those who begin them.
     fn open_races(&mut self) {
         if self.reduction == Reduction::Optimal {
+            let mut seen = std::mem::take(&mut self.seen);
+            self.history.seen_since(self.kept, &mut seen);
+            if self.other_value {
+                // It is new to all sequences that have its step.
+                seen.clear();
+            }
             for at in 0..self.found.len() {
                 let (first, later) = self.found[at];
+                let event = self.history.event(first as usize);
+                if seen.get(event.footprint.task.index()).is_some_and(|&seen| seen >= event.nth) {
+                    // All that is new depends on it: the sequence is the one that was opened.
+                    continue;
+                }
                 self.history.order_of(later.index, later.timer);
                 self.open_race(first as usize, &later);
             }
+            self.seen = seen;
         }
         for index in self.kept..self.history.len() {
             let event = self.history.event(index);
@@ -568,14 +584,52 @@ impl Dpor {
         self.cut = true;
         self.stuck = pending.stuck();
     }
+}
 
-    /// Puts back what was left out in favour of branches that could not be followed.
-    fn put_back(&mut self) {
-        for (root, sequence) in std::mem::take(&mut self.wanted) {
-            // They are of an execution of which nothing more is known.
-            let Some(node) = self.path.get_mut(root as usize) else { continue };
-            let found = Found { objects: node.objects, touched: &|_, _| None };
-            wakeup::insert(&mut node.wakeup, sequence, root, &found);
+/// Of a sequence's last step, which is not an event of the execution.
+const LAST: u32 = u32::MAX;
+
+/// A sequence of events of the last execution.
+struct InHistory<'a> {
+    dpor: &'a Dpor,
+    last: Option<Footprint>,
+    objects: u32,
+}
+
+impl Found for InHistory<'_> {
+    fn step(&self, link: u32) -> &Footprint {
+        match &self.last {
+            Some(last) if link == LAST => last,
+            _ => &self.dpor.history.event(link as usize).footprint,
+        }
+    }
+
+    fn values(&self, link: u32) -> Option<Box<[u32]>> {
+        (link != LAST).then(|| self.dpor.values_of(link))
+    }
+
+    fn objects(&self) -> u32 {
+        self.objects
+    }
+
+    fn touched(&self, task: TaskId, nth: u32) -> Option<[ObjectId; 2]> {
+        let objects = |touched: &[(ObjectId, Access); 2]| touched.map(|(object, _)| object);
+        if let Some(event) = self.dpor.history.event_of(task, nth) {
+            return Some(objects(&event.footprint.touched));
+        }
+        let stuck = self.dpor.stuck.iter().find(|stuck| stuck.task == task)?;
+        (nth == self.dpor.history.events_of(task) + 1).then(|| objects(&stuck.footprint))
+    }
+}
+
+/// A sequence cannot be followed here: everybody is to be tried instead.
+fn open_all(options: &[TaskId], task: TaskId, sleep: &[Footprint], wakeup: &mut Vec<Branch>) {
+    for &other in options {
+        let opened = other == task
+            || sleep.iter().any(|sleeper| sleeper.task == other)
+            || wakeup.iter().any(|branch| branch.step.task == other);
+        if !opened {
+            wakeup.push(Branch::free(other));
         }
     }
 }
@@ -604,6 +658,8 @@ impl Strategy for Dpor {
         }
         // The last node's step is taken anew; a value's node has no step of its own.
         self.kept = self.path.last().map_or(0, |node| node.event as usize);
+        let is_value = |node: &Node| matches!(node.what, What::Value { .. });
+        self.other_value = self.path.last().is_some_and(is_value);
         self.history.begin(self.kept);
         let kept = self.kept;
         self.found.retain(|(_, later)| later.index < kept);
@@ -639,7 +695,7 @@ impl Strategy for Dpor {
         self.go_on();
         let mut chosen = None;
         let mut wakeup = Vec::new();
-        // Along the wakeup tree, as long as it can be followed.
+        // Along the wakeup tree, if it can be followed.
         while !self.guide.is_empty() {
             let branch = self.guide.remove(0);
             if let Some(option) = point.option_of(branch.step.task) {
@@ -649,7 +705,7 @@ impl Strategy for Dpor {
                 chosen = Some(option);
                 break;
             }
-            branch.give_up(&mut self.wanted);
+            self.lost = true;
         }
         let guided = chosen.is_some();
         self.chosen = true;
@@ -663,7 +719,10 @@ impl Strategy for Dpor {
             return Answer::Cut(Cut::Redundant);
         };
         let task = choices[option as usize].task;
-        let options = choices.iter().map(|choice| choice.task).collect();
+        let options: Vec<TaskId> = choices.iter().map(|choice| choice.task).collect();
+        if std::mem::take(&mut self.lost) {
+            open_all(&options, task, &self.sleep, &mut wakeup);
+        }
         let (sleep, event) = (self.sleep.clone(), self.history.len() as u32);
         let (slept, objects) = (sleep.len() as u32, point.objects);
         let mut accesses = Vec::new();
@@ -726,11 +785,9 @@ impl Strategy for Dpor {
         if !self.cut {
             self.stuck.extend_from_slice(execution.stuck);
         }
-        self.go_on();
-        for branch in self.guide.drain(..) {
-            branch.give_up(&mut self.wanted);
-        }
-        self.put_back();
+        self.guide.clear();
+        self.ways = None;
+        self.lost = false;
         if !matches!(execution.outcome, Outcome::Limit { .. }) {
             self.open_races();
         }
