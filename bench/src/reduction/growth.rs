@@ -24,6 +24,8 @@ use crate::table::{Comparison, Table};
 
 /// Accesses of one execution.
 const SIZES: [usize; 7] = [50, 100, 200, 500, 1_000, 2_000, 5_000];
+/// From here on the exponent is also fitted alone.
+const TAIL: usize = 1_000;
 /// The traces of the programs with few races.
 const TRACES: u64 = 20;
 /// A fitted exponent up to this is called linear: times of a shared machine are no better.
@@ -212,6 +214,11 @@ fn too_long(last: &Point, steps: usize, effort: Effort) -> bool {
     last.ns * last.executions as f64 * growth > CAUTION * effort.cap.as_nanos() as f64
 }
 
+/// The points of the largest sizes, where what grows fastest shows.
+fn tail(points: &[Point]) -> Vec<Point> {
+    points.iter().copied().filter(|point| point.steps >= TAIL).collect()
+}
+
 #[expect(clippy::cast_precision_loss, reason = "sizes are small")]
 fn fitted(points: &[Point]) -> Option<f64> {
     let points: Vec<_> = points.iter().map(|point| (point.steps as f64, point.ns)).collect();
@@ -239,7 +246,8 @@ fn table(effort: Effort, curves: &[Vec<Point>; KINDS.len()]) -> Table {
             ),
             format!(
                 "The exponent is the slope of the least-squares line through the logarithms. Asked \
-                 is that few races grow linearly: up to {LINEAR} counts as that. A size is left out \
+                 is that few races grow linearly: up to {LINEAR} counts as that. The last row \
+                 is the same for the largest sizes, where what grows fastest shows. A size is left out \
                  where it would take more than {} s if the time grew with the third power.",
                 (effort.cap.as_secs_f64() * CAUTION).round()
             ),
@@ -263,6 +271,10 @@ fn table(effort: Effort, curves: &[Vec<Point>; KINDS.len()]) -> Table {
     let mut cells = vec!["exponent".to_owned()];
     cells.extend(exponents.map(|found| shown(found, 2)));
     cells.push(verdict(&asked).to_owned());
+    table.rows.push(cells);
+    let mut cells = vec![format!("from {} on", grouped(TAIL as u64))];
+    cells.extend(curves.each_ref().map(|points| shown(fitted(&tail(points)), 2)));
+    cells.push(String::new());
     table.rows.push(cells);
     table.comparisons = KINDS
         .iter()
@@ -320,9 +332,10 @@ mod tests {
                 KINDS.each_ref().map(|kind| points(kind, exponents.next().expect("one for each")));
             curves[3].truncate(3);
             let table = table(Effort::QUICK, &curves);
-            let last = table.rows.last().expect("a row for the exponents");
-            assert_eq!((last[4].as_str(), last[5].as_str()), ("2.50", expected));
-            assert_eq!((table.rows.len(), table.rows[3][4].as_str()), (SIZES.len() + 1, "—"));
+            let [.., all, tail] = &table.rows[..] else { panic!("two rows of exponents") };
+            assert_eq!((all[4].as_str(), all[5].as_str()), ("2.50", expected));
+            assert_eq!((tail[3].as_str(), tail[4].as_str()), ("1.50", "—"));
+            assert_eq!((table.rows.len(), table.rows[3][4].as_str()), (SIZES.len() + 2, "—"));
             assert_eq!(plot(&curves).svg().matches("<circle").count(), 3 * SIZES.len() + 3);
         }
     }

@@ -65,7 +65,7 @@ pub(super) fn measure(effort: Effort, progress: &impl Fn(&str)) -> Table {
             format!(
                 "pass: at most {ASKED} ns in all; own share: at most {ASKED} ns without the \
                  replaying search; miss: neither. MISS: not as many executions as traces. \
-                 filesystem(16) is longer than the 50 steps that were asked for."
+                 filesystem(16) and indexer(12) are longer than the 50 steps that it was asked for."
             ),
         ],
         ..Table::default()

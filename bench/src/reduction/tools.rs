@@ -119,8 +119,8 @@ pub(super) fn measure(peers: &Peers, effort: Effort, progress: &impl Fn(&str)) -
              because they repeat others. The optimum is the number of traces; pass: dpor makes \
              that many executions, MISS: it does not."
                 .to_owned(),
-            "known: the figures known before, of loom 0.7 with its own Arc, shuttle 0.9 and \
-             traceforge 0.2, on another machine with 20 s. > n: not finished after n executions."
+            "known: the figures that were known before this run, of loom 0.7 with its own Arc, \
+             shuttle 0.9 and traceforge 0.2, with 20 s. > n: not finished after n executions."
                 .to_owned(),
             "loom also explores weak memory; with its own Arc it explores the counts of references \
              too. traceforge's variables are threads that answer messages, so its loads do not \
@@ -135,7 +135,8 @@ pub(super) fn measure(peers: &Peers, effort: Effort, progress: &impl Fn(&str)) -
         header: header.map(str::to_owned).collect(),
         notes: vec![
             "One search each, in a fresh process, from nothing: the first stacks are allocated in \
-             this time. The limit is one of wall time."
+             this time. The limit is one of wall time, since loom and shuttle have no other: on a busy \
+             machine a search that is given up has had less CPU time."
                 .to_owned(),
         ],
         ..Table::default()
