@@ -68,7 +68,7 @@ impl Until {
         if made > 0 && (made >= self.limit || late) {
             let _ = enough.send(Searched::from(made));
             loop {
-                os::sleep(Duration::from_secs(3_600));
+                os::sleep(Duration::from_hours(1));
             }
         }
     }
