@@ -405,7 +405,7 @@ fn a_pass_that_covers_everything() {
 
 #[test]
 fn a_pass_by_sampling() {
-    let bound = Some(SampleBound::Pct { depth: 3, tasks: 3, steps: 9 });
+    let bound = Some(SampleBound::Pct { depth: 3, tasks: 3, steps: 9, executions: 1990 });
     let covered = Covered::Sample { executions: 2000, bound };
     let mut report = passed(Verdict::Passed, covered);
     report.test = None;
