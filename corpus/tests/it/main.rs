@@ -11,6 +11,7 @@ mod counts;
 mod guarantees;
 mod outcomes;
 mod outside;
+mod samplers;
 mod table;
 mod traces;
 mod verdicts;

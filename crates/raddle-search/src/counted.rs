@@ -5,6 +5,10 @@
 //! and an object is named by the steps that touch it: a number is looked up by the first step that
 //! is about to use it, and means what it meant when that step was counted.
 //!
+//! What a task does after it has joined another cannot be done before, so it must not weigh before.
+//! The steps of a task are therefore counted in *phases*, which end where it joins. What is left
+//! of a task are the steps of its phase, and all steps of the tasks that it has yet to spawn in it.
+//!
 //! A task that took different numbers of steps is counted with the most.
 //! Misses: tasks that no counting execution had. They are known to take no steps, and so is a task
 //! that goes beyond its count: who weighs by this must not let either wait for ever.
@@ -23,14 +27,38 @@ pub(crate) const COUNTING: u64 = 3;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Thing(u32);
 
+/// How many steps there are in which phase of which task. Phases are numbered through.
+pub(crate) type Steps = Vec<(u32, u32)>;
+
 /// A task, as the counting executions know it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Kin {
     parent: u32,
+    /// In which phase of the parent it is spawned.
+    born: u32,
     /// The n-th spawn.
     children: Vec<u32>,
     /// What each step touches; [`NONE`] for a yield.
     steps: Vec<u32>,
+    /// How many steps came before each join.
+    joins: Vec<u32>,
+    /// The number of its first phase.
+    phase: u32,
+}
+
+impl Kin {
+    /// The numbers of its phases.
+    fn phases(&self) -> std::ops::Range<usize> {
+        self.phase as usize..self.phase as usize + self.joins.len() + 1
+    }
+}
+
+/// Where the running execution is in the table, by task.
+#[derive(Clone, Copy, Debug, Default)]
+struct Place {
+    steps: u32,
+    spawns: u32,
+    joins: u32,
 }
 
 /// The table, and where the running execution is in it.
@@ -43,11 +71,12 @@ pub(crate) struct Counted {
     counting: bool,
     /// By task id: who that is. [`NONE`] if it is not in the table.
     who: Vec<u32>,
-    /// By kin: steps and spawns so far.
-    done: Vec<u32>,
-    spawned: Vec<u32>,
+    /// By kin.
+    places: Vec<Place>,
     /// By object number: which thing that is.
     thing: Vec<u32>,
+    /// By phase: what is left of it. Empty while counting.
+    left: Vec<u32>,
 }
 
 impl Default for Counted {
@@ -57,51 +86,107 @@ impl Default for Counted {
             things: 0,
             counting: false,
             who: Vec::new(),
-            done: Vec::new(),
-            spawned: Vec::new(),
+            places: Vec::new(),
             thing: Vec::new(),
+            left: Vec::new(),
         }
     }
 }
 
 impl Counted {
-    /// Begins an execution, which counts or does not.
-    pub(crate) fn begin(&mut self, counting: bool) {
+    fn begin(&mut self, counting: bool) {
         self.counting = counting;
         self.who.clear();
         self.who.push(0);
-        self.done.clear();
-        self.done.resize(self.kin.len(), 0);
-        self.spawned.clear();
-        self.spawned.resize(self.kin.len(), 0);
+        self.places.clear();
+        self.places.resize(self.kin.len(), Place::default());
         self.thing.clear();
+        self.left.clear();
     }
 
-    /// Who a task is, as an index into what [`weigh`](Self::weigh) fills.
-    pub(crate) fn who(&self, task: TaskId) -> Option<usize> {
+    /// Begins an execution that counts.
+    pub(crate) fn count(&mut self) {
+        self.begin(true);
+    }
+
+    /// Begins an execution in which tasks weigh by these steps.
+    pub(crate) fn weigh(&mut self, steps: &[(u32, u32)]) {
+        self.begin(false);
+        let phases = self.kin.last().map_or(0, |kin| kin.phases().end);
+        self.left.resize(phases, 0);
+        for &(phase, steps) in steps {
+            self.left[phase as usize] = steps;
+        }
+        for index in (1..self.kin.len()).rev() {
+            let whole = self.whole(index);
+            let phase = self.phase(self.kin[index].parent as usize, self.kin[index].born);
+            self.left[phase] = self.left[phase].saturating_add(whole);
+        }
+    }
+
+    /// Ends the counting: numbers the phases.
+    pub(crate) fn freeze(&mut self) {
+        let mut phase = 0;
+        for kin in &mut self.kin {
+            kin.phase = phase;
+            phase = kin.phases().end as u32;
+        }
+    }
+
+    fn who(&self, task: TaskId) -> Option<usize> {
         self.who.get(task.index()).filter(|who| **who != NONE).map(|who| *who as usize)
     }
 
-    /// A task begins. Who it is, if that is known.
-    pub(crate) fn spawn(&mut self, parent: TaskId, child: TaskId) -> Option<usize> {
+    /// The number of a task's n-th phase; of the last if it has fewer.
+    fn phase(&self, who: usize, nth: u32) -> usize {
+        let phases = self.kin[who].phases();
+        (phases.start + nth as usize).min(phases.end - 1)
+    }
+
+    /// All that is left of a task.
+    fn whole(&self, who: usize) -> u32 {
+        self.left[self.kin[who].phases()].iter().fold(0, |sum, &left| sum.saturating_add(left))
+    }
+
+    fn now(&self, task: TaskId) -> Option<usize> {
+        self.who(task).map(|who| self.phase(who, self.places[who].joins))
+    }
+
+    /// What is left of a task up to its next join, and of all that it spawns before.
+    pub(crate) fn left(&self, task: TaskId) -> u32 {
+        self.now(task).map_or(0, |phase| self.left[phase])
+    }
+
+    /// A step that weighed was taken.
+    pub(crate) fn take(&mut self, task: TaskId) {
+        if let Some(phase) = self.now(task) {
+            self.left[phase] = self.left[phase].saturating_sub(1);
+        }
+    }
+
+    /// A task begins.
+    pub(crate) fn spawn(&mut self, parent: TaskId, child: TaskId) {
         let mut found = NONE;
-        if let Some(parent) = self.who(parent) {
-            let nth = self.spawned[parent] as usize;
-            self.spawned[parent] += 1;
-            if self.counting && nth == self.kin[parent].children.len() {
+        if let Some(above) = self.who(parent) {
+            let Place { spawns, joins, .. } = self.places[above];
+            self.places[above].spawns += 1;
+            if self.counting && spawns as usize == self.kin[above].children.len() {
                 let own = self.kin.len() as u32;
-                self.kin[parent].children.push(own);
-                self.kin.push(Kin { parent: parent as u32, ..Kin::default() });
-                self.done.push(0);
-                self.spawned.push(0);
+                self.kin[above].children.push(own);
+                self.kin.push(Kin { parent: above as u32, born: joins, ..Kin::default() });
+                self.places.push(Place::default());
             }
-            found = self.kin[parent].children.get(nth).copied().unwrap_or(NONE);
+            found = self.kin[above].children.get(spawns as usize).copied().unwrap_or(NONE);
+            if !self.counting && found != NONE {
+                let whole = self.whole(found as usize);
+                let phase = self.phase(above, self.kin[found as usize].born);
+                self.left[phase] = self.left[phase].saturating_sub(whole);
+            }
         }
         if self.who.len() <= child.index() {
             self.who.resize(child.index() + 1, NONE);
         }
         self.who[child.index()] = found;
-        self.who(child)
     }
 
     /// What the next step of a task is about to touch.
@@ -116,7 +201,7 @@ impl Counted {
         if self.thing[slot] == NONE {
             let counted = self
                 .who(task)
-                .and_then(|who| self.kin[who].steps.get(self.done[who] as usize).copied());
+                .and_then(|who| self.kin[who].steps.get(self.places[who].steps as usize).copied());
             self.thing[slot] = match counted {
                 Some(thing) if thing != NONE => thing,
                 _ if self.counting => {
@@ -129,55 +214,63 @@ impl Counted {
         Some(Thing(self.thing[slot]))
     }
 
-    /// A step was taken that could be chosen. Who took it, if that is known, and what it touched.
-    pub(crate) fn step(&mut self, step: &Step<'_>) -> (Option<usize>, Option<Thing>) {
+    /// A step was taken. What it touched, if it was one that could be chosen.
+    pub(crate) fn step(&mut self, step: &Step<'_>) -> Option<Thing> {
+        if step.immediate {
+            self.join(step.task);
+            return None;
+        }
         let object = step.footprint.first().map_or(ObjectId::NONE, |&(object, _)| object);
         let thing = self.touches(step.task, object);
-        let who = self.who(step.task);
-        if let Some(who) = who {
-            let done = &mut self.done[who];
-            if self.counting && *done as usize == self.kin[who].steps.len() {
+        if let Some(who) = self.who(step.task) {
+            let steps = &mut self.places[who].steps;
+            if self.counting && *steps as usize == self.kin[who].steps.len() {
                 self.kin[who].steps.push(thing.map_or(NONE, |Thing(thing)| thing));
             }
-            *done = done.saturating_add(1);
+            *steps = steps.saturating_add(1);
         }
-        (who, thing)
+        thing
     }
 
-    /// Fills `left` with the steps of each task and of all that it has yet to spawn, before the
-    /// first step. `own` has those of each task alone.
-    pub(crate) fn weigh(&self, own: &[(u32, u32)], left: &mut Vec<u32>) {
-        left.clear();
-        left.resize(self.kin.len(), 0);
-        for &(who, steps) in own {
-            left[who as usize] = steps;
-        }
-        for (index, kin) in self.kin.iter().enumerate().skip(1).rev() {
-            let sum = left[kin.parent as usize].saturating_add(left[index]);
-            left[kin.parent as usize] = sum;
-        }
-    }
-
-    /// Of each task the number of its steps.
-    pub(crate) fn steps(&self) -> Vec<(u32, u32)> {
-        let steps = |(who, kin): (usize, &Kin)| (who as u32, kin.steps.len() as u32);
-        self.kin.iter().enumerate().map(steps).collect()
-    }
-
-    /// The objects that two tasks or more touch, each with how often which task does.
-    pub(crate) fn shared(&self) -> Vec<(Thing, Vec<(u32, u32)>)> {
-        let mut by_thing = vec![Vec::<(u32, u32)>::new(); self.things as usize];
-        for (who, kin) in self.kin.iter().enumerate() {
-            for &thing in kin.steps.iter().filter(|thing| **thing != NONE) {
-                let tasks = &mut by_thing[thing as usize];
-                match tasks.last_mut() {
-                    Some((last, steps)) if *last == who as u32 => *steps += 1,
-                    _ => tasks.push((who as u32, 1)),
-                }
+    fn join(&mut self, task: TaskId) {
+        if let Some(who) = self.who(task) {
+            let Place { steps, joins, .. } = &mut self.places[who];
+            if self.counting && *joins as usize == self.kin[who].joins.len() {
+                self.kin[who].joins.push(*steps);
             }
+            *joins = joins.saturating_add(1);
+        }
+    }
+
+    /// Who takes a step that touches what in which phase.
+    fn each(&self) -> impl Iterator<Item = (u32, u32, u32)> {
+        self.kin.iter().zip(0..).flat_map(|(kin, who)| {
+            kin.steps.iter().zip(0..).map(move |(&thing, nth)| {
+                let joins = kin.joins.iter().filter(|join| **join <= nth).count();
+                (who, thing, kin.phase + joins as u32)
+            })
+        })
+    }
+
+    /// All steps.
+    pub(crate) fn steps(&self) -> Steps {
+        let mut steps = Steps::new();
+        self.each().for_each(|(_, _, phase)| add(&mut steps, phase));
+        steps
+    }
+
+    /// The objects that two tasks or more touch, each with the steps that do.
+    pub(crate) fn shared(&self) -> Vec<(Thing, Steps)> {
+        let mut by_thing = vec![(NONE, false, Steps::new()); self.things as usize];
+        for (who, thing, phase) in self.each().filter(|(_, thing, _)| *thing != NONE) {
+            let (first, shared, steps) = &mut by_thing[thing as usize];
+            *shared |= *first != NONE && *first != who;
+            *first = who;
+            add(steps, phase);
         }
         let things = (0..).map(Thing).zip(by_thing);
-        things.filter(|(_, tasks)| tasks.len() > 1).collect()
+        let shared = things.filter(|(_, (_, shared, _))| *shared);
+        shared.map(|(thing, (_, _, steps))| (thing, steps)).collect()
     }
 
     pub(crate) fn save(&self, writer: &mut Writer) {
@@ -185,11 +278,16 @@ impl Counted {
         writer.number(self.kin.len() as u64 - 1);
         for kin in &self.kin[1..] {
             writer.number(kin.parent.into());
+            writer.number(kin.born.into());
         }
         for kin in &self.kin {
             writer.number(kin.steps.len() as u64);
             for &thing in &kin.steps {
                 writer.number(u64::from(thing.wrapping_add(1)));
+            }
+            writer.number(kin.joins.len() as u64);
+            for &join in &kin.joins {
+                writer.number(join.into());
             }
         }
     }
@@ -198,10 +296,10 @@ impl Counted {
         let things = reader.small()?;
         let mut counted = Self { things, ..Self::default() };
         for index in 1..=reader.length()? {
-            let parent = reader.small()?;
+            let (parent, born) = (reader.small()?, reader.small()?);
             let above = counted.kin.get_mut(parent as usize).ok_or(FOREIGN)?;
             above.children.push(index as u32);
-            counted.kin.push(Kin { parent, ..Kin::default() });
+            counted.kin.push(Kin { parent, born, ..Kin::default() });
         }
         for kin in &mut counted.kin {
             for _ in 0..reader.length()? {
@@ -211,12 +309,24 @@ impl Counted {
                 }
                 kin.steps.push(thing);
             }
+            for _ in 0..reader.length()? {
+                kin.joins.push(reader.small()?);
+            }
         }
         // Objects without a step cannot have been counted.
         if u64::from(things) > counted.kin.iter().map(|kin| kin.steps.len() as u64).sum() {
             return Err(FOREIGN);
         }
+        counted.freeze();
         Ok(counted)
+    }
+}
+
+/// One step more in a phase, which is that of the step before or a later one.
+fn add(steps: &mut Steps, phase: u32) {
+    match steps.last_mut() {
+        Some((last, n)) if *last == phase => *n += 1,
+        _ => steps.push((phase, 1)),
     }
 }
 

@@ -3,8 +3,8 @@
 //! A bug needs few steps in the right order, most often accesses to one object. For each execution
 //! one object is drawn among those that several tasks use, and the order of the accesses to it is
 //! drawn so that each has the same chance: who makes the next one is decided ahead, in proportion
-//! to how many accesses each task, and all that it has yet to spawn, have left; the others wait
-//! before theirs. All other steps are picked at random and do not change who that is, so every
+//! to how many accesses each task, and all that it has yet to spawn, have left before it waits for
+//! another to end; the others wait before theirs. All other steps are picked at random and do not change who that is, so every
 //! interleaving stays possible.
 //!
 //! How many accesses there are comes from counting: the first three executions are random walks
@@ -32,7 +32,7 @@ use raddle_engine::strategy::{
 };
 use raddle_trace::{Covered, SampleBound};
 
-use crate::counted::{COUNTING, Counted, Evenness, Thing};
+use crate::counted::{COUNTING, Counted, Evenness, Steps, Thing};
 use crate::rng::Rng;
 use crate::state::{FOREIGN, Reader, Writer};
 use crate::urw::below;
@@ -48,8 +48,6 @@ pub struct Surw {
     shared: Vec<Shared>,
     /// The one that is drawn now, as an index into `shared`.
     drawn: Option<usize>,
-    /// Of each task in the table, the accesses that are left of it and of what it has yet to spawn.
-    left: Vec<u32>,
     /// Who makes the next access.
     next: Option<TaskId>,
     /// The chance of the order so far is two to the minus this.
@@ -62,7 +60,7 @@ pub struct Surw {
 struct Shared {
     thing: Thing,
     /// How often which task does.
-    uses: Vec<(u32, u32)>,
+    uses: Steps,
     evenness: Evenness,
 }
 
@@ -75,7 +73,6 @@ impl Surw {
             counted: Counted::default(),
             shared: Vec::new(),
             drawn: None,
-            left: Vec::new(),
             next: None,
             bits: 0.0,
             executions: 0,
@@ -87,7 +84,7 @@ impl Surw {
     }
 
     fn weight(&self, task: TaskId) -> u64 {
-        self.counted.who(task).map_or(0, |who| self.left[who].into())
+        self.counted.left(task).into()
     }
 
     /// Whether the op that a task has announced is on the object.
@@ -150,15 +147,15 @@ impl Strategy for Surw {
 
     fn begin(&mut self, plan: &mut Plan) -> bool {
         plan.prefix.clear();
-        self.counted.begin(self.counts());
         (self.drawn, self.next, self.bits) = (None, None, 0.0);
-        if !self.counts() {
-            if !self.shared.is_empty() {
-                self.drawn = Some(self.rng.below(self.shared.len() as u32) as usize);
-            }
-            let uses = self.drawn.map_or(&[][..], |drawn| &self.shared[drawn].uses);
-            self.counted.weigh(uses, &mut self.left);
+        if self.counts() {
+            self.counted.count();
+            return true;
         }
+        if !self.shared.is_empty() {
+            self.drawn = Some(self.rng.below(self.shared.len() as u32) as usize);
+        }
+        self.counted.weigh(self.drawn.map_or(&[], |drawn| &self.shared[drawn].uses));
         true
     }
 
@@ -170,13 +167,7 @@ impl Strategy for Surw {
     }
 
     fn spawn(&mut self, parent: TaskId, child: TaskId) {
-        let found = self.counted.spawn(parent, child);
-        if self.counts() {
-            return;
-        }
-        if let (Some(child), Some(parent)) = (found, self.counted.who(parent)) {
-            self.left[parent] = self.left[parent].saturating_sub(self.left[child]);
-        }
+        self.counted.spawn(parent, child);
         // The next access was to be made by the parent or by what it spawns.
         if self.next == Some(parent) {
             let (own, its) = (self.weight(parent), self.weight(child));
@@ -191,15 +182,10 @@ impl Strategy for Surw {
     }
 
     fn step(&mut self, step: &Step<'_>) -> Option<Cut> {
-        if step.immediate {
-            return None;
-        }
-        let (who, thing) = self.counted.step(step);
+        let thing = self.counted.step(step);
         let Some(drawn) = self.drawn else { return None };
         if thing == Some(self.shared[drawn].thing) {
-            if let Some(who) = who {
-                self.left[who] = self.left[who].saturating_sub(1);
-            }
+            self.counted.take(step.task);
             if self.next == Some(step.task) {
                 self.next = None;
             }
@@ -213,6 +199,7 @@ impl Strategy for Surw {
         }
         self.executions += 1;
         if self.executions == COUNTING {
+            self.counted.freeze();
             let shared = |(thing, uses)| Shared { thing, uses, evenness: Evenness::default() };
             self.shared = self.counted.shared().into_iter().map(shared).collect();
         }

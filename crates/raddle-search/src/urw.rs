@@ -1,7 +1,7 @@
 //! Uniform random walk: Zhao, Wolff, Mathur and Roychoudhury, ASPLOS 2025.
 //!
 //! A task moves next with a chance in proportion to the steps that it, and all that it has yet to
-//! spawn, have left. So every interleaving has the same chance, where under `random` one in which
+//! spawn, have left before it waits for another to end. So every interleaving has the same chance, where under `random` one in which
 //! a task stays behind is exponentially rarer than others. How many steps that is comes from
 //! counting: the first three executions are random walks that count (see `counted.rs`), and are
 //! executions as any other. After them the counts stay.
@@ -9,9 +9,8 @@
 //! Where it differs from the paper:
 //! - The counts are by task, whichever schedule they come from. A task that goes beyond its count
 //!   counts as one with one step left, so it is never forgotten.
-//! - Steps that nobody chooses (to join) are not counted. A join itself does not disturb the
-//!   chances as long as the task that waits has nothing else to do; what it does afterwards is
-//!   counted as if it could be done before.
+//! - To join is no step. What a task does after it has joined another does not weigh before: the
+//!   chances stay the same if it joins all that run beside it.
 //! - Values are drawn with equal chances.
 //!
 //! The promise is checked as it goes: the chances of the executions that were drawn are compared,
@@ -28,7 +27,7 @@ use raddle_engine::strategy::{
 };
 use raddle_trace::{Covered, SampleBound};
 
-use crate::counted::{COUNTING, Counted, Evenness};
+use crate::counted::{COUNTING, Counted, Evenness, Steps};
 use crate::rng::Rng;
 use crate::state::{Reader, Writer};
 
@@ -39,10 +38,7 @@ const NAME: &str = "urw";
 pub struct Urw {
     rng: Rng,
     counted: Counted,
-    /// Of each task in the table, its steps.
-    own: Vec<(u32, u32)>,
-    /// Of each task in the table, the steps that are left of it and of what it has yet to spawn.
-    left: Vec<u32>,
+    steps: Steps,
     /// The chance of the running execution is two to the minus this.
     bits: f64,
     evenness: Evenness,
@@ -56,8 +52,7 @@ impl Urw {
         Self {
             rng: Rng::new(seed),
             counted: Counted::default(),
-            own: Vec::new(),
-            left: Vec::new(),
+            steps: Steps::new(),
             bits: 0.0,
             evenness: Evenness::default(),
             executions: 0,
@@ -70,7 +65,7 @@ impl Urw {
 
     /// At least 1, so that whoever can move is picked some time, however wrong the counts are.
     fn weight(&self, task: TaskId) -> u64 {
-        self.counted.who(task).map_or(1, |who| self.left[who].max(1).into())
+        self.counted.left(task).max(1).into()
     }
 
     fn pick(&mut self, choices: &[Choice]) -> usize {
@@ -100,10 +95,11 @@ impl Strategy for Urw {
 
     fn begin(&mut self, plan: &mut Plan) -> bool {
         plan.prefix.clear();
-        self.counted.begin(self.counts());
         self.bits = 0.0;
-        if !self.counts() {
-            self.counted.weigh(&self.own, &mut self.left);
+        if self.counts() {
+            self.counted.count();
+        } else {
+            self.counted.weigh(&self.steps);
         }
         true
     }
@@ -116,19 +112,13 @@ impl Strategy for Urw {
     }
 
     fn spawn(&mut self, parent: TaskId, child: TaskId) {
-        let child = self.counted.spawn(parent, child);
-        if let (false, Some(child), Some(parent)) = (self.counts(), child, self.counted.who(parent))
-        {
-            self.left[parent] = self.left[parent].saturating_sub(self.left[child]);
-        }
+        self.counted.spawn(parent, child);
     }
 
     fn step(&mut self, step: &Step<'_>) -> Option<Cut> {
-        if !step.immediate
-            && let (Some(who), _) = self.counted.step(step)
-            && !self.counts()
-        {
-            self.left[who] = self.left[who].saturating_sub(1);
+        self.counted.step(step);
+        if !step.immediate && !self.counts() {
+            self.counted.take(step.task);
         }
         None
     }
@@ -139,7 +129,8 @@ impl Strategy for Urw {
         }
         self.executions += 1;
         if self.executions == COUNTING {
-            self.own = self.counted.steps();
+            self.counted.freeze();
+            self.steps = self.counted.steps();
         }
     }
 
@@ -167,8 +158,8 @@ impl Strategy for Urw {
         let evenness = Evenness::restore(&mut reader)?;
         let counted = Counted::restore(&mut reader)?;
         reader.finish()?;
-        let own = counted.steps();
-        *self = Self { rng, executions, evenness, counted, own, ..Self::new(0) };
+        let steps = counted.steps();
+        *self = Self { rng, executions, evenness, counted, steps, ..Self::new(0) };
         Ok(())
     }
 }

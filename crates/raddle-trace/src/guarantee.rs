@@ -205,41 +205,53 @@ impl SampleBound {
                     n => format!("each of the last {n}"),
                 };
                 let chance = OneIn::product(tasks, steps, depth.saturating_sub(1).into());
+                let (tasks, steps) = (Many(tasks, "task"), Many(steps, "scheduling decision"));
                 write!(
                     f,
                     ", {each} showing a bug of depth {depth} with a chance of at least {chance} \
-                     (if no execution has more than {tasks} tasks and {steps} scheduling decisions)"
+                     (if no execution has more than {tasks} and {steps})"
                 )
             }
             Self::Pos { tasks, steps } => {
                 let chance = OneIn::product(1, tasks, steps);
+                let (tasks, steps) = (Many(tasks, "task"), Many(steps, "step"));
                 write!(
                     f,
                     ", each showing any partial order with a chance of at least {chance} (if no \
-                     execution has more than {tasks} tasks and {steps} steps)"
+                     execution has more than {tasks} and {steps})"
                 )
             }
             Self::Uniform { interleavings, counting } => write!(
                 f,
-                ", {} showing any of {} with the same chance (if every task takes the steps \
-                 that were counted, and none waits for another but to join it)",
+                ", {} showing any of {} with the same chance {CONDITION}",
                 after(counting),
                 Many(interleavings, "interleaving"),
             ),
-            Self::Selected { objects, interleavings, counting } => write!(
-                f,
-                ", {} drawing one of {} and showing any of at most {} of the accesses to it \
-                 with the same chance (if every task takes the steps that were counted, and none \
-                 waits for another but to join it)",
-                after(counting),
-                Many(objects, "object"),
-                Many(interleavings, "interleaving"),
-            ),
+            Self::Selected { objects, interleavings, counting } => {
+                write!(f, ", {} ", after(counting))?;
+                let interleavings = Many(interleavings, "interleaving");
+                match objects {
+                    1 => write!(
+                        f,
+                        "showing any of {interleavings} of the accesses to the one shared object"
+                    )?,
+                    n => write!(
+                        f,
+                        "drawing one of {n} shared objects and showing any of at most \
+                         {interleavings} of the accesses to it"
+                    )?,
+                }
+                write!(f, " with the same chance {CONDITION}")
+            }
         }
     }
 }
 
-/// A chance of one in `mantissa * base^power`, written out while it is short.
+/// What must hold for chances to be the same.
+const CONDITION: &str = "(if every task takes the steps that were counted, and none waits for \
+                         another but to join it)";
+
+/// A chance of one in so many, written out while that is short.
 struct OneIn {
     log10: f64,
 }
@@ -365,6 +377,64 @@ mod tests {
             "every execution with at most 2 preemptions, except those cut off by a limit (3) and \
              their continuations; assuming sequentially consistent memory, a task that yields \
              twice lets every task move that could have in between"
+        );
+    }
+
+    fn sampled(bound: SampleBound) -> String {
+        Covered::Sample { executions: 50, bound: Some(bound) }.to_string()
+    }
+
+    #[test]
+    fn what_a_sampler_promises_is_a_sentence() {
+        let (depth, tasks, steps) = (2, 3, 9);
+        assert_eq!(
+            sampled(SampleBound::Pct { depth, tasks, steps, executions: 40 }),
+            "50 sampled executions, each of the last 40 showing a bug of depth 2 with a chance of \
+             at least 1 in 27 (if no execution has more than 3 tasks and 9 scheduling decisions)"
+        );
+        assert_eq!(
+            sampled(SampleBound::Pos { tasks, steps }),
+            "50 sampled executions, each showing any partial order with a chance of at least 1 in \
+             19683 (if no execution has more than 3 tasks and 9 steps)"
+        );
+        assert!(sampled(SampleBound::Pos { tasks, steps: 1_000 }).contains("1 in 10^478 ("));
+        assert_eq!(
+            sampled(SampleBound::Uniform { interleavings: u64::MAX, counting: 1 }),
+            format!(
+                "50 sampled executions, each after the first, which counted steps, showing any of \
+                 more than 10^19 interleavings with the same chance {CONDITION}"
+            )
+        );
+        assert_eq!(
+            sampled(SampleBound::Selected { objects: 4, interleavings: 6, counting: 3 }),
+            format!(
+                "50 sampled executions, each after the first 3, which counted steps, drawing one \
+                 of 4 shared objects and showing any of at most 6 interleavings of the accesses to \
+                 it with the same chance {CONDITION}"
+            )
+        );
+    }
+
+    #[test]
+    fn a_number_of_traces_is_a_phrase() {
+        let exact = TraceCount { distinct: 1, exact: true, error: 0.0, unseen: None };
+        assert_eq!(exact.to_string(), "1 distinct partial order");
+        let of = |once, executions| TraceCount {
+            distinct: 36,
+            unseen: Some(Unseen { once, executions }),
+            ..exact
+        };
+        assert_eq!(
+            of(3, 2_000).to_string(),
+            "36 distinct partial orders (the chance that the next execution shows a new one is \
+             estimated as 0.150 %: 3 of 2000)"
+        );
+        assert!(of(30, 60).to_string().contains("50.0 %: 30 of 60"));
+        assert!(of(0, 60).to_string().contains("estimated as 0: none"));
+        let many = TraceCount { distinct: 2_000_000, exact: false, error: 0.008_125, ..exact };
+        assert_eq!(
+            many.to_string(),
+            "about 2000000 distinct partial orders (estimated, with a standard error of 0.8 %)"
         );
     }
 }
