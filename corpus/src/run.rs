@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use raddle::{Config, Error, Report};
-use raddle_trace::Unseen;
 use serde::Serialize;
 
 use crate::program::{Count, Program};
@@ -146,7 +145,7 @@ impl Told {
             blocked: report.counts.blocked,
             traces: traces.map(|traces| traces.distinct),
             traces_exact: traces.map(|traces| traces.exact),
-            unseen: traces.and_then(|traces| traces.unseen).map(chance),
+            unseen: traces.and_then(|traces| traces.unseen).map(|unseen| unseen.chance()),
             steps: counts.steps,
             decisions: counts.decisions,
             failure: failure.map(|failure| failure.outcome.kind()),
@@ -155,11 +154,6 @@ impl Told {
             elapsed_ms: report.elapsed_ms,
         }
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "a ratio of counts")]
-fn chance(unseen: Unseen) -> f64 {
-    unseen.once as f64 / unseen.executions as f64
 }
 
 /// Whether a search found what is known of the program.

@@ -330,6 +330,12 @@ fn add(steps: &mut Steps, phase: u32) {
     }
 }
 
+/// A chance of `weight` in `total` is two to the minus this.
+#[expect(clippy::cast_precision_loss, reason = "compared with an allowance for it")]
+pub(crate) fn bits(weight: u64, total: u64) -> f64 {
+    (total as f64 / weight as f64).log2()
+}
+
 /// Whether every execution that was drawn had the same chance, and which.
 ///
 /// Invariant: `least <= most`, unless nothing was drawn.
@@ -361,7 +367,9 @@ impl Evenness {
     pub(crate) fn of(&self) -> Option<u64> {
         // Rounding errors of a million additions stay below this.
         let even = self.most - self.least < 1e-6 * (1.0 + self.most);
-        (self.is_noted() && even).then(|| self.most.exp2().round() as u64)
+        #[expect(clippy::cast_sign_loss, reason = "a power of two is positive")]
+        let number = || self.most.exp2().round() as u64;
+        (self.is_noted() && even).then(number)
     }
 
     pub(crate) fn save(&self, writer: &mut Writer) {

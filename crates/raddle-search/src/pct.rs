@@ -192,7 +192,7 @@ impl Strategy for Pct {
         let (since, tasks, executions) = (reader.number()?, reader.number()?, reader.number()?);
         reader.finish()?;
         let new = Self::new(0, self.depth);
-        *self = Self { rng, fixed, longest, since, tasks, executions, ..new };
+        *self = Self { rng, longest, fixed, since, tasks, executions, ..new };
         Ok(())
     }
 }

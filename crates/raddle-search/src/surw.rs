@@ -32,7 +32,7 @@ use raddle_engine::strategy::{
 };
 use raddle_trace::{Covered, SampleBound};
 
-use crate::counted::{COUNTING, Counted, Evenness, Steps, Thing};
+use crate::counted::{COUNTING, Counted, Evenness, Steps, Thing, bits};
 use crate::rng::Rng;
 use crate::state::{FOREIGN, Reader, Writer};
 use crate::urw::below;
@@ -101,7 +101,7 @@ impl Surw {
         for choice in choices {
             let weight = self.weight(choice.task);
             if drawn < weight {
-                self.bits += (total as f64 / weight as f64).log2();
+                self.bits += bits(weight, total);
                 return Some(choice.task);
             }
             drawn -= weight;
@@ -176,14 +176,14 @@ impl Strategy for Surw {
             }
             let chosen = if self.next == Some(child) { its } else { own };
             if chosen > 0 {
-                self.bits += ((own + its) as f64 / chosen as f64).log2();
+                self.bits += bits(chosen, own + its);
             }
         }
     }
 
     fn step(&mut self, step: &Step<'_>) -> Option<Cut> {
         let thing = self.counted.step(step);
-        let Some(drawn) = self.drawn else { return None };
+        let drawn = self.drawn?;
         if thing == Some(self.shared[drawn].thing) {
             self.counted.take(step.task);
             if self.next == Some(step.task) {
@@ -249,7 +249,7 @@ impl Strategy for Surw {
             shared.push(Shared { thing, uses, evenness: Evenness::restore(&mut reader)? });
         }
         reader.finish()?;
-        *self = Self { rng, executions, counted, shared, ..Self::new(0) };
+        *self = Self { rng, counted, shared, executions, ..Self::new(0) };
         Ok(())
     }
 }

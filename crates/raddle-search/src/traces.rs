@@ -184,7 +184,7 @@ impl<S: Strategy> Strategy for Traces<S> {
 const BITS: u32 = 14;
 
 /// How many different numbers there were, in 16 KiB: `HyperLogLog`, Flajolet, Fusy, Gandouet and
-/// Meunier, AofA 2007.
+/// Meunier, `AofA` 2007.
 ///
 /// Each number goes, by its first bits, to a register, which keeps the longest row of zeros after
 /// them. The numbers must look random, as fingerprints do.
@@ -201,7 +201,7 @@ impl Default for Sketch {
 
 impl Sketch {
     /// The standard error of the estimate: 1.04 divided by the root of the number of registers.
-    pub const ERROR: f64 = 1.04 / (1 << (BITS / 2)) as f64;
+    pub const ERROR: f64 = 1.04 / 128.0;
 
     /// Takes note of a number.
     pub fn insert(&mut self, number: u64) {
@@ -215,21 +215,24 @@ impl Sketch {
     /// About how many different numbers there were.
     #[must_use]
     pub fn estimate(&self) -> u64 {
-        let registers = self.registers.len() as f64;
+        let registers = f64::from(1_u32 << BITS);
         let sum: f64 = self.registers.iter().map(|&zeros| 0.5_f64.powi(zeros.into())).sum();
         let raw = 0.7213 / (1.0 + 1.079 / registers) * registers * registers / sum;
-        let empty = self.registers.iter().filter(|&&zeros| zeros == 0).count();
+        let empty: u32 = self.registers.iter().map(|&zeros| u32::from(zeros == 0)).sum();
         // Where most registers are empty, how many are says more.
         let estimate = if raw <= 2.5 * registers && empty > 0 {
-            registers * (registers / empty as f64).ln()
+            registers * (registers / f64::from(empty)).ln()
         } else {
             raw
         };
-        estimate.round() as u64
+        #[expect(clippy::cast_sign_loss, reason = "it is a number of things")]
+        let estimate = estimate.round() as u64;
+        estimate
     }
 }
 
 #[cfg(test)]
+#[expect(clippy::cast_precision_loss, reason = "small numbers")]
 mod tests {
     use super::*;
     use crate::random::Random;
@@ -325,9 +328,9 @@ mod tests {
         for seed in 0..seeds {
             let mut traces = Traces::new(Random::new(seed), 1_000);
             toy::first(&mut traces, &toy, 60);
-            let Unseen { once, executions } = traces.count().unseen.unwrap();
-            assert_eq!(executions, 60);
-            estimated += once as f64 / 60.0;
+            let unseen = traces.count().unseen.unwrap();
+            assert_eq!(unseen.executions, 60);
+            estimated += unseen.chance();
             let before = traces.count().distinct;
             toy::first(&mut traces, &toy, 1);
             found += (traces.count().distinct - before) as f64;

@@ -27,7 +27,7 @@ use raddle_engine::strategy::{
 };
 use raddle_trace::{Covered, SampleBound};
 
-use crate::counted::{COUNTING, Counted, Evenness, Steps};
+use crate::counted::{COUNTING, Counted, Evenness, Steps, bits};
 use crate::rng::Rng;
 use crate::state::{Reader, Writer};
 
@@ -74,7 +74,7 @@ impl Urw {
         for (index, choice) in choices.iter().enumerate() {
             let weight = self.weight(choice.task);
             if drawn < weight {
-                self.bits += (total as f64 / weight as f64).log2();
+                self.bits += bits(weight, total);
                 return index;
             }
             drawn -= weight;
@@ -159,12 +159,13 @@ impl Strategy for Urw {
         let counted = Counted::restore(&mut reader)?;
         reader.finish()?;
         let steps = counted.steps();
-        *self = Self { rng, executions, evenness, counted, steps, ..Self::new(0) };
+        *self = Self { rng, counted, steps, evenness, executions, ..Self::new(0) };
         Ok(())
     }
 }
 
 #[cfg(test)]
+#[expect(clippy::cast_precision_loss, reason = "small numbers")]
 mod tests {
     use std::collections::BTreeMap;
 

@@ -190,6 +190,15 @@ impl fmt::Display for Covered {
     }
 }
 
+impl Unseen {
+    /// The estimate itself, from 0 to 1.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "a ratio of counts")]
+    pub fn chance(&self) -> f64 {
+        if self.executions == 0 { 1.0 } else { self.once as f64 / self.executions as f64 }
+    }
+}
+
 impl SampleBound {
     /// As a clause after so many sampled executions.
     fn fmt_of(self, sampled: u64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -305,9 +314,9 @@ impl fmt::Display for TraceCount {
                 " (the chance that the next execution shows a new one is estimated as 0: none of \
                  them was seen only once in {executions})"
             ),
-            Some(Unseen { once, executions }) => {
-                #[expect(clippy::cast_precision_loss, reason = "printed with three digits")]
-                let chance = once as f64 / executions as f64 * 100.0;
+            Some(unseen) => {
+                let Unseen { once, executions } = unseen;
+                let chance = unseen.chance() * 100.0;
                 let digits = if chance < 1.0 { 3 } else { 1 };
                 write!(
                     f,

@@ -47,6 +47,7 @@ fn drawn(strategy: &mut dyn Strategy, executions: u64) -> BTreeMap<String, u64> 
 }
 
 #[test]
+#[expect(clippy::cast_precision_loss, reason = "small numbers")]
 fn a_task_weighs_as_much_as_all_that_it_has_yet_to_spawn() {
     let mut dfs = raddle_search::build("dfs", 1).expect("known").strategy;
     assert_eq!(drawn(&mut *dfs, u64::MAX).len(), 84);
