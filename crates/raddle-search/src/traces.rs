@@ -22,6 +22,14 @@ use raddle_engine::strategy::{
 use raddle_trace::{Covered, Outcome, Progress, TraceCount, Unseen};
 
 /// A strategy whose executions are told apart by their partial order.
+///
+/// ```
+/// use raddle_search::{Random, Traces};
+///
+/// let traces = Traces::new(Random::new(1), 1_000_000);
+/// // Given to the engine, it explores as `Random` does.
+/// assert_eq!(traces.count().to_string(), "0 distinct partial orders");
+/// ```
 #[derive(Debug)]
 pub struct Traces<S> {
     inner: S,

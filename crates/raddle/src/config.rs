@@ -114,6 +114,27 @@ pub struct Config {
     /// Whether distinct partial orders are counted: one by one up to 1,000,000, then estimated. The
     /// guarantee has the number, and for samplers that draw every execution with the same chances
     /// how likely a new one is. Executions take longer.
+    ///
+    /// ```
+    /// use raddle::sync::atomic::{AtomicU32, Ordering::SeqCst};
+    ///
+    /// let mut config = raddle::Config::default();
+    /// config.strategy = "pos".into();
+    /// config.executions = Some(100);
+    /// config.traces = true;
+    /// let report = raddle::explore(config, || {
+    ///     let n = AtomicU32::new(0);
+    ///     raddle::thread::scope(|scope| {
+    ///         scope.spawn(|| n.store(1, SeqCst));
+    ///         n.store(2, SeqCst);
+    ///     });
+    /// })?;
+    /// let traces = report.guarantee.traces.expect("asked for");
+    /// assert_eq!((traces.distinct, traces.exact), (2, true));
+    /// // No order was seen only once, so a third one is unlikely.
+    /// assert_eq!(traces.unseen.map(|unseen| unseen.chance()), Some(0.0));
+    /// # Ok::<(), raddle::Error>(())
+    /// ```
     pub traces: bool,
     /// What happens to tasks that are unfinished when an execution ends early.
     pub teardown: Teardown,
