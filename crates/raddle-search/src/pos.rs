@@ -168,7 +168,6 @@ mod tests {
     use super::*;
     use crate::random::Random;
     use crate::toy::{self, Moves, Op, Toy};
-    use crate::traces::Traces;
 
     /// How often each order of tasks comes up.
     fn orders(strategy: &mut dyn Strategy, toy: &Toy, n: usize) -> BTreeMap<Vec<u32>, i32> {
@@ -205,33 +204,60 @@ mod tests {
         }
     }
 
-    // Two tasks read and write one object: 6 steps in all, so that each of the 6 traces has at
-    // least 1 in 2^4.
+    /// The pairs of steps that depend on each other, in their order.
+    fn trace(toy: &Toy, moves: &Moves) -> Vec<[(u32, usize); 2]> {
+        let mut at = vec![0; toy.tasks.len()];
+        let mut steps = Vec::new();
+        let mut pairs = Vec::new();
+        for &(task, _) in moves {
+            let nth = at[task as usize];
+            at[task as usize] += 1;
+            let op = toy.tasks[task as usize][nth];
+            for &(before, other) in &steps {
+                let depend = match (op, other) {
+                    (Op::Write(a), Op::Read(b) | Op::Write(b)) | (Op::Read(a), Op::Write(b)) => {
+                        a == b
+                    }
+                    _ => false,
+                };
+                if depend {
+                    pairs.push([before, (task, nth)]);
+                }
+            }
+            steps.push(((task, nth), op));
+        }
+        pairs.sort_unstable();
+        pairs
+    }
+
+    // Two and three tasks of up to five steps in all, of which some race. At the bound a trace would
+    // show 40 times; half of that or less has a chance of 1 in 3,000.
     #[test]
     fn every_trace_shows_as_often_as_promised() {
-        let toy = Toy::new(vec![vec![Op::Read(0), Op::Write(0)]; 2]);
-        let mut seen = BTreeMap::new();
-        let mut traces = Traces::new(Pos::new(3), 100);
-        for _ in 0..4_000 {
-            let before = traces.seen().clone();
-            let moves = toy::first(&mut traces, &toy, 1).remove(0);
-            if traces.seen().len() > before.len() {
-                assert!(seen.len() < 6, "{moves:?}");
+        let (read, write, step) = (Op::Read(0), Op::Write(0), Op::Step);
+        for tasks in [
+            vec![vec![read, write], vec![read, write]],
+            vec![vec![step, step, write], vec![write, write]],
+            vec![vec![write, write, write], vec![step, write]],
+            vec![vec![step, write, step, write], vec![write]],
+            vec![vec![write, write], vec![write], vec![step, write]],
+            vec![vec![read, write], vec![Op::Write(1), write], vec![Op::Read(1)]],
+            vec![vec![step, write], vec![step, write], vec![write]],
+        ] {
+            let toy = Toy::new(tasks);
+            let steps: usize = toy.tasks.iter().map(Vec::len).sum();
+            let one_in = toy.tasks.len().pow(steps as u32);
+            let all = toy::interleavings(&toy, u32::MAX);
+            let mut shown: BTreeMap<_, u32> = all.iter().map(|m| (trace(&toy, m), 0)).collect();
+            let mut pos = Pos::new(3);
+            for moves in toy::first(&mut pos, &toy, 40 * one_in) {
+                *shown.get_mut(&trace(&toy, &moves)).unwrap() += 1;
             }
-            // Equivalent orders differ in the order of the reads, if both come first.
-            let mut key: Moves = moves;
-            if key[..2] == [(1, 0), (0, 0)] {
-                key.swap(0, 1);
-            }
-            *seen.entry(key).or_insert(0_u64) += 1;
+            assert!(shown.values().all(|&n| n > 20), "{:?}: {shown:?}", toy.tasks);
+            let bound = SampleBound::Pos { tasks: toy.tasks.len() as u64, steps: steps as u64 };
+            let executions = 40 * one_in as u64;
+            assert_eq!(pos.covered(), Covered::Sample { executions, bound: Some(bound) });
         }
-        let Covered::Sample { bound: Some(SampleBound::Pos { tasks: 2, steps: 4 }), .. } =
-            traces.covered()
-        else {
-            panic!("{:?}", traces.covered())
-        };
-        assert_eq!(seen.len() as u64, traces.count().distinct);
-        assert!(seen.values().all(|&n| n > 4_000 / 16), "{seen:?}");
     }
 
     // `reorder(3)`: three set a and then b, one must not see only one of them set.
