@@ -11,6 +11,7 @@ mod counts;
 mod guarantees;
 mod outcomes;
 mod outside;
+mod samplers;
 mod table;
 mod traces;
 mod verdicts;
@@ -24,7 +25,7 @@ use raddle_trace::TaskName;
 pub(crate) const SEARCHES: [&str; 3] = ["dfs", "dfs preemptions(2)", "round-robin"];
 
 /// The samplers of this version.
-pub(crate) const SAMPLERS: [&str; 2] = ["random", "pct(3)"];
+pub(crate) const SAMPLERS: [&str; 5] = ["random", "pct(3)", "pos", "urw", "surw"];
 
 /// How to sample a program: so often, but only twice if it has one execution.
 pub(crate) fn sample(program: &Program, arguments: &[usize], strategy: &str, n: u64) -> Ask {

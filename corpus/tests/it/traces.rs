@@ -1,5 +1,6 @@
-//! Traces: executions up to the order of independent steps. No strategy counts them yet, so they
-//! are counted here, from every interleaving; a reduction must find as many.
+//! Traces: executions up to the order of independent steps. They are counted here by an order
+//! built pair by pair from every interleaving, and by the fingerprints that reports count with; a
+//! reduction must find as many.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,6 +8,8 @@ use raddle_engine::op::{Access, ObjectId};
 use raddle_engine::strategy::{Answer, Finished, Needs, Plan, Point, Step, Strategy};
 use raddle_engine::{Limits, Setup, Stop, explore};
 use raddle_trace::Covered;
+
+use raddle_corpus::{Ask, run};
 
 use crate::{all, long, program};
 
@@ -118,6 +121,11 @@ fn has(name: &str, arguments: &[usize], known: u64) {
     let formula = program(name).traces.and_then(|count| count(arguments));
     assert_eq!(formula, Some(known), "the formula of {name}{arguments:?}");
     assert_eq!(traces(name, arguments, "dfs", u64::MAX), known, "{name}{arguments:?}");
+    let ask = Ask { traces: true, ..Ask::new("dfs") };
+    let report = run(program(name), arguments, &ask).expect("a known strategy");
+    let count = report.guarantee.traces.expect("asked for");
+    assert_eq!((count.distinct, count.exact), (known, true), "{name}{arguments:?}");
+    assert_eq!(count.unseen, None, "a search that ends has nothing to estimate");
 }
 
 #[test]

@@ -214,6 +214,60 @@ pub struct Finished<'a> {
     pub cut: Option<Cut>,
 }
 
+impl<S: Strategy + ?Sized> Strategy for Box<S> {
+    fn needs(&self) -> Needs {
+        (**self).needs()
+    }
+
+    fn begin(&mut self, plan: &mut Plan) -> bool {
+        (**self).begin(plan)
+    }
+
+    fn decide(&mut self, point: &Point<'_>) -> Answer {
+        (**self).decide(point)
+    }
+
+    fn spawn(&mut self, parent: TaskId, child: TaskId) {
+        (**self).spawn(parent, child);
+    }
+
+    fn value(&mut self, task: TaskId, taken: Taken, during: bool) {
+        (**self).value(task, taken, during);
+    }
+
+    fn step(&mut self, step: &Step<'_>) -> Option<Cut> {
+        (**self).step(step)
+    }
+
+    fn end(&mut self, execution: &Finished<'_>) {
+        (**self).end(execution);
+    }
+
+    fn covered(&self) -> Covered {
+        (**self).covered()
+    }
+
+    fn is_memoryless(&self) -> bool {
+        (**self).is_memoryless()
+    }
+
+    fn progress(&self) -> Progress {
+        (**self).progress()
+    }
+
+    fn split(&mut self, n: usize) -> Result<Vec<Work>, Unsupported> {
+        (**self).split(n)
+    }
+
+    fn save(&self) -> Result<Checkpoint, Unsupported> {
+        (**self).save()
+    }
+
+    fn restore(&mut self, state: &Checkpoint) -> Result<(), Unsupported> {
+        (**self).restore(state)
+    }
+}
+
 /// A part of a search for another worker: the decisions that lead to it.
 ///
 /// Option indexes follow the order of creation, so they mean the same in every process that runs
@@ -290,6 +344,12 @@ pub trait Strategy: Send {
 
     /// What has been covered so far.
     fn covered(&self) -> Covered;
+
+    /// Whether the next execution, and all after it, are drawn with the same chances, whatever came
+    /// before. Only then can what has been seen say how likely something new is.
+    fn is_memoryless(&self) -> bool {
+        false
+    }
 
     /// How far the search is.
     fn progress(&self) -> Progress {

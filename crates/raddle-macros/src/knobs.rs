@@ -38,6 +38,7 @@ const KNOBS: &[(&str, Value)] = &[
     ("timeouts", Value::Word("Timeouts", &[("any", "Any"), ("idle", "Idle")])),
     ("spurious", Value::Flag),
     ("data", Value::Word("Data", &[("decisions", "Decisions"), ("seeded", "Seeded")])),
+    ("traces", Value::Flag),
     ("teardown", Value::Word("Teardown", &[("unwind", "Unwind"), ("leak", "Leak")])),
     ("stack_size", Value::Plain("usize")),
     ("watchdog", Value::Time),

@@ -33,12 +33,12 @@ use proc_macro::TokenStream;
 ///
 /// | knob | value |
 /// |---|---|
-/// | `strategy` | text: `"auto"`, `"random"`, `"pct(3)"`, `"dfs preemptions(2)"`, … |
+/// | `strategy` | text: `"auto"`, `"random"`, `"pct(3)"`, `"surw"`, `"dfs preemptions(2)"`, … |
 /// | `executions`, `steps`, `tasks`, `memory`, `stack_size` | a number |
 /// | `seed`, `preemptions` | a number |
 /// | `time`, `execution_time`, `watchdog` | text: `"500ms"`, `"10s"`, `"2m"`, `"1h"` |
 /// | `timeouts` | `"any"`, `"idle"` |
-/// | `spurious` | nothing, `true`, `false` |
+/// | `spurious`, `traces` | nothing, `true`, `false` |
 /// | `data` | `"decisions"`, `"seeded"` |
 /// | `teardown` | `"unwind"`, `"leak"` |
 /// | `expect` | `"panic"`, `"deadlock"`, `"livelock"`, `"stack-overflow"`: the test passes only if that is found |

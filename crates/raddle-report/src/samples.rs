@@ -43,6 +43,7 @@ pub(crate) fn passed(verdict: Verdict, covered: Covered) -> Report {
         verdict,
         guarantee: Guarantee {
             covered,
+            traces: None,
             rejected: 0,
             assumptions: vec![Assumption::SequentialConsistency],
         },

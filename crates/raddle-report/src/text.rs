@@ -57,6 +57,7 @@ impl Default for TextOptions {
 ///     verdict: Verdict::Covered,
 ///     guarantee: Guarantee {
 ///         covered: Covered::Everything,
+///         traces: None,
 ///         rejected: 0,
 ///         assumptions: vec![Assumption::SequentialConsistency],
 ///     },

@@ -17,8 +17,11 @@ use crate::depth_first::{CostlyOrder, DepthFirst};
 use crate::grammar::{Arg, Composition, ParseError, Term};
 use crate::order::{NonPreemptive, TakeTurns};
 use crate::pct::Pct;
+use crate::pos::Pos;
 use crate::random::Random;
 use crate::round_robin::RoundRobin;
+use crate::surw::Surw;
+use crate::urw::Urw;
 
 /// One name of the registry. A name may have an entry for each of several roles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,19 +143,19 @@ pub static REGISTRY: &[Entry] = &[
         name: "pos",
         line: "random priorities by op, redrawn after each race",
         paper: "Yuan, Yang, Gu, CAV 2018",
-        ..PLANNED
+        ..HERE
     },
     Entry {
         name: "surw",
-        line: "interleavings of selected ops with equal chances",
+        line: "interleavings of the accesses to one object with equal chances; counts first",
         paper: "Zhao et al., ASPLOS 2025",
-        ..PLANNED
+        ..HERE
     },
     Entry {
         name: "urw",
-        line: "interleavings of all ops with equal chances",
+        line: "interleavings of all steps with equal chances; counts first",
         paper: "Zhao et al., ASPLOS 2025",
-        ..PLANNED
+        ..HERE
     },
     Entry {
         name: "ss",
@@ -484,6 +487,9 @@ impl<'a> Parts<'a> {
                     let depth = sampler.number();
                     built(Pct::new(seed, depth), format!("pct({depth})"))
                 }
+                "pos" => built(Pos::new(seed), "pos".to_owned()),
+                "urw" => built(Urw::new(seed), "urw".to_owned()),
+                "surw" => built(Surw::new(seed), "surw".to_owned()),
                 name => unreachable!("`{name}` is in the registry as a sampler that is here"),
             });
         }

@@ -7,7 +7,7 @@
 use proptest::test_runner::{Config as ProptestConfig, RngSeed};
 use raddle_engine::op::{Access, ObjectId, TaskId};
 use raddle_engine::strategy::{
-    Answer, Choice, Finished, Options, Pending, Plan, Point, Strategy, Stuck, Taken,
+    Answer, Choice, Finished, Options, Pending, Plan, Point, Step, Strategy, Stuck, Taken,
 };
 use raddle_trace::{LimitKind, Outcome};
 
@@ -16,6 +16,10 @@ pub(crate) enum Op {
     /// Touches what no other task touches.
     Step,
     Yield,
+    /// Of this object.
+    Read(u32),
+    /// Of this object.
+    Write(u32),
     /// Needs a value below this.
     Value(u32),
     /// There is one lock.
@@ -93,9 +97,21 @@ impl<'a> State<'a> {
             Op::Lock => self.holder = Some(task),
             Op::Unlock => assert_eq!(self.holder.take(), Some(task)),
             Op::Value(of) => return of,
-            Op::Step | Op::Yield => {}
+            Op::Step | Op::Yield | Op::Read(_) | Op::Write(_) => {}
         }
         1
+    }
+
+    /// What an op would touch.
+    fn touched(task: usize, op: Op) -> (ObjectId, Access) {
+        match op {
+            Op::Lock => (ObjectId(0), Access::Acquire),
+            Op::Unlock => (ObjectId(0), Access::Release),
+            Op::Step | Op::Value(_) => (ObjectId(1 + task as u32), Access::Write),
+            Op::Read(object) => (ObjectId(101 + object), Access::Read),
+            Op::Write(object) => (ObjectId(101 + object), Access::Write),
+            Op::Yield => (ObjectId::NONE, Access::Yield),
+        }
     }
 
     fn id(&self, task: usize) -> TaskId {
@@ -115,14 +131,9 @@ impl Pending for State<'_> {
     #[track_caller]
     fn op(&self, id: TaskId) -> Option<raddle_engine::op::Op> {
         let task = self.toy.ids.iter().position(|&other| other == id.0)?;
-        let access = match self.next_op(task)? {
-            Op::Step | Op::Value(_) => Access::Write,
-            Op::Yield => Access::Yield,
-            Op::Lock => Access::Acquire,
-            Op::Unlock => Access::Release,
-        };
+        let (object, access) = Self::touched(task, self.next_op(task)?);
         let site = std::panic::Location::caller();
-        Some(raddle_engine::op::Op { object: ObjectId(0), access, site })
+        Some(raddle_engine::op::Op { object, access, site })
     }
 
     fn blocked(&self) -> Vec<TaskId> {
@@ -191,6 +202,12 @@ pub(crate) fn execute(
         return None;
     }
     let mut state = State::new(toy);
+    let tells = strategy.needs().steps;
+    for &id in &toy.ids {
+        if tells {
+            strategy.spawn(TaskId::ROOT, TaskId(id));
+        }
+    }
     let (mut moves, mut decisions) = (Moves::new(), Vec::new());
     let mut outcome = Outcome::Completed;
     loop {
@@ -210,11 +227,31 @@ pub(crate) fn execute(
             chosen = ask(strategy, plan, &state, options, &mut decisions) as usize;
         }
         let task = enabled[chosen];
+        let footprint = [State::touched(task, state.next_op(task).unwrap())];
+        let point = (enabled.len() > 1).then(|| decisions.len() as u32 - 1);
         let of = state.step(task);
         let mut value = 0;
         if of > 1 {
             let options = Options::Value { task: state.id(task), of, during: true };
             value = ask(strategy, plan, &state, options, &mut decisions);
+            if tells {
+                strategy.value(state.id(task), Taken { option: value, of }, true);
+            }
+        }
+        if tells {
+            let cut = strategy.step(&Step {
+                task: state.id(task),
+                footprint: &footprint,
+                point,
+                replayed: false,
+                immediate: false,
+                partner: None,
+                enabled_since: 0,
+                timer: None,
+                of_waiting: false,
+                pending: &state,
+            });
+            assert_eq!(cut, None);
         }
         moves.push((task as u32, value));
     }

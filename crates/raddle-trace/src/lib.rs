@@ -14,7 +14,7 @@ pub mod schedule;
 pub mod token;
 pub mod trace;
 
-pub use guarantee::{Assumption, Covered, Guarantee, SampleBound};
+pub use guarantee::{Assumption, Covered, Guarantee, SampleBound, TraceCount, Unseen};
 pub use outcome::{Divergence, LimitKind, Outcome, Panic, Waiting};
 pub use report::{Counts, Failure, Note, Progress, Report, Verdict};
 pub use schedule::{Decision, Key, Schedule, Settings, TaskKind, TaskName, Timeouts};

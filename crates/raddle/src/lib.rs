@@ -90,7 +90,8 @@ pub use raddle_macros::test;
 pub use raddle_threads::{Named, hint, sync, thread, thread_local, time};
 #[cfg(feature = "check")]
 pub use raddle_trace::{
-    Counts, Covered, Failure, Guarantee, Note, Outcome, Report, Schedule, Timeouts, Trace, Verdict,
+    Counts, Covered, Failure, Guarantee, Note, Outcome, Report, SampleBound, Schedule, Timeouts,
+    Trace, TraceCount, Unseen, Verdict,
 };
 
 #[cfg(feature = "check")]

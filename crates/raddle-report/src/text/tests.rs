@@ -1,7 +1,9 @@
 //! Every text that a user can see, on reports made by hand.
 
 use insta::assert_snapshot;
-use raddle_trace::{SampleBound, Schedule, TaskName, Waiting};
+use raddle_trace::{SampleBound, Schedule, TaskName, TraceCount, Unseen, Waiting};
+
+use crate::{from_json, to_json};
 
 use super::*;
 use crate::samples::{
@@ -405,7 +407,7 @@ fn a_pass_that_covers_everything() {
 
 #[test]
 fn a_pass_by_sampling() {
-    let bound = Some(SampleBound::Pct { depth: 3, tasks: 3, steps: 9 });
+    let bound = Some(SampleBound::Pct { depth: 3, tasks: 3, steps: 9, executions: 1990 });
     let covered = Covered::Sample { executions: 2000, bound };
     let mut report = passed(Verdict::Passed, covered);
     report.test = None;
@@ -414,12 +416,35 @@ fn a_pass_by_sampling() {
     report.guarantee.rejected = 4;
     report.elapsed_ms = 61_500;
     assert_snapshot!(shown(&report), @"
-    PASSED: 2000 sampled executions, each showing a bug of depth 3 with a chance of at least 1 in 243
-      (if no execution has more than 3 tasks and 9 scheduling decisions), except those cut off by a
-      limit (4) and their continuations; assuming sequentially consistent memory
+    PASSED: 2000 sampled executions, each of the last 1990 showing a bug of depth 3 with a chance of at
+      least 1 in 243 (if no execution has more than 3 tasks and 9 scheduling decisions), except those
+      cut off by a limit (4) and their continuations; assuming sequentially consistent memory
       searched with pct(3), seed 7: 2000 executions (4 cut off by a limit), 96 steps, 41 decisions in
         1 min 1 s; deepest: 5 decisions
     ");
+}
+
+#[test]
+fn a_pass_with_its_traces_counted() {
+    let covered = Covered::Sample { executions: 2000, bound: None };
+    let mut report = passed(Verdict::Passed, covered);
+    report.strategy = "random".to_owned();
+    report.counts.executions = 2000;
+    let unseen = Some(Unseen { once: 3, executions: 2000 });
+    let traces = TraceCount { distinct: 36, exact: true, error: 0.0, unseen };
+    report.guarantee.traces = Some(traces);
+    assert_snapshot!(shown(&report), @"
+    PASSED transfers: 2000 sampled executions; 36 distinct partial orders (the chance that the next
+      execution shows a new one is estimated as 0.150 %: 3 of 2000); assuming sequentially consistent
+      memory
+      searched with random, seed 7: 2000 executions, 96 steps, 41 decisions in 2 ms; deepest: 5
+        decisions
+    ");
+    assert_eq!(from_json(&to_json(&report)).expect("read"), report);
+    let traces = TraceCount { distinct: 1_204_000, exact: false, error: 0.008_125, unseen: None };
+    report.guarantee.traces = Some(traces);
+    assert_snapshot!(report.guarantee, @"2000 sampled executions; about 1204000 distinct partial orders (estimated, with a standard error of 0.8 %); assuming sequentially consistent memory");
+    assert_eq!(from_json(&to_json(&report)).expect("read"), report);
 }
 
 #[test]

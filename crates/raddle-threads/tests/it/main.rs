@@ -12,6 +12,7 @@ mod locals;
 mod mutexes;
 mod onces;
 mod rwlocks;
+mod samplers;
 mod threads;
 mod times;
 

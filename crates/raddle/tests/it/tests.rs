@@ -26,6 +26,7 @@ fn a_plain_test_is_explored() {
     timeouts = "idle",
     spurious,
     data = "seeded",
+    traces,
     teardown = "leak",
     stack_size = 64 << 10,
 )]
