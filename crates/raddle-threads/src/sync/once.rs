@@ -403,7 +403,7 @@ mod tests {
         gate.apply(A, GateOp::End { poisoned: false }, 0);
         for op in [CALL, FORCE, GateOp::Set, GateOp::Wait { force: false }, GateOp::Look] {
             assert!(gate.enabled(B, op));
-            assert!(matches!(gate.access(B, op), Access::Read | Access::Share));
+            assert!(matches!(gate.access(B, op), Access::Read | Access::Pass));
             assert_eq!(gate.apply(B, op, 0), GateReply::Done);
         }
     }

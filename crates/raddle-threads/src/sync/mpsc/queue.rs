@@ -153,10 +153,10 @@ mod tests {
     #[test]
     fn a_full_queue_blocks_until_there_is_room() {
         let mut queue = queue(Some(1));
-        assert_eq!(queue.access(A, QueueOp::TrySend(ONE)), Access::Write);
+        assert_eq!(queue.access(A, QueueOp::TrySend(ONE)), Access::TryFit(1));
         assert_eq!(queue.apply(A, QueueOp::TrySend(ONE), 0), Reply::Done);
         assert!(!queue.enabled(A, QueueOp::Send(TWO)));
-        assert_eq!(queue.access(A, QueueOp::TrySend(TWO)), Access::Read);
+        assert_eq!(queue.access(A, QueueOp::TrySend(TWO)), Access::Refused);
         assert_eq!(queue.apply(A, QueueOp::TrySend(TWO), 0), Reply::Full);
         queue.apply(A, QueueOp::Recv, 0);
         assert!(queue.enabled(A, QueueOp::Send(TWO)));
@@ -171,7 +171,7 @@ mod tests {
         queue.apply(A, QueueOp::DropSender, 0);
         assert_eq!(queue.apply(A, QueueOp::Recv, 0), Reply::Got(ONE));
         assert!(queue.enabled(A, QueueOp::Recv));
-        assert_eq!(queue.access(A, QueueOp::Recv), Access::Read);
+        assert_eq!(queue.access(A, QueueOp::Recv), Access::Acquire);
         assert_eq!(queue.apply(A, QueueOp::Recv, 0), Reply::Disconnected);
         assert_eq!(queue.apply(A, QueueOp::TryRecv, 0), Reply::Disconnected);
     }
