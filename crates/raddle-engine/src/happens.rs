@@ -73,6 +73,8 @@ pub struct History {
     lanes: Vec<Lane>,
     chains: Vec<Chain>,
     scratch: Vec<u32>,
+    /// The fingerprints of all events, added up.
+    sum: u64,
 }
 
 fn mix(mut z: u64) -> u64 {
@@ -146,6 +148,7 @@ impl History {
             let index = self.events.len() as u32 - 1;
             let event = self.events.pop().expect("longer than kept");
             let task = event.footprint.task;
+            self.sum = self.sum.wrapping_sub(mix(event.fingerprint));
             for (at, &(object, access)) in event.footprint.touched.iter().enumerate() {
                 if let Access::Observe(other) = access {
                     let looks = &mut self.lanes[other.index()].looks;
@@ -286,6 +289,7 @@ impl History {
         footprint.values = values;
         let own = mix(lane.name ^ mix(u64::from(nth) << 16 | kinds)).wrapping_add(mix(values));
         let fingerprint = mix(own ^ predecessors);
+        self.sum = self.sum.wrapping_add(mix(fingerprint));
         self.events.push(Happened {
             footprint,
             nth,
@@ -512,9 +516,8 @@ impl History {
     /// order of dependence, different for others, but for collisions of 64 bits.
     #[must_use]
     pub fn fingerprint(&self) -> u64 {
-        let events = self.events.iter().map(|event| mix(event.fingerprint));
         let left = self.lanes.iter().filter(|lane| lane.values != 0);
         let left = left.map(|lane| mix(lane.values ^ lane.name));
-        events.fold(0, u64::wrapping_add) ^ mix(left.fold(0, u64::wrapping_add))
+        self.sum ^ mix(left.fold(0, u64::wrapping_add))
     }
 }
