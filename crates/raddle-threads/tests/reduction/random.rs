@@ -54,7 +54,7 @@ enum Statement {
 }
 
 #[derive(Clone)]
-struct Program {
+pub(crate) struct Program {
     tasks: Vec<Vec<Statement>>,
 }
 
@@ -151,6 +151,11 @@ impl Generator {
             .collect();
         Program { tasks }
     }
+}
+
+/// The program of a seed.
+pub(crate) fn program(seed: u64) -> Program {
+    Generator { rng: Rng::new(seed), kinds: Vec::new() }.program()
 }
 
 /// One task's run of its statements; what it saw goes into the result.
@@ -288,7 +293,7 @@ fn start(shared: &Arc<Shared>, statements: &[Statement]) -> Vec<usize> {
     runner.saw
 }
 
-fn execute(program: &Program) -> String {
+pub(crate) fn execute(program: &Program) -> String {
     let (sender, receiver) = mpsc::channel();
     let shared = Arc::new(Shared {
         words: (0..2).map(|_| AtomicUsize::new(0)).collect(),
