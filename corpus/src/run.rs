@@ -95,8 +95,8 @@ pub struct Told {
     pub executions: u64,
     /// Executions that a limit ended.
     pub rejected: u64,
-    /// Executions that a reduction began and found to be superfluous. No strategy of this version
-    /// does.
+    /// Executions that were cut because what followed was covered elsewhere: those that a cache
+    /// found to be superfluous.
     pub blocked: u64,
     /// Distinct partial orders, if they were counted.
     pub traces: Option<u64>,

@@ -1,11 +1,11 @@
 //! Traces: executions up to the order of independent steps. They are counted here by an order
 //! built pair by pair from every interleaving, and by the fingerprints that reports count with; a
-//! reduction must find as many.
+//! reduction or a cache must find as many.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use raddle_engine::op::{Access, ObjectId};
-use raddle_engine::strategy::{Answer, Finished, Needs, Plan, Point, Step, Strategy};
+use raddle_engine::op::{Access, ObjectId, TaskId};
+use raddle_engine::strategy::{Answer, Finished, Needs, Plan, Point, Step, Strategy, Taken};
 use raddle_engine::{Limits, Setup, Stop, explore};
 use raddle_trace::Covered;
 
@@ -90,12 +90,23 @@ impl Strategy for Collect {
         let task = step.task.0;
         let nth = self.steps.iter().filter(|((other, _), _)| *other == task).count() as u32;
         self.steps.push(((task, nth), step.footprint.to_vec()));
-        None
+        self.strategy.step(step)
+    }
+
+    fn spawn(&mut self, parent: TaskId, child: TaskId) {
+        self.strategy.spawn(parent, child);
+    }
+
+    fn value(&mut self, task: TaskId, taken: Taken, during: bool) {
+        self.strategy.value(task, taken, during);
     }
 
     fn end(&mut self, execution: &Finished<'_>) {
-        let order = self.order();
-        self.traces.insert(order);
+        // What was cut ended in an order that nobody chose.
+        if execution.cut.is_none() {
+            let order = self.order();
+            self.traces.insert(order);
+        }
         self.strategy.end(execution);
     }
 
@@ -120,12 +131,15 @@ fn traces(name: &str, arguments: &[usize], strategy: &str, executions: u64) -> u
 fn has(name: &str, arguments: &[usize], known: u64) {
     let formula = program(name).traces.and_then(|count| count(arguments));
     assert_eq!(formula, Some(known), "the formula of {name}{arguments:?}");
-    assert_eq!(traces(name, arguments, "dfs", u64::MAX), known, "{name}{arguments:?}");
-    let ask = Ask { traces: true, ..Ask::new("dfs") };
-    let report = run(program(name), arguments, &ask).expect("a known strategy");
-    let count = report.guarantee.traces.expect("asked for");
-    assert_eq!((count.distinct, count.exact), (known, true), "{name}{arguments:?}");
-    assert_eq!(count.unseen, None, "a search that ends has nothing to estimate");
+    for strategy in ["dfs", "dfs cache"] {
+        let what = format!("{name}{arguments:?} with {strategy}");
+        assert_eq!(traces(name, arguments, strategy, u64::MAX), known, "{what}");
+        let ask = Ask { traces: true, ..Ask::new(strategy) };
+        let report = run(program(name), arguments, &ask).expect("a known strategy");
+        let count = report.guarantee.traces.expect("asked for");
+        assert_eq!((count.distinct, count.exact), (known, true), "{what}");
+        assert_eq!(count.unseen, None, "a search that ends has nothing to estimate");
+    }
 }
 
 #[test]
@@ -184,8 +198,11 @@ fn sampling_sees_every_trace_of_programs_that_seldom_meet() {
 #[track_caller]
 fn within(name: &str, arguments: &[usize], known: &[u64]) {
     for (k, known) in known.iter().enumerate() {
-        let found = traces(name, arguments, &format!("dfs preemptions({k})"), u64::MAX);
-        assert_eq!(found, *known, "{name}{arguments:?} with {k} preemptions");
+        for cache in ["", " cache", " cache(20)"] {
+            let strategy = format!("dfs preemptions({k}){cache}");
+            let found = traces(name, arguments, &strategy, u64::MAX);
+            assert_eq!(found, *known, "{name}{arguments:?} with {strategy}");
+        }
     }
 }
 

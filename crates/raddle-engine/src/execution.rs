@@ -163,6 +163,8 @@ pub(crate) struct Execution {
     /// The latest announcement.
     announced: (TaskId, &'static Location<'static>),
     last_yielded: bool,
+    /// See [`Pending::strayed`].
+    pub(crate) strayed: bool,
     trail: u64,
     /// In order of creation.
     pub(crate) created: Vec<TaskId>,
@@ -232,6 +234,7 @@ impl Execution {
             last: TaskId::ROOT,
             announced: (TaskId::ROOT, Location::caller()),
             last_yielded: false,
+            strayed: false,
             trail: 0,
             created: Vec::new(),
             options: Vec::new(),
@@ -300,6 +303,7 @@ impl Execution {
         self.clock.renew(Location::caller());
         self.last = TaskId::ROOT;
         self.last_yielded = false;
+        self.strayed = false;
         self.trail = 0;
         let unasked = self.strict || self.recorder.is_some();
         self.busy = if unasked { busy::UNASKED } else { 0 };
@@ -757,6 +761,11 @@ impl Pending for View {
     fn place(&self, task: TaskId) -> u32 {
         // SAFETY: as in `op`.
         unsafe { (*self.0).task(task).seq }
+    }
+
+    fn strayed(&self) -> bool {
+        // SAFETY: as in `op`.
+        unsafe { (*self.0).strayed }
     }
 
     fn op(&self, task: TaskId) -> Option<Op> {

@@ -509,6 +509,8 @@ pub fn now() -> Duration {
         Execution::clock_slot(ex);
         let clock = &*(*ex).clock;
         clock.step(ClockOp::Now);
+        // Whether anything changed between two readings is not part of the partial order.
+        (*ex).strayed = true;
         let changes = (*ex).last_change();
         let me = (*ex).current;
         let task = (*ex).task_mut(me);

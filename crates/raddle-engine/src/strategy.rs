@@ -45,6 +45,13 @@ pub trait Pending: fmt::Debug {
     /// A task's place in the order of creation, finished or not. The same in every execution that
     /// shares the decisions so far, in every process.
     fn place(&self, task: TaskId) -> u32;
+    /// Whether what can follow may depend on more than the partial order of the steps so far: a
+    /// task yielded, a timeout fired, or the clock was read. Before that, executions whose steps
+    /// have the same partial order, and whose tasks were created in the same order, can go on in
+    /// the same ways.
+    fn strayed(&self) -> bool {
+        false
+    }
 }
 
 /// A place where an execution can continue in more than one way.

@@ -209,9 +209,11 @@ impl Text<'_> {
     fn counts(&mut self, indent: &str) {
         let report = self.report;
         let counts = &report.counts;
-        let rejected = match counts.rejected {
-            0 => String::new(),
-            n => format!(" ({n} cut off by a limit)"),
+        let rejected = match (counts.rejected, counts.blocked) {
+            (0, 0) => String::new(),
+            (n, 0) => format!(" ({n} cut off by a limit)"),
+            (0, m) => format!(" ({m} cut as covered elsewhere)"),
+            (n, m) => format!(" ({n} cut off by a limit, {m} cut as covered elsewhere)"),
         };
         let text = format!(
             "searched with {}, seed {}: {}{rejected}, {}, {} in {}; deepest: {}",

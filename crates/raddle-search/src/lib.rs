@@ -1,7 +1,7 @@
 //! The strategies: which executions of a test are explored, and in what order.
 //!
 //! A *sampler* decides step by step and never ends. A *search* is composed of parts
-//! (expansion × frontier × bound × default order) and ends when the space within its bound is
+//! (expansion × frontier × bound × default order, and a cache) and ends when the space within its bound is
 //! covered. Users name either in one line, such as `pct(3)` or `dfs preemptions(2)`, and
 //! [`build`] makes it:
 //!
@@ -11,7 +11,8 @@
 //! ```
 //!
 //! Reading order: [`random`] (the smallest strategy), [`pct`], [`pos`], [`urw`] and [`surw`],
-//! [`depth_first`] with its parts [`order`] and [`bound`], then [`grammar`] and [`registry`].
+//! [`depth_first`] with its parts [`order`], [`bound`] and `cache.rs`, then [`grammar`] and
+//! [`registry`].
 //!
 //! # To add a strategy
 //! 1. Copy `random.rs`. Its header says what it is, which paper it follows and where it differs,
@@ -27,6 +28,7 @@
 //! `raddle-engine`. Nothing here iterates over a hash map, so that one seed gives one search.
 
 pub mod bound;
+mod cache;
 mod counted;
 pub mod depth_first;
 pub mod dpor;

@@ -15,7 +15,7 @@ use raddle_engine::strategy::Strategy;
 use crate::bound::Bound;
 use crate::depth_first::{CostlyOrder, DepthFirst};
 use crate::grammar::{Arg, Composition, ParseError, Term};
-use crate::order::{NonPreemptive, TakeTurns};
+use crate::order::{NonPreemptive, Order, TakeTurns};
 use crate::pct::Pct;
 use crate::pos::Pos;
 use crate::random::Random;
@@ -289,10 +289,17 @@ pub static REGISTRY: &[Entry] = &[
         ..PLANNED
     },
     Entry {
-        name: "fingerprint-cache",
+        name: "cache",
         role: Role::Cache,
-        line: "partial orders seen before are not explored again",
-        ..PLANNED
+        line: "what follows equivalent prefixes is run once; remembers n prefixes",
+        paper: "Musuvathi, Qadeer, MSR-TR-2007-12",
+        arguments: Arguments::Number {
+            name: "n",
+            least: 1,
+            most: u32::MAX,
+            default: Some(1_000_000),
+        },
+        ..HERE
     },
 ];
 
@@ -497,16 +504,29 @@ impl<'a> Parts<'a> {
             Some(k) => (Bound::Preemptions(k), format!("dfs preemptions({k})")),
             None => (Bound::None, "dfs".to_owned()),
         };
+        let cache = self.get(Role::Cache).map(Part::number);
         if self.get(Role::Order).is_some_and(|part| part.entry.name == "round-robin") {
-            Ok(built(DepthFirst::within(TakeTurns, bound)?, name + " round-robin"))
+            let search = DepthFirst::within(TakeTurns, bound)?;
+            Ok(built_with(cache, search, name + " round-robin"))
         } else {
-            Ok(built(DepthFirst::within(NonPreemptive, bound)?, name))
+            Ok(built_with(cache, DepthFirst::within(NonPreemptive, bound)?, name))
         }
     }
 }
 
 fn built(strategy: impl Strategy + 'static, name: String) -> Built {
     Built { strategy: Box::new(strategy), name }
+}
+
+fn built_with<O: Order + 'static>(
+    cache: Option<u32>,
+    search: DepthFirst<O>,
+    name: String,
+) -> Built {
+    match cache {
+        Some(n) => built(search.cached(n as usize), format!("{name} cache({n})")),
+        None => built(search, name),
+    }
 }
 
 fn named(name: &str) -> impl Iterator<Item = &'static Entry> {

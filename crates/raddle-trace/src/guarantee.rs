@@ -88,6 +88,19 @@ pub enum Covered {
     Equivalence,
     /// Every execution that leaves a task which could go on at most this many times.
     Preemptions(u32),
+    /// Every execution within the bound, if there is one, at least once for each order of the
+    /// steps that depend on each other. Prefixes with the same fingerprint, a hash of 64 bits, were
+    /// taken to be equivalent: see [`collision`](Self::collision).
+    Cached {
+        /// At most so many preemptions, if bounded.
+        preemptions: Option<u32>,
+        /// How many prefixes were compared with those that were stored.
+        compared: u64,
+        /// How many prefixes were stored.
+        stored: u64,
+        /// How many of these were dropped to make room. What follows them may have been run again.
+        dropped: u64,
+    },
     /// Some executions of a systematic search that did not end.
     Part {
         /// How many.
@@ -158,6 +171,22 @@ pub struct Guarantee {
     pub assumptions: Vec<Assumption>,
 }
 
+impl Covered {
+    /// A bound on the chance that two prefixes which are not equivalent had the same fingerprint,
+    /// so that something is missing: as if fingerprints were drawn at random, 2^-64 for each pair
+    /// that was compared. `None` where nothing rests on fingerprints.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "a chance, to a few digits")]
+    pub fn collision(&self) -> Option<f64> {
+        match *self {
+            Self::Cached { compared, stored, .. } => {
+                Some((compared as f64 * stored as f64 * 0.5_f64.powi(64)).min(1.0))
+            }
+            _ => None,
+        }
+    }
+}
+
 impl fmt::Display for Covered {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
@@ -166,6 +195,22 @@ impl fmt::Display for Covered {
             Self::Preemptions(0) => f.write_str("every execution without a preemption"),
             Self::Preemptions(1) => f.write_str("every execution with at most 1 preemption"),
             Self::Preemptions(k) => write!(f, "every execution with at most {k} preemptions"),
+            Self::Cached { preemptions, compared, stored, dropped } => {
+                match preemptions {
+                    None => write!(f, "{}", Self::Equivalence)?,
+                    Some(k) => write!(f, "{}, up to equivalence", Self::Preemptions(k))?,
+                }
+                let chance = self.collision().unwrap_or(1.0).log10().ceil();
+                write!(
+                    f,
+                    ", unless 64-bit fingerprints collided (chance below 1e{chance}: {compared} \
+                     compared with {stored}"
+                )?;
+                if dropped > 0 {
+                    write!(f, ", of which {dropped} were dropped")?;
+                }
+                f.write_str(")")
+            }
             Self::Part { executions, preemptions } => {
                 match executions {
                     0 => f.write_str("no execution of a search that did not end")?,
@@ -372,6 +417,29 @@ impl fmt::Display for Guarantee {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    // 2000 * 1000 / 2^64 is 1.08e-13.
+    #[test]
+    fn what_rests_on_fingerprints_says_so() {
+        let cached = |preemptions, dropped| Covered::Cached {
+            preemptions,
+            compared: 2000,
+            stored: 1000,
+            dropped,
+        };
+        assert_eq!(
+            cached(None, 0).to_string(),
+            "every execution up to equivalence, unless 64-bit fingerprints collided (chance below \
+             1e-12: 2000 compared with 1000)"
+        );
+        assert_eq!(
+            cached(Some(1), 17).to_string(),
+            "every execution with at most 1 preemption, up to equivalence, unless 64-bit \
+             fingerprints collided (chance below 1e-12: 2000 compared with 1000, of which 17 \
+             were dropped)"
+        );
+        assert_eq!(Covered::Everything.collision(), None);
+    }
 
     #[test]
     fn a_guarantee_is_a_sentence() {

@@ -217,7 +217,10 @@ fn conclude(config: Config, mut all: Vec<Found>) -> Report {
         && counts.rejected == 0
         && matches!(
             guarantee.covered,
-            Covered::Everything | Covered::Equivalence | Covered::Preemptions(_)
+            Covered::Everything
+                | Covered::Equivalence
+                | Covered::Preemptions(_)
+                | Covered::Cached { .. }
         )
     {
         Verdict::Covered

@@ -406,6 +406,20 @@ fn a_pass_that_covers_everything() {
 }
 
 #[test]
+fn a_pass_that_rests_on_fingerprints() {
+    let covered = Covered::Cached { preemptions: Some(2), compared: 95, stored: 33, dropped: 0 };
+    let mut report = passed(Verdict::Covered, covered);
+    report.counts.blocked = 5;
+    assert_snapshot!(shown(&report), @"
+    COVERED transfers: every execution with at most 2 preemptions, up to equivalence, unless 64-bit
+      fingerprints collided (chance below 1e-15: 95 compared with 33); assuming sequentially consistent
+      memory
+      searched with pct(3), seed 7: 12 executions (5 cut as covered elsewhere), 96 steps, 41 decisions
+        in 2 ms; deepest: 5 decisions
+    ");
+}
+
+#[test]
 fn a_pass_by_sampling() {
     let bound = Some(SampleBound::Pct { depth: 3, tasks: 3, steps: 9, executions: 1990 });
     let covered = Covered::Sample { executions: 2000, bound };

@@ -35,6 +35,9 @@ fn every_form_has_one_canonical_name_which_builds_the_same() {
         ("non-preemptive preemptions(0) dfs", "dfs preemptions(0)"),
         ("dfs round-robin", "dfs round-robin"),
         ("round-robin all", "dfs round-robin"),
+        ("dfs cache", "dfs cache(1000000)"),
+        ("cache(50) all preemptions(2)", "dfs preemptions(2) cache(50)"),
+        ("dfs cache(7) round-robin", "dfs round-robin cache(7)"),
     ] {
         let mut first = build(text, 7).unwrap();
         assert_eq!(first.name, name, "for {text}");
@@ -55,6 +58,8 @@ fn a_built_search_says_what_it_covered() {
         ("dfs", Covered::Everything),
         ("dfs round-robin", Covered::Everything),
         ("dfs preemptions(1)", Covered::Preemptions(1)),
+        // 4 prefixes of two options, of which one is met from two sides.
+        ("dfs cache", Covered::Cached { preemptions: None, compared: 5, stored: 4, dropped: 0 }),
         ("round-robin", Covered::Sample { executions: 1, bound: None }),
     ] {
         let mut built = build(text, 1).unwrap();
@@ -125,6 +130,11 @@ fn wrong_arguments_are_refused_with_the_right_ones() {
             "`preemptions(two)` does not fit: write `preemptions(k)`, where k is a number",
         ),
         ("random(3)", "`random(3)` does not fit: write `random`"),
+        (
+            "dfs cache(0)",
+            "`cache(0)` does not fit: write `cache(n)`, where n is a number from 1, or `cache` for \
+             n = 1000000",
+        ),
         ("dpor(best)", "`dpor(best)` does not fit: write `dpor(classic | source | optimal | eta)`"),
     ] {
         assert_eq!(refusal(text), message);
@@ -193,6 +203,25 @@ fn combinations_without_sense_are_refused_with_the_reason() {
              they cost; write `dfs preemptions(2)`",
         ),
         (
+            "random cache",
+            "`cache` is part of a search, here its cache, and the sampler `random` has none; leave \
+             it out, or write `dfs` instead of `random`",
+        ),
+        (
+            "cache",
+            "`cache` is part of a search, here its cache, and there is no search; write \
+          `dfs cache`",
+        ),
+        (
+            "dfs cache state-cache",
+            "`cache` and `state-cache` are two caches, and there can be one; leave one out",
+        ),
+        (
+            "dpor cache(9)",
+            "`cache` would cut executions whose races the reduction still needs; leave it out, or \
+             write `dfs`",
+        ),
+        (
             "dpor(source) state-cache",
             "`state-cache` would cut executions whose races the reduction still needs; leave \
              it out, or write `dfs`",
@@ -222,8 +251,8 @@ fn what_is_planned_is_refused_with_what_there_is() {
         ),
         (
             "dfs state-cache",
-            "`state-cache` is planned and not in this version; there is no cache yet, so \
-             leave it out",
+            "`state-cache` is planned and not in this version; of the role cache there is \
+             `cache(n)`",
         ),
         ("replay", "`replay` is not a search; set RADDLE_REPLAY or call raddle::replay"),
     ] {
