@@ -14,6 +14,7 @@ mod outside;
 mod table;
 mod traces;
 mod verdicts;
+mod warnings;
 
 use raddle::{Report, Schedule, Verdict};
 use raddle_corpus::run::{Ask, replay, run};
