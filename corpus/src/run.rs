@@ -85,7 +85,8 @@ pub struct Told {
     pub seed: u64,
     /// `covered`, `passed`, `failed` or `inconclusive`.
     pub verdict: String,
-    /// How the program is known to end: `pass`, `panicked`, `deadlock` or `livelock`.
+    /// How the program is known to end: `pass`, `panicked`, `deadlock`, `livelock` or
+    /// `data-race`.
     pub expected: String,
     /// Whether the search found what is known.
     pub as_expected: bool,

@@ -15,6 +15,7 @@ mod samplers;
 mod table;
 mod traces;
 mod verdicts;
+mod warnings;
 
 use raddle::{Report, Schedule, Verdict};
 use raddle_corpus::run::{Ask, replay, run};

@@ -22,13 +22,24 @@ type Order = BTreeMap<Event, (Vec<&'static str>, Vec<Event>)>;
 /// Whether two executed accesses to one object depend on each other.
 ///
 /// Reads commute. What a receive takes is a matter of the order of the sends: the n-th receive
-/// follows the n-th send, and else the two commute. All others are taken to depend.
+/// follows the n-th send, a send to a channel of m places the m-th receive before it, and else the
+/// two commute. A sender that is dropped is none that others wait for, unless all are. Who was
+/// roused follows the step that did it, which is an order of its own. All others are taken to
+/// depend.
 fn dependent(first: Access, second: Access) -> bool {
+    use Access::{
+        Append, Fit, Pass, Read, Refused, Roused, Share, Take, TryFit, TryShare, TryTake, Unshare,
+    };
     !matches!(
         (first, second),
-        (Access::Read, Access::Read)
-            | (Access::Append, Access::Take)
-            | (Access::Take, Access::Append)
+        (Read | Refused | Pass, Read | Refused | Pass)
+            | (Append | Fit(_), Take)
+            | (Take, Append | Fit(_))
+            | (Share | TryShare | Unshare, Share | TryShare | Unshare)
+            | (Unshare, Append | Fit(_) | TryFit(_) | Take | TryTake)
+            | (Append | Fit(_) | TryFit(_) | Take | TryTake, Unshare)
+            | (Roused, _)
+            | (_, Roused)
     )
 }
 
@@ -38,35 +49,50 @@ fn word(access: Access) -> &'static str {
         Access::Write => "write",
         Access::Acquire => "acquire",
         Access::Release => "release",
-        Access::Append => "append",
-        Access::Take => "take",
+        Access::Append | Access::Fit(_) | Access::TryFit(_) => "append",
+        Access::Take | Access::TryTake => "take",
+        Access::Share | Access::TryShare => "share",
+        Access::Unshare => "unshare",
+        Access::Pass => "pass",
+        Access::Roused => "roused",
         _ => "other",
+    }
+}
+
+struct Executed {
+    event: Event,
+    footprint: Vec<(ObjectId, Access)>,
+    /// The number of the step that roused it.
+    rouser: Option<usize>,
+}
+
+impl Executed {
+    fn depends_on(&self, index: usize, earlier: &Self) -> bool {
+        let conflicts = |&(object, access): &(ObjectId, Access)| {
+            earlier.footprint.iter().any(|&(other, its)| object == other && dependent(its, access))
+        };
+        self.event.0 != earlier.event.0
+            && (self.rouser == Some(index) || self.footprint.iter().any(conflicts))
     }
 }
 
 /// Collects the traces of a search.
 struct Collect {
     strategy: Box<dyn Strategy>,
-    steps: Vec<(Event, Vec<(ObjectId, Access)>)>,
+    steps: Vec<Executed>,
     traces: BTreeSet<Order>,
 }
 
 impl Collect {
     fn order(&self) -> Order {
         let mut order = Order::new();
-        for (index, (event, footprint)) in self.steps.iter().enumerate() {
-            let before = self.steps[..index].iter().filter(|((task, _), earlier)| {
-                *task != event.0
-                    && footprint.iter().any(|(object, access)| {
-                        earlier
-                            .iter()
-                            .any(|(other, its)| object == other && dependent(*its, *access))
-                    })
-            });
-            let mut before: Vec<_> = before.map(|(earlier, _)| *earlier).collect();
+        for (index, step) in self.steps.iter().enumerate() {
+            let before = self.steps[..index].iter().enumerate();
+            let before = before.filter(|(at, earlier)| step.depends_on(*at, earlier));
+            let mut before: Vec<_> = before.map(|(_, earlier)| earlier.event).collect();
             before.sort_unstable();
-            let words = footprint.iter().map(|(_, access)| word(*access)).collect();
-            order.insert(*event, (words, before));
+            let words = step.footprint.iter().map(|(_, access)| word(*access)).collect();
+            order.insert(step.event, (words, before));
         }
         order
     }
@@ -88,8 +114,11 @@ impl Strategy for Collect {
 
     fn step(&mut self, step: &Step<'_>) -> Option<raddle_engine::strategy::Cut> {
         let task = step.task.0;
-        let nth = self.steps.iter().filter(|((other, _), _)| *other == task).count() as u32;
-        self.steps.push(((task, nth), step.footprint.to_vec()));
+        let nth = self.steps.iter().filter(|step| step.event.0 == task).count() as u32;
+        let roused = step.footprint.iter().any(|(_, access)| *access == Access::Roused);
+        let rouser = (step.enabled_since as usize).checked_sub(1).filter(|_| roused);
+        let footprint = step.footprint.to_vec();
+        self.steps.push(Executed { event: (task, nth), footprint, rouser });
         self.strategy.step(step)
     }
 

@@ -51,6 +51,7 @@ const KNOBS: &[(&str, Value)] = &[
                 ("deadlock", "Deadlock"),
                 ("livelock", "Livelock"),
                 ("stack-overflow", "StackOverflow"),
+                ("data-race", "DataRace"),
             ],
         ),
     ),

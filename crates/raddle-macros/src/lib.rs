@@ -41,7 +41,7 @@ use proc_macro::TokenStream;
 /// | `spurious`, `traces` | nothing, `true`, `false` |
 /// | `data` | `"decisions"`, `"seeded"` |
 /// | `teardown` | `"unwind"`, `"leak"` |
-/// | `expect` | `"panic"`, `"deadlock"`, `"livelock"`, `"stack-overflow"`: the test passes only if that is found |
+/// | `expect` | `"panic"`, `"deadlock"`, `"livelock"`, `"stack-overflow"`, `"data-race"`: the test passes only if that is found |
 #[proc_macro_attribute]
 pub fn test(knobs: TokenStream, item: TokenStream) -> TokenStream {
     expand::test(knobs.into(), item.into()).unwrap_or_else(|error| error.to_compile_error()).into()

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use raddle_trace::{Covered, Divergence, Failure, Note, Outcome, Panic, Report, Trace, Verdict};
 
 use crate::columns::{Colour, Ink, NO_BREAK, clean, count, hang, paragraph, place, printable};
+use crate::races;
 use crate::table::{TableOptions, table};
 use crate::waits::{explain, op_on_object};
 
@@ -191,6 +192,12 @@ impl Text<'_> {
                     self.paragraph("  ", &spins(trace, task, *steps));
                 }
             }
+            Outcome::DataRace(race) => {
+                self.section("the data race:");
+                for line in races::explain(trace, race) {
+                    self.paragraph("  ", &line);
+                }
+            }
             Outcome::StackOverflow { site, .. } => {
                 self.gap();
                 let last = site.as_ref().map(|site| place(site, usize::MAX));
@@ -252,6 +259,15 @@ impl Text<'_> {
                          held is never dropped. The failure itself is not in doubt.",
                         count(*tasks, "task"),
                     ));
+                }
+                Note::LockOrder { cycle } => {
+                    self.note(
+                        "locks were taken in orders that can deadlock. No execution that was run \
+                         did, and if something else than a lock keeps these apart none will:",
+                    );
+                    for line in races::cycle(cycle) {
+                        self.hang("  - ", &line);
+                    }
                 }
                 Note::Text { text } => self.note(&clean(text)),
                 _ => self.note(&format!("{note:?}")),

@@ -41,6 +41,8 @@ pub enum Expect {
     Livelock,
     /// With a stack overflow.
     StackOverflow,
+    /// With a data race.
+    DataRace,
 }
 
 impl Expect {
@@ -52,6 +54,7 @@ impl Expect {
             Self::Deadlock => "a deadlock",
             Self::Livelock => "a livelock",
             Self::StackOverflow => "a stack overflow",
+            Self::DataRace => "a data race",
         }
     }
 
@@ -61,6 +64,7 @@ impl Expect {
             Outcome::Deadlock { .. } => self == Self::Deadlock,
             Outcome::Livelock { .. } => self == Self::Livelock,
             Outcome::StackOverflow { .. } => self == Self::StackOverflow,
+            Outcome::DataRace(_) => self == Self::DataRace,
             _ => false,
         }
     }

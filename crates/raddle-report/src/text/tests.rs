@@ -1,14 +1,14 @@
 //! Every text that a user can see, on reports made by hand.
 
 use insta::assert_snapshot;
-use raddle_trace::{SampleBound, Schedule, TaskName, TraceCount, Unseen, Waiting};
+use raddle_trace::{Missing, SampleBound, Schedule, TaskName, TraceCount, Unseen, Waiting};
 
 use crate::{from_json, to_json};
 
 use super::*;
 use crate::samples::{
-    divergence, event, failed, livelock, lock_order, long, lost_update, many_tasks, object, panic,
-    passed, site, stack_overflow, threads,
+    data_race, divergence, event, failed, livelock, lock_cycle, lock_order, long, lost_update,
+    many_tasks, object, panic, passed, site, stack_overflow, threads,
 };
 
 fn shown(report: &Report) -> String {
@@ -573,4 +573,81 @@ fn names_of_users_cannot_break_the_table() {
     let text = shown(&report);
     assert!(!text.contains(['\x1b', '\u{7}']), "{text}");
     assert!(text.contains("│ größter Arbeiter \\u{… │"), "{text}");
+}
+
+#[test]
+fn a_data_race_by_an_ordering_that_is_too_weak() {
+    let missing = |releases, acquires| Missing::Ordering {
+        object: 1,
+        written: site(10),
+        releases,
+        read: site(14),
+        acquires,
+    };
+    assert_snapshot!(shown_above_counts(&data_race(missing(true, false))), @"
+    FAILED transfers: data race of thread 1 and main on the Tracked from tests/account.rs:4:9
+
+    execution 12, step by step:
+
+    step  │ main                       │ thread 1                   │ at
+    ──────┼────────────────────────────┼────────────────────────────┼────────────────────
+       0  │                            │ lock log                   │ tests/account.rs:8
+       1  │                            │ store ready (true)         │ tests/account.rs:10
+       2  │ load ready -> true         │                            │ tests/account.rs:14
+    ──────┼────────────────────────────┼────────────────────────────┼────────────────────
+          │ reads the Tracked from     │ writes the Tracked from    │
+          │ tests/account.rs:4         │ tests/account.rs:4         │
+
+    the data race:
+      thread 1 writes the Tracked from tests/account.rs:4 at tests/account.rs:9, holding log (taken at
+        tests/account.rs:8)
+      main reads the Tracked from tests/account.rs:4 at tests/account.rs:15, holding no lock
+      missing: main has loaded ready at tests/account.rs:14, and sees what was written at
+        tests/account.rs:10 after the access of thread 1, but that load does not acquire
+      to do: use Ordering::Acquire for the load, or a lock around both accesses
+    ");
+    for (releases, acquires, remedy) in [
+        (true, false, "use Ordering::Acquire for the load"),
+        (false, true, "use Ordering::Release for the write,"),
+        (false, false, "use Ordering::Release for the write and Ordering::Acquire for the load"),
+    ] {
+        let text = shown(&data_race(missing(releases, acquires))).replace("\n    ", " ");
+        assert!(text.contains(remedy), "{text}");
+    }
+}
+
+#[test]
+fn a_data_race_that_nothing_orders() {
+    let text = shown_above_counts(&data_race(Missing::Everything));
+    assert_snapshot!(text.split("the data race:").nth(1).expect("a section"), @"
+
+    thread 1 writes the Tracked from tests/account.rs:4 at tests/account.rs:9, holding log (taken at
+      tests/account.rs:8)
+    main reads the Tracked from tests/account.rs:4 at tests/account.rs:15, holding no lock
+    missing: main has acquired nothing that thread 1 released after its access, by a lock, an atomic,
+      a channel, a join or otherwise
+    to do: hold one lock at both accesses, or let the second task wait for the first: join it, receive
+      from it, or load with Ordering::Acquire what it stores with Ordering::Release
+    ");
+    let text = shown_above_counts(&data_race(Missing::End));
+    assert_snapshot!(text.split("lock\n").nth(1).expect("a section"), @"
+    missing: the access of thread 1 has not ended, it is still inside the closure or holds the pointer
+    to do: end the access before the data is handed on
+    ");
+}
+
+#[test]
+fn orders_of_locks_that_can_deadlock() {
+    let mut report = passed(Verdict::Covered, Covered::Everything);
+    report.notes.push(lock_cycle());
+    assert_snapshot!(shown(&report), @"
+    COVERED transfers: every execution; assuming sequentially consistent memory
+      searched with pct(3), seed 7: 12 executions, 96 steps, 41 decisions in 2 ms; deepest: 5 decisions
+    note: locks were taken in orders that can deadlock. No execution that was run did, and if something
+          else than a lock keeps these apart none will:
+      - thread 1 held the Mutex from tests/account.rs:5 (#1), taken at tests/account.rs:9, and took the
+        Mutex from tests/account.rs:5 (#2) at tests/account.rs:10
+      - thread 2 held the Mutex from tests/account.rs:5 (#2), taken at tests/account.rs:14, and took the
+        Mutex from tests/account.rs:5 (#1) at tests/account.rs:15
+    ");
 }
