@@ -11,8 +11,8 @@ use crate::strategy::Step;
 #[must_use]
 pub fn conflict(a: Access, b: Access) -> bool {
     use Access::{
-        Append, Fit, Observe, Pass, Read, Refused, Roused, Share, Take, TryFit, TryShare, TryTake, Unshare,
-        Yield,
+        Append, Fit, Observe, Pass, Read, Refused, Roused, Share, Take, TryFit, TryShare, TryTake,
+        Unshare, Yield,
     };
     !matches!(
         (a, b),
@@ -100,7 +100,15 @@ impl Footprint {
     #[must_use]
     pub fn new(task: TaskId, touched: &[(ObjectId, Access)], partner: Option<TaskId>) -> Self {
         let entry = |index: usize| touched.get(index).copied().unwrap_or(crate::announce::NOTHING);
-        Self { task, touched: [entry(0), entry(1)], partner, nth: 0, enabler: None, of_waiting: false, ran_on: 0 }
+        Self {
+            task,
+            touched: [entry(0), entry(1)],
+            partner,
+            nth: 0,
+            enabler: None,
+            of_waiting: false,
+            ran_on: 0,
+        }
     }
 
     /// Of an executed step.
@@ -142,7 +150,10 @@ impl Footprint {
 
     fn observes(&self, other: &Self) -> bool {
         let Access::Observe(task) = self.touched[0].1 else { return false };
-        self.of_waiting || task == other.task || other.partner == Some(task) || other.ran_on & bit(task) != 0
+        self.of_waiting
+            || task == other.task
+            || other.partner == Some(task)
+            || other.ran_on & bit(task) != 0
     }
 }
 

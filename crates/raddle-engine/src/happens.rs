@@ -484,7 +484,8 @@ impl History {
                 let mut next = happened.before_on[0];
                 while next != NONE {
                     let (theirs, before) = self.on(next, object);
-                    if matches!(theirs, Access::Release | Access::Unshare) && !self.is_ordered(next) {
+                    if matches!(theirs, Access::Release | Access::Unshare) && !self.is_ordered(next)
+                    {
                         races.push(next);
                     }
                     if theirs == Access::Release {
@@ -544,12 +545,16 @@ impl History {
     /// one is known to: somebody has the lock that the op wants for itself.
     #[must_use]
     pub fn in_the_way(&self, op: &Footprint, first: usize, then: &[usize]) -> Option<usize> {
-        op.touched.iter().filter(|(_, access)| *access == Access::Acquire).find_map(|&(object, _)| {
-            let theirs = self.events[first].footprint.touched.iter().find(|(o, _)| *o == object);
-            let takes = |(_, a): &(_, Access)| matches!(a, Access::Acquire | Access::TryAcquire);
-            // If somebody takes it there, it is free.
-            if theirs.is_some_and(takes) { None } else { self.holder(object, first, then) }
-        })
+        op.touched.iter().filter(|(_, access)| *access == Access::Acquire).find_map(
+            |&(object, _)| {
+                let theirs =
+                    self.events[first].footprint.touched.iter().find(|(o, _)| *o == object);
+                let takes =
+                    |(_, a): &(_, Access)| matches!(a, Access::Acquire | Access::TryAcquire);
+                // If somebody takes it there, it is free.
+                if theirs.is_some_and(takes) { None } else { self.holder(object, first, then) }
+            },
+        )
     }
 
     /// Where a lock was taken that is held before the event at `first` and after those in `then`.

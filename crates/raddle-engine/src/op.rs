@@ -77,12 +77,7 @@ impl Access {
     pub fn changes(self) -> bool {
         !matches!(
             self,
-            Self::Read
-                | Self::Refused
-                | Self::Pass
-                | Self::Roused
-                | Self::Observe(_)
-                | Self::Yield
+            Self::Read | Self::Refused | Self::Pass | Self::Roused | Self::Observe(_) | Self::Yield
         )
     }
 }

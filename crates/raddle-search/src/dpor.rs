@@ -38,7 +38,8 @@ use raddle_engine::dependence::Footprint;
 use raddle_engine::happens::History;
 use raddle_engine::op::{Access, ObjectId, TaskId};
 use raddle_engine::strategy::{
-    Answer, Cut, Finished, Needs, Options, Pending, Plan, Point, Step, Strategy, Stuck, Taken, Timer,
+    Answer, Cut, Finished, Needs, Options, Pending, Plan, Point, Step, Strategy, Stuck, Taken,
+    Timer,
 };
 use raddle_trace::{Covered, Outcome, Progress};
 

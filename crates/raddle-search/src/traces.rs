@@ -16,8 +16,7 @@ use std::collections::BTreeSet;
 use raddle_engine::happens::History;
 use raddle_engine::op::TaskId;
 use raddle_engine::strategy::{
-    Answer, Checkpoint, Cut, Finished, Needs, Plan, Point, Step, Strategy, Taken,
-    Unsupported, Work,
+    Answer, Checkpoint, Cut, Finished, Needs, Plan, Point, Step, Strategy, Taken, Unsupported, Work,
 };
 use raddle_trace::{Covered, Outcome, Progress, TraceCount, Unseen};
 

@@ -10,9 +10,7 @@ use std::time::Duration;
 use raddle_engine::happens::History;
 use raddle_engine::op::TaskId;
 use raddle_engine::rt;
-use raddle_engine::strategy::{
-    Answer, Cut, Finished, Needs, Plan, Point, Step, Strategy, Taken,
-};
+use raddle_engine::strategy::{Answer, Cut, Finished, Needs, Plan, Point, Step, Strategy, Taken};
 use raddle_engine::{Ended, Limits, Setup, Stop, explore};
 use raddle_search::bound::Bound;
 use raddle_search::depth_first::DepthFirst;

@@ -12,7 +12,8 @@ fn traces(expected: u64, program: &dyn Fn()) {
         program();
         String::new()
     };
-    let optimal = reduced(Reduction::Optimal, 1_000_000, Settings::default(), &run).expect("it ends");
+    let optimal =
+        reduced(Reduction::Optimal, 1_000_000, Settings::default(), &run).expect("it ends");
     assert_eq!((optimal.executions, optimal.blocked, optimal.repeated), (expected, 0, 0));
     for reduction in [Reduction::Source, Reduction::Classic] {
         let saw = reduced(reduction, 1_000_000, Settings::default(), &run).expect("it ends");

@@ -436,7 +436,10 @@ fn compare(program: &Program, most: u64) -> Compared {
             let of = all.traces.len();
             return Compared::Differs(format!("{reduction:?} lost {lost} of {of}, {extra} extra"));
         }
-        if std::env::var_os("RADDLE_STRICT").is_some() && reduction == Reduction::Optimal && saw.repeated + saw.blocked > 0 {
+        if std::env::var_os("RADDLE_STRICT").is_some()
+            && reduction == Reduction::Optimal
+            && saw.repeated + saw.blocked > 0
+        {
             let (repeated, blocked) = (saw.repeated, saw.blocked);
             return Compared::Differs(format!("{repeated} repeated, {blocked} blocked"));
         }
@@ -502,7 +505,9 @@ fn shrink(mut program: Program, most: u64) -> Program {
 fn random_programs_lose_nothing() {
     let long = std::env::var_os("RADDLE_LONG").is_some();
     let (programs, mut most) = if long { (12_000, 50_000) } else { (150, 2_000) };
-    if let Some(m) = std::env::var("RADDLE_MOST").ok().and_then(|m| m.parse().ok()) { most = m; }
+    if let Some(m) = std::env::var("RADDLE_MOST").ok().and_then(|m| m.parse().ok()) {
+        most = m;
+    }
     let (mut compared, mut skipped) = (0, 0);
     let from = std::env::var("RADDLE_FROM").ok().and_then(|from| from.parse().ok());
     let mut seed = from.unwrap_or(0);
