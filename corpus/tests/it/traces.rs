@@ -115,8 +115,8 @@ impl Strategy for Collect {
     fn step(&mut self, step: &Step<'_>) -> Option<raddle_engine::strategy::Cut> {
         let task = step.task.0;
         let nth = self.steps.iter().filter(|step| step.event.0 == task).count() as u32;
-        let roused = step.footprint.iter().any(|(_, access)| *access == Access::Roused);
-        let rouser = (step.enabled_since as usize).checked_sub(1).filter(|_| roused);
+        let is_roused = step.footprint.iter().any(|(_, access)| *access == Access::Roused);
+        let rouser = (step.enabled_since as usize).checked_sub(1).filter(|_| is_roused);
         let footprint = step.footprint.to_vec();
         self.steps.push(Executed { event: (task, nth), footprint, rouser });
         self.strategy.step(step)

@@ -99,6 +99,7 @@ struct Later {
 
 /// Optimal, source-set and classic DPOR, depth first.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "they are independent of each other")]
 pub struct Dpor {
     reduction: Reduction,
     path: Vec<Node>,

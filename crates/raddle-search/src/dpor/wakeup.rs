@@ -181,6 +181,7 @@ impl Insertion<'_> {
         strayed: &mut Vec<TaskId>,
     ) {
         // Of a task that the sequence says nothing about, any values will do.
+        #[expect(clippy::single_match_else, reason = "both cases matter")]
         let values = match place {
             Some(place) => sequence.remove(place).values,
             None => {
