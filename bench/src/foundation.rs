@@ -7,7 +7,8 @@
 
 use peer::{Mode, Program};
 
-use crate::peers::{PeerError, Peers, Tool};
+use crate::numbers::{grouped, median, number, shown, verdict};
+use crate::peers::{PeerError, Peers, Run, Tool};
 use crate::table::{Comparison, Table};
 
 /// CPU time that one run is sized for.
@@ -117,14 +118,8 @@ fn ns_per_execution(
         (Tool::Loom, Mode::Random) => Mode::Dfs,
         (_, mode) => mode,
     };
-    let measured = peers.run(tool, row.program, mode, executions)?;
+    let measured = peers.run(tool, &Run::new(row.program, mode, executions))?;
     Ok(measured.cpu_ns as f64 / measured.executions as f64)
-}
-
-/// The middle one; of an even number, the higher of the two.
-fn median(mut samples: Vec<f64>) -> f64 {
-    samples.sort_by(f64::total_cmp);
-    samples.get(samples.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
 fn add_speed(table: &mut Table, row: &Row, ns: &[Result<f64, PeerError>; 3]) {
@@ -154,17 +149,6 @@ fn add_speed(table: &mut Table, row: &Row, ns: &[Result<f64, PeerError>; 3]) {
     table.failures.extend(ns.iter().filter_map(|ns| ns.as_ref().err()).map(ToString::to_string));
 }
 
-/// What the asked ratios of a row come to: `None` is one that could not be measured.
-fn verdict(verdicts: &[Option<bool>]) -> &'static str {
-    if verdicts.contains(&Some(false)) {
-        "miss"
-    } else if verdicts.contains(&None) {
-        "not measured"
-    } else {
-        "pass"
-    }
-}
-
 fn empty(peers: &Peers, progress: &impl Fn(&str)) -> Table {
     let header = ["threads", "raddle", "asked", "shuttle", "loom", ""];
     let mut table = Table {
@@ -181,7 +165,10 @@ fn empty(peers: &Peers, progress: &impl Fn(&str)) -> Table {
         progress(&format!("exhausting {threads} empty threads"));
         let executions = Tool::ALL.map(|tool| match tool {
             Tool::Loom if threads > LOOM_EMPTY_THREADS => None,
-            _ => Some(peers.run(tool, Program::Empty(threads), Mode::Exhaust, EMPTY_LIMIT)),
+            _ => {
+                let run = Run::new(Program::Empty(threads), Mode::Exhaust, EMPTY_LIMIT);
+                Some(peers.run(tool, &run))
+            }
         });
         let executions = executions.map(|run| run.map(|run| run.map(|run| run.executions)));
         add_empty(&mut table, threads, &executions);
@@ -229,35 +216,9 @@ fn exhausted(executions: Option<u64>) -> String {
     }
 }
 
-#[expect(clippy::cast_sign_loss, reason = "times are positive")]
-fn number(ns: Option<f64>) -> String {
-    ns.map_or("—".to_owned(), |ns| grouped(ns.round() as u64))
-}
-
-fn shown(ratio: Option<f64>, decimals: usize) -> String {
-    ratio.map_or("—".to_owned(), |ratio| format!("{ratio:.decimals$}"))
-}
-
-/// With commas between groups of three digits.
-fn grouped(n: u64) -> String {
-    if n < 1_000 { n.to_string() } else { format!("{},{:03}", grouped(n / 1_000), n % 1_000) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_median_ignores_outliers() {
-        assert_eq!(median(vec![3.0, 1e9, 2.0]).to_bits(), 3.0_f64.to_bits());
-    }
-
-    #[test]
-    fn numbers_are_grouped() {
-        for (n, expected) in [(0, "0"), (999, "999"), (1_000, "1,000"), (1_020_003, "1,020,003")] {
-            assert_eq!(grouped(n), expected);
-        }
-    }
 
     #[test]
     fn a_row_passes_when_each_asked_ratio_is_reached() {

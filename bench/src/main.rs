@@ -1,20 +1,27 @@
 //! Tables that compare raddle with other tools, measured in one run.
 //!
-//! Each tool is a binary of its own (`peer-raddle`, `peer-shuttle`, `peer-loom`), since some cannot
-//! be linked together. This program builds them, runs them in turn, and prints what they measured.
+//! Each tool is a binary of its own (`peer-raddle`, `peer-shuttle`, `peer-loom`, …), since some
+//! cannot be linked together. This program builds them, runs them in turn, and prints what they
+//! measured. What concerns raddle alone it measures in its own process.
 
 mod foundation;
 mod machine;
+mod numbers;
 mod peers;
+mod plot;
+mod reduction;
 mod table;
 
 use std::fmt::Write as _;
+use std::fs;
 use std::io::{self, Write as _};
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::peers::Peers;
+use crate::peers::{Peers, Tool};
+use crate::reduction::Measured;
 use crate::table::Table;
 
 /// Measures raddle beside other tools
@@ -29,6 +36,10 @@ struct Arguments {
 enum Command {
     /// Cost of an execution beside shuttle and loom, on small programs of threads
     Foundation(Output),
+    /// What DPOR saves beside other tools, and what it costs
+    ///
+    /// With --markdown also writes the plot of the growth, to docs/results/reduction-growth.svg
+    Reduction(Output),
 }
 
 /// What every command takes.
@@ -49,8 +60,11 @@ struct Output {
 }
 
 fn main() -> ExitCode {
-    let Arguments { command: Command::Foundation(output) } = Arguments::parse();
-    match foundation(&output) {
+    let done = match Arguments::parse().command {
+        Command::Foundation(output) => foundation(&output),
+        Command::Reduction(output) => reduction(&output),
+    };
+    match done {
         Ok(code) => code,
         Err(message) => {
             say(&format!("raddle-bench: {message}"));
@@ -59,12 +73,34 @@ fn main() -> ExitCode {
     }
 }
 
-/// Fails only where a number could not be measured. A ratio below the asked one is not an error:
-/// on a shared machine it can be noise.
 fn foundation(output: &Output) -> Result<ExitCode, String> {
-    let peers = Peers::build().map_err(|error| error.to_string())?;
+    let peers = Peers::build(&Tool::ALL).map_err(|error| error.to_string())?;
     let tables = foundation::measure(&peers, output.quick, say);
-    print(&render(output, "foundation", &tables)).map_err(|error| error.to_string())?;
+    let title = "Foundation: speed beside loom and shuttle";
+    finish(&render(output, "foundation", title, &tables), &tables)
+}
+
+fn reduction(output: &Output) -> Result<ExitCode, String> {
+    let peers = Peers::build(&reduction::TOOLS).map_err(|error| error.to_string())?;
+    let Measured { tables, growth } = reduction::measure(&peers, output.quick, say);
+    let title = "Reduction: what DPOR saves and costs";
+    let mut text = render(output, "reduction", title, &tables);
+    if output.markdown {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/results").join(PLOT);
+        fs::write(&path, growth.svg())
+            .map_err(|error| format!("could not write {}: {error}", path.display()))?;
+        let _ = writeln!(text, "\n![{}]({PLOT})", growth.title);
+    }
+    finish(&text, &tables)
+}
+
+/// The file of the plot, beside the Markdown that shows it.
+const PLOT: &str = "reduction-growth.svg";
+
+/// Prints what was measured. Fails only where a number could not be measured: a ratio below the
+/// asked one is not an error, on a shared machine it can be noise.
+fn finish(text: &str, tables: &[Table]) -> Result<ExitCode, String> {
+    print(text).map_err(|error| error.to_string())?;
     let failures: Vec<_> = tables.iter().flat_map(|table| &table.failures).collect();
     for failure in &failures {
         say(&format!("raddle-bench: {failure}"));
@@ -72,7 +108,7 @@ fn foundation(output: &Output) -> Result<ExitCode, String> {
     Ok(if failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn render(output: &Output, command: &str, tables: &[Table]) -> String {
+fn render(output: &Output, command: &str, title: &str, tables: &[Table]) -> String {
     if output.json {
         return tables
             .iter()
@@ -85,7 +121,7 @@ fn render(output: &Output, command: &str, tables: &[Table]) -> String {
         let quick = if output.quick { " --quick" } else { "" };
         let _ = writeln!(
             text,
-            "`cargo run --release -p raddle-bench -- {command}{quick} --markdown`, {date}, {}\n",
+            "# {title}\n\n`cargo run --release -p raddle-bench -- {command}{quick} --markdown`, {date}, {}\n",
             machine::size()
         );
     }

@@ -4,14 +4,15 @@ use std::env;
 use std::ffi::OsString;
 use std::fmt;
 use std::io::Read;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use peer::{Measurement, Mode, Program};
+use peer::{Measurement, Mode, Program, Reduction};
 
-/// A run is sized to take less than a second: a peer that takes this long hangs.
+/// A run is sized to take less than a second, or has a cap far below: a peer that takes this long
+/// hangs.
 const DEADLINE: Duration = Duration::from_mins(2);
 
 /// A compared tool.
@@ -20,18 +21,33 @@ pub(crate) enum Tool {
     Raddle,
     Shuttle,
     Loom,
+    /// loom, with programs that use its `Arc`.
+    LoomArc,
+    Traceforge,
 }
 
 impl Tool {
-    /// In the order of their turns, which is also the order of the columns.
+    /// Those that run all programs, in the order of their turns, which is also the order of the
+    /// columns.
     pub(crate) const ALL: [Self; 3] = [Self::Raddle, Self::Shuttle, Self::Loom];
+
+    /// The directory of the package, inside that of this one.
+    const fn directory(self) -> &'static str {
+        match self {
+            Self::Raddle => "",
+            Self::Shuttle => "peer-shuttle",
+            Self::Loom | Self::LoomArc => "peer-loom",
+            Self::Traceforge => "peer-traceforge",
+        }
+    }
 
     /// The package whose binary [`binary`](Self::binary) is.
     const fn package(self) -> &'static str {
         match self {
             Self::Raddle => "raddle-bench",
             Self::Shuttle => "peer-shuttle",
-            Self::Loom => "peer-loom",
+            Self::Loom | Self::LoomArc => "peer-loom",
+            Self::Traceforge => "peer-traceforge",
         }
     }
 
@@ -40,6 +56,8 @@ impl Tool {
             Self::Raddle => "peer-raddle",
             Self::Shuttle => "peer-shuttle",
             Self::Loom => "peer-loom",
+            Self::LoomArc => "peer-loom-arc",
+            Self::Traceforge => "peer-traceforge",
         }
     }
 }
@@ -50,7 +68,39 @@ impl fmt::Display for Tool {
             Self::Raddle => "raddle",
             Self::Shuttle => "shuttle",
             Self::Loom => "loom",
+            Self::LoomArc => "loom, own Arc",
+            Self::Traceforge => "traceforge",
         })
+    }
+}
+
+/// What a peer is asked to do.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Run {
+    pub(crate) program: Program,
+    pub(crate) mode: Mode,
+    pub(crate) reduction: Option<Reduction>,
+    pub(crate) executions: u64,
+    pub(crate) within: Option<Duration>,
+}
+
+impl Run {
+    /// Without a reduction, and without a limit on time.
+    pub(crate) const fn new(program: Program, mode: Mode, executions: u64) -> Self {
+        Self { program, mode, reduction: None, executions, within: None }
+    }
+
+    fn arguments(&self) -> Vec<String> {
+        let Self { program, mode, reduction, executions, within } = self;
+        let mut arguments = vec![program.to_string(), mode.to_string()];
+        arguments.extend(["--executions".to_owned(), executions.to_string()]);
+        if let Some(reduction) = reduction {
+            arguments.extend(["--reduction".to_owned(), reduction.to_string()]);
+        }
+        if let Some(within) = within {
+            arguments.extend(["--seconds".to_owned(), within.as_secs_f64().to_string()]);
+        }
+        arguments
     }
 }
 
@@ -79,8 +129,8 @@ pub(crate) struct Peers {
 }
 
 impl Peers {
-    /// Builds all peers in release, each alone, so that no tool's features change another's.
-    pub(crate) fn build() -> Result<Self, PeerError> {
+    /// Builds peers in release, each alone, so that no tool's features change another's.
+    pub(crate) fn build(tools: &[Tool]) -> Result<Self, PeerError> {
         if cfg!(debug_assertions) {
             return Err(PeerError(
                 "a debug build measures nothing of use: run with `cargo run --release`".to_owned(),
@@ -90,11 +140,14 @@ impl Peers {
             .map_err(|error| PeerError(format!("could not find its own executable: {error}")))?;
         let directory = this.parent().map(PathBuf::from).unwrap_or_default();
         let target = directory.parent().map(PathBuf::from).unwrap_or_default();
-        for tool in Tool::ALL {
+        for tool in tools {
+            let manifest =
+                Path::new(env!("CARGO_MANIFEST_DIR")).join(tool.directory()).join("Cargo.toml");
             let (package, binary) = (tool.package(), tool.binary());
             let status = Command::new(env!("CARGO"))
                 .args(["build", "--quiet", "--release", "--package", package, "--bin", binary])
-                .args(["--manifest-path", concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")])
+                .arg("--manifest-path")
+                .arg(&manifest)
                 .arg("--target-dir")
                 .arg(&target)
                 .status();
@@ -104,30 +157,22 @@ impl Peers {
                 Err(error) => error.to_string(),
             };
             return Err(PeerError(format!(
-                "could not build {binary} ({failed}): make `cargo build --release -p {package} \
-                 --bin {binary}` pass, then run again"
+                "could not build {binary} ({failed}): make `cargo build --release --bin {binary} \
+                 --manifest-path {}` pass, then run again",
+                manifest.display()
             )));
         }
         Ok(Self { directory })
     }
 
     /// Runs one measurement.
-    pub(crate) fn run(
-        &self,
-        tool: Tool,
-        program: Program,
-        mode: Mode,
-        executions: u64,
-    ) -> Result<Measurement, PeerError> {
+    pub(crate) fn run(&self, tool: Tool, run: &Run) -> Result<Measurement, PeerError> {
+        let (program, mode) = (run.program, run.mode);
         let binary = self.directory.join(tool.binary());
-        let command_line =
-            format!("{} {program} {mode} --executions {executions}", binary.display());
+        let arguments = run.arguments();
+        let command_line = format!("{} {}", binary.display(), arguments.join(" "));
         let mut command = Command::new(&binary);
-        command
-            .args([program.to_string(), mode.to_string()])
-            .args(["--executions", &executions.to_string(), "--rounds", "1"])
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped());
+        command.args(&arguments).stdin(Stdio::null()).stdout(Stdio::piped());
         for name in settings_of_tools() {
             command.env_remove(name);
         }
@@ -148,11 +193,13 @@ impl Peers {
         if !status.success() {
             return Err(failed(&format!("failed with {status}")));
         }
-        let mut line = String::new();
+        let mut lines = String::new();
         if let Some(mut stdout) = child.stdout.take() {
-            stdout.read_to_string(&mut line).map_err(|error| failed(&error.to_string()))?;
+            stdout.read_to_string(&mut lines).map_err(|error| failed(&error.to_string()))?;
         }
-        let measurement: Measurement = serde_json::from_str(&line)
+        // traceforge tells how far it is before.
+        let line = lines.lines().last().unwrap_or_default();
+        let measurement: Measurement = serde_json::from_str(line)
             .map_err(|error| failed(&format!("printed no measurement ({error})")))?;
         if measurement.executions == 0 {
             return Err(failed("made no execution"));
@@ -169,7 +216,7 @@ fn settings_of_tools() -> impl Iterator<Item = OsString> {
     })
 }
 
-/// Waits for a peer's one line, which fits in the pipe; kills it at the deadline.
+/// Waits for a peer's few lines, which fit in the pipe; kills it at the deadline.
 fn wait(child: &mut Child) -> std::io::Result<Option<ExitStatus>> {
     let start = Instant::now();
     while start.elapsed() < DEADLINE {
@@ -190,11 +237,21 @@ mod tests {
     #[test]
     fn a_missing_peer_is_reported_with_the_command_that_builds_it() {
         let peers = Peers { directory: PathBuf::from("/nowhere") };
-        let error = peers.run(Tool::Loom, Program::Tiny, Mode::Dfs, 1).expect_err("not there");
+        let run = Run::new(Program::Tiny, Mode::Dfs, 1);
+        let error = peers.run(Tool::Loom, &run).expect_err("not there");
         assert_eq!(
             error.to_string(),
             "could not start /nowhere/peer-loom (No such file or directory (os error 2)): build it \
              with `cargo build --release -p peer-loom --bin peer-loom`"
         );
+    }
+
+    #[test]
+    fn a_run_becomes_a_command_line() {
+        let mut run = Run::new(Program::Pairs(2, 3), Mode::Exhaust, 7);
+        assert_eq!(run.arguments(), ["pairs-2x3", "exhaust", "--executions", "7"]);
+        run.reduction = Some(Reduction::Source);
+        run.within = Some(Duration::from_millis(1_500));
+        assert_eq!(run.arguments()[4..], ["--reduction", "source", "--seconds", "1.5"]);
     }
 }

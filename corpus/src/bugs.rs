@@ -11,5 +11,6 @@ pub mod conditions;
 pub mod initialisation;
 pub mod locks;
 pub mod orders;
+pub mod races;
 pub mod spinning;
 pub mod updates;

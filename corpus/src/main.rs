@@ -60,6 +60,9 @@ struct Run {
     /// The seed of all that is drawn.
     #[arg(long, default_value_t = 0)]
     seed: u64,
+    /// Counts distinct partial orders.
+    #[arg(long)]
+    traces: bool,
     /// One JSON object for each program, on a line of its own.
     #[arg(long)]
     json: bool,
@@ -181,6 +184,7 @@ fn tell(program: &'static Program, arguments: Vec<usize>, asked: &Run) -> Result
         executions: asked.executions,
         time: asked.time,
         seed: asked.seed,
+        traces: asked.traces,
     };
     let report = run(program, &arguments, &ask)?;
     Ok(Told::new(program, arguments, &report))
@@ -205,6 +209,10 @@ fn run_one(out: &mut impl Write, asked: &Run) -> Result<u8, Error> {
     writeln!(out, "known       {}{}", told.expected, if told.as_expected { "" } else { " (!)" })?;
     writeln!(out, "guarantee   {}", told.guarantee)?;
     writeln!(out, "executions  {} ({} rejected)", told.executions, told.rejected)?;
+    if let Some(traces) = told.traces {
+        let known = told.known_traces.map(|known| format!(" ({known} known)"));
+        writeln!(out, "traces      {traces}{}", known.unwrap_or_default())?;
+    }
     writeln!(out, "steps       {}, decisions {}", told.steps, told.decisions)?;
     writeln!(out, "elapsed     {} ms", told.elapsed_ms)?;
     if let Some(schedule) = &told.schedule {

@@ -16,6 +16,8 @@ pub enum Expected {
     Deadlock,
     /// With a livelock, in some.
     Livelock,
+    /// With a data race, in some.
+    DataRace,
 }
 
 impl Expected {
@@ -28,6 +30,7 @@ impl Expected {
                 | (Self::Panic, Some(Outcome::Panicked { .. }))
                 | (Self::Deadlock, Some(Outcome::Deadlock { .. }))
                 | (Self::Livelock, Some(Outcome::Livelock { .. }))
+                | (Self::DataRace, Some(Outcome::DataRace(_)))
         )
     }
 }
@@ -39,6 +42,7 @@ impl fmt::Display for Expected {
             Self::Panic => "panicked",
             Self::Deadlock => "deadlock",
             Self::Livelock => "livelock",
+            Self::DataRace => "data-race",
         })
     }
 }

@@ -18,11 +18,13 @@ pub struct Ask {
     pub time: Option<Duration>,
     /// Of all that is drawn.
     pub seed: u64,
+    /// Whether distinct partial orders are counted.
+    pub traces: bool,
 }
 
 impl Default for Ask {
     fn default() -> Self {
-        Self { strategy: "dfs".to_owned(), executions: None, time: None, seed: 0 }
+        Self { strategy: "dfs".to_owned(), executions: None, time: None, seed: 0, traces: false }
     }
 }
 
@@ -65,6 +67,7 @@ fn config(program: &Program, ask: &Ask) -> Config {
     config.executions = ask.executions;
     config.time = ask.time;
     config.seed = Some(ask.seed);
+    config.traces = ask.traces;
     config.steps = program.steps;
     config
 }
@@ -82,7 +85,8 @@ pub struct Told {
     pub seed: u64,
     /// `covered`, `passed`, `failed` or `inconclusive`.
     pub verdict: String,
-    /// How the program is known to end: `pass`, `panicked`, `deadlock` or `livelock`.
+    /// How the program is known to end: `pass`, `panicked`, `deadlock`, `livelock` or
+    /// `data-race`.
     pub expected: String,
     /// Whether the search found what is known.
     pub as_expected: bool,
@@ -92,11 +96,15 @@ pub struct Told {
     pub executions: u64,
     /// Executions that a limit ended.
     pub rejected: u64,
-    /// Executions that a reduction began and found to be superfluous. No strategy of this version
-    /// does.
+    /// Executions that were cut because what followed was covered elsewhere: those that a cache
+    /// found to be superfluous.
     pub blocked: u64,
-    /// Distinct partial orders, if they were counted. No strategy of this version does.
+    /// Distinct partial orders, if they were counted.
     pub traces: Option<u64>,
+    /// Whether that is exact, and not an estimate.
+    pub traces_exact: Option<bool>,
+    /// The chance that the next execution shows a new one, as far as that can be estimated.
+    pub unseen: Option<f64>,
     /// Executions of a search without reduction, if that is known.
     pub known_interleavings: Option<u64>,
     /// Executions of an optimal reduction, if that is known.
@@ -120,7 +128,7 @@ impl Told {
     #[must_use]
     pub fn new(program: &'static Program, arguments: Vec<usize>, report: &Report) -> Self {
         let failure = report.failure.as_ref();
-        let counts = &report.counts;
+        let (counts, traces) = (&report.counts, report.guarantee.traces);
         let known = |count: Option<Count>| count.and_then(|count| count(&arguments));
         Self {
             program: program.name,
@@ -136,7 +144,9 @@ impl Told {
             executions: counts.executions,
             rejected: counts.rejected,
             blocked: report.counts.blocked,
-            traces: None,
+            traces: traces.map(|traces| traces.distinct),
+            traces_exact: traces.map(|traces| traces.exact),
+            unseen: traces.and_then(|traces| traces.unseen).map(|unseen| unseen.chance()),
             steps: counts.steps,
             decisions: counts.decisions,
             failure: failure.map(|failure| failure.outcome.kind()),

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use peer::{Search, SearchKind};
+use peer::{Search, SearchKind, Searched};
 use shuttle::scheduler::{DfsScheduler, RandomScheduler};
 use shuttle::{Config, Runner};
 
@@ -15,17 +15,17 @@ fn main() -> ExitCode {
     peer::main("shuttle", search)
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "the signature is that of all peers")]
-fn search(Search { program, kind, limit }: Search) -> Result<u64, String> {
+fn search(Search { program, kind, limit, within }: Search) -> Result<Searched, String> {
     let limit = limit as usize;
     let body = move || programs::run(program);
+    let mut config = Config::default();
+    config.max_time = within;
     let made = match kind {
         SearchKind::Random => {
-            Runner::new(RandomScheduler::new_from_seed(1, limit), Config::default()).run(body)
+            Runner::new(RandomScheduler::new_from_seed(1, limit), config).run(body)
         }
-        SearchKind::Dfs => {
-            Runner::new(DfsScheduler::new(Some(limit), false), Config::default()).run(body)
-        }
+        SearchKind::Dfs => Runner::new(DfsScheduler::new(Some(limit), false), config).run(body),
+        SearchKind::Dpor(reduction) => return Err(format!("shuttle has no {reduction} reduction")),
     };
-    Ok(made as u64)
+    Ok(Searched::from(made as u64))
 }

@@ -5,6 +5,10 @@ use std::time::Duration;
 use rustix::time::{ClockId, clock_gettime};
 
 /// The CPU time of this process so far, user and system, over all its threads.
-pub(crate) fn cpu_time() -> Duration {
+///
+/// # Panics
+/// Never: CPU time is not negative.
+#[must_use]
+pub fn cpu_time() -> Duration {
     Duration::try_from(clock_gettime(ClockId::ProcessCPUTime)).expect("CPU time is never negative")
 }

@@ -9,5 +9,6 @@ mod measure;
 mod program;
 mod programs;
 
-pub use measure::{Measurement, Mode, Search, SearchKind, main};
+pub use clock::cpu_time;
+pub use measure::{Measurement, Mode, Reduction, Search, SearchKind, Searched, main};
 pub use program::{Program, UnknownProgram};

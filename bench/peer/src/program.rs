@@ -21,13 +21,22 @@ pub enum Program {
     Condvar,
     /// This many threads that do nothing, spawned and joined.
     Empty(u32),
+    /// So many threads, with so many accesses each to the thread's own variable.
+    Own(u32, u32),
+    /// So many threads, with so many pairs each of a load and a store, on one variable.
+    Pairs(u32, u32),
+    /// lastzero of so many writers, dealt to so many threads, and a reader.
+    LastZero(u32, u32),
+    /// filesystem of so many processes, dealt to so many threads.
+    FileSystem(u32, u32),
 }
 
 impl Program {
     /// The ops of one execution, by the program's text and not by what a tool counts as a step.
     ///
     /// Spawns and joins are not counted: they are steps in some tools and not in others. Nor are
-    /// the waits of `condvar`, whose number depends on the schedule.
+    /// those whose number depends on the schedule: the waits of `condvar`, the search for a zero or
+    /// for a free block beyond the first look.
     #[must_use]
     pub const fn ops(self) -> u64 {
         match self {
@@ -40,6 +49,26 @@ impl Program {
             // Lock, notify and unlock for the put and for the take of each item.
             Self::Condvar => 3 * 2 * 3,
             Self::Empty(_) => 0,
+            Self::Own(threads, accesses) => (threads * accesses) as u64,
+            Self::Pairs(threads, pairs) => (threads * pairs * 2) as u64,
+            // A load and a store of each writer, and the first load of the reader.
+            Self::LastZero(writers, _) => (writers * 2 + 1) as u64,
+            // Two locks and two unlocks of each process, if it finds a block at once.
+            Self::FileSystem(processes, _) => (processes * 4) as u64,
+        }
+    }
+
+    /// The threads besides the main thread.
+    #[must_use]
+    pub const fn threads(self) -> u32 {
+        match self {
+            Self::Tiny | Self::Long | Self::Channel | Self::Condvar => 2,
+            Self::Locks => 3,
+            Self::Empty(threads)
+            | Self::Own(threads, _)
+            | Self::Pairs(threads, _)
+            | Self::FileSystem(_, threads) => threads,
+            Self::LastZero(_, threads) => threads + 1,
         }
     }
 }
@@ -53,6 +82,10 @@ impl fmt::Display for Program {
             Self::Channel => f.write_str("channel"),
             Self::Condvar => f.write_str("condvar"),
             Self::Empty(threads) => write!(f, "empty-{threads}"),
+            Self::Own(threads, accesses) => write!(f, "own-{threads}x{accesses}"),
+            Self::Pairs(threads, pairs) => write!(f, "pairs-{threads}x{pairs}"),
+            Self::LastZero(writers, threads) => write!(f, "lastzero-{writers}x{threads}"),
+            Self::FileSystem(processes, threads) => write!(f, "filesystem-{processes}x{threads}"),
         }
     }
 }
@@ -65,7 +98,8 @@ impl fmt::Display for UnknownProgram {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "no program `{}`: there are tiny, long, locks, channel, condvar and empty-<threads>",
+            "no program `{}`: there are tiny, long, locks, channel, condvar, empty-<threads>, and \
+             own, pairs, lastzero and filesystem with -<n>x<n>",
             self.0
         )
     }
@@ -83,13 +117,28 @@ impl FromStr for Program {
             "locks" => Ok(Self::Locks),
             "channel" => Ok(Self::Channel),
             "condvar" => Ok(Self::Condvar),
-            _ => name
-                .strip_prefix("empty-")
-                .and_then(|threads| threads.parse().ok())
-                .map(Self::Empty)
-                .ok_or_else(|| UnknownProgram(name.to_owned())),
+            _ => sized(name).ok_or_else(|| UnknownProgram(name.to_owned())),
         }
     }
+}
+
+/// A program with numbers in its name.
+fn sized(name: &str) -> Option<Program> {
+    let (kind, numbers) = name.split_once('-')?;
+    if kind == "empty" {
+        return Some(Program::Empty(numbers.parse().ok()?));
+    }
+    let (first, second) = numbers.split_once('x')?;
+    // A program without threads, or whose threads do nothing, is none to measure.
+    let at_least_one = |number: &str| number.parse().ok().filter(|&number: &u32| number > 0);
+    let (first, second) = (at_least_one(first)?, at_least_one(second)?);
+    Some(match kind {
+        "own" => Program::Own(first, second),
+        "pairs" => Program::Pairs(first, second),
+        "lastzero" => Program::LastZero(first, second),
+        "filesystem" => Program::FileSystem(first, second),
+        _ => return None,
+    })
 }
 
 impl TryFrom<String> for Program {
@@ -107,18 +156,29 @@ impl From<Program> for String {
 }
 
 #[cfg(test)]
+impl Program {
+    /// One of each.
+    pub(crate) fn samples() -> impl Iterator<Item = Self> {
+        [Self::Tiny, Self::Long, Self::Locks, Self::Channel, Self::Condvar].into_iter().chain([
+            Self::Empty(6),
+            Self::Own(3, 2),
+            Self::Pairs(2, 3),
+            Self::LastZero(10, 3),
+            Self::FileSystem(18, 4),
+        ])
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_program_has_one_name() {
-        for program in [Program::Tiny, Program::Long, Program::Locks, Program::Channel]
-            .into_iter()
-            .chain([Program::Condvar, Program::Empty(6)])
-        {
+        for program in Program::samples() {
             assert_eq!(program.to_string().parse(), Ok(program));
         }
-        for name in ["", "huge", "empty", "empty-", "empty-x"] {
+        for name in ["", "huge", "empty", "empty-", "empty-x", "own-3", "pairs-3x0", "sum-3x2"] {
             assert_eq!(name.parse::<Program>(), Err(UnknownProgram(name.to_owned())));
         }
     }

@@ -1,14 +1,18 @@
 //! The bodies of the measured programs, one text for all tools.
 //!
-//! `Arc` is std's throughout: loom's own counts references under its search, which the other tools
-//! do not do. Handles stay in arrays, so that a program allocates little of its own. All orderings
+//! `Arc` is std's unless another crate's is asked for: loom's own counts references under its search,
+//! which the other tools do not do. Handles stay in arrays, so that a program allocates little of its own. All orderings
 //! are sequentially consistent.
 
 /// Defines `run(program)`, one execution of a program with the threads and primitives of a crate.
 #[macro_export]
 macro_rules! programs {
     ($tool:ident) => {
-        use ::std::sync::Arc;
+        $crate::programs!($tool, std);
+    };
+    // The second crate is the one whose `Arc` is used.
+    ($tool:ident, $arc:ident) => {
+        use ::$arc::sync::Arc;
 
         use ::$tool::sync::atomic::{AtomicUsize, Ordering::SeqCst};
         use ::$tool::sync::{Condvar, Mutex, mpsc};
@@ -22,6 +26,14 @@ macro_rules! programs {
                 $crate::Program::Channel => channel(),
                 $crate::Program::Condvar => condvar(),
                 $crate::Program::Empty(threads) => empty(threads),
+                $crate::Program::Own(threads, accesses) => own(threads, accesses),
+                $crate::Program::Pairs(threads, pairs) => self::pairs(threads, pairs),
+                $crate::Program::LastZero(writers, threads) => {
+                    last_zero(writers as usize, threads as usize);
+                }
+                $crate::Program::FileSystem(processes, threads) => {
+                    file_system(processes as usize, threads as usize);
+                }
             }
         }
 
@@ -120,12 +132,96 @@ macro_rules! programs {
 
         fn empty(threads: u32) {
             let threads: Vec<_> = (0..threads).map(|_| thread::spawn(|| ())).collect();
-            for thread in threads {
-                thread.join().expect("no thread panics");
-            }
+            join(threads);
         }
 
-        fn join<const N: usize>(threads: [JoinHandle<()>; N]) {
+        fn own(threads: u32, accesses: u32) {
+            let variables: Vec<_> = (0..threads).map(|_| AtomicUsize::new(0)).collect();
+            let variables = Arc::new(variables);
+            let threads: Vec<_> = (0..threads as usize)
+                .map(|nth| {
+                    let variables = Arc::clone(&variables);
+                    thread::spawn(move || {
+                        for value in 0..accesses {
+                            variables[nth].store(value as usize, SeqCst);
+                        }
+                    })
+                })
+                .collect();
+            join(threads);
+        }
+
+        fn pairs(threads: u32, pairs: u32) {
+            let shared = Arc::new(AtomicUsize::new(0));
+            let threads: Vec<_> = (0..threads)
+                .map(|_| {
+                    let shared = Arc::clone(&shared);
+                    thread::spawn(move || {
+                        for _ in 0..pairs {
+                            shared.store(shared.load(SeqCst) + 1, SeqCst);
+                        }
+                    })
+                })
+                .collect();
+            join(threads);
+        }
+
+        /// With one writer for each thread, the program of Abdulla et al., POPL 2014.
+        fn last_zero(writers: usize, threads: usize) {
+            let array: Vec<_> = (0..=writers).map(|_| AtomicUsize::new(0)).collect();
+            let array = Arc::new(array);
+            let reader = {
+                let array = Arc::clone(&array);
+                thread::spawn(move || {
+                    let mut i = writers;
+                    while array[i].load(SeqCst) != 0 {
+                        i -= 1;
+                    }
+                })
+            };
+            let spawn = |first| {
+                let array = Arc::clone(&array);
+                thread::spawn(move || {
+                    for i in (first..=writers).step_by(threads) {
+                        array[i].store(array[i - 1].load(SeqCst) + 1, SeqCst);
+                    }
+                })
+            };
+            let writers: Vec<_> = (1..=threads).map(spawn).collect();
+            join([reader]);
+            join(writers);
+        }
+
+        /// With one process for each thread, the program of Flanagan and Godefroid, POPL 2005.
+        fn file_system(processes: usize, threads: usize) {
+            const INODES: usize = 32;
+            const BLOCKS: usize = 26;
+            let inodes: Vec<_> = (0..INODES).map(|_| Mutex::new(0)).collect();
+            let blocks: Vec<_> = (0..BLOCKS).map(|_| Mutex::new(false)).collect();
+            let (inodes, blocks) = (Arc::new(inodes), Arc::new(blocks));
+            let spawn = |first| {
+                let (inodes, blocks) = (Arc::clone(&inodes), Arc::clone(&blocks));
+                thread::spawn(move || {
+                    for process in (first..processes).step_by(threads) {
+                        let i = process % INODES;
+                        let mut inode = inodes[i].lock().expect("no holder panics");
+                        let mut b = 2 * i % BLOCKS;
+                        while *inode == 0 {
+                            let mut busy = blocks[b].lock().expect("no holder panics");
+                            if !*busy {
+                                *busy = true;
+                                *inode = b + 1;
+                            }
+                            b = (b + 1) % BLOCKS;
+                        }
+                    }
+                })
+            };
+            let threads: Vec<_> = (0..threads).map(spawn).collect();
+            join(threads);
+        }
+
+        fn join(threads: impl IntoIterator<Item = JoinHandle<()>>) {
             for thread in threads {
                 thread.join().expect("no thread panics");
             }
@@ -144,10 +240,7 @@ mod tests {
     // A program that could end otherwise would be measured up to its failure only.
     #[test]
     fn every_program_ends_without_a_failure() {
-        for program in [Program::Tiny, Program::Long, Program::Locks, Program::Channel]
-            .into_iter()
-            .chain([Program::Condvar, Program::Empty(6)])
-        {
+        for program in Program::samples() {
             for _ in 0..50 {
                 with_std::run(program);
             }

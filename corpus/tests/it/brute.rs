@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use raddle_engine::strategy::{Answer, Finished, Needs, Plan, Point, Step, Strategy};
+use raddle_engine::op::TaskId;
+use raddle_engine::strategy::{Answer, Finished, Needs, Plan, Point, Step, Strategy, Taken};
 use raddle_engine::{Ended, Limits, Setup, Stop, explore};
 use raddle_trace::{Counts, Covered, Progress};
 
@@ -89,6 +90,14 @@ impl Strategy for Watched<'_> {
 
     fn decide(&mut self, point: &Point<'_>) -> Answer {
         self.strategy.decide(point)
+    }
+
+    fn spawn(&mut self, parent: TaskId, child: TaskId) {
+        self.strategy.spawn(parent, child);
+    }
+
+    fn value(&mut self, task: TaskId, taken: Taken, during: bool) {
+        self.strategy.value(task, taken, during);
     }
 
     fn step(&mut self, step: &Step<'_>) -> Option<raddle_engine::strategy::Cut> {

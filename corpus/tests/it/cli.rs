@@ -30,10 +30,25 @@ fn a_run_is_one_json_object() {
     for (field, value) in [("rejected", 0), ("blocked", 0)] {
         assert_eq!(told[field], value);
     }
-    for field in ["traces", "failure", "schedule"] {
+    for field in ["traces", "traces_exact", "unseen", "failure", "schedule"] {
         assert_eq!(told[field], Value::Null);
     }
     assert!(told["elapsed_ms"].is_u64() && told["steps"].is_u64());
+}
+
+#[test]
+fn traces_are_counted_if_asked_for() {
+    let arguments = ["run", "readers", "3", "--strategy", "dfs", "--traces", "--json"];
+    let told = json(&corpus(&arguments));
+    assert_eq!((&told["traces"], &told["traces_exact"]), (&8.into(), &true.into()));
+    assert_eq!(told["unseen"], Value::Null);
+    assert_eq!(
+        told["guarantee"],
+        "every execution; 8 distinct partial orders; assuming sequentially consistent memory"
+    );
+    let sampled = ["run", "readers", "3", "--strategy", "pos", "--traces", "--json"];
+    let told = json(&corpus(&sampled));
+    assert_eq!((&told["traces"], &told["unseen"]), (&8.into(), &0.0.into()));
 }
 
 #[test]

@@ -90,6 +90,9 @@ fn every_strategy_does_what_it_says() {
             ("dfs preemptions(1)", 2),
             ("random", 50),
             ("pct(3)", 50),
+            ("pos", 50),
+            ("urw", 50),
+            ("surw", 50),
             ("round-robin", u64::MAX),
         ] {
             let found = examined(&mut *build(strategy), executions, small);
@@ -145,6 +148,7 @@ impl Strategy for Broken {
                 tasks: 1,
                 stuck: &[],
                 cut: None,
+                held_back: false,
             });
             more = self.strategy.begin(plan);
         }
@@ -286,7 +290,8 @@ fn keeps_its_bound(mut strategy: impl Strategy) -> bool {
     };
     let n = 4_000;
     let covered = search(&mut strategy, n, &body).covered;
-    let Covered::Sample { bound: Some(SampleBound::Pct { depth: 2, tasks, steps }), .. } = covered
+    let Covered::Sample { bound: Some(SampleBound::Pct { depth: 2, tasks, steps, .. }), .. } =
+        covered
     else {
         panic!("{covered:?}")
     };
@@ -301,7 +306,7 @@ fn a_sampler_that_does_not_keep_its_bound_is_noticed() {
     // Without change points whole tasks run one after the other.
     let says = |covered| match covered {
         Covered::Sample { executions, bound: Some(SampleBound::Pct { tasks, steps, .. }) } => {
-            let bound = Some(SampleBound::Pct { depth: 2, tasks, steps });
+            let bound = Some(SampleBound::Pct { depth: 2, tasks, steps, executions });
             Covered::Sample { executions, bound }
         }
         other => other,

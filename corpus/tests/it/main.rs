@@ -11,9 +11,11 @@ mod counts;
 mod guarantees;
 mod outcomes;
 mod outside;
+mod samplers;
 mod table;
 mod traces;
 mod verdicts;
+mod warnings;
 
 use raddle::{Report, Schedule, Verdict};
 use raddle_corpus::run::{Ask, replay, run};
@@ -21,10 +23,10 @@ use raddle_corpus::{Program, REGISTRY, find};
 use raddle_trace::TaskName;
 
 /// The searches of this version; each ends by itself.
-pub(crate) const SEARCHES: [&str; 3] = ["dfs", "dfs preemptions(2)", "round-robin"];
+pub(crate) const SEARCHES: [&str; 4] = ["dfs", "dfs preemptions(2)", "dpor", "round-robin"];
 
 /// The samplers of this version.
-pub(crate) const SAMPLERS: [&str; 2] = ["random", "pct(3)"];
+pub(crate) const SAMPLERS: [&str; 5] = ["random", "pct(3)", "pos", "urw", "surw"];
 
 /// How to sample a program: so often, but only twice if it has one execution.
 pub(crate) fn sample(program: &Program, arguments: &[usize], strategy: &str, n: u64) -> Ask {

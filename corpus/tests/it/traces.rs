@@ -1,12 +1,15 @@
-//! Traces: executions up to the order of independent steps. No strategy counts them yet, so they
-//! are counted here, from every interleaving; a reduction must find as many.
+//! Traces: executions up to the order of independent steps. They are counted here by an order
+//! built pair by pair from every interleaving, and by the fingerprints that reports count with; a
+//! reduction or a cache must find as many.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use raddle_engine::op::{Access, ObjectId};
-use raddle_engine::strategy::{Answer, Finished, Needs, Plan, Point, Step, Strategy};
+use raddle_engine::op::{Access, ObjectId, TaskId};
+use raddle_engine::strategy::{Answer, Finished, Needs, Plan, Point, Step, Strategy, Taken};
 use raddle_engine::{Limits, Setup, Stop, explore};
 use raddle_trace::Covered;
+
+use raddle_corpus::{Ask, run};
 
 use crate::{all, long, program};
 
@@ -19,13 +22,25 @@ type Order = BTreeMap<Event, (Vec<&'static str>, Vec<Event>)>;
 /// Whether two executed accesses to one object depend on each other.
 ///
 /// Reads commute. What a receive takes is a matter of the order of the sends: the n-th receive
-/// follows the n-th send, and else the two commute. All others are taken to depend.
+/// follows the n-th send, a send to a channel of m places the m-th receive before it, and else the
+/// two commute. A sender that is dropped is none that others wait for, unless all are. Who was
+/// roused follows the step that did it, which is an order of its own. All others are taken to
+/// depend.
 fn dependent(first: Access, second: Access) -> bool {
+    use Access::{
+        Append, Fit, Missed, Pass, Read, Refused, Roused, Share, Take, TryFit, TryShare, TryTake,
+        Unshare,
+    };
     !matches!(
         (first, second),
-        (Access::Read, Access::Read)
-            | (Access::Append, Access::Take)
-            | (Access::Take, Access::Append)
+        (Read | Missed | Refused | Pass, Read | Missed | Refused | Pass)
+            | (Append | Fit(_), Take)
+            | (Take, Append | Fit(_))
+            | (Share | TryShare | Unshare, Share | TryShare | Unshare)
+            | (Unshare, Append | Fit(_) | TryFit(_) | Take | TryTake)
+            | (Append | Fit(_) | TryFit(_) | Take | TryTake, Unshare)
+            | (Roused, _)
+            | (_, Roused)
     )
 }
 
@@ -35,35 +50,50 @@ fn word(access: Access) -> &'static str {
         Access::Write => "write",
         Access::Acquire => "acquire",
         Access::Release => "release",
-        Access::Append => "append",
-        Access::Take => "take",
+        Access::Append | Access::Fit(_) | Access::TryFit(_) => "append",
+        Access::Take | Access::TryTake => "take",
+        Access::Share | Access::TryShare => "share",
+        Access::Unshare => "unshare",
+        Access::Pass => "pass",
+        Access::Roused => "roused",
         _ => "other",
+    }
+}
+
+struct Executed {
+    event: Event,
+    footprint: Vec<(ObjectId, Access)>,
+    /// The number of the step that roused it.
+    rouser: Option<usize>,
+}
+
+impl Executed {
+    fn depends_on(&self, index: usize, earlier: &Self) -> bool {
+        let conflicts = |&(object, access): &(ObjectId, Access)| {
+            earlier.footprint.iter().any(|&(other, its)| object == other && dependent(its, access))
+        };
+        self.event.0 != earlier.event.0
+            && (self.rouser == Some(index) || self.footprint.iter().any(conflicts))
     }
 }
 
 /// Collects the traces of a search.
 struct Collect {
     strategy: Box<dyn Strategy>,
-    steps: Vec<(Event, Vec<(ObjectId, Access)>)>,
+    steps: Vec<Executed>,
     traces: BTreeSet<Order>,
 }
 
 impl Collect {
     fn order(&self) -> Order {
         let mut order = Order::new();
-        for (index, (event, footprint)) in self.steps.iter().enumerate() {
-            let before = self.steps[..index].iter().filter(|((task, _), earlier)| {
-                *task != event.0
-                    && footprint.iter().any(|(object, access)| {
-                        earlier
-                            .iter()
-                            .any(|(other, its)| object == other && dependent(*its, *access))
-                    })
-            });
-            let mut before: Vec<_> = before.map(|(earlier, _)| *earlier).collect();
+        for (index, step) in self.steps.iter().enumerate() {
+            let before = self.steps[..index].iter().enumerate();
+            let before = before.filter(|(at, earlier)| step.depends_on(*at, earlier));
+            let mut before: Vec<_> = before.map(|(_, earlier)| earlier.event).collect();
             before.sort_unstable();
-            let words = footprint.iter().map(|(_, access)| word(*access)).collect();
-            order.insert(*event, (words, before));
+            let words = step.footprint.iter().map(|(_, access)| word(*access)).collect();
+            order.insert(step.event, (words, before));
         }
         order
     }
@@ -85,14 +115,28 @@ impl Strategy for Collect {
 
     fn step(&mut self, step: &Step<'_>) -> Option<raddle_engine::strategy::Cut> {
         let task = step.task.0;
-        let nth = self.steps.iter().filter(|((other, _), _)| *other == task).count() as u32;
-        self.steps.push(((task, nth), step.footprint.to_vec()));
-        None
+        let nth = self.steps.iter().filter(|step| step.event.0 == task).count() as u32;
+        let is_roused = step.footprint.iter().any(|(_, access)| *access == Access::Roused);
+        let rouser = (step.enabled_since as usize).checked_sub(1).filter(|_| is_roused);
+        let footprint = step.footprint.to_vec();
+        self.steps.push(Executed { event: (task, nth), footprint, rouser });
+        self.strategy.step(step)
+    }
+
+    fn spawn(&mut self, parent: TaskId, child: TaskId) {
+        self.strategy.spawn(parent, child);
+    }
+
+    fn value(&mut self, task: TaskId, taken: Taken, during: bool) {
+        self.strategy.value(task, taken, during);
     }
 
     fn end(&mut self, execution: &Finished<'_>) {
-        let order = self.order();
-        self.traces.insert(order);
+        // What was cut ended in an order that nobody chose.
+        if execution.cut.is_none() {
+            let order = self.order();
+            self.traces.insert(order);
+        }
         self.strategy.end(execution);
     }
 
@@ -117,7 +161,15 @@ fn traces(name: &str, arguments: &[usize], strategy: &str, executions: u64) -> u
 fn has(name: &str, arguments: &[usize], known: u64) {
     let formula = program(name).traces.and_then(|count| count(arguments));
     assert_eq!(formula, Some(known), "the formula of {name}{arguments:?}");
-    assert_eq!(traces(name, arguments, "dfs", u64::MAX), known, "{name}{arguments:?}");
+    for strategy in ["dfs", "dfs cache"] {
+        let what = format!("{name}{arguments:?} with {strategy}");
+        assert_eq!(traces(name, arguments, strategy, u64::MAX), known, "{what}");
+        let ask = Ask { traces: true, ..Ask::new(strategy) };
+        let report = run(program(name), arguments, &ask).expect("a known strategy");
+        let count = report.guarantee.traces.expect("asked for");
+        assert_eq!((count.distinct, count.exact), (known, true), "{what}");
+        assert_eq!(count.unseen, None, "a search that ends has nothing to estimate");
+    }
 }
 
 #[test]
@@ -176,8 +228,11 @@ fn sampling_sees_every_trace_of_programs_that_seldom_meet() {
 #[track_caller]
 fn within(name: &str, arguments: &[usize], known: &[u64]) {
     for (k, known) in known.iter().enumerate() {
-        let found = traces(name, arguments, &format!("dfs preemptions({k})"), u64::MAX);
-        assert_eq!(found, *known, "{name}{arguments:?} with {k} preemptions");
+        for cache in ["", " cache", " cache(20)"] {
+            let strategy = format!("dfs preemptions({k}){cache}");
+            let found = traces(name, arguments, &strategy, u64::MAX);
+            assert_eq!(found, *known, "{name}{arguments:?} with {strategy}");
+        }
     }
 }
 

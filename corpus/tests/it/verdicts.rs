@@ -3,24 +3,40 @@
 use raddle::{Covered, Verdict};
 use raddle_corpus::run::is_as_expected;
 use raddle_corpus::{Ask, Expected};
+use raddle_trace::Assumption;
 
 use crate::{SAMPLERS, SEARCHES, all, check, sample};
 
-/// Executions of a sampler. Measured over 100 seeds the bug that shows least often is that of
-/// `double-checked` under `random`, in 1 of 30: so many executions miss it with a chance of 2e-15.
-const SAMPLES: u64 = 1_000;
+/// Executions of a sampler. Measured over 200 seeds the bug that shows least often is that of
+/// `bluetooth` under `urw`, in 1 of 42: so many executions miss it with a chance of 6e-6.
+const SAMPLES: u64 = 500;
 
 #[test]
 fn every_search_decides_every_program() {
-    for (strategy, bound) in [("dfs", u32::MAX), ("dfs preemptions(2)", 2)] {
+    for (strategy, bound) in [
+        ("dfs", u32::MAX),
+        ("dfs preemptions(2)", 2),
+        ("dfs cache", u32::MAX),
+        ("dfs preemptions(2) cache(100)", 2),
+        ("dpor", u32::MAX),
+        ("dpor(source)", u32::MAX),
+        ("dpor(classic)", u32::MAX),
+    ] {
         for (program, arguments) in all() {
+            // What ends at a limit is not stored, and long to run.
+            if strategy.contains("cache") && program.steps.is_some() {
+                continue;
+            }
             let report = check(program, &arguments, &Ask::new(strategy));
             let name = program.name;
             let enough = program.preemptions.is_none_or(|count| count(&arguments) <= bound);
             assert!(enough, "{name} needs more preemptions: choose smaller defaults");
             let found = report.failure.as_ref().map(|failure| failure.outcome.kind());
             assert!(is_as_expected(program, &report), "{name} under {strategy}: {found:?}");
-            if program.expected == Expected::Pass && program.steps.is_none() {
+            // A reduction does not cover a program in which tasks were held back after yields.
+            let unfair = report.guarantee.assumptions.contains(&Assumption::FairYields);
+            let undecided = program.steps.is_some() || unfair && strategy.starts_with("dpor");
+            if program.expected == Expected::Pass && !undecided {
                 assert_eq!(report.verdict, Verdict::Covered, "{name} under {strategy}");
             }
         }

@@ -9,6 +9,7 @@ use crate::strategy::{Step, Tasks};
 
 /// Whether two accesses to one object depend on each other.
 #[must_use]
+#[expect(clippy::unnested_or_patterns, reason = "each pair has its argument beside it")]
 pub fn conflict(a: Access, b: Access) -> bool {
     use Access::{
         Append, Fit, Missed, Observe, Pass, Read, Refused, Roused, Share, Take, TryFit, TryShare,

@@ -17,17 +17,20 @@ use std::cell::Cell;
 use std::panic::Location;
 use std::time::Duration;
 
-use raddle_trace::{Divergence, LimitKind, Settings, TaskKind};
+use raddle_trace::{DataRace, Divergence, LimitKind, Settings, TaskKind};
 
 use crate::announce::Announced;
 use crate::clock::Clock;
 use crate::explore::Setup;
 use crate::fiber::Fiber;
 use crate::limits::{Limits, Teardown};
+use crate::locks::{Held, LockOrder};
+use crate::model::Model;
 use crate::names::Names;
 use crate::object::Object;
 use crate::op::{Access, ObjectId, Op, TaskId};
 use crate::pulse::Pulse;
+use crate::race::Detector;
 use crate::recorder::Recorder;
 use crate::script::Script;
 use crate::strategy::{
@@ -90,6 +93,7 @@ pub(crate) enum Ending {
         steps: u64,
     },
     StackOverflow(TaskId),
+    DataRace(Box<DataRace>),
     Limit(LimitKind),
     Diverged(Divergence),
     /// The caller stopped the search.
@@ -148,6 +152,9 @@ pub(crate) struct Execution {
     marks: Vec<Mark>,
     /// Decisions that this execution shares with the one before.
     shared: usize,
+    /// A cell has been used: data races are looked for from the next execution on.
+    pub(crate) watch: bool,
+    pub(crate) locks: Box<LockOrder>,
 
     // For one execution.
     pub(crate) stamp: u64,
@@ -158,11 +165,18 @@ pub(crate) struct Execution {
     pub(crate) busy: u32,
     /// Somebody wants to hear of every step.
     watched: bool,
+    /// Data races are looked for.
+    pub(crate) watching: bool,
+    /// A cell has been used in this execution.
+    pub(crate) touched: bool,
+    pub(crate) race: Box<Detector>,
     clock_slot: u32,
     last: TaskId,
     /// The latest announcement.
     announced: (TaskId, &'static Location<'static>),
     last_yielded: bool,
+    /// See [`Pending::strayed`].
+    pub(crate) strayed: bool,
     trail: u64,
     /// In order of creation.
     pub(crate) created: Vec<TaskId>,
@@ -223,15 +237,21 @@ impl Execution {
             plan: Plan::default(),
             marks: Vec::new(),
             shared: 0,
+            watch: false,
+            locks: Box::default(),
             stamp: 0,
             current: TaskId::ROOT,
             me: std::ptr::null_mut(),
             busy: 0,
             watched: false,
+            watching: false,
+            touched: false,
+            race: Box::default(),
             clock_slot: NO_SLOT,
             last: TaskId::ROOT,
             announced: (TaskId::ROOT, Location::caller()),
             last_yielded: false,
+            strayed: false,
             trail: 0,
             created: Vec::new(),
             options: Vec::new(),
@@ -273,6 +293,8 @@ impl Execution {
         self.stack_size = setup.stack_size;
         self.loud = setup.loud;
         self.seen = Seen::default();
+        self.watch = false;
+        self.locks.renew();
         self.plan.prefix.clear();
         self.taken.clear();
         self.marks.clear();
@@ -300,10 +322,17 @@ impl Execution {
         self.clock.renew(Location::caller());
         self.last = TaskId::ROOT;
         self.last_yielded = false;
+        self.strayed = false;
         self.trail = 0;
         let unasked = self.strict || self.recorder.is_some();
         self.busy = if unasked { busy::UNASKED } else { 0 };
         self.watched = self.recorder.is_some() || self.needs.steps && !self.strict;
+        if self.touched || self.watching {
+            self.race.begin();
+        }
+        self.watching = self.watch;
+        self.touched = false;
+        self.locks.begin();
         self.clock_slot = NO_SLOT;
         self.created.clear();
         self.options.clear();
@@ -325,7 +354,10 @@ impl Execution {
 
     /// The execution is over, for this reason.
     pub(crate) fn end(&mut self, ending: Ending) {
-        self.ending = Some(ending);
+        // What a task does while it unwinds from a race, or before it notices, comes of the race.
+        if !matches!(self.ending, Some(Ending::DataRace(_))) {
+            self.ending = Some(ending);
+        }
         self.busy |= busy::ENDING;
     }
 
@@ -375,6 +407,7 @@ impl Execution {
         self.slots[id.index()] = [NO_SLOT; 2];
         let seq = self.created.len() as u32;
         self.task_mut(id).begin(seq, Location::caller());
+        self.task_mut(id).born = (parent, self.n_steps);
         self.task_mut(id).life.get_mut().task = id;
         self.created.push(id);
         if kind == TaskKind::Thread {
@@ -427,6 +460,53 @@ impl Execution {
     }
 
     // ---- after a step -----------------------------------------------------------------------
+
+    /// What the step of the current task on an object passes on and takes over.
+    #[cold]
+    pub(crate) fn synchronise<M: Model>(
+        &mut self,
+        model: &M,
+        op: M::Op,
+        option: u32,
+        slot: u32,
+        site: &'static Location<'static>,
+    ) {
+        if !self.is_tearing() {
+            let mut edges = self.race.edges(self.current, slot, site);
+            model.synchronise(self.current, op, option, &mut edges);
+        }
+    }
+
+    /// The current task has taken a lock or given one back.
+    #[expect(
+        clippy::inline_always,
+        reason = "after a switch every return is mispredicted: keep them few"
+    )]
+    #[inline(always)]
+    pub(crate) fn hold(&mut self, mut lock: Held, access: Access, keeps_share: bool) {
+        if self.is_tearing() {
+            return;
+        }
+        lock.shared = matches!(access, Access::Share | Access::TryShare);
+        // SAFETY: the current task, boxed and used by nobody else for this moment.
+        let held = unsafe { &mut (*self.me).held };
+        match access {
+            Access::Acquire | Access::Share | Access::TryAcquire | Access::TryShare => {
+                if held.is_empty() {
+                    held.push(lock);
+                } else {
+                    // Who only tries cannot be made to wait.
+                    let waits = matches!(access, Access::Acquire | Access::Share);
+                    self.took_nested(lock, waits);
+                }
+            }
+            Access::Release | Access::Unshare => match held.as_slice() {
+                [one] if one.slot == lock.slot && !keeps_share => held.clear(),
+                _ => self.gave_nested(lock.slot, keeps_share),
+            },
+            _ => {}
+        }
+    }
 
     /// Counts a step and tells whoever wants to know.
     ///
@@ -774,6 +854,11 @@ impl Pending for View {
     fn place(&self, task: TaskId) -> u32 {
         // SAFETY: as in `op`.
         unsafe { (*self.0).task(task).seq }
+    }
+
+    fn strayed(&self) -> bool {
+        // SAFETY: as in `op`.
+        unsafe { (*self.0).strayed }
     }
 
     fn op(&self, task: TaskId) -> Option<Op> {

@@ -184,6 +184,40 @@ impl Search {
         (ran, schedule, trace)
     }
 
+    /// A cell was used for the first time, so data races are looked for from now on. The execution
+    /// in which that happened is run once more, so that none is missed in it; a race found there is
+    /// how it ends. What was decided and counted stays: the strategy has seen all of it.
+    fn watch_again(
+        &mut self,
+        ran: &mut Ran,
+        body: &dyn Fn(),
+        lap: &mut dyn FnMut(Lap) -> Stop,
+        executions: u64,
+    ) -> u64 {
+        self.watch = true;
+        if matches!(ran.ending, Ending::Stopped | Ending::Foreign | Ending::Diverged(_)) {
+            return 0;
+        }
+        let ex = &mut **self;
+        let (taken, n_steps, cut) = (ex.taken.clone(), ex.n_steps, ex.cut);
+        let created = ex.created.clone();
+        ex.plan.prefix.clear();
+        ex.plan.prefix.extend(taken.iter().map(|taken| taken.option));
+        ex.strict = true;
+        let again = self.run(body, lap, executions);
+        let ex = &mut **self;
+        ex.strict = false;
+        (ex.taken, ex.n_steps, ex.cut, ex.created) = (taken, n_steps, cut, created);
+        let telling = matches!(
+            again.ending,
+            Ending::DataRace(_) | Ending::Diverged(_) | Ending::Stopped | Ending::Foreign
+        );
+        if telling {
+            (ran.ending, ran.outcome) = (again.ending, again.outcome);
+        }
+        again.leaked
+    }
+
     fn recorded(&mut self) -> (Schedule, Trace) {
         let ex = &mut **self;
         let recorder: Box<Recorder> = ex.recorder.take().expect("a recorder was set");
@@ -241,8 +275,11 @@ pub fn explore(
                 break Ended::Covered;
             }
         }
-        let ran = search.run(body, lap, counts.executions);
+        let mut ran = search.run(body, lap, counts.executions);
         leaked += ran.leaked;
+        if search.touched && !search.watch {
+            leaked += search.watch_again(&mut ran, body, lap, counts.executions);
+        }
         match ran.ending {
             Ending::Stopped => break Ended::Stopped,
             Ending::Foreign => return Err(EngineError::Foreign),
@@ -268,6 +305,7 @@ pub fn explore(
             tasks: ex.created.len() as u64,
             stuck: &ran.stuck,
             cut: ex.cut,
+            held_back: ex.seen.held_back,
         });
         if setup.keep_going {
             *kinds.entry(ran.outcome.kind()).or_insert(0) += 1;
@@ -281,6 +319,10 @@ pub fn explore(
     }
     if counts.executions > 0 && counts.max_depth == 0 && failure.is_none() {
         notes.push(Note::NothingConcurrent);
+    }
+    // A deadlock shows its cycle itself.
+    if !matches!(&failure, Some(Failure { outcome: Outcome::Deadlock { .. }, .. })) {
+        notes.append(&mut search.locks.notes);
     }
     let assumptions = assumptions(search.seen, setup.settings);
     Ok(Explored { ended, counts, failure, kinds, assumptions, notes })
@@ -345,6 +387,7 @@ pub fn replay(
     let mut search = Search::new(&setup, pulse)?;
     let ex = &mut *search;
     ex.script = Some(Script::new(schedule, &mut ex.names));
+    ex.watch = true;
     ex.strict = true;
     ex.recorder = Some(Box::default());
     let ran = search.run(body, lap, 0);

@@ -98,6 +98,8 @@ pub struct History {
     order: Vec<u32>,
     /// That, and what is before what it races with.
     scratch: Vec<u32>,
+    /// The fingerprints of all events, added up.
+    sum: u64,
 }
 
 fn mix(mut z: u64) -> u64 {
@@ -187,6 +189,7 @@ impl History {
             let index = self.events.len() as u32 - 1;
             let event = self.events.pop().expect("longer than kept");
             let task = event.footprint.task;
+            self.sum = self.sum.wrapping_sub(mix(event.fingerprint));
             for (at, &(object, access)) in event.footprint.touched.iter().enumerate() {
                 if let Access::Observe(_) = access {
                     for lane in &mut self.lanes {
@@ -332,6 +335,7 @@ impl History {
         if enabler != NONE {
             footprint.enabled_by(&self.events[enabler as usize].footprint);
         }
+        self.sum = self.sum.wrapping_add(mix(fingerprint));
         self.events.push(Happened {
             footprint,
             nth,
@@ -356,9 +360,8 @@ impl History {
     fn seen_by(&self, look: &Footprint, other: TaskId) -> impl Iterator<Item = TaskId> + use<> {
         let Footprint { task: own, waited_for, .. } = *look;
         let lanes = if waited_for.is_empty() { 0 } else { self.lanes.len() as u32 };
-        let waited = move |task: &TaskId| {
-            *task != other && *task != own && waited_for.contains(*task)
-        };
+        let waited =
+            move |task: &TaskId| *task != other && *task != own && waited_for.contains(*task);
         std::iter::once(other).chain((0..lanes).map(TaskId).filter(waited))
     }
 
@@ -767,9 +770,8 @@ impl History {
     /// order of dependence, different for others, but for collisions of 64 bits.
     #[must_use]
     pub fn fingerprint(&self) -> u64 {
-        let events = self.events.iter().map(|event| mix(event.fingerprint));
         let left = self.lanes.iter().filter(|lane| lane.values != 0);
         let left = left.map(|lane| mix(lane.values ^ lane.name));
-        events.fold(0, u64::wrapping_add) ^ mix(left.fold(0, u64::wrapping_add))
+        self.sum ^ mix(left.fold(0, u64::wrapping_add))
     }
 }

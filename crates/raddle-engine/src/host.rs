@@ -250,6 +250,7 @@ fn outcome(ex: &Execution, ending: &Ending) -> Outcome {
         Ending::StackOverflow(task) => {
             Outcome::StackOverflow { task: index(*task), site: Some(site_of(ex.task(*task).site)) }
         }
+        Ending::DataRace(race) => Outcome::DataRace(race.clone()),
         Ending::Limit(limit) => Outcome::Limit { limit: *limit },
     }
 }

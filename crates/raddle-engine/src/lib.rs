@@ -16,6 +16,7 @@
 #![expect(unsafe_code, reason = "tasks share one OS thread by switching stacks")]
 
 mod announce;
+pub mod cell;
 mod clock;
 pub mod dependence;
 mod execution;
@@ -27,6 +28,7 @@ pub mod happens;
 mod host;
 mod life;
 pub mod limits;
+mod locks;
 pub mod model;
 mod names;
 mod object;
@@ -34,6 +36,7 @@ pub mod op;
 mod overflow;
 mod panics;
 pub mod pulse;
+pub mod race;
 mod recorder;
 pub mod rt;
 mod script;

@@ -4,6 +4,7 @@ use raddle_trace::Settings;
 
 use crate::model::Model;
 use crate::op::{Access, TaskId};
+use crate::race::Edges;
 
 /// Whether a task is finished, and whether anyone has seen it.
 #[derive(Debug, Default)]
@@ -46,6 +47,9 @@ impl Model for Life {
             _ => 1,
         }
     }
+
+    // A join is told by whoever joins, who knows the task. To look gives no order, as in std.
+    fn synchronise(&self, _: TaskId, _: LifeOp, _: u32, _: &mut Edges<'_>) {}
 
     fn apply(&mut self, _: TaskId, op: LifeOp, option: u32) -> bool {
         match op {
@@ -103,6 +107,14 @@ impl Model for Parker {
             ParkOp::Park => Access::Acquire,
             ParkOp::Unpark if self.token => Access::Missed,
             ParkOp::Unpark => Access::Release,
+        }
+    }
+
+    // All unparks of one token are seen by the park that takes it, and none by another unpark.
+    fn synchronise(&self, _: TaskId, op: ParkOp, _: u32, edges: &mut Edges<'_>) {
+        match op {
+            ParkOp::Park => edges.acquire(Edges::FIRST),
+            ParkOp::Unpark => edges.release(Edges::FIRST),
         }
     }
 

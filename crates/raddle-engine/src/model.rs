@@ -3,6 +3,7 @@
 use std::fmt::Debug;
 
 use crate::op::{Access, TaskId};
+use crate::race::Edges;
 
 /// A primitive as a state machine. The engine asks; the model never waits.
 ///
@@ -19,6 +20,10 @@ pub trait Model: Debug + Send {
 
     /// Whether an op can ever be disabled. If not, the engine need not look who waits.
     const BLOCKS: bool = true;
+
+    /// Whether it is a lock: what a task takes of it by an acquiring or sharing op, it holds until
+    /// it gives that back. Locks that are held are named in reports, and their order is watched.
+    const LOCKS: bool = false;
 
     /// Whether `task` could do `op` now.
     fn enabled(&self, task: TaskId, op: Self::Op) -> bool {
@@ -39,6 +44,20 @@ pub trait Model: Debug + Send {
     fn option_task(&self, task: TaskId, op: Self::Op, option: u32) -> Option<TaskId> {
         let _ = (task, op, option);
         None
+    }
+
+    /// What the step takes over of what other tasks have done, and what of its own it passes on:
+    /// the order in which plain data may be accessed. In the state before it. Only called while
+    /// data races are looked for.
+    fn synchronise(&self, task: TaskId, op: Self::Op, option: u32, edges: &mut Edges<'_>) {
+        let _ = option;
+        edges.by_access(self.access(task, op));
+    }
+
+    /// Of a lock: whether an op that gives it back keeps a share of it.
+    fn keeps_share(op: Self::Op) -> bool {
+        let _ = op;
+        false
     }
 
     /// Does it. Only called when enabled.

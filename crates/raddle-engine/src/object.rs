@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use crate::announce::{Announced, Double, Single};
 use crate::execution::{Execution, How, erase};
+use crate::locks::{Held, Lock};
 use crate::model::Model;
 use crate::op::{ObjectId, TaskId};
 use crate::pulse::Pulse;
@@ -252,9 +253,15 @@ impl<M: Model> Object<M> {
             let me = (*ex).current;
             let option = Execution::option_of_step(ex, self.model(), op, site);
             let access = self.model().access(me, op);
+            if (*ex).watching {
+                (*ex).synchronise(self.model(), op, option, slot, site);
+            }
             let reply = self.model_mut().apply(me, op, option);
             let footprint = [(ObjectId(slot), access)];
             Execution::commit(ex, me, &footprint, site, how, || M::show(op, Some(&reply)));
+            if M::LOCKS {
+                (*ex).hold(Held { slot, shared: false, site }, access, M::keeps_share(op));
+            }
             if M::BLOCKS {
                 Execution::wake(ex, slot);
             }
@@ -305,6 +312,11 @@ impl<M: Model> Object<M> {
         }
         // SAFETY: the pointer is the current execution; the borrow ends here.
         let slot = unsafe { (*execution).register(M::KIND, self.created, self.name) };
+        if M::LOCKS {
+            let lock = Lock { slot, kind: M::KIND, created: self.created, name: self.name };
+            // SAFETY: as above.
+            unsafe { (*execution).locks.known.push(lock) };
+        }
         self.slot.store(slot, Ordering::Relaxed);
         slot
     }
@@ -448,6 +460,10 @@ fn both<A: Model, B: Model>(
             (ObjectId(slots[0]), first.model().access(me, first_op)),
             (ObjectId(slots[1]), second.model().access(me, second_op)),
         ];
+        if (*execution).watching {
+            (*execution).synchronise(first.model(), first_op, option, slots[0], site);
+            (*execution).synchronise(second.model(), second_op, 0, slots[1], site);
+        }
         let replies = (
             first.model_mut().apply(me, first_op, option),
             second.model_mut().apply(me, second_op, 0),
@@ -456,6 +472,14 @@ fn both<A: Model, B: Model>(
             A::show(first_op, Some(&replies.0))
         });
         (*execution).task_mut(me).first_since = None;
+        if A::LOCKS {
+            let lock = Held { slot: slots[0], shared: false, site };
+            (*execution).hold(lock, footprint[0].1, A::keeps_share(first_op));
+        }
+        if B::LOCKS {
+            let lock = Held { slot: slots[1], shared: false, site };
+            (*execution).hold(lock, footprint[1].1, B::keeps_share(second_op));
+        }
         for slot in slots {
             Execution::wake(execution, slot);
         }

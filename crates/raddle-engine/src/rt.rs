@@ -7,6 +7,7 @@ use std::marker::PhantomData;
 use std::panic::{Location, resume_unwind};
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use raddle_trace::{LimitKind, TaskKind};
@@ -44,6 +45,14 @@ pub fn tearing_down() -> bool {
     let ex = Execution::current();
     // SAFETY: the current execution, read for a moment.
     !ex.is_null() && unsafe { (*ex).is_tearing() }
+}
+
+/// Whether the execution has ended, even if its tasks have not noticed.
+#[must_use]
+pub fn over() -> bool {
+    let ex = Execution::current();
+    // SAFETY: the current execution, read for a moment.
+    !ex.is_null() && unsafe { (*ex).ending.is_some() }
 }
 
 /// A task of the running execution, as frontends hold on to it.
@@ -99,6 +108,8 @@ impl TaskRef {
         // SAFETY: tasks are boxed and live as long as the search.
         let life = unsafe { &(*ex).task(self.id).life };
         life.wait(LifeOp::Join);
+        // SAFETY: the current execution, changed for a moment.
+        unsafe { (*ex).joined(self.id) };
     }
 
     /// Whether the task is finished. Depends on all that it does; once it has exited the answer
@@ -276,6 +287,9 @@ where
         }
         let parent = (*ex).current;
         let created = (*ex).create(parent, TaskKind::Thread);
+        if let Some(task) = created.filter(|_| (*ex).watching) {
+            (*ex).race.fork(parent, task);
+        }
         let started = created.filter(|&task| {
             (*ex).task_mut(task).label = how.label;
             host::start(ex, task, Job::Spawned(run), how.stack_size)
@@ -286,6 +300,58 @@ where
         };
         Execution::resume(ex, task, true);
         Handle { task: TaskRef { id: task, stamp: (*ex).stamp }, packet }
+    }
+}
+
+impl Execution {
+    /// The current task has waited for the end of another.
+    #[expect(
+        clippy::inline_always,
+        reason = "after a switch every return is mispredicted: keep them few"
+    )]
+    #[inline(always)]
+    fn joined(&mut self, child: TaskId) {
+        if self.is_tearing() {
+            return;
+        }
+        let (me, step) = (self.current, self.n_steps);
+        self.task_mut(child).joined.get_or_insert((me, step));
+        if self.watching {
+            self.race.join(me, child);
+        }
+    }
+}
+
+/// A fence of the calling task: what it passes on and takes over. Not a step: memory is
+/// sequentially consistent, and only the order of plain data hangs on it. Does nothing outside.
+pub fn fence(order: Ordering) {
+    let ex = Execution::current();
+    // SAFETY: the current execution, changed for a moment.
+    unsafe {
+        if !ex.is_null() && (*ex).watching && !(*ex).is_tearing() {
+            let me = (*ex).current;
+            (*ex).race.fence(me, order);
+        }
+    }
+}
+
+/// Leaves the calling task where it is, for good: for one that can neither go on nor panic, because
+/// the execution is over or the task unwinds already.
+///
+/// # Panics
+/// Outside an execution.
+pub fn abandon() -> ! {
+    let ex = Execution::current();
+    assert!(!ex.is_null(), "engine bug: abandoned a task outside an execution");
+    // SAFETY: the current execution, on the stack of its current task.
+    unsafe {
+        let me = (*ex).current;
+        if !(*ex).is_tearing() {
+            // Resumed once more when the execution is torn down.
+            (*ex).target = None;
+            Fiber::suspend((*ex).task(me).fiber);
+        }
+        Execution::leak(ex, me)
     }
 }
 
@@ -509,6 +575,8 @@ pub fn now() -> Duration {
         Execution::clock_slot(ex);
         let clock = &*(*ex).clock;
         clock.step(ClockOp::Now);
+        // Whether anything changed between two readings is not part of the partial order.
+        (*ex).strayed = true;
         let changes = (*ex).last_change();
         let me = (*ex).current;
         let task = (*ex).task_mut(me);

@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use raddle_trace::{Covered, Outcome, Progress};
+use raddle_trace::{Covered, Outcome, Progress, Settings};
 
 use crate::op::{Access, ObjectId, Op, TaskId};
 
@@ -45,6 +45,13 @@ pub trait Pending: fmt::Debug {
     /// A task's place in the order of creation, finished or not. The same in every execution that
     /// shares the decisions so far, in every process.
     fn place(&self, task: TaskId) -> u32;
+    /// Whether what can follow may depend on more than the partial order of the steps so far: a
+    /// task yielded, a timeout fired, or the clock was read. Before that, executions whose steps
+    /// have the same partial order, and whose tasks were created in the same order, can go on in
+    /// the same ways.
+    fn strayed(&self) -> bool {
+        false
+    }
 }
 
 /// A place where an execution can continue in more than one way.
@@ -242,6 +249,67 @@ pub struct Finished<'a> {
     pub stuck: &'a [Stuck],
     /// Whether the strategy cut it.
     pub cut: Option<Cut>,
+    /// Whether in this or an earlier execution a task that yielded was kept from moving until others
+    /// had: then there are executions that are not run though equivalent ones are.
+    pub held_back: bool,
+}
+
+impl<S: Strategy + ?Sized> Strategy for Box<S> {
+    fn needs(&self) -> Needs {
+        (**self).needs()
+    }
+
+    fn begin(&mut self, plan: &mut Plan) -> bool {
+        (**self).begin(plan)
+    }
+
+    fn decide(&mut self, point: &Point<'_>) -> Answer {
+        (**self).decide(point)
+    }
+
+    fn spawn(&mut self, parent: TaskId, child: TaskId) {
+        (**self).spawn(parent, child);
+    }
+
+    fn value(&mut self, task: TaskId, taken: Taken, during: bool) {
+        (**self).value(task, taken, during);
+    }
+
+    fn step(&mut self, step: &Step<'_>) -> Option<Cut> {
+        (**self).step(step)
+    }
+
+    fn end(&mut self, execution: &Finished<'_>) {
+        (**self).end(execution);
+    }
+
+    fn covered(&self) -> Covered {
+        (**self).covered()
+    }
+
+    fn is_memoryless(&self) -> bool {
+        (**self).is_memoryless()
+    }
+
+    fn refuses(&self, settings: &Settings) -> Option<&'static str> {
+        (**self).refuses(settings)
+    }
+
+    fn progress(&self) -> Progress {
+        (**self).progress()
+    }
+
+    fn split(&mut self, n: usize) -> Result<Vec<Work>, Unsupported> {
+        (**self).split(n)
+    }
+
+    fn save(&self) -> Result<Checkpoint, Unsupported> {
+        (**self).save()
+    }
+
+    fn restore(&mut self, state: &Checkpoint) -> Result<(), Unsupported> {
+        (**self).restore(state)
+    }
 }
 
 /// A part of a search for another worker: the decisions that lead to it.
@@ -318,8 +386,20 @@ pub trait Strategy: Send {
         let _ = execution;
     }
 
+    /// Why the strategy cannot be used with these settings, if it cannot: fits after "because".
+    fn refuses(&self, settings: &Settings) -> Option<&'static str> {
+        let _ = settings;
+        None
+    }
+
     /// What has been covered so far.
     fn covered(&self) -> Covered;
+
+    /// Whether the next execution, and all after it, are drawn with the same chances, whatever came
+    /// before. Only then can what has been seen say how likely something new is.
+    fn is_memoryless(&self) -> bool {
+        false
+    }
 
     /// How far the search is.
     fn progress(&self) -> Progress {

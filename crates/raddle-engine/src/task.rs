@@ -10,6 +10,7 @@ use raddle_trace::Site;
 use crate::announce::Announced;
 use crate::fiber::Fiber;
 use crate::life::{Life, Parker};
+use crate::locks::Held;
 use crate::object::Object;
 use crate::op::TaskId;
 
@@ -83,6 +84,13 @@ pub(crate) struct Task {
     /// Threads and timers spawned so far.
     pub(crate) spawned: [u32; 2],
 
+    /// The locks it holds, in the order in which it took them.
+    pub(crate) held: Vec<Held>,
+    /// Who spawned it, after which step.
+    pub(crate) born: (TaskId, u64),
+    /// Who waited for its end first, in which step.
+    pub(crate) joined: Option<(TaskId, u64)>,
+
     /// The step at which it last moved; 0: never.
     pub(crate) last_step: u64,
     pub(crate) fair: crate::fair::Fair,
@@ -131,6 +139,9 @@ impl Task {
             seq: 0,
             label: None,
             spawned: [0, 0],
+            held: Vec::new(),
+            born: (TaskId::ROOT, 0),
+            joined: None,
             last_step: 0,
             fair: crate::fair::Fair::default(),
             timed_out: false,
@@ -162,6 +173,8 @@ impl Task {
         self.seq = seq;
         self.label = None;
         self.spawned = [0, 0];
+        self.held.clear();
+        self.joined = None;
         self.last_step = 0;
         self.fair.begin();
         self.timed_out = false;

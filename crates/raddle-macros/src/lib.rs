@@ -33,15 +33,15 @@ use proc_macro::TokenStream;
 ///
 /// | knob | value |
 /// |---|---|
-/// | `strategy` | text: `"auto"`, `"random"`, `"pct(3)"`, `"dfs preemptions(2)"`, … |
+/// | `strategy` | text: `"auto"`, `"random"`, `"pct(3)"`, `"surw"`, `"dfs preemptions(2)"`, … |
 /// | `executions`, `steps`, `tasks`, `memory`, `stack_size` | a number |
 /// | `seed`, `preemptions` | a number |
 /// | `time`, `execution_time`, `watchdog` | text: `"500ms"`, `"10s"`, `"2m"`, `"1h"` |
 /// | `timeouts` | `"any"`, `"idle"` |
-/// | `spurious` | nothing, `true`, `false` |
+/// | `spurious`, `traces` | nothing, `true`, `false` |
 /// | `data` | `"decisions"`, `"seeded"` |
 /// | `teardown` | `"unwind"`, `"leak"` |
-/// | `expect` | `"panic"`, `"deadlock"`, `"livelock"`, `"stack-overflow"`: the test passes only if that is found |
+/// | `expect` | `"panic"`, `"deadlock"`, `"livelock"`, `"stack-overflow"`, `"data-race"`: the test passes only if that is found |
 #[proc_macro_attribute]
 pub fn test(knobs: TokenStream, item: TokenStream) -> TokenStream {
     expand::test(knobs.into(), item.into()).unwrap_or_else(|error| error.to_compile_error()).into()

@@ -276,7 +276,7 @@ mod tests {
     use raddle_trace::{Covered, Verdict};
 
     use super::*;
-    use crate::samples::{lock_order, lost_update, passed};
+    use crate::samples::{data_race, lock_cycle, lock_order, lost_update, passed};
 
     fn failure() -> Failure {
         lock_order().failure.expect("a failed report")
@@ -295,7 +295,11 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read() {
-        for report in [lost_update(), lock_order(), passed(Verdict::Covered, Covered::Everything)] {
+        let mut warned = passed(Verdict::Covered, Covered::Everything);
+        warned.notes.push(lock_cycle());
+        let race = data_race(raddle_trace::Missing::Everything);
+        assert!(to_json(&race).contains(r#""outcome":{"kind":"data-race","cell":"#));
+        for report in [lost_update(), lock_order(), race, warned] {
             assert_eq!(from_json(&to_json(&report)).expect("read"), report);
             assert_eq!(from_json(&to_json_pretty(&report)).expect("read"), report);
         }

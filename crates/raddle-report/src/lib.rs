@@ -10,6 +10,7 @@
 mod columns;
 mod fold;
 mod json;
+mod races;
 mod table;
 mod text;
 mod waits;

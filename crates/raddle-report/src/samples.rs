@@ -1,8 +1,9 @@
 //! Reports made by hand, for the tests of this crate.
 
 use raddle_trace::{
-    Assumption, Counts, Covered, Decision, Divergence, Event, Failure, Guarantee, ObjectName,
-    Outcome, Panic, Report, Schedule, Site, TaskKind, TaskName, Trace, Verdict, Waiting, report,
+    Assumption, CellAccess, CellOp, Counts, Covered, DataRace, Decision, Divergence, Event,
+    Failure, Guarantee, HeldLock, Missing, Nested, Note, ObjectName, Outcome, Panic, Report,
+    Schedule, Site, TaskKind, TaskName, Trace, Verdict, Waiting, report,
 };
 
 pub(crate) const FILE: &str = "tests/account.rs";
@@ -43,6 +44,7 @@ pub(crate) fn passed(verdict: Verdict, covered: Covered) -> Report {
         verdict,
         guarantee: Guarantee {
             covered,
+            traces: None,
             rejected: 0,
             assumptions: vec![Assumption::SequentialConsistency],
         },
@@ -137,6 +139,42 @@ pub(crate) fn stack_overflow() -> Report {
         events: steps.map(event).to_vec(),
     };
     failed(trace, Outcome::StackOverflow { task: 1, site: Some(site(9)) })
+}
+
+/// A flag is stored, and the cell beside it read, without the orderings that it takes.
+pub(crate) fn data_race(missing: Missing) -> Report {
+    let steps = [
+        (1, "lock", Some(0), 8),
+        (1, "store(true)", Some(1), 10),
+        (0, "load -> true", Some(1), 14),
+    ];
+    let trace = Trace {
+        tasks: threads(1),
+        objects: vec![object("Mutex", Some("log"), 5), object("AtomicBool", Some("ready"), 6)],
+        events: steps.map(event).to_vec(),
+    };
+    let access = |task, op, line, locks| CellAccess { task, op, site: site(line), locks };
+    let log = HeldLock { object: 0, taken: site(8) };
+    let race = DataRace {
+        cell: object("Tracked", None, 4),
+        first: access(1, CellOp::Write, 9, vec![log]),
+        second: access(0, CellOp::Read, 15, Vec::new()),
+        missing,
+    };
+    failed(trace, Outcome::DataRace(Box::new(race)))
+}
+
+/// Two locks of one line, taken in both orders.
+pub(crate) fn lock_cycle() -> Note {
+    let lock = |nth| ObjectName { nth, ..object("Mutex", None, 5) };
+    let nested = |task: &str, held, taken, line| Nested {
+        task: task.to_owned(),
+        held: lock(held),
+        held_at: site(line),
+        taken: lock(taken),
+        taken_at: site(line + 1),
+    };
+    Note::LockOrder { cycle: vec![nested("thread 1", 0, 1, 9), nested("thread 2", 1, 0, 14)] }
 }
 
 /// Three threads push to a queue for a long time; two preemptions matter.

@@ -8,6 +8,7 @@ use raddle_trace::{Event, Outcome, Panic, Site, Trace, Waiting};
 
 use crate::columns::{Colour, Ink, clean, fit, paragraph, place, width, wrap};
 use crate::fold::{self, Row};
+use crate::races::access_in_lane;
 use crate::waits::{op_on_object, waits_for_in_lane};
 
 /// What stands between two columns.
@@ -388,6 +389,13 @@ fn endings(trace: &Trace, outcome: &Outcome) -> Vec<Ending> {
         Outcome::Panicked { panics } => panics.iter().map(panicked).collect(),
         Outcome::Deadlock { waiting } => waiting.iter().map(stuck).collect(),
         Outcome::Livelock { spinning, .. } => spinning.iter().map(spins).collect(),
+        Outcome::DataRace(race) => [&race.first, &race.second]
+            .map(|access| Ending {
+                task: access.task,
+                text: access_in_lane(race, access),
+                site: Some(access.site.clone()),
+            })
+            .into(),
         Outcome::StackOverflow { task, site } => {
             let text = "overflowed its stack".to_owned();
             vec![Ending { task: *task, text, site: site.clone() }]

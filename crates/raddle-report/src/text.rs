@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use raddle_trace::{Covered, Divergence, Failure, Note, Outcome, Panic, Report, Trace, Verdict};
 
 use crate::columns::{Colour, Ink, NO_BREAK, clean, count, hang, paragraph, place, printable};
+use crate::races;
 use crate::table::{TableOptions, table};
 use crate::waits::{explain, op_on_object};
 
@@ -57,6 +58,7 @@ impl Default for TextOptions {
 ///     verdict: Verdict::Covered,
 ///     guarantee: Guarantee {
 ///         covered: Covered::Everything,
+///         traces: None,
 ///         rejected: 0,
 ///         assumptions: vec![Assumption::SequentialConsistency],
 ///     },
@@ -190,6 +192,12 @@ impl Text<'_> {
                     self.paragraph("  ", &spins(trace, task, *steps));
                 }
             }
+            Outcome::DataRace(race) => {
+                self.section("the data race:");
+                for line in races::explain(trace, race) {
+                    self.paragraph("  ", &line);
+                }
+            }
             Outcome::StackOverflow { site, .. } => {
                 self.gap();
                 let last = site.as_ref().map(|site| place(site, usize::MAX));
@@ -208,9 +216,11 @@ impl Text<'_> {
     fn counts(&mut self, indent: &str) {
         let report = self.report;
         let counts = &report.counts;
-        let rejected = match counts.rejected {
-            0 => String::new(),
-            n => format!(" ({n} cut off by a limit)"),
+        let rejected = match (counts.rejected, counts.blocked) {
+            (0, 0) => String::new(),
+            (n, 0) => format!(" ({n} cut off by a limit)"),
+            (0, m) => format!(" ({m} cut as covered elsewhere)"),
+            (n, m) => format!(" ({n} cut off by a limit, {m} cut as covered elsewhere)"),
         };
         let text = format!(
             "searched with {}, seed {}: {}{rejected}, {}, {} in {}; deepest: {}",
@@ -249,6 +259,15 @@ impl Text<'_> {
                          held is never dropped. The failure itself is not in doubt.",
                         count(*tasks, "task"),
                     ));
+                }
+                Note::LockOrder { cycle } => {
+                    self.note(
+                        "locks were taken in orders that can deadlock. No execution that was run \
+                         did, and if something else than a lock keeps these apart none will:",
+                    );
+                    for line in races::cycle(cycle) {
+                        self.hang("  - ", &line);
+                    }
                 }
                 Note::Text { text } => self.note(&clean(text)),
                 _ => self.note(&format!("{note:?}")),

@@ -13,22 +13,29 @@
 //! taken from the shallowest frame first, so at most one frame is partly given away: above it
 //! there is nothing left to give, below it nothing has been given.
 //!
+//! With a cache (`cache.rs`) what was run after an equivalent prefix is not run again.
+//!
 //! Misses: what is out of the bound; what follows an execution that a limit cut off, which the
-//! engine counts. Nothing else, if the program does the same under the same decisions.
+//! engine counts; what the cache misses. Nothing else, if the program does the same under the same
+//! decisions.
 //! Overreports: nothing.
 
 use std::fmt;
 
+use raddle_engine::op::TaskId;
 use raddle_engine::strategy::{
-    Answer, Checkpoint, Finished, Options, Plan, Point, Strategy, Taken, Unsupported, Work,
+    Answer, Checkpoint, Cut, Finished, Needs, Options, Plan, Point, Step, Strategy, Taken,
+    Unsupported, Work,
 };
 use raddle_trace::{Covered, Outcome, Progress};
 
 use crate::bound::{Bound, Price};
+use crate::cache::{Alike, Cache, Mark, Used};
 use crate::order::{NonPreemptive, Order};
 use crate::state::{FOREIGN, Reader, Writer};
 
 const NAME: &str = "depth-first";
+const NAME_WITH_CACHE: &str = "depth-first with cache";
 
 /// One decision of the current path.
 #[derive(Clone, Copy, Debug)]
@@ -113,6 +120,9 @@ pub struct DepthFirst<O = NonPreemptive> {
     /// Whether the engine's plan is that of another search.
     stale: bool,
     executions: u64,
+    cache: Option<Box<Cache>>,
+    /// With a cache, one for each frame; else none.
+    marks: Vec<Mark>,
 }
 
 impl Default for DepthFirst {
@@ -139,6 +149,8 @@ impl<O: Order> DepthFirst<O> {
             diverged: false,
             stale: true,
             executions: 0,
+            cache: None,
+            marks: Vec::new(),
         }
     }
 
@@ -152,6 +164,13 @@ impl<O: Order> DepthFirst<O> {
         } else {
             Err(CostlyOrder { order: order.name() })
         }
+    }
+
+    /// Remembers up to so many prefixes and runs nothing twice that follows equivalent ones. To be
+    /// called before the first execution.
+    #[must_use]
+    pub fn cached(self, prefixes: usize) -> Self {
+        Self { cache: Some(Box::new(Cache::new(prefixes))), ..self }
     }
 
     /// How many ranks of the frame at `index` are this search's own, if `spent` went before it.
@@ -174,6 +193,7 @@ impl<O: Order> DepthFirst<O> {
             }
             self.spent = spent;
             self.frames.pop();
+            self.marks.pop();
         }
         false
     }
@@ -193,10 +213,19 @@ impl<O: Order> DepthFirst<O> {
         self.planned = kept;
     }
 
-    /// Drops all frames from `length` on.
+    /// Drops all frames from `length` on. What follows them has not been run.
     fn truncate(&mut self, length: usize) {
+        self.withdraw(length);
+        self.marks.truncate(length);
         while self.frames.len() > length {
             self.spent -= self.frames.pop().expect("longer than a length").cost();
+        }
+    }
+
+    /// Takes all prefixes from `length` on out of the cache.
+    fn withdraw(&mut self, length: usize) {
+        if let Some(cache) = &mut self.cache {
+            self.marks.iter_mut().skip(length).for_each(|mark| cache.withdraw(mark));
         }
     }
 
@@ -208,14 +237,29 @@ impl<O: Order> DepthFirst<O> {
         }
     }
 
+    /// Under which a search of this kind is saved.
+    fn name(&self) -> &'static str {
+        if self.cache.is_some() { NAME_WITH_CACHE } else { NAME }
+    }
+
+    fn used(&self) -> Used {
+        self.cache.as_ref().map_or(Used::default(), |cache| cache.used)
+    }
+
     fn write(&self, state: &State<'_>) -> Checkpoint {
-        let mut writer = Writer::new(NAME);
+        let mut writer = Writer::new(self.name());
         writer.text(self.order.name());
         match self.bound {
             Bound::None => writer.number(0),
             Bound::Preemptions(k) => {
                 writer.number(1);
                 writer.number(k.into());
+            }
+        }
+        if let Some(cache) = &self.cache {
+            let Used { compared, stored, dropped, cut } = state.used;
+            for number in [cache.limit() as u64, compared, stored, dropped, cut] {
+                writer.number(number);
             }
         }
         writer.number(state.path as u64);
@@ -257,10 +301,15 @@ struct State<'a> {
     executions: u64,
     floor: usize,
     given: u32,
+    used: Used,
     frames: &'a [Frame],
 }
 
 impl<O: Order> Strategy for DepthFirst<O> {
+    fn needs(&self) -> Needs {
+        Needs { steps: self.cache.is_some(), ..Needs::default() }
+    }
+
     fn begin(&mut self, plan: &mut Plan) -> bool {
         match self.path {
             // The first execution of a search or a part, or one that never ended: as planned.
@@ -277,12 +326,24 @@ impl<O: Order> Strategy for DepthFirst<O> {
         if self.path == Path::Last {
             return false;
         }
+        if let Some(cache) = &mut self.cache {
+            // The last decision of the plan is the first that is another one than before.
+            let last = self.marks.last().filter(|_| !self.stale);
+            cache.begin(last.map_or(0, |mark| mark.steps));
+        }
         self.write_plan(plan);
         true
     }
 
     fn decide(&mut self, point: &Point<'_>) -> Answer {
         debug_assert_eq!(self.frames.len(), point.index as usize, "engine bug: a point is missing");
+        if let Some(cache) = &mut self.cache {
+            let alike = if self.bound == Bound::None { Alike::Unbounded } else { Alike::Bounded };
+            match cache.meet(point, alike, self.bound.limit() - self.spent) {
+                Some(mark) => self.marks.push(mark),
+                None => return Answer::Cut(Cut::Redundant),
+            }
+        }
         let of = point.arity();
         let default = match point.options {
             Options::Schedule(_) => self.order.next(point),
@@ -294,9 +355,31 @@ impl<O: Order> Strategy for DepthFirst<O> {
         Answer::Take(default)
     }
 
+    fn spawn(&mut self, parent: TaskId, child: TaskId) {
+        if let Some(cache) = &mut self.cache {
+            cache.spawn(parent, child);
+        }
+    }
+
+    fn value(&mut self, task: TaskId, taken: Taken, _: bool) {
+        if let Some(cache) = &mut self.cache {
+            cache.value(task, taken);
+        }
+    }
+
+    fn step(&mut self, step: &Step<'_>) -> Option<Cut> {
+        if let Some(cache) = &mut self.cache {
+            cache.step(step);
+        }
+        None
+    }
+
     fn end(&mut self, execution: &Finished<'_>) {
         self.executions += 1;
         self.path = Path::Ended;
+        if matches!(execution.outcome, Outcome::Limit { .. }) && execution.cut.is_none() {
+            self.withdraw(0);
+        }
         let mut met = execution.decisions.len();
         if met < self.planned {
             if matches!(execution.outcome, Outcome::Limit { .. }) {
@@ -311,10 +394,15 @@ impl<O: Order> Strategy for DepthFirst<O> {
     }
 
     fn covered(&self) -> Covered {
-        if self.path == Path::Last && self.whole && !self.diverged {
-            self.bound.covered()
-        } else {
-            Covered::Part { executions: self.executions, preemptions: self.bound.preemptions() }
+        let preemptions = self.bound.preemptions();
+        if self.path != Path::Last || !self.whole || self.diverged {
+            return Covered::Part { executions: self.executions, preemptions };
+        }
+        match self.used() {
+            Used { cut: 0, .. } => self.bound.covered(),
+            Used { compared, stored, dropped, .. } => {
+                Covered::Cached { preemptions, compared, stored, dropped }
+            }
         }
     }
 
@@ -322,7 +410,10 @@ impl<O: Order> Strategy for DepthFirst<O> {
     /// equal share of what the point leads to. It errs either way, but never falls (unless parts
     /// are given away) and ends at 1. Of a part it is the fraction of the part.
     fn progress(&self) -> Progress {
-        let frontier_bytes = (self.frames.capacity() * size_of::<Frame>()) as u64;
+        let frames = self.frames.capacity() * size_of::<Frame>();
+        let marks = self.marks.capacity() * size_of::<Mark>();
+        let cache = self.cache.as_ref().map_or(0, |cache| cache.bytes());
+        let frontier_bytes = (frames + marks) as u64 + cache;
         if self.path == Path::Last {
             return Progress { covered: Some(1.0), pending: 0, frontier_bytes };
         }
@@ -369,6 +460,7 @@ impl<O: Order> Strategy for DepthFirst<O> {
                 executions: 0,
                 floor: frames.len(),
                 given: u32::MAX,
+                used: Used::default(),
                 frames: &frames,
             };
             let taken = |frame: &Frame| Taken { option: frame.option(), of: frame.of };
@@ -387,18 +479,29 @@ impl<O: Order> Strategy for DepthFirst<O> {
             executions: self.executions,
             floor: self.floor,
             given: self.given,
+            used: self.used(),
             frames,
         }))
     }
 
     fn restore(&mut self, state: &Checkpoint) -> Result<(), Unsupported> {
-        let mut reader = Reader::new(state, NAME)?;
+        let mut reader = Reader::new(state, self.name())?;
         reader.expect_text(self.order.name())?;
         let bound = match reader.number()? {
             0 => Bound::None,
             1 => Bound::Preemptions(reader.small()?),
             _ => return Err(FOREIGN),
         };
+        let mut used = Used::default();
+        if let Some(cache) = &self.cache {
+            if reader.number()? != cache.limit() as u64 {
+                return Err(FOREIGN);
+            }
+            let Used { compared, stored, dropped, cut } = &mut used;
+            for number in [compared, stored, dropped, cut] {
+                *number = reader.number()?;
+            }
+        }
         let path = match reader.number()? {
             0 => Path::Planned,
             1 => Path::Ended,
@@ -422,6 +525,12 @@ impl<O: Order> Strategy for DepthFirst<O> {
             if spent > bound.limit() || (index == floor && frame.rank >= given) {
                 return Err(FOREIGN);
             }
+        }
+        if let Some(cache) = &mut self.cache {
+            cache.clear();
+            cache.used = used;
+            self.marks.clear();
+            self.marks.resize_with(length, Mark::default);
         }
         self.frames = frames;
         self.path = path;

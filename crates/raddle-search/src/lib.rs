@@ -1,7 +1,7 @@
 //! The strategies: which executions of a test are explored, and in what order.
 //!
 //! A *sampler* decides step by step and never ends. A *search* is composed of parts
-//! (expansion × frontier × bound × default order) and ends when the space within its bound is
+//! (expansion × frontier × bound × default order, and a cache) and ends when the space within its bound is
 //! covered. Users name either in one line, such as `pct(3)` or `dfs preemptions(2)`, and
 //! [`build`] makes it:
 //!
@@ -10,8 +10,9 @@
 //! assert_eq!(built.name, "dfs preemptions(2)");
 //! ```
 //!
-//! Reading order: [`random`] (the smallest strategy), [`pct`], [`depth_first`] with its parts
-//! [`order`] and [`bound`], then [`grammar`] and [`registry`].
+//! Reading order: [`random`] (the smallest strategy), [`pct`], [`pos`], [`urw`] and [`surw`],
+//! [`depth_first`] with its parts [`order`], [`bound`] and `cache.rs`, then [`grammar`] and
+//! [`registry`].
 //!
 //! # To add a strategy
 //! 1. Copy `random.rs`. Its header says what it is, which paper it follows and where it differs,
@@ -27,28 +28,37 @@
 //! `raddle-engine`. Nothing here iterates over a hash map, so that one seed gives one search.
 
 pub mod bound;
+mod cache;
+mod counted;
 pub mod depth_first;
 pub mod dpor;
 pub mod grammar;
 pub mod order;
 pub mod pct;
+pub mod pos;
 pub mod random;
 pub mod registry;
 pub mod replay;
 pub mod rng;
 pub mod round_robin;
 mod state;
+pub mod surw;
 #[cfg(test)]
 mod toy;
 pub mod traces;
+pub mod urw;
 
 pub use bound::Bound;
 pub use depth_first::{CostlyOrder, DepthFirst};
 pub use grammar::{Arg, Composition, ParseError, Term};
 pub use order::Order;
 pub use pct::Pct;
+pub use pos::Pos;
 pub use random::Random;
 pub use registry::{Arguments, BuildError, Built, Entry, REGISTRY, Role, Status, build};
 pub use replay::Replay;
 pub use rng::Rng;
 pub use round_robin::RoundRobin;
+pub use surw::Surw;
+pub use traces::Traces;
+pub use urw::Urw;

@@ -54,6 +54,10 @@ impl Strategy for Random {
         Covered::Sample { executions: self.executions, bound: None }
     }
 
+    fn is_memoryless(&self) -> bool {
+        true
+    }
+
     fn save(&self) -> Result<Checkpoint, Unsupported> {
         let mut writer = Writer::new(NAME);
         writer.number(self.rng.state());

@@ -14,11 +14,15 @@ use raddle_engine::strategy::Strategy;
 
 use crate::bound::Bound;
 use crate::depth_first::{CostlyOrder, DepthFirst};
+use crate::dpor::{Dpor, Reduction};
 use crate::grammar::{Arg, Composition, ParseError, Term};
-use crate::order::{NonPreemptive, TakeTurns};
+use crate::order::{NonPreemptive, Order, TakeTurns};
 use crate::pct::Pct;
+use crate::pos::Pos;
 use crate::random::Random;
 use crate::round_robin::RoundRobin;
+use crate::surw::Surw;
+use crate::urw::Urw;
 
 /// One name of the registry. A name may have an entry for each of several roles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,19 +144,19 @@ pub static REGISTRY: &[Entry] = &[
         name: "pos",
         line: "random priorities by op, redrawn after each race",
         paper: "Yuan, Yang, Gu, CAV 2018",
-        ..PLANNED
+        ..HERE
     },
     Entry {
         name: "surw",
-        line: "interleavings of selected ops with equal chances",
+        line: "interleavings of the accesses to one object with equal chances; counts first",
         paper: "Zhao et al., ASPLOS 2025",
-        ..PLANNED
+        ..HERE
     },
     Entry {
         name: "urw",
-        line: "interleavings of all ops with equal chances",
+        line: "interleavings of all steps with equal chances; counts first",
         paper: "Zhao et al., ASPLOS 2025",
-        ..PLANNED
+        ..HERE
     },
     Entry {
         name: "ss",
@@ -195,8 +199,8 @@ pub static REGISTRY: &[Entry] = &[
         role: Role::Expansion,
         line: "one execution of each equivalence class",
         paper: "Flanagan, Godefroid, POPL 2005; Abdulla et al., POPL 2014",
-        arguments: Arguments::OneOf(&["classic", "source", "optimal", "eta"]),
-        ..PLANNED
+        arguments: Arguments::OneOf(&["classic", "source", "optimal"]),
+        ..HERE
     },
     Entry {
         name: "hapset",
@@ -286,10 +290,17 @@ pub static REGISTRY: &[Entry] = &[
         ..PLANNED
     },
     Entry {
-        name: "fingerprint-cache",
+        name: "cache",
         role: Role::Cache,
-        line: "partial orders seen before are not explored again",
-        ..PLANNED
+        line: "what follows equivalent prefixes is run once; remembers n prefixes",
+        paper: "Musuvathi, Qadeer, MSR-TR-2007-12",
+        arguments: Arguments::Number {
+            name: "n",
+            least: 1,
+            most: u32::MAX,
+            default: Some(1_000_000),
+        },
+        ..HERE
     },
 ];
 
@@ -334,6 +345,14 @@ impl Part<'_> {
             (_, [Arg::Number(number)]) => *number,
             (Arguments::Number { default: Some(default), .. }, _) => default,
             _ => unreachable!("checked before: {} has its number", self.term),
+        }
+    }
+
+    /// The one word of a part that takes one, if it was given.
+    fn word(&self) -> Option<&str> {
+        match self.term.args.as_slice() {
+            [Arg::Term(term)] => Some(&term.name),
+            _ => None,
         }
     }
 
@@ -457,7 +476,7 @@ impl<'a> Parts<'a> {
             if let Some(part) = self.get(Role::Bound) {
                 return Err(format!(
                     "`{}` with `dpor` would lose executions: equivalent ones differ in what they \
-                     cost; write `dfs {}`",
+                     cost; write `dfs {} cache`, which runs what follows equivalent prefixes once",
                     part.term, part.term
                 ));
             }
@@ -484,23 +503,47 @@ impl<'a> Parts<'a> {
                     let depth = sampler.number();
                     built(Pct::new(seed, depth), format!("pct({depth})"))
                 }
+                "pos" => built(Pos::new(seed), "pos".to_owned()),
+                "urw" => built(Urw::new(seed), "urw".to_owned()),
+                "surw" => built(Surw::new(seed), "surw".to_owned()),
                 name => unreachable!("`{name}` is in the registry as a sampler that is here"),
             });
+        }
+        if let Some(part) = self.get(Role::Expansion).filter(|part| part.entry.name == "dpor") {
+            let (reduction, name) = match part.word() {
+                Some("classic") => (Reduction::Classic, "dpor(classic)"),
+                Some("source") => (Reduction::Source, "dpor(source)"),
+                _ => (Reduction::Optimal, "dpor"),
+            };
+            return Ok(built(Dpor::new(reduction), name.to_owned()));
         }
         let (bound, name) = match self.get(Role::Bound).map(Part::number) {
             Some(k) => (Bound::Preemptions(k), format!("dfs preemptions({k})")),
             None => (Bound::None, "dfs".to_owned()),
         };
+        let cache = self.get(Role::Cache).map(Part::number);
         if self.get(Role::Order).is_some_and(|part| part.entry.name == "round-robin") {
-            Ok(built(DepthFirst::within(TakeTurns, bound)?, name + " round-robin"))
+            let search = DepthFirst::within(TakeTurns, bound)?;
+            Ok(built_with(cache, search, name + " round-robin"))
         } else {
-            Ok(built(DepthFirst::within(NonPreemptive, bound)?, name))
+            Ok(built_with(cache, DepthFirst::within(NonPreemptive, bound)?, name))
         }
     }
 }
 
 fn built(strategy: impl Strategy + 'static, name: String) -> Built {
     Built { strategy: Box::new(strategy), name }
+}
+
+fn built_with<O: Order + 'static>(
+    cache: Option<u32>,
+    search: DepthFirst<O>,
+    name: String,
+) -> Built {
+    match cache {
+        Some(n) => built(search.cached(n as usize), format!("{name} cache({n})")),
+        None => built(search, name),
+    }
 }
 
 fn named(name: &str) -> impl Iterator<Item = &'static Entry> {

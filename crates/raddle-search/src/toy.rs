@@ -7,7 +7,7 @@
 use proptest::test_runner::{Config as ProptestConfig, RngSeed};
 use raddle_engine::op::{Access, ObjectId, TaskId};
 use raddle_engine::strategy::{
-    Answer, Choice, Finished, Options, Pending, Plan, Point, Strategy, Stuck, Taken,
+    Answer, Choice, Cut, Finished, Options, Pending, Plan, Point, Step, Strategy, Stuck, Taken,
 };
 use raddle_trace::{LimitKind, Outcome};
 
@@ -16,6 +16,10 @@ pub(crate) enum Op {
     /// Touches what no other task touches.
     Step,
     Yield,
+    /// Of this object.
+    Read(u32),
+    /// Of this object.
+    Write(u32),
     /// Needs a value below this.
     Value(u32),
     /// There is one lock.
@@ -38,12 +42,28 @@ pub(crate) type Moves = Vec<(u32, u32)>;
 pub(crate) struct Execution {
     pub(crate) moves: Moves,
     pub(crate) decisions: Vec<Taken>,
+    pub(crate) cut: Option<Cut>,
 }
 
 impl Toy {
     pub(crate) fn new(tasks: Vec<Vec<Op>>) -> Self {
         let ids = (1..=tasks.len() as u32).collect();
         Self { tasks, ids, max_steps: usize::MAX }
+    }
+
+    /// What executions have in common whose moves have the same partial order: the moves of each
+    /// task, and the order in which they hold the lock.
+    pub(crate) fn trace(&self, moves: &Moves) -> (Vec<Moves>, Vec<u32>) {
+        let mut lanes = vec![Moves::new(); self.tasks.len()];
+        let mut holders = Vec::new();
+        for &(task, value) in moves {
+            let lane = &mut lanes[task as usize];
+            if self.tasks[task as usize][lane.len()] == Op::Lock {
+                holders.push(task);
+            }
+            lane.push((task, value));
+        }
+        (lanes, holders)
     }
 
     /// Tasks of so many independent steps each.
@@ -93,13 +113,56 @@ impl<'a> State<'a> {
             Op::Lock => self.holder = Some(task),
             Op::Unlock => assert_eq!(self.holder.take(), Some(task)),
             Op::Value(of) => return of,
-            Op::Step | Op::Yield => {}
+            Op::Step | Op::Yield | Op::Read(_) | Op::Write(_) => {}
         }
         1
     }
 
+    /// What an op would touch.
+    fn touched(task: usize, op: Op) -> (ObjectId, Access) {
+        match op {
+            Op::Lock => (ObjectId(0), Access::Acquire),
+            Op::Unlock => (ObjectId(0), Access::Release),
+            Op::Step | Op::Value(_) => (ObjectId(1 + task as u32), Access::Write),
+            Op::Read(object) => (ObjectId(101 + object), Access::Read),
+            Op::Write(object) => (ObjectId(101 + object), Access::Write),
+            Op::Yield => (ObjectId::NONE, Access::Yield),
+        }
+    }
+
     fn id(&self, task: usize) -> TaskId {
         TaskId(self.toy.ids[task])
+    }
+
+    /// Tells of the step that a task is about to take.
+    fn tell(
+        &self,
+        strategy: &mut dyn Strategy,
+        task: usize,
+        point: Option<u32>,
+        decided: Option<Taken>,
+    ) {
+        if !strategy.needs().steps {
+            return;
+        }
+        let id = self.id(task);
+        if let Some(taken) = decided {
+            strategy.value(id, taken, true);
+        }
+        let op = self.next_op(task).expect("it is about to move");
+        let cut = strategy.step(&Step {
+            task: id,
+            footprint: &[Self::touched(task, op)],
+            point,
+            replayed: false,
+            immediate: false,
+            partner: None,
+            enabled_since: 0,
+            timer: None,
+            waited_for: raddle_engine::strategy::Tasks::default(),
+            pending: self,
+        });
+        assert_eq!(cut, None, "strategies cut where they decide");
     }
 }
 
@@ -115,14 +178,9 @@ impl Pending for State<'_> {
     #[track_caller]
     fn op(&self, id: TaskId) -> Option<raddle_engine::op::Op> {
         let task = self.toy.ids.iter().position(|&other| other == id.0)?;
-        let access = match self.next_op(task)? {
-            Op::Step | Op::Value(_) => Access::Write,
-            Op::Yield => Access::Yield,
-            Op::Lock => Access::Acquire,
-            Op::Unlock => Access::Release,
-        };
+        let (object, access) = Self::touched(task, self.next_op(task)?);
         let site = std::panic::Location::caller();
-        Some(raddle_engine::op::Op { object: ObjectId(0), access, site })
+        Some(raddle_engine::op::Op { object, access, site })
     }
 
     fn blocked(&self) -> Vec<TaskId> {
@@ -163,6 +221,7 @@ fn ask(
     state: &State<'_>,
     options: Options<'_>,
     decisions: &mut Vec<Taken>,
+    cut: &mut Option<Cut>,
 ) -> u32 {
     let point = Point {
         index: decisions.len() as u32,
@@ -172,10 +231,17 @@ fn ask(
         objects: 0,
         pending: state,
     };
-    let option = plan.prefix.get(decisions.len()).copied().unwrap_or_else(|| {
-        let Answer::Take(option) = strategy.decide(&point) else { panic!("no strategy cuts") };
-        option
-    });
+    let option = match plan.prefix.get(decisions.len()) {
+        Some(&planned) => planned,
+        None if cut.is_some() => 0,
+        None => match strategy.decide(&point) {
+            Answer::Take(option) => option,
+            Answer::Cut(why) => {
+                *cut = Some(why);
+                0
+            }
+        },
+    };
     assert!(option < point.arity());
     decisions.push(Taken { option, of: point.arity() });
     option
@@ -190,9 +256,37 @@ pub(crate) fn execute(
     if !strategy.begin(plan) {
         return None;
     }
+    let (execution, outcome) = execute_unended(strategy, plan, toy);
+    let Execution { decisions, moves, cut } = &execution;
+    let (steps, tasks) = (moves.len() as u64, toy.tasks.len() as u64);
+    let (stuck, cut) = (&[][..], *cut);
+    strategy.end(&Finished {
+        outcome: &outcome,
+        decisions,
+        steps,
+        tasks,
+        stuck,
+        cut,
+        held_back: false,
+    });
+    plan.prefix.clear();
+    plan.prefix.extend(decisions.iter().map(|taken| taken.option));
+    Some(execution)
+}
+
+/// Runs an execution that was begun, and does not say that it ended.
+pub(crate) fn execute_unended(
+    strategy: &mut dyn Strategy,
+    plan: &Plan,
+    toy: &Toy,
+) -> (Execution, Outcome) {
     let mut state = State::new(toy);
     let (mut moves, mut decisions) = (Moves::new(), Vec::new());
     let mut outcome = Outcome::Completed;
+    let mut cut = None;
+    if strategy.needs().steps {
+        (0..toy.tasks.len()).for_each(|task| strategy.spawn(TaskId::ROOT, state.id(task)));
+    }
     loop {
         let enabled = state.enabled();
         if enabled.is_empty() {
@@ -207,23 +301,21 @@ pub(crate) fn execute(
             let choices: Vec<_> =
                 enabled.iter().map(|&task| Choice { task: state.id(task) }).collect();
             let options = Options::Schedule(&choices);
-            chosen = ask(strategy, plan, &state, options, &mut decisions) as usize;
+            chosen = ask(strategy, plan, &state, options, &mut decisions, &mut cut) as usize;
         }
         let task = enabled[chosen];
+        let before = state.clone();
+        let point = (enabled.len() > 1).then(|| decisions.len() as u32 - 1);
         let of = state.step(task);
         let mut value = 0;
         if of > 1 {
             let options = Options::Value { task: state.id(task), of, during: true };
-            value = ask(strategy, plan, &state, options, &mut decisions);
+            value = ask(strategy, plan, &state, options, &mut decisions, &mut cut);
         }
+        before.tell(strategy, task, point, (of > 1).then_some(Taken { option: value, of }));
         moves.push((task as u32, value));
     }
-    let (steps, tasks) = (moves.len() as u64, toy.tasks.len() as u64);
-    let (stuck, cut) = (&[][..], None);
-    strategy.end(&Finished { outcome: &outcome, decisions: &decisions, steps, tasks, stuck, cut });
-    plan.prefix.clear();
-    plan.prefix.extend(decisions.iter().map(|taken| taken.option));
-    Some(Execution { moves, decisions })
+    (Execution { moves, decisions, cut }, outcome)
 }
 
 /// The executions of a strategy that ends.

@@ -2,10 +2,10 @@
 //!
 //! Same paths, names and signatures as std. Inside an execution every op is announced to the
 //! engine and takes place when the strategy says so; outside, the same types behave as std's. One
-//! file for each primitive: its model (a state machine, tested alone) and the API above it.
+//! file for each primitive: its model (a state machine, tested alone) and the API above it. [`cell`]
+//! has what std has no need of: plain data whose accesses are checked for data races.
 
-#![forbid(unsafe_code)]
-
+pub mod cell;
 pub mod hint;
 pub mod sync;
 pub mod thread;
@@ -13,6 +13,7 @@ pub mod time;
 
 /// What most models need of the engine.
 pub(crate) mod prelude {
+    pub(crate) use raddle_engine::race::Edges;
     pub(crate) use raddle_engine::rt::Object;
     pub(crate) use raddle_engine::{Access, Model, TaskId};
     pub(crate) use raddle_trace::Settings;

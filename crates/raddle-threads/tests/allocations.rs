@@ -78,7 +78,7 @@ fn the_engine_allocates_once_for_each_thread_that_is_spawned() {
         a.join().expect("no panic");
         b.join().expect("no panic");
     };
-    for strategy in ["dfs", "dfs preemptions(2)", "random", "pct(3)"] {
+    for strategy in ["dfs", "dfs preemptions(2)", "random", "pct(3)", "pos", "urw", "surw"] {
         assert_eq!(per_execution(strategy, &program), 3, "{strategy}");
     }
 }

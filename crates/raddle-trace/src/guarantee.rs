@@ -9,21 +9,72 @@ use serde::{Deserialize, Serialize};
 
 use crate::schedule::Timeouts;
 
-/// A lower bound on the chance that one execution of a sampler shows a bug, if there is one.
+/// What a sampler promises of the chances of one execution.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum SampleBound {
-    /// At least `1 / (tasks * steps^(depth - 1))` for a bug of this depth. `tasks` and `steps`
-    /// are the largest seen; the bound does not hold for an execution longer than all before it.
+    /// At least `1 / (tasks * steps^(depth - 1))` for a bug of this depth.
     Pct {
         /// The number of ordering constraints that the bug needs.
         depth: u32,
         /// The most tasks of any execution so far.
         tasks: u64,
-        /// The most decisions between tasks of any execution so far.
+        /// The decisions between tasks among which the change points were drawn: the most of any
+        /// execution before, or as given.
+        steps: u64,
+        /// The executions that were drawn with this many steps: only of these it is promised.
+        executions: u64,
+    },
+    /// At least `tasks^-steps` for each partial order.
+    Pos {
+        /// The most tasks of any execution so far.
+        tasks: u64,
+        /// The most steps of any execution so far.
         steps: u64,
     },
+    /// The same chance for each interleaving.
+    Uniform {
+        /// How many there are; [`u64::MAX`] if there are more.
+        interleavings: u64,
+        /// The executions before, in which steps were counted: of these it is not promised.
+        counting: u64,
+    },
+    /// The same chance for each interleaving of the accesses to an object, which is itself drawn.
+    Selected {
+        /// Among how many objects it is drawn.
+        objects: u64,
+        /// How many interleavings there are of the accesses to one; of the object with the most,
+        /// among those drawn so far. [`u64::MAX`] if there are more.
+        interleavings: u64,
+        /// The executions before, in which steps were counted: of these it is not promised.
+        counting: u64,
+    },
+}
+
+/// How many different partial orders were seen.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TraceCount {
+    /// Distinct partial orders of executions that came to their end.
+    pub distinct: u64,
+    /// Whether they were counted one by one. If there are too many, `distinct` is an estimate.
+    pub exact: bool,
+    /// The standard error of `distinct`, relative to it; 0 if it is exact.
+    pub error: f64,
+    /// What is known of the next execution. Only of samplers that draw each execution with the
+    /// same chances, whatever came before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unseen: Option<Unseen>,
+}
+
+/// The Good–Turing estimate of the chance that the next execution shows a partial order that none
+/// has shown: `once / executions`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unseen {
+    /// Partial orders that were seen exactly once.
+    pub once: u64,
+    /// The executions that were drawn with the same chances.
+    pub executions: u64,
 }
 
 /// What has been covered.
@@ -37,6 +88,19 @@ pub enum Covered {
     Equivalence,
     /// Every execution that leaves a task which could go on at most this many times.
     Preemptions(u32),
+    /// Every execution within the bound, if there is one, at least once for each order of the
+    /// steps that depend on each other. Prefixes with the same fingerprint, a hash of 64 bits, were
+    /// taken to be equivalent: see [`collision`](Self::collision).
+    Cached {
+        /// At most so many preemptions, if bounded.
+        preemptions: Option<u32>,
+        /// How many prefixes were compared with those that were stored.
+        compared: u64,
+        /// How many prefixes were stored.
+        stored: u64,
+        /// How many of these were dropped to make room. What follows them may have been run again.
+        dropped: u64,
+    },
     /// Some executions of a systematic search that did not end.
     Part {
         /// How many.
@@ -98,10 +162,29 @@ impl From<Timeouts> for TimeoutsUsed {
 pub struct Guarantee {
     /// What has been covered.
     pub covered: Covered,
+    /// How many different partial orders were seen, if they were counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traces: Option<TraceCount>,
     /// Executions that a limit cut off: what would have followed is not covered.
     pub rejected: u64,
     /// Under which assumptions, in a fixed order.
     pub assumptions: Vec<Assumption>,
+}
+
+impl Covered {
+    /// A bound on the chance that two prefixes which are not equivalent had the same fingerprint,
+    /// so that something is missing: as if fingerprints were drawn at random, 2^-64 for each pair
+    /// that was compared. `None` where nothing rests on fingerprints.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "a chance, to a few digits")]
+    pub fn collision(&self) -> Option<f64> {
+        match *self {
+            Self::Cached { compared, stored, .. } => {
+                Some((compared as f64 * stored as f64 * 0.5_f64.powi(64)).min(1.0))
+            }
+            _ => None,
+        }
+    }
 }
 
 impl fmt::Display for Covered {
@@ -112,6 +195,22 @@ impl fmt::Display for Covered {
             Self::Preemptions(0) => f.write_str("every execution without a preemption"),
             Self::Preemptions(1) => f.write_str("every execution with at most 1 preemption"),
             Self::Preemptions(k) => write!(f, "every execution with at most {k} preemptions"),
+            Self::Cached { preemptions, compared, stored, dropped } => {
+                match preemptions {
+                    None => write!(f, "{}", Self::Equivalence)?,
+                    Some(k) => write!(f, "{}, up to equivalence", Self::Preemptions(k))?,
+                }
+                let chance = self.collision().unwrap_or(1.0).log10().ceil();
+                write!(
+                    f,
+                    ", unless 64-bit fingerprints collided (chance below 1e{chance}: {compared} \
+                     compared with {stored}"
+                )?;
+                if dropped > 0 {
+                    write!(f, ", of which {dropped} were dropped")?;
+                }
+                f.write_str(")")
+            }
             Self::Part { executions, preemptions } => {
                 match executions {
                     0 => f.write_str("no execution of a search that did not end")?,
@@ -129,19 +228,147 @@ impl fmt::Display for Covered {
                     1 => f.write_str("1 sampled execution")?,
                     n => write!(f, "{n} sampled executions")?,
                 }
-                if let Some(SampleBound::Pct { depth, tasks, steps }) = bound {
-                    #[expect(clippy::cast_precision_loss, reason = "printed to the nearest unit")]
-                    let chance = (tasks as f64) * (steps as f64).powi(depth.cast_signed() - 1);
-                    write!(
-                        f,
-                        ", each showing a bug of depth {depth} with a chance of at least 1 in \
-                         {chance:.0} (if no execution has more than {tasks} tasks and {steps} \
-                         scheduling decisions)"
-                    )?;
-                }
-                Ok(())
+                bound.map_or(Ok(()), |bound| bound.fmt_of(executions, f))
             }
             Self::Replay => f.write_str("one recorded execution"),
+        }
+    }
+}
+
+impl Unseen {
+    /// The estimate itself, from 0 to 1.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "a ratio of counts")]
+    pub fn chance(&self) -> f64 {
+        if self.executions == 0 { 1.0 } else { self.once as f64 / self.executions as f64 }
+    }
+}
+
+impl SampleBound {
+    /// As a clause after so many sampled executions.
+    fn fmt_of(self, sampled: u64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let after = |counting: u64| match counting {
+            1 => "each after the first, which counted steps,".to_owned(),
+            n => format!("each after the first {n}, which counted steps,"),
+        };
+        match self {
+            Self::Pct { depth, tasks, steps, executions } => {
+                let each = match executions {
+                    n if n == sampled => "each".to_owned(),
+                    1 => "the last of them".to_owned(),
+                    n => format!("each of the last {n}"),
+                };
+                let chance = OneIn::product(tasks, steps, depth.saturating_sub(1).into());
+                let (tasks, steps) = (Many(tasks, "task"), Many(steps, "scheduling decision"));
+                write!(
+                    f,
+                    ", {each} showing a bug of depth {depth} with a chance of at least {chance} \
+                     (if no execution has more than {tasks} and {steps})"
+                )
+            }
+            Self::Pos { tasks, steps } => {
+                let chance = OneIn::product(1, tasks, steps);
+                let (tasks, steps) = (Many(tasks, "task"), Many(steps, "step"));
+                write!(
+                    f,
+                    ", each showing any partial order with a chance of at least {chance} (if no \
+                     execution has more than {tasks} and {steps})"
+                )
+            }
+            Self::Uniform { interleavings, counting } => write!(
+                f,
+                ", {} showing any of {} with the same chance {CONDITION}",
+                after(counting),
+                Many(interleavings, "interleaving"),
+            ),
+            Self::Selected { objects, interleavings, counting } => {
+                write!(f, ", {} ", after(counting))?;
+                let interleavings = Many(interleavings, "interleaving");
+                match objects {
+                    1 => write!(
+                        f,
+                        "showing any of {interleavings} of the accesses to the one shared object"
+                    )?,
+                    n => write!(
+                        f,
+                        "drawing one of {n} shared objects and showing any of at most \
+                         {interleavings} of the accesses to it"
+                    )?,
+                }
+                write!(f, " with the same chance {CONDITION}")
+            }
+        }
+    }
+}
+
+/// What must hold for chances to be the same.
+const CONDITION: &str = "(if every task takes the steps that were counted, and none waits for \
+                         another but to join it)";
+
+/// A chance of one in so many, written out while that is short.
+struct OneIn {
+    log10: f64,
+}
+
+impl OneIn {
+    #[expect(clippy::cast_precision_loss, reason = "printed to the nearest unit, or rounded up")]
+    fn product(factor: u64, base: u64, power: u64) -> Self {
+        let log10 = (factor.max(1) as f64).log10() + (base.max(1) as f64).log10() * power as f64;
+        Self { log10 }
+    }
+}
+
+impl fmt::Display for OneIn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Beyond this the digits are not exact.
+        if self.log10 < 15.0 {
+            write!(f, "1 in {:.0}", 10_f64.powf(self.log10))
+        } else {
+            write!(f, "1 in 10^{:.0}", self.log10.ceil())
+        }
+    }
+}
+
+/// A number with its noun; the largest number stands for more.
+struct Many(u64, &'static str);
+
+impl fmt::Display for Many {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(n, noun) = self;
+        match n {
+            1 => write!(f, "1 {noun}"),
+            &u64::MAX => write!(f, "more than 10^19 {noun}s"),
+            n => write!(f, "{n} {noun}s"),
+        }
+    }
+}
+
+impl fmt::Display for TraceCount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { distinct, exact, error, unseen } = *self;
+        let about = if exact { "" } else { "about " };
+        let orders = if distinct == 1 { "order" } else { "orders" };
+        write!(f, "{about}{distinct} distinct partial {orders}")?;
+        if !exact {
+            write!(f, " (estimated, with a standard error of {:.1} %)", error * 100.0)?;
+        }
+        match unseen {
+            Some(Unseen { executions: 0, .. }) | None => Ok(()),
+            Some(Unseen { once: 0, executions }) => write!(
+                f,
+                " (the chance that the next execution shows a new one is estimated as 0: none of \
+                 them was seen only once in {executions})"
+            ),
+            Some(unseen) => {
+                let Unseen { once, executions } = unseen;
+                let chance = unseen.chance() * 100.0;
+                let digits = if chance < 1.0 { 3 } else { 1 };
+                write!(
+                    f,
+                    " (the chance that the next execution shows a new one is estimated as \
+                     {chance:.digits$} %: {once} of {executions})"
+                )
+            }
         }
     }
 }
@@ -177,6 +404,9 @@ impl fmt::Display for Guarantee {
             }
             write!(f, " and {their} continuations")?;
         }
+        if let Some(traces) = &self.traces {
+            write!(f, "; {traces}")?;
+        }
         for (index, assumption) in self.assumptions.iter().enumerate() {
             write!(f, "{}{assumption}", if index == 0 { "; assuming " } else { ", " })?;
         }
@@ -188,10 +418,34 @@ impl fmt::Display for Guarantee {
 mod tests {
     use super::*;
 
+    // 2000 * 1000 / 2^64 is 1.08e-13.
+    #[test]
+    fn what_rests_on_fingerprints_says_so() {
+        let cached = |preemptions, dropped| Covered::Cached {
+            preemptions,
+            compared: 2000,
+            stored: 1000,
+            dropped,
+        };
+        assert_eq!(
+            cached(None, 0).to_string(),
+            "every execution up to equivalence, unless 64-bit fingerprints collided (chance below \
+             1e-12: 2000 compared with 1000)"
+        );
+        assert_eq!(
+            cached(Some(1), 17).to_string(),
+            "every execution with at most 1 preemption, up to equivalence, unless 64-bit \
+             fingerprints collided (chance below 1e-12: 2000 compared with 1000, of which 17 \
+             were dropped)"
+        );
+        assert_eq!(Covered::Everything.collision(), None);
+    }
+
     #[test]
     fn a_guarantee_is_a_sentence() {
         let guarantee = Guarantee {
             covered: Covered::Preemptions(2),
+            traces: None,
             rejected: 3,
             assumptions: vec![Assumption::SequentialConsistency, Assumption::FairYields],
         };
@@ -200,6 +454,64 @@ mod tests {
             "every execution with at most 2 preemptions, except those cut off by a limit (3) and \
              their continuations; assuming sequentially consistent memory, a task that yields \
              twice lets every task move that could have in between"
+        );
+    }
+
+    fn sampled(bound: SampleBound) -> String {
+        Covered::Sample { executions: 50, bound: Some(bound) }.to_string()
+    }
+
+    #[test]
+    fn what_a_sampler_promises_is_a_sentence() {
+        let (depth, tasks, steps) = (2, 3, 9);
+        assert_eq!(
+            sampled(SampleBound::Pct { depth, tasks, steps, executions: 40 }),
+            "50 sampled executions, each of the last 40 showing a bug of depth 2 with a chance of \
+             at least 1 in 27 (if no execution has more than 3 tasks and 9 scheduling decisions)"
+        );
+        assert_eq!(
+            sampled(SampleBound::Pos { tasks, steps }),
+            "50 sampled executions, each showing any partial order with a chance of at least 1 in \
+             19683 (if no execution has more than 3 tasks and 9 steps)"
+        );
+        assert!(sampled(SampleBound::Pos { tasks, steps: 1_000 }).contains("1 in 10^478 ("));
+        assert_eq!(
+            sampled(SampleBound::Uniform { interleavings: u64::MAX, counting: 1 }),
+            format!(
+                "50 sampled executions, each after the first, which counted steps, showing any of \
+                 more than 10^19 interleavings with the same chance {CONDITION}"
+            )
+        );
+        assert_eq!(
+            sampled(SampleBound::Selected { objects: 4, interleavings: 6, counting: 3 }),
+            format!(
+                "50 sampled executions, each after the first 3, which counted steps, drawing one \
+                 of 4 shared objects and showing any of at most 6 interleavings of the accesses to \
+                 it with the same chance {CONDITION}"
+            )
+        );
+    }
+
+    #[test]
+    fn a_number_of_traces_is_a_phrase() {
+        let exact = TraceCount { distinct: 1, exact: true, error: 0.0, unseen: None };
+        assert_eq!(exact.to_string(), "1 distinct partial order");
+        let of = |once, executions| TraceCount {
+            distinct: 36,
+            unseen: Some(Unseen { once, executions }),
+            ..exact
+        };
+        assert_eq!(
+            of(3, 2_000).to_string(),
+            "36 distinct partial orders (the chance that the next execution shows a new one is \
+             estimated as 0.150 %: 3 of 2000)"
+        );
+        assert!(of(30, 60).to_string().contains("50.0 %: 30 of 60"));
+        assert!(of(0, 60).to_string().contains("estimated as 0: none"));
+        let many = TraceCount { distinct: 2_000_000, exact: false, error: 0.008_125, ..exact };
+        assert_eq!(
+            many.to_string(),
+            "about 2000000 distinct partial orders (estimated, with a standard error of 0.8 %)"
         );
     }
 }

@@ -14,9 +14,11 @@ pub mod schedule;
 pub mod token;
 pub mod trace;
 
-pub use guarantee::{Assumption, Covered, Guarantee, SampleBound};
-pub use outcome::{Divergence, LimitKind, Outcome, Panic, Waiting};
-pub use report::{Counts, Failure, Note, Progress, Report, Verdict};
+pub use guarantee::{Assumption, Covered, Guarantee, SampleBound, TraceCount, Unseen};
+pub use outcome::{
+    CellAccess, CellOp, DataRace, Divergence, HeldLock, LimitKind, Missing, Outcome, Panic, Waiting,
+};
+pub use report::{Counts, Failure, Nested, Note, Progress, Report, Verdict};
 pub use schedule::{Decision, Key, Schedule, Settings, TaskKind, TaskName, Timeouts};
 pub use token::TokenError;
 pub use trace::{Event, ObjectName, Site, Trace};

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::schedule::{TaskName, task_label};
-use crate::trace::Site;
+use crate::trace::{ObjectName, Site};
 
 /// A panic that nobody took.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -68,6 +68,89 @@ impl fmt::Display for Divergence {
     }
 }
 
+/// What a task did to a cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CellOp {
+    /// Made it: its first write.
+    Make,
+    /// Read it.
+    Read,
+    /// Wrote it, or could have.
+    Write,
+}
+
+/// A lock that a task held.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HeldLock {
+    /// Which: an index into the trace's objects.
+    pub object: u32,
+    /// Where it was taken.
+    pub taken: Site,
+}
+
+/// One of the two accesses of a data race.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CellAccess {
+    /// Whose: an index into the trace's tasks.
+    pub task: u32,
+    /// What it did.
+    pub op: CellOp,
+    /// Where.
+    pub site: Site,
+    /// The locks it held, in the order in which it took them.
+    pub locks: Vec<HeldLock>,
+}
+
+/// Why two accesses are not in order.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "missing", rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Missing {
+    /// The second task has acquired nothing that the first released after its access.
+    Everything,
+    /// The second task has read an atomic that the first wrote after its access, but one of the
+    /// two orderings is too weak.
+    Ordering {
+        /// The atomic: an index into the trace's objects.
+        object: u32,
+        /// Where it was written.
+        written: Site,
+        /// Whether that released.
+        releases: bool,
+        /// Where it was read.
+        read: Site,
+        /// Whether that acquired.
+        acquires: bool,
+    },
+    /// The first access had not ended: its task was inside the closure, or held the pointer.
+    End,
+}
+
+/// Two accesses to one cell that nothing puts in order, at least one of them a write.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DataRace {
+    /// The cell.
+    pub cell: ObjectName,
+    /// The access that came first in this execution.
+    pub first: CellAccess,
+    /// The access at which the race was found.
+    pub second: CellAccess,
+    /// What would have put them in order.
+    pub missing: Missing,
+}
+
+impl DataRace {
+    /// How a person calls the cell: its name, or its kind and where it was made.
+    #[must_use]
+    pub fn cell_label(&self) -> String {
+        match &self.cell.name {
+            Some(name) => name.clone(),
+            None => format!("the {} from {}", self.cell.kind, self.cell.created),
+        }
+    }
+}
+
 /// What one execution did.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
@@ -99,6 +182,8 @@ pub enum Outcome {
         /// Its last operation.
         site: Option<Site>,
     },
+    /// Two tasks accessed one cell, one of them to write, and nothing put them in order.
+    DataRace(Box<DataRace>),
     /// A limit of the engine ended it: neither a pass nor a failure.
     Limit {
         /// Which limit.
@@ -122,6 +207,7 @@ impl Outcome {
             Self::Deadlock { .. } => "deadlock",
             Self::Livelock { .. } => "livelock",
             Self::StackOverflow { .. } => "stack-overflow",
+            Self::DataRace(_) => "data-race",
             Self::Limit { .. } => "limit",
         }
     }
@@ -155,6 +241,12 @@ impl Outcome {
             Self::StackOverflow { task, .. } => {
                 format!("{} overflowed its stack", label(*task))
             }
+            Self::DataRace(race) => format!(
+                "data race of {} and {} on {}",
+                label(race.first.task),
+                label(race.second.task),
+                race.cell_label()
+            ),
             Self::Limit { limit } => match limit {
                 LimitKind::Steps => "stopped at the limit of steps".to_owned(),
                 LimitKind::Tasks => "stopped at the limit of tasks".to_owned(),

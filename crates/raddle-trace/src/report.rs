@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::guarantee::Guarantee;
 use crate::outcome::{Divergence, Outcome};
 use crate::schedule::Schedule;
-use crate::trace::Trace;
+use crate::trace::{ObjectName, Site, Trace};
 
 /// The version of [`Report`] that this crate writes.
 pub const VERSION: u32 = 1;
@@ -84,6 +84,21 @@ pub struct Failure {
     pub unstable: Option<Divergence>,
 }
 
+/// A lock that a task took while it held another.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Nested {
+    /// Who, as a person calls it.
+    pub task: String,
+    /// The lock it held.
+    pub held: ObjectName,
+    /// Where it had taken that.
+    pub held_at: Site,
+    /// The lock it took.
+    pub taken: ObjectName,
+    /// Where it took that.
+    pub taken_at: Site,
+}
+
 /// Something the user should know that is not a failure.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "note", rename_all = "kebab-case")]
@@ -97,6 +112,12 @@ pub enum Note {
     Leaked {
         /// How many.
         tasks: u64,
+    },
+    /// Tasks took locks in orders that could make them wait for each other, in an execution in
+    /// which they did not. Each took a lock that the next one held.
+    LockOrder {
+        /// At least two; the last took the lock that the first held.
+        cycle: Vec<Nested>,
     },
     /// A sentence.
     Text {

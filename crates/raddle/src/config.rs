@@ -41,6 +41,8 @@ pub enum Expect {
     Livelock,
     /// With a stack overflow.
     StackOverflow,
+    /// With a data race.
+    DataRace,
 }
 
 impl Expect {
@@ -52,6 +54,7 @@ impl Expect {
             Self::Deadlock => "a deadlock",
             Self::Livelock => "a livelock",
             Self::StackOverflow => "a stack overflow",
+            Self::DataRace => "a data race",
         }
     }
 
@@ -61,6 +64,7 @@ impl Expect {
             Outcome::Deadlock { .. } => self == Self::Deadlock,
             Outcome::Livelock { .. } => self == Self::Livelock,
             Outcome::StackOverflow { .. } => self == Self::StackOverflow,
+            Outcome::DataRace(_) => self == Self::DataRace,
             _ => false,
         }
     }
@@ -80,7 +84,7 @@ impl Expect {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Config {
-    /// A composition such as `random`, `pct(3)`, `dfs` or `dfs preemptions(2)`; or `auto`.
+    /// A composition such as `random`, `pct(3)`, `surw`, `dfs` or `dfs preemptions(2)`; or `auto`.
     ///
     /// `auto`, the default, is `dfs` for half of the budget. If that covers every execution, the
     /// search is over; else `random` has the other half.
@@ -111,6 +115,31 @@ pub struct Config {
     pub spurious: bool,
     /// Whether the values of [`rng`](crate::rng()) are decisions.
     pub data: Data,
+    /// Whether distinct partial orders are counted: one by one up to 1,000,000, then estimated. The
+    /// guarantee has the number, and for samplers that draw every execution with the same chances
+    /// how likely a new one is. Executions take longer.
+    ///
+    /// ```
+    /// use raddle::sync::atomic::{AtomicU32, Ordering::SeqCst};
+    ///
+    /// let mut config = raddle::Config::default();
+    /// config.strategy = "pos".into();
+    /// config.executions = Some(100);
+    /// config.traces = true;
+    /// let report = raddle::explore(config, || {
+    ///     let n = AtomicU32::new(0);
+    ///     raddle::thread::scope(|scope| {
+    ///         scope.spawn(|| n.store(1, SeqCst));
+    ///         n.store(2, SeqCst);
+    ///     });
+    /// })?;
+    /// let traces = report.guarantee.traces.expect("asked for");
+    /// assert_eq!((traces.distinct, traces.exact), (2, true));
+    /// // No order was seen only once, so a third one is unlikely.
+    /// assert_eq!(traces.unseen.map(|unseen| unseen.chance()), Some(0.0));
+    /// # Ok::<(), raddle::Error>(())
+    /// ```
+    pub traces: bool,
     /// What happens to tasks that are unfinished when an execution ends early.
     pub teardown: Teardown,
     /// Bytes of stack for each task.
@@ -150,6 +179,7 @@ impl Default for Config {
             timeouts: Timeouts::default(),
             spurious: false,
             data: Data::default(),
+            traces: false,
             teardown: Teardown::default(),
             stack_size: Setup::default().stack_size,
             watchdog: Some(Duration::from_secs(10)),
@@ -182,7 +212,7 @@ impl Config {
     /// | `RADDLE_TIME`, `RADDLE_EXECUTION_TIME`, `RADDLE_WATCHDOG` | `500ms`, `10s`, `2m`, `1h`, or `none` |
     /// | `RADDLE_MEMORY`, `RADDLE_STACK_SIZE` | bytes: `65536`, `64k`, `512m`, `4g`; memory also `none` |
     /// | `RADDLE_TIMEOUTS` | `any`, `idle` |
-    /// | `RADDLE_SPURIOUS` | `true`, `false` |
+    /// | `RADDLE_SPURIOUS`, `RADDLE_TRACES` | `true`, `false` |
     /// | `RADDLE_DATA` | `decisions`, `seeded` |
     /// | `RADDLE_TEARDOWN` | `unwind`, `leak` |
     /// | `RADDLE_REPLAY` | a token, or the path of a saved failure |

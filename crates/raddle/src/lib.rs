@@ -45,9 +45,11 @@
 //! # What a pass does not mean
 //! Memory is sequentially consistent, whatever orderings the code asks for. Only what is in this
 //! crate is controlled: a std lock held over a raddle operation can hang (and is reported), a data
-//! race through `unsafe` is not looked for. Each report states the rest.
+//! race is found where the data is in a [`cell`] of this crate. Each report states the rest.
 #![cfg_attr(not(feature = "check"), allow(rustdoc::broken_intra_doc_links, reason = "no search"))]
 
+#[cfg(not(feature = "check"))]
+pub mod cell;
 #[cfg(feature = "check")]
 mod check;
 #[cfg(feature = "check")]
@@ -87,10 +89,11 @@ pub use raddle_engine::Teardown;
 #[cfg(feature = "check")]
 pub use raddle_macros::test;
 #[cfg(feature = "check")]
-pub use raddle_threads::{Named, hint, sync, thread, thread_local, time};
+pub use raddle_threads::{Named, cell, hint, sync, thread, thread_local, time};
 #[cfg(feature = "check")]
 pub use raddle_trace::{
-    Counts, Covered, Failure, Guarantee, Note, Outcome, Report, Schedule, Timeouts, Trace, Verdict,
+    Counts, Covered, DataRace, Failure, Guarantee, Note, Outcome, Report, SampleBound, Schedule,
+    Timeouts, Trace, TraceCount, Unseen, Verdict,
 };
 
 #[cfg(feature = "check")]

@@ -1,11 +1,14 @@
 //! Names of primitives, where nobody asks for them.
 
+use std::cell::Cell;
 use std::sync::atomic::{
     AtomicBool, AtomicI8, AtomicI16, AtomicI32, AtomicI64, AtomicIsize, AtomicPtr, AtomicU8,
     AtomicU16, AtomicU32, AtomicU64, AtomicUsize,
 };
 use std::sync::mpsc::{Receiver, Sender, SyncSender};
 use std::sync::{Barrier, Condvar, LazyLock, Mutex, Once, OnceLock, RwLock};
+
+use crate::cell::UnsafeCell;
 
 /// Gives a primitive a name for reports. Without the feature `check` it does nothing.
 ///
@@ -46,12 +49,14 @@ named! {
     AtomicUsize;
     {T} AtomicPtr<T>;
     Barrier;
+    {T} Cell<T>;
     Condvar;
     {T, F} LazyLock<T, F>;
     {T} Mutex<T>;
     Once;
     {T} OnceLock<T>;
     {T} RwLock<T>;
+    {T} UnsafeCell<T>;
     {T} (Sender<T>, Receiver<T>);
     {T} (SyncSender<T>, Receiver<T>);
 }

@@ -208,7 +208,12 @@ fn conclude(config: Config, replayed: Replayed) -> Report {
         strategy: "replay".to_owned(),
         seed: 0,
         verdict,
-        guarantee: Guarantee { covered: Covered::Replay, rejected: counts.rejected, assumptions },
+        guarantee: Guarantee {
+            covered: Covered::Replay,
+            traces: None,
+            rejected: counts.rejected,
+            assumptions,
+        },
         counts,
         failure,
         notes,

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use raddle_engine::{Ended, EngineError, Explored, Limits, Setup, Strategy};
-use raddle_trace::{Counts, Covered, Guarantee, Note, Report, Verdict, report};
+use raddle_search::Traces;
+use raddle_trace::{Counts, Covered, Guarantee, Note, Report, TraceCount, Verdict, report};
 
 use crate::config::{AUTO, Config, EXECUTIONS};
 use crate::error::Error;
@@ -56,8 +57,9 @@ pub(crate) fn explore_dyn(config: Config, test: Body) -> Result<Report, Error> {
     let began = Instant::now();
     let searches = searches(&config)?;
     let setup = config.setup();
-    let turns = searches[0].turn;
-    let found = watch::run(&config, turns, move |orders| run(searches, &setup, orders, &*test))?;
+    let (turns, traces) = (searches[0].turn, config.traces);
+    let found =
+        watch::run(&config, turns, move |orders| run(searches, &setup, traces, orders, &*test))?;
     let mut report = conclude(config, found);
     report.elapsed_ms = began.elapsed().as_millis().try_into().unwrap_or(u64::MAX);
     Ok(report)
@@ -76,14 +78,22 @@ struct Found {
     name: String,
     explored: Explored,
     covered: Covered,
+    traces: Option<TraceCount>,
 }
+
+/// Partial orders that are counted one by one: some 50 MB.
+const TRACES: usize = 1_000_000;
 
 fn searches(config: &Config) -> Result<Vec<Search>, Error> {
     let build = |text: &str| {
-        raddle_search::build(text, config.seed()).map_err(|error| Error::Strategy {
-            strategy: text.to_owned(),
-            reason: with_sources(&error),
-        })
+        let strategy = text.to_owned();
+        match raddle_search::build(text, config.seed()) {
+            Err(error) => Err(Error::Strategy { strategy, reason: with_sources(&error) }),
+            Ok(built) => match built.strategy.refuses(&config.setup().settings) {
+                Some(reason) => Err(Error::Strategy { strategy, reason: reason.to_owned() }),
+                None => Ok(built),
+            },
+        }
     };
     let usual = if config.time.is_some() { u64::MAX } else { EXECUTIONS };
     let Some(composition) = config.composition() else {
@@ -117,24 +127,32 @@ fn with_sources(error: &dyn std::error::Error) -> String {
 fn run(
     searches: Vec<Search>,
     setup: &Setup,
+    traces: bool,
     orders: &Orders,
     test: &dyn Fn(),
 ) -> Result<Vec<Found>, EngineError> {
     let mut all: Vec<Found> = Vec::new();
-    for mut search in searches {
+    for Search { mut strategy, name, executions, turn } in searches {
         let done: u64 = all.iter().map(|found| found.explored.counts.executions).sum();
-        let executions = search.executions.saturating_sub(done);
+        let executions = executions.saturating_sub(done);
         let setup = Setup { limits: Limits { executions, ..setup.limits }, ..*setup };
-        let explored = raddle_engine::explore(
-            &mut *search.strategy,
-            &setup,
-            &mut |lap| orders.lap(search.turn, lap),
-            &mut |pulse| orders.begin(pulse),
-            test,
-        )?;
-        let covered = search.strategy.covered();
-        let more = matches!(explored.ended, Ended::Executions | Ended::Memory | Ended::Stopped);
-        all.push(Found { name: search.name, explored, covered });
+        let explore = |strategy: &mut dyn Strategy| {
+            let mut lap = |lap| orders.lap(turn, lap);
+            let mut pulse = |pulse| orders.begin(pulse);
+            raddle_engine::explore(strategy, &setup, &mut lap, &mut pulse, test)
+        };
+        let found = if traces {
+            let mut strategy = Traces::new(strategy, TRACES);
+            let explored = explore(&mut strategy)?;
+            let (covered, traces) = (strategy.covered(), Some(strategy.count()));
+            Found { name, explored, covered, traces }
+        } else {
+            let explored = explore(&mut *strategy)?;
+            Found { name, explored, covered: strategy.covered(), traces: None }
+        };
+        let ended = &found.explored.ended;
+        let more = matches!(ended, Ended::Executions | Ended::Memory | Ended::Stopped);
+        all.push(found);
         if !more {
             break;
         }
@@ -190,7 +208,8 @@ fn conclude(config: Config, mut all: Vec<Found>) -> Report {
                 .to_owned(),
         ));
     }
-    let guarantee = Guarantee { covered: last.covered, rejected: counts.rejected, assumptions };
+    let Found { covered, traces, .. } = last;
+    let guarantee = Guarantee { covered, traces, rejected: counts.rejected, assumptions };
     let verdict = if failure.is_some() {
         Verdict::Failed
     } else if matches!(ended, Ended::Diverged(_)) {
@@ -202,7 +221,10 @@ fn conclude(config: Config, mut all: Vec<Found>) -> Report {
         && counts.rejected == 0
         && matches!(
             guarantee.covered,
-            Covered::Everything | Covered::Equivalence | Covered::Preemptions(_)
+            Covered::Everything
+                | Covered::Equivalence
+                | Covered::Preemptions(_)
+                | Covered::Cached { .. }
         )
     {
         Verdict::Covered

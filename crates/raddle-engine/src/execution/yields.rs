@@ -9,6 +9,8 @@ impl Execution {
     /// A task, or a timer that fired, says that it cannot get on by itself. See [`crate::fair`].
     pub(crate) fn yielded(&mut self, task: TaskId) {
         self.last_yielded = true;
+        // Who moved between two yields of a task is not part of the partial order.
+        self.strayed = true;
         self.fruitless += 1;
         if self.fruitless >= self.limits.fruitless && self.everyone_moved() {
             self.end(Ending::Livelock { steps: self.n_steps - self.last_change });

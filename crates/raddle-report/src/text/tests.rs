@@ -1,12 +1,14 @@
 //! Every text that a user can see, on reports made by hand.
 
 use insta::assert_snapshot;
-use raddle_trace::{SampleBound, Schedule, TaskName, Waiting};
+use raddle_trace::{Missing, SampleBound, Schedule, TaskName, TraceCount, Unseen, Waiting};
+
+use crate::{from_json, to_json};
 
 use super::*;
 use crate::samples::{
-    divergence, event, failed, livelock, lock_order, long, lost_update, many_tasks, object, panic,
-    passed, site, stack_overflow, threads,
+    data_race, divergence, event, failed, livelock, lock_cycle, lock_order, long, lost_update,
+    many_tasks, object, panic, passed, site, stack_overflow, threads,
 };
 
 fn shown(report: &Report) -> String {
@@ -404,8 +406,22 @@ fn a_pass_that_covers_everything() {
 }
 
 #[test]
+fn a_pass_that_rests_on_fingerprints() {
+    let covered = Covered::Cached { preemptions: Some(2), compared: 95, stored: 33, dropped: 0 };
+    let mut report = passed(Verdict::Covered, covered);
+    report.counts.blocked = 5;
+    assert_snapshot!(shown(&report), @"
+    COVERED transfers: every execution with at most 2 preemptions, up to equivalence, unless 64-bit
+      fingerprints collided (chance below 1e-15: 95 compared with 33); assuming sequentially consistent
+      memory
+      searched with pct(3), seed 7: 12 executions (5 cut as covered elsewhere), 96 steps, 41 decisions
+        in 2 ms; deepest: 5 decisions
+    ");
+}
+
+#[test]
 fn a_pass_by_sampling() {
-    let bound = Some(SampleBound::Pct { depth: 3, tasks: 3, steps: 9 });
+    let bound = Some(SampleBound::Pct { depth: 3, tasks: 3, steps: 9, executions: 1990 });
     let covered = Covered::Sample { executions: 2000, bound };
     let mut report = passed(Verdict::Passed, covered);
     report.test = None;
@@ -414,12 +430,35 @@ fn a_pass_by_sampling() {
     report.guarantee.rejected = 4;
     report.elapsed_ms = 61_500;
     assert_snapshot!(shown(&report), @"
-    PASSED: 2000 sampled executions, each showing a bug of depth 3 with a chance of at least 1 in 243
-      (if no execution has more than 3 tasks and 9 scheduling decisions), except those cut off by a
-      limit (4) and their continuations; assuming sequentially consistent memory
+    PASSED: 2000 sampled executions, each of the last 1990 showing a bug of depth 3 with a chance of at
+      least 1 in 243 (if no execution has more than 3 tasks and 9 scheduling decisions), except those
+      cut off by a limit (4) and their continuations; assuming sequentially consistent memory
       searched with pct(3), seed 7: 2000 executions (4 cut off by a limit), 96 steps, 41 decisions in
         1 min 1 s; deepest: 5 decisions
     ");
+}
+
+#[test]
+fn a_pass_with_its_traces_counted() {
+    let covered = Covered::Sample { executions: 2000, bound: None };
+    let mut report = passed(Verdict::Passed, covered);
+    report.strategy = "random".to_owned();
+    report.counts.executions = 2000;
+    let unseen = Some(Unseen { once: 3, executions: 2000 });
+    let traces = TraceCount { distinct: 36, exact: true, error: 0.0, unseen };
+    report.guarantee.traces = Some(traces);
+    assert_snapshot!(shown(&report), @"
+    PASSED transfers: 2000 sampled executions; 36 distinct partial orders (the chance that the next
+      execution shows a new one is estimated as 0.150 %: 3 of 2000); assuming sequentially consistent
+      memory
+      searched with random, seed 7: 2000 executions, 96 steps, 41 decisions in 2 ms; deepest: 5
+        decisions
+    ");
+    assert_eq!(from_json(&to_json(&report)).expect("read"), report);
+    let traces = TraceCount { distinct: 1_204_000, exact: false, error: 0.008_125, unseen: None };
+    report.guarantee.traces = Some(traces);
+    assert_snapshot!(report.guarantee, @"2000 sampled executions; about 1204000 distinct partial orders (estimated, with a standard error of 0.8 %); assuming sequentially consistent memory");
+    assert_eq!(from_json(&to_json(&report)).expect("read"), report);
 }
 
 #[test]
@@ -534,4 +573,81 @@ fn names_of_users_cannot_break_the_table() {
     let text = shown(&report);
     assert!(!text.contains(['\x1b', '\u{7}']), "{text}");
     assert!(text.contains("│ größter Arbeiter \\u{… │"), "{text}");
+}
+
+#[test]
+fn a_data_race_by_an_ordering_that_is_too_weak() {
+    let missing = |releases, acquires| Missing::Ordering {
+        object: 1,
+        written: site(10),
+        releases,
+        read: site(14),
+        acquires,
+    };
+    assert_snapshot!(shown_above_counts(&data_race(missing(true, false))), @"
+    FAILED transfers: data race of thread 1 and main on the Tracked from tests/account.rs:4:9
+
+    execution 12, step by step:
+
+    step  │ main                       │ thread 1                   │ at
+    ──────┼────────────────────────────┼────────────────────────────┼────────────────────
+       0  │                            │ lock log                   │ tests/account.rs:8
+       1  │                            │ store ready (true)         │ tests/account.rs:10
+       2  │ load ready -> true         │                            │ tests/account.rs:14
+    ──────┼────────────────────────────┼────────────────────────────┼────────────────────
+          │ reads the Tracked from     │ writes the Tracked from    │
+          │ tests/account.rs:4         │ tests/account.rs:4         │
+
+    the data race:
+      thread 1 writes the Tracked from tests/account.rs:4 at tests/account.rs:9, holding log (taken at
+        tests/account.rs:8)
+      main reads the Tracked from tests/account.rs:4 at tests/account.rs:15, holding no lock
+      missing: main has loaded ready at tests/account.rs:14, and sees what was written at
+        tests/account.rs:10 after the access of thread 1, but that load does not acquire
+      to do: use Ordering::Acquire for the load, or a lock around both accesses
+    ");
+    for (releases, acquires, remedy) in [
+        (true, false, "use Ordering::Acquire for the load"),
+        (false, true, "use Ordering::Release for the write,"),
+        (false, false, "use Ordering::Release for the write and Ordering::Acquire for the load"),
+    ] {
+        let text = shown(&data_race(missing(releases, acquires))).replace("\n    ", " ");
+        assert!(text.contains(remedy), "{text}");
+    }
+}
+
+#[test]
+fn a_data_race_that_nothing_orders() {
+    let text = shown_above_counts(&data_race(Missing::Everything));
+    assert_snapshot!(text.split("the data race:").nth(1).expect("a section"), @"
+
+    thread 1 writes the Tracked from tests/account.rs:4 at tests/account.rs:9, holding log (taken at
+      tests/account.rs:8)
+    main reads the Tracked from tests/account.rs:4 at tests/account.rs:15, holding no lock
+    missing: main has acquired nothing that thread 1 released after its access, by a lock, an atomic,
+      a channel, a join or otherwise
+    to do: hold one lock at both accesses, or let the second task wait for the first: join it, receive
+      from it, or load with Ordering::Acquire what it stores with Ordering::Release
+    ");
+    let text = shown_above_counts(&data_race(Missing::End));
+    assert_snapshot!(text.split("lock\n").nth(1).expect("a section"), @"
+    missing: the access of thread 1 has not ended, it is still inside the closure or holds the pointer
+    to do: end the access before the data is handed on
+    ");
+}
+
+#[test]
+fn orders_of_locks_that_can_deadlock() {
+    let mut report = passed(Verdict::Covered, Covered::Everything);
+    report.notes.push(lock_cycle());
+    assert_snapshot!(shown(&report), @"
+    COVERED transfers: every execution; assuming sequentially consistent memory
+      searched with pct(3), seed 7: 12 executions, 96 steps, 41 decisions in 2 ms; deepest: 5 decisions
+    note: locks were taken in orders that can deadlock. No execution that was run did, and if something
+          else than a lock keeps these apart none will:
+      - thread 1 held the Mutex from tests/account.rs:5 (#1), taken at tests/account.rs:9, and took the
+        Mutex from tests/account.rs:5 (#2) at tests/account.rs:10
+      - thread 2 held the Mutex from tests/account.rs:5 (#2), taken at tests/account.rs:14, and took the
+        Mutex from tests/account.rs:5 (#1) at tests/account.rs:15
+    ");
 }

@@ -394,6 +394,221 @@ fn the_estimate_splits_uniformly() {
     }
 }
 
+// ---- with a cache ------------------------------------------------------------------------------
+
+type Traces = BTreeSet<(Vec<Moves>, Vec<u32>)>;
+
+fn cached(k: u32, prefixes: usize) -> DepthFirst {
+    let bound = if k == u32::MAX { Bound::None } else { Bound::Preemptions(k) };
+    DepthFirst::within(NonPreemptive, bound).unwrap().cached(prefixes)
+}
+
+/// The traces of all executions of at most so many preemptions.
+fn traces(toy: &Toy, k: u32) -> Traces {
+    toy::interleavings(toy, k).iter().map(|moves| toy.trace(moves)).collect()
+}
+
+/// Runs a search to its end. What was cut is no trace of it.
+fn run(search: &mut DepthFirst, toy: &Toy, found: &mut Traces) -> u64 {
+    let mut plan = Plan::default();
+    let mut executions = 0;
+    while let Some(execution) = toy::execute(search, &mut plan, toy) {
+        executions += 1;
+        if execution.cut.is_none() {
+            found.insert(toy.trace(&execution.moves));
+        }
+    }
+    executions
+}
+
+/// Programs in which steps commute, with locks and values.
+fn commuting() -> [Toy; 4] {
+    let section = [Op::Lock, Op::Step, Op::Unlock];
+    [
+        Toy::independent(&[2, 2, 2]),
+        Toy::new(vec![section.to_vec(), section.to_vec(), vec![Op::Step, Op::Step]]),
+        Toy::new(vec![[Op::Value(3)].to_vec(), section.to_vec(), vec![Op::Value(2), Op::Step]]),
+        mixed(),
+    ]
+}
+
+#[test]
+fn a_cache_keeps_every_trace_whatever_its_size() {
+    for toy in commuting() {
+        for k in [0, 1, 2, 3, u32::MAX] {
+            let expected = traces(&toy, k);
+            let all = toy::interleavings(&toy, k).len() as u64;
+            for prefixes in [1, 2, 5, 1000] {
+                let (mut search, mut found) = (cached(k, prefixes), Traces::new());
+                let executions = run(&mut search, &toy, &mut found);
+                assert_eq!(found, expected, "{k} preemptions, {prefixes} prefixes");
+                assert!(executions <= all);
+                assert_eq!(search.progress().covered, Some(1.0));
+            }
+        }
+    }
+}
+
+// Two tasks of n independent steps have (n + 1)^2 prefixes. Of these n^2 have two options, and each
+// is explored once: one execution for each option but the first, and the very first.
+#[test]
+fn a_cache_runs_each_option_of_each_prefix_once() {
+    for n in 1..6 {
+        let (mut search, mut found) = (cached(u32::MAX, 1000), Traces::new());
+        let executions = run(&mut search, &Toy::independent(&[n, n]), &mut found);
+        assert_eq!((executions, found.len()), (1 + (n * n) as u64, 1));
+    }
+}
+
+#[test]
+fn a_cache_says_what_it_was_used_for() {
+    let toy = Toy::independent(&[3, 3]);
+    let covered = |mut search: DepthFirst| {
+        run(&mut search, &toy, &mut Traces::new());
+        search.covered()
+    };
+    // 9 prefixes have two options. All but the first 2 * 3 - 1 on the borders are met from two
+    // sides: 4 once more.
+    let (preemptions, compared, stored, dropped) = (None, 13, 9, 0);
+    let expected = Covered::Cached { preemptions, compared, stored, dropped };
+    assert_eq!(covered(cached(u32::MAX, 9)), expected);
+    let Covered::Cached { stored, dropped, .. } = covered(cached(u32::MAX, 3)) else {
+        panic!("the latest three are enough to meet one again");
+    };
+    assert_eq!(stored - dropped, 3);
+    assert_eq!(covered(cached(u32::MAX, 1)), Covered::Everything);
+    assert_eq!(covered(cached(0, 1000)), Covered::Preemptions(0));
+}
+
+// A restored search begins with an empty cache: it runs more, and loses nothing.
+#[test]
+fn a_cached_search_restored_at_any_time_loses_nothing() {
+    for toy in commuting() {
+        for (k, every) in [(u32::MAX, 1), (u32::MAX, 3), (1, 1), (2, 5)] {
+            let (mut search, mut found) = (cached(k, 1000), Traces::new());
+            loop {
+                let mut plan = Plan::default();
+                let next = |_| toy::execute(&mut search, &mut plan, &toy);
+                let executions: Vec<_> = (0..every).map_while(next).collect();
+                if executions.is_empty() {
+                    break;
+                }
+                let whole = executions.iter().filter(|execution| execution.cut.is_none());
+                found.extend(whole.map(|execution| toy.trace(&execution.moves)));
+                let mut other = cached(k, 1000);
+                other.restore(&search.save().unwrap()).unwrap();
+                assert_eq!(other.used(), search.used());
+                search = other;
+            }
+            assert_eq!(found, traces(&toy, k), "restored after every {every}");
+        }
+    }
+}
+
+#[test]
+fn a_state_of_another_cache_is_refused() {
+    let mut search = cached(2, 1000);
+    toy::first(&mut search, &mixed(), 5);
+    let state = search.save().unwrap();
+    cached(2, 999).restore(&state).unwrap_err();
+    cached(1, 1000).restore(&state).unwrap_err();
+    preemptions(2).restore(&state).unwrap_err();
+    cached(2, 1000).restore(&state).unwrap();
+    search.restore(&preemptions(2).save().unwrap()).unwrap_err();
+}
+
+// The search that gave parts away goes on to rely on prefixes of which the parts are due.
+#[test]
+fn the_parts_of_a_cached_search_keep_every_trace() {
+    for toy in commuting() {
+        for k in [0, 1, 2, u32::MAX] {
+            for (every, n) in [(1, 1), (1, 100), (3, 2), (7, 1)] {
+                let (mut searches, mut found) = (vec![cached(k, 1000)], Traces::new());
+                while let Some(mut search) = searches.pop() {
+                    let mut plan = Plan::default();
+                    for number in 1.. {
+                        let Some(run) = toy::execute(&mut search, &mut plan, &toy) else { break };
+                        if run.cut.is_none() {
+                            found.insert(toy.trace(&run.moves));
+                        }
+                        if number % every == 0 {
+                            for work in search.split(n).unwrap() {
+                                let mut part = cached(k, 1000);
+                                part.restore(&work.state).unwrap();
+                                searches.push(part);
+                            }
+                        }
+                    }
+                }
+                assert_eq!(found, traces(&toy, k), "{n} parts every {every}, bound {k}");
+            }
+        }
+    }
+}
+
+// Each execution is first begun, led to the end of its plan and beyond, and given up. It must not
+// meet itself when it is run again.
+#[test]
+fn a_cached_execution_that_never_ended_is_run_again() {
+    for toy in commuting() {
+        let (mut search, mut found) = (cached(u32::MAX, 1000), Traces::new());
+        let mut plan = Plan::default();
+        loop {
+            let mut given_up = search.clone();
+            let mut same = plan.clone();
+            if !given_up.begin(&mut same) {
+                break;
+            }
+            // All that happens but the end of it.
+            toy::execute_unended(&mut given_up, &same, &toy);
+            let execution = toy::execute(&mut given_up, &mut Plan::default(), &toy).unwrap();
+            if execution.cut.is_none() {
+                found.insert(toy.trace(&execution.moves));
+            }
+            search = given_up;
+            plan = Plan::default();
+            plan.prefix.extend(execution.decisions.iter().map(|taken| taken.option));
+        }
+        assert_eq!(found, traces(&toy, u32::MAX));
+    }
+}
+
+// With the cache as without: one for each way to take 3 of 6 steps.
+#[test]
+fn executions_that_a_limit_cut_off_are_not_taken_for_each_other() {
+    let toy = Toy { max_steps: 3, ..Toy::independent(&[3, 3]) };
+    assert_eq!(sorted(toy::all(&mut cached(u32::MAX, 1000), &toy)).len(), 8);
+}
+
+// One execution is cut off by a limit. What it did not come to is run elsewhere if it can be: what
+// begins with its decisions is lost at most.
+#[test]
+fn nothing_is_taken_to_be_done_that_a_limit_cut_off() {
+    for whole in commuting() {
+        let expected = traces(&whole, u32::MAX);
+        for unlucky in 1..30 {
+            let (mut search, mut plan) = (cached(u32::MAX, 1000), Plan::default());
+            let (mut found, mut lost) = (Traces::new(), Moves::new());
+            for number in 1.. {
+                let short = Toy { max_steps: 2, ..whole.clone() };
+                let toy = if number == unlucky { &short } else { &whole };
+                let Some(execution) = toy::execute(&mut search, &mut plan, toy) else { break };
+                if number == unlucky {
+                    lost = execution.moves;
+                } else if execution.cut.is_none() {
+                    found.insert(whole.trace(&execution.moves));
+                }
+            }
+            let missing = expected.difference(&found).count();
+            let elsewhere = toy::interleavings(&whole, u32::MAX)
+                .into_iter()
+                .filter(|moves| lost.is_empty() || !moves.starts_with(&lost));
+            let elsewhere: Traces = elsewhere.map(|moves| whole.trace(&moves)).collect();
+            assert!(elsewhere.is_subset(&found), "execution {unlucky}: {missing} are missing");
+        }
+    }
+}
+
 // 3,432 executions of at most 13 decisions: the stack has grown to 16 frames of 16 bytes.
 #[test]
 fn memory_does_not_grow_with_the_number_of_executions() {

@@ -141,6 +141,7 @@ impl<F: Found> Insertion<'_, F> {
     /// The branch's step begins the sequence.
     fn after(&mut self, branch: &mut Branch, place: Option<usize>, sequence: &mut Vec<u32>) {
         // Of a task that the sequence says nothing about, any values will do.
+        #[expect(clippy::single_match_else, reason = "both cases matter")]
         let values = match place {
             Some(place) => self.found.values(sequence.remove(place)),
             None => {

@@ -2,11 +2,13 @@
 
 use std::error::Error;
 
-use proptest::prelude::proptest;
+use proptest::prelude::{Just, Strategy as _, prop_oneof, proptest};
+use raddle_engine::strategy::Plan;
 use raddle_trace::Covered;
 
 use super::*;
-use crate::toy::{self, Toy};
+use crate::replay::Replay;
+use crate::toy::{self, Op, Toy};
 
 #[track_caller]
 fn refusal(text: &str) -> String {
@@ -21,6 +23,9 @@ fn every_form_has_one_canonical_name_which_builds_the_same() {
         ("round-robin", "round-robin"),
         ("pct", "pct(3)"),
         ("pct( 5 )", "pct(5)"),
+        ("pos", "pos"),
+        ("urw", "urw"),
+        ("surw", "surw"),
         ("dfs", "dfs"),
         ("all", "dfs"),
         ("all depth-first", "dfs"),
@@ -30,6 +35,9 @@ fn every_form_has_one_canonical_name_which_builds_the_same() {
         ("non-preemptive preemptions(0) dfs", "dfs preemptions(0)"),
         ("dfs round-robin", "dfs round-robin"),
         ("round-robin all", "dfs round-robin"),
+        ("dfs cache", "dfs cache(1000000)"),
+        ("cache(50) all preemptions(2)", "dfs preemptions(2) cache(50)"),
+        ("dfs cache(7) round-robin", "dfs round-robin cache(7)"),
     ] {
         let mut first = build(text, 7).unwrap();
         assert_eq!(first.name, name, "for {text}");
@@ -50,6 +58,8 @@ fn a_built_search_says_what_it_covered() {
         ("dfs", Covered::Everything),
         ("dfs round-robin", Covered::Everything),
         ("dfs preemptions(1)", Covered::Preemptions(1)),
+        // 4 prefixes of two options, of which one is met from two sides.
+        ("dfs cache", Covered::Cached { preemptions: None, compared: 5, stored: 4, dropped: 0 }),
         ("round-robin", Covered::Sample { executions: 1, bound: None }),
     ] {
         let mut built = build(text, 1).unwrap();
@@ -61,7 +71,7 @@ fn a_built_search_says_what_it_covered() {
 #[test]
 fn the_seed_feeds_the_samplers() {
     let toy = Toy::independent(&[3, 3, 3]);
-    for text in ["random", "pct(3)"] {
+    for text in ["random", "pct(3)", "pos", "urw", "surw"] {
         let run = |seed| toy::first(&mut *build(text, seed).unwrap().strategy, &toy, 20);
         assert_eq!(run(1), run(1));
         assert_ne!(run(1), run(2));
@@ -83,7 +93,8 @@ fn an_unknown_name_is_answered_with_the_nearest() {
     }
     assert_eq!(
         refusal("quantum"),
-        "`quantum` is not a known strategy; here are `random`, `round-robin`, `pct(d)`, `dfs`"
+        "`quantum` is not a known strategy; here are `random`, `round-robin`, `pct(d)`, `pos`, \
+         `surw`, `urw`, `dfs`"
     );
 }
 
@@ -119,6 +130,11 @@ fn wrong_arguments_are_refused_with_the_right_ones() {
             "`preemptions(two)` does not fit: write `preemptions(k)`, where k is a number",
         ),
         ("random(3)", "`random(3)` does not fit: write `random`"),
+        (
+            "dfs cache(0)",
+            "`cache(0)` does not fit: write `cache(n)`, where n is a number from 1, or `cache` for \
+             n = 1000000",
+        ),
         ("dpor(best)", "`dpor(best)` does not fit: write `dpor(classic | source | optimal | eta)`"),
     ] {
         assert_eq!(refusal(text), message);
@@ -187,6 +203,25 @@ fn combinations_without_sense_are_refused_with_the_reason() {
              they cost; write `dfs preemptions(2)`",
         ),
         (
+            "random cache",
+            "`cache` is part of a search, here its cache, and the sampler `random` has none; leave \
+             it out, or write `dfs` instead of `random`",
+        ),
+        (
+            "cache",
+            "`cache` is part of a search, here its cache, and there is no search; write \
+          `dfs cache`",
+        ),
+        (
+            "dfs cache state-cache",
+            "`cache` and `state-cache` are two caches, and there can be one; leave one out",
+        ),
+        (
+            "dpor cache(9)",
+            "`cache` would cut executions whose races the reduction still needs; leave it out, or \
+             write `dfs`",
+        ),
+        (
             "dpor(source) state-cache",
             "`state-cache` would cut executions whose races the reduction still needs; leave \
              it out, or write `dfs`",
@@ -210,14 +245,14 @@ fn what_is_planned_is_refused_with_what_there_is() {
              `depth-first`",
         ),
         (
-            "surw",
-            "`surw` is planned and not in this version; of the role sampler there is \
-             `random`, `round-robin`, `pct(d)`",
+            "ss",
+            "`ss` is planned and not in this version; of the role sampler there is \
+             `random`, `round-robin`, `pct(d)`, `pos`, `surw`, `urw`",
         ),
         (
             "dfs state-cache",
-            "`state-cache` is planned and not in this version; there is no cache yet, so \
-             leave it out",
+            "`state-cache` is planned and not in this version; of the role cache there is \
+             `cache(n)`",
         ),
         ("replay", "`replay` is not a search; set RADDLE_REPLAY or call raddle::replay"),
     ] {
@@ -266,8 +301,55 @@ fn the_distance_counts_single_errors() {
     assert_eq!(distance(b"kitten", b"sitting"), 3);
 }
 
+/// Up to four tasks of up to six ops, or a few more with the lock.
+fn programs() -> impl proptest::prelude::Strategy<Value = Toy> {
+    let op = || {
+        prop_oneof![
+            Just(Op::Step),
+            Just(Op::Yield),
+            (0..3_u32).prop_map(Op::Read),
+            (0..3_u32).prop_map(Op::Write),
+            (2..4_u32).prop_map(Op::Value),
+        ]
+    };
+    let locked = op().prop_map(|op| vec![Op::Lock, op, Op::Unlock]);
+    let part = prop_oneof![3 => op().prop_map(|op| vec![op]), 1 => locked];
+    let task = proptest::collection::vec(part, 0..6).prop_map(|parts| parts.concat());
+    proptest::collection::vec(task, 1..5).prop_map(Toy::new)
+}
+
+/// The samplers that are here.
+fn samplers() -> impl Iterator<Item = &'static str> {
+    let here = |entry: &&Entry| entry.role == Role::Sampler && entry.status == Status::Here;
+    REGISTRY.iter().filter(here).map(|entry| entry.name)
+}
+
 proptest! {
     #![proptest_config(toy::fixed_seed())]
+
+    // That every option taken is one there is, is checked by what drives the strategy.
+    #[test]
+    fn every_execution_of_a_sampler_replays_and_is_drawn_again(toy in programs(), seed: u64) {
+        for name in samplers() {
+            let mut sampler = build(name, seed).unwrap().strategy;
+            let mut again = build(name, seed).unwrap().strategy;
+            let (mut plan, mut other) = (Plan::default(), Plan::default());
+            for nth in 0..8 {
+                if nth == 5 {
+                    again = build(name, 0).unwrap().strategy;
+                    again.restore(&sampler.save().unwrap()).unwrap();
+                }
+                let Some(recorded) = toy::execute(&mut *sampler, &mut plan, &toy) else { break };
+                let drawn = toy::execute(&mut *again, &mut other, &toy);
+                assert_eq!(drawn.as_ref(), Some(&recorded), "{name}, execution {nth}");
+                let options = recorded.decisions.iter().map(|taken| taken.option).collect();
+                let mut replay = Replay::new(options);
+                let replayed = toy::execute(&mut replay, &mut Plan::default(), &toy);
+                assert_eq!(replayed, Some(recorded), "{name}, execution {nth}");
+            }
+            assert_eq!(sampler.covered(), again.covered());
+        }
+    }
 
     #[test]
     fn no_text_makes_it_panic(text: String) {

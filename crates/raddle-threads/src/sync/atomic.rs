@@ -1,7 +1,9 @@
 //! `std::sync::atomic`: every operation is one step.
 //!
-//! Sequentially consistent, whatever the orderings say, so fences do nothing. Misses: behaviours
-//! that weaker orderings allow. The guarantee says so.
+//! Values are sequentially consistent, whatever the orderings say. Misses: values that weaker
+//! orderings allow to be read. The guarantee says so. What the orderings do decide is which plain
+//! data a task may access after it: a relaxed load of a flag shows the flag, and a cell read after
+//! it is a data race.
 
 use std::fmt;
 use std::sync::atomic as real;
@@ -30,19 +32,22 @@ struct Word<S>(S);
 
 #[derive(Clone, Copy, Debug)]
 enum WordOp<V> {
-    Load,
-    Store(V),
+    Load(Ordering),
+    Store(V, Ordering),
     /// Reads, computes and writes, whatever it read.
     Update {
         name: &'static str,
         compute: fn(V, V) -> V,
         operand: V,
+        order: Ordering,
     },
     /// Writes only if it reads `current`.
     Exchange {
         current: V,
         new: V,
         weak: bool,
+        success: Ordering,
+        failure: Ordering,
     },
 }
 
@@ -62,7 +67,7 @@ impl<S: Store> Model for Word<S> {
 
     fn access(&self, _: TaskId, op: Self::Op) -> Access {
         match op {
-            WordOp::Load => Access::Read,
+            WordOp::Load(_) => Access::Read,
             WordOp::Exchange { current, .. } if current != self.0.get() => Access::Missed,
             _ => Access::Write,
         }
@@ -79,13 +84,28 @@ impl<S: Store> Model for Word<S> {
         }
     }
 
+    fn synchronise(&self, _: TaskId, op: Self::Op, option: u32, edges: &mut Edges<'_>) {
+        match op {
+            WordOp::Load(order) => edges.load(order),
+            WordOp::Store(_, order) => edges.store(order),
+            WordOp::Update { order, .. } => edges.update(order),
+            WordOp::Exchange { current, success, failure, .. } => {
+                if option == 0 && current == self.0.get() {
+                    edges.update(success);
+                } else {
+                    edges.load(failure);
+                }
+            }
+        }
+    }
+
     #[inline]
     fn apply(&mut self, _: TaskId, op: Self::Op, option: u32) -> Self::Reply {
         let before = self.0.get();
         let mut wrote = true;
         match op {
-            WordOp::Load => wrote = false,
-            WordOp::Store(value) => self.0.set(value),
+            WordOp::Load(_) => wrote = false,
+            WordOp::Store(value, _) => self.0.set(value),
             WordOp::Update { compute, operand, .. } => self.0.set(compute(before, operand)),
             WordOp::Exchange { current, new, .. } => {
                 wrote = current == before && option == 0;
@@ -102,10 +122,10 @@ impl<S: Store> Model for Word<S> {
 
     fn show(op: Self::Op, reply: Option<&Self::Reply>) -> String {
         let text = match op {
-            WordOp::Load => "load".to_owned(),
-            WordOp::Store(value) => return format!("store({})", S::show(value)),
+            WordOp::Load(_) => "load".to_owned(),
+            WordOp::Store(value, _) => return format!("store({})", S::show(value)),
             WordOp::Update { name, operand, .. } => format!("{name}({})", S::show(operand)),
-            WordOp::Exchange { current, new, weak } => {
+            WordOp::Exchange { current, new, weak, .. } => {
                 let weak = if weak { "_weak" } else { "" };
                 format!("compare_exchange{weak}({}, {})", S::show(current), S::show(new))
             }
@@ -120,12 +140,14 @@ impl<S: Store> Model for Word<S> {
     }
 }
 
-/// Like [`std::sync::atomic::fence`]. Memory is sequentially consistent, so it does nothing.
+/// Like [`std::sync::atomic::fence`]. Not a step: values are sequentially consistent without it. It
+/// orders accesses to plain data as in std, by the relaxed loads before it and stores after it.
 ///
 /// # Panics
 /// With [`Ordering::Relaxed`], as in std.
 pub fn fence(order: Ordering) {
     assert!(order != Ordering::Relaxed, "there is no such thing as a relaxed fence");
+    rt::fence(order);
 }
 
 /// Like [`std::sync::atomic::compiler_fence`]. Does nothing.
@@ -168,14 +190,14 @@ macro_rules! common {
             #[track_caller]
             pub fn load(&self, order: Ordering) -> $value {
                 check_load(order);
-                self.word.step(WordOp::Load).before
+                self.word.step(WordOp::Load(order)).before
             }
 
             /// Writes the value.
             #[track_caller]
             pub fn store(&self, value: $value, order: Ordering) {
                 check_store(order);
-                self.word.step(WordOp::Store(value));
+                self.word.step(WordOp::Store(value, order));
             }
 
             /// Writes the value and returns the one before.
@@ -245,12 +267,13 @@ macro_rules! common {
                 &self,
                 current: $value,
                 new: $value,
-                _: Ordering,
+                success: Ordering,
                 failure: Ordering,
                 weak: bool,
             ) -> Result<$value, $value> {
                 check_failure(failure);
-                let saw = self.word.step(WordOp::Exchange { current, new, weak });
+                let op = WordOp::Exchange { current, new, weak, success, failure };
+                let saw = self.word.step(op);
                 if saw.wrote { Ok(saw.before) } else { Err(saw.before) }
             }
 
@@ -260,9 +283,9 @@ macro_rules! common {
                 name: &'static str,
                 compute: fn($value, $value) -> $value,
                 operand: $value,
-                _: Ordering,
+                order: Ordering,
             ) -> $value {
-                self.word.step(WordOp::Update { name, compute, operand }).before
+                self.word.step(WordOp::Update { name, compute, operand, order }).before
             }
         }
 
@@ -468,10 +491,15 @@ mod tests {
 
     const A: TaskId = TaskId(0);
 
+    fn exchange(current: u8, weak: bool) -> WordOp<u8> {
+        let order = Ordering::SeqCst;
+        WordOp::Exchange { current, new: 9, weak, success: order, failure: order }
+    }
+
     #[test]
     fn an_exchange_that_would_fail_only_reads() {
         let word = Word(1_u8);
-        let exchange = |current| WordOp::Exchange { current, new: 9, weak: false };
+        let exchange = |current| exchange(current, false);
         assert_eq!(word.access(A, exchange(1)), Access::Write);
         assert_eq!(word.access(A, exchange(2)), Access::Missed);
     }
@@ -480,7 +508,6 @@ mod tests {
     fn only_a_weak_exchange_that_would_succeed_can_fail_spuriously() {
         let spurious = Settings { spurious: true, ..Settings::default() };
         let mut word = Word(1_u8);
-        let exchange = |current, weak| WordOp::Exchange { current, new: 9, weak };
         let options = |word: &Word<u8>, op| word.options(A, op, &spurious);
         assert_eq!(options(&word, exchange(1, true)), 2);
         assert_eq!(options(&word, exchange(2, true)), 1);

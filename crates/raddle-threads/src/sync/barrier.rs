@@ -54,6 +54,21 @@ impl Model for Meeting {
         }
     }
 
+    // Who arrives knows of all who came before, and who passes what the last of its own round knew.
+    fn synchronise(&self, _: TaskId, op: MeetingOp, _: u32, edges: &mut Edges<'_>) {
+        const ARRIVALS: u32 = u32::MAX;
+        match op {
+            MeetingOp::Arrive => {
+                edges.acquire(ARRIVALS);
+                edges.release(ARRIVALS);
+                if self.arrived + 1 >= self.size {
+                    edges.publish(self.generation as u32);
+                }
+            }
+            MeetingOp::Pass { generation } => edges.acquire(generation as u32),
+        }
+    }
+
     fn apply(&mut self, _: TaskId, op: MeetingOp, _: u32) -> Arrived {
         let generation = self.generation;
         let mut leader = false;

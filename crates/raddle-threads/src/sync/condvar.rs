@@ -131,6 +131,21 @@ impl Model for Queue {
         }
     }
 
+    // Who is woken knows what was done before it was notified. Misses: std does not promise that,
+    // only that the lock orders what was done under it.
+    fn synchronise(&self, task: TaskId, op: QueueOp, option: u32, edges: &mut Edges<'_>) {
+        match op {
+            QueueOp::Enter => {}
+            QueueOp::Wake => {
+                if self.waiter(task).is_some_and(|waiter| waiter.notified) {
+                    edges.acquire(task.0);
+                }
+            }
+            QueueOp::NotifyOne => self.candidate(option).iter().for_each(|w| edges.publish(w.0)),
+            QueueOp::NotifyAll => self.candidates().for_each(|woken| edges.publish(woken.0)),
+        }
+    }
+
     fn apply(&mut self, task: TaskId, op: QueueOp, option: u32) -> usize {
         match op {
             QueueOp::Enter => {

@@ -77,6 +77,32 @@ impl Model for Counts {
         if changes { Access::Write } else { Access::Missed }
     }
 
+    // As the orderings of std's counts have it: drops release, and whoever finds itself alone
+    // acquires; clones and looks do neither.
+    fn synchronise(&self, _: TaskId, op: CountOp, _: u32, edges: &mut Edges<'_>) {
+        const STRONG: u32 = 0;
+        const WEAK: u32 = 1;
+        let last = self.strong == 1;
+        match op {
+            CountOp::Drop | CountOp::IntoInner => {
+                edges.release(STRONG);
+                if last {
+                    edges.acquire(STRONG);
+                }
+            }
+            CountOp::TryUnwrap | CountOp::MakeMut if last => edges.acquire(STRONG),
+            CountOp::Upgrade if self.strong > 0 => edges.acquire(STRONG),
+            CountOp::GetMut if self.is_unique() => {
+                edges.acquire(STRONG);
+                edges.acquire(WEAK);
+            }
+            CountOp::Born => edges.release(STRONG),
+            CountOp::DropWeak => edges.release(WEAK),
+            CountOp::Downgrade => edges.acquire(WEAK),
+            _ => {}
+        }
+    }
+
     fn apply(&mut self, task: TaskId, op: CountOp, _: u32) -> Counts {
         let before = *self;
         if self.access(task, op) == Access::Write {

@@ -47,6 +47,12 @@ enum Reply {
     Left(Vec<Ticket>),
 }
 
+/// What the ends of a channel release when they are dropped, under which keys. Values have others.
+mod ends {
+    pub(super) const SENDER: u32 = u32::MAX;
+    pub(super) const RECEIVER: u32 = u32::MAX - 1;
+}
+
 /// The text of an op with its reply.
 fn show(name: &str, reply: Option<&Reply>) -> String {
     let told = match reply {

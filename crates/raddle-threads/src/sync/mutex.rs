@@ -34,6 +34,7 @@ impl Model for Lock {
     /// Whether the caller now holds the lock.
     type Reply = bool;
     const KIND: &'static str = "Mutex";
+    const LOCKS: bool = true;
 
     fn enabled(&self, _: TaskId, op: LockOp) -> bool {
         match op {

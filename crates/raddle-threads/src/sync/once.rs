@@ -117,6 +117,13 @@ impl<K: Kind> Model for Gate<K> {
         }
     }
 
+    fn synchronise(&self, task: TaskId, op: GateOp, _: u32, edges: &mut Edges<'_>) {
+        edges.by_access(self.access(task, op));
+        if matches!(op, GateOp::Set) && self.state != State::Done {
+            edges.release(Edges::FIRST);
+        }
+    }
+
     fn apply(&mut self, task: TaskId, op: GateOp, _: u32) -> GateReply {
         let before = self.state;
         self.state = match op {

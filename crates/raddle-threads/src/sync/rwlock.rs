@@ -57,6 +57,7 @@ impl Model for Shared {
     /// Whether the caller now holds the lock.
     type Reply = bool;
     const KIND: &'static str = "RwLock";
+    const LOCKS: bool = true;
 
     fn enabled(&self, _: TaskId, op: SharedOp) -> bool {
         match op {
@@ -78,6 +79,10 @@ impl Model for Shared {
             SharedOp::UnlockRead => Access::Unshare,
             SharedOp::UnlockWrite | SharedOp::Downgrade => Access::Release,
         }
+    }
+
+    fn keeps_share(op: SharedOp) -> bool {
+        matches!(op, SharedOp::Downgrade)
     }
 
     fn apply(&mut self, task: TaskId, op: SharedOp, _: u32) -> bool {

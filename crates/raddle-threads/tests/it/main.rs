@@ -4,14 +4,17 @@
 
 mod atomics;
 mod barriers;
+mod cells;
 mod channels;
 mod condvars;
 mod counted;
 mod executions;
 mod locals;
+mod lock_orders;
 mod mutexes;
 mod onces;
 mod rwlocks;
+mod samplers;
 mod threads;
 mod times;
 

@@ -72,7 +72,7 @@ enum Statement {
 }
 
 #[derive(Clone)]
-struct Program {
+pub(crate) struct Program {
     tasks: Vec<Vec<Statement>>,
     /// Whether waits may end without a notification.
     spurious: bool,
@@ -195,6 +195,18 @@ impl Generator {
             .collect();
         Program { tasks, spurious: self.rng.below(8) == 0 }
     }
+}
+
+impl Program {
+    /// With which it is run.
+    pub(crate) fn settings(&self) -> Settings {
+        Settings { spurious: self.spurious, ..Settings::default() }
+    }
+}
+
+/// The program of a seed.
+pub(crate) fn program(seed: u64) -> Program {
+    Generator { rng: Rng::new(seed), kinds: Vec::new() }.program()
 }
 
 /// One task's run of its statements; what it saw goes into the result.
@@ -369,7 +381,7 @@ fn start(shared: &Arc<Shared>, statements: &[Statement]) -> Vec<usize> {
     runner.saw
 }
 
-fn execute(program: &Program) -> String {
+pub(crate) fn execute(program: &Program) -> String {
     let (sender, receiver) = mpsc::channel();
     let (put, get) = mpsc::sync_channel(1);
     let (hand, handed) = mpsc::sync_channel(0);
@@ -417,7 +429,7 @@ type Compare = fn(&Program, u64) -> Compared;
 
 fn compare(program: &Program, most: u64) -> Compared {
     let run = || execute(program);
-    let settings = Settings { spurious: program.spurious, ..Settings::default() };
+    let settings = program.settings();
     let Some(all) = exhaustive(most, settings, &run) else { return Compared::Skipped };
     let mut repeated = 0;
     for reduction in [Reduction::Source, Reduction::Classic, Reduction::Optimal] {

@@ -100,6 +100,14 @@ static VARIABLES: &[Variable] = &[
         },
     },
     Variable {
+        name: "TRACES",
+        expected: "true or false",
+        set: |config, value| {
+            config.traces = word(value, &[("true", true), ("false", false)])?;
+            Some(())
+        },
+    },
+    Variable {
         name: "TEARDOWN",
         expected: "unwind or leak",
         set: |config, value| {
@@ -282,6 +290,7 @@ mod tests {
             ("RADDLE_TIMEOUTS", "idle"),
             ("RADDLE_SPURIOUS", "true"),
             ("RADDLE_DATA", "seeded"),
+            ("RADDLE_TRACES", "true"),
             ("RADDLE_TEARDOWN", "leak"),
             ("RADDLE_STACK_SIZE", "64k"),
             ("RADDLE_WATCHDOG", "none"),
@@ -301,6 +310,7 @@ mod tests {
             timeouts: Timeouts::Idle,
             spurious: true,
             data: Data::Seeded,
+            traces: true,
             teardown: Teardown::Leak,
             stack_size: 64 << 10,
             watchdog: None,

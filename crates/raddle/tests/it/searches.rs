@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use raddle::{Config, Covered, Note, Report, Verdict, explore};
+use raddle::{Config, Covered, Note, Report, TraceCount, Unseen, Verdict, explore};
 
 use crate::programs::{kept_update, large, lost_update};
 
@@ -160,4 +160,45 @@ fn note(report: &Report) -> &str {
         [Note::Text { text }] => text,
         other => panic!("one sentence, not {other:?}"),
     }
+}
+
+#[test]
+fn traces_are_counted_if_asked_for() {
+    let counted = |strategy: &str| {
+        let change = |config: &mut Config| {
+            config.strategy = strategy.into();
+            config.executions = Some(50);
+            config.traces = true;
+        };
+        with(change, kept_update).guarantee
+    };
+    // Two writes to one atomic, in either order.
+    let all = counted("dfs");
+    let exact = TraceCount { distinct: 2, exact: true, error: 0.0, unseen: None };
+    assert_eq!(all.traces, Some(exact));
+    insta::assert_snapshot!(all, @"every execution; 2 distinct partial orders; assuming sequentially consistent memory");
+    let sampled = counted("random");
+    let unseen = Some(Unseen { once: 0, executions: 50 });
+    assert_eq!(sampled.traces, Some(TraceCount { unseen, ..exact }));
+    // The first three count steps, and are not drawn as the others.
+    let unseen = Some(Unseen { once: 0, executions: 47 });
+    assert_eq!(counted("urw").traces, Some(TraceCount { unseen, ..exact }));
+    assert_eq!(counted("pct(2)").traces, Some(exact));
+    assert_eq!(with(|_| {}, kept_update).guarantee.traces, None);
+}
+
+#[test]
+fn every_sampler_says_what_it_promises() {
+    let said = |strategy: &str| {
+        let change = |config: &mut Config| {
+            config.strategy = strategy.into();
+            config.executions = Some(50);
+        };
+        with(change, kept_update).guarantee.covered.to_string()
+    };
+    insta::assert_snapshot!(said("random"), @"50 sampled executions");
+    insta::assert_snapshot!(said("pct(2)"), @"50 sampled executions, each showing a bug of depth 2 with a chance of at least 1 in 2 (if no execution has more than 2 tasks and 1 scheduling decision)");
+    insta::assert_snapshot!(said("pos"), @"50 sampled executions, each showing any partial order with a chance of at least 1 in 16 (if no execution has more than 2 tasks and 4 steps)");
+    insta::assert_snapshot!(said("urw"), @"50 sampled executions, each after the first 3, which counted steps, showing any of 2 interleavings with the same chance (if every task takes the steps that were counted, and none waits for another but to join it)");
+    insta::assert_snapshot!(said("surw"), @"50 sampled executions, each after the first 3, which counted steps, showing any of 2 interleavings of the accesses to the one shared object with the same chance (if every task takes the steps that were counted, and none waits for another but to join it)");
 }

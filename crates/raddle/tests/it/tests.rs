@@ -26,6 +26,7 @@ fn a_plain_test_is_explored() {
     timeouts = "idle",
     spurious,
     data = "seeded",
+    traces,
     teardown = "leak",
     stack_size = 64 << 10,
 )]
@@ -97,4 +98,44 @@ fn a_result_is_fine() -> Result<(), String> {
 #[raddle::test(expect = "panic")]
 fn an_error_is_a_panic() -> Result<(), String> {
     if raddle::choose(2) == 0 { Ok(()) } else { Err("sometimes".to_owned()) }
+}
+
+#[raddle::test(expect = "data-race")]
+fn an_expected_data_race_is_a_pass() {
+    let cell = raddle::cell::Tracked::new(0);
+    thread::scope(|scope| {
+        scope.spawn(|| cell.set(1));
+        scope.spawn(|| cell.set(2));
+    });
+}
+
+#[raddle::test(executions = 1)]
+#[should_panic(expected = "to do: hold one lock at both accesses")]
+fn a_data_race_is_a_failure_with_a_remedy() {
+    let cell = raddle::cell::Tracked::new(0);
+    thread::scope(|scope| {
+        scope.spawn(|| cell.with_mut(|value| *value += 1));
+        scope.spawn(|| cell.with_mut(|value| *value += 1));
+    });
+}
+
+#[raddle::test(expect = "deadlock")]
+#[should_panic(expected = "note: locks were taken in orders that can deadlock.")]
+fn opposite_orders_of_locks_are_a_note() {
+    let (a, b) = (Mutex::new(()), Mutex::new(()));
+    let (sender, receiver) = raddle::sync::mpsc::channel();
+    let (first, second) = (&a, &b);
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            let held = first.lock().unwrap();
+            drop(second.lock());
+            drop(held);
+            sender.send(()).unwrap();
+        });
+        scope.spawn(move || {
+            receiver.recv().unwrap();
+            let _held = second.lock().unwrap();
+            drop(first.lock());
+        });
+    });
 }

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 
 use super::values::Ticket;
-use super::{Reply, Senders, show};
+use super::{Reply, Senders, ends, show};
 use crate::prelude::*;
 
 #[derive(Debug)]
@@ -102,6 +102,41 @@ impl Model for Meeting {
             // Whose value was taken, or who was given one, is its own affair.
             MeetingOp::Sent | MeetingOp::Received => Access::Roused,
             _ => Access::Write,
+        }
+    }
+
+    // Whoever comes first leaves what it has done: a sender under its own number, the receiver under
+    // one that no task has. Whoever comes second takes that and leaves its own in its place.
+    fn synchronise(&self, task: TaskId, op: MeetingOp, _: u32, edges: &mut Edges<'_>) {
+        const WAITING: u32 = u32::MAX - 2;
+        match op {
+            MeetingOp::Send(_) | MeetingOp::TrySend(_) => match (self.receiver, op) {
+                (Receiver::Waiting, _) => {
+                    edges.acquire(WAITING);
+                    edges.publish(WAITING);
+                }
+                (Receiver::Gone, _) => edges.acquire(ends::RECEIVER),
+                (_, MeetingOp::Send(_)) => edges.publish(task.0),
+                _ => {}
+            },
+            MeetingOp::Sent if self.refused.contains(&task) => edges.acquire(ends::RECEIVER),
+            MeetingOp::Sent => edges.acquire(task.0),
+            MeetingOp::Recv | MeetingOp::TryRecv => match (self.offers.front(), op) {
+                (Some((sender, _)), _) => {
+                    edges.acquire(sender.0);
+                    edges.publish(sender.0);
+                }
+                (None, _) if self.ended() => edges.acquire(ends::SENDER),
+                (None, MeetingOp::Recv) => edges.publish(WAITING),
+                (None, _) => {}
+            },
+            MeetingOp::Received => match self.receiver {
+                Receiver::Given(_) => edges.acquire(WAITING),
+                _ => edges.acquire(ends::SENDER),
+            },
+            // As of a channel with room: nothing is promised between two senders.
+            MeetingOp::DropSender => edges.release(ends::SENDER),
+            MeetingOp::DropReceiver => edges.release(ends::RECEIVER),
         }
     }
 

@@ -4,13 +4,15 @@ use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 
 use super::values::Ticket;
-use super::{Reply, Senders, show};
+use super::{Reply, Senders, ends, show};
 use crate::prelude::*;
 
 #[derive(Debug)]
 pub(super) struct Queue {
     values: VecDeque<Ticket>,
     bound: Option<usize>,
+    /// How many values have been taken.
+    taken: usize,
     senders: Senders,
     receiver: bool,
 }
@@ -27,7 +29,7 @@ pub(super) enum QueueOp {
 
 impl Queue {
     pub(super) fn new(bound: Option<usize>, senders: Senders) -> Self {
-        Self { values: VecDeque::new(), bound, senders, receiver: true }
+        Self { values: VecDeque::new(), bound, taken: 0, senders, receiver: true }
     }
 
     fn places(&self) -> Option<u32> {
@@ -36,6 +38,12 @@ impl Queue {
 
     fn full(&self) -> bool {
         self.bound.is_some_and(|bound| self.values.len() >= bound)
+    }
+
+    /// Under which key the value at a place of the queue is passed on: its own, or that of its slot
+    /// if there is a bound, since then a send also follows the receive that made room for it.
+    fn key(&self, place: usize, ticket: Ticket) -> u32 {
+        self.bound.map_or(ticket.0, |bound| (self.taken.wrapping_add(place) % bound) as u32)
     }
 
     fn ended(&self) -> bool {
@@ -78,6 +86,41 @@ impl Model for Queue {
         }
     }
 
+    fn synchronise(&self, _: TaskId, op: QueueOp, _: u32, edges: &mut Edges<'_>) {
+        match op {
+            QueueOp::Send(_) | QueueOp::TrySend(_) if !self.receiver => {
+                edges.acquire(ends::RECEIVER);
+            }
+            QueueOp::TrySend(_) if self.full() => {}
+            QueueOp::Send(ticket) | QueueOp::TrySend(ticket) => {
+                let key = self.key(self.values.len(), ticket);
+                if self.bound.is_some() {
+                    edges.acquire(key);
+                }
+                edges.publish(key);
+            }
+            QueueOp::Recv | QueueOp::TryRecv => match self.values.front() {
+                Some(&ticket) => {
+                    let key = self.key(0, ticket);
+                    edges.acquire(key);
+                    if self.bound.is_some() {
+                        edges.publish(key);
+                    }
+                }
+                None if self.ended() => edges.acquire(ends::SENDER),
+                None => {}
+            },
+            // To those who receive, and not to another sender that is dropped: drops commute.
+            QueueOp::DropSender => edges.release(ends::SENDER),
+            QueueOp::DropReceiver => {
+                for (place, &ticket) in self.values.iter().enumerate() {
+                    edges.acquire(self.key(place, ticket));
+                }
+                edges.release(ends::RECEIVER);
+            }
+        }
+    }
+
     fn apply(&mut self, _: TaskId, op: QueueOp, _: u32) -> Reply {
         match op {
             // As in std a channel without a receiver is never full.
@@ -88,7 +131,10 @@ impl Model for Queue {
                 Reply::Done
             }
             QueueOp::Recv | QueueOp::TryRecv => match self.values.pop_front() {
-                Some(ticket) => Reply::Got(ticket),
+                Some(ticket) => {
+                    self.taken = self.taken.wrapping_add(1);
+                    Reply::Got(ticket)
+                }
                 None if self.ended() => Reply::Disconnected,
                 None => Reply::Empty,
             },
@@ -153,7 +199,7 @@ mod tests {
     #[test]
     fn a_full_queue_blocks_until_there_is_room() {
         let mut queue = queue(Some(1));
-        assert_eq!(queue.access(A, QueueOp::TrySend(ONE)), Access::Write);
+        assert_eq!(queue.access(A, QueueOp::TrySend(ONE)), Access::TryFit(1));
         assert_eq!(queue.apply(A, QueueOp::TrySend(ONE), 0), Reply::Done);
         assert!(!queue.enabled(A, QueueOp::Send(TWO)));
         assert_eq!(queue.access(A, QueueOp::TrySend(TWO)), Access::Refused);

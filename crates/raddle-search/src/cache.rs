@@ -1,0 +1,256 @@
+//! The happens-before cache: prefixes of executions that are equivalent to one seen before are not
+//! explored again.
+//!
+//! Musuvathi and Qadeer, "Partial-order reduction for context-bounded state exploration",
+//! MSR-TR-2007-12: the partial order of the steps so far stands for the program's state, which a
+//! stateless search does not have. It differs in four ways. The budget left is kept with each
+//! fingerprint, not in the key, so that a visit with more covers all with less. Without a bound the
+//! running task is no part of the key. And where the partial order is not all that decides what can
+//! follow, nothing is compared. The cache is bounded, and forgets the oldest first.
+//!
+//! # What decides what can follow
+//! Two prefixes with the same partial order lead to the same state of the program and of every
+//! model, and the same tasks can move; that is what independence of steps means. Of what the engine
+//! knows besides, the key has:
+//! - at a value, whose step it is and who moved last; the values decided since a task's last step
+//!   are in the fingerprint;
+//! - with a bound, the running task, because leaving it costs. Without one it only says which option
+//!   is tried first;
+//! - the order in which tasks and timers were created: the others move in this order while a task
+//!   that unwinds waits, and of two timeouts due at once the older is first.
+//!
+//! What is left are the times of yields, timeouts and readings of the clock, relative to steps that
+//! are independent of them ([`Pending::strayed`]). From the first of these on, an execution is
+//! neither compared nor stored. The equivalent prefixes above are not touched by that: fairness and
+//! the clock compare times only from then on, so the same continuations, step by step, are possible
+//! after each of them.
+//!
+//! # Why what is stored may be relied on
+//! A prefix is stored when it is first met, and at that time nothing after it has been run. But a
+//! depth-first search leaves no prefix before it has run, within the budget, all that follows; and a
+//! prefix that is met meanwhile has more steps, so it is not the same. Whoever meets an equivalent
+//! one later finds all of it done, by induction over the steps that are left: what follows has been
+//! run, or was cut because an equivalent prefix of as many steps has been. The induction asks who
+//! has run it nowhere, so a part that was given away may be relied on, provided that it is run:
+//! without it neither side claims anything. What a limit, or the end of the search, kept from being
+//! run is taken out again. Parts and restored searches begin with an empty cache.
+//!
+//! Misses: what follows a prefix whose fingerprint is that of another by accident. [`Covered`] has
+//! the numbers and the chance.
+//! Overreports: nothing. An execution that is cut runs on to its end, and a failure there is real.
+//!
+//! [`Pending::strayed`]: raddle_engine::strategy::Pending::strayed
+//! [`Covered`]: raddle_trace::Covered::Cached
+
+#![expect(clippy::disallowed_types, reason = "only looked up, never iterated over")]
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+use raddle_engine::happens::History;
+use raddle_engine::op::TaskId;
+use raddle_engine::strategy::{Options, Point, Step, Taken};
+
+/// Hashes what is a hash already.
+#[derive(Clone, Copy, Debug, Default)]
+struct Mixed(u64);
+
+impl Hasher for Mixed {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, _: &[u8]) {
+        unreachable!("keys are numbers")
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        self.0 = number;
+    }
+}
+
+fn mix(mut z: u64) -> u64 {
+    z = z.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ z >> 31
+}
+
+/// How much a cache was used, for the guarantee. Goes on where a saved search is restored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Used {
+    pub(crate) compared: u64,
+    pub(crate) stored: u64,
+    /// Taken out again to make room.
+    pub(crate) dropped: u64,
+    pub(crate) cut: u64,
+}
+
+/// What a search has run, by the partial order of what came before.
+#[derive(Clone, Debug)]
+pub(crate) struct Cache {
+    /// What could be spent after each prefix when it was met. Never iterated over.
+    left: HashMap<u64, u32, BuildHasherDefault<Mixed>>,
+    /// Its keys, as they were stored, round and round; withdrawn ones may be among them.
+    ring: Vec<u64>,
+    oldest: usize,
+    limit: usize,
+    pub(crate) used: Used,
+    history: History,
+    /// Steps of the current execution that `history` has from the one before.
+    kept: usize,
+    heard: usize,
+    /// The order of creation of the tasks, folded into a number.
+    created: u64,
+    /// The current execution was cut, or has strayed: the rest of it is of no interest.
+    is_over: bool,
+}
+
+/// What is known of a decision on the current path.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Mark {
+    /// The steps before it.
+    pub(crate) steps: usize,
+    /// Under which key it is stored, if it is.
+    key: Option<u64>,
+}
+
+/// Which prefixes are the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Alike {
+    /// Whatever the running task.
+    Unbounded,
+    /// With the same running task.
+    Bounded,
+}
+
+impl Cache {
+    /// Of at most so many prefixes, but at least one.
+    pub(crate) fn new(limit: usize) -> Self {
+        let limit = limit.max(1);
+        Self {
+            left: HashMap::default(),
+            ring: Vec::new(),
+            oldest: 0,
+            limit,
+            used: Used::default(),
+            history: History::default(),
+            kept: 0,
+            heard: 0,
+            created: 0,
+            is_over: false,
+        }
+    }
+
+    pub(crate) fn limit(&self) -> usize {
+        self.limit
+    }
+
+    /// What the table takes: for each place a key, a number, and a byte of its own.
+    pub(crate) fn bytes(&self) -> u64 {
+        let table = self.left.capacity() * (size_of::<(u64, u32)>() + 1);
+        (table + self.ring.capacity() * size_of::<u64>()) as u64
+    }
+
+    /// Forgets all prefixes and the last execution, but not how much it was used.
+    pub(crate) fn clear(&mut self) {
+        self.left.clear();
+        self.ring.clear();
+        self.oldest = 0;
+        self.history.begin(0);
+    }
+
+    /// Begins an execution whose first `kept` steps are those of the one before.
+    pub(crate) fn begin(&mut self, kept: usize) {
+        self.kept = kept.min(self.history.len());
+        self.history.begin(self.kept);
+        self.heard = 0;
+        self.created = 0;
+        self.is_over = false;
+    }
+
+    pub(crate) fn spawn(&mut self, parent: TaskId, child: TaskId) {
+        if self.is_over {
+            return;
+        }
+        self.history.spawn(parent, child);
+        self.created = mix(self.created ^ u64::from(child.0));
+    }
+
+    pub(crate) fn value(&mut self, task: TaskId, taken: Taken) {
+        if !self.is_over {
+            self.history.value(task, taken.option);
+        }
+    }
+
+    pub(crate) fn step(&mut self, step: &Step<'_>) {
+        if self.is_over {
+            return;
+        }
+        if step.pending.strayed() {
+            self.is_over = true;
+            return;
+        }
+        self.heard += 1;
+        if self.heard > self.kept {
+            self.history.step(step);
+        } else {
+            self.history.forget_values(step.task);
+        }
+    }
+
+    /// Meets a prefix, at a decision that was not planned, with so much left to spend. `None`: all
+    /// that follows has been run with at least as much.
+    pub(crate) fn meet(&mut self, point: &Point<'_>, alike: Alike, spare: u32) -> Option<Mark> {
+        let mut mark = Mark { steps: self.history.len(), key: None };
+        if point.pending.strayed() {
+            self.is_over = true;
+            return Some(mark);
+        }
+        let key = self.key(point, alike);
+        self.used.compared += 1;
+        if let Some(left) = self.left.get_mut(&key) {
+            if *left >= spare {
+                self.used.cut += 1;
+                self.is_over = true;
+                return None;
+            }
+            *left = spare;
+        } else {
+            self.store(key, spare);
+        }
+        mark.key = Some(key);
+        Some(mark)
+    }
+
+    /// Stores a new key, instead of the oldest one if there is no room: what was met lately is what
+    /// a depth-first search is about to meet again. To forget is always sound.
+    fn store(&mut self, key: u64, spare: u32) {
+        self.used.stored += 1;
+        if self.ring.len() < self.limit {
+            self.ring.push(key);
+        } else {
+            let oldest = std::mem::replace(&mut self.ring[self.oldest], key);
+            self.oldest = (self.oldest + 1) % self.limit;
+            self.used.dropped += u64::from(self.left.remove(&oldest).is_some());
+        }
+        self.left.insert(key, spare);
+    }
+
+    fn key(&self, point: &Point<'_>, alike: Alike) -> u64 {
+        let number = |task: Option<TaskId>| task.map_or(0, |task| u64::from(task.0) + 1);
+        let place = match point.options {
+            Options::Schedule(_) if alike == Alike::Unbounded => 0,
+            Options::Schedule(_) => number(point.running),
+            Options::Value { task, .. } => number(Some(task)) << 32 | number(Some(point.last)),
+        };
+        mix(self.history.fingerprint() ^ mix(self.created ^ mix(place)))
+    }
+
+    /// Takes out a prefix after which not everything has been run.
+    pub(crate) fn withdraw(&mut self, mark: &mut Mark) {
+        if let Some(key) = mark.key.take() {
+            self.left.remove(&key);
+        }
+    }
+}

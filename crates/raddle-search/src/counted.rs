@@ -1,0 +1,384 @@
+//! What each task does, as counted in the first executions: how many steps, on which objects, and
+//! which tasks it spawns. For samplers that weigh tasks by what is left of them.
+//!
+//! Nothing in the table depends on the schedule or on the process. A task is (parent, n-th spawn),
+//! and an object is named by the steps that touch it: a number is looked up by the first step that
+//! is about to use it, and means what it meant when that step was counted.
+//!
+//! What a task does after it has joined another cannot be done before, so it must not weigh before.
+//! The steps of a task are therefore counted in *phases*, which end where it joins. What is left
+//! of a task are the steps of its phase, and all steps of the tasks that it has yet to spawn in it.
+//!
+//! A task that took different numbers of steps is counted with the most.
+//! Misses: tasks that no counting execution had. They are known to take no steps, and so is a task
+//! that goes beyond its count: who weighs by this must not let either wait for ever.
+
+use raddle_engine::op::{ObjectId, TaskId};
+use raddle_engine::strategy::{Step, Unsupported};
+
+use crate::state::{FOREIGN, Reader, Writer};
+
+const NONE: u32 = u32::MAX;
+
+/// How many executions count.
+pub(crate) const COUNTING: u64 = 3;
+
+/// An object, as the counting executions know it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Thing(u32);
+
+/// How many steps there are in which phase of which task. Phases are numbered through.
+pub(crate) type Steps = Vec<(u32, u32)>;
+
+/// A task, as the counting executions know it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Kin {
+    parent: u32,
+    /// In which phase of the parent it is spawned.
+    born: u32,
+    /// The n-th spawn.
+    children: Vec<u32>,
+    /// What each step touches; [`NONE`] for a yield.
+    steps: Vec<u32>,
+    /// How many steps came before each join.
+    joins: Vec<u32>,
+    /// The number of its first phase.
+    phase: u32,
+}
+
+impl Kin {
+    /// The numbers of its phases.
+    fn phases(&self) -> std::ops::Range<usize> {
+        self.phase as usize..self.phase as usize + self.joins.len() + 1
+    }
+}
+
+/// Where the running execution is in the table, by task.
+#[derive(Clone, Copy, Debug, Default)]
+struct Place {
+    steps: u32,
+    spawns: u32,
+    joins: u32,
+}
+
+/// The table, and where the running execution is in it.
+#[derive(Clone, Debug)]
+pub(crate) struct Counted {
+    /// The root first, parents before their children.
+    kin: Vec<Kin>,
+    things: u32,
+    /// Whether the running execution counts.
+    counting: bool,
+    /// By task id: who that is. [`NONE`] if it is not in the table.
+    who: Vec<u32>,
+    /// By kin.
+    places: Vec<Place>,
+    /// By object number: which thing that is.
+    thing: Vec<u32>,
+    /// By phase: what is left of it. Empty while counting.
+    left: Vec<u32>,
+}
+
+impl Default for Counted {
+    fn default() -> Self {
+        Self {
+            kin: vec![Kin { parent: NONE, ..Kin::default() }],
+            things: 0,
+            counting: false,
+            who: Vec::new(),
+            places: Vec::new(),
+            thing: Vec::new(),
+            left: Vec::new(),
+        }
+    }
+}
+
+impl Counted {
+    fn begin(&mut self, counting: bool) {
+        self.counting = counting;
+        self.who.clear();
+        self.who.push(0);
+        self.places.clear();
+        self.places.resize(self.kin.len(), Place::default());
+        self.thing.clear();
+        self.left.clear();
+    }
+
+    /// Begins an execution that counts.
+    pub(crate) fn count(&mut self) {
+        self.begin(true);
+    }
+
+    /// Begins an execution in which tasks weigh by these steps.
+    pub(crate) fn weigh(&mut self, steps: &[(u32, u32)]) {
+        self.begin(false);
+        let phases = self.kin.last().map_or(0, |kin| kin.phases().end);
+        self.left.resize(phases, 0);
+        for &(phase, steps) in steps {
+            self.left[phase as usize] = steps;
+        }
+        for index in (1..self.kin.len()).rev() {
+            let whole = self.whole(index);
+            let phase = self.phase(self.kin[index].parent as usize, self.kin[index].born);
+            self.left[phase] = self.left[phase].saturating_add(whole);
+        }
+    }
+
+    /// Ends the counting: numbers the phases.
+    pub(crate) fn freeze(&mut self) {
+        let mut phase = 0;
+        for kin in &mut self.kin {
+            kin.phase = phase;
+            phase = kin.phases().end as u32;
+        }
+    }
+
+    fn who(&self, task: TaskId) -> Option<usize> {
+        self.who.get(task.index()).filter(|who| **who != NONE).map(|who| *who as usize)
+    }
+
+    /// The number of a task's n-th phase; of the last if it has fewer.
+    fn phase(&self, who: usize, nth: u32) -> usize {
+        let phases = self.kin[who].phases();
+        (phases.start + nth as usize).min(phases.end - 1)
+    }
+
+    /// All that is left of a task.
+    fn whole(&self, who: usize) -> u32 {
+        self.left[self.kin[who].phases()].iter().fold(0, |sum, &left| sum.saturating_add(left))
+    }
+
+    fn now(&self, task: TaskId) -> Option<usize> {
+        self.who(task).map(|who| self.phase(who, self.places[who].joins))
+    }
+
+    /// What is left of a task up to its next join, and of all that it spawns before.
+    pub(crate) fn left(&self, task: TaskId) -> u32 {
+        self.now(task).map_or(0, |phase| self.left[phase])
+    }
+
+    /// A step that weighed was taken.
+    pub(crate) fn take(&mut self, task: TaskId) {
+        if let Some(phase) = self.now(task) {
+            self.left[phase] = self.left[phase].saturating_sub(1);
+        }
+    }
+
+    /// A task begins.
+    pub(crate) fn spawn(&mut self, parent: TaskId, child: TaskId) {
+        let mut found = NONE;
+        if let Some(above) = self.who(parent) {
+            let Place { spawns, joins, .. } = self.places[above];
+            self.places[above].spawns += 1;
+            if self.counting && spawns as usize == self.kin[above].children.len() {
+                let own = self.kin.len() as u32;
+                self.kin[above].children.push(own);
+                self.kin.push(Kin { parent: above as u32, born: joins, ..Kin::default() });
+                self.places.push(Place::default());
+            }
+            found = self.kin[above].children.get(spawns as usize).copied().unwrap_or(NONE);
+            if !self.counting && found != NONE {
+                let whole = self.whole(found as usize);
+                let phase = self.phase(above, self.kin[found as usize].born);
+                self.left[phase] = self.left[phase].saturating_sub(whole);
+            }
+        }
+        if self.who.len() <= child.index() {
+            self.who.resize(child.index() + 1, NONE);
+        }
+        self.who[child.index()] = found;
+    }
+
+    /// What the next step of a task is about to touch.
+    pub(crate) fn touches(&mut self, task: TaskId, object: ObjectId) -> Option<Thing> {
+        if object == ObjectId::NONE {
+            return None;
+        }
+        let slot = object.0 as usize;
+        if self.thing.len() <= slot {
+            self.thing.resize(slot + 1, NONE);
+        }
+        if self.thing[slot] == NONE {
+            let counted = self
+                .who(task)
+                .and_then(|who| self.kin[who].steps.get(self.places[who].steps as usize).copied());
+            self.thing[slot] = match counted {
+                Some(thing) if thing != NONE => thing,
+                _ if self.counting => {
+                    self.things += 1;
+                    self.things - 1
+                }
+                _ => return None,
+            };
+        }
+        Some(Thing(self.thing[slot]))
+    }
+
+    /// A step was taken. What it touched, if it was one that could be chosen.
+    pub(crate) fn step(&mut self, step: &Step<'_>) -> Option<Thing> {
+        if step.immediate {
+            self.join(step.task);
+            return None;
+        }
+        let object = step.footprint.first().map_or(ObjectId::NONE, |&(object, _)| object);
+        let thing = self.touches(step.task, object);
+        if let Some(who) = self.who(step.task) {
+            let steps = &mut self.places[who].steps;
+            if self.counting && *steps as usize == self.kin[who].steps.len() {
+                self.kin[who].steps.push(thing.map_or(NONE, |Thing(thing)| thing));
+            }
+            *steps = steps.saturating_add(1);
+        }
+        thing
+    }
+
+    fn join(&mut self, task: TaskId) {
+        if let Some(who) = self.who(task) {
+            let Place { steps, joins, .. } = &mut self.places[who];
+            if self.counting && *joins as usize == self.kin[who].joins.len() {
+                self.kin[who].joins.push(*steps);
+            }
+            *joins = joins.saturating_add(1);
+        }
+    }
+
+    /// Who takes a step that touches what in which phase.
+    fn each(&self) -> impl Iterator<Item = (u32, u32, u32)> {
+        self.kin.iter().zip(0..).flat_map(|(kin, who)| {
+            kin.steps.iter().zip(0..).map(move |(&thing, nth)| {
+                let joins = kin.joins.iter().filter(|join| **join <= nth).count();
+                (who, thing, kin.phase + joins as u32)
+            })
+        })
+    }
+
+    /// All steps.
+    pub(crate) fn steps(&self) -> Steps {
+        let mut steps = Steps::new();
+        self.each().for_each(|(_, _, phase)| add(&mut steps, phase));
+        steps
+    }
+
+    /// The objects that two tasks or more touch, each with the steps that do.
+    pub(crate) fn shared(&self) -> Vec<(Thing, Steps)> {
+        let mut by_thing = vec![(NONE, false, Steps::new()); self.things as usize];
+        for (who, thing, phase) in self.each().filter(|(_, thing, _)| *thing != NONE) {
+            let (first, shared, steps) = &mut by_thing[thing as usize];
+            *shared |= *first != NONE && *first != who;
+            *first = who;
+            add(steps, phase);
+        }
+        let things = (0..).map(Thing).zip(by_thing);
+        let shared = things.filter(|(_, (_, shared, _))| *shared);
+        shared.map(|(thing, (_, _, steps))| (thing, steps)).collect()
+    }
+
+    pub(crate) fn save(&self, writer: &mut Writer) {
+        writer.number(self.things.into());
+        writer.number(self.kin.len() as u64 - 1);
+        for kin in &self.kin[1..] {
+            writer.number(kin.parent.into());
+            writer.number(kin.born.into());
+        }
+        for kin in &self.kin {
+            writer.number(kin.steps.len() as u64);
+            for &thing in &kin.steps {
+                writer.number(u64::from(thing.wrapping_add(1)));
+            }
+            writer.number(kin.joins.len() as u64);
+            for &join in &kin.joins {
+                writer.number(join.into());
+            }
+        }
+    }
+
+    pub(crate) fn restore(reader: &mut Reader<'_>) -> Result<Self, Unsupported> {
+        let things = reader.small()?;
+        let mut counted = Self { things, ..Self::default() };
+        for index in 1..=reader.length()? {
+            let (parent, born) = (reader.small()?, reader.small()?);
+            let above = counted.kin.get_mut(parent as usize).ok_or(FOREIGN)?;
+            above.children.push(index as u32);
+            counted.kin.push(Kin { parent, born, ..Kin::default() });
+        }
+        for kin in &mut counted.kin {
+            for _ in 0..reader.length()? {
+                let thing = reader.small()?.wrapping_sub(1);
+                if thing >= things && thing != NONE {
+                    return Err(FOREIGN);
+                }
+                kin.steps.push(thing);
+            }
+            for _ in 0..reader.length()? {
+                kin.joins.push(reader.small()?);
+            }
+        }
+        // Objects without a step cannot have been counted.
+        if u64::from(things) > counted.kin.iter().map(|kin| kin.steps.len() as u64).sum() {
+            return Err(FOREIGN);
+        }
+        counted.freeze();
+        Ok(counted)
+    }
+}
+
+/// One step more in a phase, which is that of the step before or a later one.
+fn add(steps: &mut Steps, phase: u32) {
+    match steps.last_mut() {
+        Some((last, n)) if *last == phase => *n += 1,
+        _ => steps.push((phase, 1)),
+    }
+}
+
+/// A chance of `weight` in `total` is two to the minus this.
+#[expect(clippy::cast_precision_loss, reason = "compared with an allowance for it")]
+pub(crate) fn bits(weight: u64, total: u64) -> f64 {
+    (total as f64 / weight as f64).log2()
+}
+
+/// Whether every execution that was drawn had the same chance, and which.
+///
+/// Invariant: `least <= most`, unless nothing was drawn.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Evenness {
+    least: f64,
+    most: f64,
+}
+
+impl Default for Evenness {
+    fn default() -> Self {
+        Self { least: f64::INFINITY, most: 0.0 }
+    }
+}
+
+impl Evenness {
+    /// An execution had a chance of `2^-bits`.
+    pub(crate) fn note(&mut self, bits: f64) {
+        self.least = self.least.min(bits);
+        self.most = self.most.max(bits);
+    }
+
+    /// Whether anything was drawn.
+    pub(crate) fn is_noted(&self) -> bool {
+        self.least.is_finite()
+    }
+
+    /// The number of executions, if all have the same chance; [`u64::MAX`] if there are more.
+    pub(crate) fn of(&self) -> Option<u64> {
+        // Rounding errors of a million additions stay below this.
+        let even = self.most - self.least < 1e-6 * (1.0 + self.most);
+        #[expect(clippy::cast_sign_loss, reason = "a power of two is positive")]
+        let number = || self.most.exp2().round() as u64;
+        (self.is_noted() && even).then(number)
+    }
+
+    pub(crate) fn save(&self, writer: &mut Writer) {
+        writer.number(self.least.to_bits());
+        writer.number(self.most.to_bits());
+    }
+
+    pub(crate) fn restore(reader: &mut Reader<'_>) -> Result<Self, Unsupported> {
+        let least = f64::from_bits(reader.number()?);
+        Ok(Self { least, most: f64::from_bits(reader.number()?) })
+    }
+}

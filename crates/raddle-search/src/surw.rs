@@ -1,0 +1,351 @@
+//! Selectively uniform random walk: Zhao, Wolff, Mathur and Roychoudhury, ASPLOS 2025.
+//!
+//! A bug needs few steps in the right order, most often accesses to one object. For each execution
+//! one object is drawn among those that several tasks use, and the order of the accesses to it is
+//! drawn so that each has the same chance: who makes the next one is decided ahead, in proportion
+//! to how many accesses each task, and all that it has yet to spawn, have left before it waits for
+//! another to end; the others wait before theirs. All other steps are picked at random and do not change who that is, so every
+//! interleaving stays possible.
+//!
+//! How many accesses there are comes from counting: the first three executions are random walks
+//! that count (see `counted.rs`), and are executions as any other. After them the counts stay.
+//!
+//! Where it differs from the paper:
+//! - An object is drawn for each execution, all with the same chance. The paper leaves the choice
+//!   of the steps open.
+//! - Who is meant to come next is drawn among the tasks that can move then. If that task can no
+//!   longer move, and all others wait for it, another is drawn.
+//! - If no object is shared all steps are picked at random.
+//! - Values are drawn with equal chances.
+//!
+//! The promise is checked as it goes: the chances of the orders that were drawn are compared, and if
+//! they are not all the same for an object, nothing is promised.
+//!
+//! Misses: bugs that need the accesses to several objects in a rare order, as often as `random`
+//! does.
+//! Overreports: the number of interleavings, if some have not been drawn yet that have other chances.
+
+use raddle_engine::op::TaskId;
+use raddle_engine::strategy::{
+    Answer, Checkpoint, Choice, Cut, Finished, Needs, Options, Plan, Point, Step, Strategy,
+    Unsupported,
+};
+use raddle_trace::{Covered, SampleBound};
+
+use crate::counted::{COUNTING, Counted, Evenness, Steps, Thing, bits};
+use crate::rng::Rng;
+use crate::state::{FOREIGN, Reader, Writer};
+use crate::urw::below;
+
+const NAME: &str = "surw";
+
+/// Orders the accesses to one object, drawn anew for each execution, with equal chances.
+#[derive(Clone, Debug)]
+pub struct Surw {
+    rng: Rng,
+    counted: Counted,
+    /// What may be drawn, once counted.
+    shared: Vec<Shared>,
+    /// The one that is drawn now, as an index into `shared`.
+    drawn: Option<usize>,
+    /// Who makes the next access.
+    next: Option<TaskId>,
+    /// The chance of the order so far is two to the minus this.
+    bits: f64,
+    executions: u64,
+}
+
+/// An object that several tasks use.
+#[derive(Clone, Debug)]
+struct Shared {
+    thing: Thing,
+    /// How often which task does.
+    uses: Steps,
+    evenness: Evenness,
+}
+
+impl Surw {
+    /// The sampler of this seed.
+    #[must_use]
+    pub fn new(seed: u64) -> Self {
+        Self {
+            rng: Rng::new(seed),
+            counted: Counted::default(),
+            shared: Vec::new(),
+            drawn: None,
+            next: None,
+            bits: 0.0,
+            executions: 0,
+        }
+    }
+
+    fn counts(&self) -> bool {
+        self.executions < COUNTING
+    }
+
+    fn weight(&self, task: TaskId) -> u64 {
+        self.counted.left(task).into()
+    }
+
+    /// Whether the op that a task has announced is on the object.
+    fn meets(&mut self, task: TaskId, point: &Point<'_>) -> bool {
+        let Some(drawn) = self.drawn else { return false };
+        let Some(op) = point.pending.op(task) else { return false };
+        self.counted.touches(task, op.object) == Some(self.shared[drawn].thing)
+    }
+
+    /// Draws who makes the next access, by weight; nobody if nothing is left.
+    fn draw_next(&mut self, choices: &[Choice]) -> Option<TaskId> {
+        let total: u64 = choices.iter().map(|choice| self.weight(choice.task)).sum();
+        let mut drawn = below(&mut self.rng, total);
+        for choice in choices {
+            let weight = self.weight(choice.task);
+            if drawn < weight {
+                self.bits += bits(weight, total);
+                return Some(choice.task);
+            }
+            drawn -= weight;
+        }
+        None
+    }
+
+    /// Any of those that need not wait; `None` if all must.
+    fn pick(&mut self, choices: &[Choice], point: &Point<'_>) -> Option<usize> {
+        let free = |this: &mut Self, choice: &Choice| {
+            Some(choice.task) == this.next || !this.meets(choice.task, point)
+        };
+        let n = choices.iter().filter(|choice| free(self, choice)).count();
+        let nth = self.rng.below(n as u32) as usize;
+        let mut indexes = (0..choices.len()).filter(|&index| free(self, &choices[index]));
+        indexes.nth(nth)
+    }
+
+    fn choose(&mut self, choices: &[Choice], point: &Point<'_>) -> usize {
+        // One that is finished will not make an access, whatever was counted.
+        if self.next.is_none_or(|next| point.pending.op(next).is_none()) {
+            self.next = self.draw_next(choices);
+        }
+        if self.next.is_some() {
+            if let Some(index) = self.pick(choices, point) {
+                return index;
+            }
+            self.next = self.draw_next(choices);
+            let next = choices.iter().position(|choice| Some(choice.task) == self.next);
+            if let Some(index) = next {
+                return index;
+            }
+        }
+        // Nobody is known to have an access left.
+        self.rng.below(choices.len() as u32) as usize
+    }
+}
+
+impl Strategy for Surw {
+    fn needs(&self) -> Needs {
+        Needs { steps: true, plans: false }
+    }
+
+    fn begin(&mut self, plan: &mut Plan) -> bool {
+        plan.prefix.clear();
+        (self.drawn, self.next, self.bits) = (None, None, 0.0);
+        if self.counts() {
+            self.counted.count();
+            return true;
+        }
+        if !self.shared.is_empty() {
+            self.drawn = Some(self.rng.below(self.shared.len() as u32) as usize);
+        }
+        self.counted.weigh(self.drawn.map_or(&[], |drawn| &self.shared[drawn].uses));
+        true
+    }
+
+    fn decide(&mut self, point: &Point<'_>) -> Answer {
+        Answer::Take(match point.options {
+            Options::Schedule(choices) if !self.counts() => self.choose(choices, point) as u32,
+            _ => self.rng.below(point.arity()),
+        })
+    }
+
+    fn spawn(&mut self, parent: TaskId, child: TaskId) {
+        self.counted.spawn(parent, child);
+        // The next access was to be made by the parent or by what it spawns.
+        if self.next == Some(parent) {
+            let (own, its) = (self.weight(parent), self.weight(child));
+            if below(&mut self.rng, own + its) >= own && its > 0 {
+                self.next = Some(child);
+            }
+            let chosen = if self.next == Some(child) { its } else { own };
+            if chosen > 0 {
+                self.bits += bits(chosen, own + its);
+            }
+        }
+    }
+
+    fn step(&mut self, step: &Step<'_>) -> Option<Cut> {
+        let thing = self.counted.step(step);
+        let drawn = self.drawn?;
+        if thing == Some(self.shared[drawn].thing) {
+            self.counted.take(step.task);
+            if self.next == Some(step.task) {
+                self.next = None;
+            }
+        }
+        None
+    }
+
+    fn end(&mut self, _: &Finished<'_>) {
+        if let Some(drawn) = self.drawn {
+            self.shared[drawn].evenness.note(self.bits);
+        }
+        self.executions += 1;
+        if self.executions == COUNTING {
+            self.counted.freeze();
+            let shared = |(thing, uses)| Shared { thing, uses, evenness: Evenness::default() };
+            self.shared = self.counted.shared().into_iter().map(shared).collect();
+        }
+    }
+
+    fn covered(&self) -> Covered {
+        // Those that have not been drawn yet have nothing to say.
+        let drawn = self.shared.iter().filter(|shared| shared.evenness.is_noted());
+        let interleavings = drawn.map(|shared| shared.evenness.of()).max_by_key(|of| match of {
+            None => (1, 0),
+            Some(n) => (0, *n),
+        });
+        let bound = interleavings.flatten().map(|interleavings| SampleBound::Selected {
+            objects: self.shared.len() as u64,
+            interleavings,
+            counting: COUNTING,
+        });
+        Covered::Sample { executions: self.executions, bound }
+    }
+
+    fn is_memoryless(&self) -> bool {
+        !self.counts()
+    }
+
+    fn save(&self) -> Result<Checkpoint, Unsupported> {
+        let mut writer = Writer::new(NAME);
+        writer.number(self.rng.state());
+        writer.number(self.executions);
+        self.counted.save(&mut writer);
+        writer.number(self.shared.len() as u64);
+        for shared in &self.shared {
+            shared.evenness.save(&mut writer);
+        }
+        Ok(writer.finish())
+    }
+
+    fn restore(&mut self, state: &Checkpoint) -> Result<(), Unsupported> {
+        let mut reader = Reader::new(state, NAME)?;
+        let (rng, executions) = (Rng::from_state(reader.number()?), reader.number()?);
+        let counted = Counted::restore(&mut reader)?;
+        let mut shared = Vec::new();
+        let things = if executions < COUNTING { Vec::new() } else { counted.shared() };
+        if reader.length()? != things.len() {
+            return Err(FOREIGN);
+        }
+        for (thing, uses) in things {
+            shared.push(Shared { thing, uses, evenness: Evenness::restore(&mut reader)? });
+        }
+        reader.finish()?;
+        *self = Self { rng, counted, shared, executions, ..Self::new(0) };
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use super::*;
+    use crate::random::Random;
+    use crate::toy::{self, Op, Toy};
+
+    /// The order in which tasks write the object: those of their steps with these numbers.
+    fn order(toy: &Toy, moves: &toy::Moves, object: u32) -> Vec<u32> {
+        let mut at = vec![0; toy.tasks.len()];
+        let mut order = Vec::new();
+        for &(task, _) in moves {
+            let op = toy.tasks[task as usize][at[task as usize]];
+            at[task as usize] += 1;
+            if op == Op::Write(object) {
+                order.push(task);
+            }
+        }
+        order
+    }
+
+    // One object is shared. Task 0 writes it twice, with many steps before and between; task 1 does
+    // at once, three times. C(5, 2) = 10 orders; the deviation of 10,000 draws in 10 cells is 30.
+    #[test]
+    fn every_order_of_the_accesses_to_the_object_comes_up_equally_often() {
+        let mut slow = vec![Op::Step; 5];
+        slow.push(Op::Write(0));
+        let toy = Toy::new(vec![[slow.clone(), slow].concat(), vec![Op::Write(0); 3]]);
+        let mut surw = Surw::new(1);
+        toy::first(&mut surw, &toy, COUNTING as usize);
+        let mut counts = BTreeMap::new();
+        for moves in toy::first(&mut surw, &toy, 10_000) {
+            *counts.entry(order(&toy, &moves, 0)).or_insert(0_i32) += 1;
+        }
+        assert_eq!(counts.len(), 10);
+        assert!(counts.values().all(|n| (n - 1_000).abs() < 180), "{counts:?}");
+        let bound = SampleBound::Selected { objects: 1, interleavings: 10, counting: COUNTING };
+        let executions = COUNTING + 10_000;
+        assert_eq!(surw.covered(), Covered::Sample { executions, bound: Some(bound) });
+    }
+
+    // C(4, 2) orders of one object, C(3, 1) of the other.
+    #[test]
+    fn each_shared_object_has_its_turn() {
+        let writes = |a: usize, b: usize| [vec![Op::Write(0); a], vec![Op::Write(1); b]].concat();
+        let toy = Toy::new(vec![writes(2, 1), writes(2, 2)]);
+        let mut surw = Surw::new(1);
+        let all = toy::first(&mut surw, &toy, 5_000);
+        let bound = SampleBound::Selected { objects: 2, interleavings: 6, counting: COUNTING };
+        assert_eq!(surw.covered(), Covered::Sample { executions: 5_000, bound: Some(bound) });
+        // C(7, 3), every one of them.
+        assert_eq!(all.into_iter().collect::<BTreeSet<_>>().len(), 35);
+    }
+
+    #[test]
+    fn without_a_shared_object_it_is_random() {
+        let mut surw = Surw::new(1);
+        let all = toy::first(&mut surw, &Toy::independent(&[2, 2]), 500);
+        assert_eq!(all.into_iter().collect::<BTreeSet<_>>().len(), 6);
+        assert_eq!(surw.covered(), Covered::Sample { executions: 500, bound: None });
+    }
+
+    #[test]
+    fn wrong_counts_keep_nobody_from_moving() {
+        let writers = |n: &[usize]| Toy::new(n.iter().map(|&n| vec![Op::Write(0); n]).collect());
+        for (counted, other) in [(&[1, 1][..], &[4, 4, 4][..]), (&[50, 1, 9], &[1, 1])] {
+            let mut surw = Surw::new(1);
+            toy::first(&mut surw, &writers(counted), COUNTING as usize);
+            let all = toy::first(&mut surw, &writers(other), 1_000);
+            // One of which nothing is known waits for those that are meant to be next.
+            for task in 0..other.len().min(counted.len()) as u32 {
+                assert!(all.iter().any(|moves| moves[0].0 == task), "{task} never comes first");
+            }
+        }
+    }
+
+    #[test]
+    fn a_restored_sampler_goes_on_where_it_was() {
+        let toy = Toy::new(vec![
+            vec![Op::Write(0); 3],
+            vec![Op::Yield, Op::Value(3), Op::Write(0), Op::Write(1)],
+            vec![Op::Write(1); 2],
+        ]);
+        for before in [1, 9] {
+            let mut surw = Surw::new(6);
+            toy::first(&mut surw, &toy, before);
+            let mut other = Surw::new(99);
+            other.restore(&surw.save().unwrap()).unwrap();
+            assert_eq!(other.covered(), surw.covered());
+            assert_eq!(toy::first(&mut other, &toy, 9), toy::first(&mut surw, &toy, 9));
+            other.restore(&Random::new(1).save().unwrap()).unwrap_err();
+        }
+    }
+}
