@@ -396,10 +396,8 @@ impl Dpor {
 
     fn open_optimal(&mut self, at: usize, then: &[usize], later: &Later) {
         let mut last = later.step;
-        if let Some(step) = &mut last {
-            if !later.ran {
-                step.nth = self.history.events_of(step.task) + 1;
-            }
+        if let Some(step) = last.as_mut().filter(|_| !later.ran) {
+            step.nth = self.history.events_of(step.task) + 1;
         }
         let mut sequence = std::mem::take(&mut self.sequence);
         sequence.clear();

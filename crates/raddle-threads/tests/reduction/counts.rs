@@ -22,15 +22,29 @@ fn traces(expected: u64, program: &dyn Fn()) {
     }
 }
 
+/// Under the optimal reduction alone: larger than the others do in the time of a test.
+#[track_caller]
+fn optimal(expected: u64, program: &dyn Fn()) {
+    let run = || {
+        program();
+        String::new()
+    };
+    let settings = Settings::default();
+    let saw = reduced(Reduction::Optimal, 1_000_000, settings, &run).expect("it ends");
+    assert_eq!((saw.executions, saw.blocked, saw.repeated), (expected, 0, 0));
+}
+
 #[test]
 fn readers_and_a_writer() {
     (1..=7).for_each(|n| traces(1 << n, &|| readers(n)));
+    (8..=13).for_each(|n| optimal(1 << n, &|| readers(n)));
 }
 
 #[test]
 fn last_zero_in_an_array() {
     // (N + 3) * 2^(N - 2).
     (2..=7).for_each(|n| traces((n as u64 + 3) << n >> 2, &|| last_zero(n)));
+    (8..=10).for_each(|n| optimal((n as u64 + 3) << n >> 2, &|| last_zero(n)));
 }
 
 #[test]
@@ -38,6 +52,8 @@ fn increments_by_load_and_store() {
     traces(4, &|| inc(2));
     traces(36, &|| inc(3));
     traces(576, &|| inc(4));
+    // (5!)².
+    optimal(14_400, &|| inc(5));
 }
 
 #[test]
@@ -45,18 +61,23 @@ fn atomic_increments() {
     traces(24, &|| cinc(4, 1));
     traces(36, &|| cinc(3, 2));
     traces(216, &|| cinc(3, 3));
+    // (4!)³.
+    optimal(13_824, &|| cinc(4, 3));
 }
 
 #[test]
 fn compare_exchange_that_may_fail() {
     // N * 2^(N - 1) + 1.
     (2..=6).for_each(|n| traces(((n as u64) << (n - 1)) + 1, &|| wcas(n)));
+    (7..=8).for_each(|n| optimal(((n as u64) << (n - 1)) + 1, &|| wcas(n)));
 }
 
 #[test]
 fn sections_of_one_lock() {
     traces(20, &|| circular_buffer(2, 3));
     traces(252, &|| circular_buffer(2, 5));
+    // C(14, 7).
+    optimal(3_432, &|| circular_buffer(2, 7));
     // Three threads of two sections: 6! / 2!^3.
     traces(90, &|| circular_buffer(3, 2));
 }
@@ -70,6 +91,8 @@ fn tasks_that_share_nothing() {
 fn hash_table_inserts() {
     traces(1, &|| indexer(11));
     traces(8, &|| indexer(12));
+    optimal(64, &|| indexer(13));
+    optimal(512, &|| indexer(14));
 }
 
 #[test]
@@ -77,4 +100,6 @@ fn inodes_and_blocks() {
     traces(1, &|| file_system(13));
     traces(2, &|| file_system(14));
     traces(8, &|| file_system(16));
+    optimal(16, &|| file_system(17));
+    optimal(32, &|| file_system(18));
 }
