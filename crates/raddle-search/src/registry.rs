@@ -480,6 +480,18 @@ impl<'a> Parts<'a> {
                     part.term, part.term
                 ));
             }
+            let optimal = self
+                .get(Role::Expansion)
+                .is_some_and(|part| part.word().is_none_or(|word| word == "optimal"));
+            if let Some(part) = self.get(Role::Frontier).filter(|_| optimal)
+                && part.entry.name != "depth-first"
+            {
+                return Err(format!(
+                    "`dpor` goes depth first: what it tries next belongs to the path it is on; \
+                     write `dpor(source) {}`",
+                    part.term
+                ));
+            }
             if let Some(part) = self.get(Role::Order) {
                 return Err(format!("`dpor` has its own order; leave `{}` out", part.term));
             }
@@ -620,7 +632,11 @@ impl fmt::Display for BuildError {
                 write!(f, "`{name}` is not a known strategy")?;
                 match nearest(name) {
                     Some(near) => write!(f, "; did you mean `{near}`?"),
-                    None => write!(f, "; here are {}", Here(&[Role::Sampler, Role::Search])),
+                    None => write!(
+                        f,
+                        "; here are {}",
+                        Here(&[Role::Sampler, Role::Search, Role::Expansion])
+                    ),
                 }
             }
             Kind::Arguments { entry, given } => {

@@ -94,7 +94,7 @@ fn an_unknown_name_is_answered_with_the_nearest() {
     assert_eq!(
         refusal("quantum"),
         "`quantum` is not a known strategy; here are `random`, `round-robin`, `pct(d)`, `pos`, \
-         `surw`, `urw`, `dfs`"
+         `surw`, `urw`, `dfs`, `all`, `dpor(classic | source | optimal)`"
     );
 }
 
@@ -135,7 +135,7 @@ fn wrong_arguments_are_refused_with_the_right_ones() {
             "`cache(0)` does not fit: write `cache(n)`, where n is a number from 1, or `cache` for \
              n = 1000000",
         ),
-        ("dpor(best)", "`dpor(best)` does not fit: write `dpor(classic | source | optimal | eta)`"),
+        ("dpor(best)", "`dpor(best)` does not fit: write `dpor(classic | source | optimal)`"),
     ] {
         assert_eq!(refusal(text), message);
     }
@@ -200,7 +200,8 @@ fn combinations_without_sense_are_refused_with_the_reason() {
         (
             "dpor(source) preemptions(2)",
             "`preemptions(2)` with `dpor` would lose executions: equivalent ones differ in what \
-             they cost; write `dfs preemptions(2)`",
+             they cost; write `dfs preemptions(2) cache`, which runs what follows equivalent \
+             prefixes once",
         ),
         (
             "random cache",
@@ -215,6 +216,11 @@ fn combinations_without_sense_are_refused_with_the_reason() {
         (
             "dfs cache state-cache",
             "`cache` and `state-cache` are two caches, and there can be one; leave one out",
+        ),
+        (
+            "dpor best-first(pb)",
+            "`dpor` goes depth first: what it tries next belongs to the path it is on; write \
+             `dpor(source) best-first(pb)`",
         ),
         (
             "dpor cache(9)",
@@ -236,7 +242,8 @@ fn what_is_planned_is_refused_with_what_there_is() {
     for (text, message) in [
         (
             "dpor(source) best-first(mdpor,pb)",
-            "`dpor` is planned and not in this version; of the role expansion there is `all`",
+            "`best-first` is planned and not in this version; of the role frontier there is \
+             `depth-first`",
         ),
         ("ses(rtc)", "`ses` is planned and not in this version; of the role search there is `dfs`"),
         (
@@ -366,5 +373,18 @@ proptest! {
         };
         let text = picks.iter().map(term).collect::<Vec<_>>().join(" ");
         let _ = build(&text, 1).map_err(|error| error.to_string());
+    }
+}
+
+#[test]
+fn reductions_are_built_by_their_names() {
+    for (text, name) in [
+        ("dpor", "dpor"),
+        ("dpor(optimal)", "dpor"),
+        ("dpor depth-first", "dpor"),
+        ("dpor(source)", "dpor(source)"),
+        ("dpor(classic) depth-first", "dpor(classic)"),
+    ] {
+        assert_eq!(build(text, 1).expect("it is here").name, name);
     }
 }

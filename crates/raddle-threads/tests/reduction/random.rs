@@ -526,3 +526,96 @@ fn random_programs_lose_nothing() {
     // Only with objects first used after tasks parted, or with looks at tasks that wait.
     assert!(repeating * 100 <= compared, "{repeating} of {compared} had traces run twice");
 }
+
+/// Programs on which a reduction once lost traces, shrunk, each with what it took to keep them.
+#[test]
+fn programs_that_once_lost_traces_do_not() {
+    use Statement::*;
+    let calm = |tasks: Vec<Vec<Statement>>| Program { tasks, spurious: false };
+    let nested = |inner| Spawn(vec![Spawn(inner)]);
+    let programs = [
+        // A wake follows the notification that let it, whoever else notifies.
+        calm(vec![vec![NotifyLocked], vec![NotifyAll, Wait], vec![Wait]]),
+        // Values belong to the steps of a sequence.
+        calm(vec![
+            vec![Store(0, 1)],
+            vec![TryWrite, Read(vec![Store(0, 3)])],
+            vec![Write(vec![Choose(2)])],
+        ]),
+        calm(vec![
+            vec![TrySection(1, vec![Section(0, vec![Choose(2)])])],
+            vec![TrySection(0, vec![])],
+            vec![Store(0, 1), Choose(2)],
+        ]),
+        // A value after the last step is new to sequences, too.
+        calm(vec![vec![], vec![Store(0, 1)], vec![Store(0, 2)], vec![Load(1), Choose(2)]]),
+        // Who is spawned by a task that has done nothing follows what that one followed.
+        calm(vec![
+            vec![],
+            vec![Store(1, 1), nested(vec![TrySection(0, vec![])])],
+            vec![Store(1, 3)],
+        ]),
+        calm(vec![vec![ReceiveTimeout], vec![ParkTimeout, Spawn(vec![Yield])]]),
+        // A task that waits runs on with the step of another: who looks at it sees that.
+        calm(vec![vec![nested(vec![Load(1)]), IsFinished], vec![]]),
+        calm(vec![vec![Spawn(vec![Spawn(vec![Load(1)]), Load(0)]), IsFinished], vec![]]),
+        calm(vec![vec![], vec![Spawn(vec![ParkTimeout]), IsFinished]]),
+        calm(vec![
+            vec![],
+            vec![
+                Spawn(vec![Store(0, 1), Spawn(vec![Store(1, 1), Load(1)])]),
+                IsFinished,
+                IfOdd(vec![Store(0, 3)]),
+            ],
+            vec![Exchange(0)],
+            vec![Load(1)],
+        ]),
+        // What sleepers cover is known only of whole executions: every race at every execution.
+        calm(vec![
+            vec![Store(0, 1)],
+            vec![Store(0, 1)],
+            vec![Section(1, vec![TryRead(vec![Write(vec![]), Load(0)])])],
+            vec![TryWrite],
+        ]),
+        calm(vec![vec![ParkTimeout], vec![UnparkMain], vec![ParkTimeout], vec![ParkTimeout]]),
+        // Who wants a lock alone must come before all that share it.
+        calm(vec![
+            vec![Read(vec![Write(vec![UnparkMain])])],
+            vec![Read(vec![Park])],
+            vec![Write(vec![])],
+        ]),
+        // Who is given something runs on with the step of the giver.
+        calm(vec![vec![TryHand(1)], vec![TryHand(2)], vec![Receive0]]),
+        // A queue that is full refuses, and keeps waiting who waits for a place.
+        calm(vec![vec![TryPut(2), TryPut(1)], vec![Put(1)]]),
+        calm(vec![vec![TryPut(2), DropGetter], vec![Put(1)]]),
+        calm(vec![vec![TryPut(2), TryGet], vec![Put(2)]]),
+        calm(vec![vec![Get, Put(1), TryGet], vec![TryGet, Put(2)]]),
+        calm(vec![
+            vec![Put(1), Put(1), Store(0, 1)],
+            vec![Load(0), TryGet],
+            vec![Put(2), DropGetter],
+        ]),
+        // An op may do something else where it comes earlier.
+        calm(vec![
+            vec![Once(vec![Load(1)])],
+            vec![Store(1, 1), Once(vec![])],
+            vec![Once(vec![IsDone, Once(vec![Once(vec![])])])],
+        ]),
+        calm(vec![vec![], vec![Once(vec![IsDone, Meet])], vec![Once(vec![])]]),
+        calm(vec![vec![Spawn(vec![DropSender]), TryReceive], vec![Send(2)]]),
+        // Of an op on two objects, what it could not come before on one it may on the other.
+        Program {
+            tasks: vec![vec![Once(vec![NotifyOne]), NotifyLocked], vec![Wait]],
+            spurious: true,
+        },
+        Program { tasks: vec![vec![NotifyLocked], vec![WaitTimeout]], spurious: true },
+    ];
+    for program in programs {
+        match compare(&program, 50_000) {
+            Compared::Same { .. } => {}
+            Compared::Skipped => panic!("too large: {program:?}"),
+            Compared::Differs(how) => panic!("{how}\n{program:?}"),
+        }
+    }
+}

@@ -202,3 +202,21 @@ fn every_sampler_says_what_it_promises() {
     insta::assert_snapshot!(said("urw"), @"50 sampled executions, each after the first 3, which counted steps, showing any of 2 interleavings with the same chance (if every task takes the steps that were counted, and none waits for another but to join it)");
     insta::assert_snapshot!(said("surw"), @"50 sampled executions, each after the first 3, which counted steps, showing any of 2 interleavings of the accesses to the one shared object with the same chance (if every task takes the steps that were counted, and none waits for another but to join it)");
 }
+
+#[test]
+fn a_reduction_covers_every_execution_up_to_equivalence() {
+    let report = with(|config| config.strategy = "dpor".to_owned(), kept_update);
+    assert_eq!(report.verdict, Verdict::Covered);
+    assert_eq!(report.guarantee.covered, Covered::Equivalence);
+    let report = with(|config| config.strategy = "dpor".to_owned(), lost_update);
+    assert_eq!(report.verdict, Verdict::Failed);
+}
+
+#[test]
+fn a_reduction_is_refused_with_timeouts_that_wait_for_the_others() {
+    let mut config = Config::default();
+    config.strategy = "dpor".to_owned();
+    config.timeouts = raddle::Timeouts::Idle;
+    let refused = explore(config, kept_update).unwrap_err().to_string();
+    assert!(refused.contains("use `dfs`"), "{refused}");
+}
