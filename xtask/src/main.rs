@@ -1,10 +1,11 @@
-//! `cargo xtask tidy`, and `cargo raddle` until there is a subcommand of that name.
+//! `cargo xtask tidy`, `cargo xtask mutate`, and `cargo raddle` until there is a subcommand of that name.
 
 use std::process::{Command, ExitCode};
 
-use xtask::{raddle, tidy};
+use xtask::{mutate, raddle, tidy};
 
 const USAGE: &str = "usage: cargo xtask tidy
+       cargo xtask mutate [--markdown] [NAME ...]
        cargo raddle test [-p PACKAGE] [ARGUMENTS OF cargo test]";
 
 fn main() -> ExitCode {
@@ -12,6 +13,10 @@ fn main() -> ExitCode {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match arguments.as_slice() {
         ["tidy"] => tidied(),
+        ["mutate", rest @ ..] => match mutate::wanted(rest) {
+            Ok(wanted) => mutated(&wanted),
+            Err(why) => refuse(&why),
+        },
         ["raddle", rest @ ..] => match raddle::cargo_arguments(rest) {
             Ok(arguments) => run(&arguments),
             Err(why) => refuse(&why),
@@ -32,6 +37,21 @@ fn tidied() -> ExitCode {
     if complaints.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
+fn mutated(wanted: &mutate::Wanted) -> ExitCode {
+    let rows = mutate::run(&xtask::root(), &wanted.mutations, &mut |what| say(what));
+    let rows = match rows {
+        Ok(rows) => rows,
+        Err(why) => return refuse(&why),
+    };
+    print(&mutate::table(&rows, wanted.markdown));
+    let survivors = rows.iter().filter(|row| row.verdict.survived()).count();
+    if survivors > 0 {
+        say(&format!("{survivors} of {} mutations survived", rows.len()));
+        return ExitCode::FAILURE;
+    }
+    ExitCode::SUCCESS
+}
+
 fn run(arguments: &[String]) -> ExitCode {
     say(&format!("running: cargo {}", arguments.join(" ")));
     match Command::new(env!("CARGO")).args(arguments).status() {
@@ -49,4 +69,9 @@ fn refuse(why: &str) -> ExitCode {
 #[expect(clippy::print_stderr, reason = "a command line program")]
 fn say(text: &str) {
     eprintln!("{text}");
+}
+
+#[expect(clippy::print_stdout, reason = "a command line program")]
+fn print(text: &str) {
+    print!("{text}");
 }

@@ -1,0 +1,204 @@
+//! What is broken: one thing for each way in which a reduction can go wrong that is known to us.
+
+use super::Mutation;
+
+const DEPENDENCE: &str = "crates/raddle-engine/src/dependence.rs";
+const HAPPENS: &str = "crates/raddle-engine/src/happens.rs";
+const DPOR: &str = "crates/raddle-search/src/dpor.rs";
+const WAKEUP: &str = "crates/raddle-search/src/dpor/wakeup.rs";
+
+/// The end of the list of independent pairs.
+const LAST_PAIR: &str = "| (Observe(_), Observe(_))\n    )";
+
+/// All mutations.
+pub const MUTATIONS: &[Mutation] = &[
+    Mutation {
+        name: "write-write",
+        file: DEPENDENCE,
+        old: LAST_PAIR,
+        new: "| (Observe(_), Observe(_)) | (Access::Write, Access::Write)\n    )",
+        what: "Two writes are independent.",
+    },
+    Mutation {
+        name: "read-write",
+        file: DEPENDENCE,
+        old: LAST_PAIR,
+        new: "| (Observe(_), Observe(_)) | (Read, Access::Write) | (Access::Write, Read)\n    )",
+        what: "A read and a write are independent.",
+    },
+    Mutation {
+        name: "missed-write",
+        file: DEPENDENCE,
+        old: LAST_PAIR,
+        new: "| (Observe(_), Observe(_)) | (Missed, Access::Write) | (Access::Write, Missed)\n    )",
+        what: "A compare-exchange that fails and a write are independent.",
+    },
+    Mutation {
+        name: "acquire-acquire",
+        file: DEPENDENCE,
+        old: LAST_PAIR,
+        new: "| (Observe(_), Observe(_)) | (Access::Acquire, Access::Acquire)\n    )",
+        what: "Two tasks that take a lock are independent.",
+    },
+    Mutation {
+        name: "release-refused",
+        file: DEPENDENCE,
+        old: LAST_PAIR,
+        new: "| (Observe(_), Observe(_)) | (Access::Release, Refused) | (Refused, Access::Release)\n    )",
+        what: "The release of a lock and an attempt at it that is refused are independent.",
+    },
+    Mutation {
+        name: "release-try",
+        file: DEPENDENCE,
+        old: LAST_PAIR,
+        new: "| (Observe(_), Observe(_)) | (Access::Release, Access::TryAcquire)\n    )",
+        what: "The release of a lock and an attempt at it that succeeds are independent.",
+    },
+    Mutation {
+        name: "acquire-share",
+        file: DEPENDENCE,
+        old: LAST_PAIR,
+        new: "| (Observe(_), Observe(_)) | (Access::Acquire, Share) | (Share, Access::Acquire)\n    )",
+        what: "A task that takes a lock for itself and one that shares it are independent.",
+    },
+    Mutation {
+        name: "append-append",
+        file: DEPENDENCE,
+        old: LAST_PAIR,
+        new: "| (Observe(_), Observe(_)) | (Append, Append)\n    )",
+        what: "Two sends to one channel are independent.",
+    },
+    Mutation {
+        name: "append-try-take",
+        file: DEPENDENCE,
+        old: "| (Append | Fit(_), Take) | (Take, Append | Fit(_))",
+        new: "| (Append | Fit(_), Take | TryTake) | (Take | TryTake, Append | Fit(_))",
+        what: "A send and a `try_recv` that finds something are independent.",
+    },
+    Mutation {
+        name: "try-fit-take",
+        file: DEPENDENCE,
+        old: "| (Append | Fit(_), Take) | (Take, Append | Fit(_))",
+        new: "| (Append | Fit(_) | TryFit(_), Take) | (Take, Append | Fit(_) | TryFit(_))",
+        what: "A `try_send` that finds room and a receive are independent.",
+    },
+    Mutation {
+        name: "release-reversible",
+        file: DEPENDENCE,
+        old: "(Access::Release | Access::Unshare | Access::Refused, Access::Acquire)",
+        new: "(Access::Unshare | Access::Refused, Access::Acquire)",
+        what: "A task that waits for a lock could have had it before it was given back.",
+    },
+    Mutation {
+        name: "acquire-irreversible",
+        file: DEPENDENCE,
+        old: "(Access::Release | Access::Unshare | Access::Refused, Access::Acquire)",
+        new: "(Access::Release | Access::Unshare | Access::Refused | Access::Acquire, Access::Acquire)",
+        what: "Of two tasks that take a lock the second could not have come first.",
+    },
+    Mutation {
+        name: "read-dominates",
+        file: DEPENDENCE,
+        old: "        Access::Read\n            | Access::Missed\n",
+        new: "        Access::Missed\n",
+        what: "What comes after a read is not compared with what came before it.",
+    },
+    Mutation {
+        name: "missed-is-known",
+        file: DEPENDENCE,
+        old: "Access::Missed | Access::TryTake => Access::Write,",
+        new: "Access::TryTake => Access::Write,",
+        what: "A compare-exchange that failed is taken to fail wherever else it may come.",
+    },
+    Mutation {
+        name: "refused-is-known",
+        file: DEPENDENCE,
+        old: "Access::Refused | Access::TryShare | Access::TryFit(_) => Access::TryAcquire,",
+        new: "Access::TryShare | Access::TryFit(_) => Access::TryAcquire,",
+        what: "An attempt that was refused is taken to be refused wherever else it may come.",
+    },
+    Mutation {
+        name: "observe-ignored",
+        file: DEPENDENCE,
+        old: "        sees(other.task) || other.partner.is_some_and(sees) || other.ran_on.contains(task)",
+        new: "        sees(other.task) && false",
+        what: "A look at whether a task is finished wakes nobody, nor do that task's steps.",
+    },
+    Mutation {
+        name: "partner-ignored",
+        file: DEPENDENCE,
+        old: "            || self.partner == Some(other.task)\n            || other.partner == Some(self.task)\n",
+        new: "",
+        what: "A timer and the task whose timer it is are independent.",
+    },
+    Mutation {
+        name: "enabler-ignored",
+        file: DEPENDENCE,
+        old: "            || self.enabler == Some((other.task, other.nth))\n            || other.enabler == Some((self.task, self.nth))\n",
+        new: "",
+        what: "A step and the one that let it go on are independent.",
+    },
+    Mutation {
+        name: "no-spawn-edge",
+        file: HAPPENS,
+        old: "last = lane.born.map_or(NONE, |(last, _)| last);",
+        new: "last = NONE;",
+        what: "What a task does is not after what came before its spawn.",
+    },
+    Mutation {
+        name: "no-wake-edge",
+        file: HAPPENS,
+        old: "enabler = self.rouser(step.enabled_since).unwrap_or(NONE);",
+        new: "enabler = NONE;",
+        what: "A task that was woken is not after the step that woke it.",
+    },
+    Mutation {
+        name: "no-send-edge",
+        file: HAPPENS,
+        old: "by(&self.appended, Some(at))",
+        new: "by(&[], Some(at))",
+        what: "What is received is not after what was sent.",
+    },
+    Mutation {
+        name: "no-look-edge",
+        file: HAPPENS,
+        old: "self.lanes[lane.index()].looks.push(index);",
+        new: "",
+        what: "What a task does is not after looks at whether it is finished.",
+    },
+    Mutation {
+        name: "stuck-ignored",
+        file: DPOR,
+        old: "for at in 0..self.stuck.len() {",
+        new: "for at in 0..self.stuck.len() * 0 {",
+        what: "Ops that could not run when the execution ended race with nothing.",
+    },
+    Mutation {
+        name: "timers-ignored",
+        file: DPOR,
+        old: "in std::mem::take(&mut self.timers) {",
+        new: "in std::mem::take(&mut self.timers).into_iter().take(0) {",
+        what: "Timers that did not fire race with nothing.",
+    },
+    Mutation {
+        name: "sleepers-stay-asleep",
+        file: DPOR,
+        old: "self.sleep.retain(|sleeper| !sleeper.dependent(step));",
+        new: "let _ = step;",
+        what: "No step wakes a task that sleeps.",
+    },
+    Mutation {
+        name: "initials-not-asleep",
+        file: DPOR,
+        old: "if node.sleep.iter().any(|sleeper| begins.contains(&sleeper.task)) {",
+        new: "if false {",
+        what: "A sequence is tried although a task that sleeps could begin it.",
+    },
+    Mutation {
+        name: "anything-begins",
+        file: WAKEUP,
+        old: "return if free { Fit::Begins(Some(place)) } else { Fit::No };",
+        new: "return if free || place > 0 { Fit::Begins(Some(place)) } else { Fit::No };",
+        what: "A branch of a wakeup tree is taken for one that begins a sequence if it merely occurs there.",
+    },
+];
