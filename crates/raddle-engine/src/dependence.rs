@@ -134,21 +134,41 @@ impl Footprint {
     /// Whether two steps depend on each other. Steps of one task always do, and a timer's steps
     /// with those of the task whose timer it is.
     #[must_use]
+    #[inline]
     pub fn dependent(&self, other: &Self) -> bool {
-        if self.task == other.task
-            || self.partner == Some(other.task)
+        self.task == other.task
+            || self.meets(other)
+            || (self.is_special() || other.is_special()) && self.is_tied_to(other)
+    }
+
+    /// Whether the two touch an object in ways that conflict.
+    #[inline]
+    fn meets(&self, other: &Self) -> bool {
+        let [(first, one), (second, two)] = self.touched;
+        other.touched.iter().any(|&(object, access)| {
+            object != ObjectId::NONE
+                && (object == first && conflict(one, access)
+                    || object == second && conflict(two, access))
+        })
+    }
+
+    /// Whether it may depend on steps that touch other objects.
+    #[inline]
+    fn is_special(&self) -> bool {
+        self.partner.is_some()
+            || self.enabler.is_some()
+            || matches!(self.touched[0].1, Access::Observe(_))
+    }
+
+    /// Whether one is a timer's of the other's task, saw whether that one is finished, or could not
+    /// have been without the other.
+    fn is_tied_to(&self, other: &Self) -> bool {
+        self.partner == Some(other.task)
             || other.partner == Some(self.task)
             || self.observes(other)
             || other.observes(self)
             || self.enabler == Some((other.task, other.nth))
             || other.enabler == Some((self.task, self.nth))
-        {
-            return true;
-        }
-        self.touched.iter().any(|&(object, access)| {
-            object != ObjectId::NONE
-                && other.touched.iter().any(|&(o, a)| o == object && conflict(access, a))
-        })
     }
 
     fn observes(&self, other: &Self) -> bool {

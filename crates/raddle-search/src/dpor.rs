@@ -147,6 +147,15 @@ pub struct Dpor {
     seen: Vec<u32>,
     /// The tree cannot be followed at the next point.
     lost: bool,
+    spare: Spare,
+}
+
+/// Allocations of nodes that were left.
+#[derive(Debug, Default)]
+struct Spare {
+    sleeps: Vec<Vec<Footprint>>,
+    options: Vec<Vec<TaskId>>,
+    accesses: Vec<Vec<Access>>,
 }
 
 impl Dpor {
@@ -182,6 +191,7 @@ impl Dpor {
             sequence: Vec::new(),
             seen: Vec::new(),
             lost: false,
+            spare: Spare::default(),
         }
     }
 
@@ -234,9 +244,26 @@ impl Dpor {
                 }
                 What::Value { .. } => {}
             }
-            self.path.pop();
+            self.drop_last();
         }
         false
+    }
+
+    /// Leaves the last node. Its allocations are for the next ones.
+    fn drop_last(&mut self) {
+        let Some(Node { what, sleep, .. }) = self.path.pop() else { return };
+        self.spare.sleeps.push(sleep);
+        if let What::Step { options, accesses, .. } = what {
+            self.spare.options.push(options);
+            self.spare.accesses.push(accesses);
+        }
+    }
+
+    /// The sleep set, for a node.
+    fn sleepers(&mut self) -> Vec<Footprint> {
+        let mut sleep = self.spare.sleeps.pop().unwrap_or_default();
+        sleep.clone_from(&self.sleep);
+        sleep
     }
 
     fn is_asleep(&self, task: TaskId) -> bool {
@@ -661,7 +688,7 @@ impl Strategy for Dpor {
                 let ways = self.ways.clone();
                 let guided = ways.is_some();
                 let what = What::Value { option, left, during, ways };
-                let (sleep, event) = (self.sleep.clone(), self.history.len() as u32);
+                let (sleep, event) = (self.sleepers(), self.history.len() as u32);
                 let (slept, objects) = (sleep.len() as u32, point.objects);
                 let wakeup = Vec::new();
                 self.path.push(Node { event, what, sleep, slept, guided, objects, wakeup });
@@ -695,13 +722,16 @@ impl Strategy for Dpor {
             return Answer::Cut(Cut::Redundant);
         };
         let task = choices[option as usize].task;
-        let options: Vec<TaskId> = choices.iter().map(|choice| choice.task).collect();
+        let mut options = self.spare.options.pop().unwrap_or_default();
+        options.clear();
+        options.extend(choices.iter().map(|choice| choice.task));
         if std::mem::take(&mut self.lost) {
             open_all(&options, task, &self.sleep, &mut wakeup);
         }
-        let (sleep, event) = (self.sleep.clone(), self.history.len() as u32);
+        let (sleep, event) = (self.sleepers(), self.history.len() as u32);
         let (slept, objects) = (sleep.len() as u32, point.objects);
-        let mut accesses = Vec::new();
+        let mut accesses = self.spare.accesses.pop().unwrap_or_default();
+        accesses.clear();
         if self.reduction == Reduction::Optimal {
             let access = |choice: &Choice| point.pending.op(choice.task).map(|op| op.access);
             accesses.extend(choices.iter().map(|choice| access(choice).unwrap_or(Access::Write)));
