@@ -619,3 +619,31 @@ fn programs_that_once_lost_traces_do_not() {
         }
     }
 }
+
+/// Programs without which a mutation of `cargo xtask mutate` survives: few random ones are like them.
+#[test]
+fn programs_seldom_drawn_lose_nothing() {
+    use Statement::{
+        Get, Load, Put, ReceiveTimeout, Send, Spawn, Store, TryGet, TryPut, TryReceive,
+    };
+    let programs: [Vec<Vec<Statement>>; 6] = [
+        // Who sends first is received first.
+        vec![vec![Send(2)], vec![Send(1), ReceiveTimeout]],
+        vec![vec![Send(2), Load(0)], vec![Send(1), TryReceive]],
+        // An attempt finds something only after it was put there.
+        vec![vec![Put(1)], vec![TryGet]],
+        // An attempt finds room only after something was taken.
+        vec![vec![TryPut(1), Get], vec![TryPut(2)]],
+        vec![vec![TryPut(1), TryGet], vec![TryPut(2)]],
+        // A child comes after all that its parent did before.
+        vec![vec![Load(0)], vec![Store(0, 1), Spawn(vec![Load(1)])]],
+    ];
+    for tasks in programs {
+        let program = Program { tasks, spurious: false };
+        match compare(&program, 2_000) {
+            Compared::Same { repeated } => assert_eq!(repeated, 0, "{program:?}"),
+            Compared::Skipped => panic!("too large: {program:?}"),
+            Compared::Differs(how) => panic!("{how}\n{program:?}"),
+        }
+    }
+}
