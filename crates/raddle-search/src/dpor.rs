@@ -26,9 +26,9 @@
 //!
 //! Memory: one node for each step of the current path, and the wakeup trees along it.
 //!
-//! Misses: what follows an execution that a limit cut off. Where a task that yields twice is held
-//! back until others have moved, the executions that are left are not closed under equivalence:
-//! then nothing is said to be covered. Timeouts that fire only when nothing else can move are
+//! Misses: what follows an execution that a limit cut off, and what reverses its races; where a task that yields twice is held
+//! back until others have moved, the executions that are left are not closed under equivalence. Then
+//! nothing is said to be covered. Timeouts that fire only when nothing else can move are
 //! refused.
 //! Overreports: nothing.
 
@@ -126,8 +126,9 @@ pub struct Dpor {
     /// Steps heard of in this execution.
     heard: usize,
     cut: bool,
-    /// A task that yielded was held back in some execution.
-    unfair: bool,
+    /// A limit ended an execution, or a task that yielded was held back: what was not run need not be
+    /// equivalent to what was.
+    incomplete: bool,
     started: bool,
     done: bool,
     /// Completed executions, and those that turned out to be redundant.
@@ -176,7 +177,7 @@ impl Dpor {
             other_value: false,
             heard: 0,
             cut: false,
-            unfair: false,
+            incomplete: false,
             started: false,
             done: false,
             executions: 0,
@@ -195,8 +196,8 @@ impl Dpor {
         }
     }
 
-    /// Executions that were begun and turned out to repeat others. None under
-    /// [`Reduction::Optimal`].
+    /// Executions that were begun and turned out to repeat others. Few under
+    /// [`Reduction::Optimal`]; the head of this file says when.
     #[must_use]
     pub fn blocked(&self) -> u64 {
         self.blocked
@@ -787,7 +788,8 @@ impl Strategy for Dpor {
 
     fn end(&mut self, execution: &Finished<'_>) {
         self.executions += 1;
-        self.unfair |= execution.held_back;
+        let limited = matches!(execution.outcome, Outcome::Limit { .. });
+        self.incomplete |= execution.held_back || limited;
         self.blocked += u64::from(self.cut);
         if !self.cut {
             self.stuck.extend_from_slice(execution.stuck);
@@ -795,7 +797,7 @@ impl Strategy for Dpor {
         self.guide.clear();
         self.ways = None;
         self.lost = false;
-        if !matches!(execution.outcome, Outcome::Limit { .. }) {
+        if !limited {
             self.open_races();
         }
     }
@@ -808,7 +810,7 @@ impl Strategy for Dpor {
     }
 
     fn covered(&self) -> Covered {
-        if self.done && !self.unfair {
+        if self.done && !self.incomplete {
             Covered::Equivalence
         } else {
             Covered::Part { executions: self.executions, preemptions: None }
