@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use raddle_trace::{CellAccess, CellOp, DataRace, HeldLock, Missing, ObjectName};
 
 use crate::announce::site_of;
-use crate::execution::{Cancelled, Ending, Execution};
+use crate::execution::{Cancelled, Ending, Execution, busy};
 use crate::fiber::Fiber;
 use crate::locks::Held;
 use crate::op::TaskId;
@@ -106,7 +106,8 @@ impl Watch {
         // SAFETY: by contract; no borrow is held over the switch in `end_here`.
         unsafe {
             let this = &mut *ex;
-            if this.is_tearing() {
+            // Handlers of actors share nothing; what they do all the same is not looked at.
+            if this.is_tearing() || this.busy & busy::WORKING != 0 {
                 return None;
             }
             this.touched = true;

@@ -12,8 +12,8 @@ use crate::strategy::{Step, Tasks};
 #[expect(clippy::unnested_or_patterns, reason = "each pair has its argument beside it")]
 pub fn conflict(a: Access, b: Access) -> bool {
     use Access::{
-        Append, Fit, Missed, Observe, Pass, Read, Refused, Roused, Share, Take, TryFit, TryShare,
-        TryTake, Unshare, Yield,
+        Append, Fit, Missed, Observe, Pass, Read, Refused, Roused, Share, Stir, Take, TryFit,
+        TryShare, TryTake, Unshare, Yield,
     };
     !matches!(
         (a, b),
@@ -30,6 +30,8 @@ pub fn conflict(a: Access, b: Access) -> bool {
         | (Unshare, Append | Fit(_) | TryFit(_) | Take | TryTake)
         // What let it go on has happened, cannot be undone, and is an order of its own.
         | (Roused, _) | (_, Roused)
+        // Neither takes the other's work, and what is left is the same in either order.
+        | (Stir, Stir | Read) | (Read, Stir)
         // A yield touches nothing.
         | (Yield, _) | (_, Yield)
         // Looking whether a task is finished changes nothing but whether that is known.
@@ -44,12 +46,14 @@ pub fn conflict(a: Access, b: Access) -> bool {
 #[must_use]
 pub fn reversible(first: Access, second: Access) -> bool {
     // The lock is held before it is given back, and while an attempt at it is refused, so whoever
-    // waits for it is still waiting. So is a queue full to which an attempt to add is refused.
+    // waits for it is still waiting. So is a queue full to which an attempt to add is refused. And as
+    // long as there is work, nobody sees that there is none.
     !matches!(
         (first, second),
         (Access::Release | Access::Unshare | Access::Refused, Access::Acquire)
             | (Access::Refused, Access::Fit(_))
             | (Access::Release, Access::Share | Access::Pass)
+            | (Access::Stir, Access::Settle)
     )
 }
 
@@ -72,6 +76,7 @@ pub(crate) fn dominates(access: Access) -> bool {
             | Access::Take
             | Access::TryTake
             | Access::Roused
+            | Access::Stir
             | Access::Yield
             | Access::Observe(_)
     )
@@ -96,6 +101,9 @@ pub struct Footprint {
     pub task: TaskId,
     /// What it touched; unused entries name no object.
     pub touched: [(ObjectId, Access); 2],
+    /// Besides: a set of things by their bits, of which any two steps that touch one depend on each
+    /// other.
+    pub also: u64,
     /// If it was a timer's: whose timer it is.
     pub partner: Option<TaskId>,
     /// Its number among the steps of its task, from 1; 0 if it is not known.
@@ -116,14 +124,14 @@ impl Footprint {
         let touched = [entry(0), entry(1)];
         let none = Tasks::default();
         let (waited_for, ran_on) = (none, none);
-        Self { task, touched, partner, nth: 0, enabler: None, waited_for, ran_on }
+        Self { task, touched, also: 0, partner, nth: 0, enabler: None, waited_for, ran_on }
     }
 
     /// Of an executed step.
     #[must_use]
     pub fn of(step: &Step<'_>) -> Self {
         let footprint = Self::new(step.task, step.footprint, step.partner);
-        Self { waited_for: step.waited_for, ..footprint }
+        Self { waited_for: step.waited_for, also: step.also, ..footprint }
     }
 
     /// Another step, without which it would not have been possible.
@@ -137,6 +145,7 @@ impl Footprint {
     #[inline]
     pub fn dependent(&self, other: &Self) -> bool {
         self.task == other.task
+            || self.also & other.also != 0
             || self.meets(other)
             || (self.is_special() || other.is_special()) && self.is_tied_to(other)
     }

@@ -10,8 +10,12 @@
 
 mod arriving;
 mod asking;
+mod passive;
 mod timers;
 mod yields;
+
+pub(crate) use passive::Passive;
+pub use passive::{Work, Worked};
 
 use std::cell::Cell;
 use std::panic::Location;
@@ -66,6 +70,8 @@ pub(crate) mod busy {
     pub(crate) const ENDING: u32 = 64;
     /// The OS thread was unwinding already when the current task was resumed: another's panic.
     pub(crate) const ALIEN: u32 = 128;
+    /// The step of a passive task is being taken.
+    pub(crate) const WORKING: u32 = 256;
 }
 
 /// What unwinds a task that is cancelled.
@@ -400,6 +406,13 @@ impl Execution {
             self.task_mut(parent).spawned[row] += 1;
             self.names.intern(parent, nth, kind)
         };
+        self.enter(parent, id, kind);
+        Some(id)
+    }
+
+    /// Makes a task part of the execution.
+    #[track_caller]
+    fn enter(&mut self, parent: TaskId, id: TaskId, kind: TaskKind) {
         while self.tasks.len() <= id.index() {
             self.tasks.push(Box::new(Task::absent()));
             self.slots.push([NO_SLOT; 2]);
@@ -417,7 +430,6 @@ impl Execution {
             // SAFETY: the strategy outlives the search, and holds no way back to the execution.
             unsafe { (*self.strategy).spawn(parent, id) };
         }
-        Some(id)
     }
 
     /// Numbers an object at its first use.
@@ -432,6 +444,13 @@ impl Execution {
         }
         self.n_objects += 1;
         self.n_objects - 1
+    }
+
+    /// Makes a passive task an option, or none.
+    pub(crate) fn enable(&mut self, task: TaskId, enabled: bool) {
+        if self.ending.is_none() {
+            self.set_enabled(task, enabled);
+        }
     }
 
     fn set_enabled(&mut self, task: TaskId, enabled: bool) {
@@ -529,6 +548,8 @@ impl Execution {
             }
             this.n_steps += 1;
             this.pulse.step(this.n_steps, task.0, site);
+            let number = this.n_steps;
+            this.task_mut(task).last_event = number;
             if how != How::Wait {
                 // A wait that runs on is not a move: it must not look like a preemption.
                 this.last = task;
@@ -564,7 +585,9 @@ impl Execution {
         if self.needs.steps && !self.strict {
             let replayed = point.is_some_and(|point| (point as usize) < self.plan.prefix.len());
             let entry = self.task(task);
-            let partner = entry.fiber.is_null().then_some(entry.owner);
+            let is_timer = entry.fiber.is_null() && entry.passive.is_none();
+            let partner = is_timer.then_some(entry.owner);
+            let (also, sent_by) = (entry.also, entry.sent_by);
             let enabled_since = entry.first_since.unwrap_or(entry.fair.enabled_since);
             let timer = entry.timer.filter(|_| matches!(how, How::Timed(_)));
             let timer = timer.map(|timer| self.timer_on(timer, footprint[0].0));
@@ -577,6 +600,8 @@ impl Execution {
             let step = Step {
                 task,
                 footprint,
+                also,
+                sent_by,
                 point,
                 replayed,
                 immediate,
@@ -758,6 +783,7 @@ impl Execution {
         let name = self.names.get(task);
         let parent = self.label(name.parent);
         match name.kind {
+            TaskKind::Environment if name.nth > i32::MAX as u32 => format!("link {:08x}", name.nth),
             TaskKind::Environment => format!("timer of {parent}"),
             _ if name.parent == TaskId::ROOT => format!("thread {}", name.nth + 1),
             _ => format!("{parent}.{}", name.nth + 1),
@@ -794,6 +820,9 @@ impl Execution {
         let entry = self.tasks.get(task.index())?;
         if entry.state != State::Live {
             return None;
+        }
+        if let Some(Passive { object, .. }) = entry.passive {
+            return Some(Op { object, access: Access::Write, site: entry.site });
         }
         if entry.fiber.is_null() {
             let owner = entry.owner;

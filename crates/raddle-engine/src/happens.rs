@@ -24,6 +24,8 @@ pub struct Happened {
     enabler: u32,
     /// The event before it on each object it touched.
     before_on: [u32; 2],
+    /// A message came to be by its enabler, which is before it in any case.
+    sent: bool,
     fingerprint: u64,
 }
 
@@ -94,6 +96,8 @@ pub struct History {
     width: usize,
     lanes: Vec<Lane>,
     chains: Vec<Chain>,
+    /// The events that touched a thing [besides](Footprint::also), by its bit.
+    besides: Vec<Vec<u32>>,
     /// What is before the op that was last asked about in any case.
     order: Vec<u32>,
     /// That, and what is before what it races with.
@@ -107,6 +111,15 @@ fn mix(mut z: u64) -> u64 {
     z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ z >> 31
+}
+
+/// The numbers of the bits that are set.
+fn bits(mut set: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let bit = (set != 0).then(|| set.trailing_zeros() as usize)?;
+        set &= set - 1;
+        Some(bit)
+    })
 }
 
 fn shares_or_is_refused(access: Access) -> bool {
@@ -134,6 +147,8 @@ fn kind(access: Access) -> u64 {
         Access::Roused => 17,
         Access::Pass => 18,
         Access::Missed => 19,
+        Access::Stir => 20,
+        Access::Settle => 21,
     }
 }
 
@@ -189,6 +204,9 @@ impl History {
             let index = self.events.len() as u32 - 1;
             let event = self.events.pop().expect("longer than kept");
             let task = event.footprint.task;
+            for bit in bits(event.footprint.also) {
+                self.besides[bit].pop();
+            }
             self.sum = self.sum.wrapping_sub(mix(event.fingerprint));
             for (at, &(object, access)) in event.footprint.touched.iter().enumerate() {
                 if let Access::Observe(_) = access {
@@ -309,6 +327,15 @@ impl History {
             }
             before_on[at] = self.chains[slot].last;
             predecessors = predecessors.wrapping_add(self.join_conflicts(row, object, access));
+            match access {
+                // Whoever waits for the end of all work looks at each task's last piece. To keep them
+                // in the chain would make every step walk through all others.
+                Access::Stir => continue,
+                Access::Settle => {
+                    predecessors = predecessors.wrapping_add(self.join_work(row, object));
+                }
+                _ => {}
+            }
             let by = self.chains[slot].extend(index, access);
             if access == Access::Roused {
                 enabler = self.rouser(step.enabled_since).unwrap_or(NONE);
@@ -316,7 +343,17 @@ impl History {
                 enabler = by;
             }
         }
+        let sent = step.sent_by.and_then(|number| self.rouser(number));
+        enabler = sent.unwrap_or(enabler);
         predecessors = predecessors.wrapping_add(self.join_if_new(row, enabler));
+        for bit in bits(footprint.also) {
+            if self.besides.len() <= bit {
+                self.besides.resize_with(bit + 1, Vec::new);
+            }
+            let before = self.besides[bit].last().copied().unwrap_or(NONE);
+            predecessors = predecessors.wrapping_add(self.join_if_new(row, before));
+            self.besides[bit].push(index);
+        }
         for lane in [Some(step.task), step.partner].into_iter().flatten() {
             for at in 0..self.lanes[lane.index()].looks.len() {
                 let look = self.lanes[lane.index()].looks[at];
@@ -343,6 +380,7 @@ impl History {
             partner: step.partner,
             enabler,
             before_on,
+            sent: sent.is_some(),
             fingerprint,
         });
         if step.immediate
@@ -421,6 +459,18 @@ impl History {
         predecessors
     }
 
+    /// Joins the last piece of work of every task.
+    fn join_work(&mut self, row: usize, object: ObjectId) -> u64 {
+        let mut predecessors = 0u64;
+        for lane in 0..self.lanes.len() {
+            let Some(&last) = self.lanes[lane].events.last() else { continue };
+            if self.events[last as usize].footprint.touched.contains(&(object, Access::Stir)) {
+                predecessors = predecessors.wrapping_add(self.join_if_new(row, last));
+            }
+        }
+        predecessors
+    }
+
     /// What an event did to an object, and the event before it there.
     fn on(&self, event: u32, object: ObjectId) -> (Access, u32) {
         let happened = &self.events[event as usize];
@@ -455,6 +505,13 @@ impl History {
             if object != ObjectId::NONE {
                 self.races_on(happened.before_on[at], object, access, happened.enabler, races);
                 // What it could not come before on one object it may on the other.
+                self.scratch.clone_from(&self.order);
+            }
+        }
+        for bit in bits(happened.footprint.also) {
+            let before = self.besides[bit].partition_point(|&event| (event as usize) < index);
+            if let Some(before) = before.checked_sub(1) {
+                self.add_race(self.besides[bit][before], races);
                 self.scratch.clone_from(&self.order);
             }
         }
@@ -691,7 +748,8 @@ impl History {
             return;
         }
         let (_, access) = happened.footprint.touched[0];
-        let enabler = (access == Access::Roused).then_some(happened.enabler);
+        let roused = access == Access::Roused || happened.sent;
+        let enabler = roused.then_some(happened.enabler);
         self.begin_order(task, index, happened.partner, enabler);
         if let (true, Access::Observe(other)) = (happened.immediate, access) {
             for event in self.follows(other, index) {

@@ -1,5 +1,7 @@
 //! Task names, interned: (parent, n-th spawn, kind) ↔ a dense number for the life of a search.
 
+use std::collections::HashMap;
+
 use raddle_trace::TaskKind;
 
 use crate::op::TaskId;
@@ -17,15 +19,23 @@ pub(crate) struct Names {
     names: Vec<Name>,
     /// By parent, then by kind, then by n.
     children: Vec<[Vec<TaskId>; 2]>,
+    /// By key, of those that are named by one.
+    keyed: HashMap<u32, TaskId>,
 }
+
+/// Marks an n that is a key's hash and no number of spawns.
+const KEYED: u32 = 1 << 31;
 
 impl Names {
     pub(crate) fn new() -> Self {
         let root = Name { parent: TaskId::ROOT, nth: 0, kind: TaskKind::Thread };
-        Self { names: vec![root], children: vec![[Vec::new(), Vec::new()]] }
+        Self { names: vec![root], children: vec![[Vec::new(), Vec::new()]], keyed: HashMap::new() }
     }
 
     pub(crate) fn intern(&mut self, parent: TaskId, nth: u32, kind: TaskKind) -> TaskId {
+        if nth & KEYED != 0 && parent == TaskId::ROOT && kind == TaskKind::Environment {
+            return self.keyed(nth);
+        }
         let row = usize::from(kind == TaskKind::Environment);
         if let Some(&known) = self.children[parent.index()][row].get(nth as usize) {
             return known;
@@ -40,6 +50,31 @@ impl Names {
         self.children[parent.index()][row][nth as usize]
     }
 
+    /// The task with this key: something that is the same in every execution and process. `taken` says
+    /// whether a task is part of the execution already: then two keys have one hash, and the second
+    /// gets the next one that is free.
+    pub(crate) fn intern_key(&mut self, key: u64, taken: impl Fn(TaskId) -> bool) -> TaskId {
+        let mut nth = (key ^ key >> 32) as u32 | KEYED;
+        loop {
+            let id = self.keyed(nth);
+            if !taken(id) {
+                return id;
+            }
+            nth = nth.wrapping_add(1) | KEYED;
+        }
+    }
+
+    fn keyed(&mut self, nth: u32) -> TaskId {
+        if let Some(&known) = self.keyed.get(&nth) {
+            return known;
+        }
+        let id = TaskId(self.names.len() as u32);
+        self.names.push(Name { parent: TaskId::ROOT, nth, kind: TaskKind::Environment });
+        self.children.push([Vec::new(), Vec::new()]);
+        self.keyed.insert(nth, id);
+        id
+    }
+
     pub(crate) fn get(&self, task: TaskId) -> Name {
         self.names[task.index()]
     }
@@ -48,6 +83,15 @@ impl Names {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_key_is_found_by_its_name() {
+        let mut names = Names::new();
+        let link = names.intern_key(77 << 32 | 5, |_| false);
+        let Name { parent, nth, kind } = names.get(link);
+        assert_eq!(names.intern(parent, nth, kind), link);
+        assert_ne!(names.intern_key(77 << 32 | 5, |task| task == link), link);
+    }
 
     #[test]
     fn a_name_keeps_its_number() {

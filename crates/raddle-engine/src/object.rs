@@ -214,6 +214,34 @@ impl<M: Model> Object<M> {
         }
     }
 
+    /// Its number in the running execution.
+    ///
+    /// # Panics
+    /// Outside an execution.
+    #[must_use]
+    pub fn number(&self) -> ObjectId {
+        let execution = Execution::current();
+        assert!(!execution.is_null(), "engine bug: numbered an object outside an execution");
+        ObjectId(self.claim(execution))
+    }
+
+    /// Changes the model without a step of its own: as a part of one that has been taken. Whoever
+    /// waits for the object looks again.
+    pub fn alter<T>(&self, change: impl FnOnce(&mut M) -> T) -> T {
+        let execution = Execution::current();
+        if execution.is_null() {
+            let _monitor = self.enter();
+            let value = change(self.model_mut());
+            MONITOR.moved.notify_all();
+            return value;
+        }
+        let slot = self.claim(execution);
+        let value = change(self.model_mut());
+        // SAFETY: the current execution.
+        unsafe { Execution::wake(execution, slot) };
+        value
+    }
+
     fn inside(
         &self,
         execution: *mut Execution,

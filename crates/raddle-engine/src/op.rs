@@ -68,6 +68,10 @@ pub enum Access {
     TryTake,
     /// Goes on because another task's step has let it: nothing but that step bears on it.
     Roused,
+    /// Does a piece of work that is there to be done.
+    Stir,
+    /// Sees that no work is left, after waiting for that.
+    Settle,
     /// Sees whether this task is finished: depends on all that task does.
     Observe(TaskId),
     /// Touches nothing and asks the others to move.
@@ -85,6 +89,7 @@ impl Access {
                 | Self::Refused
                 | Self::Pass
                 | Self::Roused
+                | Self::Settle
                 | Self::Observe(_)
                 | Self::Yield
         )

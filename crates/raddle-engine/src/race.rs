@@ -388,7 +388,8 @@ impl Edges<'_> {
             | Access::Share
             | Access::TryShare
             | Access::Pass
-            | Access::Roused => {
+            | Access::Roused
+            | Access::Settle => {
                 self.acquire(Self::FIRST);
             }
             Access::Acquire | Access::TryAcquire => {
@@ -403,7 +404,8 @@ impl Edges<'_> {
             | Access::Fit(_)
             | Access::TryFit(_)
             | Access::Take
-            | Access::TryTake => {
+            | Access::TryTake
+            | Access::Stir => {
                 self.acquire(Self::FIRST);
                 self.release(Self::FIRST);
             }

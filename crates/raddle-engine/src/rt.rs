@@ -14,12 +14,13 @@ use raddle_trace::{LimitKind, TaskKind};
 
 use crate::announce::{NOTHING, Sleep, Yield};
 use crate::clock::ClockOp;
-use crate::execution::{Cancelled, Ending, Execution, How};
+use crate::execution::{Cancelled, Ending, Execution, How, Passive, busy};
+pub use crate::execution::{Work, Worked};
 use crate::fiber::Fiber;
 use crate::host;
 use crate::life::{LifeOp, ParkOp};
 pub use crate::object::{Object, step_both, step_both_timeout};
-use crate::op::TaskId;
+use crate::op::{ObjectId, TaskId};
 use crate::task::{Job, NO_SLOT, Run};
 
 /// Whether the caller is a task of an execution.
@@ -285,6 +286,9 @@ where
         if (*ex).is_tearing() {
             resume_unwind(Box::new(Cancelled));
         }
+        if (*ex).busy & busy::WORKING != 0 {
+            Execution::refuse_at_work(Location::caller());
+        }
         let parent = (*ex).current;
         let created = (*ex).create(parent, TaskKind::Thread);
         if let Some(task) = created.filter(|_| (*ex).watching) {
@@ -461,7 +465,7 @@ pub fn choose(n: u32) -> u32 {
     unsafe {
         let me = (*ex).current;
         (*ex).task_mut(me).site = site;
-        let value = Execution::value(ex, n, false);
+        let value = Execution::value(ex, n, (*ex).busy & busy::WORKING != 0);
         if let Some(recorder) = &mut (*ex).recorder
             && n > 1
         {
@@ -588,6 +592,125 @@ pub fn now() -> Duration {
             model.now_ns = model.now_ns.saturating_add(1000 << reads.min(40));
         }
         Duration::from_nanos(model.now_ns)
+    }
+}
+
+// ---- passive tasks ------------------------------------------------------------------------------
+
+/// A passive task: a lane whose steps are [work](Work) that whoever asks who moves does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Link(TaskId);
+
+impl Link {
+    /// A new one, not enabled. `key` names it: the same in every execution and process. Its steps act
+    /// on `object` first of all. None if there are too many tasks: then the execution is over.
+    ///
+    /// # Panics
+    /// Outside an execution.
+    pub fn new(
+        key: u64,
+        label: impl FnOnce() -> Arc<str>,
+        work: Arc<dyn Work>,
+        token: u32,
+        object: ObjectId,
+        site: &'static Location<'static>,
+    ) -> Option<Self> {
+        let ex = Execution::current();
+        assert!(!ex.is_null(), "engine bug: made a passive task outside an execution");
+        let passive = Passive { work, token, object };
+        // SAFETY: the current execution, changed for a moment.
+        unsafe { (*ex).create_passive(key, label, passive, site).map(Self) }
+    }
+
+    /// From now on it can be chosen, or no more. Not within its [work](Work::work), but
+    /// [after](Work::worked) it.
+    pub fn enable(self, enabled: bool, site: &'static Location<'static>) {
+        let ex = Execution::current();
+        if ex.is_null() {
+            return;
+        }
+        // SAFETY: the current execution, changed for a moment.
+        unsafe {
+            if (*ex).is_tearing() {
+                return;
+            }
+            (*ex).task_mut(self.0).site = site;
+            (*ex).enable(self.0, enabled);
+        }
+    }
+
+    /// It has no more steps, and lets go of its work.
+    pub fn retire(self) {
+        let ex = Execution::current();
+        if ex.is_null() {
+            return;
+        }
+        // SAFETY: the current execution; the work is dropped when the borrow has ended.
+        let work = unsafe {
+            (*ex).enable(self.0, false);
+            (*ex).task_mut(self.0).passive.take()
+        };
+        drop(work);
+    }
+}
+
+/// Numbers something that steps act on and that is no [`Object`].
+///
+/// # Panics
+/// Outside an execution.
+#[must_use]
+pub fn number(kind: &'static str, created: &'static Location<'static>) -> ObjectId {
+    let ex = Execution::current();
+    assert!(!ex.is_null(), "engine bug: numbered an object outside an execution");
+    // SAFETY: the current execution, changed for a moment.
+    ObjectId(unsafe { (*ex).register(kind, created, None) })
+}
+
+/// The number of the step to which the calling code belongs, from 1; none before the first.
+#[must_use]
+pub fn step_now() -> Option<u64> {
+    let ex = Execution::current();
+    // SAFETY: the current execution, read for a moment.
+    if ex.is_null() { None } else { unsafe { (*ex).step_now() } }
+}
+
+/// The calling task's name as a number: the same in every execution and process.
+///
+/// # Panics
+/// Outside an execution.
+#[must_use]
+pub fn task_key() -> u64 {
+    let ex = Execution::current();
+    assert!(!ex.is_null(), "engine bug: asked for a task's name outside an execution");
+    // SAFETY: the current execution, read for a moment.
+    unsafe { name_hash(&*ex, (*ex).current) }
+}
+
+/// Whether somebody hears of every step, and so of what they touch.
+#[must_use]
+pub fn is_heard() -> bool {
+    let ex = Execution::current();
+    // SAFETY: as above.
+    !ex.is_null() && unsafe { (*ex).needs.steps }
+}
+
+/// Whether the execution is written down, so that texts are wanted.
+#[must_use]
+pub fn is_recorded() -> bool {
+    let ex = Execution::current();
+    // SAFETY: as above.
+    !ex.is_null() && unsafe { (*ex).recorder.is_some() }
+}
+
+/// Sets what the next step of the calling task touches besides its object, until it is set again.
+pub fn touch_also(also: u64) {
+    let ex = Execution::current();
+    if !ex.is_null() {
+        // SAFETY: the current execution, changed for a moment.
+        unsafe {
+            let me = (*ex).current;
+            (*ex).task_mut(me).also = also;
+        }
     }
 }
 

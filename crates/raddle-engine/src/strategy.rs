@@ -157,6 +157,11 @@ pub struct Step<'a> {
     pub task: TaskId,
     /// What it touched, the first entry being the op it had announced.
     pub footprint: &'a [(ObjectId, Access)],
+    /// What it touched besides, each thing a bit: any two steps that touch one depend on each other.
+    pub also: u64,
+    /// The step without which it could not have been, by its number, from 1: the one that sent the
+    /// message which this one handles.
+    pub sent_by: Option<u64>,
     /// The decision that led here; none where there was one option.
     pub point: Option<u32>,
     /// Whether the decision came from the plan.

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use raddle_trace::Site;
 
 use crate::announce::Announced;
+use crate::execution::Passive;
 use crate::fiber::Fiber;
 use crate::life::{Life, Parker};
 use crate::locks::Held;
@@ -121,6 +122,14 @@ pub(crate) struct Task {
     /// Fruitless readings of the clock in a row, and the change count at the last one.
     pub(crate) clock_reads: (u32, u64),
 
+    /// The number of its last event, nobody's choice or not; 0: none.
+    pub(crate) last_event: u64,
+    /// What its running step touches besides, and what it came of.
+    pub(crate) also: u64,
+    pub(crate) sent_by: Option<u64>,
+    /// Of a task whose steps others run.
+    pub(crate) passive: Option<Passive>,
+
     pub(crate) life: Object<Life>,
     pub(crate) parker: Object<Parker>,
 }
@@ -157,6 +166,10 @@ impl Task {
             locals_gone: Vec::new(),
             drawn: 0,
             clock_reads: (0, 0),
+            last_event: 0,
+            also: 0,
+            sent_by: None,
+            passive: None,
             life: Object::new(Life::default()),
             parker: Object::new(Parker::default()),
         }
@@ -187,6 +200,10 @@ impl Task {
         self.locals_gone.clear();
         self.drawn = 0;
         self.clock_reads = (0, 0);
+        self.last_event = 0;
+        self.also = 0;
+        self.sent_by = None;
+        self.passive = None;
         self.life.renew(created);
         self.parker.renew(created);
         self.site = created;

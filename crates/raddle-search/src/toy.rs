@@ -153,6 +153,8 @@ impl<'a> State<'a> {
         let cut = strategy.step(&Step {
             task: id,
             footprint: &[Self::touched(task, op)],
+            also: 0,
+            sent_by: None,
             point,
             replayed: false,
             immediate: false,

@@ -84,6 +84,8 @@ pub mod sync {
 #[cfg(not(feature = "check"))]
 pub use named::Named;
 
+#[cfg(feature = "actors")]
+pub use raddle_actors as actors;
 #[cfg(feature = "check")]
 pub use raddle_engine::Teardown;
 #[cfg(feature = "check")]

@@ -144,13 +144,16 @@ impl Execution {
         None
     }
 
-    /// The chosen one is a timer: it fires, and the question is put again.
-    #[cold]
+    /// The chosen one has no stack: its step is taken here, and the question is put again.
     pub(super) unsafe fn fire_turn(ex: *mut Self, timer: TaskId) -> Option<TaskId> {
         // SAFETY: as in `ask`.
         unsafe {
             let me = (*ex).current;
-            Self::fire(ex, timer);
+            if (*ex).task(timer).passive.is_some() {
+                Self::work(ex, timer);
+            } else {
+                Self::fire(ex, timer);
+            }
             Self::drain(ex, Some(me)).then_some(me)
         }
     }
@@ -167,6 +170,15 @@ impl Execution {
             }
             Fiber::suspend((*task).fiber);
         }
+    }
+
+    #[cold]
+    pub(crate) fn refuse_at_work(site: &'static Location<'static>) -> ! {
+        panic!(
+            "raddle: {site}: a handler is one step, so it can neither wait nor use locks, atomics, \
+             channels or threads of raddle. Send messages instead, or keep what only the test looks \
+             at in types of std"
+        );
     }
 
     /// Announces an op and comes back when it is to run: `true`; or when it timed out: `false`.
@@ -187,6 +199,12 @@ impl Execution {
             let (me, task) = ((*ex).current, (*ex).me);
             if (*ex).is_tearing() {
                 return Self::arrive_torn(ex, what, me);
+            }
+            if (*ex).busy & busy::WORKING != 0 {
+                if std::thread::panicking() {
+                    return Self::arrive_torn(ex, what, me);
+                }
+                Self::refuse_at_work(site);
             }
             if how == How::Wait && what.enabled(me) {
                 return true;

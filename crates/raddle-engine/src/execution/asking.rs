@@ -26,7 +26,11 @@ impl Execution {
                 if !(*ex).task(chosen).fiber.is_null() {
                     return Next::Run(chosen);
                 }
-                Self::fire(ex, chosen);
+                if (*ex).task(chosen).passive.is_some() {
+                    Self::work(ex, chosen);
+                } else {
+                    Self::fire(ex, chosen);
+                }
                 if Self::drain(ex, me) {
                     return Next::Run(me.expect("drain found the caller"));
                 }

@@ -1,0 +1,394 @@
+//! The exploratory manager: a system inside an execution, whose every delivery the search decides.
+//!
+//! Each [link](crate::world) is a passive task of the engine, so all strategies see deliveries as they
+//! see the steps of threads. The order of deliveries at one actor is what matters: a step writes to the
+//! actor it is delivered to, and follows the step that sent its message. With one queue for each actor,
+//! steps that send to one mailbox depend on each other besides (Eta's relation).
+//!
+//! A test that handles all messages waits until no work is left; that is no choice. A test that counts
+//! steps, or looks after each, depends on the order of all of them, and they on each other: then there
+//! is nothing that a reduction could leave out, and it does not.
+
+use std::panic::Location;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use raddle_engine::rt::{self, Link, Object, Work, Worked};
+use raddle_engine::{Access, Model, ObjectId, TaskId};
+
+use crate::actor::Actor;
+use crate::address::{ActorId, Address};
+use crate::system::{View, add_to, lock};
+use crate::turn::Payload;
+use crate::waiter::Waiter;
+use crate::world::{ALL, Sender, Stepped, World};
+
+/// Whether there is work: what a test waits for.
+#[derive(Debug, Default)]
+struct Quiet {
+    work: u32,
+    steps: u64,
+    /// What a test waits for has come.
+    hit: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Wait {
+    /// For the end of all work.
+    All,
+    /// For so many steps.
+    Steps(u64),
+    /// For something that is looked for after each step.
+    Hit,
+}
+
+impl Model for Quiet {
+    type Op = Wait;
+    type Reply = bool;
+    const KIND: &'static str = "System";
+
+    fn enabled(&self, _: TaskId, op: Wait) -> bool {
+        self.work == 0
+            || match op {
+                Wait::All => false,
+                Wait::Steps(steps) => self.steps >= steps,
+                Wait::Hit => self.hit,
+            }
+    }
+
+    fn access(&self, _: TaskId, op: Wait) -> Access {
+        match op {
+            Wait::All => Access::Settle,
+            Wait::Steps(_) | Wait::Hit => Access::Roused,
+        }
+    }
+
+    fn apply(&mut self, _: TaskId, op: Wait, _: u32) -> bool {
+        match op {
+            Wait::All => true,
+            Wait::Steps(steps) => self.steps >= steps,
+            Wait::Hit => self.hit,
+        }
+    }
+
+    fn reset(&mut self) {
+        *self = Self::default();
+    }
+
+    fn show(op: Wait, _: Option<&bool>) -> String {
+        match op {
+            Wait::All => "handle all",
+            Wait::Steps(_) => "handle one",
+            Wait::Hit => "handle until",
+        }
+        .to_owned()
+    }
+}
+
+/// An answer that was given.
+#[derive(Debug, Default)]
+pub(crate) struct Signal {
+    pub(crate) given: bool,
+}
+
+impl Model for Signal {
+    type Op = ();
+    type Reply = ();
+    const KIND: &'static str = "Answer";
+
+    fn enabled(&self, _: TaskId, (): ()) -> bool {
+        self.given
+    }
+
+    fn access(&self, _: TaskId, (): ()) -> Access {
+        Access::Roused
+    }
+
+    fn apply(&mut self, _: TaskId, (): (), _: u32) {}
+
+    fn reset(&mut self) {
+        self.given = false;
+    }
+
+    fn show((): (), _: Option<&()>) -> String {
+        "wait for an answer".to_owned()
+    }
+}
+
+/// To put something into a mailbox, as a step of a thread.
+#[derive(Debug, Default)]
+struct Post;
+
+impl Model for Post {
+    type Op = ();
+    type Reply = ();
+    const KIND: &'static str = "System";
+    const BLOCKS: bool = false;
+
+    fn access(&self, _: TaskId, (): ()) -> Access {
+        Access::Read
+    }
+
+    fn apply(&mut self, _: TaskId, (): (), _: u32) {}
+
+    fn reset(&mut self) {}
+
+    fn show((): (), _: Option<&()>) -> String {
+        "send".to_owned()
+    }
+}
+
+/// A system that is explored.
+#[derive(Clone)]
+pub(crate) struct Explored {
+    /// Gone with the last handle: then its links have no more steps.
+    held: Arc<Held>,
+}
+
+struct Held {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    world: Mutex<World>,
+    gate: Mutex<Gate>,
+    quiet: Object<Quiet>,
+    post: Object<Post>,
+}
+
+/// What the engine knows of the world.
+#[derive(Default)]
+struct Gate {
+    /// Whether messages are handled now.
+    open: bool,
+    /// By link.
+    links: Vec<Option<Link>>,
+    /// By actor.
+    objects: Vec<ObjectId>,
+    /// What somebody waits for.
+    enough: Option<Enough>,
+    steps: u64,
+    hit: bool,
+}
+
+/// What is looked for after each step.
+pub(crate) type Enough = Box<dyn FnMut(&View<'_>) -> bool + Send>;
+
+impl Explored {
+    pub(crate) fn new(world: World) -> Self {
+        assert!(
+            rt::inside(),
+            "raddle: a system is explored only inside an execution: call raddle::check, or choose \
+             another manager"
+        );
+        let shared = Shared {
+            world: Mutex::new(world),
+            gate: Mutex::default(),
+            quiet: Object::new(Quiet::default()),
+            post: Object::new(Post),
+        };
+        // Numbered before tasks part, so that they mean the same in all executions.
+        let _ = (shared.quiet.number(), shared.post.number());
+        Self { held: Arc::new(Held { shared: Arc::new(shared) }) }
+    }
+
+    fn shared(&self) -> &Arc<Shared> {
+        &self.held.shared
+    }
+
+    pub(crate) fn world(&self) -> MutexGuard<'_, World> {
+        lock(&self.shared().world)
+    }
+
+    pub(crate) fn spawn<A: Actor>(
+        &self,
+        actor: A,
+        name: Option<&str>,
+        site: &'static Location<'static>,
+    ) -> Address<A::Message> {
+        let address = add_to(&mut self.world(), actor, name, site, rt::step_now());
+        self.shared().sync();
+        address
+    }
+
+    pub(crate) fn send(&self, to: ActorId, message: Payload, site: &'static Location<'static>) {
+        let shared = self.shared();
+        let bit = lock(&shared.world).mailbox_bit(to);
+        if bit != 0 && shared.gate().open {
+            // Its place in the queue is a matter of order.
+            rt::touch_also(bit);
+            shared.post.step(());
+            rt::touch_also(0);
+        }
+        let sent_by = rt::step_now();
+        lock(&shared.world).send(Sender::Outside(rt::task_key()), to, message, sent_by, site);
+        shared.sync();
+    }
+
+    #[track_caller]
+    pub(crate) fn handle_all(&self) {
+        let shared = self.shared();
+        lock(&shared.world).arm_faults();
+        shared.set_open(true);
+        shared.quiet.wait(Wait::All);
+        shared.set_open(false);
+    }
+
+    #[track_caller]
+    pub(crate) fn handle_one(&self) -> bool {
+        let steps = self.shared().gate().steps + 1;
+        self.handle_seen(Wait::Steps(steps))
+    }
+
+    #[track_caller]
+    pub(crate) fn handle_until(&self, mut enough: Enough) -> bool {
+        if enough(&View { world: &self.world() }) {
+            return true;
+        }
+        self.shared().gate().enough = Some(enough);
+        let hit = self.handle_seen(Wait::Hit);
+        let mut gate = self.shared().gate();
+        gate.enough = None;
+        gate.hit = false;
+        drop(gate);
+        self.shared().sync();
+        hit
+    }
+
+    /// Handles messages while somebody looks at every step.
+    #[track_caller]
+    fn handle_seen(&self, wait: Wait) -> bool {
+        let shared = self.shared();
+        if lock(&shared.world).work == 0 {
+            return false;
+        }
+        lock(&shared.world).seen_by |= ALL;
+        shared.set_open(true);
+        rt::touch_also(ALL);
+        let done = shared.quiet.wait(wait);
+        rt::touch_also(0);
+        shared.set_open(false);
+        lock(&shared.world).seen_by &= !ALL;
+        done
+    }
+
+    pub(crate) fn run(&self) {
+        self.shared().set_open(true);
+    }
+
+    #[track_caller]
+    pub(crate) fn wait_for<T: Send + 'static>(&self, waiter: &Waiter<T>) {
+        let shared = self.shared();
+        if shared.gate().open {
+            waiter.signal().wait(());
+            return;
+        }
+        lock(&shared.world).seen_by |= ALL;
+        shared.set_open(true);
+        rt::touch_also(ALL);
+        // If all is handled and there is no answer this waits for good: a deadlock, which is shown.
+        waiter.signal().wait(());
+        rt::touch_also(0);
+        shared.set_open(false);
+        lock(&shared.world).seen_by &= !ALL;
+    }
+}
+
+impl Shared {
+    fn gate(&self) -> MutexGuard<'_, Gate> {
+        self.gate.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn set_open(self: &Arc<Self>, open: bool) {
+        self.sync();
+        let world = lock(&self.world);
+        let mut gate = self.gate();
+        if gate.open == open {
+            return;
+        }
+        gate.open = open;
+        for (entry, link) in world.links.iter().zip(&gate.links) {
+            if let (true, Some(link)) = (entry.ready, link) {
+                link.enable(open, entry.queue[0].site);
+            }
+        }
+    }
+
+    /// Tells the engine what has changed.
+    fn sync(self: &Arc<Self>) {
+        let mut world = lock(&self.world);
+        let mut gate = self.gate();
+        for actor in gate.objects.len()..world.actors.len() {
+            gate.objects.push(rt::number("Actor", world.actors[actor].site));
+        }
+        gate.links.resize(world.links.len(), None);
+        let mut changed = std::mem::take(&mut world.changed);
+        for &at in &changed {
+            let entry = &world.links[at as usize];
+            let Some(first) = entry.queue.front() else {
+                if let Some(link) = gate.links[at as usize] {
+                    link.enable(false, Location::caller());
+                }
+                continue;
+            };
+            let site = first.site;
+            let link = gate.links[at as usize].or_else(|| {
+                let object = gate.objects.get(entry.to.index()).copied();
+                let work: Arc<dyn Work> = Arc::clone(self) as _;
+                let label = || Arc::from(world.label(at));
+                Link::new(entry.key, label, work, at, object.unwrap_or(ObjectId::NONE), site)
+            });
+            gate.links[at as usize] = link;
+            if let (true, Some(link)) = (gate.open, link) {
+                link.enable(true, site);
+            }
+        }
+        changed.clear();
+        world.changed = changed;
+        let (work, steps, hit) = (world.work, gate.steps, gate.hit);
+        drop((world, gate));
+        self.quiet.alter(|quiet| *quiet = Quiet { work, steps, hit });
+    }
+}
+
+impl Work for Shared {
+    fn work(&self, token: u32) -> Worked {
+        let mut world = lock(&self.world);
+        world.writes = rt::is_recorded();
+        let Stepped { actor, also, sent_by, site } = world.step(token, rt::step_now());
+        world.look_after();
+        let mut gate = self.gate();
+        gate.steps += 1;
+        if let Some(mut enough) = gate.enough.take() {
+            drop(gate);
+            let hit = enough(&View { world: &world });
+            gate = self.gate();
+            gate.hit |= hit;
+            gate.enough = Some(enough);
+        }
+        let nothing = (ObjectId::NONE, Access::Yield);
+        let object = actor.map_or(nothing, |actor| (gate.objects[actor.index()], Access::Write));
+        let quiet = (self.quiet.number(), Access::Stir);
+        Worked { touched: [object, quiet], also, sent_by, site }
+    }
+
+    fn worked(self: Arc<Self>, _token: u32) {
+        self.sync();
+        let answers = std::mem::take(&mut lock(&self.world).answers);
+        answers.into_iter().for_each(|answer| answer());
+    }
+
+    fn show(&self) -> String {
+        lock(&self.world).text.clone()
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        for link in self.shared.gate().links.drain(..).flatten() {
+            link.retire();
+        }
+        if !std::thread::panicking() && !rt::over() {
+            lock(&self.shared.world).check_cold();
+        }
+    }
+}

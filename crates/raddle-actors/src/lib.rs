@@ -1,0 +1,33 @@
+//! Actors that run on threads in production and under raddle's control in tests.
+//!
+//! Follows Eta (Simsa, Bryant, Gibson, Hickey; CMU-PDL-11-113): one program, four managers, tests that
+//! build a system, inject messages, have them handled and inspect what came of it. Where it differs:
+//! messages are typed, mailboxes keep the order between each two actors unless asked otherwise, faults
+//! and values are decisions of the search, and everything is an event of raddle's engine, so that every
+//! strategy, replay and report works for actors as it does for threads.
+//!
+//! Reading order: [`Actor`], [`Context`], [`System`]; then `world` (what a step does), `turn` and `cell`
+//! (a handler without its types), `explored` (the engine's side), `concurrent` (production).
+
+mod actor;
+mod address;
+mod cell;
+mod concurrent;
+mod context;
+#[cfg(feature = "check")]
+mod explored;
+mod hash;
+mod monitor;
+mod reply;
+mod system;
+mod turn;
+mod waiter;
+mod world;
+
+pub use actor::{Actor, Snapshots};
+pub use address::{ActorId, Address, AnyAddress};
+pub use context::{Context, Timer};
+pub use monitor::{Monitor, Watch};
+pub use reply::Reply;
+pub use system::{Builder, Manager, System, View};
+pub use world::{Faults, Mailboxes};

@@ -1,0 +1,470 @@
+//! A system of actors, and the test's way to it: build, inject, handle, inspect.
+
+use std::fmt::Debug;
+use std::panic::Location;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+
+use crate::actor::Actor;
+use crate::address::{Address, Place};
+use crate::concurrent::Pool;
+#[cfg(feature = "check")]
+use crate::explored::Explored;
+use crate::hash::mix;
+use crate::monitor::{Monitor, Watch};
+use crate::reply::Reply;
+use crate::turn::Chooser;
+use crate::waiter::Waiter;
+use crate::world::{Faults, Mailboxes, Sender, World};
+
+/// Who decides which message is handled next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Manager {
+    /// The operating system: actors run on this many threads. For production.
+    Concurrent {
+        /// How many threads; 0: as many as the machine has.
+        threads: usize,
+    },
+    /// Each in turn.
+    Deterministic,
+    /// One at random, the same ones for the same seed.
+    Random {
+        /// The seed.
+        seed: u64,
+    },
+    /// The search whose execution this is: see `raddle::check`.
+    #[cfg(feature = "check")]
+    Exploratory,
+}
+
+/// What a system is to be like.
+#[derive(Clone, Debug, Default)]
+pub struct Builder {
+    manager: Option<Manager>,
+    mailboxes: Mailboxes,
+    faults: Faults,
+    capacity: Option<usize>,
+}
+
+impl Builder {
+    /// Who decides which message is next. Without this: the search, inside an execution; outside,
+    /// each in turn.
+    #[must_use]
+    pub fn manager(mut self, manager: Manager) -> Self {
+        self.manager = Some(manager);
+        self
+    }
+
+    /// In which order messages to one actor are handled. The concurrent manager has queues.
+    #[must_use]
+    pub fn mailboxes(mut self, mailboxes: Mailboxes) -> Self {
+        self.mailboxes = mailboxes;
+        self
+    }
+
+    /// What may go wrong. Not with the concurrent manager.
+    #[must_use]
+    pub fn faults(mut self, faults: Faults) -> Self {
+        self.faults = faults;
+        self
+    }
+
+    /// How many messages an actor's mailbox holds before those who send from outside have to wait.
+    /// For the concurrent manager.
+    #[must_use]
+    pub fn capacity(mut self, messages: usize) -> Self {
+        self.capacity = Some(messages);
+        self
+    }
+
+    /// The system.
+    ///
+    /// # Panics
+    /// If it is to be explored, and no search runs.
+    #[must_use]
+    pub fn build(self) -> System {
+        let manager = self.manager.unwrap_or_else(default_manager);
+        let chooser = match manager {
+            Manager::Concurrent { threads } => {
+                return System { inner: Inner::Concurrent(Pool::new(threads, self.capacity)) };
+            }
+            Manager::Deterministic => Chooser::First,
+            Manager::Random { seed } => Chooser::Random(mix(seed)),
+            #[cfg(feature = "check")]
+            Manager::Exploratory => Chooser::Engine,
+        };
+        let world = World::new(self.mailboxes, self.faults, chooser);
+        #[cfg(feature = "check")]
+        if manager == Manager::Exploratory {
+            return System { inner: Inner::Explored(Explored::new(world)) };
+        }
+        let random = match manager {
+            Manager::Random { seed } => Some(Chooser::Random(mix(seed ^ 1))),
+            _ => None,
+        };
+        let serial = Serial { world: Mutex::new(world), random: Mutex::new(random) };
+        System { inner: Inner::Serial(Arc::new(serial)) }
+    }
+}
+
+fn default_manager() -> Manager {
+    #[cfg(feature = "check")]
+    if raddle_engine::rt::inside() {
+        return Manager::Exploratory;
+    }
+    Manager::Deterministic
+}
+
+/// A system of actors. Cheap to clone: clones are the same system.
+///
+/// A test builds one, sends messages into it, has them handled and looks at what came of it:
+///
+/// ```
+/// use raddle_actors::{Actor, Context, System};
+///
+/// struct Last(u32);
+/// impl Actor for Last {
+///     type Message = u32;
+///     fn handle(&mut self, value: u32, _cx: &mut Context<'_, u32>) {
+///         self.0 = value;
+///     }
+/// }
+///
+/// let system = System::new();
+/// let last = system.spawn(Last(0));
+/// system.send(&last, 1);
+/// system.send(&last, 2);
+/// assert!(system.handle_one());
+/// assert_eq!(system.inspect(&last, |last: &Last| last.0), 1);
+/// system.handle_all();
+/// assert_eq!(system.inspect(&last, |last: &Last| last.0), 2);
+/// ```
+///
+/// As an ordinary test it is run once, each actor in turn. Inside `raddle::check` the same code is run
+/// in every order of messages.
+#[derive(Clone, Debug)]
+pub struct System {
+    inner: Inner,
+}
+
+#[derive(Clone)]
+enum Inner {
+    Serial(Arc<Serial>),
+    #[cfg(feature = "check")]
+    Explored(Explored),
+    Concurrent(Pool),
+}
+
+impl std::fmt::Debug for Inner {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Serial(_) => "Serial",
+            #[cfg(feature = "check")]
+            Self::Explored(_) => "Explored",
+            Self::Concurrent(_) => "Concurrent",
+        })
+    }
+}
+
+/// A world that is run in place, each in turn or at random.
+struct Serial {
+    world: Mutex<World>,
+    /// Who draws, if links are drawn.
+    random: Mutex<Option<Chooser>>,
+}
+
+/// What a test may look at between two steps.
+pub struct View<'a> {
+    pub(crate) world: &'a World,
+}
+
+impl std::fmt::Debug for View<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("View").field("actors", &self.world.actors.len()).finish_non_exhaustive()
+    }
+}
+
+impl View<'_> {
+    /// The state of an actor.
+    ///
+    /// # Panics
+    /// If it is of another type now.
+    #[must_use]
+    #[track_caller]
+    pub fn actor<A: Actor>(&self, address: &Address<A::Message>) -> &A {
+        self.world.state(address.actor().expect("an address of the system that is looked at"))
+    }
+
+    /// How many messages wait to be handled.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.world.links.iter().map(|link| link.queue.len()).sum()
+    }
+}
+
+/// The world, which nobody else uses: all is done by one OS thread.
+#[track_caller]
+pub(crate) fn lock(world: &Mutex<World>) -> MutexGuard<'_, World> {
+    match world.try_lock() {
+        Ok(world) => world,
+        Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+        Err(TryLockError::WouldBlock) => panic!(
+            "raddle: a system is used inside one of its handlers; a handler has its Context for \
+             that"
+        ),
+    }
+}
+
+impl Serial {
+    fn step(&self) -> bool {
+        let mut world = lock(&self.world);
+        let ready = || (0..world.links.len() as u32).filter(|&l| world.links[l as usize].ready);
+        let mut random = self.random.lock().unwrap_or_else(PoisonError::into_inner);
+        let next = match &mut *random {
+            Some(chooser) => {
+                let at = chooser.choose(world.work.max(1));
+                ready().nth(at as usize)
+            }
+            None => ready().find(|&link| link >= world.turn_of).or_else(|| ready().next()),
+        };
+        let Some(link) = next else { return false };
+        world.turn_of = link + 1;
+        world.step(link, None);
+        world.look_after();
+        world.changed.clear();
+        let answers = std::mem::take(&mut world.answers);
+        drop((world, random));
+        answers.into_iter().for_each(|answer| answer());
+        true
+    }
+}
+
+impl System {
+    /// A system with the default settings: FIFO between each two actors, no faults.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::builder().build()
+    }
+
+    /// A system to be set up.
+    #[must_use]
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+
+    /// A system in which each actor has its turn.
+    #[must_use]
+    pub fn deterministic() -> Self {
+        Self::builder().manager(Manager::Deterministic).build()
+    }
+
+    /// Adds an actor. It has [started](Actor::start) when this returns.
+    #[track_caller]
+    pub fn spawn<A: Actor>(&self, actor: A) -> Address<A::Message> {
+        self.add(actor, None, Location::caller())
+    }
+
+    /// Adds an actor that is called by a name in reports.
+    #[track_caller]
+    pub fn spawn_named<A: Actor>(&self, name: &str, actor: A) -> Address<A::Message> {
+        self.add(actor, Some(name), Location::caller())
+    }
+
+    fn add<A: Actor>(
+        &self,
+        actor: A,
+        name: Option<&str>,
+        site: &'static Location<'static>,
+    ) -> Address<A::Message> {
+        match &self.inner {
+            Inner::Serial(serial) => add_to(&mut lock(&serial.world), actor, name, site, None),
+            #[cfg(feature = "check")]
+            Inner::Explored(explored) => explored.spawn(actor, name, site),
+            Inner::Concurrent(pool) => pool.spawn(actor),
+        }
+    }
+
+    /// Sends a message from outside.
+    #[track_caller]
+    pub fn send<M: Debug + Send + 'static>(&self, to: &Address<M>, message: M) {
+        let site = Location::caller();
+        match (&self.inner, &to.place) {
+            (Inner::Serial(serial), &Place::Serial { actor, .. }) => {
+                let mut world = lock(&serial.world);
+                world.send(Sender::Outside(0), actor, Box::new(message), None, site);
+            }
+            #[cfg(feature = "check")]
+            (Inner::Explored(explored), &Place::Serial { actor, .. }) => {
+                explored.send(actor, Box::new(message), site);
+            }
+            (Inner::Concurrent(pool), Place::Concurrent(mailbox)) => pool.send(mailbox, message),
+            _ => panic!("raddle: {site}: the address is one of another system"),
+        }
+    }
+
+    /// Asks an actor and waits for its answer; messages are handled meanwhile.
+    ///
+    /// # Panics
+    /// If all is handled and there is no answer.
+    #[track_caller]
+    pub fn ask<M, T>(&self, to: &Address<M>, question: impl FnOnce(Reply<T>) -> M) -> T
+    where
+        M: Debug + Send + 'static,
+        T: Send + 'static,
+    {
+        let waiter = Waiter::new();
+        self.send(to, question(waiter.reply()));
+        match &self.inner {
+            Inner::Serial(serial) => while !waiter.is_answered() && serial.step() {},
+            #[cfg(feature = "check")]
+            Inner::Explored(explored) => explored.wait_for(&waiter),
+            Inner::Concurrent(_) => waiter.wait(),
+        }
+        waiter.take().unwrap_or_else(|| {
+            panic!("all messages are handled, and nobody has answered what was asked here")
+        })
+    }
+
+    /// Handles one message: `false` if there is none. The concurrent manager handles them by itself.
+    #[track_caller]
+    pub fn handle_one(&self) -> bool {
+        match &self.inner {
+            Inner::Serial(serial) => serial.step(),
+            #[cfg(feature = "check")]
+            Inner::Explored(explored) => explored.handle_one(),
+            Inner::Concurrent(_) => false,
+        }
+    }
+
+    /// Handles messages until there are none left, timers included.
+    #[track_caller]
+    pub fn handle_all(&self) {
+        match &self.inner {
+            Inner::Serial(serial) => {
+                lock(&serial.world).arm_faults();
+                while serial.step() {}
+            }
+            #[cfg(feature = "check")]
+            Inner::Explored(explored) => explored.handle_all(),
+            Inner::Concurrent(pool) => pool.wait_idle(),
+        }
+    }
+
+    /// Handles messages until `enough` holds, looking before the first and after each. `false` if there
+    /// are none left and it does not hold.
+    ///
+    /// # Panics
+    /// With the concurrent manager, whose actors cannot be looked at while they run.
+    #[track_caller]
+    pub fn handle_until(&self, mut enough: impl FnMut(&View<'_>) -> bool + Send + 'static) -> bool {
+        match &self.inner {
+            Inner::Serial(serial) => loop {
+                if enough(&View { world: &lock(&serial.world) }) {
+                    return true;
+                }
+                if !serial.step() {
+                    return false;
+                }
+            },
+            #[cfg(feature = "check")]
+            Inner::Explored(explored) => explored.handle_until(Box::new(enough)),
+            Inner::Concurrent(_) => panic!(
+                "raddle: actors on threads cannot be looked at while they run; use handle_all, or \
+                 another manager"
+            ),
+        }
+    }
+
+    /// From now on messages are handled at any time, while the test runs on: for tests that have
+    /// threads besides actors. Does nothing outside a search; the concurrent manager always does so.
+    pub fn run(&self) {
+        match &self.inner {
+            #[cfg(feature = "check")]
+            Inner::Explored(explored) => explored.run(),
+            _ => {}
+        }
+    }
+
+    /// Looks at an actor's state.
+    ///
+    /// # Panics
+    /// If it is of another type.
+    #[track_caller]
+    pub fn inspect<A: Actor, T>(
+        &self,
+        address: &Address<A::Message>,
+        look: impl FnOnce(&A) -> T,
+    ) -> T {
+        match (&self.inner, address.actor()) {
+            (Inner::Serial(serial), Some(actor)) => look(lock(&serial.world).state(actor)),
+            #[cfg(feature = "check")]
+            (Inner::Explored(explored), Some(actor)) => look(explored.world().state(actor)),
+            (Inner::Concurrent(pool), None) => pool.inspect(address, look),
+            _ => panic!("raddle: the address is one of another system"),
+        }
+    }
+
+    /// Adds a monitor. Handlers tell it what happens by the watch.
+    pub fn monitor<M: Monitor>(&self, monitor: M) -> Watch<M::Event> {
+        let events = std::marker::PhantomData;
+        let mut world = match &self.inner {
+            Inner::Serial(serial) => lock(&serial.world),
+            #[cfg(feature = "check")]
+            Inner::Explored(explored) => explored.world(),
+            Inner::Concurrent(_) => return Watch { monitor: None, events },
+        };
+        world.turn.monitors.push(Box::new(monitor));
+        Watch { monitor: Some(world.turn.monitors.len() as u32 - 1), events }
+    }
+
+    /// Calls `look` after every step: for invariants. It panics if one does not hold.
+    ///
+    /// `of`: the actors that it looks at; if there are none, it may look at all. A search that leaves
+    /// out equivalent executions must know, because the order of their steps matters to it.
+    ///
+    /// # Panics
+    /// With the concurrent manager.
+    pub fn invariant(
+        &self,
+        of: &[crate::AnyAddress],
+        look: impl FnMut(&View<'_>) + Send + 'static,
+    ) {
+        let mut world = match &self.inner {
+            Inner::Serial(serial) => lock(&serial.world),
+            #[cfg(feature = "check")]
+            Inner::Explored(explored) => explored.world(),
+            Inner::Concurrent(_) => panic!(
+                "raddle: actors on threads cannot be looked at while they run; use another manager"
+            ),
+        };
+        world.look(of, Box::new(look));
+    }
+}
+
+impl Default for System {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Drop for Serial {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            self.world.get_mut().unwrap_or_else(PoisonError::into_inner).check_cold();
+        }
+    }
+}
+
+/// Adds an actor from outside.
+pub(crate) fn add_to<A: Actor>(
+    world: &mut World,
+    actor: A,
+    name: Option<&str>,
+    site: &'static Location<'static>,
+    number: Option<u64>,
+) -> Address<A::Message> {
+    world.turn.next = world.actors.len() as u32;
+    let address = world.turn.spawn(Box::new(actor), name, site);
+    world.carry_out(number);
+    address
+}

@@ -1,0 +1,89 @@
+//! Somebody outside a system who waits for an answer.
+
+use std::hash::{Hash, Hasher};
+use std::panic::Location;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+
+use crate::context::Turn;
+use crate::reply::{Asker, Reply};
+use crate::turn::Effect;
+
+/// The place for an answer.
+pub(crate) struct Waiter<T> {
+    shared: Arc<Shared<T>>,
+}
+
+struct Shared<T> {
+    answer: Mutex<Option<T>>,
+    answered: Condvar,
+    #[cfg(feature = "check")]
+    signal: raddle_engine::rt::Object<crate::explored::Signal>,
+}
+
+impl<T: Send + 'static> Waiter<T> {
+    pub(crate) fn new() -> Self {
+        Self {
+            shared: Arc::new(Shared {
+                answer: Mutex::new(None),
+                answered: Condvar::new(),
+                #[cfg(feature = "check")]
+                signal: raddle_engine::rt::Object::new(crate::explored::Signal::default()),
+            }),
+        }
+    }
+
+    pub(crate) fn reply(&self) -> Reply<T> {
+        Reply::new(ToOutside { shared: Arc::clone(&self.shared) })
+    }
+
+    pub(crate) fn is_answered(&self) -> bool {
+        self.shared.answer.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+
+    /// Blocks the OS thread until there is an answer, or nobody left who could give one.
+    pub(crate) fn wait(&self) {
+        let mut answer = self.shared.answer.lock().unwrap_or_else(PoisonError::into_inner);
+        while answer.is_none() && Arc::strong_count(&self.shared) > 1 {
+            let waited = self
+                .shared
+                .answered
+                .wait_timeout(answer, std::time::Duration::from_millis(50))
+                .unwrap_or_else(PoisonError::into_inner);
+            answer = waited.0;
+        }
+    }
+
+    #[cfg(feature = "check")]
+    pub(crate) fn signal(&self) -> &raddle_engine::rt::Object<crate::explored::Signal> {
+        &self.shared.signal
+    }
+
+    pub(crate) fn take(self) -> Option<T> {
+        self.shared.answer.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+struct ToOutside<T> {
+    shared: Arc<Shared<T>>,
+}
+
+impl<T: Send + 'static> Asker<T> for ToOutside<T> {
+    fn answer(&self, answer: T, turn: &mut Turn<'_>, _: &'static Location<'static>) {
+        *self.shared.answer.lock().unwrap_or_else(PoisonError::into_inner) = Some(answer);
+        let shared = Arc::clone(&self.shared);
+        match turn {
+            Turn::Serial(turn) => turn.effects.push(Effect::Answered(Box::new(move || {
+                #[cfg(feature = "check")]
+                if raddle_engine::rt::inside() {
+                    shared.signal.alter(|signal| signal.given = true);
+                }
+                shared.answered.notify_all();
+            }))),
+            Turn::Concurrent(_) => shared.answered.notify_all(),
+        }
+    }
+
+    fn key(&self, mut hasher: &mut dyn Hasher) {
+        Arc::as_ptr(&self.shared).addr().hash(&mut hasher);
+    }
+}

@@ -1,0 +1,129 @@
+//! Known numbers of traces of actor programs, as equalities.
+
+use raddle_actors::{Actor, Address, Context, Mailboxes, System};
+use raddle_search::dpor::Reduction;
+
+use crate::{exhaustive, reduced};
+
+/// Notes what it is told, in order; on some messages tells others.
+#[derive(Default)]
+struct Node {
+    heard: Vec<u32>,
+    then: Vec<(u32, Address<u32>, u32)>,
+}
+
+impl Actor for Node {
+    type Message = u32;
+
+    fn handle(&mut self, message: u32, cx: &mut Context<'_, u32>) {
+        self.heard.push(message);
+        for (on, to, what) in &self.then {
+            if *on == message {
+                cx.send(to, *what);
+            }
+        }
+    }
+}
+
+fn system(mailboxes: Mailboxes) -> System {
+    System::builder().mailboxes(mailboxes).build()
+}
+
+const KINDS: [Mailboxes; 3] = [Mailboxes::Pairs, Mailboxes::Queue, Mailboxes::Unordered];
+
+#[track_caller]
+fn traces(expected: u64, program: &dyn Fn() -> String) {
+    let all = exhaustive(1_000_000, program).expect("it ends");
+    assert_eq!(all.traces.len() as u64, expected);
+    let optimal = reduced(Reduction::Optimal, 1_000_000, program).expect("it ends");
+    assert_eq!(optimal.traces, all.traces);
+    assert_eq!((optimal.executions, optimal.blocked, optimal.repeated), (expected, 0, 0));
+    for reduction in [Reduction::Source, Reduction::Classic] {
+        let saw = reduced(reduction, 1_000_000, program).expect("it ends");
+        assert_eq!(saw.traces, all.traces, "{reduction:?}");
+    }
+}
+
+/// N senders are told to send one message each to one receiver.
+fn senders(mailboxes: Mailboxes, n: u32) -> String {
+    let system = system(mailboxes);
+    let receiver = system.spawn(Node::default());
+    for sender in 1..=n {
+        let then = vec![(0, receiver.clone(), sender)];
+        let sender = system.spawn(Node { then, ..Node::default() });
+        system.send(&sender, 0);
+    }
+    system.handle_all();
+    system.inspect(&receiver, |node: &Node| format!("{:?}", node.heard))
+}
+
+#[test]
+fn the_order_of_n_senders_is_decided_once() {
+    // At the sends or at the receives, not at both: N!.
+    for kind in KINDS {
+        for (n, expected) in [(1, 1), (2, 2), (3, 6), (4, 24)] {
+            traces(expected, &|| senders(kind, n));
+        }
+    }
+}
+
+/// p sends a to q and then b to r; r on b sends c to q.
+fn three(mailboxes: Mailboxes) -> String {
+    let system = system(mailboxes);
+    let q = system.spawn(Node::default());
+    let r = system.spawn(Node { then: vec![(2, q.clone(), 3)], ..Node::default() });
+    let then = vec![(0, q.clone(), 1), (0, r, 2)];
+    let p = system.spawn(Node { then, ..Node::default() });
+    system.send(&p, 0);
+    system.handle_all();
+    system.inspect(&q, |node: &Node| format!("{:?}", node.heard))
+}
+
+#[test]
+fn three_processes_tell_the_mailboxes_apart() {
+    traces(2, &|| three(Mailboxes::Unordered));
+    traces(2, &|| three(Mailboxes::Pairs));
+    traces(1, &|| three(Mailboxes::Queue));
+}
+
+/// Participants vote freely, and the coordinator waits for all votes.
+fn two_phase_commit(n: u32) -> String {
+    struct Participant(Address<u32>);
+    impl Actor for Participant {
+        type Message = ();
+        fn handle(&mut self, (): (), cx: &mut Context<'_, ()>) {
+            let vote = cx.choose(2);
+            cx.send(&self.0, vote);
+        }
+    }
+    let system = System::new();
+    let coordinator = system.spawn(Node::default());
+    for _ in 0..n {
+        let participant = system.spawn(Participant(coordinator.clone()));
+        system.send(&participant, ());
+    }
+    system.handle_all();
+    system.inspect(&coordinator, |node: &Node| format!("{:?}", node.heard))
+}
+
+#[test]
+fn votes_are_values_and_their_order_is_an_order() {
+    // 2^N * N!.
+    traces(2, &|| two_phase_commit(1));
+    traces(8, &|| two_phase_commit(2));
+    traces(48, &|| two_phase_commit(3));
+}
+
+#[test]
+fn messages_of_one_sender_stay_in_order() {
+    let program = |mailboxes| {
+        let system = system(mailboxes);
+        let receiver = system.spawn(Node::default());
+        (1..=3).for_each(|message| system.send(&receiver, message));
+        system.handle_all();
+        system.inspect(&receiver, |node: &Node| format!("{:?}", node.heard))
+    };
+    traces(1, &|| program(Mailboxes::Pairs));
+    traces(1, &|| program(Mailboxes::Queue));
+    traces(6, &|| program(Mailboxes::Unordered));
+}

@@ -1,0 +1,69 @@
+//! Reduction against exhaustive search, for actors: the same traces, each once, and the same final
+//! states, whatever the mailboxes.
+
+mod counts;
+mod random;
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
+
+use raddle_engine::Strategy;
+use raddle_engine::{Ended, Limits, Setup, Stop, explore};
+use raddle_search::depth_first::DepthFirst;
+use raddle_search::dpor::{Dpor, Reduction};
+use raddle_search::traces::Traces;
+
+/// What a whole search saw.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Saw {
+    pub(crate) traces: BTreeSet<u64>,
+    /// The program's results; an execution without one (a failure) gives its kind.
+    pub(crate) results: BTreeSet<String>,
+    pub(crate) executions: u64,
+    pub(crate) blocked: u64,
+    pub(crate) repeated: u64,
+}
+
+/// Runs a whole search. `None` if it does not end within `most` executions.
+pub(crate) fn search<S: Strategy>(
+    strategy: S,
+    most: u64,
+    program: &dyn Fn() -> String,
+) -> Option<Saw> {
+    let mut traces = Traces::new(strategy, usize::MAX);
+    let limits = Limits { executions: most, ..Limits::default() };
+    let setup = Setup { limits, keep_going: true, ..Setup::default() };
+    let results = Mutex::new(BTreeSet::new());
+    let body = || {
+        let result = program();
+        results.lock().unwrap_or_else(PoisonError::into_inner).insert(result);
+    };
+    let explored = explore(&mut traces, &setup, &mut |_| Stop::No, &mut |_| {}, &body)
+        .expect("a search can run here");
+    if explored.ended == Ended::Executions {
+        return None;
+    }
+    assert_eq!(explored.ended, Ended::Covered);
+    assert_eq!(explored.counts.rejected, 0);
+    let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
+    results.extend(explored.kinds.keys().map(|kind| (*kind).to_owned()));
+    Some(Saw {
+        traces: traces.seen().clone(),
+        results,
+        executions: explored.counts.executions,
+        blocked: explored.counts.blocked,
+        repeated: traces.repeated(),
+    })
+}
+
+pub(crate) fn exhaustive(most: u64, program: &dyn Fn() -> String) -> Option<Saw> {
+    search(DepthFirst::default(), most, program)
+}
+
+pub(crate) fn reduced(
+    reduction: Reduction,
+    most: u64,
+    program: &dyn Fn() -> String,
+) -> Option<Saw> {
+    search(Dpor::new(reduction), most, program)
+}
