@@ -4,6 +4,7 @@
 //! data. Environment: `RADDLE_LONG=1` adds the counts that take minutes without optimisation,
 //! `UPDATE_COUNTS=1` rewrites `counts.txt`.
 
+mod actors;
 mod bounds;
 mod brute;
 mod cli;
