@@ -10,6 +10,7 @@
 //! (a handler without its types), `explored` (the engine's side), `concurrent` (production).
 
 mod actor;
+pub mod adapters;
 mod address;
 mod cell;
 mod concurrent;
