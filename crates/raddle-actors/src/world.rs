@@ -111,8 +111,9 @@ pub(crate) struct Slot {
     pub(crate) site: &'static Location<'static>,
     /// Actors and timers that it has made.
     made: (u32, u32),
-    /// How many of its timers have fired.
+    /// How many of its timers have fired, and the time that the latest was set for.
     fired: u32,
+    now: Duration,
     /// The link from each sender; where each message has its own, how many there were.
     incoming: Vec<(Sender, u32)>,
 }
@@ -149,6 +150,8 @@ pub(crate) struct World {
     pub(crate) observed: Vec<(ActorId, u64)>,
     /// The bits of whoever looks at all of them.
     pub(crate) seen_by: u64,
+    /// The same of a test that counts steps, until all are handled.
+    pub(crate) counted: u64,
     /// Those who look after each step.
     looks: Vec<Look>,
     /// Whose turn it is, where each has its turn.
@@ -192,6 +195,7 @@ impl World {
             dead: 0,
             observed: Vec::new(),
             seen_by: 0,
+            counted: 0,
             looks: Vec::new(),
             turn_of: 0,
             losses: faults.losses,
@@ -300,7 +304,7 @@ impl World {
     }
 
     /// Faults that have not happened may happen now.
-    pub(crate) fn arm_faults(&mut self) {
+    pub(crate) fn arm_faults(&mut self, number: Option<u64>) {
         let known = self.links.iter().filter(|link| link.kind == Kind::Fault).count() as u32;
         for nth in known..self.faults.crashes {
             self.add_link(Sender::Anybody, ActorId(0), Kind::Fault, mix(u64::from(nth) ^ 11 << 40));
@@ -309,7 +313,7 @@ impl World {
             let entry = &self.links[link as usize];
             if entry.kind == Kind::Fault && !entry.ready && self.faults.crashes > 0 {
                 let message =
-                    Message { payload: Box::new(()), sent_by: None, site: Location::caller() };
+                    Message { payload: Box::new(()), sent_by: number, site: Location::caller() };
                 self.push(link, message);
             }
         }
@@ -331,7 +335,7 @@ impl World {
         };
         self.carry_out(number);
         self.look_again(link);
-        let mut also = self.turn.also | self.seen_by;
+        let mut also = self.turn.also | self.seen_by | self.counted;
         if let Some(actor) = actor {
             let seen = self.observed.iter().filter(|(observed, _)| *observed == actor);
             also |= seen.fold(0, |bits, (_, bit)| bits | bit);
@@ -389,7 +393,7 @@ impl World {
             return Some(to);
         }
         slot.fired += 1;
-        self.turn.now = self.turn.now.max(after);
+        slot.now = slot.now.max(after);
         self.handle(to, message, "timer: ");
         Some(to)
     }
@@ -408,6 +412,7 @@ impl World {
         let mut cell = slot.cell.take().expect("handlers do not run inside handlers");
         let own = (self.turn.me, self.turn.path, self.turn.made);
         (self.turn.me, self.turn.path, self.turn.made) = (to, slot.path, slot.made);
+        self.turn.now = slot.now;
         self.turn.next = self.actors.len() as u32;
         let flow = cell.handle(message.payload, &mut self.turn);
         let slot = &mut self.actors[to.index()];
@@ -459,6 +464,7 @@ impl World {
         let mut cell = slot.cell.take().expect("handlers do not run inside handlers");
         let own = (self.turn.me, self.turn.path, self.turn.made);
         (self.turn.me, self.turn.path, self.turn.made) = (actor, slot.path, slot.made);
+        self.turn.now = slot.now;
         self.turn.next = self.actors.len() as u32;
         let flow = cell.start(&mut self.turn);
         let slot = &mut self.actors[actor.index()];
@@ -481,7 +487,8 @@ impl World {
                     self.send(Sender::Actor(from), to, message, number, site);
                 }
                 Effect::Spawn { cell, path, name, site, made } => {
-                    let (health, fired, incoming) = (Health::Up, 0, Vec::new());
+                    let (health, fired, now, incoming) =
+                        (Health::Up, 0, Duration::ZERO, Vec::new());
                     self.actors.push(Slot {
                         cell,
                         health,
@@ -490,6 +497,7 @@ impl World {
                         site,
                         made,
                         fired,
+                        now,
                         incoming,
                     });
                     if self.faults.crashes > 0 {
@@ -499,7 +507,7 @@ impl World {
                 Effect::Timer { of, timer, after, message, site } => {
                     let key =
                         mix(self.actors[of.index()].path ^ mix(u64::from(timer.0) ^ 17 << 40));
-                    let after = self.turn.now.saturating_add(after);
+                    let after = self.actors[of.index()].now.saturating_add(after);
                     let link = self.add_link(Sender::Actor(of), of, Kind::Timer(timer, after), key);
                     self.push(link, Message { payload: message, sent_by: number, site });
                 }
