@@ -355,7 +355,7 @@ impl Work for Shared {
     fn work(&self, token: u32) -> Worked {
         let mut world = lock(&self.world);
         world.writes = rt::is_recorded();
-        let Stepped { actor, also, sent_by, site } = world.step(token, rt::step_now());
+        let Stepped { actor, lapsed, also, sent_by, site } = world.step(token, rt::step_now());
         world.look_after();
         let mut gate = self.gate();
         gate.steps += 1;
@@ -367,7 +367,8 @@ impl Work for Shared {
             gate.enough = Some(enough);
         }
         let nothing = (ObjectId::NONE, Access::Yield);
-        let object = actor.map_or(nothing, |actor| (gate.objects[actor.index()], Access::Write));
+        let access = if lapsed { Access::Lapsed } else { Access::Write };
+        let object = actor.map_or(nothing, |actor| (gate.objects[actor.index()], access));
         let quiet = (self.quiet.number(), Access::Stir);
         Worked { touched: [object, quiet], also, sent_by, site }
     }

@@ -43,6 +43,9 @@ pub enum Mailboxes {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Faults {
     /// How many messages may be lost.
+    ///
+    /// With losses or duplicates a reduction leaves out little: each delivery may be the one that uses
+    /// the budget up, so all depend on each other.
     pub losses: u32,
     /// How many messages may be handled twice.
     pub duplicates: u32,
@@ -123,6 +126,8 @@ pub(crate) struct Slot {
 pub(crate) struct Stepped {
     /// Whose state it may have changed.
     pub(crate) actor: Option<ActorId>,
+    /// It did nothing: what it would have done had been taken back.
+    pub(crate) lapsed: bool,
     /// Mailboxes, monitors, budgets: see the engine's `Step::also`.
     pub(crate) also: u64,
     pub(crate) sent_by: Option<u64>,
@@ -156,8 +161,12 @@ pub(crate) struct World {
     looks: Vec<Look>,
     /// Whose turn it is, where each has its turn.
     pub(crate) turn_of: u32,
+    /// Whether there may be crashes, or have been.
+    crashes: bool,
     losses: u32,
     duplicates: u32,
+    /// Of the running step.
+    lapsed: bool,
 }
 
 /// The bit of the budget for losses and duplicates.
@@ -198,8 +207,10 @@ impl World {
             counted: 0,
             looks: Vec::new(),
             turn_of: 0,
+            crashes: faults.crashes > 0,
             losses: faults.losses,
             duplicates: faults.duplicates,
+            lapsed: false,
         }
     }
 
@@ -326,6 +337,7 @@ impl World {
         let message = entry.queue.pop_front().expect("a link that is ready has a message");
         let (sent_by, site) = (message.sent_by, message.site);
         self.turn.also = 0;
+        self.lapsed = false;
         let actor = match kind {
             Kind::Messages => self.deliver(link, to, message),
             Kind::Timer(_, after) => self.fire(to, after, message),
@@ -336,11 +348,12 @@ impl World {
         self.carry_out(number);
         self.look_again(link);
         let mut also = self.turn.also | self.seen_by | self.counted;
-        if let Some(actor) = actor {
+        let lapsed = self.lapsed;
+        if let Some(actor) = actor.filter(|_| !lapsed) {
             let seen = self.observed.iter().filter(|(observed, _)| *observed == actor);
             also |= seen.fold(0, |bits, (_, bit)| bits | bit);
         }
-        Stepped { actor, also, sent_by, site }
+        Stepped { actor, lapsed, also, sent_by, site }
     }
 
     fn deliver(&mut self, link: u32, to: ActorId, message: Message) -> Option<ActorId> {
@@ -348,8 +361,11 @@ impl World {
             let cell = world.actors[to.index()].cell.as_ref();
             cell.and_then(|cell| cell.copy_message(&message.payload))
         };
-        if self.losses + self.duplicates > 0 {
+        if self.faults.losses + self.faults.duplicates > 0 {
+            // What is left of the budget hangs on all deliveries before.
             self.turn.also |= BUDGET;
+        }
+        if self.losses + self.duplicates > 0 {
             let of = 1 + u32::from(self.losses > 0) + u32::from(self.duplicates > 0);
             let choice = self.turn.choose(of);
             if choice == 1 && self.losses > 0 {
@@ -386,7 +402,8 @@ impl World {
         if message.payload.is::<Cancelled>() {
             // It was cancelled while somebody had to hear of all steps that might have been.
             self.write(|_| "a timer that was cancelled".to_owned());
-            return None;
+            self.lapsed = true;
+            return Some(to);
         }
         if self.faults.timers.is_some_and(|most| slot.fired >= most) {
             self.write(|world| format!("let {} pass", world.show(to, &message)));
@@ -500,7 +517,7 @@ impl World {
                         now,
                         incoming,
                     });
-                    if self.faults.crashes > 0 {
+                    if self.crashes {
                         self.turn.also |= BUDGET;
                     }
                 }
