@@ -341,7 +341,7 @@ impl System {
     pub fn handle_all(&self) {
         match &self.inner {
             Inner::Serial(serial) => {
-                lock(&serial.world).arm_faults();
+                lock(&serial.world).arm_faults(None);
                 while serial.step() {}
             }
             #[cfg(feature = "check")]

@@ -149,6 +149,7 @@ fn kind(access: Access) -> u64 {
         Access::Missed => 19,
         Access::Stir => 20,
         Access::Settle => 21,
+        Access::Lapsed => 22,
     }
 }
 
@@ -461,14 +462,14 @@ impl History {
 
     /// Joins the last piece of work of every task.
     fn join_work(&mut self, row: usize, object: ObjectId) -> u64 {
-        let mut predecessors = 0u64;
-        for lane in 0..self.lanes.len() {
-            let Some(&last) = self.lanes[lane].events.last() else { continue };
-            if self.events[last as usize].footprint.touched.contains(&(object, Access::Stir)) {
-                predecessors = predecessors.wrapping_add(self.join_if_new(row, last));
-            }
-        }
-        predecessors
+        let works = |&last: &u32| {
+            self.events[last as usize].footprint.touched.contains(&(object, Access::Stir))
+        };
+        let lasts = self.lanes.iter().filter_map(|lane| lane.events.last().copied());
+        let mut lasts: Vec<u32> = lasts.filter(works).collect();
+        // The later ones first: then those count that no other follows, in whichever order they came.
+        lasts.sort_unstable_by(|a, b| b.cmp(a));
+        lasts.into_iter().fold(0, |sum: u64, last| sum.wrapping_add(self.join_if_new(row, last)))
     }
 
     /// What an event did to an object, and the event before it there.
