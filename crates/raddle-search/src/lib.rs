@@ -32,6 +32,7 @@ mod cache;
 mod counted;
 pub mod depth_first;
 pub mod dpor;
+pub mod estimate;
 pub mod grammar;
 pub mod order;
 pub mod pct;
@@ -46,6 +47,7 @@ pub mod surw;
 #[cfg(test)]
 mod toy;
 pub mod traces;
+pub mod tree;
 pub mod urw;
 
 pub use bound::Bound;

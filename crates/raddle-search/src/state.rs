@@ -36,6 +36,12 @@ impl Writer {
         self.bytes.push(number as u8);
     }
 
+    /// A number that is not negative: an estimate. Its last bits come first, so that round ones are
+    /// short.
+    pub(crate) fn real(&mut self, real: f64) {
+        self.number(real.to_bits().reverse_bits());
+    }
+
     pub(crate) fn text(&mut self, text: &str) {
         self.number(text.len() as u64);
         self.bytes.extend_from_slice(text.as_bytes());
@@ -81,6 +87,11 @@ impl<'a> Reader<'a> {
 
     pub(crate) fn small(&mut self) -> Result<u32, Unsupported> {
         u32::try_from(self.number()?).map_err(|_| FOREIGN)
+    }
+
+    pub(crate) fn real(&mut self) -> Result<f64, Unsupported> {
+        let real = f64::from_bits(self.number()?.reverse_bits());
+        if real.is_finite() && real >= 0.0 { Ok(real) } else { Err(FOREIGN) }
     }
 
     /// A number of entries that follow, each of at least one byte: never more than there are.
