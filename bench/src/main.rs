@@ -4,6 +4,7 @@
 //! cannot be linked together. This program builds them, runs them in turn, and prints what they
 //! measured. What concerns raddle alone it measures in its own process.
 
+mod estimate;
 mod foundation;
 mod machine;
 mod numbers;
@@ -60,6 +61,7 @@ struct Output {
 }
 
 fn main() -> ExitCode {
+    if std::env::args().nth(1).as_deref() == Some("dump") { estimate::dump(40_000); return ExitCode::SUCCESS; }
     let done = match Arguments::parse().command {
         Command::Foundation(output) => foundation(&output),
         Command::Reduction(output) => reduction(&output),

@@ -130,8 +130,7 @@ pub struct DepthFirst<O = NonPreemptive> {
     cache: Option<Box<Cache>>,
     /// With a cache, one for each frame; else none.
     marks: Vec<Mark>,
-    /// One for each frame: what was run of the options before. Not saved, so of a search that was
-    /// restored it speaks of what was run since.
+    /// One for each frame: what was run of the options before.
     levels: Levels,
     /// What the last execution was; once all is done, what all of it was.
     leaf: Size,
@@ -271,8 +270,8 @@ impl<O: Order> DepthFirst<O> {
             sum + frame.cost()
         });
         let children = |index: usize| {
-            let own = index >= self.floor;
-            own.then(|| self.width(index, spent[index])).map(|of| Children { of, run: of })
+            let of = (index >= self.floor).then(|| self.width(index, spent[index]))?;
+            Some(Children { of, pending: of - known[index].rank - 1 })
         };
         let now = (self.path != Path::Planned).then_some(self.leaf);
         let reading = self.levels.read(known.len(), now, children)?;
@@ -314,6 +313,7 @@ impl<O: Order> DepthFirst<O> {
             writer.number(frame.rank.into());
             writer.number(frame.price as u64);
         }
+        state.leaf.save(&mut writer);
         state.levels.save(state.frames.len(), &mut writer);
         writer.finish()
     }
@@ -343,6 +343,7 @@ struct State<'a> {
     given: u32,
     used: Used,
     frames: &'a [Frame],
+    leaf: Size,
     levels: &'a Levels,
 }
 
@@ -508,6 +509,7 @@ impl<O: Order> Strategy for DepthFirst<O> {
                 given: u32::MAX,
                 used: Used::default(),
                 frames: &frames,
+                leaf: Size::LEAF,
                 levels: &Levels::new(frames.len()),
             };
             let taken = |frame: &Frame| Taken { option: frame.option(), of: frame.of };
@@ -528,6 +530,7 @@ impl<O: Order> Strategy for DepthFirst<O> {
             given: self.given,
             used: self.used(),
             frames,
+            leaf: self.leaf,
             levels: &self.levels,
         }))
     }
@@ -564,6 +567,7 @@ impl<O: Order> Strategy for DepthFirst<O> {
         let length = reader.length()?;
         let frames: Vec<_> =
             (0..length).map(|_| self.read_frame(&mut reader)).collect::<Result<_, _>>()?;
+        let leaf = Size::restore(&mut reader)?;
         let levels = Levels::restore(&mut reader)?;
         reader.finish()?;
         if levels.len() != length {
@@ -588,6 +592,7 @@ impl<O: Order> Strategy for DepthFirst<O> {
         self.order.set_state(order);
         self.frames = frames;
         self.levels = levels;
+        self.leaf = leaf;
         self.path = path;
         self.planned = length;
         self.spent = spent;

@@ -285,8 +285,7 @@ impl Dpor {
     fn estimate(&self) -> Option<Estimate> {
         let children = |at: usize| {
             let node = &self.path[at];
-            let run = self.levels.left(at) + 1 + node.pending();
-            Some(Children { of: node.what.of(), run })
+            Some(Children { of: node.what.of(), pending: node.pending() })
         };
         let now = (self.executions > 0).then_some(self.leaf);
         let reading = self.levels.read(self.levels.len(), now, children)?;

@@ -28,7 +28,7 @@ mod band;
 
 use raddle_engine::strategy::Unsupported;
 use raddle_trace::progress::MOST;
-use raddle_trace::{Band, Estimate};
+use raddle_trace::Estimate;
 
 pub(crate) use self::band::Kind;
 use crate::state::{Reader, Writer};
@@ -49,6 +49,18 @@ impl Size {
     pub(crate) const LEAF: Self = Self { space: Some(1.0), doubt: 0.0, run: 1.0 };
     /// One execution that was cut: what could follow is covered elsewhere.
     pub(crate) const CUT: Self = Self { space: None, doubt: 0.0, run: 1.0 };
+
+    pub(crate) fn save(&self, writer: &mut Writer) {
+        // No subtree has fewer executions than one.
+        for real in [self.space.unwrap_or(0.0), self.doubt, self.run] {
+            writer.real(real);
+        }
+    }
+
+    pub(crate) fn restore(reader: &mut Reader<'_>) -> Result<Self, Unsupported> {
+        let (space, doubt, run) = (reader.real()?, reader.real()?, reader.real()?);
+        Ok(Self { space: (space > 0.0).then_some(space), doubt, run })
+    }
 }
 
 /// The children of one point that have a size.
@@ -211,8 +223,6 @@ pub(crate) struct Reading {
     pub(crate) total: f64,
     /// Those covered.
     pub(crate) covered: f64,
-    /// Executions that the search will have run, by the recursive rule over the children it knows of.
-    pub(crate) run: f64,
     /// Executions that it has run.
     pub(crate) done: f64,
     /// The part of the space that is covered if all children of a point are alike.
@@ -230,8 +240,8 @@ pub(crate) struct Reading {
 pub(crate) struct Children {
     /// In the space.
     pub(crate) of: u32,
-    /// That the search will run as far as it knows, those it has run included.
-    pub(crate) run: u32,
+    /// That the search knows it will visit, and has not.
+    pub(crate) pending: u32,
 }
 
 impl Levels {
@@ -265,10 +275,6 @@ impl Levels {
         self.levels.len()
     }
 
-    /// How many children of a point were left.
-    pub(crate) fn left(&self, index: usize) -> u32 {
-        self.levels[index].left
-    }
 
     pub(crate) fn bytes(&self) -> usize {
         self.levels.capacity() * size_of::<Level>()
@@ -303,58 +309,45 @@ impl Levels {
         children: impl Fn(usize) -> Option<Children>,
     ) -> Option<Reading> {
         let levels = &self.levels[..length];
-        let mut child = now;
-        let (mut covered, mut done) = (0.0, now.map_or(0.0, |now| now.run));
-        covered += now.and_then(|now| now.space).unwrap_or(0.0);
+        let (mut child, mut share) = (now, f64::from(now.is_some()));
+        let mut done = now.map_or(0.0, |now| now.run);
+        let mut covered = now.and_then(|now| now.space).unwrap_or(0.0);
         let (mut spread, mut pending) = (self.spread, 0.0);
         for (index, level) in levels.iter().enumerate().rev() {
-            let seen = level.left + 1;
-            let Children { of, run } = children(index).unwrap_or(Children { of: seen, run: seen });
+            let visited = Children { of: level.left + 1, pending: 0 };
+            let children = children(index).unwrap_or(visited);
+            let of = children.of.max(visited.of);
             covered += level.covered();
             done += level.run;
-            let mut level = *level;
+            pending += f64::from(children.pending);
+            share = (share + f64::from(level.left)) / f64::from(of);
             spread.add(&level.sizes);
+            let mut level = *level;
             if let Some(child) = child {
                 level.add(child);
             }
-            pending += f64::from(run.saturating_sub(level.left));
             let (space, doubt) = level.sizes.estimate(of);
-            let seen = f64::from(level.left.max(1));
-            let run = level.run / seen * f64::from(run.max(level.left));
-            child = (level.left > 0).then_some(Size { space, doubt, run: run.min(MOST) });
+            child = (level.left > 0).then_some(Size { space, doubt, run: level.run });
         }
-        let mut share = if now.is_some() { 1.0 } else { 0.0 };
-        for (index, level) in levels.iter().enumerate().rev() {
-            let of = children(index).map_or(0, |children| children.of).max(level.left + 1);
-            share = (share + f64::from(level.left)) / f64::from(of);
-        }
-        let Size { space, doubt, run } = child?;
+        let Size { space, doubt, .. } = child?;
         let total = space?.max(covered);
         let variance = spread.variance();
-        Some(Reading { total, covered, run, done, share, doubt, variance, pending })
+        Some(Reading { total, covered, done, share, doubt, variance, pending })
     }
 }
 
 impl Reading {
-    /// As it is told.
+    /// As it is told. Of a search that leaves executions out, those it will run are estimated by the
+    /// weighted rule: of the rules that were tried it was off by the least.
     pub(crate) fn estimate(&self, kind: Kind) -> Estimate {
-        let weighted = (self.share > 0.0).then(|| (self.done / self.share).min(MOST));
-        let weighted = weighted.filter(|_| !kind.leaves_out());
-        let run = kind.run(self).clamp(self.done + self.pending, MOST);
-        RAW.set([self.total, self.covered, self.run, self.done, self.share, self.doubt, self.variance, self.pending]);
-        Estimate {
-            total: kind.total_band(self),
-            covered: self.covered,
-            search: if kind.leaves_out() { kind.run_band(self, run) } else { kind.total_band(self) },
-            weighted,
-            probed: None,
-        }
-    }
-
-    /// The end of a search that ran all: nothing is estimated.
-    pub(crate) fn exact(total: f64) -> Estimate {
-        let band = Band::exact(total);
-        Estimate { total: band, covered: total, search: band, weighted: Some(total), probed: None }
+        let weighted = (self.done / self.share).min(MOST);
+        let total = kind.band_of_total(self);
+        let (search, weighted) = if kind.leaves_out() {
+            (kind.band_of_search(self, weighted), None)
+        } else {
+            (total, Some(weighted))
+        };
+        Estimate { total, covered: self.covered, search, weighted, probed: None }
     }
 }
 
@@ -381,8 +374,15 @@ pub(crate) enum Change {
 }
 
 impl Growth {
-    /// Changes a point of `of` children, and says what that is to the one above.
-    pub(crate) fn change(&mut self, sizes: &mut Sizes, change: Change, was_of: u32, of: u32, is_over: bool) -> Change {
+    /// Changes a point, and says what that is to the one above. It had and has so many children; once
+    /// `is_over`, all of it was run.
+    pub(crate) fn change(
+        &mut self,
+        sizes: &mut Sizes,
+        change: Change,
+        (was_of, of): (u32, u32),
+        is_over: bool,
+    ) -> Change {
         let size = |sizes: &Sizes, of| match sizes.estimate(of) {
             (Some(space), doubt) => Some(Size { space: Some(space), doubt, run: 0.0 }),
             (None, _) => None,
@@ -398,7 +398,7 @@ impl Growth {
             }
         }
         if is_over {
-            // All of it was run: a whole number.
+            // A whole number, whatever was added and taken back.
             sizes.space = sizes.space.round();
             sizes.doubt = 0.0;
         }
@@ -408,14 +408,6 @@ impl Growth {
             (Some(old), Some(new)) => Change::Other(old, new),
             (_, None) => Change::Nothing,
         }
-    }
-
-    /// Begins with the first point of a tree that was restored.
-    pub(crate) fn begin(&mut self, first: Option<(&Sizes, u32)>) {
-        self.root = first.and_then(|(sizes, of)| {
-            let (space, doubt) = sizes.estimate(of);
-            space.map(|_| Size { space, doubt, run: 0.0 })
-        });
     }
 
     /// The change has come to the top.
@@ -432,24 +424,28 @@ impl Growth {
     }
 
     pub(crate) fn save(&self, writer: &mut Writer) {
-        for real in [self.share, self.done, self.spread.sum, self.spread.weight] {
+        let Self { root, share, done, spread } = self;
+        root.unwrap_or(Size::CUT).save(writer);
+        for real in [*share, *done, spread.sum, spread.weight] {
             writer.real(real);
         }
     }
 
     pub(crate) fn restore(reader: &mut Reader<'_>) -> Result<Self, Unsupported> {
+        let root = Some(Size::restore(reader)?).filter(|root| root.space.is_some());
         let mut real = || reader.real();
         let (share, done) = (real()?, real()?);
         let spread = Spread { sum: real()?, weight: real()? };
-        Ok(Self { root: None, share, done, spread })
+        Ok(Self { root, share, done, spread })
     }
 
     pub(crate) fn read(&self, pending: usize) -> Option<Reading> {
         let Size { space, doubt, .. } = self.root?;
         let (done, share, variance) = (self.done, self.share, self.spread.variance());
         let (total, pending) = (space?.max(done), pending as f64);
-        Some(Reading { total, covered: done, run: total, done, share, doubt, variance, pending })
+        Some(Reading { total, covered: done, done, share, doubt, variance, pending })
     }
 }
 
-thread_local! { pub static RAW: std::cell::Cell<[f64;8]> = const { std::cell::Cell::new([0.0;8]) }; }
+#[cfg(test)]
+mod tests;

@@ -19,6 +19,7 @@ use crate::grammar::{Arg, Composition, ParseError, Term};
 use crate::order::{AnyTask, NonPreemptive, Order, TakeTurns};
 use crate::pct::Pct;
 use crate::pos::Pos;
+use crate::probe::Probes;
 use crate::random::Random;
 use crate::round_robin::RoundRobin;
 use crate::surw::Surw;
@@ -60,6 +61,8 @@ pub enum Role {
     Order,
     /// What has been seen before.
     Cache,
+    /// Executions beside the search, for its estimate.
+    Probes,
 }
 
 /// What may stand in the brackets of a name.
@@ -311,6 +314,14 @@ pub static REGISTRY: &[Entry] = &[
         },
         ..HERE
     },
+    Entry {
+        name: "probes",
+        role: Role::Probes,
+        line: "after every n executions one that is drawn, to estimate the size of the space",
+        paper: "Knuth, Mathematics of Computation 1975",
+        arguments: Arguments::Number { name: "n", least: 1, most: u32::MAX, default: Some(10) },
+        ..HERE
+    },
 ];
 
 /// Makes the strategy that a line names. All it draws comes from `seed`.
@@ -538,6 +549,22 @@ impl<'a> Parts<'a> {
 
     /// The strategy. All parts are here and fit together.
     fn make(&self, seed: u64) -> Result<Built, BuildError> {
+        let Built { strategy, name } = self.make_search(seed)?;
+        let Some(every) = self.get(Role::Probes).map(Part::number) else {
+            return Ok(Built { strategy, name });
+        };
+        // Not the numbers that the search draws.
+        let seed = seed.rotate_left(32) ^ 0x70_72_6f_62_65;
+        let probes = Probes::new(strategy, every, self.bound(), seed);
+        Ok(built(probes, format!("{name} probes({every})")))
+    }
+
+    fn bound(&self) -> Bound {
+        self.get(Role::Bound).map_or(Bound::None, |part| Bound::Preemptions(part.number()))
+    }
+
+    /// The strategy without its probes.
+    fn make_search(&self, seed: u64) -> Result<Built, BuildError> {
         if let Some(sampler) = self.get(Role::Sampler) {
             return Ok(match sampler.entry.name {
                 "random" => built(Random::new(seed), "random".to_owned()),
@@ -566,9 +593,10 @@ impl<'a> Parts<'a> {
             _ => None,
         };
         let name = frontier.map_or("dfs".to_owned(), |frontier| format!("all {}", frontier.name()));
-        let (bound, name) = match self.get(Role::Bound).map(Part::number) {
-            Some(k) => (Bound::Preemptions(k), format!("{name} preemptions({k})")),
-            None => (Bound::None, name),
+        let bound = self.bound();
+        let name = match bound {
+            Bound::Preemptions(k) => format!("{name} preemptions({k})"),
+            Bound::None => name,
         };
         let recipe = Recipe { frontier, bound, seed, cache: self.get(Role::Cache).map(Part::number) };
         match self.get(Role::Order).map(|part| part.entry.name) {
@@ -748,6 +776,7 @@ impl fmt::Display for Role {
             Self::Bound => "bound",
             Self::Order => "order",
             Self::Cache => "cache",
+            Self::Probes => "probes",
         })
     }
 }

@@ -43,8 +43,12 @@ impl Writer {
     }
 
     pub(crate) fn text(&mut self, text: &str) {
-        self.number(text.len() as u64);
-        self.bytes.extend_from_slice(text.as_bytes());
+        self.bytes(text.as_bytes());
+    }
+
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) {
+        self.number(bytes.len() as u64);
+        self.bytes.extend_from_slice(bytes);
     }
 
     pub(crate) fn finish(mut self) -> Checkpoint {
@@ -110,10 +114,14 @@ impl<'a> Reader<'a> {
 
     /// Refuses the state unless this text comes next.
     pub(crate) fn expect_text(&mut self, text: &str) -> Result<(), Unsupported> {
+        if self.bytes()? == text.as_bytes() { Ok(()) } else { Err(FOREIGN) }
+    }
+
+    pub(crate) fn bytes(&mut self) -> Result<&'a [u8], Unsupported> {
         let length = self.length()?;
         let (found, left) = self.left.split_at(length);
         self.left = left;
-        if found == text.as_bytes() { Ok(()) } else { Err(FOREIGN) }
+        Ok(found)
     }
 
     /// Refuses the state if anything is left over.

@@ -385,7 +385,8 @@ impl<O: Order> Tree<O> {
             is_over = node.open == 0;
             let before = node.width;
             node.width -= std::mem::take(&mut given);
-            change = self.growth.change(&mut node.sizes, change, before, node.width, is_over);
+            let width = (before, node.width);
+            change = self.growth.change(&mut node.sizes, change, width, is_over);
             if is_over {
                 self.free.push(at);
             }
@@ -661,14 +662,13 @@ impl<O: Order> Strategy for Tree<O> {
             2 => Stage::Last,
             _ => return Err(FOREIGN),
         };
-        let mut growth = Growth::restore(&mut reader)?;
+        let growth = Growth::restore(&mut reader)?;
         let length = reader.length()?;
         let mut nodes: Vec<Node> = Vec::with_capacity(length);
         for _ in 0..length {
             let node = self.read_node(&mut reader, &nodes)?;
             nodes.push(node);
         }
-        growth.begin(nodes.first().map(|node| (&node.sizes, node.width)));
         let mut seeds = Seeds::new(frontier, 0);
         if let Seeds::Random { rng, .. } = &mut seeds {
             *rng = Rng::from_state(drawn);

@@ -134,8 +134,8 @@ fn an_order_that_preempts_cannot_be_bounded() {
 fn another_program_is_noticed() {
     let mut search = Tree::new(Frontier::Breadth, 1);
     let mut plan = Plan::default();
-    toy::execute(&mut search, &mut plan, &Toy::independent(&[2, 2, 2])).unwrap();
-    while toy::execute(&mut search, &mut plan, &Toy::independent(&[2, 2])).is_some() {}
+    toy::execute(&mut search, &mut plan, &Toy::independent(&[2, 2])).unwrap();
+    while toy::execute(&mut search, &mut plan, &Toy::independent(&[2, 2, 2])).is_some() {}
     assert!(matches!(search.covered(), Covered::Part { .. }));
 }
 
