@@ -65,6 +65,7 @@ impl Default for TextOptions {
 ///     counts: Counts { executions: 20, steps: 120, decisions: 70, ..Counts::default() },
 ///     failure: None,
 ///     notes: Vec::new(),
+///     progress: None,
 ///     elapsed_ms: 3,
 /// };
 /// let text = render(&report, &TextOptions::default());

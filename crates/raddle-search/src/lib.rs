@@ -32,10 +32,12 @@ mod cache;
 mod counted;
 pub mod depth_first;
 pub mod dpor;
+mod estimate;
 pub mod grammar;
 pub mod order;
 pub mod pct;
 pub mod pos;
+pub mod probe;
 pub mod random;
 pub mod registry;
 pub mod replay;
@@ -46,6 +48,7 @@ pub mod surw;
 #[cfg(test)]
 mod toy;
 pub mod traces;
+pub mod tree;
 pub mod urw;
 
 pub use bound::Bound;

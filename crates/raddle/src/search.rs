@@ -241,6 +241,7 @@ fn conclude(config: Config, mut all: Vec<Found>) -> Report {
         counts,
         failure,
         notes,
+        progress: None,
         elapsed_ms: 0,
     }
 }
