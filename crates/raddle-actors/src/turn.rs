@@ -98,6 +98,8 @@ pub(crate) struct Turn {
     pub(crate) next: u32,
     /// Monitors that were told something, each a bit.
     pub(crate) also: u64,
+    /// A value was decided.
+    pub(crate) chose: bool,
 }
 
 impl Turn {
@@ -112,6 +114,7 @@ impl Turn {
             made: (0, 0),
             next: 0,
             also: 0,
+            chose: false,
         }
     }
 
@@ -165,6 +168,7 @@ impl Turn {
 
     #[track_caller]
     pub(crate) fn choose(&mut self, of: u32) -> u32 {
+        self.chose |= of > 1;
         self.chooser.choose(of)
     }
 

@@ -40,12 +40,12 @@ pub enum Mailboxes {
 }
 
 /// What may go wrong, and how often. Each is a decision of the search.
+///
+/// With losses, duplicates or crashes a reduction leaves out nothing: whether the next one is still to
+/// come hangs on all steps before, so all depend on each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Faults {
     /// How many messages may be lost.
-    ///
-    /// With losses or duplicates a reduction leaves out little: each delivery may be the one that uses
-    /// the budget up, so all depend on each other.
     pub losses: u32,
     /// How many messages may be handled twice.
     pub duplicates: u32,
@@ -161,8 +161,8 @@ pub(crate) struct World {
     looks: Vec<Look>,
     /// Whose turn it is, where each has its turn.
     pub(crate) turn_of: u32,
-    /// Whether there may be crashes, or have been.
-    crashes: bool,
+    /// The bit of all steps if things may go wrong, or have gone.
+    budget: u64,
     losses: u32,
     duplicates: u32,
     /// Of the running step.
@@ -207,7 +207,7 @@ impl World {
             counted: 0,
             looks: Vec::new(),
             turn_of: 0,
-            crashes: faults.crashes > 0,
+            budget: if faults.losses + faults.duplicates + faults.crashes > 0 { BUDGET } else { 0 },
             losses: faults.losses,
             duplicates: faults.duplicates,
             lapsed: false,
@@ -347,7 +347,13 @@ impl World {
         };
         self.carry_out(number);
         self.look_again(link);
-        let mut also = self.turn.also | self.seen_by | self.counted;
+        let mut also = self.turn.also | self.seen_by | self.counted | self.budget;
+        let bits = self.mailboxes == Mailboxes::Queue || !self.turn.monitors.is_empty();
+        if std::mem::take(&mut self.turn.chose) && bits {
+            // With another value it might have touched others. What a step touches must not hang on the
+            // values decided in it.
+            also = u64::MAX;
+        }
         let lapsed = self.lapsed;
         if let Some(actor) = actor.filter(|_| !lapsed) {
             let seen = self.observed.iter().filter(|(observed, _)| *observed == actor);
@@ -361,10 +367,6 @@ impl World {
             let cell = world.actors[to.index()].cell.as_ref();
             cell.and_then(|cell| cell.copy_message(&message.payload))
         };
-        if self.faults.losses + self.faults.duplicates > 0 {
-            // What is left of the budget hangs on all deliveries before.
-            self.turn.also |= BUDGET;
-        }
         if self.losses + self.duplicates > 0 {
             let of = 1 + u32::from(self.losses > 0) + u32::from(self.duplicates > 0);
             let choice = self.turn.choose(of);
@@ -444,8 +446,6 @@ impl World {
 
     /// An actor crashes, or none does.
     fn crash(&mut self, link: u32, number: Option<u64>) -> Option<ActorId> {
-        // Whom it may happen to hangs on who is there.
-        self.turn.also |= BUDGET;
         let choice = self.turn.choose(self.actors.len() as u32 + 1);
         let Some(actor) = choice.checked_sub(1).map(ActorId) else {
             self.write(|_| "no crash".to_owned());
@@ -517,9 +517,6 @@ impl World {
                         now,
                         incoming,
                     });
-                    if self.crashes {
-                        self.turn.also |= BUDGET;
-                    }
                 }
                 Effect::Timer { of, timer, after, message, site } => {
                     let key =

@@ -107,6 +107,8 @@ pub struct Footprint {
     /// Besides: a set of things by their bits, of which any two steps that touch one depend on each
     /// other.
     pub also: u64,
+    /// See [`Step::learned`].
+    pub learned: bool,
     /// If it was a timer's: whose timer it is.
     pub partner: Option<TaskId>,
     /// Its number among the steps of its task, from 1; 0 if it is not known.
@@ -127,14 +129,24 @@ impl Footprint {
         let touched = [entry(0), entry(1)];
         let none = Tasks::default();
         let (waited_for, ran_on) = (none, none);
-        Self { task, touched, also: 0, partner, nth: 0, enabler: None, waited_for, ran_on }
+        Self {
+            task,
+            touched,
+            also: 0,
+            learned: false,
+            partner,
+            nth: 0,
+            enabler: None,
+            waited_for,
+            ran_on,
+        }
     }
 
     /// Of an executed step.
     #[must_use]
     pub fn of(step: &Step<'_>) -> Self {
         let footprint = Self::new(step.task, step.footprint, step.partner);
-        Self { waited_for: step.waited_for, also: step.also, ..footprint }
+        Self { waited_for: step.waited_for, also: step.also, learned: step.learned, ..footprint }
     }
 
     /// Another step, without which it would not have been possible.

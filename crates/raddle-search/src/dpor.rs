@@ -410,6 +410,9 @@ impl Dpor {
             let mut later = *later;
             if let Some(step) = &mut later.step {
                 step.touched[0].1 = self.access_before(at, &then, step);
+                if step.learned && !self.repeats(first, later.index, &then, step) {
+                    step.also = u64::MAX;
+                }
             }
             self.find_begins(&then, later.step.as_ref(), &mut begins);
             if !self.is_covered(at, &later, &then, &begins) {
@@ -536,6 +539,19 @@ impl Dpor {
             Some(&here) if then.iter().all(same) => here,
             _ => widest(access),
         }
+    }
+
+    /// Whether a step whose doings were learned by running it does the same after the events in `then`,
+    /// instead of where it was: all that touched its object since the event at `first` is among them.
+    fn repeats(&self, first: usize, index: usize, then: &[usize], step: &Footprint) -> bool {
+        let object = step.touched[0].0;
+        let touches = |event: &usize| {
+            self.history.event(*event).footprint.touched.iter().any(|(other, _)| *other == object)
+        };
+        object != ObjectId::NONE
+            && (first..index.min(self.history.len()))
+                .filter(touches)
+                .all(|event| then.binary_search(&event).is_ok())
     }
 
     /// Whoever can begin the sequence, unless somebody who can is opened already.

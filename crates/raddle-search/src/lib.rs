@@ -33,6 +33,7 @@ mod counted;
 pub mod depth_first;
 pub mod dpor;
 mod estimate;
+pub mod eta;
 pub mod grammar;
 pub mod order;
 pub mod pct;

@@ -11,7 +11,7 @@ use raddle_actors::{
 };
 use raddle_search::dpor::Reduction;
 
-use crate::{Saw, exhaustive, reduced};
+use crate::{Saw, by_eta, exhaustive, reduced};
 
 /// What a handler does. Messages are numbers; what it sends has a greater one than what it handles, so
 /// that all ends.
@@ -332,7 +332,12 @@ fn difference(program: &Arc<Program>, most: u64) -> Option<String> {
             return Some(format!("{reduction:?}: {why}"));
         }
     }
-    None
+    if matches!(program.way, Way::Thread | Way::Asks) {
+        // Eta's reduction is one of messages.
+        return None;
+    }
+    let Some(saw) = by_eta(most * 2, &run) else { return Some("Eta does not end".to_owned()) };
+    differs(&all, &saw).map(|why| format!("Eta: {why}"))
 }
 
 fn differs(all: &Saw, saw: &Saw) -> Option<String> {
