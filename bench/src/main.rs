@@ -41,6 +41,8 @@ enum Command {
     ///
     /// With --markdown also writes the plot of the growth, to docs/results/reduction-growth.svg
     Reduction(Output),
+    /// How far off the estimates of a search are, and how often their bands hold
+    Estimate(Output),
 }
 
 /// What every command takes.
@@ -61,10 +63,10 @@ struct Output {
 }
 
 fn main() -> ExitCode {
-    if std::env::args().nth(1).as_deref() == Some("dump") { estimate::dump(40_000); return ExitCode::SUCCESS; }
     let done = match Arguments::parse().command {
         Command::Foundation(output) => foundation(&output),
         Command::Reduction(output) => reduction(&output),
+        Command::Estimate(output) => estimate(&output),
     };
     match done {
         Ok(code) => code,
@@ -94,6 +96,11 @@ fn reduction(output: &Output) -> Result<ExitCode, String> {
         let _ = writeln!(text, "\n![{}]({PLOT})", growth.title);
     }
     finish(&text, &tables)
+}
+
+fn estimate(output: &Output) -> Result<ExitCode, String> {
+    let tables = estimate::measure(output.quick, say);
+    finish(&render(output, "estimate", "Estimates: how many executions there are", &tables), &tables)
 }
 
 /// The file of the plot, beside the Markdown that shows it.
