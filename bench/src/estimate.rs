@@ -146,8 +146,7 @@ struct Series {
 /// Runs a search to its end; none if it does not end within the limit.
 fn run(program: &Program, body: &dyn Fn(), search: &mut Watched, most: u64) -> Option<()> {
     let usual = Limits::default();
-    let limits =
-        Limits { executions: most, steps: program.steps.unwrap_or(usual.steps), ..usual };
+    let limits = Limits { executions: most, steps: program.steps.unwrap_or(usual.steps), ..usual };
     let setup = Setup { limits, keep_going: true, ..Setup::default() };
     let explored = explore(search, &setup, &mut |_| Stop::No, &mut |_| {}, body)
         .expect("no search runs around this one");
@@ -539,7 +538,8 @@ fn bands(all: &[Series]) -> Table {
         "above",
         "",
     ];
-    let percent = |part: Option<f64>| part.map_or("—".to_owned(), |part| format!("{:.0} %", part * 100.0));
+    let percent =
+        |part: Option<f64>| part.map_or("—".to_owned(), |part| format!("{:.0} %", part * 100.0));
     let mut table = Table {
         title: "How often the bands of 90 % hold".to_owned(),
         header: header(&columns),
@@ -556,7 +556,8 @@ fn bands(all: &[Series]) -> Table {
         ..Table::default()
     };
     for (kind, [calibration, test]) in held(all) {
-        let judged = test.part().map_or("not measured", |part| if part >= ASKED { "pass" } else { "MISS" });
+        let judged =
+            test.part().map_or("not measured", |part| if part >= ASKED { "pass" } else { "MISS" });
         table.comparisons.push(Comparison {
             asked: Some(ASKED),
             ..comparison("band", kind, "test", test.part())

@@ -100,7 +100,10 @@ fn reduction(output: &Output) -> Result<ExitCode, String> {
 
 fn estimate(output: &Output) -> Result<ExitCode, String> {
     let tables = estimate::measure(output.quick, say);
-    finish(&render(output, "estimate", "Estimates: how many executions there are", &tables), &tables)
+    finish(
+        &render(output, "estimate", "Estimates: how many executions there are", &tables),
+        &tables,
+    )
 }
 
 /// The file of the plot, beside the Markdown that shows it.

@@ -2,6 +2,8 @@
 //!
 //! Estimates are shown with two digits: they have no more.
 
+use std::fmt::Write as _;
+
 use raddle_trace::progress::MOST;
 use raddle_trace::{Band, Progress, TraceCount};
 
@@ -26,21 +28,21 @@ use crate::columns::count;
 pub fn progress_line(progress: &Progress) -> String {
     let mut line = executions(progress.executions);
     if let Some(rate) = progress.rate {
-        line += &format!(", {}/s", rounded(rate));
+        let _ = write!(line, ", {}/s", rounded(rate));
     }
     if let Some(TraceCount { distinct, exact, .. }) = progress.traces {
         let about = if exact { "" } else { "about " };
-        line += &format!(", {about}{} distinct", grouped(distinct));
+        let _ = write!(line, ", {about}{} distinct", grouped(distinct));
     }
     if let Some(estimate) = estimated(progress) {
-        line += &format!(": {estimate}");
+        let _ = write!(line, ": {estimate}");
     }
     if progress.pending > 0 {
-        line += &format!("; {} pending", alternatives(progress.pending));
+        let _ = write!(line, "; {} pending", alternatives(progress.pending));
     }
     // Less is not worth a word.
     if progress.frontier_bytes >= 1 << 20 {
-        line += &format!(" in {} MiB", grouped(progress.frontier_bytes >> 20));
+        let _ = write!(line, " in {} MiB", grouped(progress.frontier_bytes >> 20));
     }
     line
 }
@@ -61,13 +63,13 @@ pub fn estimated(progress: &Progress) -> Option<String> {
             band(&estimate.total),
         )
     };
-    text += &format!(", {} covered", percent(estimate.covered / estimate.total.about));
+    let _ = write!(text, ", {} covered", percent(estimate.covered / estimate.total.about));
     if let Some(ms) = progress.left_ms {
-        text += &format!(", {} left", time(ms));
+        let _ = write!(text, ", {} left", time(ms));
     }
     if let Some(probed) = estimate.probed {
         let (total, probes) = (&probed.total, count(probed.probes, "probe"));
-        text += &format!("; by {probes} about {}{}", rounded(total.about), band(total));
+        let _ = write!(text, "; by {probes} about {}{}", rounded(total.about), band(total));
     }
     Some(text)
 }

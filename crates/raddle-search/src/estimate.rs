@@ -27,8 +27,8 @@
 mod band;
 
 use raddle_engine::strategy::Unsupported;
-use raddle_trace::progress::MOST;
 use raddle_trace::Estimate;
+use raddle_trace::progress::MOST;
 
 pub(crate) use self::band::Kind;
 use crate::state::{Reader, Writer};
@@ -275,7 +275,6 @@ impl Levels {
         self.levels.len()
     }
 
-
     pub(crate) fn bytes(&self) -> usize {
         self.levels.capacity() * size_of::<Level>()
     }
@@ -439,6 +438,7 @@ impl Growth {
         Ok(Self { root, share, done, spread })
     }
 
+    #[expect(clippy::cast_precision_loss, reason = "an estimate has few digits")]
     pub(crate) fn read(&self, pending: usize) -> Option<Reading> {
         let Size { space, doubt, .. } = self.root?;
         let (done, share, variance) = (self.done, self.share, self.spread.variance());

@@ -407,9 +407,8 @@ impl<'a> Parts<'a> {
             named(&term.name).any(|entry| matches!(entry.role, Role::Search | Role::Expansion))
         });
         // A search by its short name has a frontier, so `random` beside it is an order.
-        let short = terms
-            .iter()
-            .any(|term| named(&term.name).any(|entry| entry.role == Role::Search));
+        let short =
+            terms.iter().any(|term| named(&term.name).any(|entry| entry.role == Role::Search));
         let mut parts = Self(Vec::new());
         for term in terms {
             let fits = |entry: &&Entry| (entry.role == Role::Sampler) != searches;
@@ -598,7 +597,8 @@ impl<'a> Parts<'a> {
             Bound::Preemptions(k) => format!("{name} preemptions({k})"),
             Bound::None => name,
         };
-        let recipe = Recipe { frontier, bound, seed, cache: self.get(Role::Cache).map(Part::number) };
+        let recipe =
+            Recipe { frontier, bound, seed, cache: self.get(Role::Cache).map(Part::number) };
         match self.get(Role::Order).map(|part| part.entry.name) {
             Some("round-robin") => recipe.make(TakeTurns, name + " round-robin"),
             // Not the numbers that a random frontier draws.

@@ -218,7 +218,8 @@ impl Hearing<'_> {
         if self.asked {
             return Some(ANSWER_LOOK);
         }
-        let left = |(observer, last): (&&Observer, &Duration)| (*last + observer.every).checked_sub(now);
+        let left =
+            |(observer, last): (&&Observer, &Duration)| (*last + observer.every).checked_sub(now);
         let left = self.observers.iter().zip(&self.last).map(left).map(Option::unwrap_or_default);
         left.min().map(|left| left.max(SHORTEST_LOOK))
     }
