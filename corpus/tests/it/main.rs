@@ -9,6 +9,7 @@ mod brute;
 mod cli;
 mod counts;
 mod guarantees;
+mod orders;
 mod outcomes;
 mod outside;
 mod samplers;
