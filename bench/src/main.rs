@@ -4,6 +4,7 @@
 //! cannot be linked together. This program builds them, runs them in turn, and prints what they
 //! measured. What concerns raddle alone it measures in its own process.
 
+mod estimate;
 mod eta;
 mod foundation;
 mod machine;
@@ -43,6 +44,8 @@ enum Command {
     Reduction(Output),
     /// Eta's tables and figures beside ours, on the actor programs of the corpus
     Eta(Eta),
+    /// How far off the estimates of a search are, and how often their bands hold
+    Estimate(Output),
 }
 
 #[derive(Debug, Args)]
@@ -89,6 +92,7 @@ fn main() -> ExitCode {
         Command::Foundation(output) => foundation(&output),
         Command::Reduction(output) => reduction(&output),
         Command::Eta(asked) => eta(&asked),
+        Command::Estimate(output) => estimate(&output),
     };
     match done {
         Ok(code) => code,
@@ -147,6 +151,14 @@ fn eta(asked: &Eta) -> Result<ExitCode, String> {
     let json =
         || tables.iter().flat_map(Table::json).fold(String::new(), |text, row| text + &row + "\n");
     finish(&if asked.json { json() } else { text.clone() }, &tables)
+}
+
+fn estimate(output: &Output) -> Result<ExitCode, String> {
+    let tables = estimate::measure(output.quick, say);
+    finish(
+        &render(output, "estimate", "Estimates: how many executions there are", &tables),
+        &tables,
+    )
 }
 
 /// The file of the plot, beside the Markdown that shows it.

@@ -438,6 +438,7 @@ impl Growth {
         Ok(Self { root, share, done, spread })
     }
 
+    #[expect(clippy::cast_precision_loss, reason = "an estimate has few digits")]
     pub(crate) fn read(&self, pending: usize) -> Option<Reading> {
         let Size { space, doubt, .. } = self.root?;
         let (done, share, variance) = (self.done, self.share, self.spread.variance());

@@ -96,11 +96,11 @@ impl<S: Strategy> Probes<S> {
         }
         let n = self.n as f64;
         let about = self.sum / n;
-        // The relative standard error; as much again as the mean itself until there are enough.
+        // The relative standard error, and something for weights that have not been seen yet.
         let variance = (self.squares / n / about / about - 1.0).max(0.0);
         let unit = (variance / n).sqrt() + 0.3 * about.ln() / n;
-        let low = (about * (-UNITS * unit).exp()).max(1.0);
-        let high = (about * (UNITS * unit).exp()).min(MOST);
+        let low = (about * (-BELOW * unit).exp()).max(1.0);
+        let high = (about * (ABOVE * unit).exp()).min(MOST);
         Some(Probed { total: Band { about, low: low.min(about), high }, probes: self.n })
     }
 
@@ -135,9 +135,10 @@ impl<S: Strategy> Probes<S> {
     }
 }
 
-/// Standard errors, on the scale of logarithms, to each side: more than the 1.6 of a normal
-/// distribution, since the weights are skew.
-const UNITS: f64 = 2.0;
+/// Standard errors, on the scale of logarithms, below and above: calibrated as the bands of searches
+/// (`estimate/band.rs`). More above, since few probes meet large weights.
+const BELOW: f64 = 1.3;
+const ABOVE: f64 = 2.8;
 
 impl<S: Strategy> Strategy for Probes<S> {
     fn needs(&self) -> Needs {

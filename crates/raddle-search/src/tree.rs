@@ -20,7 +20,9 @@
 //! depth first; where the number of options of a planned point changes, this search notices.
 //! Overreports: nothing.
 
-use std::collections::{BTreeMap, VecDeque};
+mod saved;
+mod seeds;
+
 use std::fmt;
 
 use raddle_engine::strategy::{
@@ -28,39 +30,12 @@ use raddle_engine::strategy::{
 };
 use raddle_trace::{Covered, Estimate, Outcome, Progress};
 
+pub use self::seeds::Frontier;
+use self::seeds::{Seed, Seeds};
 use crate::bound::{Bound, Price};
 use crate::depth_first::CostlyOrder;
-use crate::estimate::{Change, Growth, Kind, Size, Sizes};
+use crate::estimate::{Change, Growth, Size, Sizes};
 use crate::order::{NonPreemptive, Order};
-use crate::rng::Rng;
-use crate::state::{FOREIGN, Reader, Writer};
-
-/// Which seed is next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Frontier {
-    /// The one with the fewest decisions before it; of those, the one found first.
-    Breadth,
-    /// Any, with the same chance.
-    Random,
-}
-
-impl Frontier {
-    /// As the registry names it.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Breadth => "breadth-first",
-            Self::Random => "random",
-        }
-    }
-
-    fn kind(self) -> Kind {
-        match self {
-            Self::Breadth => Kind::Breadth,
-            Self::Random => Kind::Random,
-        }
-    }
-}
 
 const NAME: &str = "tree";
 
@@ -88,108 +63,7 @@ struct Node {
     sizes: Sizes,
 }
 
-/// An option that was not taken yet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Seed {
-    node: u32,
-    option: u32,
-}
-
-const _: () = assert!(size_of::<Seed>() <= 16, "seeds are what a wide search holds");
 const _: () = assert!(size_of::<Node>() <= 96, "there is a point for every few seeds");
-
-/// The known seeds.
-#[derive(Clone, Debug)]
-enum Seeds {
-    /// By depth, in the order in which they were found.
-    Breadth {
-        levels: BTreeMap<u32, VecDeque<Seed>>,
-        len: usize,
-    },
-    Random {
-        seeds: Vec<Seed>,
-        rng: Rng,
-    },
-}
-
-impl Seeds {
-    fn new(frontier: Frontier, seed: u64) -> Self {
-        match frontier {
-            Frontier::Breadth => Self::Breadth { levels: BTreeMap::new(), len: 0 },
-            Frontier::Random => Self::Random { seeds: Vec::new(), rng: Rng::new(seed) },
-        }
-    }
-
-    fn frontier(&self) -> Frontier {
-        match self {
-            Self::Breadth { .. } => Frontier::Breadth,
-            Self::Random { .. } => Frontier::Random,
-        }
-    }
-
-    fn len(&self) -> usize {
-        match self {
-            Self::Breadth { len, .. } => *len,
-            Self::Random { seeds, .. } => seeds.len(),
-        }
-    }
-
-    fn bytes(&self) -> usize {
-        let entries = match self {
-            Self::Breadth { levels, .. } => levels.values().map(VecDeque::capacity).sum(),
-            Self::Random { seeds, .. } => seeds.capacity(),
-        };
-        entries * size_of::<Seed>()
-    }
-
-    fn push(&mut self, depth: u32, seed: Seed) {
-        match self {
-            Self::Breadth { levels, len } => {
-                levels.entry(depth).or_default().push_back(seed);
-                *len += 1;
-            }
-            Self::Random { seeds, .. } => seeds.push(seed),
-        }
-    }
-
-    /// The next one to run.
-    fn pop(&mut self) -> Option<Seed> {
-        match self {
-            Self::Breadth { levels, len } => {
-                let mut entry = levels.first_entry()?;
-                let seed = entry.get_mut().pop_front()?;
-                if entry.get().is_empty() {
-                    entry.remove();
-                }
-                *len -= 1;
-                Some(seed)
-            }
-            Self::Random { seeds, rng } => {
-                let n = u32::try_from(seeds.len()).unwrap_or(u32::MAX);
-                (n > 0).then(|| seeds.swap_remove(rng.below(n) as usize))
-            }
-        }
-    }
-
-    /// One with few decisions before it, to be given away: what follows is large.
-    fn shallowest(&mut self, depth: impl Fn(&Seed) -> u32) -> Option<Seed> {
-        match self {
-            Self::Breadth { .. } => self.pop(),
-            Self::Random { seeds, .. } => {
-                let (at, _) = seeds.iter().enumerate().min_by_key(|(_, seed)| depth(seed))?;
-                Some(seeds.swap_remove(at))
-            }
-        }
-    }
-
-    /// All, in an order in which pushing them gives the same again.
-    fn iter(&self) -> Box<dyn Iterator<Item = Seed> + '_> {
-        match self {
-            Self::Breadth { levels, .. } => Box::new(levels.values().flatten().copied()),
-            Self::Random { seeds, .. } => Box::new(seeds.iter().copied()),
-        }
-    }
-}
 
 /// Where the search is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -401,92 +275,6 @@ impl<O: Order> Tree<O> {
         self.growth.arrive(change);
     }
 
-    fn saved(&self, state: &State<'_>) -> Checkpoint {
-        let mut writer = Writer::new(NAME);
-        writer.text(self.seeds.frontier().name());
-        writer.text(self.order.name());
-        writer.number(self.order.state());
-        match self.bound {
-            Bound::None => writer.number(0),
-            Bound::Preemptions(k) => {
-                writer.number(1);
-                writer.number(k.into());
-            }
-        }
-        writer.number(state.drawn);
-        writer.number(u64::from(state.whole));
-        writer.number(u64::from(state.diverged));
-        writer.number(state.executions);
-        writer.number(match state.stage {
-            Stage::First => 0,
-            Stage::Running(_) | Stage::Ended => 1,
-            Stage::Last => 2,
-        });
-        state.growth.save(&mut writer);
-        writer.number(state.nodes.len() as u64);
-        for node in state.nodes {
-            writer.number(if node.parent == NONE { 0 } else { u64::from(node.parent) + 1 });
-            for number in [node.option, node.of, node.default, node.width, node.open] {
-                writer.number(number.into());
-            }
-            writer.number(node.price as u64);
-            node.sizes.save(&mut writer);
-        }
-        writer.number(state.seeds.len() as u64);
-        for seed in state.seeds {
-            writer.number(seed.node.into());
-            writer.number(seed.option.into());
-        }
-        writer.finish()
-    }
-
-    /// The points that are in use, numbered so that each comes after the one above it, and the new
-    /// number of each.
-    fn numbered(&self) -> (Vec<Node>, Vec<u32>) {
-        let mut used: Vec<u32> = (0..self.nodes.len() as u32).collect();
-        let mut is_free = vec![false; self.nodes.len()];
-        self.free.iter().for_each(|&at| is_free[at as usize] = true);
-        used.retain(|&at| !is_free[at as usize]);
-        used.sort_by_key(|&at| self.nodes[at as usize].depth);
-        let mut number = vec![NONE; self.nodes.len()];
-        (0..).zip(&used).for_each(|(new, &at)| number[at as usize] = new);
-        let mut nodes: Vec<Node> = used.iter().map(|&at| self.nodes[at as usize]).collect();
-        for node in &mut nodes {
-            node.parent = if node.parent == NONE { NONE } else { number[node.parent as usize] };
-        }
-        (nodes, number)
-    }
-
-    fn read_node(&self, reader: &mut Reader<'_>, above: &[Node]) -> Result<Node, Unsupported> {
-        let parent = match reader.small()? {
-            0 => NONE,
-            number => number - 1,
-        };
-        let mut small = || reader.small();
-        let (option, of, default) = (small()?, small()?, small()?);
-        let (width, open) = (small()?, small()?);
-        let price = match (reader.number()?, self.bound) {
-            (0, _) => Price::Free,
-            (1, Bound::Preemptions(_)) => Price::One,
-            _ => return Err(FOREIGN),
-        };
-        let sizes = Sizes::restore(reader)?;
-        let (depth, spent) = match above.get(parent as usize) {
-            None if parent == NONE => (0, 0),
-            Some(above) if option < above.of => {
-                let cost = above.price.cost(u32::from(option != above.default));
-                (above.depth + 1, above.spent + cost)
-            }
-            _ => return Err(FOREIGN),
-        };
-        let fits = default < of && width <= of && 0 < open && open <= of;
-        if fits && spent <= self.bound.limit() {
-            Ok(Node { parent, option, of, spent, open, depth, default, width, price, sizes })
-        } else {
-            Err(FOREIGN)
-        }
-    }
-
     fn estimate(&self) -> Option<Estimate> {
         let running = matches!(self.stage, Stage::Running(_));
         let reading = self.growth.read(self.seeds.len() + usize::from(running))?;
@@ -497,18 +285,6 @@ impl<O: Order> Tree<O> {
         }
         Some(estimate)
     }
-}
-
-/// What is saved besides the order and the bound.
-struct State<'a> {
-    drawn: u64,
-    whole: bool,
-    diverged: bool,
-    executions: u64,
-    stage: Stage,
-    growth: &'a Growth,
-    nodes: &'a [Node],
-    seeds: &'a [Seed],
 }
 
 impl<O: Order> Strategy for Tree<O> {
@@ -590,135 +366,15 @@ impl<O: Order> Strategy for Tree<O> {
     }
 
     fn split(&mut self, n: usize) -> Result<Vec<Work>, Unsupported> {
-        let mut parts = Vec::new();
-        while parts.len() < n {
-            let nodes = &self.nodes;
-            let depth = |seed: &Seed| nodes[seed.node as usize].depth;
-            let Some(seed) = self.seeds.shallowest(depth) else { break };
-            let prefix = self.path(seed);
-            let mut chain = Vec::with_capacity(prefix.len());
-            let mut at = seed.node;
-            while at != NONE {
-                let node = self.nodes[at as usize];
-                chain.push(Node { open: 1, width: 1, sizes: Sizes::default(), ..node });
-                at = node.parent;
-            }
-            chain.reverse();
-            (0..).zip(&mut chain).for_each(|(at, node): (u32, _)| {
-                node.parent = at.checked_sub(1).unwrap_or(NONE);
-            });
-            let seeds = [Seed { node: chain.len() as u32 - 1, option: seed.option }];
-            self.whole = false;
-            let state = State {
-                drawn: self.drawn(),
-                whole: false,
-                diverged: false,
-                executions: 0,
-                stage: Stage::Ended,
-                growth: &Growth::default(),
-                nodes: &chain,
-                seeds: &seeds,
-            };
-            parts.push(Work { prefix, state: self.saved(&state) });
-            self.change(seed.node, Change::Nothing, 1);
-        }
-        Ok(parts)
+        Ok(self.give(n))
     }
 
     fn save(&self) -> Result<Checkpoint, Unsupported> {
-        let (nodes, number) = self.numbered();
-        let renumbered = |seed: Seed| Seed { node: number[seed.node as usize], ..seed };
-        // One that is being run, or was begun and never ended, is run again: last.
-        let running = match self.stage {
-            Stage::Running(seed) => Some(seed),
-            _ => None,
-        };
-        let seeds: Vec<_> = self.seeds.iter().chain(running).map(renumbered).collect();
-        Ok(self.saved(&State {
-            drawn: self.drawn(),
-            whole: self.whole,
-            diverged: self.diverged,
-            executions: self.executions,
-            stage: self.stage,
-            growth: &self.growth,
-            nodes: &nodes,
-            seeds: &seeds,
-        }))
+        Ok(self.written())
     }
 
     fn restore(&mut self, state: &Checkpoint) -> Result<(), Unsupported> {
-        let mut reader = Reader::new(state, NAME)?;
-        let frontier = self.seeds.frontier();
-        reader.expect_text(frontier.name())?;
-        reader.expect_text(self.order.name())?;
-        let order = reader.number()?;
-        let bound = match reader.number()? {
-            0 => Bound::None,
-            1 => Bound::Preemptions(reader.small()?),
-            _ => return Err(FOREIGN),
-        };
-        if bound != self.bound {
-            return Err(FOREIGN);
-        }
-        let drawn = reader.number()?;
-        let (whole, diverged) = (reader.flag()?, reader.flag()?);
-        let executions = reader.number()?;
-        let stage = match reader.number()? {
-            0 => Stage::First,
-            1 => Stage::Ended,
-            2 => Stage::Last,
-            _ => return Err(FOREIGN),
-        };
-        let growth = Growth::restore(&mut reader)?;
-        let length = reader.length()?;
-        let mut nodes: Vec<Node> = Vec::with_capacity(length);
-        for _ in 0..length {
-            let node = self.read_node(&mut reader, &nodes)?;
-            nodes.push(node);
-        }
-        let mut seeds = Seeds::new(frontier, 0);
-        if let Seeds::Random { rng, .. } = &mut seeds {
-            *rng = Rng::from_state(drawn);
-        }
-        let mut open: Vec<u32> = nodes.iter().map(|node| node.open).collect();
-        let mut close = |node: u32| -> Result<(), Unsupported> {
-            let open = open.get_mut(node as usize).ok_or(FOREIGN)?;
-            *open = open.checked_sub(1).ok_or(FOREIGN)?;
-            Ok(())
-        };
-        for _ in 0..reader.length()? {
-            let seed = Seed { node: reader.small()?, option: reader.small()? };
-            let node = nodes.get(seed.node as usize).ok_or(FOREIGN)?;
-            let cost = node.spent + node.price.cost(u32::from(seed.option != node.default));
-            if seed.option >= node.of || cost > bound.limit() {
-                return Err(FOREIGN);
-            }
-            seeds.push(node.depth, seed);
-            close(seed.node)?;
-        }
-        // Every option that is open is a seed or leads to a point.
-        nodes.iter().filter(|node| node.parent != NONE).try_for_each(|node| close(node.parent))?;
-        reader.finish()?;
-        let fits = match stage {
-            Stage::First => nodes.is_empty() && executions == 0,
-            Stage::Last => nodes.is_empty(),
-            _ => true,
-        };
-        if !fits || open.iter().any(|&open| open > 0) {
-            return Err(FOREIGN);
-        }
-        self.order.set_state(order);
-        self.nodes = nodes;
-        self.free.clear();
-        self.seeds = seeds;
-        self.stage = stage;
-        self.growth = growth;
-        self.whole = whole;
-        self.diverged = diverged;
-        self.executions = executions;
-        self.met.clear();
-        self.prefix.clear();
-        Ok(())
+        self.take_over(state)
     }
 }
 

@@ -136,12 +136,16 @@ impl Progress {
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "a rate has few digits")]
     pub fn timed(self, executions: u64, elapsed_ms: u64) -> Self {
-        let run = executions as f64;
-        let rate = (elapsed_ms > 0).then(|| run * 1e3 / elapsed_ms as f64);
-        let left = |estimate: Estimate, rate: f64| {
-            (rate > 0.0).then(|| (estimate.search.about - run).max(0.0) / rate * 1e3)
+        let elapsed = elapsed_ms as f64;
+        let rate = (elapsed_ms > 0).then(|| executions as f64 * 1e3 / elapsed);
+        let left = |estimate: Estimate| {
+            // Probes take time and are none of the search's own.
+            let probes = estimate.probed.map_or(0, |probed| probed.probes);
+            let run = executions.saturating_sub(probes) as f64;
+            let more = (estimate.search.about - run).max(0.0);
+            (run > 0.0 && elapsed_ms > 0).then(|| (more * (elapsed / run)).min(MOST))
         };
-        let left_ms = self.estimate.zip(rate).and_then(|(estimate, rate)| left(estimate, rate));
+        let left_ms = self.estimate.and_then(left);
         Self { executions, elapsed_ms, rate, left_ms, ..self }
     }
 }

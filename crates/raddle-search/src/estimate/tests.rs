@@ -1,6 +1,8 @@
 //! Both rules against trees whose size is known, and bands against random trees.
 
-use proptest::prelude::{prop, prop_assert, prop_assert_eq, proptest};
+#![expect(clippy::cast_precision_loss, clippy::cast_sign_loss, reason = "small numbers")]
+
+use proptest::prelude::{Strategy as _, prop, prop_assert, prop_assert_eq, proptest};
 use raddle_engine::op::TaskId;
 use raddle_engine::strategy::{Answer, Finished, Options, Plan, Point, Strategy, Taken};
 use raddle_trace::{Band, Estimate, Outcome};
@@ -78,8 +80,7 @@ fn random_shape(seed: u64) -> impl Fn(&[u32]) -> u32 {
         };
         let drawn = crate::rng::Rng::new(path.iter().fold(seed, fold)).next();
         match (path.len(), drawn % 10) {
-            (12.., _) => 0,
-            (2.., 0) => 0,
+            (12.., _) | (2.., 0) => 0,
             (_, n) => 1 + n as u32 % 3,
         }
     }
@@ -103,8 +104,7 @@ fn totals(estimates: &[Estimate]) -> Vec<f64> {
 #[test]
 fn both_rules_come_out_as_by_hand() {
     let shape = |path: &[u32]| match path {
-        [] => 2,
-        [0] => 2,
+        [] | [0] => 2,
         [1] => 3,
         _ => 0,
     };
@@ -347,7 +347,6 @@ fn programs() -> impl proptest::prelude::Strategy<Value = Toy> {
         3 => Op::Yield,
         _ => Op::Value(2),
     };
-    use proptest::prelude::Strategy as _;
     prop::collection::vec(ops, 1..4).prop_map(move |tasks| {
         Toy::new(tasks.into_iter().map(|ops| ops.into_iter().map(op).collect()).collect())
     })

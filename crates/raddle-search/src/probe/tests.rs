@@ -36,25 +36,25 @@ fn the_search_runs_what_it_runs_without_probes() {
         let mut alone = DepthFirst::default();
         let executions = toy::all(&mut alone, &program());
         let probes = executions.len() as u64 / u64::from(every);
-        let probed = without_probes(Probes::new(DepthFirst::default(), every, Bound::None, 1));
-        assert_eq!(probed, (executions, alone.covered(), probes));
+        let beside = without_probes(Probes::new(DepthFirst::default(), every, Bound::None, 1));
+        assert_eq!(beside, (executions, alone.covered(), probes));
 
         let mut alone = bounded();
         let executions = toy::all(&mut alone, &program());
-        let probed = without_probes(Probes::new(bounded(), every, bound, 1));
-        assert_eq!((probed.0, probed.1), (executions, alone.covered()));
+        let beside = without_probes(Probes::new(bounded(), every, bound, 1));
+        assert_eq!((beside.0, beside.1), (executions, alone.covered()));
 
         let mut alone = Dpor::new(Reduction::Optimal);
         let executions = toy::all(&mut alone, &program());
         let dpor = Dpor::new(Reduction::Optimal);
-        let probed = without_probes(Probes::new(dpor, every, Bound::None, 1));
-        assert_eq!((probed.0, probed.1), (executions, alone.covered()));
+        let beside = without_probes(Probes::new(dpor, every, Bound::None, 1));
+        assert_eq!((beside.0, beside.1), (executions, alone.covered()));
 
         let mut alone = Tree::new(Frontier::Random, 5);
         let executions = toy::all(&mut alone, &program());
         let tree = Tree::new(Frontier::Random, 5);
-        let probed = without_probes(Probes::new(tree, every, Bound::None, 1));
-        assert_eq!((probed.0, probed.1), (executions, alone.covered()));
+        let beside = without_probes(Probes::new(tree, every, Bound::None, 1));
+        assert_eq!((beside.0, beside.1), (executions, alone.covered()));
     }
 }
 

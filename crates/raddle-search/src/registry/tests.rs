@@ -240,6 +240,24 @@ fn combinations_without_sense_are_refused_with_the_reason() {
              `dpor(source) best-first(pb)`",
         ),
         (
+            "dpor cache(9)",
+            "`cache` would cut executions whose races the reduction still needs; leave it out, or \
+             write `dfs`",
+        ),
+        (
+            "dpor(source) state-cache",
+            "`state-cache` would cut executions whose races the reduction still needs; leave \
+             it out, or write `dfs`",
+        ),
+    ] {
+        assert_eq!(refusal(text), message, "for {text}");
+    }
+}
+
+#[test]
+fn orders_of_seeds_and_probes_are_refused_where_they_have_no_place() {
+    for (text, message) in [
+        (
             "dpor(source) breadth-first",
             "`dpor` goes depth first: what may sleep is known of a path, not of seeds; write \
              `all breadth-first`, or leave it out",
@@ -258,16 +276,6 @@ fn combinations_without_sense_are_refused_with_the_reason() {
             "random probes",
             "`probes` is part of a search, here its probes, and the sampler `random` has none; leave \
              it out, or write `dfs` instead of `random`",
-        ),
-        (
-            "dpor cache(9)",
-            "`cache` would cut executions whose races the reduction still needs; leave it out, or \
-             write `dfs`",
-        ),
-        (
-            "dpor(source) state-cache",
-            "`state-cache` would cut executions whose races the reduction still needs; leave \
-             it out, or write `dfs`",
         ),
     ] {
         assert_eq!(refusal(text), message, "for {text}");

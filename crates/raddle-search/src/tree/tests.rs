@@ -6,6 +6,7 @@ use raddle_engine::strategy::Plan;
 use super::*;
 use crate::depth_first::DepthFirst;
 use crate::order::{AnyTask, TakeTurns};
+use crate::state::FOREIGN;
 use crate::toy::{self, Moves, Op, Toy};
 
 const BOTH: [Frontier; 2] = [Frontier::Breadth, Frontier::Random];
