@@ -48,8 +48,10 @@ pub(crate) enum What {
 /// How long, and how often.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Effort {
-    /// CPU time after which a search is given up.
+    /// CPU time after which a search is given up of which nobody knows how long it is, and a sampler.
     pub(crate) cap: Duration,
+    /// CPU time after which any other search is given up.
+    pub(crate) long: Duration,
     pub(crate) repetitions: usize,
     /// A search that takes longer is not repeated.
     pub(crate) once: Duration,
@@ -57,8 +59,9 @@ pub(crate) struct Effort {
 
 impl Effort {
     pub(crate) fn new(quick: bool, repetitions: usize) -> Self {
-        let cap = Duration::from_secs(if quick { 2 } else { 120 });
-        Self { cap, repetitions: repetitions.max(1), once: cap / 6 }
+        let (cap, long) = if quick { (1, 2) } else { (10, 240) };
+        let [cap, long] = [cap, long].map(Duration::from_secs);
+        Self { cap, long, repetitions: repetitions.max(1), once: cap }
     }
 }
 

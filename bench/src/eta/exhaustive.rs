@@ -1,7 +1,5 @@
 //! Table 1: exhaustive search. And how fast that is, in how much memory.
 
-use std::time::Duration;
-
 use super::tests::{TESTS, Test, test};
 use super::watched::{How, Look, Run, run};
 use super::{Effort, Part, large, mean, seconds};
@@ -28,10 +26,10 @@ pub(super) fn table1(effort: Effort, progress: &dyn Fn(&str)) -> Vec<Part> {
             "÷ is Eta's time for one execution by ours.".to_owned(),
             format!(
                 "`dfs`; CPU time, the mean of the runs and their standard deviation. The number of \
-                 executions is the same in all runs. A search is given up after {} s, and is not \
-                 repeated if it takes more than {} s.",
+                 executions is the same in all runs. A search is not repeated if it takes more than \
+                 {}; Scheduler is given up after {} s.",
+                seconds(effort.once.as_secs_f64()),
                 effort.cap.as_secs(),
-                seconds(effort.once.as_secs_f64()).trim_end_matches(" s"),
             ),
             "* not all executions: Eta's after an hour, ours when given up. Eta ran all of Phils(3) \
              once, 3,159,870 in just under 9 hours."
@@ -41,7 +39,8 @@ pub(super) fn table1(effort: Effort, progress: &dyn Fn(&str)) -> Vec<Part> {
     };
     for test in &TESTS {
         progress(&format!("table 1: {}", test.name));
-        match repeat(test, How::new("dfs", effort.cap), effort) {
+        let cap = if test.all.is_some() { effort.long } else { effort.cap };
+        match repeat(test, How::new("dfs", cap), effort) {
             Ok(runs) => add_row(&mut table, test, &runs),
             Err(error) => table.failures.push(error),
         }
@@ -73,7 +72,7 @@ fn add_row(table: &mut Table, test: &Test, runs: &[Run]) {
         seconds(our_time),
         format!("{:.1} %", 100.0 * deviation),
         runs.len().to_string(),
-        grouped(ratio.round().max(0.0) as u64),
+        large(ratio),
         String::new(),
     ]);
     for (column, ours, peer, ratio) in [
@@ -168,8 +167,7 @@ fn memory(effort: Effort, progress: &dyn Fn(&str)) -> Part {
         ..Table::default()
     };
     let all = test.all.expect("it is published");
-    let cap = effort.cap.max(Duration::from_secs(5)) * 3;
-    let how = How { look: Look::Every(all.div_ceil(PARTS)), ..How::new("dfs", cap) };
+    let how = How { look: Look::Every(all.div_ceil(PARTS)), ..How::new("dfs", effort.long) };
     match run(test, how) {
         Ok(run) => {
             for sample in &run.samples {

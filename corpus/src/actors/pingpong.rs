@@ -65,12 +65,12 @@ impl Actor for Player {
 pub fn pingpong(n: usize) {
     let system = queues();
     let player = || Player { messages: n, heard: 0 };
-    let ping = system.spawn_named("ping", player());
-    let pong = system.spawn_named("pong", player());
-    system.send(&ping, Message::Begin(pong.clone()));
-    system.send(&pong, Message::Begin(ping.clone()));
+    let first = system.spawn_named("ping", player());
+    let second = system.spawn_named("pong", player());
+    system.send(&first, Message::Begin(second.clone()));
+    system.send(&second, Message::Begin(first.clone()));
     system.handle_all();
-    for player in [&ping, &pong] {
+    for player in [&first, &second] {
         assert_eq!(system.inspect(player, |player: &Player| player.heard), n);
     }
 }

@@ -16,7 +16,7 @@ fn results<T: Ord + Send + 'static>(
     let results = Arc::new(Mutex::new(BTreeSet::new()));
     let theirs = Arc::clone(&results);
     let mut config = Config::default();
-    config.strategy = strategy.to_owned();
+    strategy.clone_into(&mut config.strategy);
     let report = raddle::explore(config, move || {
         let result = program();
         theirs.lock().expect("nobody panics with it").insert(result);
@@ -139,7 +139,9 @@ impl Actor for Keeper {
 }
 
 /// What a keeper that crashed found, and what the disk has in the end.
-fn after_a_crash(syncs: bool) -> BTreeSet<(Option<Vec<u8>>, Option<Vec<u8>>)> {
+type Left = (Option<Vec<u8>>, Option<Vec<u8>>);
+
+fn after_a_crash(syncs: bool) -> BTreeSet<Left> {
     let seen = all(move || {
         let faults = Faults { crashes: 1, ..Faults::default() };
         let system = System::builder().faults(faults).build();

@@ -1,6 +1,6 @@
 //! What outlives a crash.
 
-use std::fmt::Debug;
+use std::fmt::{Debug, Write as _};
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -121,7 +121,7 @@ impl Directory {
             if letter.is_ascii_alphanumeric() {
                 name.push(letter);
             } else {
-                name += &format!("_{:x}.", u32::from(letter));
+                let _ = write!(name, "_{:x}.", u32::from(letter));
             }
         }
         self.path.join(name)
