@@ -84,13 +84,13 @@ fn two_tills(system: &System, hasty: bool) -> u32 {
 }
 
 #[raddle::test]
-fn a_piece_is_sold_once() {
-    assert_eq!(two_tills(&System::new(), false), 1);
+fn a_piece_is_sold_once(system: System) {
+    assert_eq!(two_tills(&system, false), 1);
 }
 
 #[raddle::test(expect = "panic")]
-fn hasty_tills_sell_a_piece_twice() {
-    two_tills(&System::new(), true);
+fn hasty_tills_sell_a_piece_twice(system: System) {
+    two_tills(&system, true);
 }
 
 // The same actors on threads, as in production, or each in turn.
