@@ -346,8 +346,12 @@ impl Shared {
         changed.clear();
         world.changed = changed;
         let (work, steps, hit) = (world.work, gate.steps, gate.hit);
+        // Nobody waits for fewer than all, so nobody need look again before there is nothing left.
+        let matters = work == 0 || world.counted != 0 || self.quiet.peek(|quiet| quiet.work == 0);
         drop((world, gate));
-        self.quiet.alter(|quiet| *quiet = Quiet { work, steps, hit });
+        if matters {
+            self.quiet.alter(|quiet| *quiet = Quiet { work, steps, hit });
+        }
     }
 }
 

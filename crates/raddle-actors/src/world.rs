@@ -225,12 +225,15 @@ impl World {
     /// The link for a message, made if it is new.
     fn link(&mut self, from: Sender, to: ActorId) -> u32 {
         let from = if self.mailboxes == Mailboxes::Queue { Sender::Anybody } else { from };
-        let known = self.actors[to.index()].incoming.iter().position(|(sender, _)| *sender == from);
+        let incoming = &self.actors[to.index()].incoming;
+        let known = incoming.iter().position(|(sender, _)| *sender == from);
+        if self.mailboxes != Mailboxes::Unordered
+            && let Some(at) = known
+        {
+            return incoming[at].1;
+        }
         let ends = mix(self.path(from) ^ mix(self.actors[to.index()].path));
         if self.mailboxes != Mailboxes::Unordered {
-            if let Some(at) = known {
-                return self.actors[to.index()].incoming[at].1;
-            }
             let link = self.add_link(from, to, Kind::Messages, ends);
             self.actors[to.index()].incoming.push((from, link));
             return link;

@@ -415,9 +415,9 @@ fn variable(name: &str) -> Option<u64> {
 #[test]
 fn reductions_see_what_there_is() {
     let long = variable("RADDLE_LONG") == Some(1);
-    let most = variable("RADDLE_MOST").unwrap_or(if long { 20_000 } else { 1_500 });
+    let most = variable("RADDLE_MOST").unwrap_or(if long { 20_000 } else { 700 });
     let from = variable("RADDLE_FROM").unwrap_or(0);
-    let programs = if long { 12_000 } else { 300 };
+    let programs = if long { 12_000 } else { 150 };
     let mut compared = 0;
     for seed in from..from + programs {
         let program = Arc::new(Program::random(seed));
