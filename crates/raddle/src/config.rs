@@ -155,7 +155,7 @@ pub struct Config {
     /// How [`check`](crate::check()) expects the test to end. [`explore`](crate::explore) reports
     /// whatever it finds.
     pub expect: Expect,
-    /// Whether [`check`](crate::check()) writes a line to standard error every two seconds, with the
+    /// Whether [`check`](crate::check()) writes lines to standard error while it searches, with the
     /// executions, the estimate and the time left.
     pub progress: ShowProgress,
     /// Hears how far the search is. No variable and no knob.
@@ -230,7 +230,7 @@ impl Config {
     /// | `RADDLE_DATA` | `decisions`, `seeded` |
     /// | `RADDLE_TEARDOWN` | `unwind`, `leak` |
     /// | `RADDLE_REPLAY` | a token, or the path of a saved failure |
-    /// | `RADDLE_PROGRESS` | `auto`, `true`, `false` |
+    /// | `RADDLE_PROGRESS` | `auto`, `true`, `false`, or a time from one line to the next: `500ms` |
     ///
     /// An empty value is as if the variable were not set. `RADDLE_STRATEGY` also takes back the
     /// field `preemptions`, which belongs to the strategy that was there. Of other variables `CI` is

@@ -140,14 +140,15 @@ static VARIABLES: &[Variable] = &[
     },
     Variable {
         name: "PROGRESS",
-        expected: "auto, true or false",
+        expected: "auto, true, false, or a time such as 500ms",
         set: |config, value| {
             let words = [
                 ("auto", ShowProgress::Auto),
                 ("true", ShowProgress::Always),
                 ("false", ShowProgress::Never),
             ];
-            config.progress = word(value, &words)?;
+            let every = || time(value).map(ShowProgress::Every);
+            config.progress = word(value, &words).or_else(every)?;
             Some(())
         },
     },
