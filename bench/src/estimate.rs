@@ -313,7 +313,9 @@ impl Series {
 /// Measures all of it.
 pub(crate) fn measure(quick: bool, progress: impl Fn(&str)) -> Vec<Table> {
     let most = if quick { 1_000 } else { 40_000 };
-    if std::env::var_os("FAR").is_some() { return vec![far(quick, &progress)]; }
+    if std::env::var_os("FAR").is_some() {
+        return vec![far(quick, &progress)];
+    }
     let all = measure_all(most, &[true, false], &progress);
     vec![errors(&all), reductions(&all), bands(&all), far(quick, &progress)]
 }

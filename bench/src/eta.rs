@@ -7,6 +7,7 @@
 //! six-core workstation of 2010. What took them an hour is given up after seconds here. Figure 6, on
 //! many machines, is not here.
 
+mod at_random;
 mod coverage;
 mod estimates;
 mod exhaustive;

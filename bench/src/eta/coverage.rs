@@ -1,7 +1,7 @@
 //! Figure 1: distinct executions over time, of the random manager and of the exploratory one; and how
 //! long random needs to have seen all.
 
-use super::tests::{TESTS, Test, test};
+use super::tests::{TESTS, Test};
 use super::watched::{How, Look, Run, run};
 use super::{Effort, Part, large, seconds};
 use crate::numbers::grouped;
@@ -139,9 +139,9 @@ pub(super) fn add_guide(plot: &mut Plot, name: String, y: f64) {
     plot.series.push(Series { name, points, style: Style::Guide });
 }
 
-/// What the plots show is of these tests.
 #[cfg(test)]
 mod checks {
+    use super::super::tests::test;
     use super::*;
 
     #[test]

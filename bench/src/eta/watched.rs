@@ -9,6 +9,8 @@ use raddle_engine::strategy::{Answer, Cut, Finished, Needs, Plan, Point, Step, S
 use raddle_engine::{Ended, Limits, Setup, Stop, TaskId, explore};
 use raddle_trace::{Covered, Estimate, Progress, Settings};
 
+use super::at_random::AtRandom;
+use super::reduced::ETA_AT_RANDOM;
 use super::tests::Test;
 
 /// When to look.
@@ -190,8 +192,12 @@ impl Strategy for Watched {
 /// # Errors
 /// If this version of raddle has no such strategy.
 pub(crate) fn run(test: &Test, how: How) -> Result<Run, String> {
-    let built = raddle_search::build(how.strategy, how.seed);
-    let inner = built.map_err(|error| error.to_string())?.strategy;
+    let inner: Box<dyn Strategy> = if how.strategy == ETA_AT_RANDOM {
+        Box::new(AtRandom::new(how.seed))
+    } else {
+        let built = raddle_search::build(how.strategy, how.seed);
+        built.map_err(|error| error.to_string())?.strategy
+    };
     let begin = cpu_time();
     let mut watched = Watched {
         inner,
