@@ -380,7 +380,9 @@ impl Work for Shared {
     fn worked(self: Arc<Self>, _token: u32) {
         self.sync();
         let answers = std::mem::take(&mut lock(&self.world).answers);
-        answers.into_iter().for_each(|answer| answer());
+        for answer in answers {
+            answer();
+        }
     }
 
     fn show(&self) -> String {

@@ -234,7 +234,9 @@ impl Serial {
         world.changed.clear();
         let answers = std::mem::take(&mut world.answers);
         drop((world, random));
-        answers.into_iter().for_each(|answer| answer());
+        for answer in answers {
+            answer();
+        }
         true
     }
 }

@@ -71,7 +71,7 @@ impl Chooser {
             Self::First => 0,
             Self::Random(state) => {
                 *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-                (u128::from(mix(*state)) * u128::from(of) >> 64) as u32
+                ((u128::from(mix(*state)) * u128::from(of)) >> 64) as u32
             }
             Self::Script { planned, of: asked } => {
                 asked.push(of);
