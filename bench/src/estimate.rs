@@ -338,7 +338,8 @@ fn far(quick: bool, progress: &impl Fn(&str)) -> Table {
         "executions",
         "calibration",
         "held",
-        "median ÷ truth",
+        "stretch below",
+        "above",
         "test",
         "held",
         "median ÷ truth",
@@ -359,7 +360,7 @@ fn far(quick: bool, progress: &impl Fn(&str)) -> Table {
         ],
         ..Table::default()
     };
-    let mut found: BTreeMap<(usize, u64), [Vec<Compared>; 2]> = BTreeMap::new();
+    let mut found: BTreeMap<(usize, u64), [Vec<Named>; 2]> = BTreeMap::new();
     for program in REGISTRY {
         let Some(count) = program.interleavings else { continue };
         progress(&format!("estimating {} from afar", program.name));
@@ -379,7 +380,8 @@ fn far(quick: bool, progress: &impl Fn(&str)) -> Table {
                         #[expect(clippy::cast_precision_loss, reason = "an estimate")]
                         let compared = Compared { band, truth: space as f64 };
                         let halves = found.entry((row, run)).or_default();
-                        halves[usize::from(!CALIBRATION.contains(&program.name))].push(compared);
+                        let test = usize::from(!CALIBRATION.contains(&program.name));
+                        halves[test].push((program.name, compared));
                     }
                 }
             }
@@ -387,37 +389,75 @@ fn far(quick: bool, progress: &impl Fn(&str)) -> Table {
     }
     for ((row, run), halves) in found {
         let (search, _) = FAR[row];
-        let [calibration, test] = halves.map(|compared| {
-            let mut ratios: Vec<f64> =
-                compared.iter().map(|one| one.band.about / one.truth).collect();
-            ratios.sort_by(f64::total_cmp);
-            let inside = compared.iter().filter(|one| one.holds()).count();
-            let widths = compared.iter().map(|one| one.band.high / one.band.low).collect();
-            (compared.len(), inside, ratios, median(widths))
+        let [calibration, test] = halves.map(|compared| Afar::new(&compared));
+        table.comparisons.push(Comparison {
+            asked: Some(ASKED),
+            ..comparison("far", &format!("{search} after {run}"), "test", Some(test.part()))
         });
-        #[expect(clippy::cast_precision_loss, reason = "small numbers")]
-        let part = |n: usize, inside: usize| inside as f64 / n as f64;
-        let percent = |n, inside| format!("{:.0} %", part(n, inside) * 100.0);
-        let power = |x: f64| {
-            if (0.01..1_000.0).contains(&x) { format!("{x:.2}") } else { format!("{x:.0e}") }
-        };
-        let (n, inside, ratios, width) = test;
         table.rows.push(vec![
             search.to_owned(),
             grouped(run),
-            calibration.0.to_string(),
-            percent(calibration.0, calibration.1),
-            power(median(calibration.2)),
-            n.to_string(),
-            percent(n, inside),
-            power(median(ratios.clone())),
-            power(ratios[0]),
-            power(ratios[n - 1]),
-            power(width),
-            if part(n, inside) >= ASKED { "pass" } else { "MISS" }.to_owned(),
+            calibration.n.to_string(),
+            percent(Some(calibration.part())),
+            shown(Some(calibration.stretch.0), 2),
+            shown(Some(calibration.stretch.1), 2),
+            test.n.to_string(),
+            percent(Some(test.part())),
+            magnitude(median(test.ratios.clone())),
+            magnitude(test.ratios[0]),
+            magnitude(test.ratios[test.n - 1]),
+            magnitude(test.width),
+            if test.part() >= ASKED { "pass" } else { "MISS" }.to_owned(),
         ]);
     }
     table
+}
+
+/// An estimate of a program.
+type Named = (&'static str, Compared);
+
+/// What is said of one half from afar.
+struct Afar {
+    n: usize,
+    inside: usize,
+    /// Estimates by the truth, ascending.
+    ratios: Vec<f64>,
+    width: f64,
+    stretch: (f64, f64),
+}
+
+impl Afar {
+    fn new(compared: &[Named]) -> Self {
+        let all = || compared.iter().map(|(_, compared)| compared);
+        let mut ratios: Vec<f64> = all().map(|one| one.band.about / one.truth).collect();
+        ratios.sort_by(f64::total_cmp);
+        let of = |side: fn((f64, f64)) -> f64| {
+            let one =
+                |(program, compared): &Named| (side(compared.stretch()), (*program).to_owned());
+            high(compared.iter().map(one).collect())
+        };
+        Self {
+            n: compared.len(),
+            inside: all().filter(|one| one.holds()).count(),
+            ratios,
+            width: median(all().map(|one| one.band.high / one.band.low).collect()),
+            stretch: (of(|(below, _)| below), of(|(_, above)| above)),
+        }
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "small numbers")]
+    fn part(&self) -> f64 {
+        self.inside as f64 / self.n as f64
+    }
+}
+
+fn percent(part: Option<f64>) -> String {
+    part.map_or("—".to_owned(), |part| format!("{:.0} %", part * 100.0))
+}
+
+/// Two decimals, or a power of ten.
+fn magnitude(ratio: f64) -> String {
+    if (0.01..1_000.0).contains(&ratio) { format!("{ratio:.2}") } else { format!("{ratio:.0e}") }
 }
 
 /// The series of each program with its largest arguments, by search.
@@ -641,8 +681,6 @@ fn bands(all: &[Series]) -> Table {
         "above",
         "",
     ];
-    let percent =
-        |part: Option<f64>| part.map_or("—".to_owned(), |part| format!("{:.0} %", part * 100.0));
     let mut table = Table {
         title: "How often the bands of 90 % hold".to_owned(),
         header: header(&columns),

@@ -7,9 +7,9 @@
 //! chance, which makes its estimates stable. Depth first is `depth_first.rs`, which needs no tree.
 //!
 //! The tree has the points below which something is left to run; a point below which all has been run is
-//! dropped, and its size stays in the point above. A seed is 8 bytes, a point 88. Memory grows with
-//! the seeds, which under either order are about as many as the executions that are left, up to the
-//! half of all.
+//! dropped, and its size stays in the point above. A seed is 8 bytes, a point 80. Without a bound every
+//! point was met with a seed, so there are fewer points than seeds ever were; and every seed leads to an
+//! execution, so there are never more seeds than executions left.
 //!
 //! Where we differ from Eta: the size of a subtree is kept exactly once all of it was run, and what goes
 //! on after a seed is the default order, which may be random as theirs.
@@ -63,7 +63,7 @@ struct Node {
     sizes: Sizes,
 }
 
-const _: () = assert!(size_of::<Node>() <= 96, "there is a point for every few seeds");
+const _: () = assert!(size_of::<Node>() <= 80, "there may be a point for every seed");
 
 /// Where the search is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
