@@ -219,7 +219,9 @@ pub(crate) fn run(test: &Test, how: How) -> Result<Run, String> {
     if let Some(failure) = explored.failure {
         return Err(format!("{} failed: {:?}", test.name, failure.outcome));
     }
-    watched.sample();
+    if watched.samples.last().is_none_or(|last| last.executions < watched.executions) {
+        watched.sample();
+    }
     Ok(Run { is_whole: explored.ended == Ended::Covered, samples: watched.samples })
 }
 
