@@ -156,7 +156,7 @@ impl Plot {
         let _ = writeln!(
             text,
             "<text class=\"ink\" x=\"{middle}\" y=\"{low}\" text-anchor=\"middle\">{}</text>\n\
-             <text class=\"ink\" transform=\"translate(20 {height}) rotate(-90)\" \
+             <text class=\"ink\" transform=\"translate(12 {height}) rotate(-90)\" \
              text-anchor=\"middle\">{}</text>",
             escaped(&self.x),
             escaped(&self.y)
