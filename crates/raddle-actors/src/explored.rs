@@ -241,7 +241,7 @@ impl Explored {
 
     #[track_caller]
     pub(crate) fn handle_until(&self, mut enough: Enough) -> bool {
-        if enough(&View { world: &self.world() }) {
+        if enough(&View::from(&*self.world())) {
             return true;
         }
         self.shared().gate().enough = Some(enough);
@@ -298,9 +298,15 @@ impl Shared {
         self.gate.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    #[track_caller]
     fn set_open(self: &Arc<Self>, open: bool) {
         self.sync();
         let world = lock(&self.world);
+        assert!(
+            !(open && world.is_model),
+            "raddle: a model's setup builds a system and sends the first messages; the search has \
+             them handled, and nobody outside waits for an answer"
+        );
         let mut gate = self.gate();
         if gate.open == open {
             return;
@@ -345,6 +351,7 @@ impl Shared {
         changed.clear();
         world.changed = changed;
         let (work, steps, hit) = (world.work, gate.steps, gate.hit);
+        crate::follow::seek(&world, &gate.links, steps);
         drop((world, gate));
         self.quiet.alter(|quiet| *quiet = Quiet { work, steps, hit });
     }
@@ -360,7 +367,7 @@ impl Work for Shared {
         gate.steps += 1;
         if let Some(mut enough) = gate.enough.take() {
             drop(gate);
-            let hit = enough(&View { world: &world });
+            let hit = enough(&View::from(&*world));
             gate = self.gate();
             gate.hit |= hit;
             gate.enough = Some(enough);

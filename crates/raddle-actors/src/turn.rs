@@ -2,12 +2,13 @@
 //! when it is done.
 
 use std::any::Any;
+use std::cell::Cell;
 use std::panic::Location;
 use std::time::Duration;
 
 use crate::actor::Behaviour;
 use crate::address::{ActorId, Address};
-use crate::cell::{Cell, Typed};
+use crate::cell::{self, Typed};
 use crate::context::Timer;
 use crate::hash::mix;
 use crate::monitor::{AnyMonitor, Watch};
@@ -25,7 +26,7 @@ pub(crate) enum Effect {
     },
     Spawn {
         /// None only while it starts.
-        cell: Option<Box<dyn Cell>>,
+        cell: Option<Box<dyn cell::Cell>>,
         path: u64,
         name: Option<Box<str>>,
         site: &'static Location<'static>,
@@ -98,6 +99,10 @@ pub(crate) struct Turn {
     pub(crate) next: u32,
     /// Monitors that were told something, each a bit.
     pub(crate) also: u64,
+    /// Whether any was told something.
+    pub(crate) told: bool,
+    /// Whether a handler asked for the time.
+    pub(crate) read_clock: Cell<bool>,
 }
 
 impl Turn {
@@ -112,6 +117,8 @@ impl Turn {
             made: (0, 0),
             next: 0,
             also: 0,
+            told: false,
+            read_clock: Cell::new(false),
         }
     }
 
@@ -136,7 +143,7 @@ impl Turn {
         self.effects.push(Effect::Spawn { cell: None, path, name, site, made: (0, 0) });
         let own = (self.me, self.path, self.made);
         (self.me, self.path, self.made) = (id, path, (0, 0));
-        let flow = cell.start(self);
+        let flow = cell::Cell::start(&mut cell, self);
         let theirs = self.made;
         (self.me, self.path, self.made) = own;
         assert!(!flow.stops, "raddle: {site}: an actor cannot stop as it starts");
@@ -172,6 +179,7 @@ impl Turn {
         let Some(index) = watch.monitor else { return };
         let Some(monitor) = self.monitors.get_mut(index as usize) else { return };
         self.also |= 1 << (mix(u64::from(index) << 32 | 1) % BITS);
+        self.told = true;
         monitor.observe(&mut Some(event));
     }
 }

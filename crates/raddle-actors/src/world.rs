@@ -110,9 +110,9 @@ pub(crate) struct Slot {
     pub(crate) name: Option<Box<str>>,
     pub(crate) site: &'static Location<'static>,
     /// Actors and timers that it has made.
-    made: (u32, u32),
+    pub(crate) made: (u32, u32),
     /// How many of its timers have fired.
-    fired: u32,
+    pub(crate) fired: u32,
     /// The link from each sender; where each message has its own, how many there were.
     incoming: Vec<(Sender, u32)>,
 }
@@ -155,6 +155,8 @@ pub(crate) struct World {
     pub(crate) turn_of: u32,
     losses: u32,
     duplicates: u32,
+    /// It is set up for a model, and nothing is handled yet.
+    pub(crate) is_model: bool,
 }
 
 /// The bit of the budget for losses and duplicates.
@@ -196,6 +198,7 @@ impl World {
             turn_of: 0,
             losses: faults.losses,
             duplicates: faults.duplicates,
+            is_model: false,
         }
     }
 
@@ -287,7 +290,7 @@ impl World {
     pub(crate) fn look_after(&mut self) {
         let mut looks = std::mem::take(&mut self.looks);
         for look in &mut looks {
-            look(&View { world: self });
+            look(&View::from(&*self));
         }
         self.looks = looks;
     }
@@ -554,6 +557,12 @@ impl World {
         cell.map_or_else(String::new, |cell| cell.show(&message.payload))
     }
 
+    /// Losses and duplicates that may happen, and what monitors have heard.
+    #[cfg(test)]
+    pub(crate) fn budgets(&self) -> (u32, u32, Vec<u64>) {
+        (self.losses, self.duplicates, heard(&self.turn.monitors))
+    }
+
     /// What a person calls an actor.
     pub(crate) fn name(&self, actor: ActorId) -> String {
         let slot = &self.actors[actor.index()];
@@ -603,3 +612,15 @@ impl World {
 
 /// In place of the message of a timer that was cancelled.
 struct Cancelled;
+
+/// The states of monitors.
+#[cfg(test)]
+pub(crate) fn heard(monitors: &[Box<dyn crate::monitor::AnyMonitor>]) -> Vec<u64> {
+    use std::hash::Hasher;
+    let hash = |monitor: &Box<dyn crate::monitor::AnyMonitor>| {
+        let mut hasher = crate::hash::Fingerprint::new();
+        monitor.hash(&mut hasher);
+        hasher.finish()
+    };
+    monitors.iter().map(hash).collect()
+}
