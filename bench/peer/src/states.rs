@@ -112,9 +112,7 @@ pub fn states_main(tool: &str, search: &impl StateSearch) -> ExitCode {
 fn print(tool: &str, arguments: &Arguments, search: &impl StateSearch) -> Result<(), String> {
     let &Arguments { subject, network, frontier, at_least } = arguments;
     let once = || match subject {
-        Subject::PingPong => {
-            search.search(PingPong { pairs: 3, throws: 40 }, network, frontier)
-        }
+        Subject::PingPong => search.search(PingPong { pairs: 3, throws: 40 }, network, frontier),
         Subject::TwoPhaseCommit => {
             search.search(TwoPhaseCommit { participants: 7 }, network, frontier)
         }
