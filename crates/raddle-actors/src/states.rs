@@ -862,7 +862,10 @@ impl<S: Send + Sync + 'static> Model<S> {
         let violation = wrong.as_ref().map(|wrong| run.violation(wrong));
         let unique = run.seen.len as u64;
         let covered = match stopped {
-            Stopped::Covered => Covered::States { unique, depth: states.depth.filter(|_| run.cut) },
+            Stopped::Covered => {
+                let (parts, depth) = (run.space.stepper.parts(), states.depth.filter(|_| run.cut));
+                Covered::States { unique, parts, depth }
+            }
             _ => Covered::SomeStates { unique },
         };
         let broken = wrong.and_then(|wrong| wrong.property);

@@ -106,6 +106,9 @@ pub enum Covered {
     States {
         /// How many different states there were.
         unique: u64,
+        /// How many parts of states (actors and messages) were taken to be equal by fingerprints of
+        /// their own, so that handlers were not run again.
+        parts: u64,
         /// Only states that can be reached in so many steps, if there are others.
         depth: Option<u32>,
     },
@@ -195,9 +198,10 @@ impl Covered {
             Self::Cached { compared, stored, .. } => {
                 Some((compared as f64 * stored as f64 * 0.5_f64.powi(64)).min(1.0))
             }
-            // Each two of them.
-            Self::States { unique: n, .. } | Self::SomeStates { unique: n } => {
-                Some((n as f64 * (n as f64 - 1.0).max(0.0) * 0.5_f64.powi(65)).min(1.0))
+            // Each two states, and each two parts.
+            Self::States { unique, parts, .. } => {
+                let pairs = |n: u64| n as f64 * (n as f64 - 1.0).max(0.0) / 2.0;
+                Some(((pairs(unique) + pairs(parts)) * 0.5_f64.powi(64)).min(1.0))
             }
             _ => None,
         }
@@ -228,7 +232,7 @@ impl fmt::Display for Covered {
                 }
                 f.write_str(")")
             }
-            Self::States { unique, depth } => {
+            Self::States { unique, parts, depth } => {
                 match depth {
                     None => f.write_str("every state that can be reached")?,
                     Some(1) => f.write_str("every state that can be reached in at most 1 step")?,
@@ -240,7 +244,8 @@ impl fmt::Display for Covered {
                 let chance = self.collision().unwrap_or(1.0).log10().ceil();
                 write!(
                     f,
-                    ", unless 64-bit fingerprints collided (chance below 1e{chance}: {unique} states)"
+                    ", unless 64-bit fingerprints collided (chance below 1e{chance}: {unique} \
+                     states and {parts} parts of states)"
                 )
             }
             Self::SomeStates { unique } => {
@@ -477,14 +482,14 @@ mod tests {
         assert_eq!(Covered::Everything.collision(), None);
     }
 
-    // 1000 * 999 / 2^65 is 2.7e-14.
+    // (1000 * 999 + 30 * 29) / 2^65 is 2.7e-14.
     #[test]
     fn states_are_told_apart_by_fingerprints() {
-        let states = |depth| Covered::States { unique: 1000, depth };
+        let states = |depth| Covered::States { unique: 1000, parts: 30, depth };
         assert_eq!(
             states(None).to_string(),
             "every state that can be reached, unless 64-bit fingerprints collided (chance below \
-             1e-13: 1000 states)"
+             1e-13: 1000 states and 30 parts of states)"
         );
         assert!(
             states(Some(3))
