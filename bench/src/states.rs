@@ -16,7 +16,7 @@ pub(crate) const TOOLS: [Tool; 2] = [Tool::RaddleStates, Tool::Stateright];
 
 /// Measures all rows. `progress` hears what is measured next.
 pub(crate) fn measure(peers: &Peers, quick: bool, progress: impl Fn(&str)) -> Vec<Table> {
-    let rounds = if quick { 3 } else { 9 };
+    let rounds = if quick { 3 } else { 5 };
     [Frontier::Bfs, Frontier::Dfs]
         .into_iter()
         .map(|frontier| table(peers, frontier, rounds, &progress))

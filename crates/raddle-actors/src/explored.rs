@@ -20,7 +20,7 @@ use crate::address::{ActorId, Address};
 use crate::system::{View, add_to, lock};
 use crate::turn::Payload;
 use crate::waiter::Waiter;
-use crate::world::{ALL, Sender, Stepped, World};
+use crate::world::{ALL, ONLY_SET_UP, Sender, Stepped, World};
 
 /// Whether there is work: what a test waits for.
 #[derive(Debug, Default)]
@@ -302,11 +302,7 @@ impl Shared {
     fn set_open(self: &Arc<Self>, open: bool) {
         self.sync();
         let world = lock(&self.world);
-        assert!(
-            !(open && world.is_model),
-            "raddle: a model's setup builds a system and sends the first messages; the search has \
-             them handled, and nobody outside waits for an answer"
-        );
+        assert!(!(open && world.is_model), "{ONLY_SET_UP}");
         let mut gate = self.gate();
         if gate.open == open {
             return;

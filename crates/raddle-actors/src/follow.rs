@@ -5,6 +5,7 @@
 //! has that message, so that a violation gets an ordinary schedule and trace.
 
 use std::cell::RefCell;
+use std::hash::Hasher;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use raddle_engine::rt::Link;
@@ -13,19 +14,20 @@ use raddle_engine::{Setup, Stop, Strategy, TaskId};
 use raddle_trace::{Covered, Failure};
 
 use crate::hash::Fingerprint;
+use crate::snapshot::{ANYBODY, Move, OUTSIDE, Snapshot};
 use crate::world::{Kind, Sender, World};
-use std::hash::Hasher;
 
 /// What one step delivers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Lead {
-    pub(crate) what: What,
+    what: What,
     /// Values, as they are asked for.
-    pub(crate) values: Vec<u32>,
+    values: Vec<u32>,
 }
 
+/// Who hears what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum What {
+enum What {
     /// From whom, by path (none: from outside or anybody); to whom; the message's hash.
     Message(Option<u64>, u64, u64),
     /// Whose, by path, and its number.
@@ -33,6 +35,29 @@ pub(crate) enum What {
     Fault,
     /// Who comes back, by path.
     Restart(u64),
+}
+
+impl Lead {
+    /// What the engine has to do for a step.
+    pub(crate) fn new(state: &Snapshot, way: Move, values: &[u32]) -> Self {
+        let path = |actor: u32| state.actors[actor as usize].path;
+        let what = match way {
+            Move::Lane(at) => {
+                let lane = &state.lanes[at as usize];
+                let from = match lane.from {
+                    OUTSIDE | ANYBODY => None,
+                    actor => Some(path(actor)),
+                };
+                What::Message(from, path(lane.to), lane.first().hash)
+            }
+            Move::Timer(of, at) => {
+                What::Timer(path(of), state.actors[of as usize].timers[at as usize].number)
+            }
+            Move::Fault => What::Fault,
+            Move::Restart(of) => What::Restart(path(of)),
+        };
+        Self { what, values: values.to_vec() }
+    }
 }
 
 #[derive(Debug, Default)]

@@ -42,8 +42,8 @@ pub use reply::Reply;
 pub use snapshot::Snapshot;
 #[cfg(feature = "check")]
 pub use states::{
-    Delivery, Enabled, Judged, Order, Progress, Refused, Searched, Space, States, Stepped, Stopped,
-    Violation,
+    Delivery, Enabled, Judged, Next, Order, Refused, Searched, Space, States, Stopped, Violation,
+    Visited,
 };
 pub use system::{Builder, Manager, System, View};
 pub use world::{Faults, Mailboxes};

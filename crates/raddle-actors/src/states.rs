@@ -8,6 +8,9 @@
 //! `Misses:` a state whose fingerprint is that of another one; the guarantee has the chance of that.
 //! Executions that do not end are covered by their states, but not asked what they never do.
 
+mod report;
+mod seen;
+mod space;
 #[cfg(test)]
 mod tests;
 
@@ -15,12 +18,15 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use raddle_trace::{Covered, Failure, Guarantee};
+use raddle_trace::{Covered, Guarantee};
 
-use crate::address::ActorId;
-use crate::follow::{Lead, What, follow};
+pub use self::report::{Delivery, Judged, Refused, Searched, Stopped, Violation, Visited};
+use self::seen::Seen;
+pub use self::space::{Enabled, Next, Space};
+use self::space::{attempt, text};
+use crate::follow::{Lead, follow};
 use crate::model::{Model, PropertyKind, UNJUDGED};
-use crate::snapshot::{ANYBODY, Exact, Move, OUTSIDE, Snapshot, Stepper, Told};
+use crate::snapshot::{Exact, Move, Snapshot, Stepper};
 use crate::system::View;
 
 /// In which order states are visited.
@@ -92,377 +98,6 @@ impl fmt::Display for States {
             Order::DepthFirst => "states dfs",
         })?;
         self.depth.map_or(Ok(()), |depth| write!(f, " depth({depth})"))
-    }
-}
-
-/// Why a model cannot be searched state by state. Fits after "could not search states: ".
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refused(pub(crate) String);
-
-impl fmt::Display for Refused {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Refused {}
-
-/// Why a search over states stopped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Stopped {
-    /// It has visited all states, within its depth.
-    Covered,
-    /// A violation.
-    Violated,
-    /// The limit on states.
-    States,
-    /// The limit on bytes.
-    Bytes,
-    /// The caller.
-    Caller,
-}
-
-/// How far a search over states is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Progress {
-    /// Different states so far.
-    pub unique: u64,
-    /// Steps so far.
-    pub transitions: u64,
-    /// States that are yet to be gone on from.
-    pub waiting: u64,
-    /// Bytes for what has been seen and what is yet to be gone on from.
-    pub bytes: usize,
-}
-
-/// A property, and what came of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Judged {
-    /// Its name.
-    pub name: String,
-    /// What it says.
-    pub kind: PropertyKind,
-    /// Of a goal: it was reached. Of others: no state was seen in which it does not hold.
-    pub holds: bool,
-}
-
-/// One step of a violation.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Delivery {
-    /// From whom to whom.
-    pub lane: String,
-    /// What.
-    pub what: String,
-    /// The values that were decided in it.
-    pub values: Vec<u32>,
-}
-
-impl From<Told> for Delivery {
-    fn from(Told { lane, what, values }: Told) -> Self {
-        Self { lane, what, values }
-    }
-}
-
-impl fmt::Display for Delivery {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.lane)?;
-        if !self.what.is_empty() {
-            write!(f, ": {}", self.what)?;
-        }
-        if !self.values.is_empty() {
-            write!(f, " (values {:?})", self.values)?;
-        }
-        Ok(())
-    }
-}
-
-/// What must not be, and how it came about.
-#[derive(Clone, Debug)]
-pub struct Violation {
-    /// What does not hold.
-    pub what: String,
-    /// The steps that lead there from the beginning.
-    pub steps: Vec<Delivery>,
-    /// The same as an execution of the engine: a schedule, which `raddle::replay` takes, and a trace.
-    /// None if the model did something else when it was run once more.
-    pub failure: Option<Failure>,
-}
-
-/// What a search over states found.
-#[derive(Clone, Debug)]
-pub struct Searched {
-    /// The search, as text.
-    pub strategy: String,
-    /// Different states.
-    pub unique: u64,
-    /// States that were made: the first, and one by each step that did not panic.
-    pub states: u64,
-    /// Steps.
-    pub transitions: u64,
-    /// Steps to the state that is farthest along the ways that were taken first.
-    pub depth: u32,
-    /// States in which nothing is left to be handled.
-    pub finals: u64,
-    /// The properties.
-    pub properties: Vec<Judged>,
-    /// The violation, if there is one.
-    pub violation: Option<Violation>,
-    /// Why it stopped.
-    pub stopped: Stopped,
-    /// What was covered.
-    pub guarantee: Guarantee,
-}
-
-impl Searched {
-    /// Goals that were not reached.
-    pub fn unreached(&self) -> impl Iterator<Item = &Judged> {
-        self.properties.iter().filter(|one| one.kind == PropertyKind::Goal && !one.holds)
-    }
-
-    /// Whether nothing is wrong: no violation, and every goal was reached.
-    #[must_use]
-    pub fn is_pass(&self) -> bool {
-        self.violation.is_none() && self.unreached().next().is_none()
-    }
-}
-
-impl fmt::Display for Searched {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(violation) = &self.violation {
-            writeln!(f, "failed: {}", violation.what)?;
-            for (index, step) in violation.steps.iter().enumerate() {
-                writeln!(f, "{:>4}  {step}", index + 1)?;
-            }
-        }
-        for goal in self.unreached() {
-            writeln!(f, "failed: no state reached the goal \"{}\"", goal.name)?;
-        }
-        if self.is_pass() {
-            writeln!(f, "passed")?;
-        }
-        writeln!(f, "covered: {}", self.guarantee)?;
-        write!(
-            f,
-            "{}: {} states, {} of them different, {} final; {} steps, depth {}",
-            self.strategy, self.states, self.unique, self.finals, self.transitions, self.depth
-        )?;
-        for one in &self.properties {
-            let what = match (one.kind, one.holds) {
-                (PropertyKind::Goal, true) => "reached",
-                (PropertyKind::Goal, false) => "not reached",
-                (_, true) => "holds",
-                (_, false) => "does not hold",
-            };
-            write!(f, "\n{} \"{}\": {what}", one.kind, one.name)?;
-        }
-        Ok(())
-    }
-}
-
-/// A link along which a state can be left.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Enabled {
-    /// Who sent the message: none if nobody of the system, or if the order is anybody's.
-    pub from: Option<ActorId>,
-    /// Who would move. None for a fault, which strikes anybody.
-    pub to: Option<ActorId>,
-    way: Move,
-}
-
-/// The state after a step.
-#[derive(Clone, Debug)]
-pub struct Stepped {
-    /// The state.
-    pub snapshot: Snapshot,
-    /// How many options each value had that the step asked for. Those that were not given were 0.
-    pub asked: Vec<u32>,
-}
-
-/// The states of a model, to walk in: for searches of one's own.
-///
-/// ```
-/// use raddle_actors::{Actor, Context, Model};
-///
-/// #[derive(Clone, Hash)]
-/// struct Last(u32);
-/// impl Actor for Last {
-///     type Message = u32;
-///     raddle_actors::snapshots!();
-///     fn handle(&mut self, value: u32, _cx: &mut Context<'_, u32>) {
-///         self.0 = value;
-///     }
-/// }
-///
-/// let model = Model::new(|system| {
-///     let last = system.spawn(Last(0));
-///     system.send(&last, 1);
-///     last
-/// })
-/// .panics_only();
-/// let mut space = model.space().unwrap();
-/// let first = space.first();
-/// let enabled = space.enabled(&first);
-/// assert_eq!(enabled.len(), 1);
-/// let next = space.step(&first, enabled[0], &[]).unwrap().snapshot;
-/// assert_ne!(next.fingerprint(), first.fingerprint());
-/// assert!(space.enabled(&next).is_empty());
-/// let value = space.look(&next, |last, view| view.actor::<Last>(last).0);
-/// assert_eq!(value, 1);
-/// ```
-pub struct Space<S> {
-    stepper: Stepper,
-    first: Snapshot,
-    own: S,
-    moves: Vec<Move>,
-}
-
-impl<S> fmt::Debug for Space<S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Space").field("first", &self.first).finish_non_exhaustive()
-    }
-}
-
-impl<S> Space<S> {
-    /// The first state.
-    #[must_use]
-    pub fn first(&self) -> Snapshot {
-        self.first.clone()
-    }
-
-    /// The links along which a state can be left, in a fixed order; none if nothing is left to be
-    /// handled.
-    #[must_use]
-    pub fn enabled(&mut self, state: &Snapshot) -> Vec<Enabled> {
-        self.stepper.moves(state, &mut self.moves);
-        let actor = |index| Some(ActorId(index));
-        let enabled = |&way: &Move| {
-            let (from, to) = match way {
-                Move::Lane(at) => {
-                    let lane = &state.lanes[at as usize];
-                    (actor(lane.from).filter(|from| from.0 < ANYBODY), actor(lane.to))
-                }
-                Move::Timer(of, _) | Move::Restart(of) => (None, actor(of)),
-                Move::Fault => (None, None),
-            };
-            Enabled { from, to, way }
-        };
-        self.moves.iter().map(enabled).collect()
-    }
-
-    /// The state after the step along a link, with these values; the first of each where there are
-    /// too few.
-    ///
-    /// # Errors
-    /// The panic's message, if the program panics; or why the state cannot be kept.
-    pub fn step(
-        &mut self,
-        state: &Snapshot,
-        link: Enabled,
-        values: &[u32],
-    ) -> Result<Stepped, Refused> {
-        self.stepper.plan(values);
-        let snapshot = attempt(&mut self.stepper, state, link.way).map_err(Refused)?;
-        if let Some(why) = &self.stepper.refused {
-            return Err(Refused(why.clone()));
-        }
-        Ok(Stepped { snapshot, asked: self.stepper.asked().to_vec() })
-    }
-
-    /// What a person calls the step along a link.
-    #[must_use]
-    pub fn delivery(&self, state: &Snapshot, link: Enabled, values: &[u32]) -> Delivery {
-        self.stepper.tell(state, link.way, values).into()
-    }
-
-    /// Looks at a state.
-    pub fn look<T>(&self, state: &Snapshot, look: impl FnOnce(&S, &View<'_>) -> T) -> T {
-        look(&self.own, &View::from(state))
-    }
-}
-
-/// A step, or the message of the panic in it.
-fn attempt(stepper: &mut Stepper, state: &Snapshot, way: Move) -> Result<Snapshot, String> {
-    catch_unwind(AssertUnwindSafe(|| stepper.step(state, way))).map_err(|panic| {
-        stepper.recover();
-        text(&*panic)
-    })
-}
-
-fn text(panic: &(dyn std::any::Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or("a panic".to_owned())
-}
-
-/// Fingerprints of states, each with that of the state it was first reached from.
-struct Seen {
-    /// A power of two; 0 is no fingerprint.
-    slots: Vec<(u64, u64)>,
-    len: usize,
-}
-
-impl Seen {
-    fn new() -> Self {
-        Self { slots: vec![(0, 0); 1 << 10], len: 0 }
-    }
-
-    fn key(fingerprint: u64) -> u64 {
-        fingerprint.max(1)
-    }
-
-    fn find(&self, key: u64) -> usize {
-        let mask = self.slots.len() - 1;
-        let mut at = (key >> 7) as usize & mask;
-        while self.slots[at].0 != key && self.slots[at].0 != 0 {
-            at = (at + 1) & mask;
-        }
-        at
-    }
-
-    /// Whether it is new.
-    fn insert(&mut self, fingerprint: u64, from: u64) -> bool {
-        let key = Self::key(fingerprint);
-        let at = self.find(key);
-        if self.slots[at].0 == key {
-            return false;
-        }
-        self.slots[at] = (key, Self::key(from));
-        self.len += 1;
-        if self.len * 4 > self.slots.len() * 3 {
-            let larger = vec![(0, 0); self.slots.len() * 2];
-            for slot in std::mem::replace(&mut self.slots, larger) {
-                if slot.0 != 0 {
-                    let at = self.find(slot.0);
-                    self.slots[at] = slot;
-                }
-            }
-        }
-        true
-    }
-
-    fn bytes(&self) -> usize {
-        self.slots.len() * size_of::<(u64, u64)>()
-    }
-
-    /// What it will have once it grows, if that is next.
-    fn bytes_soon(&self) -> usize {
-        if (self.len + 1) * 4 > self.slots.len() * 3 { self.bytes() * 3 } else { self.bytes() }
-    }
-
-    /// The fingerprints from the first state to this one, without the first.
-    fn way(&self, to: u64) -> Vec<u64> {
-        let mut way = Vec::new();
-        let mut key = Self::key(to);
-        loop {
-            let (_, from) = self.slots[self.find(key)];
-            if from == key {
-                break;
-            }
-            way.push(key);
-            key = from;
-        }
-        way.reverse();
-        way
     }
 }
 
@@ -586,17 +221,17 @@ impl<S: Send + Sync + 'static> Run<'_, S> {
         Ok((Some(next), more))
     }
 
-    fn lap(&self, go_on: &mut dyn FnMut(Progress) -> bool) -> Result<(), Halt> {
-        let progress = Progress {
+    fn lap(&self, go_on: &mut dyn FnMut(Visited) -> bool) -> Result<(), Halt> {
+        let visited = Visited {
             unique: self.seen.len as u64,
             transitions: self.transitions,
             waiting: self.waiting,
             bytes: self.seen.bytes() + self.waiting_bytes,
         };
-        if go_on(progress) { Ok(()) } else { Err(Halt::Stopped(Stopped::Caller)) }
+        if go_on(visited) { Ok(()) } else { Err(Halt::Stopped(Stopped::Caller)) }
     }
 
-    fn breadth_first(&mut self, go_on: &mut dyn FnMut(Progress) -> bool) -> Result<(), Halt> {
+    fn breadth_first(&mut self, go_on: &mut dyn FnMut(Visited) -> bool) -> Result<(), Halt> {
         let mut queue = VecDeque::from([(self.space.first(), 0)]);
         let (mut moves, mut values) = (Vec::new(), Vec::new());
         let mut laps = 0u32;
@@ -631,7 +266,7 @@ impl<S: Send + Sync + 'static> Run<'_, S> {
         Ok(())
     }
 
-    fn depth_first(&mut self, go_on: &mut dyn FnMut(Progress) -> bool) -> Result<(), Halt> {
+    fn depth_first(&mut self, go_on: &mut dyn FnMut(Visited) -> bool) -> Result<(), Halt> {
         /// A state on the path, and what is yet to be tried from it.
         struct Node {
             state: Snapshot,
@@ -725,31 +360,10 @@ impl<S: Send + Sync + 'static> Run<'_, S> {
             Delivery::from(stepper.tell(state, *way, values))
         };
         let steps = way.iter().map(tell).collect();
-        let leads = way.iter().map(|(state, way, values)| lead(state, *way, values)).collect();
+        let leads = way.iter().map(|(state, way, values)| Lead::new(state, *way, values)).collect();
         let failure = follow(leads, &|| self.model.run());
         Violation { what: wrong.what.clone(), steps, failure }
     }
-}
-
-/// What the engine has to do for a step.
-fn lead(state: &Snapshot, way: Move, values: &[u32]) -> Lead {
-    let path = |actor: u32| state.actors[actor as usize].path;
-    let what = match way {
-        Move::Lane(at) => {
-            let lane = &state.lanes[at as usize];
-            let from = match lane.from {
-                OUTSIDE | ANYBODY => None,
-                actor => Some(path(actor)),
-            };
-            What::Message(from, path(lane.to), lane.first().hash)
-        }
-        Move::Timer(of, at) => {
-            What::Timer(path(of), state.actors[of as usize].timers[at as usize].number)
-        }
-        Move::Fault => What::Fault,
-        Move::Restart(of) => What::Restart(path(of)),
-    };
-    Lead { what, values: values.to_vec() }
 }
 
 /// The values after these, which were asked for with so many options each. `false` if there are none.
@@ -802,7 +416,7 @@ impl<S: Send + Sync + 'static> Model<S> {
     pub fn search_while(
         &self,
         states: &States,
-        go_on: &mut dyn FnMut(Progress) -> bool,
+        go_on: &mut dyn FnMut(Visited) -> bool,
     ) -> Result<Searched, Refused> {
         if states.depth.is_some() && states.order == Order::DepthFirst {
             let why = "a depth-first search with a limit on the depth would miss states within it";
@@ -831,7 +445,7 @@ impl<S: Send + Sync + 'static> Model<S> {
         &self,
         states: &States,
         space: Space<S>,
-        go_on: &mut dyn FnMut(Progress) -> bool,
+        go_on: &mut dyn FnMut(Visited) -> bool,
     ) -> Result<Searched, Halt> {
         let mut run = Run {
             model: self,

@@ -16,7 +16,7 @@ use crate::reply::Reply;
 use crate::snapshot::Snapshot;
 use crate::turn::Chooser;
 use crate::waiter::Waiter;
-use crate::world::{Faults, Mailboxes, Sender, World};
+use crate::world::{Faults, Mailboxes, ONLY_SET_UP, Sender, World};
 
 /// Who decides which message is handled next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -259,11 +259,7 @@ impl Serial {
     #[track_caller]
     fn step(&self) -> bool {
         let mut world = lock(&self.world);
-        assert!(
-            !world.is_model,
-            "raddle: a model's setup builds a system and sends the first messages; the search has \
-             them handled, and nobody outside waits for an answer"
-        );
+        assert!(!world.is_model, "{ONLY_SET_UP}");
         let ready = || (0..world.links.len() as u32).filter(|&l| world.links[l as usize].ready);
         let mut random = self.random.lock().unwrap_or_else(PoisonError::into_inner);
         let next = match &mut *random {

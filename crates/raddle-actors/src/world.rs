@@ -159,6 +159,10 @@ pub(crate) struct World {
     pub(crate) is_model: bool,
 }
 
+/// What is said of a model whose setup does more.
+pub(crate) const ONLY_SET_UP: &str = "raddle: a model's setup builds a system and sends the first \
+                                      messages; the search has them handled, and nobody outside \
+                                      waits for an answer";
 /// The bit of the budget for losses and duplicates.
 const BUDGET: u64 = 1 << BITS;
 /// The bit of whoever counts steps, or looks at the whole system after each.

@@ -10,6 +10,8 @@ use raddle_engine::{Ended, Limits, Setup, Stop};
 use raddle_search::depth_first::DepthFirst;
 
 use super::*;
+use crate::address::ActorId;
+use crate::snapshot::ANYBODY;
 use crate::system::Viewed;
 use crate::world::{Health, Kind, Sender};
 use crate::{Actor, Address, Context, Faults, Mailboxes, Model, Monitor, Timer, Watch};
@@ -375,4 +377,32 @@ fn states_are_those_of_all_executions() {
     let (programs, most) = if long { (3_000, 20_000) } else { (400, 300) };
     let compared = (0..programs).filter(|&seed| same_states(seed, most)).count() as u64;
     assert!(compared * 2 >= programs, "{compared}");
+}
+
+/// A state that may be reached is one that the engine reaches along the same way.
+#[test]
+fn every_state_can_be_reached_by_the_engine() {
+    let mut followed = 0;
+    for seed in 0..60 {
+        let (model, all, _) = noting(seed);
+        model.search(&States::breadth_first().states(400)).expect("all can be copied");
+        let seen: Vec<_> = taken(&all).into_iter().collect();
+        let (_, _, _, mailboxes, faults) = random(seed);
+        let forbidden = seen[crate::hash::mix(seed) as usize % seen.len()].clone();
+        let model = model.invariant("another", move |(), view| {
+            let unordered = mailboxes == Mailboxes::Unordered;
+            portrait(view, unordered, faults.timers.is_some()) != forbidden
+        });
+        for search in [States::breadth_first(), States::depth_first()] {
+            let searched = model.search(&search.states(400)).expect("all can be copied");
+            // Depth-first may come by it later.
+            let Some(violation) = searched.violation else { continue };
+            let failure = violation.failure.expect("it is an execution, too");
+            assert_eq!(failure.outcome.kind(), "panicked", "{seed}");
+            let steps = failure.trace.events.iter().filter(|event| !event.op.starts_with("choose"));
+            assert_eq!(steps.count(), violation.steps.len(), "{seed}");
+            followed += 1;
+        }
+    }
+    assert!(followed >= 100, "{followed}");
 }
