@@ -100,9 +100,10 @@ fn is(world: &World, link: &crate::world::Link, what: What) -> bool {
             };
             let mut hasher = Fingerprint::new();
             let cell = world.actors[link.to.index()].cell.as_ref();
-            let hashed =
-                cell.is_some_and(|cell| cell.hash_message(&link.queue[0].payload, &mut hasher));
-            sender == from && path(link.to) == to && hashed && hasher.finish() == hash
+            let same = cell
+                .is_some_and(|cell| cell.hash_message(&link.queue[0].payload, &mut hasher))
+                && hasher.finish() == hash;
+            sender == from && path(link.to) == to && same
         }
         (Kind::Timer(timer, _), What::Timer(of, number)) => {
             path(link.to) == of && timer.0 == number

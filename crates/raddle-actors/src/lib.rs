@@ -8,7 +8,7 @@
 //!
 //! Reading order: [`Actor`], [`Context`], [`System`]; then `world` (what a step does), `turn` and `cell`
 //! (a handler without its types), `explored` (the engine's side), `concurrent` (production); then
-//! [`Model`], `snapshot` and `states` (searches over states), `follow` (from a path of states to a trace).
+//! [`Model`], `snapshot`, `stepper` and `states` (searches over states), `follow` (from a path of states to a trace).
 
 mod actor;
 mod address;
@@ -27,6 +27,8 @@ mod reply;
 mod snapshot;
 #[cfg(feature = "check")]
 mod states;
+#[cfg(feature = "check")]
+mod stepper;
 mod system;
 mod turn;
 mod waiter;

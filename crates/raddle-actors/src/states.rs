@@ -26,7 +26,8 @@ pub use self::space::{Enabled, Next, Space};
 use self::space::{attempt, text};
 use crate::follow::{Lead, follow};
 use crate::model::{Model, PropertyKind, UNJUDGED};
-use crate::snapshot::{Exact, Move, Snapshot, Stepper};
+use crate::snapshot::{Exact, Move, Snapshot};
+use crate::stepper::Stepper;
 use crate::system::View;
 
 /// In which order states are visited.
@@ -49,7 +50,7 @@ pub enum Order {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct States {
     order: Order,
-    states: u64,
+    most: u64,
     bytes: usize,
     depth: Option<u32>,
 }
@@ -58,7 +59,7 @@ impl States {
     /// Those that can be reached in fewer steps first.
     #[must_use]
     pub fn breadth_first() -> Self {
-        Self { order: Order::BreadthFirst, states: u64::MAX, bytes: 4 << 30, depth: None }
+        Self { order: Order::BreadthFirst, most: u64::MAX, bytes: 4 << 30, depth: None }
     }
 
     /// As deep as possible first.
@@ -70,7 +71,7 @@ impl States {
     /// At most so many different states; without this, as many as there are.
     #[must_use]
     pub fn states(mut self, most: u64) -> Self {
-        self.states = most;
+        self.most = most;
         self
     }
 
@@ -212,7 +213,7 @@ impl<S: Send + Sync + 'static> Run<'_, S> {
             return Ok((None, more));
         }
         self.visit(&next, depth)?;
-        if self.seen.len as u64 >= self.limits.states {
+        if self.seen.len as u64 >= self.limits.most {
             return Err(Halt::Stopped(Stopped::States));
         }
         if self.seen.bytes_soon() + self.waiting_bytes > self.limits.bytes {
@@ -355,9 +356,8 @@ impl<S: Send + Sync + 'static> Run<'_, S> {
         if let Some((step, values)) = &wrong.step {
             way.push((last, *step, values.clone()));
         }
-        let stepper = &self.space.stepper;
         let tell = |(state, way, values): &(Snapshot, Move, Vec<u32>)| {
-            Delivery::from(stepper.tell(state, *way, values))
+            Delivery::from(state.tell(*way, values))
         };
         let steps = way.iter().map(tell).collect();
         let leads = way.iter().map(|(state, way, values)| Lead::new(state, *way, values)).collect();
@@ -510,6 +510,7 @@ impl<S: Send + Sync + 'static> Model<S> {
     /// # Panics
     /// If a property does not hold, or a goal was not reached, or the model cannot be searched.
     #[track_caller]
+    #[expect(clippy::must_use_candidate, reason = "it panics if something is wrong")]
     pub fn check_states(&self, states: &States) -> Searched {
         match self.search(states) {
             Ok(searched) if searched.is_pass() => searched,

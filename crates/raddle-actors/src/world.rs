@@ -621,10 +621,11 @@ struct Cancelled;
 #[cfg(test)]
 pub(crate) fn heard(monitors: &[Box<dyn crate::monitor::AnyMonitor>]) -> Vec<u64> {
     use std::hash::Hasher;
-    let hash = |monitor: &Box<dyn crate::monitor::AnyMonitor>| {
+    let mut heard = Vec::new();
+    for monitor in monitors {
         let mut hasher = crate::hash::Fingerprint::new();
         monitor.hash(&mut hasher);
-        hasher.finish()
-    };
-    monitors.iter().map(hash).collect()
+        heard.push(hasher.finish());
+    }
+    heard
 }

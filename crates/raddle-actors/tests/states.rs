@@ -232,10 +232,9 @@ fn election() -> Model<LogAddress> {
 
 #[test]
 fn every_value_is_tried() {
-    // A voter waits, its vote is on its way, or it has arrived; 3 * 2 votes. Both wait: 1. One waits:
-    // 2 * (6 + 6). Both have voted: on their way 36; one has arrived 2 * 36; both 2 orders of 36, but
-    // votes that are alike have one: the log does not say whose they are. 36 + 36 pairs of votes in
-    // order are 36 sequences.
+    // A voter waits, its vote is on its way, or it has arrived; there are 3 * 2 votes. Both wait: 1.
+    // One waits: 2 * (6 + 6). Both votes are on their way: 36. One has arrived: 2 * 36. Both have:
+    // the log is one of 36, and does not say whose vote is whose.
     let searched = bfs(&election().panics_only());
     assert_eq!(searched.unique, 1 + 24 + 36 + 72 + 36);
     let model = election().invariant("no 21 after 20", |log, view| heard(log, view) != [20, 21]);
@@ -423,7 +422,9 @@ impl Actor for Watched {
 fn watched(changes: &'static [i32], mailboxes: Mailboxes) -> Model<()> {
     Model::new(move |system| {
         let watched = system.spawn(Watched(system.monitor(Ends::default())));
-        changes.iter().for_each(|change| system.send(&watched, *change));
+        for change in changes {
+            system.send(&watched, *change);
+        }
     })
     .mailboxes(mailboxes)
 }
@@ -503,20 +504,20 @@ fn what_cannot_be_searched_is_refused_with_the_reason() {
         type Event = ();
         fn observe(&mut self, (): ()) {}
     }
-    fn refused<S: Send + Sync + 'static>(model: Model<S>) -> String {
+    fn refused<S: Send + Sync + 'static>(model: &Model<S>) -> String {
         let states = States::breadth_first();
         model.search(&states).expect_err("it is refused").to_string()
     }
-    let why = refused(Model::new(|system| system.spawn(Plain)).panics_only());
+    let why = refused(&Model::new(|system| system.spawn(Plain)).panics_only());
     assert!(
         why.starts_with("Plain 1 cannot be copied: write raddle_actors::snapshots!();"),
         "{why}"
     );
-    let why = refused(Model::new(|system| system.monitor(Stubborn)));
+    let why = refused(&Model::new(|system| system.monitor(Stubborn)));
     assert!(why.contains("raddle_actors::snapshots!(monitor);"), "{why}");
-    let why = refused(logs(1, 1));
+    let why = refused(&logs(1, 1));
     assert!(why.starts_with("the model has no properties"), "{why}");
-    let why = refused(Model::new(System::clone).panics_only());
+    let why = refused(&Model::new(System::clone).panics_only());
     assert!(why.starts_with("the setup of a model keeps the system"), "{why}");
     let depth = States::depth_first().depth(3);
     assert!(logs(1, 1).panics_only().search(&depth).is_err());

@@ -5,7 +5,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::{Delivery, Refused};
 use crate::address::ActorId;
-use crate::snapshot::{ANYBODY, Move, Snapshot, Stepper};
+use crate::snapshot::{ANYBODY, Move, Snapshot};
+use crate::stepper::Stepper;
 use crate::system::View;
 
 /// A link along which a state can be left.
@@ -120,7 +121,7 @@ impl<S> Space<S> {
     /// What a person calls the step along a link.
     #[must_use]
     pub fn delivery(&self, state: &Snapshot, link: Enabled, values: &[u32]) -> Delivery {
-        self.stepper.tell(state, link.way, values).into()
+        state.tell(link.way, values).into()
     }
 
     /// Looks at a state.

@@ -228,7 +228,9 @@ fn portrait(view: &View<'_>, unordered: bool, counted: bool) -> String {
         }
     }
     if unordered {
-        lanes.values_mut().for_each(|lane| lane.sort());
+        for lane in lanes.values_mut() {
+            lane.sort();
+        }
     }
     let (losses, duplicates, told) = view.budgets();
     format!("{actors:?} {lanes:?} {faults} {losses} {duplicates} {told:?}")
@@ -293,17 +295,17 @@ fn noting(seed: u64) -> (Model<()>, Set, Set) {
     let (program, nodes, sent, mailboxes, faults) = random(seed);
     let (all, last) = (Set::default(), Set::default());
     let note = |set: &Set| {
-        let set = Arc::clone(set);
+        let noted = Arc::clone(set);
         move |(): &(), view: &View<'_>| {
             let unordered = mailboxes == Mailboxes::Unordered;
             let portrait = portrait(view, unordered, faults.timers.is_some());
-            set.lock().unwrap_or_else(PoisonError::into_inner).insert(portrait);
+            noted.lock().unwrap_or_else(PoisonError::into_inner).insert(portrait);
             true
         }
     };
     let model = Model::new(move |system| {
         let watch = system.monitor(Told::default());
-        let node = |peers: Vec<Address<u8>>| Node {
+        let member = |peers: Vec<Address<u8>>| Node {
             program: Arc::clone(&program),
             heard: Vec::new(),
             peers,
@@ -315,7 +317,7 @@ fn noting(seed: u64) -> (Model<()>, Set, Set) {
         let mut known: Vec<Address<u8>> = Vec::new();
         for _ in 0..nodes {
             let peers = if known.is_empty() { vec![first()] } else { known.clone() };
-            known.push(system.spawn(node(peers)));
+            known.push(system.spawn(member(peers)));
         }
         for (to, what) in &sent {
             system.send(&known[*to], *what);
