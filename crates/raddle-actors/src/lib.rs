@@ -8,10 +8,13 @@
 //!
 //! Reading order: [`Actor`], [`Context`], [`System`]; then `world` (what a step does), `turn` and `cell`
 //! (a handler without its types), `explored` (the engine's side), `concurrent` (production); then
-//! [`Model`], `snapshot`, `stepper` and `states` (searches over states), `follow` (from a path of states to a trace).
+//! [`Model`], `snapshot`, `stepper` and `states` (searches over states), `follow` (from a path of states
+//! to a trace).
 
+#[cfg_attr(not(feature = "check"), allow(dead_code, reason = "only searches copy"))]
 mod actor;
 mod address;
+#[cfg_attr(not(feature = "check"), allow(dead_code, reason = "only searches copy"))]
 mod cell;
 mod concurrent;
 mod context;
@@ -19,8 +22,10 @@ mod context;
 mod explored;
 #[cfg(feature = "check")]
 mod follow;
+#[cfg_attr(not(feature = "check"), allow(dead_code, reason = "only searches copy"))]
 mod hash;
 mod model;
+#[cfg_attr(not(feature = "check"), allow(dead_code, reason = "only searches copy"))]
 mod monitor;
 mod reply;
 #[cfg(feature = "check")]
