@@ -122,3 +122,44 @@ impl StateSearch for Raddle {
         Ok(Counted { unique: searched.unique, states: searched.states })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use peer::protocols::{PingPong, SingleCopy, TwoPhaseCommit};
+
+    use super::*;
+
+    #[track_caller]
+    fn states<P: Protocol>(protocol: P, network: Network, expected: u64) {
+        for frontier in [Frontier::Bfs, Frontier::Dfs] {
+            let counted = Raddle.search(protocol, network, frontier).expect("it is safe");
+            assert_eq!(counted.unique, expected, "{protocol:?}");
+        }
+    }
+
+    #[test]
+    fn pairs_multiply() {
+        for (pairs, throws) in [(1, 7), (2, 5), (3, 4)] {
+            let expected = u64::from(throws + 1).pow(pairs.into());
+            states(PingPong { pairs, throws }, Network::Unordered, expected);
+            states(PingPong { pairs, throws }, Network::Ordered, expected);
+        }
+    }
+
+    #[test]
+    fn one_client_is_a_chain() {
+        // Put, its answer, get and its answer on their way, and the end.
+        states(SingleCopy { clients: 1 }, Network::Unordered, 5);
+    }
+
+    #[test]
+    fn one_participant_can_be_counted_by_hand() {
+        // Waiting: the request or the answer is on its way, 2. Committed: that is on its way or has
+        // arrived, and the timer has fired or not, 4. Given up, with the participant and what is on its
+        // way: working, request and abort; ready, answer and abort; ready, abort; aborted, request;
+        // aborted, answer; aborted, nothing: 6. In order the request is not overtaken by the abort.
+        let protocol = TwoPhaseCommit { participants: 1 };
+        states(protocol, Network::Unordered, 2 + 4 + 6);
+        states(protocol, Network::Ordered, 2 + 4 + 5);
+    }
+}

@@ -67,6 +67,8 @@ pub(crate) struct Stepper {
     handles: Option<Handled>,
     /// What this step has sent.
     sends: Vec<(u32, Rc<Letter>)>,
+    /// To whom the last step has sent something, in order.
+    pub(crate) sent_to: Vec<u32>,
 }
 
 impl Stepper {
@@ -89,6 +91,7 @@ impl Stepper {
             known: actors.len(),
             handles: None,
             sends: Vec::new(),
+            sent_to: Vec::new(),
         };
         let mut first = Snapshot {
             actors: Vec::new(),
@@ -243,8 +246,9 @@ impl Stepper {
     fn rehash(&mut self, state: &mut Snapshot, actor: usize) {
         let seat = &state.actors[actor];
         let mut hasher = Fingerprint::new();
-        hasher.write_u64(seat.path ^ (seat.health as u64) << 62);
-        hasher.write_u32(seat.made.0);
+        hasher.write_u64(seat.path);
+        hasher.write_u64(u64::from(seat.made.0) | (seat.health as u64) << 32);
+        hasher.write_usize(seat.timers.len());
         if self.most_timers.is_some() {
             hasher.write_u32(seat.fired);
         }
@@ -338,6 +342,7 @@ impl Stepper {
     pub(crate) fn step(&mut self, from: &Snapshot, way: Move) -> Snapshot {
         self.turn.effects.clear();
         self.sends.clear();
+        self.sent_to.clear();
         self.handles = None;
         self.turn.told = false;
         self.turn.now = from.now;
@@ -433,6 +438,7 @@ impl Stepper {
                 for (to, letter) in sends {
                     self.push(state, me, *to, Rc::clone(letter));
                 }
+                self.sent_to.extend(sends.iter().map(|(to, _)| *to));
                 return None;
             }
             let asked = self.asked().len();
@@ -536,6 +542,7 @@ impl Stepper {
             match effect {
                 Effect::Send { from, to, message, site: _ } => {
                     let letter = self.letter(state, to.0, message);
+                    self.sent_to.push(to.0);
                     if self.handles.is_some() {
                         self.sends.push((to.0, Rc::clone(&letter)));
                     }

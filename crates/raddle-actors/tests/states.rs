@@ -579,6 +579,11 @@ fn states_can_be_walked() {
     assert!(enabled.iter().all(|link| link.from.is_none() && link.to.is_some()));
     let asked = space.step(&first, enabled[0], &[]).expect("it does not panic").asked;
     assert_eq!(asked, [3, 2]);
+    let next = space.step(&first, enabled[0], &[1]).expect("it does not panic");
+    assert_eq!((next.sent_to.len(), next.spawned.len()), (1, 0));
+    let waiting = space.enabled(&next.snapshot);
+    let vote = waiting.iter().find(|link| link.from == enabled[0].to).expect("it has voted");
+    assert_eq!(vote.to, Some(next.sent_to[0]));
     let vote = |space: &mut raddle_actors::Space<_>, values: &[u32]| {
         let voted = space.step(&first, enabled[0], values).expect("it does not panic").snapshot;
         voted.fingerprint()

@@ -26,6 +26,10 @@ pub struct Next {
     pub snapshot: Snapshot,
     /// How many options each value had that the step asked for. Those that were not given were 0.
     pub asked: Vec<u32>,
+    /// To whom it has sent something, in order.
+    pub sent_to: Vec<ActorId>,
+    /// Whom it has spawned.
+    pub spawned: Vec<ActorId>,
 }
 
 /// The states of a model, to walk in: for searches of one's own.
@@ -115,7 +119,10 @@ impl<S> Space<S> {
         if let Some(why) = &self.stepper.refused {
             return Err(Refused(why.clone()));
         }
-        Ok(Next { snapshot, asked: self.stepper.asked().to_vec() })
+        let sent_to = self.stepper.sent_to.iter().map(|&to| ActorId(to)).collect();
+        let (known, now) = (state.actors.len() as u32, snapshot.actors.len() as u32);
+        let spawned = (known..now).map(ActorId).collect();
+        Ok(Next { snapshot, asked: self.stepper.asked().to_vec(), sent_to, spawned })
     }
 
     /// What a person calls the step along a link.
