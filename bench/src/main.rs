@@ -10,6 +10,7 @@ mod numbers;
 mod peers;
 mod plot;
 mod reduction;
+mod states;
 mod table;
 
 use std::fmt::Write as _;
@@ -40,6 +41,8 @@ enum Command {
     ///
     /// With --markdown also writes the plot of the growth, to docs/results/reduction-growth.svg
     Reduction(Output),
+    /// States per second beside stateright, on the same protocols
+    States(Output),
 }
 
 /// What every command takes.
@@ -63,6 +66,7 @@ fn main() -> ExitCode {
     let done = match Arguments::parse().command {
         Command::Foundation(output) => foundation(&output),
         Command::Reduction(output) => reduction(&output),
+        Command::States(output) => states(&output),
     };
     match done {
         Ok(code) => code,
@@ -92,6 +96,15 @@ fn reduction(output: &Output) -> Result<ExitCode, String> {
         let _ = writeln!(text, "\n![{}]({PLOT})", growth.title);
     }
     finish(&text, &tables)
+}
+
+fn states(output: &Output) -> Result<ExitCode, String> {
+    let peers = Peers::build(&states::TOOLS).map_err(|error| error.to_string())?;
+    let tables = states::measure(&peers, output.quick, say);
+    finish(
+        &render(output, "states", "States: searches over states beside stateright", &tables),
+        &tables,
+    )
 }
 
 /// The file of the plot, beside the Markdown that shows it.

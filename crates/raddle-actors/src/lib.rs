@@ -7,18 +7,33 @@
 //! strategy, replay and report works for actors as it does for threads.
 //!
 //! Reading order: [`Actor`], [`Context`], [`System`]; then `world` (what a step does), `turn` and `cell`
-//! (a handler without its types), `explored` (the engine's side), `concurrent` (production).
+//! (a handler without its types), `explored` (the engine's side), `concurrent` (production); then
+//! [`Model`], `snapshot`, `stepper` and `states` (searches over states), `follow` (from a path of states
+//! to a trace).
 
+#[cfg_attr(not(feature = "check"), allow(dead_code, reason = "only searches copy"))]
 mod actor;
 mod address;
+#[cfg_attr(not(feature = "check"), allow(dead_code, reason = "only searches copy"))]
 mod cell;
 mod concurrent;
 mod context;
 #[cfg(feature = "check")]
 mod explored;
+#[cfg(feature = "check")]
+mod follow;
+#[cfg_attr(not(feature = "check"), allow(dead_code, reason = "only searches copy"))]
 mod hash;
+mod model;
+#[cfg_attr(not(feature = "check"), allow(dead_code, reason = "only searches copy"))]
 mod monitor;
 mod reply;
+#[cfg(feature = "check")]
+mod snapshot;
+#[cfg(feature = "check")]
+mod states;
+#[cfg(feature = "check")]
+mod stepper;
 mod system;
 mod turn;
 mod waiter;
@@ -27,7 +42,15 @@ mod world;
 pub use actor::{Actor, Snapshots};
 pub use address::{ActorId, Address, AnyAddress};
 pub use context::{Context, Timer};
-pub use monitor::{Monitor, Watch};
+pub use model::{Model, PropertyKind};
+pub use monitor::{Copies, Monitor, Watch};
 pub use reply::Reply;
+#[cfg(feature = "check")]
+pub use snapshot::Snapshot;
+#[cfg(feature = "check")]
+pub use states::{
+    Delivery, Enabled, Judged, Next, Order, Refused, Searched, Space, States, Stopped, Violation,
+    Visited,
+};
 pub use system::{Builder, Manager, System, View};
 pub use world::{Faults, Mailboxes};

@@ -12,9 +12,11 @@ use crate::explored::Explored;
 use crate::hash::mix;
 use crate::monitor::{Monitor, Watch};
 use crate::reply::Reply;
+#[cfg(feature = "check")]
+use crate::snapshot::Snapshot;
 use crate::turn::Chooser;
 use crate::waiter::Waiter;
-use crate::world::{Faults, Mailboxes, Sender, World};
+use crate::world::{Faults, Mailboxes, ONLY_SET_UP, Sender, World};
 
 /// Who decides which message is handled next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -175,12 +177,33 @@ struct Serial {
 
 /// What a test may look at between two steps.
 pub struct View<'a> {
-    pub(crate) world: &'a World,
+    pub(crate) of: Viewed<'a>,
+}
+
+/// What is looked at.
+#[derive(Clone, Copy)]
+pub(crate) enum Viewed<'a> {
+    World(&'a World),
+    #[cfg(feature = "check")]
+    Snapshot(&'a Snapshot),
+}
+
+impl<'a> From<&'a World> for View<'a> {
+    fn from(world: &'a World) -> Self {
+        Self { of: Viewed::World(world) }
+    }
+}
+
+#[cfg(feature = "check")]
+impl<'a> From<&'a Snapshot> for View<'a> {
+    fn from(snapshot: &'a Snapshot) -> Self {
+        Self { of: Viewed::Snapshot(snapshot) }
+    }
 }
 
 impl std::fmt::Debug for View<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("View").field("actors", &self.world.actors.len()).finish_non_exhaustive()
+        f.debug_struct("View").field("waiting", &self.waiting()).finish_non_exhaustive()
     }
 }
 
@@ -192,13 +215,30 @@ impl View<'_> {
     #[must_use]
     #[track_caller]
     pub fn actor<A: Actor>(&self, address: &Address<A::Message>) -> &A {
-        self.world.state(address.actor().expect("an address of the system that is looked at"))
+        let actor = address.actor().expect("an address of the system that is looked at");
+        match self.of {
+            Viewed::World(world) => world.state(actor),
+            #[cfg(feature = "check")]
+            Viewed::Snapshot(snapshot) => snapshot.state(actor),
+        }
+    }
+
+    #[cfg(all(test, feature = "check"))]
+    pub(crate) fn budgets(&self) -> (u32, u32, Vec<u64>) {
+        match self.of {
+            Viewed::World(world) => world.budgets(),
+            Viewed::Snapshot(snapshot) => snapshot.budgets(),
+        }
     }
 
     /// How many messages wait to be handled.
     #[must_use]
     pub fn waiting(&self) -> usize {
-        self.world.links.iter().map(|link| link.queue.len()).sum()
+        match self.of {
+            Viewed::World(world) => world.links.iter().map(|link| link.queue.len()).sum(),
+            #[cfg(feature = "check")]
+            Viewed::Snapshot(snapshot) => snapshot.waiting(),
+        }
     }
 }
 
@@ -216,8 +256,10 @@ pub(crate) fn lock(world: &Mutex<World>) -> MutexGuard<'_, World> {
 }
 
 impl Serial {
+    #[track_caller]
     fn step(&self) -> bool {
         let mut world = lock(&self.world);
+        assert!(!world.is_model, "{ONLY_SET_UP}");
         let ready = || (0..world.links.len() as u32).filter(|&l| world.links[l as usize].ready);
         let mut random = self.random.lock().unwrap_or_else(PoisonError::into_inner);
         let next = match &mut *random {
@@ -242,6 +284,57 @@ impl Serial {
 }
 
 impl System {
+    /// The world of a system that was set up and of which nothing has been handled.
+    ///
+    /// # Errors
+    /// If somebody keeps the system.
+    #[cfg(feature = "check")]
+    pub(crate) fn into_world(self) -> Result<World, String> {
+        let Inner::Serial(serial) = self.inner else {
+            return Err("a model is run step by step, by a search".to_owned());
+        };
+        if Arc::strong_count(&serial) > 1 {
+            return Err("the setup of a model keeps the system: nobody outside can use it while \
+                        the search goes from state to state"
+                .to_owned());
+        }
+        let empty = World::new(Mailboxes::Pairs, Faults::default(), Chooser::First);
+        Ok(std::mem::replace(&mut lock(&serial.world), empty))
+    }
+
+    pub(crate) fn has_monitors(&self) -> bool {
+        match &self.inner {
+            Inner::Serial(serial) => !lock(&serial.world).turn.monitors.is_empty(),
+            #[cfg(feature = "check")]
+            Inner::Explored(explored) => !explored.world().turn.monitors.is_empty(),
+            Inner::Concurrent(_) => false,
+        }
+    }
+
+    /// Looks at a system between two steps.
+    pub(crate) fn look<T>(&self, look: impl FnOnce(&View<'_>) -> T) -> T {
+        match &self.inner {
+            Inner::Serial(serial) => look(&View::from(&*lock(&serial.world))),
+            #[cfg(feature = "check")]
+            Inner::Explored(explored) => look(&View::from(&*explored.world())),
+            Inner::Concurrent(_) => panic!("raddle: actors on threads cannot be looked at"),
+        }
+    }
+
+    /// While it is set up, nothing of a model can be handled; then faults may happen too.
+    pub(crate) fn set_up(&self, is_model: bool) {
+        let mut world = match &self.inner {
+            Inner::Serial(serial) => lock(&serial.world),
+            #[cfg(feature = "check")]
+            Inner::Explored(explored) => explored.world(),
+            Inner::Concurrent(_) => return,
+        };
+        world.is_model = is_model;
+        if !is_model {
+            world.arm_faults(None);
+        }
+    }
+
     /// A system with the default settings: FIFO between each two actors, no faults.
     #[must_use]
     pub fn new() -> Self {
@@ -361,7 +454,7 @@ impl System {
     pub fn handle_until(&self, mut enough: impl FnMut(&View<'_>) -> bool + Send + 'static) -> bool {
         match &self.inner {
             Inner::Serial(serial) => loop {
-                if enough(&View { world: &lock(&serial.world) }) {
+                if enough(&View::from(&*lock(&serial.world))) {
                     return true;
                 }
                 if !serial.step() {

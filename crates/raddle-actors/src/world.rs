@@ -113,10 +113,10 @@ pub(crate) struct Slot {
     pub(crate) name: Option<Box<str>>,
     pub(crate) site: &'static Location<'static>,
     /// Actors and timers that it has made.
-    made: (u32, u32),
+    pub(crate) made: (u32, u32),
     /// How many of its timers have fired, and the time that the latest was set for.
-    fired: u32,
-    now: Duration,
+    pub(crate) fired: u32,
+    pub(crate) now: Duration,
     /// The link from each sender; where each message has its own, how many there were.
     incoming: Vec<(Sender, u32)>,
 }
@@ -167,8 +167,14 @@ pub(crate) struct World {
     duplicates: u32,
     /// Of the running step.
     lapsed: bool,
+    /// It is set up for a model, and nothing is handled yet.
+    pub(crate) is_model: bool,
 }
 
+/// What is said of a model whose setup does more.
+pub(crate) const ONLY_SET_UP: &str = "raddle: a model's setup builds a system and sends the first \
+                                      messages; the search has them handled, and nobody outside \
+                                      waits for an answer";
 /// The bit of the budget for losses and duplicates.
 const BUDGET: u64 = 1 << BITS;
 /// The bit of whoever counts steps, or looks at the whole system after each.
@@ -211,6 +217,7 @@ impl World {
             losses: faults.losses,
             duplicates: faults.duplicates,
             lapsed: false,
+            is_model: false,
         }
     }
 
@@ -305,7 +312,7 @@ impl World {
     pub(crate) fn look_after(&mut self) {
         let mut looks = std::mem::take(&mut self.looks);
         for look in &mut looks {
-            look(&View { world: self });
+            look(&View::from(&*self));
         }
         self.looks = looks;
     }
@@ -579,6 +586,12 @@ impl World {
         cell.map_or_else(String::new, |cell| cell.show(&message.payload))
     }
 
+    /// Losses and duplicates that may happen, and what monitors have heard.
+    #[cfg(test)]
+    pub(crate) fn budgets(&self) -> (u32, u32, Vec<u64>) {
+        (self.losses, self.duplicates, heard(&self.turn.monitors))
+    }
+
     /// What a person calls an actor.
     pub(crate) fn name(&self, actor: ActorId) -> String {
         let slot = &self.actors[actor.index()];
@@ -628,3 +641,16 @@ impl World {
 
 /// In place of the message of a timer that was cancelled.
 struct Cancelled;
+
+/// The states of monitors.
+#[cfg(test)]
+pub(crate) fn heard(monitors: &[Box<dyn crate::monitor::AnyMonitor>]) -> Vec<u64> {
+    use std::hash::Hasher;
+    let mut heard = Vec::new();
+    for monitor in monitors {
+        let mut hasher = crate::hash::Fingerprint::new();
+        monitor.hash(&mut hasher);
+        heard.push(hasher.finish());
+    }
+    heard
+}
