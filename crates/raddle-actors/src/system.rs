@@ -312,6 +312,9 @@ impl System {
         M: Debug + Send + 'static,
         T: Send + 'static,
     {
+        if let Inner::Concurrent(pool) = &self.inner {
+            pool.refuse_inside("ask");
+        }
         let waiter = Waiter::new();
         self.send(to, question(waiter.reply()));
         match &self.inner {
@@ -382,6 +385,21 @@ impl System {
             #[cfg(feature = "check")]
             Inner::Explored(explored) => explored.run(),
             _ => {}
+        }
+    }
+
+    /// Ends the system. With the concurrent manager: threads end after the handlers that they are in,
+    /// and what is left of actors, messages and timers is dropped, also if there are other handles:
+    /// what is sent by those goes nowhere. Have it [handle all](Self::handle_all) before where that
+    /// matters. To drop the last handle does the same.
+    ///
+    /// # Panics
+    /// With the concurrent manager, if a handler has panicked and nobody has been told; and inside a
+    /// handler.
+    #[track_caller]
+    pub fn shutdown(self) {
+        if let Inner::Concurrent(pool) = self.inner {
+            pool.shutdown();
         }
     }
 
