@@ -309,14 +309,14 @@ fn messages_that_are_left_are_dropped() {
         system.send(&a, ToFriend::Later(Counted::new(&count)));
     }
     assert_eq!(count.load(Ordering::SeqCst), 12);
+    open.send(()).expect("the actor lives");
+    while seen.load(Ordering::SeqCst) == 0 {
+        std::thread::yield_now();
+    }
     let other = system.clone();
     std::thread::scope(|scope| {
         scope.spawn(move || system.shutdown());
-        // What is being handled is handled to its end.
-        while seen.load(Ordering::SeqCst) == 0 {
-            let _ = open.send(());
-            std::thread::yield_now();
-        }
+        // If the second message is being handled, it is handled to its end.
         drop(open);
     });
     assert_eq!(count.load(Ordering::SeqCst), 0);
