@@ -4,6 +4,7 @@
 //! cannot be linked together. This program builds them, runs them in turn, and prints what they
 //! measured. What concerns raddle alone it measures in its own process.
 
+mod actors;
 mod foundation;
 mod machine;
 mod numbers;
@@ -40,6 +41,8 @@ enum Command {
     ///
     /// With --markdown also writes the plot of the growth, to docs/results/reduction-growth.svg
     Reduction(Output),
+    /// Messages per second of actors on threads beside kameo, ractor and actix
+    Actors(Output),
 }
 
 /// What every command takes.
@@ -63,6 +66,7 @@ fn main() -> ExitCode {
     let done = match Arguments::parse().command {
         Command::Foundation(output) => foundation(&output),
         Command::Reduction(output) => reduction(&output),
+        Command::Actors(output) => actors(&output),
     };
     match done {
         Ok(code) => code,
@@ -92,6 +96,13 @@ fn reduction(output: &Output) -> Result<ExitCode, String> {
         let _ = writeln!(text, "\n![{}]({PLOT})", growth.title);
     }
     finish(&text, &tables)
+}
+
+fn actors(output: &Output) -> Result<ExitCode, String> {
+    let peers = Peers::build(&[Tool::Actors]).map_err(|error| error.to_string())?;
+    let tables = [actors::measure(&peers, output.quick, say)];
+    let title = "Actors on threads beside other libraries";
+    finish(&render(output, "actors", title, &tables), &tables)
 }
 
 /// The file of the plot, beside the Markdown that shows it.

@@ -1,8 +1,8 @@
 //! Messages per second of actor libraries, raddle's among them: one library, one program, one run.
 //!
-//! `peer-actors <library> <program> <rounds of messages>` prints a line of JSON. Time is wall time, from
+//! `peer-actors <library> <program> <rounds>` prints a line of JSON. Time is wall time, from
 //! the first message that is sent to the last that is handled; actors exist before. Every library has
-//! as many threads as the machine, and mailboxes without a bound.
+//! as many threads as the machine, and mailboxes without a bound, except where its name says so.
 
 mod on_actix;
 mod on_kameo;
@@ -93,8 +93,7 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let usage = || {
         eprintln!(
-            "usage: peer-actors raddle|kameo|ractor|actix ping-pong|fan-in|fan-out ROUNDS\n\
-             how many messages of each actor are a round depends on the program"
+            "usage: peer-actors raddle|kameo|kameo-bounded|ractor|actix ping-pong|fan-in|fan-out ROUNDS"
         );
         ExitCode::from(2)
     };
@@ -109,7 +108,8 @@ fn main() -> ExitCode {
     let run = Run { program, rounds: rounds.max(CHUNK) };
     let ns = match library.as_str() {
         "raddle" => on_raddle::run(run),
-        "kameo" => on_kameo::run(run),
+        "kameo" => on_kameo::run(run, false),
+        "kameo-bounded" => on_kameo::run(run, true),
         "ractor" => on_ractor::run(run),
         "actix" => on_actix::run(run),
         _ => return usage(),

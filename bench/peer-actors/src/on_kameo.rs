@@ -1,18 +1,31 @@
-//! The programs with kameo.
+//! The programs with kameo: with mailboxes without a bound, or with its default, which holds 64 messages
+//! and lets senders wait.
 
 use std::sync::mpsc::Sender;
 
 use kameo::Actor;
 use kameo::actor::{ActorRef, Spawn};
-use kameo::mailbox;
+use kameo::mailbox::{self, MailboxReceiver, MailboxSender};
 use kameo::message::{Context, Message};
 
 use crate::{CHUNK, Clock, MANY, PAIRS, Program, Run, threads};
+
+/// Sends a message, as one does it with either kind of mailbox.
+macro_rules! send {
+    ($to:expr, $message:expr, $bounded:expr) => {
+        if $bounded {
+            let _ = $to.tell($message).await;
+        } else {
+            let _ = $to.tell($message).try_send();
+        }
+    };
+}
 
 #[derive(Actor)]
 struct Player {
     peer: Option<ActorRef<Player>>,
     done: Sender<()>,
+    bounded: bool,
 }
 
 enum Play {
@@ -29,7 +42,7 @@ impl Message<Play> for Player {
             Play::Ball(1) => self.done.send(()).expect("somebody waits"),
             Play::Ball(n) => {
                 let peer = self.peer.as_ref().expect("it was told");
-                let _ = peer.tell(Play::Ball(n - 1)).try_send();
+                send!(peer, Play::Ball(n - 1), self.bounded);
             }
         }
     }
@@ -58,6 +71,7 @@ impl Message<Count> for Sink {
 struct Source {
     to: Vec<ActorRef<Sink>>,
     chunk: u64,
+    bounded: bool,
 }
 
 struct Go(u64);
@@ -68,16 +82,20 @@ impl Message<Go> for Source {
     async fn handle(&mut self, Go(left): Go, cx: &mut Context<Self, ()>) {
         for _ in 0..self.chunk {
             for to in &self.to {
-                let _ = to.tell(Count(1)).try_send();
+                send!(to, Count(1), self.bounded);
             }
         }
         if left > self.chunk {
-            let _ = cx.actor_ref().tell(Go(left - self.chunk)).try_send();
+            send!(cx.actor_ref(), Go(left - self.chunk), self.bounded);
         }
     }
 }
 
-pub(crate) fn run(run: Run) -> u128 {
+fn mailbox<A: Actor>(bounded: bool) -> (MailboxSender<A>, MailboxReceiver<A>) {
+    if bounded { mailbox::bounded(64) } else { mailbox::unbounded() }
+}
+
+pub(crate) fn run(run: Run, bounded: bool) -> u128 {
     let workers = threads();
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     let runtime = runtime.worker_threads(workers).enable_all().build().expect("a runtime");
@@ -86,13 +104,13 @@ pub(crate) fn run(run: Run) -> u128 {
     let done = clock.done.clone();
     let sink = |left| {
         let sink = Sink { left, done: done.clone() };
-        Sink::spawn_with_mailbox(sink, mailbox::unbounded())
+        Sink::spawn_with_mailbox(sink, mailbox(bounded))
     };
     match run.program {
         Program::PingPong => {
             let player = || {
-                let player = Player { peer: None, done: done.clone() };
-                Player::spawn_with_mailbox(player, mailbox::unbounded())
+                let player = Player { peer: None, done: done.clone(), bounded };
+                Player::spawn_with_mailbox(player, mailbox(bounded))
             };
             let players: Vec<_> = (0..PAIRS).map(|_| (player(), player())).collect();
             for (a, b) in &players {
@@ -111,8 +129,8 @@ pub(crate) fn run(run: Run) -> u128 {
             let to = vec![sink(run.messages())];
             let sources: Vec<_> = (0..MANY)
                 .map(|_| {
-                    let source = Source { to: to.clone(), chunk: CHUNK };
-                    Source::spawn_with_mailbox(source, mailbox::unbounded())
+                    let source = Source { to: to.clone(), chunk: CHUNK, bounded };
+                    Source::spawn_with_mailbox(source, mailbox(bounded))
                 })
                 .collect();
             runtime.block_on(async {
@@ -128,8 +146,8 @@ pub(crate) fn run(run: Run) -> u128 {
         }
         Program::FanOut => {
             let to: Vec<_> = (0..MANY).map(|_| sink(run.rounds)).collect();
-            let source = Source { to, chunk: 1 };
-            let source = Source::spawn_with_mailbox(source, mailbox::unbounded());
+            let source = Source { to, chunk: 1, bounded };
+            let source = Source::spawn_with_mailbox(source, mailbox(bounded));
             runtime.block_on(source.wait_for_startup());
             clock.measure(run, || {
                 let _ = source.tell(Go(run.rounds)).try_send();

@@ -314,8 +314,10 @@ impl Pool {
         Turn::new(Arc::clone(self.shared()), None).spawn(Box::new(actor))
     }
 
+    #[expect(clippy::unused_self, reason = "whoever sends has a system")]
     pub(crate) fn send<M: Debug + Send + 'static>(&self, to: &Arc<Mailbox<M>>, message: M) {
-        if self.shared().is_inside() {
+        if WORKS_FOR.get() != 0 {
+            // A handler never waits, whosever it is.
             to.push(message);
         } else {
             to.push_when_room(message);

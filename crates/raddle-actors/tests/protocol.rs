@@ -158,7 +158,9 @@ impl Pool {
         self.crew.wait_quiet(|| true, || false);
         let handled = self.actors.iter().map(|actor| actor.body.handled.get()).collect();
         self.crew.close();
-        workers.into_iter().for_each(|worker| worker.join().expect("a worker ends"));
+        for worker in workers {
+            worker.join().expect("a worker ends");
+        }
         assert!(self.crew.drain().is_empty(), "something was to be run when all was quiet");
         handled
     }
@@ -257,7 +259,9 @@ fn shutdown_leaves_nothing_behind() {
             theirs.send(0, 1);
         });
         pool.crew.close();
-        workers.into_iter().for_each(|worker| worker.join().expect("a worker ends"));
+        for worker in workers {
+            worker.join().expect("a worker ends");
+        }
         // As the last worker does it. Who waits for room must not wait for good.
         for actor in &pool.actors {
             actor.inbox.close();

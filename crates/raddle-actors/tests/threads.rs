@@ -49,7 +49,7 @@ impl Actor for Source {
     type Message = ();
 
     fn handle(&mut self, (): (), cx: &mut Context<'_, ()>) {
-        for _ in 0..self.sent % 7 + 1 {
+        for _ in 0..=self.sent % 7 {
             if self.sent < self.most {
                 self.sent += 1;
                 cx.send(&self.to, (self.number, self.sent));

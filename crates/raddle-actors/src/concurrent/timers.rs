@@ -45,7 +45,7 @@ impl<T> Timers<T> {
                 self.changed.notify_one();
             }
         }
-        (key, key.1 == 0)
+        (key, key.1 == 0 && !state.closed)
     }
 
     /// It does not become due any more, if it has not.
