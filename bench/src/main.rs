@@ -4,6 +4,7 @@
 //! cannot be linked together. This program builds them, runs them in turn, and prints what they
 //! measured. What concerns raddle alone it measures in its own process.
 
+mod actors;
 mod foundation;
 mod machine;
 mod numbers;
@@ -43,6 +44,8 @@ enum Command {
     Reduction(Output),
     /// States per second beside stateright, on the same protocols
     States(Output),
+    /// Messages per second of actors on threads beside kameo, ractor and actix
+    Actors(Output),
 }
 
 /// What every command takes.
@@ -67,6 +70,7 @@ fn main() -> ExitCode {
         Command::Foundation(output) => foundation(&output),
         Command::Reduction(output) => reduction(&output),
         Command::States(output) => states(&output),
+        Command::Actors(output) => actors(&output),
     };
     match done {
         Ok(code) => code,
@@ -105,6 +109,13 @@ fn states(output: &Output) -> Result<ExitCode, String> {
         &render(output, "states", "States: searches over states beside stateright", &tables),
         &tables,
     )
+}
+
+fn actors(output: &Output) -> Result<ExitCode, String> {
+    let peers = Peers::build(&[Tool::Actors]).map_err(|error| error.to_string())?;
+    let tables = [actors::measure(&peers, output.quick, say)];
+    let title = "Actors on threads beside other libraries";
+    finish(&render(output, "actors", title, &tables), &tables)
 }
 
 /// The file of the plot, beside the Markdown that shows it.

@@ -28,6 +28,8 @@ pub(crate) enum Tool {
     /// raddle, searching states.
     RaddleStates,
     Stateright,
+    /// Actor libraries, raddle's among them: one binary that takes the library's name.
+    Actors,
 }
 
 impl Tool {
@@ -43,6 +45,7 @@ impl Tool {
             Self::Loom | Self::LoomArc => "peer-loom",
             Self::Traceforge => "peer-traceforge",
             Self::Stateright => "peer-stateright",
+            Self::Actors => "peer-actors",
         }
     }
 
@@ -54,6 +57,7 @@ impl Tool {
             Self::Loom | Self::LoomArc => "peer-loom",
             Self::Traceforge => "peer-traceforge",
             Self::Stateright => "peer-stateright",
+            Self::Actors => "peer-actors",
         }
     }
 
@@ -66,6 +70,7 @@ impl Tool {
             Self::Traceforge => "peer-traceforge",
             Self::RaddleStates => "peer-raddle-states",
             Self::Stateright => "peer-stateright",
+            Self::Actors => "peer-actors",
         }
     }
 }
@@ -79,6 +84,7 @@ impl fmt::Display for Tool {
             Self::LoomArc => "loom, own Arc",
             Self::Traceforge => "traceforge",
             Self::Stateright => "stateright",
+            Self::Actors => "actors",
         })
     }
 }
@@ -177,15 +183,15 @@ impl Peers {
     /// Runs one measurement.
     pub(crate) fn run(&self, tool: Tool, run: &Run) -> Result<Measurement, PeerError> {
         let what = format!("{} {}", run.program, run.mode);
-        let measurement: Measurement = self.measure(tool, &what, &run.arguments())?;
+        let measurement: Measurement = self.line(tool, &what, &run.arguments())?;
         if measurement.executions == 0 {
             return Err(PeerError(format!("{tool} on {what} made no execution")));
         }
         Ok(measurement)
     }
 
-    /// Runs a peer and reads the line that it prints.
-    pub(crate) fn measure<T: DeserializeOwned>(
+    /// Runs a peer and reads the last line that it prints. `what` is for messages.
+    pub(crate) fn line<T: DeserializeOwned>(
         &self,
         tool: Tool,
         what: &str,

@@ -88,7 +88,7 @@ fn interleaved(
     let mut samples = [Vec::new(), Vec::new()];
     for _ in 0..rounds {
         for (tool, taken) in TOOLS.into_iter().zip(&mut samples) {
-            taken.push(peers.measure(tool, &what, &arguments)?);
+            taken.push(peers.line(tool, &what, &arguments)?);
         }
     }
     Ok(samples)

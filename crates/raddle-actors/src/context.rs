@@ -163,7 +163,7 @@ impl<'a, M: fmt::Debug + Send + 'static> Context<'a, M> {
     pub fn cancel(&mut self, timer: Timer) {
         match &mut self.turn {
             Turn::Serial(turn) => turn.cancel(timer),
-            Turn::Concurrent(turn) => turn.cancel(timer),
+            Turn::Concurrent(turn) => turn.cancel(self.me, timer),
         }
     }
 
@@ -204,7 +204,7 @@ impl<'a, M: fmt::Debug + Send + 'static> Context<'a, M> {
     /// Tells a monitor of something. Does nothing in production.
     pub fn observe<E: 'static>(&mut self, watch: &Watch<E>, event: E) {
         match &mut self.turn {
-            Turn::Serial(turn) => turn.observe(watch, event),
+            Turn::Serial(turn) => turn.observe(*watch, event),
             Turn::Concurrent(_) => {}
         }
     }
@@ -230,7 +230,8 @@ impl Turn<'_> {
             (Turn::Serial(turn), &Place::Serial { actor, .. }) => {
                 turn.send(actor, Box::new(message), site);
             }
-            (_, Place::Concurrent(mailbox)) => mailbox.push(message),
+            (Turn::Concurrent(turn), Place::Concurrent(mailbox)) => turn.send(mailbox, message),
+            (Turn::Serial(_), Place::Concurrent(mailbox)) => mailbox.push(message),
             (Turn::Concurrent(_), Place::Serial { .. }) => {
                 panic!("raddle: {site}: the address is one of a system under test")
             }

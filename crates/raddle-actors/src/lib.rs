@@ -6,6 +6,49 @@
 //! and values are decisions of the search, and everything is an event of raddle's engine, so that every
 //! strategy, replay and report works for actors as it does for threads.
 //!
+//! # One program, four managers
+//! ```
+//! use raddle_actors::{Actor, Address, Context, Manager, System};
+//!
+//! /// Adds up what it is told.
+//! struct Sum(u32);
+//! impl Actor for Sum {
+//!     type Message = u32;
+//!     fn handle(&mut self, n: u32, _cx: &mut Context<'_, u32>) {
+//!         self.0 += n;
+//!     }
+//! }
+//!
+//! /// Tells another one twice of what it is told.
+//! struct Echo(Address<u32>);
+//! impl Actor for Echo {
+//!     type Message = u32;
+//!     fn handle(&mut self, n: u32, cx: &mut Context<'_, u32>) {
+//!         cx.send(&self.0, n);
+//!         cx.send(&self.0, n);
+//!     }
+//! }
+//!
+//! fn test(system: &System) {
+//!     let sum = system.spawn(Sum(0));
+//!     for n in [1, 10] {
+//!         let echo = system.spawn(Echo(sum.clone()));
+//!         system.send(&echo, n);
+//!     }
+//!     system.handle_all();
+//!     assert_eq!(system.inspect(&sum, |sum: &Sum| sum.0), 22);
+//! }
+//!
+//! let with = |manager| System::builder().manager(manager).build();
+//! // On as many threads as the machine has, as in production.
+//! test(&with(Manager::Concurrent { threads: 0 }));
+//! // Each in turn; one at random.
+//! test(&with(Manager::Deterministic));
+//! test(&with(Manager::Random { seed: 7 }));
+//! // In every order of messages, with the feature `check`.
+//! raddle::check(|| test(&System::new()));
+//! ```
+//!
 //! Reading order: [`Actor`], [`Context`], [`System`]; then `world` (what a step does), `turn` and `cell`
 //! (a handler without its types), `explored` (the engine's side), `concurrent` (production); then
 //! [`Model`], `snapshot`, `stepper` and `states` (searches over states), `follow` (from a path of states

@@ -23,6 +23,13 @@ use crate::world::{Faults, Mailboxes, ONLY_SET_UP, Sender, World};
 #[non_exhaustive]
 pub enum Manager {
     /// The operating system: actors run on this many threads. For production.
+    ///
+    /// Handlers of one actor never run at the same time, and messages from one actor to another stay in
+    /// order. A handler that panics stops its actor; the others go on, and
+    /// [`handle_all`](System::handle_all), [`shutdown`](System::shutdown) or the drop of the last
+    /// [`System`] passes the panic on. An actor that stops is dropped at once, and one that nobody has
+    /// the address of, nor a timer, is dropped as well; all the others when the system ends. A
+    /// `System` that an actor has keeps its system from ending.
     Concurrent {
         /// How many threads; 0: as many as the machine has.
         threads: usize,
@@ -71,8 +78,14 @@ impl Builder {
         self
     }
 
-    /// How many messages an actor's mailbox holds before those who send from outside have to wait.
-    /// For the concurrent manager.
+    /// How many messages of an actor may be unhandled before those who send from outside have to wait;
+    /// at least 1, the ones that are being handled included. For the concurrent manager.
+    ///
+    /// A handler never waits when it sends. But an actor whose handler has sent more than a mailbox
+    /// should hold is not run again before half of that mailbox is free, unless actors would
+    /// wait for each other in a circle: then the last one goes on, and the mailbox grows. So without
+    /// circles a mailbox holds at most this many messages, and what one handler of each of its
+    /// senders has sent; and whatever actors send to each other, one of them can always go on.
     #[must_use]
     pub fn capacity(mut self, messages: usize) -> Self {
         self.capacity = Some(messages);
@@ -380,6 +393,9 @@ impl System {
     }
 
     /// Sends a message from outside.
+    ///
+    /// # Panics
+    /// If the address is one of another system.
     #[track_caller]
     pub fn send<M: Debug + Send + 'static>(&self, to: &Address<M>, message: M) {
         let site = Location::caller();
@@ -400,13 +416,17 @@ impl System {
     /// Asks an actor and waits for its answer; messages are handled meanwhile.
     ///
     /// # Panics
-    /// If all is handled and there is no answer.
+    /// If all is handled and there is no answer. With the concurrent manager: if nobody has the
+    /// [`Reply`] any more and there is no answer; and inside a handler, which would wait for itself.
     #[track_caller]
     pub fn ask<M, T>(&self, to: &Address<M>, question: impl FnOnce(Reply<T>) -> M) -> T
     where
         M: Debug + Send + 'static,
         T: Send + 'static,
     {
+        if let Inner::Concurrent(pool) = &self.inner {
+            pool.refuse_inside("ask");
+        }
         let waiter = Waiter::new();
         self.send(to, question(waiter.reply()));
         match &self.inner {
@@ -422,6 +442,7 @@ impl System {
 
     /// Handles one message: `false` if there is none. The concurrent manager handles them by itself.
     #[track_caller]
+    #[expect(clippy::must_use_candidate, reason = "it is called for what it does")]
     pub fn handle_one(&self) -> bool {
         match &self.inner {
             Inner::Serial(serial) => serial.step(),
@@ -432,6 +453,12 @@ impl System {
     }
 
     /// Handles messages until there are none left, timers included.
+    ///
+    /// With the concurrent manager: waits until no message is left, no handler runs and no timer is to
+    /// come, in real time. If timers are set again and again, that is never.
+    ///
+    /// # Panics
+    /// If a handler panics. The concurrent manager passes on each panic once, the first one first.
     #[track_caller]
     pub fn handle_all(&self) {
         match &self.inner {
@@ -480,10 +507,27 @@ impl System {
         }
     }
 
-    /// Looks at an actor's state.
+    /// Ends the system. With the concurrent manager: threads end after the handlers that they are in,
+    /// and what is left of actors, messages and timers is dropped, also if there are other handles:
+    /// what is sent by those goes nowhere. Have it [handle all](Self::handle_all) before where that
+    /// matters. To drop the last handle does the same.
     ///
     /// # Panics
-    /// If it is of another type.
+    /// With the concurrent manager, if a handler has panicked and nobody has been told; and inside a
+    /// handler.
+    #[track_caller]
+    pub fn shutdown(self) {
+        if let Inner::Concurrent(pool) = self.inner {
+            pool.shutdown();
+        }
+    }
+
+    /// Looks at an actor's state. With the concurrent manager: between two of its messages; what has not
+    /// been handled then is not seen, see [`handle_all`](Self::handle_all).
+    ///
+    /// # Panics
+    /// If it is of another type. With the concurrent manager: if it has stopped, since its state is
+    /// gone; and inside a handler, which has its [`Context`](crate::Context).
     #[track_caller]
     pub fn inspect<A: Actor, T>(
         &self,

@@ -179,7 +179,7 @@ impl Turn {
         self.chooser.choose(of)
     }
 
-    pub(crate) fn observe<E: 'static>(&mut self, watch: &Watch<E>, event: E) {
+    pub(crate) fn observe<E: 'static>(&mut self, watch: Watch<E>, event: E) {
         let Some(index) = watch.monitor else { return };
         let Some(monitor) = self.monitors.get_mut(index as usize) else { return };
         self.also |= 1 << (mix(u64::from(index) << 32 | 1) % BITS);

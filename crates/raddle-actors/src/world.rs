@@ -350,9 +350,15 @@ impl World {
         self.lapsed = false;
         let actor = match kind {
             Kind::Messages => self.deliver(link, to, message),
-            Kind::Timer(_, after) => self.fire(to, after, message),
+            Kind::Timer(_, after) => {
+                self.fire(to, after, message);
+                Some(to)
+            }
             Kind::Fault => self.crash(link, number),
-            Kind::Restart => self.restart(to),
+            Kind::Restart => {
+                self.restart(to);
+                Some(to)
+            }
             Kind::Spent => None,
         };
         self.carry_out(number);
@@ -408,23 +414,22 @@ impl World {
         Some(to)
     }
 
-    fn fire(&mut self, to: ActorId, after: Duration, message: Message) -> Option<ActorId> {
+    fn fire(&mut self, to: ActorId, after: Duration, message: Message) {
         let slot = &mut self.actors[to.index()];
         self.turn.also |= timer_bit(slot.path);
         if message.payload.is::<Cancelled>() {
             // It was cancelled while somebody had to hear of all steps that might have been.
             self.write(|_| "a timer that was cancelled".to_owned());
             self.lapsed = true;
-            return Some(to);
+            return;
         }
         if self.faults.timers.is_some_and(|most| slot.fired >= most) {
             self.write(|world| format!("let {} pass", world.show(to, &message)));
-            return Some(to);
+            return;
         }
         slot.fired += 1;
         slot.now = slot.now.max(after);
         self.handle(to, message, "timer: ");
-        Some(to)
     }
 
     /// Runs the handler.
@@ -475,7 +480,7 @@ impl World {
         self.write(|world| format!("crash of {}", world.name(actor)));
         self.cancel_timers(actor);
         if self.actors[actor.index()].health == Health::Down {
-            let key = mix(self.links[link as usize].key ^ 13);
+            let key = mix(self.links[link as usize].key ^ 0xd);
             let restart = self.add_link(Sender::Anybody, actor, Kind::Restart, key);
             let message =
                 Message { payload: Box::new(()), sent_by: number, site: Location::caller() };
@@ -484,7 +489,7 @@ impl World {
         Some(actor)
     }
 
-    fn restart(&mut self, actor: ActorId) -> Option<ActorId> {
+    fn restart(&mut self, actor: ActorId) {
         self.write(|world| format!("restart of {}", world.name(actor)));
         let slot = &mut self.actors[actor.index()];
         slot.health = Health::Up;
@@ -501,7 +506,6 @@ impl World {
         if flow.stops {
             slot.health = Health::Gone;
         }
-        Some(actor)
     }
 
     /// Carries out what a handler, or the test, did.
