@@ -5,6 +5,8 @@
 //! measured. What concerns raddle alone it measures in its own process.
 
 mod actors;
+mod estimate;
+mod eta;
 mod foundation;
 mod machine;
 mod numbers;
@@ -17,10 +19,10 @@ mod table;
 use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::peers::{Peers, Tool};
 use crate::reduction::Measured;
@@ -46,6 +48,32 @@ enum Command {
     States(Output),
     /// Messages per second of actors on threads beside kameo, ractor and actix
     Actors(Output),
+    /// Eta's tables and figures beside ours, on the actor programs of the corpus
+    Eta(Eta),
+    /// How far off the estimates of a search are, and how often their bands hold
+    Estimate(Output),
+}
+
+#[derive(Debug, Args)]
+struct Eta {
+    /// Which part
+    #[arg(value_enum, default_value = "all")]
+    what: eta::What,
+    /// Give searches up after seconds: some minutes in all
+    #[arg(long)]
+    quick: bool,
+    /// How often each search of tables 1 and 2 is run
+    #[arg(long, default_value_t = 5)]
+    repetitions: usize,
+    /// Print one JSON object for each number that is compared
+    #[arg(long)]
+    json: bool,
+    /// Also write the tables to DIR/eta.md (of one part: DIR/eta-PART.md) and plots to DIR/eta/*.svg
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// The date for the head of the tables; today if left out
+    #[arg(long, value_name = "YYYY-MM-DD")]
+    date: Option<String>,
 }
 
 /// What every command takes.
@@ -71,6 +99,8 @@ fn main() -> ExitCode {
         Command::Reduction(output) => reduction(&output),
         Command::States(output) => states(&output),
         Command::Actors(output) => actors(&output),
+        Command::Eta(asked) => eta(&asked),
+        Command::Estimate(output) => estimate(&output),
     };
     match done {
         Ok(code) => code,
@@ -107,6 +137,43 @@ fn states(output: &Output) -> Result<ExitCode, String> {
     let tables = states::measure(&peers, output.quick, say);
     finish(
         &render(output, "states", "States: searches over states beside stateright", &tables),
+        &tables,
+    )
+}
+
+fn eta(asked: &Eta) -> Result<ExitCode, String> {
+    let effort = eta::Effort::new(asked.quick, asked.repetitions);
+    let parts = eta::measure(asked.what, effort, &say);
+    let what =
+        asked.what.to_possible_value().map_or(String::new(), |value| value.get_name().into());
+    let date = asked.date.clone().unwrap_or_else(machine::today);
+    let quick = if asked.quick { " --quick" } else { "" };
+    let repetitions = match asked.repetitions {
+        5 => String::new(),
+        other => format!(" --repetitions {other}"),
+    };
+    let text = format!(
+        "# Eta: exploratory testing of actors\n\n\
+         `cargo run --release -p raddle-bench -- eta {what}{quick}{repetitions} --out docs/results`, \
+         {date}, {}\n\n{}",
+        machine::size(),
+        eta::markdown(&parts, "eta")
+    );
+    if let Some(dir) = &asked.out {
+        let name =
+            if asked.what == eta::What::All { "eta".to_owned() } else { format!("eta-{what}") };
+        eta::write(dir, &name, &text, &parts)?;
+    }
+    let tables: Vec<_> = parts.into_iter().map(|part| part.table).collect();
+    let json =
+        || tables.iter().flat_map(Table::json).fold(String::new(), |text, row| text + &row + "\n");
+    finish(&if asked.json { json() } else { text.clone() }, &tables)
+}
+
+fn estimate(output: &Output) -> Result<ExitCode, String> {
+    let tables = estimate::measure(output.quick, say);
+    finish(
+        &render(output, "estimate", "Estimates: how many executions there are", &tables),
         &tables,
     )
 }

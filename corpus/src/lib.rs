@@ -16,6 +16,7 @@
 //! 2. Add the constant to [`REGISTRY`].
 //! 3. `UPDATE_COUNTS=1 cargo test -p raddle-corpus`, and read the new lines of `counts.txt`.
 
+pub mod actors;
 pub mod bugs;
 pub mod counts;
 pub mod litmus;

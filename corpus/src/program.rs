@@ -57,6 +57,8 @@ pub enum Group {
     Bugs,
     /// Litmus tests of memory models.
     Litmus,
+    /// Actors that send messages.
+    Actors,
     /// What other tools get wrong.
     Peers,
     /// What we got wrong.
@@ -69,6 +71,7 @@ impl fmt::Display for Group {
             Self::Counts => "counts",
             Self::Bugs => "bugs",
             Self::Litmus => "litmus",
+            Self::Actors => "actors",
             Self::Peers => "peers",
             Self::Ours => "ours",
         })
@@ -106,6 +109,7 @@ enum Body {
     Plain(fn()),
     One(fn(usize)),
     Two(fn(usize, usize)),
+    Many(fn(&[usize])),
     /// What one execution saw, and all that executions can see.
     Seen(fn() -> Vec<usize>, &'static [&'static [usize]]),
 }
@@ -191,6 +195,17 @@ impl Program {
         self
     }
 
+    /// With more arguments than two.
+    pub(crate) const fn many(
+        mut self,
+        body: fn(&[usize]),
+        parameters: &'static [Parameter],
+    ) -> Self {
+        self.body = Body::Many(body);
+        self.parameters = parameters;
+        self
+    }
+
     /// Without arguments, and with all that it can return.
     pub(crate) const fn sees(
         mut self,
@@ -242,6 +257,7 @@ impl Program {
             (Body::Plain(body), []) => body(),
             (Body::One(body), &[a]) => body(a),
             (Body::Two(body), &[a, b]) => body(a, b),
+            (Body::Many(body), all) if all.len() == self.parameters.len() => body(all),
             (Body::Seen(body, all), []) => {
                 let seen = body();
                 assert!(all.contains(&&*seen), "{seen:?} is none of {all:?}");

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::program::Program;
-use crate::{bugs, counts, litmus, ours, peers};
+use crate::{actors, bugs, counts, litmus, ours, peers};
 
 /// All programs, by group.
 pub static REGISTRY: &[Program] = &[
@@ -59,6 +59,18 @@ pub static REGISTRY: &[Program] = &[
     litmus::iriw::IRIW,
     litmus::two_plus_two_w::TWO_PLUS_TWO_W,
     litmus::corr::CORR,
+    actors::store::STORE,
+    actors::store::STORE_LOST_UPDATE,
+    actors::phils::PHILS,
+    actors::phils::PHILS_STARVE,
+    actors::phils::PHILS_FIXED,
+    actors::pingpong::PINGPONG,
+    actors::scheduler::SCHEDULER,
+    actors::scheduler::SCHEDULER_LOST_TASK,
+    actors::protocols::TWO_PHASE_COMMIT,
+    actors::protocols::ACTOR_SENDERS,
+    actors::protocols::TAGGED,
+    actors::protocols::THREE_ACTORS,
     peers::atomics::LOADS,
     peers::atomics::FAILED_EXCHANGE,
     peers::atomics::REDUNDANT_LOAD,

@@ -19,7 +19,7 @@ use raddle_trace::Covered;
 use super::steps::{calls_for, time};
 use super::{Effort, run};
 use crate::numbers::{duration, exponent, grouped, median, shown, verdict};
-use crate::plot::{Plot, Series};
+use crate::plot::{Plot, Scale, Series, Style};
 use crate::table::{Comparison, Table};
 
 /// Accesses of one execution.
@@ -300,11 +300,13 @@ fn plot(curves: &[Vec<Point>; KINDS.len()]) -> Plot {
             None => kind.name.to_owned(),
         },
         points: points.iter().map(|point| (point.steps as f64, point.ns / 1e3)).collect(),
+        style: Style::Marks,
     };
     Plot {
         title: "Time of one execution under dpor by its steps".to_owned(),
         x: "steps of one execution".to_owned(),
         y: "µs of CPU time".to_owned(),
+        scales: [Scale::Logarithmic; 2],
         series: KINDS.iter().zip(curves).map(series).collect(),
     }
 }

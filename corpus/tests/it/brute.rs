@@ -120,9 +120,13 @@ impl Strategy for Watched<'_> {
 
 /// Runs a strategy until it ends, for at most so many executions.
 pub(crate) fn search(strategy: &mut dyn Strategy, executions: u64, body: &dyn Fn()) -> Searched {
-    let setup = Setup { limits: Limits { executions, ..Limits::default() }, ..Setup::default() };
+    let limits = Limits { executions, ..Limits::default() };
+    search_with(strategy, &Setup { limits, ..Setup::default() }, body)
+}
+
+pub(crate) fn search_with(strategy: &mut dyn Strategy, setup: &Setup, body: &dyn Fn()) -> Searched {
     let mut watched = Watched { strategy, executions: Vec::new() };
-    let explored = explore(&mut watched, &setup, &mut |_| Stop::No, &mut |_| {}, body);
+    let explored = explore(&mut watched, setup, &mut |_| Stop::No, &mut |_| {}, body);
     let explored = explored.expect("a search can run here");
     assert!(explored.failure.is_none(), "the program has no bug");
     let Watched { strategy, executions } = watched;

@@ -7,7 +7,7 @@ use crate::{all, check, long, program};
 
 /// Runs every execution, and compares their number with what is known.
 #[track_caller]
-fn dfs_runs(name: &str, arguments: &[usize], known: u64) {
+pub(crate) fn dfs_runs(name: &str, arguments: &[usize], known: u64) {
     let program = program(name);
     let formula = program.interleavings.and_then(|count| count(arguments));
     assert_eq!(formula, Some(known), "the formula of {name}{arguments:?}");

@@ -16,20 +16,21 @@ use crate::{all, long, program};
 /// A task and how many steps it had made before.
 type Event = (u32, u32);
 
-/// A trace: for each event what it did, and the events of other tasks that it depends on.
-type Order = BTreeMap<Event, (Vec<&'static str>, Vec<Event>)>;
+/// A trace: for each event what it did, and the events of other tasks that it depends on; and for each
+/// task the values that were decided for it.
+type Trace = (BTreeMap<Event, (Vec<&'static str>, Vec<Event>)>, BTreeMap<u32, Vec<u32>>);
 
 /// Whether two executed accesses to one object depend on each other.
 ///
 /// Reads commute. What a receive takes is a matter of the order of the sends: the n-th receive
 /// follows the n-th send, a send to a channel of m places the m-th receive before it, and else the
 /// two commute. A sender that is dropped is none that others wait for, unless all are. Who was
-/// roused follows the step that did it, which is an order of its own. All others are taken to
-/// depend.
+/// roused follows the step that did it, which is an order of its own. That messages were handled
+/// matters to whoever waits for the last of them, not to each other. All others are taken to depend.
 fn dependent(first: Access, second: Access) -> bool {
     use Access::{
-        Append, Fit, Missed, Pass, Read, Refused, Roused, Share, Take, TryFit, TryShare, TryTake,
-        Unshare,
+        Append, Fit, Missed, Pass, Read, Refused, Roused, Share, Stir, Take, TryFit, TryShare,
+        TryTake, Unshare,
     };
     !matches!(
         (first, second),
@@ -41,6 +42,7 @@ fn dependent(first: Access, second: Access) -> bool {
             | (Append | Fit(_) | TryFit(_) | Take | TryTake, Unshare)
             | (Roused, _)
             | (_, Roused)
+            | (Stir, Stir)
     )
 }
 
@@ -63,8 +65,12 @@ fn word(access: Access) -> &'static str {
 struct Executed {
     event: Event,
     footprint: Vec<(ObjectId, Access)>,
+    /// Mailboxes that it sent to, where their order counts.
+    also: u64,
     /// The number of the step that roused it.
     rouser: Option<usize>,
+    /// The number of the step that sent its message.
+    sender: Option<usize>,
 }
 
 impl Executed {
@@ -73,7 +79,10 @@ impl Executed {
             earlier.footprint.iter().any(|&(other, its)| object == other && dependent(its, access))
         };
         self.event.0 != earlier.event.0
-            && (self.rouser == Some(index) || self.footprint.iter().any(conflicts))
+            && (self.rouser == Some(index)
+                || self.sender == Some(index)
+                || self.also & earlier.also != 0
+                || self.footprint.iter().any(conflicts))
     }
 }
 
@@ -81,12 +90,13 @@ impl Executed {
 struct Collect {
     strategy: Box<dyn Strategy>,
     steps: Vec<Executed>,
-    traces: BTreeSet<Order>,
+    values: BTreeMap<u32, Vec<u32>>,
+    traces: BTreeSet<Trace>,
 }
 
 impl Collect {
-    fn order(&self) -> Order {
-        let mut order = Order::new();
+    fn trace(&self) -> Trace {
+        let mut order = BTreeMap::new();
         for (index, step) in self.steps.iter().enumerate() {
             let before = self.steps[..index].iter().enumerate();
             let before = before.filter(|(at, earlier)| step.depends_on(*at, earlier));
@@ -95,7 +105,7 @@ impl Collect {
             let words = step.footprint.iter().map(|(_, access)| word(*access)).collect();
             order.insert(step.event, (words, before));
         }
-        order
+        (order, self.values.clone())
     }
 }
 
@@ -106,6 +116,7 @@ impl Strategy for Collect {
 
     fn begin(&mut self, plan: &mut Plan) -> bool {
         self.steps.clear();
+        self.values.clear();
         self.strategy.begin(plan)
     }
 
@@ -118,8 +129,9 @@ impl Strategy for Collect {
         let nth = self.steps.iter().filter(|step| step.event.0 == task).count() as u32;
         let is_roused = step.footprint.iter().any(|(_, access)| *access == Access::Roused);
         let rouser = (step.enabled_since as usize).checked_sub(1).filter(|_| is_roused);
-        let footprint = step.footprint.to_vec();
-        self.steps.push(Executed { event: (task, nth), footprint, rouser });
+        let sender = step.sent_by.and_then(|number| (number as usize).checked_sub(1));
+        let (footprint, also) = (step.footprint.to_vec(), step.also);
+        self.steps.push(Executed { event: (task, nth), footprint, also, rouser, sender });
         self.strategy.step(step)
     }
 
@@ -128,14 +140,15 @@ impl Strategy for Collect {
     }
 
     fn value(&mut self, task: TaskId, taken: Taken, during: bool) {
+        self.values.entry(task.0).or_default().push(taken.option);
         self.strategy.value(task, taken, during);
     }
 
     fn end(&mut self, execution: &Finished<'_>) {
         // What was cut ended in an order that nobody chose.
         if execution.cut.is_none() {
-            let order = self.order();
-            self.traces.insert(order);
+            let trace = self.trace();
+            self.traces.insert(trace);
         }
         self.strategy.end(execution);
     }
@@ -149,7 +162,8 @@ impl Strategy for Collect {
 fn traces(name: &str, arguments: &[usize], strategy: &str, executions: u64) -> u64 {
     let program = program(name);
     let strategy = raddle_search::build(strategy, 1).expect("a known strategy").strategy;
-    let mut collect = Collect { strategy, steps: Vec::new(), traces: BTreeSet::new() };
+    let mut collect =
+        Collect { strategy, steps: Vec::new(), values: BTreeMap::new(), traces: BTreeSet::new() };
     let setup = Setup { limits: Limits { executions, ..Limits::default() }, ..Setup::default() };
     let body = || program.call(arguments);
     let explored = explore(&mut collect, &setup, &mut |_| Stop::No, &mut |_| {}, &body);

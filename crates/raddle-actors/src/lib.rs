@@ -56,6 +56,7 @@
 
 #[cfg_attr(not(feature = "check"), allow(dead_code, reason = "only searches copy"))]
 mod actor;
+pub mod adapters;
 mod address;
 #[cfg_attr(not(feature = "check"), allow(dead_code, reason = "only searches copy"))]
 mod cell;

@@ -5,11 +5,13 @@
 //! machine than the one that searched.
 //!
 //! Reading order: [`render()`] (a whole report), [`table()`] (one execution, a lane for each task),
-//! [`to_json`] and [`from_json`] (stored reports), [`schedule_from_json`] (what a replay needs).
+//! [`to_json`] and [`from_json`] (stored reports), [`schedule_from_json`] (what a replay needs),
+//! [`progress_line`] (a search that runs).
 
 mod columns;
 mod fold;
 mod json;
+mod progress;
 mod races;
 mod table;
 mod text;
@@ -23,5 +25,6 @@ pub use json::{
     MAX_BYTES, ReportError, failure_from_json, failure_to_json, from_json, schedule_from_json,
     to_json, to_json_pretty,
 };
+pub use progress::{estimated, progress_line};
 pub use table::{TableOptions, table};
 pub use text::{LONG_TOKEN, TextOptions, render};

@@ -60,6 +60,7 @@ pub(crate) fn passed(verdict: Verdict, covered: Covered) -> Report {
         },
         failure: None,
         notes: Vec::new(),
+        progress: None,
         elapsed_ms: 2,
     }
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use raddle_trace::{Covered, Divergence, Failure, Note, Outcome, Panic, Report, Trace, Verdict};
 
 use crate::columns::{Colour, Ink, NO_BREAK, clean, count, hang, paragraph, place, printable};
+use crate::progress::estimated;
 use crate::races;
 use crate::table::{TableOptions, table};
 use crate::waits::{explain, op_on_object};
@@ -65,6 +66,7 @@ impl Default for TextOptions {
 ///     counts: Counts { executions: 20, steps: 120, decisions: 70, ..Counts::default() },
 ///     failure: None,
 ///     notes: Vec::new(),
+///     progress: None,
 ///     elapsed_ms: 3,
 /// };
 /// let text = render(&report, &TextOptions::default());
@@ -100,6 +102,9 @@ impl Text<'_> {
             _ => "the search could not go on",
         });
         self.counts("  ");
+        if let Some(estimate) = self.report.progress.as_ref().and_then(estimated) {
+            self.paragraph("  ", &format!("did not finish: {estimate}"));
+        }
         if !passed {
             self.paragraph("  ", &format!("covered so far: {guarantee}"));
         }

@@ -27,10 +27,11 @@ use raddle_engine::strategy::{
     Answer, Checkpoint, Cut, Finished, Needs, Options, Plan, Point, Step, Strategy, Taken,
     Unsupported, Work,
 };
-use raddle_trace::{Covered, Outcome, Progress};
+use raddle_trace::{Covered, Estimate, Outcome, Progress};
 
 use crate::bound::{Bound, Price};
 use crate::cache::{Alike, Cache, Mark, Used};
+use crate::estimate::{Children, Kind, Levels, Size};
 use crate::order::{NonPreemptive, Order};
 use crate::state::{FOREIGN, Reader, Writer};
 
@@ -84,6 +85,12 @@ pub struct CostlyOrder {
     order: &'static str,
 }
 
+impl CostlyOrder {
+    pub(crate) fn of(order: &dyn Order) -> Self {
+        Self { order: order.name() }
+    }
+}
+
 impl fmt::Display for CostlyOrder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
@@ -123,6 +130,10 @@ pub struct DepthFirst<O = NonPreemptive> {
     cache: Option<Box<Cache>>,
     /// With a cache, one for each frame; else none.
     marks: Vec<Mark>,
+    /// One for each frame: what was run of the options before.
+    levels: Levels,
+    /// What the last execution was; once all is done, what all of it was.
+    leaf: Size,
 }
 
 impl Default for DepthFirst {
@@ -151,6 +162,8 @@ impl<O: Order> DepthFirst<O> {
             executions: 0,
             cache: None,
             marks: Vec::new(),
+            levels: Levels::default(),
+            leaf: Size::LEAF,
         }
     }
 
@@ -162,7 +175,7 @@ impl<O: Order> DepthFirst<O> {
         if bound.allows(&order) {
             Ok(Self { bound, ..Self::new(order) })
         } else {
-            Err(CostlyOrder { order: order.name() })
+            Err(CostlyOrder::of(&order))
         }
     }
 
@@ -183,18 +196,23 @@ impl<O: Order> DepthFirst<O> {
 
     /// Goes to the next path; false if there is none.
     fn advance(&mut self) -> bool {
+        let mut left = self.leaf;
         while self.frames.len() > self.floor {
             let index = self.frames.len() - 1;
             let spent = self.spent - self.frames[index].cost();
-            if self.frames[index].rank + 1 < self.width(index, spent) {
+            let width = self.width(index, spent);
+            self.levels.add(left);
+            if self.frames[index].rank + 1 < width {
                 self.frames[index].rank += 1;
                 self.spent = spent + self.frames[index].cost();
                 return true;
             }
             self.spent = spent;
+            left = self.levels.pop(width);
             self.frames.pop();
             self.marks.pop();
         }
+        self.leaf = left;
         false
     }
 
@@ -217,6 +235,7 @@ impl<O: Order> DepthFirst<O> {
     fn truncate(&mut self, length: usize) {
         self.withdraw(length);
         self.marks.truncate(length);
+        self.levels.truncate(length);
         while self.frames.len() > length {
             self.spent -= self.frames.pop().expect("longer than a length").cost();
         }
@@ -242,6 +261,24 @@ impl<O: Order> DepthFirst<O> {
         if self.cache.is_some() { NAME_WITH_CACHE } else { NAME }
     }
 
+    /// What the whole comes to; of a part, what the part comes to.
+    fn estimate(&self) -> Option<Estimate> {
+        let known = self.known();
+        let mut spent = Vec::with_capacity(known.len());
+        known.iter().fold(0, |sum, frame| {
+            spent.push(sum);
+            sum + frame.cost()
+        });
+        let children = |index: usize| {
+            let of = (index >= self.floor).then(|| self.width(index, spent[index]))?;
+            Some(Children { of, pending: of - known[index].rank - 1 })
+        };
+        let now = (self.path != Path::Planned).then_some(self.leaf);
+        let reading = self.levels.read(known.len(), now, children)?;
+        let kind = if self.used().cut > 0 { Kind::Cached } else { Kind::DepthFirst };
+        Some(reading.estimate(kind))
+    }
+
     fn used(&self) -> Used {
         self.cache.as_ref().map_or(Used::default(), |cache| cache.used)
     }
@@ -249,6 +286,7 @@ impl<O: Order> DepthFirst<O> {
     fn write(&self, state: &State<'_>) -> Checkpoint {
         let mut writer = Writer::new(self.name());
         writer.text(self.order.name());
+        writer.number(self.order.state());
         match self.bound {
             Bound::None => writer.number(0),
             Bound::Preemptions(k) => {
@@ -275,6 +313,8 @@ impl<O: Order> DepthFirst<O> {
             writer.number(frame.rank.into());
             writer.number(frame.price as u64);
         }
+        state.leaf.save(&mut writer);
+        state.levels.save(state.frames.len(), &mut writer);
         writer.finish()
     }
 
@@ -303,6 +343,8 @@ struct State<'a> {
     given: u32,
     used: Used,
     frames: &'a [Frame],
+    leaf: Size,
+    levels: &'a Levels,
 }
 
 impl<O: Order> Strategy for DepthFirst<O> {
@@ -352,6 +394,7 @@ impl<O: Order> Strategy for DepthFirst<O> {
         assert!(default < of, "an order takes one of the options");
         let price = self.bound.price(point, default);
         self.frames.push(Frame { of, default, rank: 0, price });
+        self.levels.push();
         Answer::Take(default)
     }
 
@@ -377,6 +420,7 @@ impl<O: Order> Strategy for DepthFirst<O> {
     fn end(&mut self, execution: &Finished<'_>) {
         self.executions += 1;
         self.path = Path::Ended;
+        self.leaf = if execution.cut.is_some() { Size::CUT } else { Size::LEAF };
         if matches!(execution.outcome, Outcome::Limit { .. }) && execution.cut.is_none() {
             self.withdraw(0);
         }
@@ -413,9 +457,11 @@ impl<O: Order> Strategy for DepthFirst<O> {
         let frames = self.frames.capacity() * size_of::<Frame>();
         let marks = self.marks.capacity() * size_of::<Mark>();
         let cache = self.cache.as_ref().map_or(0, |cache| cache.bytes());
-        let frontier_bytes = (frames + marks) as u64 + cache;
+        let frontier_bytes = (frames + marks + self.levels.bytes()) as u64 + cache;
+        let estimate = self.estimate();
         if self.path == Path::Last {
-            return Progress { covered: Some(1.0), pending: 0, frontier_bytes };
+            let covered = Some(1.0);
+            return Progress { covered, estimate, frontier_bytes, ..Progress::default() };
         }
         let known = self.known();
         let (mut covered, mut share, mut pending, mut spent) = (0.0, 1.0, 0, 0);
@@ -432,7 +478,8 @@ impl<O: Order> Strategy for DepthFirst<O> {
             Path::Planned => pending += 1,
             Path::Ended | Path::Last => covered += share,
         }
-        Progress { covered: Some(covered), pending, frontier_bytes }
+        let covered = Some(covered);
+        Progress { covered, estimate, pending, frontier_bytes, ..Progress::default() }
     }
 
     fn split(&mut self, n: usize) -> Result<Vec<Work>, Unsupported> {
@@ -462,6 +509,8 @@ impl<O: Order> Strategy for DepthFirst<O> {
                 given: u32::MAX,
                 used: Used::default(),
                 frames: &frames,
+                leaf: Size::LEAF,
+                levels: &Levels::new(frames.len()),
             };
             let taken = |frame: &Frame| Taken { option: frame.option(), of: frame.of };
             let prefix = frames.iter().map(taken).collect();
@@ -481,12 +530,15 @@ impl<O: Order> Strategy for DepthFirst<O> {
             given: self.given,
             used: self.used(),
             frames,
+            leaf: self.leaf,
+            levels: &self.levels,
         }))
     }
 
     fn restore(&mut self, state: &Checkpoint) -> Result<(), Unsupported> {
         let mut reader = Reader::new(state, self.name())?;
         reader.expect_text(self.order.name())?;
+        let order = reader.number()?;
         let bound = match reader.number()? {
             0 => Bound::None,
             1 => Bound::Preemptions(reader.small()?),
@@ -515,7 +567,12 @@ impl<O: Order> Strategy for DepthFirst<O> {
         let length = reader.length()?;
         let frames: Vec<_> =
             (0..length).map(|_| self.read_frame(&mut reader)).collect::<Result<_, _>>()?;
+        let leaf = Size::restore(&mut reader)?;
+        let levels = Levels::restore(&mut reader)?;
         reader.finish()?;
+        if levels.len() != length {
+            return Err(FOREIGN);
+        }
         if bound != self.bound || floor > length || given == 0 {
             return Err(FOREIGN);
         }
@@ -532,7 +589,10 @@ impl<O: Order> Strategy for DepthFirst<O> {
             self.marks.clear();
             self.marks.resize_with(length, Mark::default);
         }
+        self.order.set_state(order);
         self.frames = frames;
+        self.levels = levels;
+        self.leaf = leaf;
         self.path = path;
         self.planned = length;
         self.spent = spent;

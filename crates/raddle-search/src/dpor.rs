@@ -41,9 +41,10 @@ use raddle_engine::strategy::{
     Answer, Choice, Cut, Finished, Needs, Options, Pending, Plan, Point, Step, Strategy, Stuck,
     Taken, Tasks, Timer,
 };
-use raddle_trace::{Covered, Outcome, Progress, Settings, Timeouts};
+use raddle_trace::{Covered, Estimate, Outcome, Progress, Settings, Timeouts};
 
 use self::wakeup::{Branch, Found, Way};
+use crate::estimate::{Children, Kind, Levels, Size};
 
 /// Which alternatives a race opens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,6 +77,17 @@ struct Node {
     wakeup: Vec<Branch>,
 }
 
+impl Node {
+    /// What is known and still to be tried here.
+    fn pending(&self) -> u32 {
+        let values = match &self.what {
+            What::Value { left, .. } => left.len(),
+            What::Step { .. } => 0,
+        };
+        (self.wakeup.len() + values) as u32
+    }
+}
+
 #[derive(Clone, Debug)]
 enum What {
     /// A task moved. `options`: who could have, if it was a decision; `accesses`: what they would have
@@ -83,7 +95,17 @@ enum What {
     Step { task: TaskId, options: Vec<TaskId>, accesses: Vec<Access> },
     /// A value was decided. `left`: options still to be tried. `ways`: what to try after it, by the
     /// values decided.
-    Value { option: u32, left: Vec<u32>, during: bool, ways: Option<Vec<Way>> },
+    Value { option: u32, of: u32, left: Vec<u32>, during: bool, ways: Option<Vec<Way>> },
+}
+
+impl What {
+    /// The number of options.
+    fn of(&self) -> u32 {
+        match self {
+            Self::Step { options, .. } => options.len() as u32,
+            Self::Value { of, .. } => *of,
+        }
+    }
 }
 
 /// The later op of a race.
@@ -151,6 +173,10 @@ pub struct Dpor {
     /// The tree cannot be followed at the next point.
     lost: bool,
     spare: Spare,
+    /// One for each node: what is known of what was left there.
+    levels: Levels,
+    /// What the last execution was; once all is done, what all of it was.
+    leaf: Size,
 }
 
 /// Allocations of nodes that were left.
@@ -196,6 +222,8 @@ impl Dpor {
             valued: Vec::new(),
             lost: false,
             spare: Spare::default(),
+            levels: Levels::default(),
+            leaf: Size::LEAF,
         }
     }
 
@@ -214,6 +242,7 @@ impl Dpor {
 
     /// Leaves the path at its deepest point with something left to try; `false` if there is none.
     fn backtrack(&mut self) -> bool {
+        let mut left = self.leaf;
         while let Some(node) = self.path.last_mut() {
             if let What::Value { during: true, .. } = &node.what
                 && (node.event as usize) < self.history.len()
@@ -221,8 +250,9 @@ impl Dpor {
                 // What the step did with this value it may not do with another.
                 self.valued.push((node.event, self.history.event(node.event as usize).footprint));
             }
+            self.levels.add(left);
             match &mut node.what {
-                What::Value { option, left, during, ways } if !left.is_empty() => {
+                What::Value { option, left, during, ways, .. } if !left.is_empty() => {
                     *option = left.remove(0);
                     self.chosen = *during;
                     self.ways.clone_from(ways);
@@ -260,9 +290,21 @@ impl Dpor {
                 }
                 What::Value { .. } => {}
             }
+            left = self.levels.pop(node.what.of());
             self.drop_last();
         }
+        self.leaf = left;
         false
+    }
+
+    fn estimate(&self) -> Option<Estimate> {
+        let children = |at: usize| {
+            let node = &self.path[at];
+            Some(Children { of: node.what.of(), pending: node.pending() })
+        };
+        let now = (self.executions > 0).then_some(self.leaf);
+        let reading = self.levels.read(self.levels.len(), now, children)?;
+        Some(reading.estimate(Kind::Reduced))
     }
 
     /// Leaves the last node. Its allocations are for the next ones.
@@ -738,11 +780,12 @@ impl Strategy for Dpor {
                 let option = left.remove(0);
                 let ways = self.ways.clone();
                 let guided = ways.is_some();
-                let what = What::Value { option, left, during, ways };
+                let what = What::Value { option, of, left, during, ways };
                 let (sleep, event) = (self.sleepers(), self.history.len() as u32);
                 let (slept, objects) = (sleep.len() as u32, point.objects);
                 let wakeup = Vec::new();
                 self.path.push(Node { event, what, sleep, slept, guided, objects, wakeup });
+                self.levels.push();
                 return Answer::Take(option);
             }
         };
@@ -789,6 +832,7 @@ impl Strategy for Dpor {
         }
         let what = What::Step { task, options, accesses };
         self.path.push(Node { event, what, sleep, slept, guided, objects, wakeup });
+        self.levels.push();
         Answer::Take(option)
     }
 
@@ -841,6 +885,7 @@ impl Strategy for Dpor {
         let limited = matches!(execution.outcome, Outcome::Limit { .. });
         self.incomplete |= execution.held_back || limited;
         self.blocked += u64::from(self.cut);
+        self.leaf = if self.cut { Size::CUT } else { Size::LEAF };
         if !self.cut {
             self.stuck.extend_from_slice(execution.stuck);
         }
@@ -867,9 +912,14 @@ impl Strategy for Dpor {
         }
     }
 
+    /// What is covered is what Eta estimates to be covered: of a point that was left, all that is below
+    /// it, run or not.
     fn progress(&self) -> Progress {
-        let pending = self.path.iter().map(|node| node.wakeup.len() as u64).sum();
-        let frontier_bytes = (self.path.len() * size_of::<Node>()) as u64;
-        Progress { covered: None, pending, frontier_bytes }
+        let pending = self.path.iter().map(|node| u64::from(node.pending())).sum();
+        let frontier_bytes = (self.path.len() * size_of::<Node>() + self.levels.bytes()) as u64;
+        let estimate = self.estimate();
+        let part = |estimate: Estimate| estimate.covered / estimate.total.about;
+        let covered = if self.done { Some(1.0) } else { estimate.map(part) };
+        Progress { covered, estimate, pending, frontier_bytes, ..Progress::default() }
     }
 }

@@ -17,7 +17,9 @@ use raddle_engine::strategy::{
     Answer, Finished, Needs, Options, Plan, Point, Step, Strategy, Taken,
 };
 use raddle_engine::{Access, TaskId};
-use raddle_trace::{Covered, Outcome, Progress, Settings, Timeouts};
+use raddle_trace::{Covered, Estimate, Outcome, Progress, Settings, Timeouts};
+
+use crate::estimate::{Children, Kind, Levels, Size};
 
 /// A point of the current path.
 #[derive(Debug)]
@@ -42,6 +44,24 @@ enum What {
     },
 }
 
+impl What {
+    /// How many options there are.
+    fn of(&self) -> u32 {
+        match self {
+            Self::Step { options, .. } => options.len() as u32,
+            Self::Value { of, .. } => *of,
+        }
+    }
+
+    /// How many are still to be tried.
+    fn left(&self) -> u32 {
+        match self {
+            Self::Step { left, .. } => left.len() as u32,
+            Self::Value { option, of } => of - option - 1,
+        }
+    }
+}
+
 /// A step of the last execution.
 #[derive(Debug)]
 struct Done {
@@ -54,9 +74,13 @@ struct Done {
 }
 
 /// Eta's reduction, depth first.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Eta {
     path: Vec<Node>,
+    /// What is known of the sizes below each point of the path.
+    levels: Levels,
+    /// What the last execution was, or the whole search when it is done.
+    leaf: Size,
     steps: Vec<Done>,
     /// How many steps of this execution repeat the last one.
     kept: usize,
@@ -69,6 +93,24 @@ pub struct Eta {
     incomplete: bool,
 }
 
+impl Default for Eta {
+    fn default() -> Self {
+        Self {
+            path: Vec::new(),
+            levels: Levels::default(),
+            leaf: Size::LEAF,
+            steps: Vec::new(),
+            kept: 0,
+            heard: 0,
+            lasts: Vec::new(),
+            started: false,
+            done: false,
+            executions: 0,
+            incomplete: false,
+        }
+    }
+}
+
 impl Eta {
     /// A new search.
     #[must_use]
@@ -78,7 +120,9 @@ impl Eta {
 
     /// Goes back to the deepest point with something left to try; `false` if there is none.
     fn backtrack(&mut self) -> bool {
+        let mut left_below = self.leaf;
         while let Some(node) = self.path.last_mut() {
+            self.levels.add(left_below);
             match &mut node.what {
                 What::Value { option, of } if *option + 1 < *of => {
                     *option += 1;
@@ -89,10 +133,24 @@ impl Eta {
                     *option = left.remove(0);
                     return true;
                 }
-                _ => self.path.pop(),
-            };
+                _ => {}
+            }
+            left_below = self.levels.pop(node.what.of());
+            self.path.pop();
         }
+        self.leaf = left_below;
         false
+    }
+
+    /// By Eta's rule, over all children of a point and not only those that are tried.
+    fn estimate(&self) -> Option<Estimate> {
+        let children = |at: usize| {
+            let what = &self.path[at].what;
+            Some(Children { of: what.of(), pending: what.left() })
+        };
+        let now = (self.executions > 0).then_some(self.leaf);
+        let reading = self.levels.read(self.levels.len(), now, children)?;
+        Some(reading.estimate(Kind::Reduced))
     }
 
     fn lane(&mut self, task: TaskId) -> &mut (u32, u32) {
@@ -189,6 +247,7 @@ impl Strategy for Eta {
         let (What::Step { option, .. } | What::Value { option, .. }) = &what;
         let option = *option;
         self.path.push(Node { step, what });
+        self.levels.push();
         Answer::Take(option)
     }
 
@@ -244,6 +303,7 @@ impl Strategy for Eta {
 
     fn end(&mut self, execution: &Finished<'_>) {
         self.executions += 1;
+        self.leaf = Size::LEAF;
         let limited = matches!(execution.outcome, Outcome::Limit { .. });
         // Ops that never ran, and those of threads, need what this reduction does not look at.
         let threads = self.steps.iter().any(|s| !s.immediate && !s.footprint.learned);
@@ -271,12 +331,11 @@ impl Strategy for Eta {
     }
 
     fn progress(&self) -> Progress {
-        let left = |node: &Node| match &node.what {
-            What::Step { left, .. } => left.len() as u64,
-            What::Value { option, of } => u64::from(of - option - 1),
-        };
-        let pending = self.path.iter().map(left).sum();
-        let frontier_bytes = (self.path.len() * size_of::<Node>()) as u64;
-        Progress { covered: None, pending, frontier_bytes }
+        let pending = self.path.iter().map(|node| u64::from(node.what.left())).sum();
+        let frontier_bytes = (self.path.len() * size_of::<Node>() + self.levels.bytes()) as u64;
+        let estimate = self.estimate();
+        let part = |estimate: Estimate| estimate.covered / estimate.total.about;
+        let covered = if self.done { Some(1.0) } else { estimate.map(part) };
+        Progress { covered, estimate, pending, frontier_bytes, ..Progress::default() }
     }
 }

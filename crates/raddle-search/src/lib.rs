@@ -11,7 +11,8 @@
 //! ```
 //!
 //! Reading order: [`random`] (the smallest strategy), [`pct`], [`pos`], [`urw`] and [`surw`],
-//! [`depth_first`] with its parts [`order`], [`bound`] and `cache.rs`, then [`grammar`] and
+//! [`depth_first`] with its parts [`order`], [`bound`] and `cache.rs`, [`tree`] (the same in any order of
+//! seeds), [`dpor`], `estimate.rs` (how many executions there are) with [`probe`], then [`grammar`] and
 //! [`registry`].
 //!
 //! # To add a strategy
@@ -32,11 +33,13 @@ mod cache;
 mod counted;
 pub mod depth_first;
 pub mod dpor;
+mod estimate;
 pub mod eta;
 pub mod grammar;
 pub mod order;
 pub mod pct;
 pub mod pos;
+pub mod probe;
 pub mod random;
 pub mod registry;
 pub mod replay;
@@ -47,6 +50,7 @@ pub mod surw;
 #[cfg(test)]
 mod toy;
 pub mod traces;
+pub mod tree;
 pub mod urw;
 
 pub use bound::Bound;
@@ -55,6 +59,7 @@ pub use grammar::{Arg, Composition, ParseError, Term};
 pub use order::Order;
 pub use pct::Pct;
 pub use pos::Pos;
+pub use probe::Probes;
 pub use random::Random;
 pub use registry::{Arguments, BuildError, Built, Entry, REGISTRY, Role, Status, build};
 pub use replay::Replay;
@@ -62,4 +67,5 @@ pub use rng::Rng;
 pub use round_robin::RoundRobin;
 pub use surw::Surw;
 pub use traces::Traces;
+pub use tree::{Frontier, Tree};
 pub use urw::Urw;

@@ -1,12 +1,14 @@
 //! Default orders: who moves where the plan is silent.
 //!
 //! A search runs every new execution along its default order and takes the other options later, so
-//! the order says which executions come first, and what a bound counts from. Each order here is a
-//! pure function of the point.
+//! the order says which executions come first, and what a bound counts from. Each order here but
+//! [`AnyTask`] is a pure function of the point.
 
 use std::fmt;
 
 use raddle_engine::strategy::{Options, Point};
+
+use crate::rng::Rng;
 
 /// Picks the option that a search takes first at a point between tasks.
 ///
@@ -21,6 +23,16 @@ pub trait Order: Send + fmt::Debug {
 
     /// The default option, below the point's arity.
     fn next(&mut self, point: &Point<'_>) -> u32;
+
+    /// What it needs to go on from here, if it is not a pure function of the point.
+    fn state(&self) -> u64 {
+        0
+    }
+
+    /// Goes on from a [`state`](Self::state).
+    fn set_state(&mut self, state: u64) {
+        let _ = state;
+    }
 }
 
 /// The running task if it can go on, else the next one: Musuvathi and Qadeer, PLDI 2007 (CHESS).
@@ -58,6 +70,44 @@ impl Order for TakeTurns {
 
     fn next(&mut self, point: &Point<'_>) -> u32 {
         after_last(point)
+    }
+}
+
+/// Any task with the same chance, as Eta goes on after a seed.
+///
+/// What it took is part of the search that asked, so every execution is still run once.
+#[derive(Clone, Debug)]
+pub struct AnyTask {
+    rng: Rng,
+}
+
+impl AnyTask {
+    /// Draws from this seed.
+    #[must_use]
+    pub fn new(seed: u64) -> Self {
+        Self { rng: Rng::new(seed) }
+    }
+}
+
+impl Order for AnyTask {
+    fn name(&self) -> &'static str {
+        "random"
+    }
+
+    fn preempts(&self) -> bool {
+        true
+    }
+
+    fn next(&mut self, point: &Point<'_>) -> u32 {
+        self.rng.below(point.arity())
+    }
+
+    fn state(&self) -> u64 {
+        self.rng.state()
+    }
+
+    fn set_state(&mut self, state: u64) {
+        self.rng = Rng::from_state(state);
     }
 }
 

@@ -17,12 +17,14 @@ use crate::depth_first::{CostlyOrder, DepthFirst};
 use crate::dpor::{Dpor, Reduction};
 use crate::eta::Eta;
 use crate::grammar::{Arg, Composition, ParseError, Term};
-use crate::order::{NonPreemptive, Order, TakeTurns};
+use crate::order::{AnyTask, NonPreemptive, Order, TakeTurns};
 use crate::pct::Pct;
 use crate::pos::Pos;
+use crate::probe::Probes;
 use crate::random::Random;
 use crate::round_robin::RoundRobin;
 use crate::surw::Surw;
+use crate::tree::{Frontier, Tree};
 use crate::urw::Urw;
 
 /// One name of the registry. A name may have an entry for each of several roles.
@@ -60,6 +62,8 @@ pub enum Role {
     Order,
     /// What has been seen before.
     Cache,
+    /// Executions beside the search, for its estimate.
+    Probes,
 }
 
 /// What may stand in the brackets of a name.
@@ -127,6 +131,7 @@ const PLANNED: Entry = Entry { status: Status::Planned, ..HERE };
 
 const EXPLORERS: &str = "Desai, Qadeer, Seshia, FSE 2015";
 const GAMBIT: &str = "Coons, Burckhardt, Musuvathi, PPoPP 2010";
+const ETA: &str = "Simsa, Bryant, Gibson, Hickey, CMU-PDL-11-113";
 const CHESS: &str = "Musuvathi, Qadeer, PLDI 2007";
 
 /// All names, by role.
@@ -220,10 +225,17 @@ pub static REGISTRY: &[Entry] = &[
     Entry {
         name: "breadth-first",
         role: Role::Frontier,
-        line: "the earliest alternative first",
-        ..PLANNED
+        line: "the alternative with the fewest decisions before it first; memory grows",
+        paper: ETA,
+        ..HERE
     },
-    Entry { name: "random", role: Role::Frontier, line: "any alternative next", ..PLANNED },
+    Entry {
+        name: "random",
+        role: Role::Frontier,
+        line: "any alternative next, with the same chance; memory grows",
+        paper: ETA,
+        ..HERE
+    },
     Entry {
         name: "best-first",
         role: Role::Frontier,
@@ -283,7 +295,7 @@ pub static REGISTRY: &[Entry] = &[
         paper: EXPLORERS,
         ..PLANNED
     },
-    Entry { name: "random", role: Role::Order, line: "any task next", ..PLANNED },
+    Entry { name: "random", role: Role::Order, line: "any task next", paper: ETA, ..HERE },
     Entry {
         name: "state-cache",
         role: Role::Cache,
@@ -301,6 +313,14 @@ pub static REGISTRY: &[Entry] = &[
             most: u32::MAX,
             default: Some(1_000_000),
         },
+        ..HERE
+    },
+    Entry {
+        name: "probes",
+        role: Role::Probes,
+        line: "after every n executions one that is drawn, to estimate the size of the space",
+        paper: "Knuth, Mathematics of Computation 1975",
+        arguments: Arguments::Number { name: "n", least: 1, most: u32::MAX, default: Some(10) },
         ..HERE
     },
 ];
@@ -387,10 +407,14 @@ impl<'a> Parts<'a> {
         let searches = terms.iter().any(|term| {
             named(&term.name).any(|entry| matches!(entry.role, Role::Search | Role::Expansion))
         });
+        // A search by its short name has a frontier, so `random` beside it is an order.
+        let short =
+            terms.iter().any(|term| named(&term.name).any(|entry| entry.role == Role::Search));
         let mut parts = Self(Vec::new());
         for term in terms {
             let fits = |entry: &&Entry| (entry.role == Role::Sampler) != searches;
-            let free = |entry: &&Entry| fits(entry) && parts.get(entry.role).is_none();
+            let taken = |role| parts.get(role).is_some() || short && role == Role::Frontier;
+            let free = |entry: &&Entry| fits(entry) && !taken(entry.role);
             let found = named(&term.name)
                 .find(free)
                 .or_else(|| named(&term.name).find(fits))
@@ -485,7 +509,7 @@ impl<'a> Parts<'a> {
                 .get(Role::Expansion)
                 .is_some_and(|part| part.word().is_none_or(|word| word == "optimal"));
             if let Some(part) = self.get(Role::Frontier).filter(|_| optimal)
-                && part.entry.name != "depth-first"
+                && part.entry.name == "best-first"
             {
                 return Err(format!(
                     "`dpor` goes depth first: what it tries next belongs to the path it is on; \
@@ -493,9 +517,26 @@ impl<'a> Parts<'a> {
                     part.term
                 ));
             }
+            if let Some(part) = self.get(Role::Frontier)
+                && matches!(part.entry.name, "breadth-first" | "random")
+            {
+                return Err(format!(
+                    "`dpor` goes depth first: what may sleep is known of a path, not of seeds; write \
+                     `all {}`, or leave it out",
+                    part.term
+                ));
+            }
             if let Some(part) = self.get(Role::Order) {
                 return Err(format!("`dpor` has its own order; leave `{}` out", part.term));
             }
+        }
+        if let (Some(frontier), Some(cache)) = (name(Role::Frontier), name(Role::Cache))
+            && matches!(frontier, "breadth-first" | "random")
+        {
+            return Err(format!(
+                "`{cache}` relies on a search that leaves no prefix before all after it was run, and \
+                 `{frontier}` does; leave one out"
+            ));
         }
         if let (Some("dpor" | "hapset"), Some(cache)) = (name(Role::Expansion), name(Role::Cache)) {
             return Err(format!(
@@ -508,6 +549,22 @@ impl<'a> Parts<'a> {
 
     /// The strategy. All parts are here and fit together.
     fn make(&self, seed: u64) -> Result<Built, BuildError> {
+        let Built { strategy, name } = self.make_search(seed)?;
+        let Some(every) = self.get(Role::Probes).map(Part::number) else {
+            return Ok(Built { strategy, name });
+        };
+        // Not the numbers that the search draws.
+        let seed = seed.rotate_left(32) ^ 0x70_72_6f_62_65;
+        let probes = Probes::new(strategy, every, self.bound(), seed);
+        Ok(built(probes, format!("{name} probes({every})")))
+    }
+
+    fn bound(&self) -> Bound {
+        self.get(Role::Bound).map_or(Bound::None, |part| Bound::Preemptions(part.number()))
+    }
+
+    /// The strategy without its probes.
+    fn make_search(&self, seed: u64) -> Result<Built, BuildError> {
         if let Some(sampler) = self.get(Role::Sampler) {
             return Ok(match sampler.entry.name {
                 "random" => built(Random::new(seed), "random".to_owned()),
@@ -531,33 +588,54 @@ impl<'a> Parts<'a> {
             };
             return Ok(built(Dpor::new(reduction), name.to_owned()));
         }
-        let (bound, name) = match self.get(Role::Bound).map(Part::number) {
-            Some(k) => (Bound::Preemptions(k), format!("dfs preemptions({k})")),
-            None => (Bound::None, "dfs".to_owned()),
+        let frontier = match self.get(Role::Frontier).map(|part| part.entry.name) {
+            Some("breadth-first") => Some(Frontier::Breadth),
+            Some("random") => Some(Frontier::Random),
+            _ => None,
         };
-        let cache = self.get(Role::Cache).map(Part::number);
-        if self.get(Role::Order).is_some_and(|part| part.entry.name == "round-robin") {
-            let search = DepthFirst::within(TakeTurns, bound)?;
-            Ok(built_with(cache, search, name + " round-robin"))
-        } else {
-            Ok(built_with(cache, DepthFirst::within(NonPreemptive, bound)?, name))
+        let name = frontier.map_or("dfs".to_owned(), |frontier| format!("all {}", frontier.name()));
+        let bound = self.bound();
+        let name = match bound {
+            Bound::Preemptions(k) => format!("{name} preemptions({k})"),
+            Bound::None => name,
+        };
+        let recipe =
+            Recipe { frontier, bound, seed, cache: self.get(Role::Cache).map(Part::number) };
+        match self.get(Role::Order).map(|part| part.entry.name) {
+            Some("round-robin") => recipe.make(TakeTurns, name + " round-robin"),
+            // Not the numbers that a random frontier draws.
+            Some("random") => recipe.make(AnyTask::new(!seed), name + " random"),
+            _ => recipe.make(NonPreemptive, name),
         }
+    }
+}
+
+/// All of a search but its order.
+#[derive(Clone, Copy, Debug)]
+struct Recipe {
+    /// None: depth first.
+    frontier: Option<Frontier>,
+    bound: Bound,
+    cache: Option<u32>,
+    seed: u64,
+}
+
+impl Recipe {
+    fn make<O: Order + 'static>(self, order: O, name: String) -> Result<Built, BuildError> {
+        let Self { frontier, bound, cache, seed } = self;
+        if let Some(frontier) = frontier {
+            return Ok(built(Tree::within(frontier, order, bound, seed)?, name));
+        }
+        let search = DepthFirst::within(order, bound)?;
+        Ok(match cache {
+            Some(n) => built(search.cached(n as usize), format!("{name} cache({n})")),
+            None => built(search, name),
+        })
     }
 }
 
 fn built(strategy: impl Strategy + 'static, name: String) -> Built {
     Built { strategy: Box::new(strategy), name }
-}
-
-fn built_with<O: Order + 'static>(
-    cache: Option<u32>,
-    search: DepthFirst<O>,
-    name: String,
-) -> Built {
-    match cache {
-        Some(n) => built(search.cached(n as usize), format!("{name} cache({n})")),
-        None => built(search, name),
-    }
 }
 
 fn named(name: &str) -> impl Iterator<Item = &'static Entry> {
@@ -700,6 +778,7 @@ impl fmt::Display for Role {
             Self::Bound => "bound",
             Self::Order => "order",
             Self::Cache => "cache",
+            Self::Probes => "probes",
         })
     }
 }

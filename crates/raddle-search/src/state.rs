@@ -36,9 +36,19 @@ impl Writer {
         self.bytes.push(number as u8);
     }
 
+    /// A number that is not negative: an estimate. Its last bits come first, so that round ones are
+    /// short.
+    pub(crate) fn real(&mut self, real: f64) {
+        self.number(real.to_bits().reverse_bits());
+    }
+
     pub(crate) fn text(&mut self, text: &str) {
-        self.number(text.len() as u64);
-        self.bytes.extend_from_slice(text.as_bytes());
+        self.bytes(text.as_bytes());
+    }
+
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) {
+        self.number(bytes.len() as u64);
+        self.bytes.extend_from_slice(bytes);
     }
 
     pub(crate) fn finish(mut self) -> Checkpoint {
@@ -83,6 +93,11 @@ impl<'a> Reader<'a> {
         u32::try_from(self.number()?).map_err(|_| FOREIGN)
     }
 
+    pub(crate) fn real(&mut self) -> Result<f64, Unsupported> {
+        let real = f64::from_bits(self.number()?.reverse_bits());
+        if real.is_finite() && real >= 0.0 { Ok(real) } else { Err(FOREIGN) }
+    }
+
     /// A number of entries that follow, each of at least one byte: never more than there are.
     pub(crate) fn length(&mut self) -> Result<usize, Unsupported> {
         let length = usize::try_from(self.number()?).map_err(|_| FOREIGN)?;
@@ -99,10 +114,14 @@ impl<'a> Reader<'a> {
 
     /// Refuses the state unless this text comes next.
     pub(crate) fn expect_text(&mut self, text: &str) -> Result<(), Unsupported> {
+        if self.bytes()? == text.as_bytes() { Ok(()) } else { Err(FOREIGN) }
+    }
+
+    pub(crate) fn bytes(&mut self) -> Result<&'a [u8], Unsupported> {
         let length = self.length()?;
         let (found, left) = self.left.split_at(length);
         self.left = left;
-        if found == text.as_bytes() { Ok(()) } else { Err(FOREIGN) }
+        Ok(found)
     }
 
     /// Refuses the state if anything is left over.

@@ -171,7 +171,7 @@ impl<S: Strategy> Strategy for Traces<S> {
     }
 
     fn progress(&self) -> Progress {
-        self.inner.progress()
+        Progress { traces: Some(self.count()), ..self.inner.progress() }
     }
 
     fn split(&mut self, n: usize) -> Result<Vec<Work>, Unsupported> {

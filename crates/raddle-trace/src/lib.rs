@@ -5,10 +5,12 @@
 //! format that leaves a process has a version. This crate depends on serde alone.
 //!
 //! Reading order: [`schedule`] (what replays an execution), [`trace`] (what happened in one),
-//! [`outcome`] (how it ended), [`guarantee`] (what a search has covered), [`report`] (all of it).
+//! [`outcome`] (how it ended), [`guarantee`] (what a search has covered), [`progress`] (how far it
+//! is), [`report`] (all of it).
 
 pub mod guarantee;
 pub mod outcome;
+pub mod progress;
 pub mod report;
 pub mod schedule;
 pub mod token;
@@ -18,7 +20,8 @@ pub use guarantee::{Assumption, Covered, Guarantee, SampleBound, TraceCount, Uns
 pub use outcome::{
     CellAccess, CellOp, DataRace, Divergence, HeldLock, LimitKind, Missing, Outcome, Panic, Waiting,
 };
-pub use report::{Counts, Failure, Nested, Note, Progress, Report, Verdict};
+pub use progress::{Band, Estimate, Probed, Progress};
+pub use report::{Counts, Failure, Nested, Note, Report, Verdict};
 pub use schedule::{Decision, Key, Schedule, Settings, TaskKind, TaskName, Timeouts};
 pub use token::TokenError;
 pub use trace::{Event, ObjectName, Site, Trace};

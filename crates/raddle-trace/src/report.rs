@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::guarantee::Guarantee;
 use crate::outcome::{Divergence, Outcome};
+use crate::progress::Progress;
 use crate::schedule::Schedule;
 use crate::trace::{ObjectName, Site, Trace};
 
@@ -126,17 +127,6 @@ pub enum Note {
     },
 }
 
-/// How far a search is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Progress {
-    /// The part of the space that is covered, from 0 to 1, if the strategy knows.
-    pub covered: Option<f64>,
-    /// Alternatives that are known and have not been run.
-    pub pending: u64,
-    /// Bytes that the strategy holds for them.
-    pub frontier_bytes: u64,
-}
-
 /// The result of a search.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Report {
@@ -158,6 +148,9 @@ pub struct Report {
     pub failure: Option<Failure>,
     /// What else the user should know.
     pub notes: Vec<Note>,
+    /// How far the search was, if it did not cover what it set out to and can tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub progress: Option<Progress>,
     /// Wall time in milliseconds, as measured by the caller.
     pub elapsed_ms: u64,
 }

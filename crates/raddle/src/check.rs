@@ -10,6 +10,7 @@ use raddle_trace::{Failure, Report, Verdict};
 
 use crate::config::{Config, Expect};
 use crate::error::Error;
+use crate::progress;
 use crate::search::{self, Body};
 
 /// Runs `test` under one schedule after another, and panics with the report if one fails.
@@ -114,7 +115,7 @@ impl<E: std::fmt::Debug> Returned for Result<(), E> {
     }
 }
 
-/// The one place where raddle panics and prints.
+/// The one place where raddle panics and prints, but for the lines of `progress.rs`.
 #[track_caller]
 fn finish(result: Result<Result<String, String>, Error>) {
     match result {
@@ -140,6 +141,7 @@ fn run(
         let name = std::thread::current().name().filter(|name| *name != "main").map(str::to_owned);
         config.test = name;
     }
+    config.lines = progress::lines(&config);
     let mut report = search::explore_dyn(config.clone(), test)?;
     if config.expect != Expect::Pass {
         return Ok(expected(&config, &report));

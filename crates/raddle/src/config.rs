@@ -7,6 +7,7 @@ use raddle_engine::{Limits, Setup, Teardown};
 use raddle_trace::{Outcome, Settings, Timeouts};
 
 use crate::error::Error;
+use crate::progress::{Observer, ShowProgress};
 
 mod vars;
 
@@ -154,6 +155,15 @@ pub struct Config {
     /// How [`check`](crate::check()) expects the test to end. [`explore`](crate::explore) reports
     /// whatever it finds.
     pub expect: Expect,
+    /// Whether [`check`](crate::check()) writes lines to standard error while it searches, with the
+    /// executions, the estimate and the time left.
+    pub progress: ShowProgress,
+    /// Hears how far the search is. No variable and no knob.
+    pub observer: Option<Observer>,
+    /// Writes lines, if [`check`](crate::check()) is to.
+    pub(crate) lines: Option<Observer>,
+    /// Whether the variable `CI` is set; `None` if the environment was not read.
+    pub(crate) ci: Option<bool>,
     /// The package of the test, for the command that replays it.
     pub(crate) package: Option<String>,
     /// Where the package is, to find the directory for saved failures.
@@ -186,6 +196,10 @@ impl Default for Config {
             replay: None,
             test: None,
             expect: Expect::default(),
+            progress: ShowProgress::default(),
+            observer: None,
+            lines: None,
+            ci: None,
             package: None,
             manifest_dir: None,
             target_dir: None,
@@ -216,10 +230,12 @@ impl Config {
     /// | `RADDLE_DATA` | `decisions`, `seeded` |
     /// | `RADDLE_TEARDOWN` | `unwind`, `leak` |
     /// | `RADDLE_REPLAY` | a token, or the path of a saved failure |
+    /// | `RADDLE_PROGRESS` | `auto`, `true`, `false`, or a time from one line to the next: `500ms` |
     ///
     /// An empty value is as if the variable were not set. `RADDLE_STRATEGY` also takes back the
-    /// field `preemptions`, which belongs to the strategy that was there. Nothing else in raddle
-    /// reads the environment.
+    /// field `preemptions`, which belongs to the strategy that was there. Of other variables `CI` is
+    /// read, for [`progress`](Self::progress), and where cargo builds. Nothing else in raddle reads the
+    /// environment.
     ///
     /// # Errors
     /// If a value does not parse, or if a variable begins with `RADDLE_` and is none of these.
@@ -230,6 +246,11 @@ impl Config {
     /// The seed of all that is drawn.
     pub(crate) fn seed(&self) -> u64 {
         self.seed.unwrap_or(0)
+    }
+
+    /// Who hears how far the search is.
+    pub(crate) fn observers(&self) -> Vec<&Observer> {
+        self.observer.iter().chain(&self.lines).collect()
     }
 
     /// The composition to build; `None` for `auto`.

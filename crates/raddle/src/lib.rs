@@ -59,6 +59,8 @@ mod error;
 #[cfg(not(feature = "check"))]
 mod named;
 #[cfg(feature = "check")]
+mod progress;
+#[cfg(feature = "check")]
 mod recording;
 #[cfg(feature = "check")]
 mod search;
@@ -94,8 +96,8 @@ pub use raddle_macros::test;
 pub use raddle_threads::{Named, cell, hint, sync, thread, thread_local, time};
 #[cfg(feature = "check")]
 pub use raddle_trace::{
-    Counts, Covered, DataRace, Failure, Guarantee, Note, Outcome, Report, SampleBound, Schedule,
-    Timeouts, Trace, TraceCount, Unseen, Verdict,
+    Band, Counts, Covered, DataRace, Estimate, Failure, Guarantee, Note, Outcome, Probed, Progress,
+    Report, SampleBound, Schedule, Timeouts, Trace, TraceCount, Unseen, Verdict,
 };
 
 #[cfg(feature = "check")]
@@ -104,6 +106,8 @@ pub use check::{check, check_with, render};
 pub use config::{Config, Data, Expect};
 #[cfg(feature = "check")]
 pub use error::{Error, Hang};
+#[cfg(feature = "check")]
+pub use progress::{Observer, ShowProgress};
 #[cfg(feature = "check")]
 pub use recording::{Recording, replay, replay_with};
 #[cfg(feature = "check")]

@@ -217,6 +217,7 @@ fn conclude(config: Config, replayed: Replayed) -> Report {
         counts,
         failure,
         notes,
+        progress: None,
         elapsed_ms: 0,
     }
 }

@@ -6,10 +6,13 @@ use std::time::Instant;
 
 use raddle_engine::{Ended, EngineError, Explored, Limits, Setup, Strategy};
 use raddle_search::Traces;
-use raddle_trace::{Counts, Covered, Guarantee, Note, Report, TraceCount, Verdict, report};
+use raddle_trace::{
+    Counts, Covered, Guarantee, Note, Probed, Progress, Report, TraceCount, Verdict, report,
+};
 
 use crate::config::{AUTO, Config, EXECUTIONS};
 use crate::error::Error;
+use crate::progress::Telling;
 use crate::recording::{self, Recording};
 use crate::watch::{self, Orders, Turn};
 
@@ -58,8 +61,10 @@ pub(crate) fn explore_dyn(config: Config, test: Body) -> Result<Report, Error> {
     let searches = searches(&config)?;
     let setup = config.setup();
     let (turns, traces) = (searches[0].turn, config.traces);
-    let found =
-        watch::run(&config, turns, move |orders| run(searches, &setup, traces, orders, &*test))?;
+    let tells = !config.observers().is_empty();
+    let found = watch::run(&config, turns, move |orders| {
+        run(searches, &Asked { setup, traces, tells }, orders, &*test)
+    })?;
     let mut report = conclude(config, found);
     report.elapsed_ms = began.elapsed().as_millis().try_into().unwrap_or(u64::MAX);
     Ok(report)
@@ -79,6 +84,7 @@ struct Found {
     explored: Explored,
     covered: Covered,
     traces: Option<TraceCount>,
+    progress: Progress,
 }
 
 /// Partial orders that are counted one by one: some 50 MB.
@@ -123,11 +129,20 @@ fn with_sources(error: &dyn std::error::Error) -> String {
     text
 }
 
+/// What every search is run with.
+#[derive(Clone, Copy, Debug)]
+struct Asked {
+    setup: Setup,
+    /// Whether distinct partial orders are counted.
+    traces: bool,
+    /// Whether somebody hears how far the search is.
+    tells: bool,
+}
+
 /// Runs one search after another until one of them has an answer.
 fn run(
     searches: Vec<Search>,
-    setup: &Setup,
-    traces: bool,
+    asked: &Asked,
     orders: &Orders,
     test: &dyn Fn(),
 ) -> Result<Vec<Found>, EngineError> {
@@ -135,21 +150,28 @@ fn run(
     for Search { mut strategy, name, executions, turn } in searches {
         let done: u64 = all.iter().map(|found| found.explored.counts.executions).sum();
         let executions = executions.saturating_sub(done);
-        let setup = Setup { limits: Limits { executions, ..setup.limits }, ..*setup };
+        let limits = Limits { executions, ..asked.setup.limits };
+        let setup = Setup { limits, ..asked.setup };
+        let began = Instant::now();
         let explore = |strategy: &mut dyn Strategy| {
             let mut lap = |lap| orders.lap(turn, lap);
             let mut pulse = |pulse| orders.begin(pulse);
-            raddle_engine::explore(strategy, &setup, &mut lap, &mut pulse, test)
+            if asked.tells {
+                let mut telling = Telling { inner: strategy, orders, executions: 0 };
+                raddle_engine::explore(&mut telling, &setup, &mut lap, &mut pulse, test)
+            } else {
+                raddle_engine::explore(strategy, &setup, &mut lap, &mut pulse, test)
+            }
         };
-        let found = if traces {
+        let (explored, covered, progress) = if asked.traces {
             let mut strategy = Traces::new(strategy, TRACES);
-            let explored = explore(&mut strategy)?;
-            let (covered, traces) = (strategy.covered(), Some(strategy.count()));
-            Found { name, explored, covered, traces }
+            (explore(&mut strategy)?, strategy.covered(), strategy.progress())
         } else {
-            let explored = explore(&mut *strategy)?;
-            Found { name, explored, covered: strategy.covered(), traces: None }
+            (explore(&mut *strategy)?, strategy.covered(), strategy.progress())
         };
+        let elapsed_ms = began.elapsed().as_millis().try_into().unwrap_or(u64::MAX);
+        let progress = progress.timed(explored.counts.executions, elapsed_ms);
+        let found = Found { name, explored, covered, traces: progress.traces, progress };
         let ended = &found.explored.ended;
         let more = matches!(ended, Ended::Executions | Ended::Memory | Ended::Stopped);
         all.push(found);
@@ -171,6 +193,9 @@ fn conclude(config: Config, mut all: Vec<Found>) -> Report {
     let names = names.join(", then ");
     let strategy = if auto { format!("{AUTO} ({names})") } else { names };
 
+    // Of two searches the first has the estimate, if the second is a sampler.
+    let estimated = |found: &&Found| found.progress.estimate.is_some();
+    let progress = all.iter().rev().find(estimated).map(|found| found.progress);
     let last = all.pop().expect("a search was run");
     let mut counts = Counts::default();
     let mut assumptions = Vec::new();
@@ -201,6 +226,14 @@ fn conclude(config: Config, mut all: Vec<Found>) -> Report {
         failure.execution += before;
         failure
     });
+    let probes = progress.and_then(|progress| progress.estimate?.probed);
+    if let Some(Probed { probes, .. }) = probes {
+        notes.push(text(format!(
+            "{probes} of the executions were random probes, run for the estimate alone"
+        )));
+    }
+    let stopped = matches!(ended, Ended::Executions | Ended::Memory | Ended::Stopped);
+    let progress = progress.filter(|_| stopped && failure.is_none());
     if ended == Ended::Memory {
         notes.push(text(
             "the search stopped because it knows of more alternatives than it may keep; set \
@@ -241,6 +274,7 @@ fn conclude(config: Config, mut all: Vec<Found>) -> Report {
         counts,
         failure,
         notes,
+        progress,
         elapsed_ms: 0,
     }
 }

@@ -10,17 +10,18 @@
 use std::any::Any;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use raddle_engine::{Beat, EngineError, Lap, Pulse, Stop, rt};
-use raddle_trace::Site;
+use raddle_trace::{Progress, Site};
 
 use crate::config::Config;
 use crate::error::{Error, Hang};
+use crate::progress::Observer;
 
 const GO_ON: u64 = 0;
 /// End the search.
@@ -31,6 +32,8 @@ const END_FIRST: u64 = u64::MAX - 1;
 /// The least time between two looks at the pulse.
 const SHORTEST_LOOK: Duration = Duration::from_millis(1);
 const LONGEST_LOOK: Duration = Duration::from_millis(250);
+/// From a question how far the search is to the look whether it was answered.
+const ANSWER_LOOK: Duration = Duration::from_millis(5);
 
 /// Whether another search follows, for which time must be left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,12 +49,33 @@ pub(crate) struct Orders {
     order: AtomicU64,
     /// The pulse of the search that runs, and the executions it had seen before.
     pulse: Mutex<Option<(&'static Pulse, u64)>>,
+    /// Whether somebody wants to know how far the search is.
+    asked: AtomicBool,
+    /// The answer.
+    told: Mutex<Option<Progress>>,
 }
 
 impl Orders {
     /// Takes the pulse of a search that begins.
     pub(crate) fn begin(&self, pulse: &'static Pulse) {
         *self.pulse() = Some((pulse, pulse.beat().executions));
+    }
+
+    /// Whether somebody wants to know how far the search is.
+    #[inline]
+    pub(crate) fn is_asked(&self) -> bool {
+        self.asked.load(Ordering::Relaxed)
+    }
+
+    /// Answers that question.
+    #[cold]
+    pub(crate) fn tell(&self, progress: Progress) {
+        *self.told.lock().unwrap_or_else(PoisonError::into_inner) = Some(progress);
+        self.asked.store(false, Ordering::Relaxed);
+    }
+
+    fn take_told(&self) -> Option<Progress> {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// Answers the engine.
@@ -94,7 +118,8 @@ pub(crate) fn run<T: Send + 'static>(
         Ok(result) => Ok(result?),
         Err(payload) => Err(Error::Bug { message: text_of(&*payload) }),
     };
-    if config.watchdog.is_none() && config.time.is_none() && config.execution_time.is_none() {
+    let timed = config.time.is_some() || config.execution_time.is_some();
+    if config.watchdog.is_none() && !timed && config.observers().is_empty() {
         // Nobody need look at a clock, so nobody need wait: the search runs right here.
         return finish(catch_unwind(AssertUnwindSafe(|| search(&Orders::default()))));
     }
@@ -114,6 +139,7 @@ pub(crate) fn run<T: Send + 'static>(
         first: config.time.filter(|_| turns == Turn::First).map(|time| time / 2),
         execution_time: config.execution_time,
         watchdog: config.watchdog,
+        observers: config.observers(),
     };
     let result = watch.wait(&receive)?;
     worker.give_back();
@@ -169,6 +195,52 @@ struct Watch<'a> {
     first: Option<Duration>,
     execution_time: Option<Duration>,
     watchdog: Option<Duration>,
+    observers: Vec<&'a Observer>,
+}
+
+/// Who is to hear next how far the search is.
+struct Hearing<'a> {
+    orders: &'a Orders,
+    observers: &'a [&'a Observer],
+    /// When each of them heard it last.
+    last: Vec<Duration>,
+    /// Whether the search was asked.
+    asked: bool,
+}
+
+impl Hearing<'_> {
+    fn is_due(&self, index: usize, now: Duration) -> bool {
+        now >= self.last[index] + self.observers[index].every
+    }
+
+    /// How long to wait before the next look; `None` if nobody hears.
+    fn look(&self, now: Duration) -> Option<Duration> {
+        if self.asked {
+            return Some(ANSWER_LOOK);
+        }
+        let left =
+            |(observer, last): (&&Observer, &Duration)| (*last + observer.every).checked_sub(now);
+        let left = self.observers.iter().zip(&self.last).map(left).map(Option::unwrap_or_default);
+        left.min().map(|left| left.max(SHORTEST_LOOK))
+    }
+
+    /// Asks the search if it is time, and passes its answer on.
+    fn go_on(&mut self, now: Duration) {
+        if let Some(progress) = self.orders.take_told() {
+            self.asked = false;
+            let ms = now.as_millis().try_into().unwrap_or(u64::MAX);
+            let progress = progress.timed(progress.executions, ms);
+            for index in 0..self.observers.len() {
+                if self.is_due(index, now) {
+                    self.last[index] = now;
+                    (self.observers[index].hear)(&progress);
+                }
+            }
+        } else if !self.asked && (0..self.observers.len()).any(|index| self.is_due(index, now)) {
+            self.asked = true;
+            self.orders.asked.store(true, Ordering::Relaxed);
+        }
+    }
 }
 
 impl Watch<'_> {
@@ -179,8 +251,15 @@ impl Watch<'_> {
         // search, and nobody is to blame.
         let mut without_step = Duration::ZERO;
         let mut in_execution = Duration::ZERO;
+        let mut hearing = Hearing {
+            orders: self.orders,
+            observers: &self.observers,
+            last: vec![Duration::ZERO; self.observers.len()],
+            asked: false,
+        };
         loop {
-            let look = self.look(began.elapsed());
+            let looks = [self.look(began.elapsed()), hearing.look(began.elapsed())];
+            let look = looks.into_iter().flatten().min();
             match done.recv_timeout(look.unwrap_or(Duration::MAX)) {
                 Ok(result) => return Ok(result),
                 Err(RecvTimeoutError::Timeout) => {}
@@ -190,6 +269,7 @@ impl Watch<'_> {
                 }
             }
             self.order(began.elapsed());
+            hearing.go_on(began.elapsed());
             let Some((pulse, before)) = *self.orders.pulse() else { continue };
             let beat = pulse.beat();
             let look = look.unwrap_or_default();
@@ -265,6 +345,32 @@ mod tests {
     }
 
     #[test]
+    fn observers_hear_no_more_often_than_they_want_to() {
+        let heard = Arc::new(Mutex::new(Vec::new()));
+        let observer = |every| {
+            let heard = Arc::clone(&heard);
+            Observer::new(Duration::from_millis(every), move |progress: &Progress| {
+                heard.lock().expect("nobody panicked").push((every, progress.elapsed_ms));
+            })
+        };
+        let orders = Orders::default();
+        let (often, seldom) = (observer(10), observer(40));
+        let observers = [&often, &seldom];
+        let last = vec![Duration::ZERO; 2];
+        let mut hearing = Hearing { orders: &orders, observers: &observers, last, asked: false };
+        for ms in (0..100).step_by(5) {
+            hearing.go_on(Duration::from_millis(ms));
+            if orders.is_asked() {
+                orders.tell(Progress::default());
+            }
+        }
+        // Asked at 10, answered at 15, asked again 10 later; the other hears with it from 40 on.
+        let expected =
+            [(10, 15), (10, 30), (10, 45), (40, 45), (10, 60), (10, 75), (10, 90), (40, 90)];
+        assert_eq!(*heard.lock().expect("nobody panicked"), expected);
+    }
+
+    #[test]
     fn nobody_looks_where_nothing_is_limited() {
         let orders = Orders::default();
         let second = Some(Duration::from_secs(1));
@@ -274,6 +380,7 @@ mod tests {
             first: None,
             execution_time: None,
             watchdog: None,
+            observers: Vec::new(),
         };
         assert_eq!(watch.look(Duration::ZERO), None);
         let watch = Watch { time: second, ..watch };

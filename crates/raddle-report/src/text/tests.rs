@@ -1,7 +1,9 @@
 //! Every text that a user can see, on reports made by hand.
 
 use insta::assert_snapshot;
-use raddle_trace::{Missing, SampleBound, Schedule, TaskName, TraceCount, Unseen, Waiting};
+use raddle_trace::{
+    Band, Estimate, Missing, Progress, SampleBound, Schedule, TaskName, TraceCount, Unseen, Waiting,
+};
 
 use crate::{from_json, to_json};
 
@@ -54,6 +56,24 @@ fn a_lost_update() {
     replay it with:
       RADDLE_REPLAY=rd1AAIAAAABBQQJAgQAAAAAAAAAAAD20yAA cargo test transfers
     ");
+}
+
+#[test]
+fn a_search_that_did_not_finish_says_how_far_it_was() {
+    let total = Band { about: 12_345.0, low: 4_000.0, high: 30_000.0 };
+    let estimate = Estimate { total, covered: 864.0, search: total, weighted: None, probed: None };
+    let progress = Progress { estimate: Some(estimate), ..Progress::default() }.timed(864, 13_500);
+    let covered = Covered::Part { executions: 864, preemptions: None };
+    let report = Report { progress: Some(progress), ..passed(Verdict::Passed, covered) };
+    assert_snapshot!(shown(&report), @"
+    PASSED transfers: the first 864 executions of a search that did not end; assuming sequentially
+      consistent memory
+      searched with pct(3), seed 7: 12 executions, 96 steps, 41 decisions in 2 ms; deepest: 5 decisions
+      did not finish: about 12,000 executions in all (4,000–30,000), 7 % covered, ~3 min left
+    ");
+    // A number may lose its last bit on the way; what is shown does not.
+    let read = from_json(&to_json(&report)).expect("what was written");
+    assert_eq!(shown(&read), shown(&report));
 }
 
 #[test]

@@ -38,6 +38,18 @@ fn every_form_has_one_canonical_name_which_builds_the_same() {
         ("dfs cache", "dfs cache(1000000)"),
         ("cache(50) all preemptions(2)", "dfs preemptions(2) cache(50)"),
         ("dfs cache(7) round-robin", "dfs round-robin cache(7)"),
+        ("all breadth-first", "all breadth-first"),
+        ("breadth-first all non-preemptive", "all breadth-first"),
+        ("all random", "all random"),
+        ("random all preemptions(1)", "all random preemptions(1)"),
+        ("all random random", "all random random"),
+        ("all breadth-first random", "all breadth-first random"),
+        ("all breadth-first round-robin", "all breadth-first round-robin"),
+        ("all depth-first random", "dfs random"),
+        ("random dfs", "dfs random"),
+        ("dfs probes", "dfs probes(10)"),
+        ("probes(3) all random preemptions(2)", "all random preemptions(2) probes(3)"),
+        ("dpor probes(5)", "dpor probes(5)"),
     ] {
         let mut first = build(text, 7).unwrap();
         assert_eq!(first.name, name, "for {text}");
@@ -58,6 +70,11 @@ fn a_built_search_says_what_it_covered() {
         ("dfs", Covered::Everything),
         ("dfs round-robin", Covered::Everything),
         ("dfs preemptions(1)", Covered::Preemptions(1)),
+        ("dfs random", Covered::Everything),
+        ("dfs probes(2)", Covered::Everything),
+        ("all breadth-first", Covered::Everything),
+        ("all random round-robin", Covered::Everything),
+        ("all random preemptions(1)", Covered::Preemptions(1)),
         // 4 prefixes of two options, of which one is met from two sides.
         ("dfs cache", Covered::Cached { preemptions: None, compared: 5, stored: 4, dropped: 0 }),
         ("round-robin", Covered::Sample { executions: 1, bound: None }),
@@ -238,19 +255,42 @@ fn combinations_without_sense_are_refused_with_the_reason() {
 }
 
 #[test]
+fn orders_of_seeds_and_probes_are_refused_where_they_have_no_place() {
+    for (text, message) in [
+        (
+            "dpor(source) breadth-first",
+            "`dpor` goes depth first: what may sleep is known of a path, not of seeds; write \
+             `all breadth-first`, or leave it out",
+        ),
+        (
+            "all random cache",
+            "`cache` relies on a search that leaves no prefix before all after it was run, and \
+             `random` does; leave one out",
+        ),
+        (
+            "all random random preemptions(2)",
+            "`random` itself leaves tasks that could go on, so preemptions cannot be bounded along \
+             it; leave out one of the two",
+        ),
+        (
+            "random probes",
+            "`probes` is part of a search, here its probes, and the sampler `random` has none; leave \
+             it out, or write `dfs` instead of `random`",
+        ),
+    ] {
+        assert_eq!(refusal(text), message, "for {text}");
+    }
+}
+
+#[test]
 fn what_is_planned_is_refused_with_what_there_is() {
     for (text, message) in [
         (
             "dpor(source) best-first(mdpor,pb)",
             "`best-first` is planned and not in this version; of the role frontier there is \
-             `depth-first`",
+             `depth-first`, `breadth-first`, `random`",
         ),
         ("ses(rtc)", "`ses` is planned and not in this version; of the role search there is `dfs`"),
-        (
-            "all random",
-            "`random` is planned and not in this version; of the role frontier there is \
-             `depth-first`",
-        ),
         (
             "ss",
             "`ss` is planned and not in this version; of the role sampler there is \
@@ -278,7 +318,7 @@ fn every_entry_is_either_built_or_refused_by_name() {
         let before = match entry.role {
             Role::Sampler | Role::Search | Role::Expansion => "",
             Role::Frontier => "all ",
-            Role::Bound | Role::Cache => "dfs ",
+            Role::Bound | Role::Cache | Role::Probes => "dfs ",
             // `random` beside a search is first of all a frontier.
             Role::Order => "all depth-first ",
         };

@@ -8,6 +8,7 @@ use raddle_trace::Timeouts;
 
 use super::{Config, Data};
 use crate::error::Error;
+use crate::progress::ShowProgress;
 
 /// A variable: its name without `RADDLE_`, what its value may be, and how it changes a
 /// configuration. `None`: the value does not parse.
@@ -137,14 +138,28 @@ static VARIABLES: &[Variable] = &[
             Some(())
         },
     },
+    Variable {
+        name: "PROGRESS",
+        expected: "auto, true, false, or a time such as 500ms",
+        set: |config, value| {
+            let words = [
+                ("auto", ShowProgress::Auto),
+                ("true", ShowProgress::Always),
+                ("false", ShowProgress::Never),
+            ];
+            let every = || time(value).map(ShowProgress::Every);
+            config.progress = word(value, &words).or_else(every)?;
+            Some(())
+        },
+    },
 ];
 
 /// What of the environment is raddle's concern: its own variables, and where cargo builds.
 pub(super) fn of_process() -> Result<Vec<(String, String)>, Error> {
     let ours = |(name, value): (OsString, OsString)| {
         let name = name.into_string().ok()?;
-        let cargo = ["CARGO_PKG_NAME", "CARGO_MANIFEST_DIR", "CARGO_TARGET_DIR"];
-        if !name.starts_with(PREFIX) && !cargo.contains(&name.as_str()) {
+        let others = ["CARGO_PKG_NAME", "CARGO_MANIFEST_DIR", "CARGO_TARGET_DIR", "CI"];
+        if !name.starts_with(PREFIX) && !others.contains(&name.as_str()) {
             return None;
         }
         Some(match value.into_string() {
@@ -162,6 +177,8 @@ pub(super) fn of_process() -> Result<Vec<(String, String)>, Error> {
 /// `config`, changed by these variables.
 pub(super) fn apply(mut config: Config, variables: &[(String, String)]) -> Result<Config, Error> {
     let known = |name: &str| VARIABLES.iter().any(|variable| variable.name == name);
+    let ci = variables.iter().find(|(name, _)| name == "CI").map(|(_, value)| value.as_str());
+    config.ci = Some(!matches!(ci, None | Some("" | "false" | "0")));
     for (name, value) in variables {
         match name.as_str() {
             "CARGO_PKG_NAME" => config.package.get_or_insert_with(|| value.clone()),
@@ -295,7 +312,9 @@ mod tests {
             ("RADDLE_STACK_SIZE", "64k"),
             ("RADDLE_WATCHDOG", "none"),
             ("RADDLE_REPLAY", "a.json"),
+            ("RADDLE_PROGRESS", "true"),
             ("CARGO_PKG_NAME", "tour"),
+            ("CI", "1"),
         ]);
         let expected = Config {
             strategy: "dfs".into(),
@@ -315,16 +334,33 @@ mod tests {
             stack_size: 64 << 10,
             watchdog: None,
             replay: Some("a.json".into()),
+            progress: ShowProgress::Always,
+            ci: Some(true),
             package: Some("tour".into()),
             ..Config::default()
         };
-        assert_eq!(with(&[]).expect("nothing to refuse"), Config::default());
+        assert_eq!(with(&[]).expect("nothing to refuse"), read());
         assert_eq!(config.expect("each parses"), expected);
+    }
+
+    /// As if the environment had been read and nothing were there.
+    fn read() -> Config {
+        Config { ci: Some(false), ..Config::default() }
     }
 
     #[test]
     fn an_empty_value_changes_nothing() {
-        assert_eq!(with(&[("RADDLE_SEED", ""), ("RADDLE_TIME", " ")]), Ok(Config::default()));
+        assert_eq!(with(&[("RADDLE_SEED", ""), ("RADDLE_TIME", " ")]), Ok(read()));
+    }
+
+    #[test]
+    fn ci_is_what_is_set_and_not_false() {
+        for (value, is_ci) in [("true", true), ("1", true), ("woodpecker", true)] {
+            assert_eq!(with(&[("CI", value)]).expect("read").ci, Some(is_ci), "{value}");
+        }
+        for value in ["", "0", "false"] {
+            assert_eq!(with(&[("CI", value)]).expect("read").ci, Some(false), "{value}");
+        }
     }
 
     #[test]

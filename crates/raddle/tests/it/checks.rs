@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::programs::{kept_update, lost_update};
+use crate::programs::{kept_update, large, lost_update};
 
 /// Set for tests that are only run by other tests.
 const CHILD: &str = "CHILD_OF_RADDLE_TESTS";
@@ -34,6 +34,13 @@ fn child_that_nests() {
 fn child_that_is_sequential() {
     if std::env::var_os(CHILD).is_some() {
         raddle::check(|| {});
+    }
+}
+
+#[test]
+fn child_that_is_large() {
+    if std::env::var_os(CHILD).is_some() {
+        raddle::check(large);
     }
 }
 
@@ -246,4 +253,30 @@ fn a_nested_check_fails_with_the_reason() {
     replay it with:
       RADDLE_REPLAY=[token] cargo test -p raddle checks::child_that_nests -- --exact
     ");
+}
+
+#[test]
+fn a_long_search_says_how_far_it_is_if_asked() {
+    let environment =
+        [("RADDLE_STRATEGY", "dfs"), ("RADDLE_TIME", "300ms"), ("RADDLE_PROGRESS", "20ms")];
+    let (passed, text) = child("child_that_is_large", &environment);
+    assert!(passed, "{text}");
+    let is_progress = |line: &&str| line.starts_with("checks::child_that_is_large: ");
+    let lines: Vec<_> = text.lines().filter(is_progress).collect();
+    assert!((1..=15).contains(&lines.len()), "{text}");
+    for part in [" executions, ", "/s: about ", " executions in all (", " covered, ~", " left; "] {
+        assert!(lines.iter().all(|line| line.contains(part)), "{part} in {text}");
+    }
+    assert!(text.contains("  did not finish: about "), "{text}");
+}
+
+#[test]
+fn nothing_is_said_to_a_pipe_that_did_not_ask() {
+    let environment = [("RADDLE_STRATEGY", "dfs"), ("RADDLE_TIME", "100ms")];
+    for more in [None, Some(("RADDLE_PROGRESS", "false")), Some(("CI", "true"))] {
+        let environment: Vec<_> = environment.into_iter().chain(more).collect();
+        let (passed, text) = child("child_that_is_large", &environment);
+        let is_progress = |line: &str| line.starts_with("checks::child_that_is_large: ");
+        assert!(passed && !text.lines().any(is_progress), "{text}");
+    }
 }

@@ -1,0 +1,273 @@
+//! A search that is watched while it runs: how far it was when, and what it thought of the rest.
+
+use std::collections::HashSet;
+use std::hash::{BuildHasher, DefaultHasher, Hash, Hasher};
+use std::time::Duration;
+
+use peer::cpu_time;
+use raddle_engine::strategy::{Answer, Cut, Finished, Needs, Plan, Point, Step, Strategy, Taken};
+use raddle_engine::{Ended, Limits, Setup, Stop, TaskId, explore};
+use raddle_trace::{Covered, Estimate, Progress, Settings};
+
+use super::at_random::AtRandom;
+use super::reduced::ETA_AT_RANDOM;
+use super::tests::Test;
+
+/// When to look.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Look {
+    /// At the end alone.
+    Last,
+    /// After 1, 2, 3, … and then after each so many percent more executions.
+    Growing(u64),
+    /// After each so many executions.
+    Every(u64),
+}
+
+/// What was seen at one time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sample {
+    pub(crate) executions: u64,
+    /// Of CPU time.
+    pub(crate) seconds: f64,
+    /// Executions that differ.
+    pub(crate) distinct: u64,
+    pub(crate) estimate: Option<Estimate>,
+    /// Memory of this process, in KiB.
+    pub(crate) resident: u64,
+}
+
+/// What came of a search.
+#[derive(Clone, Debug)]
+pub(crate) struct Run {
+    /// Whether it ended by itself, or had seen as much as was asked for.
+    pub(crate) is_whole: bool,
+    /// The last one is that of the end.
+    pub(crate) samples: Vec<Sample>,
+}
+
+impl Run {
+    pub(crate) fn last(&self) -> Sample {
+        *self.samples.last().expect("the end is looked at")
+    }
+}
+
+/// How to run a search.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct How {
+    pub(crate) strategy: &'static str,
+    pub(crate) seed: u64,
+    /// CPU time after which it is given up.
+    pub(crate) cap: Duration,
+    pub(crate) look: Look,
+    /// Whether executions are compared with all before, and the search ends with so many that differ.
+    pub(crate) until_distinct: Option<u64>,
+}
+
+impl How {
+    pub(crate) fn new(strategy: &'static str, cap: Duration) -> Self {
+        Self { strategy, seed: 1, cap, look: Look::Last, until_distinct: None }
+    }
+}
+
+/// Does not hash again what is a hash.
+#[derive(Clone, Copy, Debug, Default)]
+struct Plain;
+
+impl BuildHasher for Plain {
+    type Hasher = PlainHasher;
+
+    fn build_hasher(&self) -> PlainHasher {
+        PlainHasher(0)
+    }
+}
+
+struct PlainHasher(u64);
+
+impl Hasher for PlainHasher {
+    fn write(&mut self, _: &[u8]) {
+        unreachable!("only whole numbers are hashed");
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        self.0 = number;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
+struct Watched {
+    inner: Box<dyn Strategy>,
+    look: Look,
+    until_distinct: Option<u64>,
+    begin: Duration,
+    executions: u64,
+    next: u64,
+    seen: HashSet<u64, Plain>,
+    samples: Vec<Sample>,
+}
+
+impl Watched {
+    fn sample(&mut self) {
+        self.samples.push(Sample {
+            executions: self.executions,
+            seconds: cpu_time().saturating_sub(self.begin).as_secs_f64(),
+            distinct: if self.until_distinct.is_some() {
+                self.seen.len() as u64
+            } else {
+                self.executions
+            },
+            estimate: self.inner.progress().estimate,
+            resident: resident(),
+        });
+    }
+}
+
+impl Strategy for Watched {
+    fn needs(&self) -> Needs {
+        self.inner.needs()
+    }
+
+    fn begin(&mut self, plan: &mut Plan) -> bool {
+        if self.executions == self.next {
+            self.next = match self.look {
+                Look::Last => u64::MAX,
+                Look::Growing(percent) => self.executions + 1 + self.executions * percent / 100,
+                Look::Every(executions) => self.executions + executions.max(1),
+            };
+            if self.executions > 0 {
+                self.sample();
+            }
+        }
+        if self.until_distinct.is_some_and(|all| self.seen.len() as u64 >= all) {
+            return false;
+        }
+        self.inner.begin(plan)
+    }
+
+    fn decide(&mut self, point: &Point<'_>) -> Answer {
+        self.inner.decide(point)
+    }
+
+    fn spawn(&mut self, parent: TaskId, child: TaskId) {
+        self.inner.spawn(parent, child);
+    }
+
+    fn value(&mut self, task: TaskId, taken: Taken, during: bool) {
+        self.inner.value(task, taken, during);
+    }
+
+    fn step(&mut self, step: &Step<'_>) -> Option<Cut> {
+        self.inner.step(step)
+    }
+
+    fn end(&mut self, execution: &Finished<'_>) {
+        self.executions += 1;
+        if self.until_distinct.is_some() {
+            // Decisions tell executions apart. Two that differ have one number with a chance of 2^-64.
+            let mut hasher = DefaultHasher::new();
+            execution.decisions.iter().for_each(|taken| taken.option.hash(&mut hasher));
+            self.seen.insert(hasher.finish());
+        }
+        self.inner.end(execution);
+    }
+
+    fn covered(&self) -> Covered {
+        self.inner.covered()
+    }
+
+    fn refuses(&self, settings: &Settings) -> Option<&'static str> {
+        self.inner.refuses(settings)
+    }
+
+    fn progress(&self) -> Progress {
+        self.inner.progress()
+    }
+}
+
+/// Runs a search of a test.
+///
+/// # Errors
+/// If this version of raddle has no such strategy.
+pub(crate) fn run(test: &Test, how: How) -> Result<Run, String> {
+    let inner: Box<dyn Strategy> = if how.strategy == ETA_AT_RANDOM {
+        Box::new(AtRandom::new(how.seed))
+    } else {
+        let built = raddle_search::build(how.strategy, how.seed);
+        built.map_err(|error| error.to_string())?.strategy
+    };
+    let begin = cpu_time();
+    let mut watched = Watched {
+        inner,
+        look: how.look,
+        until_distinct: how.until_distinct,
+        begin,
+        executions: 0,
+        next: 0,
+        seen: HashSet::default(),
+        samples: Vec::new(),
+    };
+    let setup = Setup { limits: Limits::default(), ..Setup::default() };
+    let mut lap = |lap: raddle_engine::Lap| {
+        let over = lap.executions.is_multiple_of(256) && cpu_time().saturating_sub(begin) > how.cap;
+        if over { Stop::Search } else { Stop::No }
+    };
+    let explored = explore(&mut watched, &setup, &mut lap, &mut |_| {}, &|| test.call());
+    let explored = explored.map_err(|error| error.to_string())?;
+    if let Some(failure) = explored.failure {
+        return Err(format!("{} failed: {:?}", test.name, failure.outcome));
+    }
+    if watched.samples.last().is_none_or(|last| last.executions < watched.executions) {
+        watched.sample();
+    }
+    Ok(Run { is_whole: explored.ended == Ended::Covered, samples: watched.samples })
+}
+
+/// The memory of this process, in KiB; 0 where that cannot be known.
+fn resident() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    line.and_then(|line| line.trim().strip_suffix("kB")?.trim().parse().ok()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod checks {
+    use super::super::tests::test;
+    use super::*;
+
+    const CAP: Duration = Duration::from_mins(1);
+
+    #[test]
+    fn a_search_is_looked_at_when_asked_and_at_its_end() {
+        let look = |look| {
+            let run = run(test("Phils(2)"), How { look, ..How::new("dfs", CAP) }).expect("runs");
+            assert!(run.is_whole);
+            run.samples.iter().map(|sample| sample.executions).collect::<Vec<_>>()
+        };
+        assert_eq!(look(Look::Last), [150]);
+        assert_eq!(look(Look::Every(60)), [60, 120, 150]);
+        assert_eq!(look(Look::Growing(100))[..4], [1, 3, 7, 15]);
+    }
+
+    #[test]
+    fn a_sampler_runs_until_it_has_seen_all() {
+        let how = How { until_distinct: Some(150), ..How::new("random", CAP) };
+        let run = run(test("Phils(2)"), how).expect("runs");
+        assert!(run.is_whole);
+        assert_eq!(run.last().distinct, 150);
+        assert!(run.last().executions > 150, "no sampler is that lucky");
+    }
+
+    #[test]
+    fn a_search_ends_with_its_time() {
+        let run = run(test("Phils(3)"), How::new("dfs", Duration::from_millis(20)));
+        assert!(!run.expect("runs").is_whole);
+    }
+
+    #[test]
+    fn a_strategy_that_is_not_there_is_an_error() {
+        assert!(run(test("Phils(2)"), How::new("no-such-strategy", CAP)).is_err());
+    }
+}

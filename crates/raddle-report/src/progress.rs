@@ -1,0 +1,253 @@
+//! How far a search is, as one line.
+//!
+//! Estimates are shown with two digits: they have no more.
+
+use std::fmt::Write as _;
+
+use raddle_trace::progress::MOST;
+use raddle_trace::{Band, Progress, TraceCount};
+
+use crate::columns::count;
+
+/// One line about a search that runs.
+///
+/// ```
+/// use raddle_report::progress_line;
+/// use raddle_trace::{Band, Estimate, Progress};
+///
+/// let total = Band { about: 12_345.0, low: 4_000.0, high: 30_000.0 };
+/// let estimate = Estimate { total, covered: 864.0, search: total, weighted: None, probed: None };
+/// let progress = Progress { estimate: Some(estimate), pending: 85, ..Progress::default() };
+/// assert_eq!(
+///     progress_line(&progress.timed(864, 13_500)),
+///     "864 executions, 64/s: about 12,000 executions in all (4,000–30,000), 7 % covered, ~3 min \
+///      left; 85 alternatives pending"
+/// );
+/// ```
+#[must_use]
+pub fn progress_line(progress: &Progress) -> String {
+    let mut line = executions(progress.executions);
+    if let Some(rate) = progress.rate {
+        let _ = write!(line, ", {}/s", rounded(rate));
+    }
+    if let Some(TraceCount { distinct, exact, .. }) = progress.traces {
+        let about = if exact { "" } else { "about " };
+        let _ = write!(line, ", {about}{} distinct", grouped(distinct));
+    }
+    if let Some(estimate) = estimated(progress) {
+        let _ = write!(line, ": {estimate}");
+    }
+    if progress.pending > 0 {
+        let _ = write!(line, "; {} pending", alternatives(progress.pending));
+    }
+    // Less is not worth a word.
+    if progress.frontier_bytes >= 1 << 20 {
+        let _ = write!(line, " in {} MiB", grouped(progress.frontier_bytes >> 20));
+    }
+    line
+}
+
+/// What a search is estimated to come to, if it can tell: how many executions there are, how many of
+/// them are covered, and how long the rest takes.
+#[must_use]
+pub fn estimated(progress: &Progress) -> Option<String> {
+    let estimate = progress.estimate?;
+    let mut text = if estimate.search == estimate.total {
+        format!("about {} in all{}", some_executions(estimate.total.about), band(&estimate.total))
+    } else {
+        format!(
+            "about {} to run in all{}, for about {}{} that there are",
+            some_executions(estimate.search.about),
+            band(&estimate.search),
+            rounded(estimate.total.about),
+            band(&estimate.total),
+        )
+    };
+    let _ = write!(text, ", {} covered", percent(estimate.covered / estimate.total.about));
+    if let Some(ms) = progress.left_ms {
+        let _ = write!(text, ", {} left", time(ms));
+    }
+    if let Some(probed) = estimate.probed {
+        let (total, probes) = (&probed.total, count(probed.probes, "probe"));
+        let _ = write!(text, "; by {probes} about {}{}", rounded(total.about), band(total));
+    }
+    Some(text)
+}
+
+fn executions(n: u64) -> String {
+    format!("{} execution{}", grouped(n), if n == 1 { "" } else { "s" })
+}
+
+fn alternatives(n: u64) -> String {
+    format!("{} alternative{}", grouped(n), if n == 1 { "" } else { "s" })
+}
+
+fn some_executions(n: f64) -> String {
+    let text = rounded(n);
+    let s = if text == "1" { "" } else { "s" };
+    format!("{text} execution{s}")
+}
+
+/// With a space before it; nothing if there is nothing between its ends.
+fn band(band: &Band) -> String {
+    let (low, high) = (rounded(band.low), rounded(band.high));
+    if low == high { String::new() } else { format!(" ({low}–{high})") }
+}
+
+/// With commas between groups of three digits.
+fn grouped(n: u64) -> String {
+    if n < 1_000 { n.to_string() } else { format!("{},{:03}", grouped(n / 1_000), n % 1_000) }
+}
+
+/// Two digits, and a power of ten where there would be too many zeros. Numbers below 100 are whole.
+#[expect(clippy::cast_sign_loss, reason = "numbers of things")]
+fn rounded(number: f64) -> String {
+    if !number.is_finite() || number >= MOST {
+        return "10^300 or more".to_owned();
+    }
+    if number < 99.5 {
+        return grouped(number.max(0.0).round() as u64);
+    }
+    let power = number.log10().floor();
+    let mut digits = (number / 10_f64.powf(power - 1.0)).round();
+    let mut power = power as i32;
+    if digits >= 99.5 {
+        (digits, power) = (10.0, power + 1);
+    }
+    if power >= 12 {
+        let leading = digits / 10.0;
+        return if digits % 10.0 == 0.0 && leading < 1.5 {
+            format!("10^{power}")
+        } else {
+            format!("{leading} × 10^{power}")
+        };
+    }
+    grouped(digits as u64 * 10_u64.pow(power as u32 - 1))
+}
+
+fn percent(part: f64) -> String {
+    let percent = part * 100.0;
+    match percent {
+        p if !p.is_finite() => "nothing".to_owned(),
+        p if p >= 100.0 => "100 %".to_owned(),
+        // Not all is covered before all is.
+        p if p >= 99.5 => "99 %".to_owned(),
+        p if p >= 0.95 => format!("{p:.0} %"),
+        p if p >= 0.095 => format!("{p:.1} %"),
+        _ => "less than 0.1 %".to_owned(),
+    }
+}
+
+/// A time to wait, in the unit in which it is a small number.
+fn time(ms: f64) -> String {
+    const YEAR: f64 = 365.25 * 24.0 * 3_600.0;
+    let seconds = ms / 1e3;
+    match seconds {
+        s if s < 1.0 => "less than 1 s".to_owned(),
+        s if s < 99.5 => format!("~{s:.0} s"),
+        s if s < 99.5 * 60.0 => format!("~{:.0} min", s / 60.0),
+        s if s < 48.0 * 3_600.0 => format!("~{:.0} h", s / 3_600.0),
+        s if s < 2.0 * YEAR => format!("~{:.0} days", s / 24.0 / 3_600.0),
+        s => format!("~{} years", rounded(s / YEAR)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use insta::assert_snapshot;
+    use raddle_trace::{Estimate, Probed};
+
+    use super::*;
+
+    fn band(about: f64, low: f64, high: f64) -> Band {
+        Band { about, low, high }
+    }
+
+    fn estimate(total: Band, covered: f64) -> Estimate {
+        Estimate { total, covered, search: total, weighted: None, probed: None }
+    }
+
+    fn with(estimate: Estimate) -> Progress {
+        Progress { estimate: Some(estimate), ..Progress::default() }
+    }
+
+    #[test]
+    fn a_search_that_knows_nothing_says_how_much_it_ran() {
+        assert_snapshot!(progress_line(&Progress::default().timed(1, 0)), @"1 execution");
+        assert_snapshot!(progress_line(&Progress::default().timed(12_345, 2_000)), @"12,345 executions, 6,200/s");
+    }
+
+    #[test]
+    fn all_there_is_to_say_is_one_line() {
+        let mut estimate = estimate(band(12_345.0, 4_000.0, 30_000.0), 864.0);
+        estimate.probed = Some(Probed { total: band(10_100.0, 7_000.0, 15_000.0), probes: 43 });
+        let traces = Some(TraceCount { distinct: 1_020, exact: true, error: 0.0, unseen: None });
+        let progress = Progress { traces, pending: 85, frontier_bytes: 3 << 20, ..with(estimate) };
+        let line = progress_line(&progress.timed(907, 14_000));
+        assert_snapshot!(line, @"907 executions, 65/s, 1,020 distinct: about 12,000 executions in all (4,000–30,000), 7 % covered, ~3 min left; by 43 probes about 10,000 (7,000–15,000); 85 alternatives pending in 3 MiB");
+        assert!(!line.contains('\n'));
+    }
+
+    #[test]
+    fn a_reduction_tells_its_own_executions_from_those_it_stands_for() {
+        let mut estimate = estimate(band(30_000.0, 9_000.0, 120_000.0), 6_000.0);
+        estimate.search = band(900.0, 500.0, 1_400.0);
+        let line = progress_line(&with(estimate).timed(100, 1_000));
+        assert_snapshot!(line, @"100 executions, 100/s: about 900 executions to run in all (500–1,400), for about 30,000 (9,000–120,000) that there are, 20 % covered, ~8 s left");
+    }
+
+    #[test]
+    fn spaces_without_end_fit_in_a_line() {
+        let huge = estimate(band(1.2e17, 3.4e15, 1e300), 50.0);
+        assert_snapshot!(progress_line(&with(huge).timed(50, 1_000)), @"50 executions, 50/s: about 1.2 × 10^17 executions in all (3.4 × 10^15–10^300 or more), less than 0.1 % covered, ~76,000,000 years left");
+        let last = estimate(Band::exact(MOST), 1.0);
+        assert_snapshot!(progress_line(&with(last)), @"0 executions: about 10^300 or more executions in all, less than 0.1 % covered");
+    }
+
+    #[test]
+    fn numbers_have_two_digits() {
+        for (number, text) in [
+            (0.0, "0"),
+            (1.4, "1"),
+            (99.4, "99"),
+            (99.6, "100"),
+            (104.0, "100"),
+            (995.0, "1,000"),
+            (12_345.0, "12,000"),
+            (999_999.0, "1,000,000"),
+            (8.9e11, "890,000,000,000"),
+            (1e12, "10^12"),
+            (9.99e14, "10^15"),
+            (2.5e200, "2.5 × 10^200"),
+        ] {
+            assert_eq!(rounded(number), text);
+        }
+    }
+
+    #[test]
+    fn nothing_is_all_covered_before_it_is() {
+        for (part, text) in [
+            (1.0, "100 %"),
+            (0.9999, "99 %"),
+            (0.07, "7 %"),
+            (0.004, "0.4 %"),
+            (0.0, "less than 0.1 %"),
+        ] {
+            assert_eq!(percent(part), text);
+        }
+    }
+
+    #[test]
+    fn times_have_a_unit_that_fits() {
+        for (seconds, text) in [
+            (0.2, "less than 1 s"),
+            (40.0, "~40 s"),
+            (100.0, "~2 min"),
+            (3.0 * 3_600.0, "~3 h"),
+            (5.0 * 86_400.0, "~5 days"),
+            (3.2e16, "~1,000,000,000 years"),
+        ] {
+            assert_eq!(time(seconds * 1e3), text);
+        }
+    }
+}

@@ -1,0 +1,451 @@
+//! How many executions there are, estimated while a search runs.
+//!
+//! Two rules, both online and for every systematic search:
+//! - *recursive*, Eta's (Simsa, Bryant, Gibson, Hickey, CMU-PDL-11-113, section 4; the same rule is in
+//!   Kilby, Slaney, Thiébaux, Walsh, AAAI 2006): a leaf is 1; a point is the mean of its children that
+//!   were visited, times the number of its children;
+//! - *weighted* (Knuth 1975, as used by Kilby et al. on the path of a search): the executions that were
+//!   run, by the chance that a descent with equal chances meets one of them. `probe.rs` has Knuth's own
+//!   form, with random descents.
+//!
+//! Where we differ from Eta: a point that is left is folded into its parent at once and forgotten, and
+//! the points of the current path are added up when somebody asks. That is the same number, in constant
+//! time for each decision and in memory that does not grow with the number of executions.
+//!
+//! Under a reduction Eta's rule runs over *all* children of a point, so it estimates the space that the
+//! reduction stands for; a child that is left is *covered* with all that is estimated below it. A child
+//! that was cut (its executions are covered elsewhere) has no size of its own: its siblings stand for it.
+//!
+//! Besides the size each point carries a relative variance: what its children that were not visited may
+//! differ from those that were, in units of the variance among siblings (of the logarithm of their sizes)
+//! that the search has seen so far. `band.rs` makes a band of it.
+//!
+//! Misses: a search that goes depth first knows the first part of its tree best, and what is not like
+//! that part it cannot know. The estimate errs either way.
+//! Overreports: likewise.
+
+mod band;
+
+use raddle_engine::strategy::Unsupported;
+use raddle_trace::Estimate;
+use raddle_trace::progress::MOST;
+
+pub(crate) use self::band::Kind;
+use crate::state::{Reader, Writer};
+
+/// What is known of a subtree.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Size {
+    /// Executions of the space; none if all of it was cut.
+    space: Option<f64>,
+    /// The variance of its logarithm, in units of that among siblings.
+    doubt: f64,
+    /// Executions that were run, or will have been.
+    run: f64,
+}
+
+impl Size {
+    /// One execution.
+    pub(crate) const LEAF: Self = Self { space: Some(1.0), doubt: 0.0, run: 1.0 };
+    /// One execution that was cut: what could follow is covered elsewhere.
+    pub(crate) const CUT: Self = Self { space: None, doubt: 0.0, run: 1.0 };
+
+    pub(crate) fn save(&self, writer: &mut Writer) {
+        // No subtree has fewer executions than one.
+        for real in [self.space.unwrap_or(0.0), self.doubt, self.run] {
+            writer.real(real);
+        }
+    }
+
+    pub(crate) fn restore(reader: &mut Reader<'_>) -> Result<Self, Unsupported> {
+        let (space, doubt, run) = (reader.real()?, reader.real()?, reader.real()?);
+        Ok(Self { space: (space > 0.0).then_some(space), doubt, run })
+    }
+}
+
+/// The children of one point that have a size.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Sizes {
+    /// The sum of their sizes.
+    space: f64,
+    /// The sum of the squares of what their sizes may be off.
+    doubt: f64,
+    /// The sums of the logarithms of their sizes, and of the squares of these.
+    logs: f64,
+    squares: f64,
+    /// How many there are.
+    n: u32,
+}
+
+impl Sizes {
+    #[inline]
+    fn add(&mut self, child: Size) {
+        let Some(size) = child.space else { return };
+        self.n += 1;
+        self.space = (self.space + size).min(MOST);
+        if child.doubt > 0.0 {
+            self.doubt = (self.doubt + size * child.doubt * size).min(MOST);
+        }
+        if size > 1.0 {
+            let log = size.ln();
+            self.logs += log;
+            self.squares += log * log;
+        }
+    }
+
+    /// Takes back what was added.
+    fn remove(&mut self, child: Size) {
+        let Some(size) = child.space else { return };
+        self.n -= 1;
+        self.space = (self.space - size).max(0.0);
+        self.doubt = (self.doubt - size * child.doubt * size).max(0.0);
+        if size > 1.0 {
+            let log = size.ln();
+            self.logs -= log;
+            self.squares -= log * log;
+        }
+    }
+
+    pub(crate) fn save(&self, writer: &mut Writer) {
+        let Self { space, doubt, logs, squares, n } = *self;
+        writer.number(n.into());
+        for real in [space, doubt, logs.max(0.0), squares.max(0.0)] {
+            writer.real(real);
+        }
+    }
+
+    pub(crate) fn restore(reader: &mut Reader<'_>) -> Result<Self, Unsupported> {
+        let n = reader.small()?;
+        let mut real = || reader.real();
+        let (space, doubt, logs, squares) = (real()?, real()?, real()?, real()?);
+        Ok(Self { space, doubt, logs, squares, n })
+    }
+
+    /// The size of the point if it has `of` children, and its doubt.
+    fn estimate(&self, of: u32) -> (Option<f64>, f64) {
+        if self.n == 0 {
+            return (None, 0.0);
+        }
+        let (seen, of) = (f64::from(self.n), f64::from(of.max(self.n)));
+        let unseen = of - seen;
+        let mut doubt = self.doubt / self.space / self.space;
+        if unseen > 0.0 {
+            doubt += (unseen / of).powi(2) * (1.0 / seen + 1.0 / unseen);
+        }
+        (Some((self.space / seen * of).min(MOST)), doubt)
+    }
+}
+
+/// One point of the current path: what is known of the children that were left.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Level {
+    sizes: Sizes,
+    /// Children that were left, those without a size among them.
+    left: u32,
+    /// The executions run in them.
+    run: f64,
+}
+
+impl Level {
+    /// A child is left: all that the search will run of it has been run.
+    #[inline]
+    fn add(&mut self, child: Size) {
+        self.left += 1;
+        self.run += child.run;
+        self.sizes.add(child);
+    }
+
+    /// Executions of the space that the children which were left cover.
+    fn covered(&self) -> f64 {
+        let Sizes { space, n, .. } = self.sizes;
+        if n == 0 { 0.0 } else { space / f64::from(n) * f64::from(self.left) }
+    }
+
+    fn save(&self, writer: &mut Writer) {
+        writer.number(self.left.into());
+        writer.real(self.run);
+        self.sizes.save(writer);
+    }
+
+    fn restore(reader: &mut Reader<'_>) -> Result<Self, Unsupported> {
+        Ok(Self { left: reader.small()?, run: reader.real()?, sizes: Sizes::restore(reader)? })
+    }
+}
+
+/// How much the sizes of siblings differ, over all points so far. Large ones weigh more.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Spread {
+    sum: f64,
+    weight: f64,
+}
+
+impl Spread {
+    /// What a point adds. Where all children are leaves there is nothing to learn.
+    fn of(sizes: &Sizes) -> Self {
+        let n = f64::from(sizes.n);
+        if sizes.n < 2 || sizes.space <= n {
+            return Self::default();
+        }
+        let deviation = (sizes.squares - sizes.logs * sizes.logs / n).max(0.0);
+        let weight = sizes.space.ln();
+        Self { sum: weight * deviation, weight: weight * (n - 1.0) }
+    }
+
+    fn add(&mut self, sizes: &Sizes) {
+        let other = Self::of(sizes);
+        self.sum += other.sum;
+        self.weight += other.weight;
+    }
+
+    fn remove(&mut self, sizes: &Sizes) {
+        let other = Self::of(sizes);
+        self.sum = (self.sum - other.sum).max(0.0);
+        self.weight = (self.weight - other.weight).max(0.0);
+    }
+
+    /// The variance of the logarithm of a size.
+    fn variance(&self) -> f64 {
+        if self.weight > 0.0 { self.sum / self.weight } else { 0.0 }
+    }
+}
+
+/// The points of the current path, and the variance among siblings.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Levels {
+    levels: Vec<Level>,
+    spread: Spread,
+}
+
+/// What can be read from the path.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Reading {
+    /// Executions of the space, by the recursive rule.
+    pub(crate) total: f64,
+    /// Those covered.
+    pub(crate) covered: f64,
+    /// Executions that it has run.
+    pub(crate) done: f64,
+    /// The part of the space that is covered if all children of a point are alike.
+    pub(crate) share: f64,
+    /// The relative variance of the total, in units of that among siblings.
+    pub(crate) doubt: f64,
+    /// The variance among siblings.
+    pub(crate) variance: f64,
+    /// Alternatives that are known and have not been run.
+    pub(crate) pending: f64,
+}
+
+/// The children of a point.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Children {
+    /// In the space.
+    pub(crate) of: u32,
+    /// That the search knows it will visit, and has not.
+    pub(crate) pending: u32,
+}
+
+impl Levels {
+    /// A path of so many points, of which nothing is known.
+    pub(crate) fn new(length: usize) -> Self {
+        Self { levels: vec![Level::default(); length], spread: Spread::default() }
+    }
+
+    /// Writes what is known of the first `length` points.
+    pub(crate) fn save(&self, length: usize, writer: &mut Writer) {
+        writer.number(length as u64);
+        writer.real(self.spread.sum);
+        writer.real(self.spread.weight);
+        for level in &self.levels[..length] {
+            level.save(writer);
+        }
+    }
+
+    pub(crate) fn restore(reader: &mut Reader<'_>) -> Result<Self, Unsupported> {
+        let length = reader.length()?;
+        let spread = Spread { sum: reader.real()?, weight: reader.real()? };
+        let levels = (0..length).map(|_| Level::restore(reader)).collect::<Result<_, _>>()?;
+        Ok(Self { levels, spread })
+    }
+
+    pub(crate) fn push(&mut self) {
+        self.levels.push(Level::default());
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.levels.len()
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.levels.capacity() * size_of::<Level>()
+    }
+
+    /// Drops all points from `length` on; what follows them has not been run.
+    pub(crate) fn truncate(&mut self, length: usize) {
+        self.levels.truncate(length);
+    }
+
+    /// The last point goes on to another child.
+    #[inline]
+    pub(crate) fn add(&mut self, child: Size) {
+        self.levels.last_mut().expect("a path has a point").add(child);
+    }
+
+    /// The last point is left, and is said to have `of` children.
+    #[inline]
+    pub(crate) fn pop(&mut self, of: u32) -> Size {
+        let level = self.levels.pop().expect("a path has a point");
+        self.spread.add(&level.sizes);
+        let (space, doubt) = level.sizes.estimate(of);
+        Size { space, doubt, run: level.run }
+    }
+
+    /// Adds up the first `length` points of the path. `now`: what its last execution is, if it has been
+    /// run. `children` of a point; none if only those count that were visited.
+    pub(crate) fn read(
+        &self,
+        length: usize,
+        now: Option<Size>,
+        children: impl Fn(usize) -> Option<Children>,
+    ) -> Option<Reading> {
+        let levels = &self.levels[..length];
+        let (mut child, mut share) = (now, f64::from(now.is_some()));
+        let mut done = now.map_or(0.0, |now| now.run);
+        let mut covered = now.and_then(|now| now.space).unwrap_or(0.0);
+        let (mut spread, mut pending) = (self.spread, 0.0);
+        for (index, level) in levels.iter().enumerate().rev() {
+            let visited = Children { of: level.left + 1, pending: 0 };
+            let children = children(index).unwrap_or(visited);
+            let of = children.of.max(visited.of);
+            covered += level.covered();
+            done += level.run;
+            pending += f64::from(children.pending);
+            share = (share + f64::from(level.left)) / f64::from(of);
+            spread.add(&level.sizes);
+            let mut level = *level;
+            if let Some(child) = child {
+                level.add(child);
+            }
+            let (space, doubt) = level.sizes.estimate(of);
+            child = (level.left > 0).then_some(Size { space, doubt, run: level.run });
+        }
+        let Size { space, doubt, .. } = child?;
+        let total = space?.max(covered);
+        let variance = spread.variance();
+        Some(Reading { total, covered, done, share, doubt, variance, pending })
+    }
+}
+
+impl Reading {
+    /// As it is told. Of a search that leaves executions out, those it will run are estimated by the
+    /// weighted rule: of the rules that were tried it was off by the least.
+    pub(crate) fn estimate(&self, kind: Kind) -> Estimate {
+        let weighted = (self.done / self.share).min(MOST);
+        let total = kind.band_of_total(self);
+        let (search, weighted) = if kind.leaves_out() {
+            (kind.band_of_search(self, weighted), None)
+        } else {
+            (total, Some(weighted))
+        };
+        Estimate { total, covered: self.covered, search, weighted, probed: None }
+    }
+}
+
+/// The estimates of a search that holds its tree: Eta's own bookkeeping, bottom-up along each new branch.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Growth {
+    /// What the whole comes to.
+    root: Option<Size>,
+    /// The chance that a random descent meets an execution that was run.
+    share: f64,
+    /// Executions that were run.
+    done: f64,
+    spread: Spread,
+}
+
+/// What happened to a point.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Change {
+    Nothing,
+    /// A child was visited for the first time.
+    New(Size),
+    /// The size of a child is another one now.
+    Other(Size, Size),
+}
+
+impl Growth {
+    /// Changes a point, and says what that is to the one above. It had and has so many children; once
+    /// `is_over`, all of it was run.
+    pub(crate) fn change(
+        &mut self,
+        sizes: &mut Sizes,
+        change: Change,
+        (was_of, of): (u32, u32),
+        is_over: bool,
+    ) -> Change {
+        let size = |sizes: &Sizes, of| match sizes.estimate(of) {
+            (Some(space), doubt) => Some(Size { space: Some(space), doubt, run: 0.0 }),
+            (None, _) => None,
+        };
+        let before = size(sizes, was_of);
+        self.spread.remove(sizes);
+        match change {
+            Change::Nothing => {}
+            Change::New(new) => sizes.add(new),
+            Change::Other(old, new) => {
+                sizes.remove(old);
+                sizes.add(new);
+            }
+        }
+        if is_over {
+            // A whole number, whatever was added and taken back.
+            sizes.space = sizes.space.round();
+            sizes.doubt = 0.0;
+        }
+        self.spread.add(sizes);
+        match (before, size(sizes, of)) {
+            (None, Some(new)) => Change::New(new),
+            (Some(old), Some(new)) => Change::Other(old, new),
+            (_, None) => Change::Nothing,
+        }
+    }
+
+    /// The change has come to the top.
+    pub(crate) fn arrive(&mut self, change: Change) {
+        if let Change::New(size) | Change::Other(_, size) = change {
+            self.root = Some(size);
+        }
+    }
+
+    /// An execution was run, which a random descent meets with this chance.
+    pub(crate) fn ended(&mut self, share: f64) {
+        self.done += 1.0;
+        self.share += share;
+    }
+
+    pub(crate) fn save(&self, writer: &mut Writer) {
+        let Self { root, share, done, spread } = self;
+        root.unwrap_or(Size::CUT).save(writer);
+        for real in [*share, *done, spread.sum, spread.weight] {
+            writer.real(real);
+        }
+    }
+
+    pub(crate) fn restore(reader: &mut Reader<'_>) -> Result<Self, Unsupported> {
+        let root = Some(Size::restore(reader)?).filter(|root| root.space.is_some());
+        let mut real = || reader.real();
+        let (share, done) = (real()?, real()?);
+        let spread = Spread { sum: real()?, weight: real()? };
+        Ok(Self { root, share, done, spread })
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "an estimate has few digits")]
+    pub(crate) fn read(&self, pending: usize) -> Option<Reading> {
+        let Size { space, doubt, .. } = self.root?;
+        let (done, share, variance) = (self.done, self.share, self.spread.variance());
+        let (total, pending) = (space?.max(done), pending as f64);
+        Some(Reading { total, covered: done, done, share, doubt, variance, pending })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,151 @@
+//! How far a search is: what was run, what is known of the rest, and how sure that is.
+//!
+//! The strategy fills in what it knows of its space, the caller what needs a clock. Numbers of
+//! executions are real numbers here: most are estimates, and spaces of 10^17 executions are common.
+
+use serde::{Deserialize, Serialize};
+
+use crate::guarantee::TraceCount;
+
+/// The version of [`Progress`] that this crate writes.
+pub const VERSION: u32 = 1;
+
+/// No estimate is larger: what would be is written as this.
+pub const MOST: f64 = 1e300;
+
+/// An estimated number and the band in which it should be with a chance of 90 %.
+///
+/// The band is calibrated on programs with known counts; how often it held on others is in
+/// `docs/results/estimates.md`. Invariant: `low <= about <= high`.
+///
+/// Misses: a band is no promise. About one in ten does not hold the true number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Band {
+    /// The estimate.
+    pub about: f64,
+    /// The lower end.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+}
+
+impl Band {
+    /// A number that is known.
+    #[must_use]
+    pub fn exact(number: f64) -> Self {
+        Self { about: number, low: number, high: number }
+    }
+
+    /// Whether a number is inside.
+    #[must_use]
+    pub fn holds(&self, number: f64) -> bool {
+        self.low <= number && number <= self.high
+    }
+}
+
+/// What a search is estimated to come to.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Estimate {
+    /// Executions of the space: all within the bound. Under a reduction or with a cache that is more
+    /// than the search will run.
+    pub total: Band,
+    /// How many of these are covered by what was run.
+    pub covered: f64,
+    /// Executions that the search will have run at its end.
+    pub search: Band,
+    /// [`total`](Self::total) by another rule, the weighted one: executions that were run, by the
+    /// chance that a random descent meets one of them. None where the search leaves out executions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weighted: Option<f64>,
+    /// [`total`](Self::total) from random probes, if there were any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probed: Option<Probed>,
+}
+
+/// An estimate from random descents: Knuth's.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Probed {
+    /// Executions of the space.
+    pub total: Band,
+    /// Executions that were run for this alone. They are not among those of the search.
+    pub probes: u64,
+}
+
+/// How far a search is.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Progress {
+    /// The version of this format: [`VERSION`].
+    pub version: u32,
+    /// Executions that were run, probes among them.
+    pub executions: u64,
+    /// Wall time in milliseconds, as measured by the caller.
+    pub elapsed_ms: u64,
+    /// Executions per second.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<f64>,
+    /// Distinct partial orders, if they are counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub traces: Option<TraceCount>,
+    /// What the search is estimated to come to, if the strategy knows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub estimate: Option<Estimate>,
+    /// The part of the space that is covered, from 0 to 1, if the strategy knows.
+    pub covered: Option<f64>,
+    /// Milliseconds until the search is done, if it goes on at its rate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub left_ms: Option<f64>,
+    /// Alternatives that are known and have not been run.
+    pub pending: u64,
+    /// Bytes that the strategy holds for them.
+    pub frontier_bytes: u64,
+}
+
+impl Default for Progress {
+    /// Nothing was run and nothing is known.
+    fn default() -> Self {
+        Self {
+            version: VERSION,
+            executions: 0,
+            elapsed_ms: 0,
+            rate: None,
+            traces: None,
+            estimate: None,
+            covered: None,
+            left_ms: None,
+            pending: 0,
+            frontier_bytes: 0,
+        }
+    }
+}
+
+impl Progress {
+    /// This, with what a clock adds: `executions` were run in `elapsed_ms`.
+    ///
+    /// ```
+    /// use raddle_trace::{Band, Estimate, Progress};
+    ///
+    /// let search = Band { about: 3_000.0, low: 2_000.0, high: 5_000.0 };
+    /// let estimate = Estimate { total: search, covered: 1_000.0, search, weighted: None, probed: None };
+    /// let progress = Progress { estimate: Some(estimate), ..Progress::default() };
+    /// // 1,000 executions took 2 s, and 2,000 are left.
+    /// let progress = progress.timed(1_000, 2_000);
+    /// assert_eq!(progress.rate, Some(500.0));
+    /// assert_eq!(progress.left_ms, Some(4_000.0));
+    /// ```
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "a rate has few digits")]
+    pub fn timed(self, executions: u64, elapsed_ms: u64) -> Self {
+        let elapsed = elapsed_ms as f64;
+        let rate = (elapsed_ms > 0).then(|| executions as f64 * 1e3 / elapsed);
+        let left = |estimate: Estimate| {
+            // Probes take time and are none of the search's own.
+            let probes = estimate.probed.map_or(0, |probed| probed.probes);
+            let run = executions.saturating_sub(probes) as f64;
+            let more = (estimate.search.about - run).max(0.0);
+            (run > 0.0 && elapsed_ms > 0).then(|| (more * (elapsed / run)).min(MOST))
+        };
+        let left_ms = self.estimate.and_then(left);
+        Self { executions, elapsed_ms, rate, left_ms, ..self }
+    }
+}
