@@ -8,7 +8,7 @@
 //! Misses: what breaks in two places at once.
 //! Overreports: a mutation after which everything is as correct as before survives, too.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -38,6 +38,15 @@ pub struct Mutation {
 }
 
 impl Mutation {
+    /// The tests that are to notice, as cargo is told of them: those of actors, or of threads.
+    fn tests(&self) -> &'static str {
+        if self.name.starts_with("actors-") {
+            "-p raddle-actors --features check --test reduction"
+        } else {
+            "-p raddle-threads --test reduction"
+        }
+    }
+
     /// The file's text with this mutation.
     ///
     /// # Errors
@@ -170,20 +179,27 @@ pub fn run(
     }
     let workshop = Workshop::open(root)?;
     progress("without a mutation");
-    workshop.built()?;
-    let started = Instant::now();
-    let whole = workshop.test(None)?;
-    if !whole.survived() {
-        return Err(format!("the tests fail without a mutation: {}", whole.describe()));
+    let mut limits = BTreeMap::new();
+    for tests in mutations.iter().map(|mutation| mutation.tests()) {
+        if limits.contains_key(tests) {
+            continue;
+        }
+        workshop.built(tests)?;
+        let started = Instant::now();
+        let whole = workshop.test(tests, None)?;
+        if !whole.survived() {
+            return Err(format!("the tests fail without a mutation: {}", whole.describe()));
+        }
+        // Enough for a failing random program to be made smaller. A machine that is busy now may
+        // have been idle before.
+        let limit = Duration::from_secs((5 * started.elapsed().as_secs()).max(60));
+        limits.insert(tests, limit);
     }
-    // Enough for a failing random program to be made smaller. A machine that is busy now may have
-    // been idle before.
-    let limit = Duration::from_secs((5 * started.elapsed().as_secs()).max(60));
     let mut rows = Vec::new();
     for &mutation in mutations {
         progress(mutation.name);
         let started = Instant::now();
-        let verdict = workshop.test_mutated(mutation, limit)?;
+        let verdict = workshop.test_mutated(mutation, limits[mutation.tests()])?;
         rows.push(Row { mutation, verdict, took: started.elapsed() });
     }
     Ok(rows)
@@ -224,14 +240,14 @@ impl Workshop {
         let path = self.tree.join(mutation.file);
         let whole = read(&path)?;
         write(&path, mutation.apply(&whole)?.as_bytes())?;
-        let verdict = self.test(Some(limit));
+        let verdict = self.test(mutation.tests(), Some(limit));
         write(&path, whole.as_bytes())?;
         verdict.map_err(|why| format!("{}: {why}", mutation.name))
     }
 
     /// Builds the tests and runs them.
-    fn test(&self, limit: Option<Duration>) -> Result<Verdict, String> {
-        let tests = self.built()?;
+    fn test(&self, tests: &str, limit: Option<Duration>) -> Result<Verdict, String> {
+        let tests = self.built(tests)?;
         let said = self.build.join("said");
         let file = File::create(&said).map_err(|e| about(&said, &e))?;
         let mut command = Command::new(&tests);
@@ -257,9 +273,10 @@ impl Workshop {
     }
 
     /// Builds the tests; where they are. Optimised a little: the tests take longer than the build.
-    fn built(&self) -> Result<PathBuf, String> {
-        let arguments = "test --locked --no-run --message-format json --config \
-                         profile.dev.opt-level=1 -p raddle-threads --test reduction";
+    fn built(&self, tests: &str) -> Result<PathBuf, String> {
+        let arguments = format!(
+            "test --locked --no-run --message-format json --config profile.dev.opt-level=1 {tests}"
+        );
         let output = Command::new(env!("CARGO"))
             .args(arguments.split_whitespace())
             .current_dir(&self.tree)

@@ -167,8 +167,9 @@ impl<'a, M: fmt::Debug + Send + 'static> Context<'a, M> {
         }
     }
 
-    /// The time since the system began. Under test: the longest time that timers which have fired
-    /// were set for, one after the other.
+    /// The time since the system began. Under test: the time that the latest of this actor's timers
+    /// which have fired was set for. An actor learns of time by its timers alone, as it learns of all
+    /// else by its messages.
     #[must_use]
     pub fn now(&self) -> Duration {
         match &self.turn {

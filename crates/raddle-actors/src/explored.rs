@@ -227,10 +227,11 @@ impl Explored {
     #[track_caller]
     pub(crate) fn handle_all(&self) {
         let shared = self.shared();
-        lock(&shared.world).arm_faults();
+        lock(&shared.world).arm_faults(rt::step_now());
         shared.set_open(true);
         shared.quiet.wait(Wait::All);
         shared.set_open(false);
+        lock(&shared.world).counted = 0;
     }
 
     #[track_caller]
@@ -261,13 +262,14 @@ impl Explored {
         if lock(&shared.world).work == 0 {
             return false;
         }
-        lock(&shared.world).seen_by |= ALL;
+        // So do the steps that are left for later: they might have come now. Only when nothing is left
+        // have they all come.
+        lock(&shared.world).counted = ALL;
         shared.set_open(true);
         rt::touch_also(ALL);
         let done = shared.quiet.wait(wait);
         rt::touch_also(0);
         shared.set_open(false);
-        lock(&shared.world).seen_by &= !ALL;
         done
     }
 
@@ -282,14 +284,13 @@ impl Explored {
             waiter.signal().wait(());
             return;
         }
-        lock(&shared.world).seen_by |= ALL;
+        lock(&shared.world).counted = ALL;
         shared.set_open(true);
         rt::touch_also(ALL);
         // If all is handled and there is no answer this waits for good: a deadlock, which is shown.
         waiter.signal().wait(());
         rt::touch_also(0);
         shared.set_open(false);
-        lock(&shared.world).seen_by &= !ALL;
     }
 }
 
@@ -348,8 +349,12 @@ impl Shared {
         world.changed = changed;
         let (work, steps, hit) = (world.work, gate.steps, gate.hit);
         crate::follow::seek(&world, &gate.links, steps);
+        // Nobody waits for fewer than all, so nobody need look again before there is nothing left.
+        let matters = work == 0 || world.counted != 0 || self.quiet.peek(|quiet| quiet.work == 0);
         drop((world, gate));
-        self.quiet.alter(|quiet| *quiet = Quiet { work, steps, hit });
+        if matters {
+            self.quiet.alter(|quiet| *quiet = Quiet { work, steps, hit });
+        }
     }
 }
 
@@ -357,7 +362,7 @@ impl Work for Shared {
     fn work(&self, token: u32) -> Worked {
         let mut world = lock(&self.world);
         world.writes = rt::is_recorded();
-        let Stepped { actor, also, sent_by, site } = world.step(token, rt::step_now());
+        let Stepped { actor, lapsed, also, sent_by, site } = world.step(token, rt::step_now());
         world.look_after();
         let mut gate = self.gate();
         gate.steps += 1;
@@ -369,7 +374,8 @@ impl Work for Shared {
             gate.enough = Some(enough);
         }
         let nothing = (ObjectId::NONE, Access::Yield);
-        let object = actor.map_or(nothing, |actor| (gate.objects[actor.index()], Access::Write));
+        let access = if lapsed { Access::Lapsed } else { Access::Write };
+        let object = actor.map_or(nothing, |actor| (gate.objects[actor.index()], access));
         let quiet = (self.quiet.number(), Access::Stir);
         Worked { touched: [object, quiet], also, sent_by, site }
     }
@@ -377,7 +383,9 @@ impl Work for Shared {
     fn worked(self: Arc<Self>, _token: u32) {
         self.sync();
         let answers = std::mem::take(&mut lock(&self.world).answers);
-        answers.into_iter().for_each(|answer| answer());
+        for answer in answers {
+            answer();
+        }
     }
 
     fn show(&self) -> String {

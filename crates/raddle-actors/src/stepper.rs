@@ -7,6 +7,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasherDefault, Hash, Hasher};
 use std::rc::Rc;
+use std::time::Duration;
 
 use crate::address::ActorId;
 use crate::cell::{Cell, Flow};
@@ -78,7 +79,6 @@ impl Stepper {
         let Faults { losses, duplicates, crashes, timers: most_timers } = faults;
         turn.chooser = Chooser::Script { planned: Vec::new(), of: Vec::new() };
         let monitors = Rc::new(std::mem::take(&mut turn.monitors));
-        let now = turn.now;
         let mut stepper = Self {
             mailboxes,
             most_timers,
@@ -100,7 +100,6 @@ impl Stepper {
             faults: crashes,
             losses,
             duplicates,
-            now,
             fingerprint: 0,
         };
         take_numbered();
@@ -113,6 +112,7 @@ impl Stepper {
                 name: slot.name.map(Rc::from),
                 made: slot.made,
                 fired: slot.fired,
+                now: slot.now,
                 timers: Vec::new(),
                 hash: 0,
             }));
@@ -136,7 +136,7 @@ impl Stepper {
         for actor in 0..first.actors.len() {
             stepper.rehash(&mut first, actor);
         }
-        first.fingerprint = first.fingerprint.wrapping_add(first.rest(exact));
+        first.fingerprint = first.fingerprint.wrapping_add(first.rest());
         let told = stepper.hash_monitors(&first.monitors);
         first.fingerprint = first.fingerprint.wrapping_add(told);
         stepper.note();
@@ -252,6 +252,9 @@ impl Stepper {
         if self.most_timers.is_some() {
             hasher.write_u32(seat.fired);
         }
+        if self.exact.clock {
+            seat.now.hash(&mut hasher);
+        }
         for pending in &seat.timers {
             hasher.write_u64(pending.letter.hash);
             if self.exact.clock {
@@ -345,7 +348,6 @@ impl Stepper {
         self.sent_to.clear();
         self.handles = None;
         self.turn.told = false;
-        self.turn.now = from.now;
         if !from.monitors.is_empty()
             && !self.loaded.as_ref().is_some_and(|loaded| Rc::ptr_eq(loaded, &from.monitors))
         {
@@ -386,8 +388,7 @@ impl Stepper {
         for actor in known..state.actors.len() {
             self.rehash(&mut state, actor);
         }
-        state.now = self.turn.now;
-        let (before, after) = (from.rest(self.exact), state.rest(self.exact));
+        let (before, after) = (from.rest(), state.rest());
         state.fingerprint = state.fingerprint.wrapping_sub(before).wrapping_add(after);
         if self.turn.told {
             let monitors = copy_monitors(&self.turn.monitors);
@@ -427,8 +428,8 @@ impl Stepper {
         if state.actors[to].health != Health::Up {
             return None;
         }
-        // Numbers of actors, the time and numbers of timers must not differ from state to state.
-        if state.actors.len() == self.known && self.exact == Exact::default() {
+        // Numbers of actors must not differ from state to state.
+        if state.actors.len() == self.known {
             let handled = (state.actors[to].hash, letter.hash);
             if let Some(Remembered { seat, sends }) = self.remembered.get(&handled) {
                 state.fingerprint =
@@ -482,7 +483,7 @@ impl Stepper {
         let passes = self.most_timers.is_some_and(|most| seat.fired >= most);
         if !passes {
             seat.fired += 1;
-            self.turn.now = self.turn.now.max(after);
+            seat.now = seat.now.max(after);
             self.handle(state, actor, &letter);
         }
     }
@@ -508,6 +509,7 @@ impl Stepper {
         seat.health = Health::Up;
         (self.turn.me, self.turn.path, self.turn.made) =
             (ActorId(actor as u32), seat.path, seat.made);
+        self.turn.now = seat.now;
         let flow = code(&mut *seat.cell, &mut self.turn);
         seat.made = self.turn.made;
         if flow.is_some_and(|flow| flow.stops) {
@@ -557,14 +559,15 @@ impl Stepper {
                         name: name.map(Rc::from),
                         made,
                         fired: 0,
+                        now: Duration::ZERO,
                         timers: Vec::new(),
                         hash: 0,
                     }));
                 }
                 Effect::Timer { of, timer, after, message, site: _ } => {
                     let letter = self.letter(state, of.0, message);
-                    let after = self.turn.now.saturating_add(after);
                     let seat = own(state, of);
+                    let after = seat.now.saturating_add(after);
                     seat.timers.push(Pending { number: timer.0, after, letter });
                 }
                 Effect::Cancel { of, timer } => {

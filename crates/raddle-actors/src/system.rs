@@ -276,7 +276,9 @@ impl Serial {
         world.changed.clear();
         let answers = std::mem::take(&mut world.answers);
         drop((world, random));
-        answers.into_iter().for_each(|answer| answer());
+        for answer in answers {
+            answer();
+        }
         true
     }
 }
@@ -321,15 +323,15 @@ impl System {
 
     /// While it is set up, nothing of a model can be handled; then faults may happen too.
     pub(crate) fn set_up(&self, is_model: bool) {
-        let mut world = match &self.inner {
-            Inner::Serial(serial) => lock(&serial.world),
+        let (mut world, number) = match &self.inner {
+            Inner::Serial(serial) => (lock(&serial.world), None),
             #[cfg(feature = "check")]
-            Inner::Explored(explored) => explored.world(),
+            Inner::Explored(explored) => (explored.world(), raddle_engine::rt::step_now()),
             Inner::Concurrent(_) => return,
         };
         world.is_model = is_model;
         if !is_model {
-            world.arm_faults();
+            world.arm_faults(number);
         }
     }
 
@@ -434,7 +436,7 @@ impl System {
     pub fn handle_all(&self) {
         match &self.inner {
             Inner::Serial(serial) => {
-                lock(&serial.world).arm_faults();
+                lock(&serial.world).arm_faults(None);
                 while serial.step() {}
             }
             #[cfg(feature = "check")]

@@ -72,7 +72,7 @@ impl Chooser {
             Self::First => 0,
             Self::Random(state) => {
                 *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-                (u128::from(mix(*state)) * u128::from(of) >> 64) as u32
+                ((u128::from(mix(*state)) * u128::from(of)) >> 64) as u32
             }
             Self::Script { planned, of: asked } => {
                 asked.push(of);
@@ -103,6 +103,8 @@ pub(crate) struct Turn {
     pub(crate) told: bool,
     /// Whether a handler asked for the time.
     pub(crate) read_clock: Cell<bool>,
+    /// A value was decided.
+    pub(crate) chose: bool,
 }
 
 impl Turn {
@@ -119,6 +121,7 @@ impl Turn {
             also: 0,
             told: false,
             read_clock: Cell::new(false),
+            chose: false,
         }
     }
 
@@ -172,6 +175,7 @@ impl Turn {
 
     #[track_caller]
     pub(crate) fn choose(&mut self, of: u32) -> u32 {
+        self.chose |= of > 1;
         self.chooser.choose(of)
     }
 

@@ -40,6 +40,9 @@ pub enum Mailboxes {
 }
 
 /// What may go wrong, and how often. Each is a decision of the search.
+///
+/// With losses, duplicates or crashes a reduction leaves out nothing: whether the next one is still to
+/// come hangs on all steps before, so all depend on each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Faults {
     /// How many messages may be lost.
@@ -111,8 +114,9 @@ pub(crate) struct Slot {
     pub(crate) site: &'static Location<'static>,
     /// Actors and timers that it has made.
     pub(crate) made: (u32, u32),
-    /// How many of its timers have fired.
+    /// How many of its timers have fired, and the time that the latest was set for.
     pub(crate) fired: u32,
+    pub(crate) now: Duration,
     /// The link from each sender; where each message has its own, how many there were.
     incoming: Vec<(Sender, u32)>,
 }
@@ -122,6 +126,8 @@ pub(crate) struct Slot {
 pub(crate) struct Stepped {
     /// Whose state it may have changed.
     pub(crate) actor: Option<ActorId>,
+    /// It did nothing: what it would have done had been taken back.
+    pub(crate) lapsed: bool,
     /// Mailboxes, monitors, budgets: see the engine's `Step::also`.
     pub(crate) also: u64,
     pub(crate) sent_by: Option<u64>,
@@ -149,14 +155,20 @@ pub(crate) struct World {
     pub(crate) observed: Vec<(ActorId, u64)>,
     /// The bits of whoever looks at all of them.
     pub(crate) seen_by: u64,
+    /// The same of a test that counts steps, until all are handled.
+    pub(crate) counted: u64,
     /// Those who look after each step.
     looks: Vec<Look>,
     /// Whose turn it is, where each has its turn.
     pub(crate) turn_of: u32,
+    /// The bit of all steps if things may go wrong, or have gone.
+    budget: u64,
     losses: u32,
     duplicates: u32,
     /// It is set up for a model, and nothing is handled yet.
     pub(crate) is_model: bool,
+    /// Of the running step.
+    lapsed: bool,
 }
 
 /// What is said of a model whose setup does more.
@@ -198,11 +210,14 @@ impl World {
             dead: 0,
             observed: Vec::new(),
             seen_by: 0,
+            counted: 0,
             looks: Vec::new(),
             turn_of: 0,
+            budget: if faults.losses + faults.duplicates + faults.crashes > 0 { BUDGET } else { 0 },
             losses: faults.losses,
             duplicates: faults.duplicates,
             is_model: false,
+            lapsed: false,
         }
     }
 
@@ -217,12 +232,15 @@ impl World {
     /// The link for a message, made if it is new.
     fn link(&mut self, from: Sender, to: ActorId) -> u32 {
         let from = if self.mailboxes == Mailboxes::Queue { Sender::Anybody } else { from };
-        let known = self.actors[to.index()].incoming.iter().position(|(sender, _)| *sender == from);
+        let incoming = &self.actors[to.index()].incoming;
+        let known = incoming.iter().position(|(sender, _)| *sender == from);
+        if self.mailboxes != Mailboxes::Unordered
+            && let Some(at) = known
+        {
+            return incoming[at].1;
+        }
         let ends = mix(self.path(from) ^ mix(self.actors[to.index()].path));
         if self.mailboxes != Mailboxes::Unordered {
-            if let Some(at) = known {
-                return self.actors[to.index()].incoming[at].1;
-            }
             let link = self.add_link(from, to, Kind::Messages, ends);
             self.actors[to.index()].incoming.push((from, link));
             return link;
@@ -307,7 +325,7 @@ impl World {
     }
 
     /// Faults that have not happened may happen now.
-    pub(crate) fn arm_faults(&mut self) {
+    pub(crate) fn arm_faults(&mut self, number: Option<u64>) {
         let known = self.links.iter().filter(|link| link.kind == Kind::Fault).count() as u32;
         for nth in known..self.faults.crashes {
             self.add_link(Sender::Anybody, ActorId(0), Kind::Fault, mix(u64::from(nth) ^ 11 << 40));
@@ -316,7 +334,7 @@ impl World {
             let entry = &self.links[link as usize];
             if entry.kind == Kind::Fault && !entry.ready && self.faults.crashes > 0 {
                 let message =
-                    Message { payload: Box::new(()), sent_by: None, site: Location::caller() };
+                    Message { payload: Box::new(()), sent_by: number, site: Location::caller() };
                 self.push(link, message);
             }
         }
@@ -329,6 +347,7 @@ impl World {
         let message = entry.queue.pop_front().expect("a link that is ready has a message");
         let (sent_by, site) = (message.sent_by, message.site);
         self.turn.also = 0;
+        self.lapsed = false;
         let actor = match kind {
             Kind::Messages => self.deliver(link, to, message),
             Kind::Timer(_, after) => self.fire(to, after, message),
@@ -338,12 +357,19 @@ impl World {
         };
         self.carry_out(number);
         self.look_again(link);
-        let mut also = self.turn.also | self.seen_by;
-        if let Some(actor) = actor {
+        let mut also = self.turn.also | self.seen_by | self.counted | self.budget;
+        let bits = self.mailboxes == Mailboxes::Queue || !self.turn.monitors.is_empty();
+        if std::mem::take(&mut self.turn.chose) && bits {
+            // With another value it might have touched others. What a step touches must not hang on the
+            // values decided in it.
+            also = u64::MAX;
+        }
+        let lapsed = self.lapsed;
+        if let Some(actor) = actor.filter(|_| !lapsed) {
             let seen = self.observed.iter().filter(|(observed, _)| *observed == actor);
             also |= seen.fold(0, |bits, (_, bit)| bits | bit);
         }
-        Stepped { actor, also, sent_by, site }
+        Stepped { actor, lapsed, also, sent_by, site }
     }
 
     fn deliver(&mut self, link: u32, to: ActorId, message: Message) -> Option<ActorId> {
@@ -352,7 +378,6 @@ impl World {
             cell.and_then(|cell| cell.copy_message(&message.payload))
         };
         if self.losses + self.duplicates > 0 {
-            self.turn.also |= BUDGET;
             let of = 1 + u32::from(self.losses > 0) + u32::from(self.duplicates > 0);
             let choice = self.turn.choose(of);
             if choice == 1 && self.losses > 0 {
@@ -389,14 +414,15 @@ impl World {
         if message.payload.is::<Cancelled>() {
             // It was cancelled while somebody had to hear of all steps that might have been.
             self.write(|_| "a timer that was cancelled".to_owned());
-            return None;
+            self.lapsed = true;
+            return Some(to);
         }
         if self.faults.timers.is_some_and(|most| slot.fired >= most) {
             self.write(|world| format!("let {} pass", world.show(to, &message)));
             return Some(to);
         }
         slot.fired += 1;
-        self.turn.now = self.turn.now.max(after);
+        slot.now = slot.now.max(after);
         self.handle(to, message, "timer: ");
         Some(to)
     }
@@ -415,6 +441,7 @@ impl World {
         let mut cell = slot.cell.take().expect("handlers do not run inside handlers");
         let own = (self.turn.me, self.turn.path, self.turn.made);
         (self.turn.me, self.turn.path, self.turn.made) = (to, slot.path, slot.made);
+        self.turn.now = slot.now;
         self.turn.next = self.actors.len() as u32;
         let flow = cell.handle(message.payload, &mut self.turn);
         let slot = &mut self.actors[to.index()];
@@ -429,8 +456,6 @@ impl World {
 
     /// An actor crashes, or none does.
     fn crash(&mut self, link: u32, number: Option<u64>) -> Option<ActorId> {
-        // Whom it may happen to hangs on who is there.
-        self.turn.also |= BUDGET;
         let choice = self.turn.choose(self.actors.len() as u32 + 1);
         let Some(actor) = choice.checked_sub(1).map(ActorId) else {
             self.write(|_| "no crash".to_owned());
@@ -466,6 +491,7 @@ impl World {
         let mut cell = slot.cell.take().expect("handlers do not run inside handlers");
         let own = (self.turn.me, self.turn.path, self.turn.made);
         (self.turn.me, self.turn.path, self.turn.made) = (actor, slot.path, slot.made);
+        self.turn.now = slot.now;
         self.turn.next = self.actors.len() as u32;
         let flow = cell.start(&mut self.turn);
         let slot = &mut self.actors[actor.index()];
@@ -488,7 +514,8 @@ impl World {
                     self.send(Sender::Actor(from), to, message, number, site);
                 }
                 Effect::Spawn { cell, path, name, site, made } => {
-                    let (health, fired, incoming) = (Health::Up, 0, Vec::new());
+                    let (health, fired, now, incoming) =
+                        (Health::Up, 0, Duration::ZERO, Vec::new());
                     self.actors.push(Slot {
                         cell,
                         health,
@@ -497,16 +524,14 @@ impl World {
                         site,
                         made,
                         fired,
+                        now,
                         incoming,
                     });
-                    if self.faults.crashes > 0 {
-                        self.turn.also |= BUDGET;
-                    }
                 }
                 Effect::Timer { of, timer, after, message, site } => {
                     let key =
                         mix(self.actors[of.index()].path ^ mix(u64::from(timer.0) ^ 17 << 40));
-                    let after = self.turn.now.saturating_add(after);
+                    let after = self.actors[of.index()].now.saturating_add(after);
                     let link = self.add_link(Sender::Actor(of), of, Kind::Timer(timer, after), key);
                     self.push(link, Message { payload: message, sent_by: number, site });
                 }

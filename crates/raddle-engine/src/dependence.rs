@@ -12,8 +12,8 @@ use crate::strategy::{Step, Tasks};
 #[expect(clippy::unnested_or_patterns, reason = "each pair has its argument beside it")]
 pub fn conflict(a: Access, b: Access) -> bool {
     use Access::{
-        Append, Fit, Missed, Observe, Pass, Read, Refused, Roused, Share, Stir, Take, TryFit,
-        TryShare, TryTake, Unshare, Yield,
+        Append, Fit, Lapsed, Missed, Observe, Pass, Read, Refused, Roused, Share, Stir, Take,
+        TryFit, TryShare, TryTake, Unshare, Yield,
     };
     !matches!(
         (a, b),
@@ -32,6 +32,8 @@ pub fn conflict(a: Access, b: Access) -> bool {
         | (Roused, _) | (_, Roused)
         // Neither takes the other's work, and what is left is the same in either order.
         | (Stir, Stir | Read) | (Read, Stir)
+        // What it would have done has been taken back for good, which is an order of its own.
+        | (Lapsed, _) | (_, Lapsed)
         // A yield touches nothing.
         | (Yield, _) | (_, Yield)
         // Looking whether a task is finished changes nothing but whether that is known.
@@ -77,6 +79,7 @@ pub(crate) fn dominates(access: Access) -> bool {
             | Access::TryTake
             | Access::Roused
             | Access::Stir
+            | Access::Lapsed
             | Access::Yield
             | Access::Observe(_)
     )
@@ -87,7 +90,7 @@ pub(crate) fn dominates(access: Access) -> bool {
 #[must_use]
 pub fn widest(access: Access) -> Access {
     match access {
-        Access::Missed | Access::TryTake => Access::Write,
+        Access::Missed | Access::TryTake | Access::Lapsed => Access::Write,
         Access::Refused | Access::TryShare | Access::TryFit(_) => Access::TryAcquire,
         Access::Pass => Access::Acquire,
         other => other,
@@ -104,6 +107,8 @@ pub struct Footprint {
     /// Besides: a set of things by their bits, of which any two steps that touch one depend on each
     /// other.
     pub also: u64,
+    /// See [`Step::learned`].
+    pub learned: bool,
     /// If it was a timer's: whose timer it is.
     pub partner: Option<TaskId>,
     /// Its number among the steps of its task, from 1; 0 if it is not known.
@@ -124,14 +129,24 @@ impl Footprint {
         let touched = [entry(0), entry(1)];
         let none = Tasks::default();
         let (waited_for, ran_on) = (none, none);
-        Self { task, touched, also: 0, partner, nth: 0, enabler: None, waited_for, ran_on }
+        Self {
+            task,
+            touched,
+            also: 0,
+            learned: false,
+            partner,
+            nth: 0,
+            enabler: None,
+            waited_for,
+            ran_on,
+        }
     }
 
     /// Of an executed step.
     #[must_use]
     pub fn of(step: &Step<'_>) -> Self {
         let footprint = Self::new(step.task, step.footprint, step.partner);
-        Self { waited_for: step.waited_for, also: step.also, ..footprint }
+        Self { waited_for: step.waited_for, also: step.also, learned: step.learned, ..footprint }
     }
 
     /// Another step, without which it would not have been possible.

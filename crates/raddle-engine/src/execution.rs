@@ -588,6 +588,7 @@ impl Execution {
             let is_timer = entry.fiber.is_null() && entry.passive.is_none();
             let partner = is_timer.then_some(entry.owner);
             let (also, sent_by) = (entry.also, entry.sent_by);
+            let learned = entry.passive.is_some();
             let enabled_since = entry.first_since.unwrap_or(entry.fair.enabled_since);
             let timer = entry.timer.filter(|_| matches!(how, How::Timed(_)));
             let timer = timer.map(|timer| self.timer_on(timer, footprint[0].0));
@@ -601,6 +602,7 @@ impl Execution {
                 task,
                 footprint,
                 also,
+                learned,
                 sent_by,
                 point,
                 replayed,

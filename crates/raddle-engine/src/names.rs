@@ -1,6 +1,6 @@
 //! Task names, interned: (parent, n-th spawn, kind) ↔ a dense number for the life of a search.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use raddle_trace::TaskKind;
 
@@ -16,11 +16,11 @@ pub(crate) struct Name {
 /// All names that any execution of the search has used.
 #[derive(Debug)]
 pub(crate) struct Names {
-    names: Vec<Name>,
+    list: Vec<Name>,
     /// By parent, then by kind, then by n.
     children: Vec<[Vec<TaskId>; 2]>,
     /// By key, of those that are named by one.
-    keyed: HashMap<u32, TaskId>,
+    keyed: BTreeMap<u32, TaskId>,
 }
 
 /// Marks an n that is a key's hash and no number of spawns.
@@ -29,7 +29,7 @@ const KEYED: u32 = 1 << 31;
 impl Names {
     pub(crate) fn new() -> Self {
         let root = Name { parent: TaskId::ROOT, nth: 0, kind: TaskKind::Thread };
-        Self { names: vec![root], children: vec![[Vec::new(), Vec::new()]], keyed: HashMap::new() }
+        Self { list: vec![root], children: vec![[Vec::new(), Vec::new()]], keyed: BTreeMap::new() }
     }
 
     pub(crate) fn intern(&mut self, parent: TaskId, nth: u32, kind: TaskKind) -> TaskId {
@@ -42,8 +42,8 @@ impl Names {
         }
         // Executions spawn in order, but a schedule from a file may name the third child first.
         for nth in self.children[parent.index()][row].len() as u32..=nth {
-            let id = TaskId(self.names.len() as u32);
-            self.names.push(Name { parent, nth, kind });
+            let id = TaskId(self.list.len() as u32);
+            self.list.push(Name { parent, nth, kind });
             self.children.push([Vec::new(), Vec::new()]);
             self.children[parent.index()][row].push(id);
         }
@@ -68,15 +68,15 @@ impl Names {
         if let Some(&known) = self.keyed.get(&nth) {
             return known;
         }
-        let id = TaskId(self.names.len() as u32);
-        self.names.push(Name { parent: TaskId::ROOT, nth, kind: TaskKind::Environment });
+        let id = TaskId(self.list.len() as u32);
+        self.list.push(Name { parent: TaskId::ROOT, nth, kind: TaskKind::Environment });
         self.children.push([Vec::new(), Vec::new()]);
         self.keyed.insert(nth, id);
         id
     }
 
     pub(crate) fn get(&self, task: TaskId) -> Name {
-        self.names[task.index()]
+        self.list[task.index()]
     }
 }
 

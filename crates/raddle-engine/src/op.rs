@@ -68,6 +68,8 @@ pub enum Access {
     TryTake,
     /// Goes on because another task's step has let it: nothing but that step bears on it.
     Roused,
+    /// Finds that there is nothing to do any more: had it come earlier, it would have changed the state.
+    Lapsed,
     /// Does a piece of work that is there to be done.
     Stir,
     /// Sees that no work is left, after waiting for that.
@@ -90,6 +92,7 @@ impl Access {
                 | Self::Pass
                 | Self::Roused
                 | Self::Settle
+                | Self::Lapsed
                 | Self::Observe(_)
                 | Self::Yield
         )

@@ -382,7 +382,7 @@ impl Edges<'_> {
     /// executions have the same edges, models with such accesses say themselves what they pass on.
     pub fn by_access(&mut self, access: Access) {
         match access {
-            Access::Refused | Access::Observe(_) | Access::Yield => {}
+            Access::Refused | Access::Lapsed | Access::Observe(_) | Access::Yield => {}
             Access::Read
             | Access::Missed
             | Access::Share

@@ -159,6 +159,9 @@ pub struct Step<'a> {
     pub footprint: &'a [(ObjectId, Access)],
     /// What it touched besides, each thing a bit: any two steps that touch one depend on each other.
     pub also: u64,
+    /// Whether what it touched besides was learned by running it: in another state it may be something
+    /// else.
+    pub learned: bool,
     /// The step without which it could not have been, by its number, from 1: the one that sent the
     /// message which this one handles.
     pub sent_by: Option<u64>,

@@ -146,6 +146,8 @@ pub struct Dpor {
     firsts: Vec<u32>,
     sequence: Vec<u32>,
     seen: Vec<u32>,
+    /// What steps did with values that have been left, by event.
+    valued: Vec<(u32, Footprint)>,
     /// The tree cannot be followed at the next point.
     lost: bool,
     spare: Spare,
@@ -191,6 +193,7 @@ impl Dpor {
             firsts: Vec::new(),
             sequence: Vec::new(),
             seen: Vec::new(),
+            valued: Vec::new(),
             lost: false,
             spare: Spare::default(),
         }
@@ -212,6 +215,12 @@ impl Dpor {
     /// Leaves the path at its deepest point with something left to try; `false` if there is none.
     fn backtrack(&mut self) -> bool {
         while let Some(node) = self.path.last_mut() {
+            if let What::Value { during: true, .. } = &node.what
+                && (node.event as usize) < self.history.len()
+            {
+                // What the step did with this value it may not do with another.
+                self.valued.push((node.event, self.history.event(node.event as usize).footprint));
+            }
             match &mut node.what {
                 What::Value { option, left, during, ways } if !left.is_empty() => {
                     *option = left.remove(0);
@@ -222,6 +231,12 @@ impl Dpor {
                 }
                 What::Step { task, options, .. } => {
                     // What was taken here is covered now: it sleeps for its later siblings.
+                    let here = |last: &mut (u32, Footprint)| last.0 >= node.event;
+                    while let Some((event, step)) = self.valued.pop_if(here) {
+                        if event == node.event && !node.sleep.contains(&step) {
+                            node.sleep.push(step);
+                        }
+                    }
                     if let Some(event) = (node.event as usize != self.history.len())
                         .then(|| self.history.event(node.event as usize))
                         && !node.sleep.contains(&event.footprint)
@@ -272,8 +287,22 @@ impl Dpor {
     }
 
     /// A task moves to a new state: whoever its step touched wakes up.
+    ///
+    /// A step that did different things with different values sleeps with all of them, and wakes with
+    /// any.
     fn fall_asleep_after(&mut self, step: &Footprint) {
-        self.sleep.retain(|sleeper| !sleeper.dependent(step));
+        let several = self.sleep.len() > 1;
+        let mut woken = Tasks::default();
+        self.sleep.retain(|sleeper| {
+            let wakes = sleeper.dependent(step);
+            if wakes {
+                woken.insert(sleeper.task);
+            }
+            !wakes
+        });
+        if several && !woken.is_empty() {
+            self.sleep.retain(|sleeper| !woken.contains(sleeper.task));
+        }
     }
 
     /// The last step and the code after it are done: what to try next hangs on the values decided.
@@ -339,6 +368,9 @@ impl Dpor {
             let mut later = *later;
             if let Some(step) = &mut later.step {
                 step.touched[0].1 = self.access_before(at, &then, step);
+                if step.learned && !self.repeats(first, later.index, &then, step) {
+                    step.also = u64::MAX;
+                }
             }
             self.find_begins(&then, later.step.as_ref(), &mut begins);
             if !self.is_covered(at, &later, &then, &begins) {
@@ -371,7 +403,12 @@ impl Dpor {
             later.step.is_none_or(|last| !last.dependent(sleeper))
                 && then.iter().map(event).all(|step| !step.dependent(sleeper))
         };
-        node.sleep[from..].iter().any(covers)
+        // With all the values that it was tried with.
+        let whole = |sleeper: &Footprint| {
+            let alike = node.sleep.iter().filter(|other| other.task == sleeper.task);
+            alike.into_iter().all(covers)
+        };
+        node.sleep[from..].iter().any(|sleeper| covers(sleeper) && whole(sleeper))
     }
 
     /// The events after the one at `first` that do not depend on it: with `last` after them a
@@ -460,6 +497,19 @@ impl Dpor {
             Some(&here) if then.iter().all(same) => here,
             _ => widest(access),
         }
+    }
+
+    /// Whether a step whose doings were learned by running it does the same after the events in `then`,
+    /// instead of where it was: all that touched its object since the event at `first` is among them.
+    fn repeats(&self, first: usize, index: usize, then: &[usize], step: &Footprint) -> bool {
+        let object = step.touched[0].0;
+        let touches = |event: &usize| {
+            self.history.event(*event).footprint.touched.iter().any(|(other, _)| *other == object)
+        };
+        object != ObjectId::NONE
+            && (first..index.min(self.history.len()))
+                .filter(touches)
+                .all(|event| then.binary_search(&event).is_ok())
     }
 
     /// Whoever can begin the sequence, unless somebody who can is opened already.

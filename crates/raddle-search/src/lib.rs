@@ -32,6 +32,7 @@ mod cache;
 mod counted;
 pub mod depth_first;
 pub mod dpor;
+pub mod eta;
 pub mod grammar;
 pub mod order;
 pub mod pct;

@@ -15,6 +15,7 @@ use raddle_engine::strategy::Strategy;
 use crate::bound::Bound;
 use crate::depth_first::{CostlyOrder, DepthFirst};
 use crate::dpor::{Dpor, Reduction};
+use crate::eta::Eta;
 use crate::grammar::{Arg, Composition, ParseError, Term};
 use crate::order::{NonPreemptive, Order, TakeTurns};
 use crate::pct::Pct;
@@ -199,7 +200,7 @@ pub static REGISTRY: &[Entry] = &[
         role: Role::Expansion,
         line: "one execution of each equivalence class",
         paper: "Flanagan, Godefroid, POPL 2005; Abdulla et al., POPL 2014",
-        arguments: Arguments::OneOf(&["classic", "source", "optimal"]),
+        arguments: Arguments::OneOf(&["classic", "source", "optimal", "eta"]),
         ..HERE
     },
     Entry {
@@ -523,6 +524,7 @@ impl<'a> Parts<'a> {
         }
         if let Some(part) = self.get(Role::Expansion).filter(|part| part.entry.name == "dpor") {
             let (reduction, name) = match part.word() {
+                Some("eta") => return Ok(built(Eta::new(), "dpor(eta)".to_owned())),
                 Some("classic") => (Reduction::Classic, "dpor(classic)"),
                 Some("source") => (Reduction::Source, "dpor(source)"),
                 _ => (Reduction::Optimal, "dpor"),

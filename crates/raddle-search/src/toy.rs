@@ -154,6 +154,7 @@ impl<'a> State<'a> {
             task: id,
             footprint: &[Self::touched(task, op)],
             also: 0,
+            learned: false,
             sent_by: None,
             point,
             replayed: false,

@@ -1,4 +1,4 @@
-//! Three small things done right and the same three done wrong, to be tested with raddle.
+//! Small things done right and the same things done wrong, to be tested with raddle.
 //!
 //! The library uses `raddle::sync` and `raddle::thread` as it would use std's. `cargo build` builds
 //! it on std itself: raddle is then nothing but re-exports. `cargo test` brings the feature
@@ -13,8 +13,10 @@
 
 mod cache;
 mod counter;
+mod orders;
 mod pipeline;
 
 pub use cache::{Cache, LeakyCache};
 pub use counter::{Accounts, LockedCounter, RacyCounter};
+pub use orders::{Stock, StockMessage, Till, TillMessage};
 pub use pipeline::{Gate, sum_of_squares};

@@ -4,9 +4,11 @@
 //! `expect` out of one, and see a test fail.
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+use raddle::actors::{Manager, System};
 use raddle::sync::Arc;
 use raddle::thread;
 use tour::{Accounts, Cache, Gate, LeakyCache, LockedCounter, RacyCounter, sum_of_squares};
+use tour::{Stock, Till, TillMessage};
 
 #[raddle::test]
 fn a_locked_counter_counts(counter: LockedCounter) {
@@ -64,6 +66,39 @@ fn a_leaky_cache_makes_its_value_twice(cache: LeakyCache) {
         scope.spawn(|| cache.get());
     });
     assert_eq!(cache.made(), 1);
+}
+
+/// Two tills sell the last piece: how many are sold.
+fn two_tills(system: &System, hasty: bool) -> u32 {
+    let stock = system.spawn_named("stock", Stock(1));
+    let till = |name| {
+        let till = if hasty { Till::hasty(stock.clone()) } else { Till::new(stock.clone()) };
+        system.spawn_named(name, till)
+    };
+    let tills = ["left", "right"].map(till);
+    for till in &tills {
+        system.send(till, TillMessage::Sell);
+    }
+    system.handle_all();
+    tills.iter().map(|till| system.inspect(till, |till: &Till| till.sold)).sum()
+}
+
+#[raddle::test]
+fn a_piece_is_sold_once(system: System) {
+    assert_eq!(two_tills(&system, false), 1);
+}
+
+#[raddle::test(expect = "panic")]
+fn hasty_tills_sell_a_piece_twice(system: System) {
+    two_tills(&system, true);
+}
+
+// The same actors on threads, as in production, or each in turn.
+#[test]
+fn an_ordinary_test_of_actors_works_too() {
+    for manager in [Manager::Deterministic, Manager::Random { seed: 7 }] {
+        assert_eq!(two_tills(&System::builder().manager(manager).build(), false), 1);
+    }
 }
 
 // The same types outside a search: they are std's in all but name.

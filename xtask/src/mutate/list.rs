@@ -4,6 +4,7 @@ use super::Mutation;
 
 const DEPENDENCE: &str = "crates/raddle-engine/src/dependence.rs";
 const HAPPENS: &str = "crates/raddle-engine/src/happens.rs";
+const WORLD: &str = "crates/raddle-actors/src/world.rs";
 const DPOR: &str = "crates/raddle-search/src/dpor.rs";
 const WAKEUP: &str = "crates/raddle-search/src/dpor/wakeup.rs";
 
@@ -176,8 +177,8 @@ pub const MUTATIONS: &[Mutation] = &[
     Mutation {
         name: "sleepers-stay-asleep",
         file: DPOR,
-        old: "self.sleep.retain(|sleeper| !sleeper.dependent(step));",
-        new: "let _ = step;",
+        old: "let wakes = sleeper.dependent(step);",
+        new: "let wakes = step.nth == u32::MAX;",
         what: "No step wakes a task that sleeps.",
     },
     Mutation {
@@ -193,5 +194,61 @@ pub const MUTATIONS: &[Mutation] = &[
         old: "return if free { Fit::Begins(Some(place)) } else { Fit::No };",
         new: "return if free || place > 0 { Fit::Begins(Some(place)) } else { Fit::No };",
         what: "A branch of a wakeup tree is taken for one that begins a sequence if it merely occurs there.",
+    },
+    Mutation {
+        name: "actors-mailbox",
+        file: WORLD,
+        old: "self.turn.also |= self.mailbox_bit(to);",
+        new: "",
+        what: "Two handlers that send to one queue are independent.",
+    },
+    Mutation {
+        name: "actors-sent",
+        file: HAPPENS,
+        old: "enabler = sent.unwrap_or(enabler);",
+        new: "let _ = sent;",
+        what: "A message is not handled after the step that sent it.",
+    },
+    Mutation {
+        name: "actors-besides",
+        file: DEPENDENCE,
+        old: "|| self.also & other.also != 0",
+        new: "",
+        what: "What steps touch besides their objects does not wake those who sleep.",
+    },
+    Mutation {
+        name: "actors-learned",
+        file: DPOR,
+        old: "step.also = u64::MAX;",
+        new: "",
+        what: "A handler is taken to send in any state what it sent in one.",
+    },
+    Mutation {
+        name: "actors-lapsed",
+        file: DEPENDENCE,
+        old: "Access::Missed | Access::TryTake | Access::Lapsed => Access::Write,",
+        new: "Access::Missed | Access::TryTake => Access::Write,",
+        what: "A timer that was cancelled would have done nothing earlier either.",
+    },
+    Mutation {
+        name: "actors-budget",
+        file: WORLD,
+        old: "faults.losses + faults.duplicates + faults.crashes > 0",
+        new: "faults.losses > 9",
+        what: "Steps do not depend on what faults are left.",
+    },
+    Mutation {
+        name: "actors-values",
+        file: WORLD,
+        old: "            also = u64::MAX;",
+        new: "",
+        what: "What a step touches hangs on the values decided in it.",
+    },
+    Mutation {
+        name: "actors-cancel",
+        file: WORLD,
+        old: "            self.turn.also |= timer_bit(self.actors[of.index()].path);",
+        new: "",
+        what: "To cancel a timer and its firing are independent.",
     },
 ];

@@ -56,6 +56,10 @@ pub(crate) fn search<S: Strategy>(
     })
 }
 
+pub(crate) fn by_eta(most: u64, program: &dyn Fn() -> String) -> Option<Saw> {
+    search(raddle_search::eta::Eta::new(), most, program)
+}
+
 pub(crate) fn exhaustive(most: u64, program: &dyn Fn() -> String) -> Option<Saw> {
     search(DepthFirst::default(), most, program)
 }

@@ -1,1 +1,432 @@
+//! Random small actor programs: every reduction sees what exhaustive search sees.
+//!
+//! `RADDLE_LONG=1` runs thousands, `RADDLE_FROM` begins at another seed, `RADDLE_MOST` is the number of
+//! interleavings beyond which a program is not compared.
 
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use raddle_actors::{
+    Actor, Address, AnyAddress, Context, Faults, Mailboxes, Monitor, System, Timer, Watch,
+};
+use raddle_search::dpor::Reduction;
+
+use crate::{Saw, by_eta, exhaustive, reduced};
+
+/// What a handler does. Messages are numbers; what it sends has a greater one than what it handles, so
+/// that all ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Action {
+    Send {
+        to: usize,
+        message: u32,
+    },
+    Choose(u32),
+    Timer(u32),
+    Cancel,
+    /// A new actor, which is told this.
+    Spawn(u32),
+    Stop,
+    Become,
+    Observe,
+    /// Asks another, and gets the answer as a message.
+    Ask {
+        of: usize,
+    },
+    Now,
+}
+
+/// How the test has messages handled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    All,
+    /// So many, and then all.
+    Some(u32),
+    /// Until the first actor has heard so many, and then all.
+    Until(usize),
+    /// A thread sends while messages are handled.
+    Thread,
+    /// A thread asks while messages are handled.
+    Asks,
+}
+
+#[derive(Clone, Debug)]
+struct Program {
+    mailboxes: Mailboxes,
+    faults: Faults,
+    /// By actor, then by message.
+    handlers: Vec<Vec<Vec<Action>>>,
+    /// By phase.
+    injected: Vec<Vec<(usize, u32)>>,
+    way: Way,
+    /// Actors whose states an invariant relates.
+    looks: Vec<usize>,
+}
+
+const MESSAGES: usize = 4;
+
+struct Rng(u64);
+
+impl Rng {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ z >> 31) % n as u64) as usize
+    }
+
+    fn one_in(&mut self, n: usize) -> bool {
+        self.below(n) == 0
+    }
+}
+
+impl Program {
+    fn random(seed: u64) -> Self {
+        let mut rng = Rng(seed);
+        let mailboxes = [Mailboxes::Pairs, Mailboxes::Queue, Mailboxes::Unordered][rng.below(3)];
+        let actors = 2 + rng.below(3);
+        let fancy = rng.one_in(2);
+        let handler = |rng: &mut Rng, message: usize| {
+            let n = if message + 1 == MESSAGES { rng.below(2) } else { rng.below(3) };
+            (0..n).map(|_| Self::action(rng, actors, message, fancy)).collect()
+        };
+        let handlers = (0..actors)
+            .map(|_| (0..MESSAGES).map(|message| handler(&mut rng, message)).collect())
+            .collect();
+        let phases = 1 + rng.below(2);
+        let injected = (0..phases)
+            .map(|_| {
+                (0..1 + rng.below(3)).map(|_| (rng.below(actors), rng.below(2) as u32)).collect()
+            })
+            .collect();
+        let mut faults = Faults::default();
+        if fancy && rng.one_in(3) {
+            match rng.below(4) {
+                0 => faults.losses = 1,
+                1 => faults.duplicates = 1,
+                2 => faults.crashes = 1,
+                _ => faults.timers = Some(1),
+            }
+        }
+        let way = match rng.below(8) {
+            0 => Way::Some(1 + rng.below(3) as u32),
+            1 => Way::Until(1 + rng.below(3)),
+            2 => Way::Thread,
+            3 => Way::Asks,
+            _ => Way::All,
+        };
+        let looks = if rng.one_in(5) { vec![0, 1] } else { Vec::new() };
+        Self { mailboxes, faults, handlers, injected, way, looks }
+    }
+
+    fn action(rng: &mut Rng, actors: usize, message: usize, fancy: bool) -> Action {
+        let later = |rng: &mut Rng| (message + 1 + rng.below(MESSAGES - message)) as u32;
+        match if fancy { rng.below(14) } else { 0 } {
+            1 => Action::Choose(2),
+            2 => Action::Timer(later(rng)),
+            3 => Action::Cancel,
+            4 => Action::Spawn(later(rng)),
+            5 if rng.one_in(3) => Action::Stop,
+            6 => Action::Become,
+            7 => Action::Observe,
+            8 => Action::Ask { of: rng.below(actors) },
+            9 => Action::Now,
+            _ => Action::Send { to: rng.below(actors), message: later(rng) },
+        }
+    }
+
+    fn run(self: &Arc<Self>) -> String {
+        let system = System::builder().mailboxes(self.mailboxes).faults(self.faults).build();
+        let log = Arc::new(Mutex::new(Vec::new()));
+        let watch = system.monitor(Noted(Arc::clone(&log)));
+        let peers = Peers::default();
+        let node = |index| Node::new(Arc::clone(self), index, watch, Arc::clone(&peers));
+        let nodes: Vec<_> =
+            (0..self.handlers.len()).map(|index| system.spawn(node(index))).collect();
+        let _ = peers.set(nodes.clone());
+        let seen = Arc::new(Mutex::new(String::new()));
+        if let [a, b] = self.looks[..] {
+            let (a, b, seen) = (nodes[a].clone(), nodes[b].clone(), Arc::clone(&seen));
+            let of = [AnyAddress::from(&a), AnyAddress::from(&b)];
+            let mut last = (0, 0);
+            system.invariant(&of, move |view| {
+                let now = (view.actor::<Node>(&a).heard.len(), view.actor::<Node>(&b).heard.len());
+                if now != last {
+                    last = now;
+                    let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+                    *seen += &format!("{now:?}");
+                }
+            });
+        }
+        for phase in &self.injected {
+            if matches!(self.way, Way::Thread | Way::Asks) {
+                self.with_thread(&system, &nodes, phase);
+                continue;
+            }
+            for &(to, message) in phase {
+                system.send(&nodes[to], Told::Number(message));
+            }
+            match self.way {
+                Way::Some(n) => (0..n).for_each(|_| {
+                    system.handle_one();
+                }),
+                Way::Until(n) => {
+                    let first = nodes[0].clone();
+                    system.handle_until(move |view| view.actor::<Node>(&first).heard.len() >= n);
+                }
+                _ => system.handle_all(),
+            }
+        }
+        let middle = format!("{:?}", states(&system, &nodes));
+        system.handle_all();
+        let log = log.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let seen = seen.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        format!("{middle} {:?} {log:?} {seen}", states(&system, &nodes))
+    }
+
+    fn with_thread(&self, system: &System, nodes: &[Address<Told>], phase: &[(usize, u32)]) {
+        system.run();
+        let (theirs, to, phase) = (system.clone(), nodes.to_vec(), phase.to_vec());
+        let asks = self.way == Way::Asks;
+        let thread = raddle::thread::spawn(move || {
+            for (at, &(to_, message)) in phase.iter().enumerate() {
+                if asks && at == 0 {
+                    let _ = theirs.ask(&to[to_], Told::Count);
+                } else {
+                    theirs.send(&to[to_], Told::Number(message));
+                }
+            }
+        });
+        system.send(&nodes[0], Told::Number(1));
+        thread.join().expect("the thread does not panic");
+        system.handle_all();
+    }
+}
+
+/// Set before anything is handled.
+type Peers = Arc<std::sync::OnceLock<Vec<Address<Told>>>>;
+
+fn states(system: &System, nodes: &[Address<Told>]) -> Vec<Vec<u64>> {
+    nodes.iter().map(|node| system.inspect(node, |node: &Node| node.heard.clone())).collect()
+}
+
+struct Noted(Arc<Mutex<Vec<u64>>>);
+
+impl Monitor for Noted {
+    type Event = u64;
+
+    fn observe(&mut self, event: u64) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(event);
+    }
+}
+
+#[derive(Clone, Debug, Hash)]
+enum Told {
+    Number(u32),
+    Count(raddle_actors::Reply<u64>),
+    Counted(u64),
+}
+
+/// Does what the program says, and notes all it hears and is given.
+#[derive(Clone)]
+struct Node {
+    program: Arc<Program>,
+    index: usize,
+    watch: Watch<u64>,
+    peers: Peers,
+    heard: Vec<u64>,
+    timers: Vec<Timer>,
+}
+
+impl std::hash::Hash for Node {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        (self.index, &self.heard, &self.timers).hash(state);
+    }
+}
+
+impl Node {
+    fn new(program: Arc<Program>, index: usize, watch: Watch<u64>, peers: Peers) -> Self {
+        Self { program, index, watch, peers, heard: Vec::new(), timers: Vec::new() }
+    }
+
+    /// One that knows nothing yet.
+    fn anew(&self) -> Self {
+        Self::new(Arc::clone(&self.program), self.index, self.watch, Arc::clone(&self.peers))
+    }
+
+    fn peer(&self, index: usize) -> &Address<Told> {
+        &self.peers.get().expect("set before anything is handled")[index]
+    }
+
+    fn act(&mut self, action: Action, cx: &mut Context<'_, Told>) {
+        match action {
+            Action::Send { to, message } => cx.send(self.peer(to), Told::Number(message)),
+            Action::Choose(of) => self.heard.push(100 + u64::from(cx.choose(of))),
+            Action::Timer(message) => {
+                self.timers.push(cx.set_timer(Duration::from_secs(1), Told::Number(message)));
+            }
+            Action::Cancel => {
+                if let Some(timer) = self.timers.pop() {
+                    cx.cancel(timer);
+                }
+            }
+            Action::Spawn(message) => {
+                let child = cx.spawn(self.anew());
+                cx.send(&child, Told::Number(message));
+            }
+            Action::Stop => cx.stop(),
+            Action::Become => {
+                let mut other = self.clone();
+                other.index = (self.index + 1) % self.program.handlers.len();
+                other.heard.push(200);
+                cx.become_(other);
+            }
+            Action::Observe => {
+                cx.observe(&self.watch, self.index as u64 * 10 + self.heard.len() as u64);
+            }
+            Action::Ask { of } => cx.ask(self.peer(of), Told::Count, Told::Counted),
+            Action::Now => self.heard.push(300 + cx.now().as_secs()),
+        }
+    }
+}
+
+impl Actor for Node {
+    type Message = Told;
+    raddle_actors::snapshots!();
+
+    fn handle(&mut self, message: Told, cx: &mut Context<'_, Told>) {
+        match message {
+            Told::Number(message) => {
+                self.heard.push(u64::from(message));
+                let program = Arc::clone(&self.program);
+                let actions = program.handlers[self.index].get(message as usize);
+                for &action in actions.into_iter().flatten() {
+                    self.act(action, cx);
+                }
+            }
+            Told::Count(reply) => {
+                self.heard.push(400);
+                cx.reply(reply, self.heard.len() as u64);
+            }
+            Told::Counted(n) => self.heard.push(500 + n),
+        }
+    }
+
+    fn restart(&self) -> Option<Self> {
+        let mut left = self.anew();
+        left.heard.push(600);
+        Some(left)
+    }
+}
+
+/// What a reduction saw that differs from what there is, as a sentence.
+fn difference(program: &Arc<Program>, most: u64) -> Option<String> {
+    let run = || program.run();
+    let all = exhaustive(most, &run)?;
+    for reduction in [Reduction::Optimal, Reduction::Source, Reduction::Classic] {
+        let Some(saw) = reduced(reduction, most * 2, &run) else {
+            return Some(format!("{reduction:?} does not end"));
+        };
+        if let Some(why) = differs(&all, &saw) {
+            return Some(format!("{reduction:?}: {why}"));
+        }
+    }
+    if matches!(program.way, Way::Thread | Way::Asks) {
+        // Eta's reduction is one of messages.
+        return None;
+    }
+    let Some(saw) = by_eta(most * 2, &run) else { return Some("Eta does not end".to_owned()) };
+    differs(&all, &saw).map(|why| format!("Eta: {why}"))
+}
+
+fn differs(all: &Saw, saw: &Saw) -> Option<String> {
+    let missing = all.results.difference(&saw.results).next();
+    if let Some(missing) = missing {
+        return Some(format!("misses the result {missing}"));
+    }
+    if all.results != saw.results {
+        return Some("has results that are not there".to_owned());
+    }
+    if all.traces != saw.traces {
+        let missed = all.traces.difference(&saw.traces).count();
+        let new = saw.traces.difference(&all.traces).count();
+        let of = all.traces.len();
+        return Some(format!("misses {missed} of {of} traces, has {new} that are not there"));
+    }
+    None
+}
+
+/// Takes away what is not needed for the difference.
+fn shrink(program: Arc<Program>, most: u64) -> Arc<Program> {
+    let mut best = program;
+    loop {
+        let smaller = smaller(&best).into_iter().map(Arc::new);
+        let Some(next) = smaller.into_iter().find(|smaller| difference(smaller, most).is_some())
+        else {
+            return best;
+        };
+        best = next;
+    }
+}
+
+fn smaller(program: &Program) -> Vec<Program> {
+    let mut found = Vec::new();
+    let mut push = |change: &dyn Fn(&mut Program)| {
+        let mut smaller = program.clone();
+        change(&mut smaller);
+        found.push(smaller);
+    };
+    for phase in 0..program.injected.len() {
+        push(&|smaller| {
+            smaller.injected.remove(phase);
+        });
+        for at in 0..program.injected[phase].len() {
+            push(&|smaller| {
+                smaller.injected[phase].remove(at);
+            });
+        }
+    }
+    for (actor, handlers) in program.handlers.iter().enumerate() {
+        for (message, actions) in handlers.iter().enumerate() {
+            for at in 0..actions.len() {
+                push(&|smaller| {
+                    smaller.handlers[actor][message].remove(at);
+                });
+            }
+        }
+    }
+    if program.way != Way::All {
+        push(&|smaller| smaller.way = Way::All);
+    }
+    if program.faults != Faults::default() {
+        push(&|smaller| smaller.faults = Faults::default());
+    }
+    if !program.looks.is_empty() {
+        push(&|smaller| smaller.looks.clear());
+    }
+    found
+}
+
+fn variable(name: &str) -> Option<u64> {
+    std::env::var(name).ok()?.parse().ok()
+}
+
+#[test]
+fn reductions_see_what_there_is() {
+    let long = variable("RADDLE_LONG") == Some(1);
+    let most = variable("RADDLE_MOST").unwrap_or(if long { 20_000 } else { 700 });
+    let from = variable("RADDLE_FROM").unwrap_or(0);
+    let programs = if long { 12_000 } else { 150 };
+    let mut compared = 0;
+    for seed in from..from + programs {
+        let program = Arc::new(Program::random(seed));
+        if let Some(why) = difference(&program, most) {
+            let shrunk = shrink(Arc::clone(&program), most);
+            let what = difference(&shrunk, most).unwrap_or_default();
+            panic!("seed {seed}: {why}\nshrunk: {what}\n{shrunk:#?}");
+        }
+        compared += 1;
+    }
+    assert!(compared > 0);
+}

@@ -94,7 +94,7 @@ fn an_unknown_name_is_answered_with_the_nearest() {
     assert_eq!(
         refusal("quantum"),
         "`quantum` is not a known strategy; here are `random`, `round-robin`, `pct(d)`, `pos`, \
-         `surw`, `urw`, `dfs`, `all`, `dpor(classic | source | optimal)`"
+         `surw`, `urw`, `dfs`, `all`, `dpor(classic | source | optimal | eta)`"
     );
 }
 
@@ -135,7 +135,7 @@ fn wrong_arguments_are_refused_with_the_right_ones() {
             "`cache(0)` does not fit: write `cache(n)`, where n is a number from 1, or `cache` for \
              n = 1000000",
         ),
-        ("dpor(best)", "`dpor(best)` does not fit: write `dpor(classic | source | optimal)`"),
+        ("dpor(best)", "`dpor(best)` does not fit: write `dpor(classic | source | optimal | eta)`"),
     ] {
         assert_eq!(refusal(text), message);
     }

@@ -1,0 +1,282 @@
+//! Eta's own reduction: happens-before of messages, evil ancestors, good siblings.
+//!
+//! Follows section 5 of Simsa, Bryant, Gibson and Hickey (CMU-PDL-11-113). Two steps are ordered if one
+//! actor took both, or one sent the message that the other handles, or by a chain of these. Two steps
+//! commute unless they are of one actor or send to one mailbox. For each step of an execution the
+//! nearest earlier one that is neither ordered before it nor commutes with it is its *evil ancestor*.
+//! There one *good sibling* must be tried: a message that was there to be handled and is the step's own
+//! or ordered before it. No sleep sets, so executions may be equivalent to earlier ones.
+//!
+//! Where it differs: whether two steps commute is what the engine's one table says, so that it is
+//! right for other mailboxes and for threads too; and values are decided exhaustively.
+//!
+//! `dpor` without a word for its kind runs fewer executions. This one is here to compare with.
+
+use raddle_engine::dependence::Footprint;
+use raddle_engine::strategy::{
+    Answer, Finished, Needs, Options, Plan, Point, Step, Strategy, Taken,
+};
+use raddle_engine::{Access, TaskId};
+use raddle_trace::{Covered, Outcome, Progress, Settings, Timeouts};
+
+/// A point of the current path.
+#[derive(Debug)]
+struct Node {
+    /// Steps before it.
+    step: u32,
+    what: What,
+}
+
+#[derive(Debug)]
+enum What {
+    /// Who moves. `left`: good siblings that are still to be tried.
+    Step {
+        option: u32,
+        options: Vec<TaskId>,
+        left: Vec<u32>,
+        tried: Vec<u32>,
+    },
+    Value {
+        option: u32,
+        of: u32,
+    },
+}
+
+/// A step of the last execution.
+#[derive(Debug)]
+struct Done {
+    footprint: Footprint,
+    immediate: bool,
+    /// How many steps of each task are ordered before it, or are it.
+    clock: Vec<u32>,
+    /// Its number among the steps of its task, from 1.
+    nth: u32,
+}
+
+/// Eta's reduction, depth first.
+#[derive(Debug, Default)]
+pub struct Eta {
+    path: Vec<Node>,
+    steps: Vec<Done>,
+    /// How many steps of this execution repeat the last one.
+    kept: usize,
+    heard: usize,
+    /// By task: its last step and the step at which it was made, by their numbers from 1.
+    lasts: Vec<(u32, u32)>,
+    started: bool,
+    done: bool,
+    executions: u64,
+    incomplete: bool,
+}
+
+impl Eta {
+    /// A new search.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Goes back to the deepest point with something left to try; `false` if there is none.
+    fn backtrack(&mut self) -> bool {
+        while let Some(node) = self.path.last_mut() {
+            match &mut node.what {
+                What::Value { option, of } if *option + 1 < *of => {
+                    *option += 1;
+                    return true;
+                }
+                What::Step { option, left, tried, .. } if !left.is_empty() => {
+                    tried.push(*option);
+                    *option = left.remove(0);
+                    return true;
+                }
+                _ => self.path.pop(),
+            };
+        }
+        false
+    }
+
+    fn lane(&mut self, task: TaskId) -> &mut (u32, u32) {
+        if self.lasts.len() <= task.index() {
+            self.lasts.resize(task.index() + 1, (0, 0));
+        }
+        &mut self.lasts[task.index()]
+    }
+
+    /// Whether a step is ordered before a later one, or is it.
+    fn before(&self, first: usize, second: usize) -> bool {
+        let first = &self.steps[first];
+        let known = self.steps[second].clock.get(first.footprint.task.index());
+        known.is_some_and(|known| *known >= first.nth)
+    }
+
+    /// The nearest step that neither commutes with a later one nor is ordered before it.
+    fn evil_ancestor(&self, later: usize) -> Option<usize> {
+        let step = &self.steps[later].footprint;
+        (0..later).rev().find(|&earlier| {
+            let other = &self.steps[earlier];
+            !other.immediate && other.footprint.dependent(step) && !self.before(earlier, later)
+        })
+    }
+
+    /// Has one good sibling tried at the evil ancestor of a step.
+    fn schedule(&mut self, later: usize) {
+        let Some(evil) = self.evil_ancestor(later) else { return };
+        let at = self.path.partition_point(|node| (node.step as usize) < evil);
+        let is_step = |&at: &usize| matches!(self.path[at].what, What::Step { .. });
+        let here = |&at: &usize| self.path[at].step as usize == evil;
+        let Some(at) = (at..self.path.len()).take_while(here).find(is_step) else { return };
+        let good = |&task: &TaskId| {
+            let own = |&step: &usize| {
+                self.steps[step].footprint.task == task && !self.steps[step].immediate
+            };
+            (evil..=later).find(own).is_some_and(|next| self.before(next, later))
+        };
+        let What::Step { option, options, left, tried } = &self.path[at].what else { return };
+        let mut siblings = (0..options.len() as u32).filter(|&o| good(&options[o as usize]));
+        let known = |o: &u32| o == option || left.contains(o) || tried.contains(o);
+        if siblings.clone().any(|sibling| known(&sibling)) {
+            return;
+        }
+        // The step's own task if it can: else one without which it would not have come.
+        let own = options.iter().position(|task| *task == self.steps[later].footprint.task);
+        let own = own.map(|own| own as u32).filter(|own| siblings.clone().any(|s| s == *own));
+        let every = options.len() as u32;
+        let chosen = own.or_else(|| siblings.next());
+        if let What::Step { option, left, tried, .. } = &mut self.path[at].what {
+            match chosen {
+                Some(chosen) => left.push(chosen),
+                // Not among messages; of threads somebody may have had to wait: try all.
+                None => left.extend(
+                    (0..every).filter(|o| o != option && !tried.contains(o)).collect::<Vec<_>>(),
+                ),
+            }
+        }
+    }
+}
+
+impl Strategy for Eta {
+    fn needs(&self) -> Needs {
+        Needs { steps: true, ..Needs::default() }
+    }
+
+    fn begin(&mut self, plan: &mut Plan) -> bool {
+        if self.started && !self.backtrack() {
+            self.done = true;
+            return false;
+        }
+        self.started = true;
+        plan.prefix.clear();
+        plan.prefix.extend(self.path.iter().map(|node| match &node.what {
+            What::Step { option, .. } | What::Value { option, .. } => *option,
+        }));
+        self.kept = self.path.last().map_or(0, |node| node.step as usize);
+        self.steps.truncate(self.kept);
+        self.lasts.clear();
+        self.heard = 0;
+        true
+    }
+
+    fn decide(&mut self, point: &Point<'_>) -> Answer {
+        let step = self.heard as u32;
+        let what = match point.options {
+            Options::Value { of, .. } => What::Value { option: 0, of },
+            Options::Schedule(choices) => {
+                let option = point.running_option().unwrap_or(0);
+                let options = choices.iter().map(|choice| choice.task).collect();
+                What::Step { option, options, left: Vec::new(), tried: Vec::new() }
+            }
+        };
+        let (What::Step { option, .. } | What::Value { option, .. }) = &what;
+        let option = *option;
+        self.path.push(Node { step, what });
+        Answer::Take(option)
+    }
+
+    fn spawn(&mut self, parent: TaskId, child: TaskId) {
+        let (last, born) = *self.lane(parent);
+        self.lane(child).1 = if last > 0 { last } else { born };
+    }
+
+    fn value(&mut self, _: TaskId, _: Taken, _: bool) {}
+
+    fn step(&mut self, step: &Step<'_>) -> Option<raddle_engine::strategy::Cut> {
+        self.heard += 1;
+        let number = self.heard as u32;
+        let (last, born) = *self.lane(step.task);
+        self.lane(step.task).0 = number;
+        if self.heard <= self.kept {
+            return None;
+        }
+        let mut clock = Vec::new();
+        let mut nth = 1;
+        let join = |clock: &mut Vec<u32>, theirs: &[u32]| {
+            clock.resize(clock.len().max(theirs.len()), 0);
+            clock.iter_mut().zip(theirs).for_each(|(own, theirs)| *own = (*own).max(*theirs));
+        };
+        if last > 0 {
+            let last = &self.steps[last as usize - 1];
+            nth = last.nth + 1;
+            join(&mut clock, &last.clock);
+        } else if born > 0 {
+            join(&mut clock, &self.steps[born as usize - 1].clock);
+        }
+        if let Some(sender) = step.sent_by.and_then(|number| self.steps.get(number as usize - 1)) {
+            join(&mut clock, &sender.clock);
+        }
+        // Whoever waited for others goes on after them.
+        let waited = match step.footprint.first().map(|touched| touched.1) {
+            Some(Access::Settle) => 0..self.steps.len(),
+            Some(Access::Roused) => {
+                let by = (step.enabled_since as usize).min(self.steps.len());
+                by.saturating_sub(1)..by
+            }
+            _ => 0..0,
+        };
+        for earlier in waited {
+            join(&mut clock, &self.steps[earlier].clock);
+        }
+        clock.resize(clock.len().max(step.task.index() + 1), 0);
+        clock[step.task.index()] = nth;
+        let footprint = Footprint::of(step);
+        self.steps.push(Done { footprint, immediate: step.immediate, clock, nth });
+        None
+    }
+
+    fn end(&mut self, execution: &Finished<'_>) {
+        self.executions += 1;
+        let limited = matches!(execution.outcome, Outcome::Limit { .. });
+        // Ops that never ran, and those of threads, need what this reduction does not look at.
+        let threads = self.steps.iter().any(|s| !s.immediate && !s.footprint.learned);
+        self.incomplete |= limited || threads || execution.held_back || !execution.stuck.is_empty();
+        for later in (self.kept..self.steps.len()).rev() {
+            if !self.steps[later].immediate {
+                self.schedule(later);
+            }
+        }
+    }
+
+    fn refuses(&self, settings: &Settings) -> Option<&'static str> {
+        (settings.timeouts == Timeouts::Idle).then_some(
+            "timeouts that fire only when nothing else can move depend on all that moves; use `dfs`, \
+             or let timeouts fire at any time",
+        )
+    }
+
+    fn covered(&self) -> Covered {
+        if self.done && !self.incomplete {
+            Covered::Equivalence
+        } else {
+            Covered::Part { executions: self.executions, preemptions: None }
+        }
+    }
+
+    fn progress(&self) -> Progress {
+        let left = |node: &Node| match &node.what {
+            What::Step { left, .. } => left.len() as u64,
+            What::Value { option, of } => u64::from(of - option - 1),
+        };
+        let pending = self.path.iter().map(left).sum();
+        let frontier_bytes = (self.path.len() * size_of::<Node>()) as u64;
+        Progress { covered: None, pending, frontier_bytes }
+    }
+}
