@@ -56,6 +56,7 @@ pub(crate) enum Chooser {
     /// At random, from this state.
     Random(u64),
     /// As written, then the first; notes how many there were of each.
+    #[cfg_attr(not(feature = "check"), allow(dead_code, reason = "only searches plan"))]
     Script { planned: Vec<u32>, of: Vec<u32> },
     /// The search.
     #[cfg(feature = "check")]
