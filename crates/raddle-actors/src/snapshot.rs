@@ -33,7 +33,7 @@ pub(crate) enum Queue {
     Many(Rc<VecDeque<Rc<Letter>>>),
 }
 
-/// Messages that are delivered in order. Never empty.
+/// A link with its messages, which are delivered in order. Never empty.
 #[derive(Clone)]
 pub(crate) struct Lane {
     /// The index of an actor, or [`OUTSIDE`], or [`ANYBODY`].
@@ -93,7 +93,7 @@ pub(crate) struct Seat {
     pub(crate) name: Option<Rc<str>>,
     pub(crate) made: (u32, u32),
     pub(crate) fired: u32,
-    /// The time as it knows it.
+    /// The time that the latest of them was set for.
     pub(crate) now: Duration,
     /// In the order in which they were set.
     pub(crate) timers: Vec<Pending>,
@@ -206,7 +206,7 @@ impl Snapshot {
             ANYBODY => String::new(),
             actor => self.name(actor),
         };
-        let (lane, what) = match way {
+        let (link, what) = match way {
             Move::Lane(at) => {
                 let lane = &self.lanes[at as usize];
                 let to = name(lane.to);
@@ -224,11 +224,11 @@ impl Snapshot {
                 let whom = values.first().copied().unwrap_or(0).checked_sub(1);
                 let what =
                     whom.map_or("no crash".to_owned(), |actor| format!("crash of {}", name(actor)));
-                return Told { lane: "fault".to_owned(), what, values: Vec::new() };
+                return Told { link: "fault".to_owned(), what, values: Vec::new() };
             }
             Move::Restart(actor) => (format!("restart → {}", name(actor)), String::new()),
         };
-        Told { lane, what, values: values.to_vec() }
+        Told { link, what, values: values.to_vec() }
     }
 
     /// What is in no actor and no lane, as a part of the fingerprint.
@@ -263,7 +263,7 @@ pub(crate) struct Exact {
 /// A step, for a person.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Told {
-    pub(crate) lane: String,
+    pub(crate) link: String,
     pub(crate) what: String,
     pub(crate) values: Vec<u32>,
 }

@@ -7,6 +7,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasherDefault, Hash, Hasher};
 use std::rc::Rc;
+use std::time::Duration;
 
 use crate::address::ActorId;
 use crate::cell::{Cell, Flow};
@@ -427,8 +428,8 @@ impl Stepper {
         if state.actors[to].health != Health::Up {
             return None;
         }
-        // Numbers of actors, the time and numbers of timers must not differ from state to state.
-        if state.actors.len() == self.known && self.exact == Exact::default() {
+        // Numbers of actors must not differ from state to state.
+        if state.actors.len() == self.known {
             let handled = (state.actors[to].hash, letter.hash);
             if let Some(Remembered { seat, sends }) = self.remembered.get(&handled) {
                 state.fingerprint =
@@ -505,10 +506,10 @@ impl Stepper {
     ) {
         self.turn.next = state.actors.len() as u32;
         let seat = copied(state, actor);
-        self.turn.now = seat.now;
         seat.health = Health::Up;
         (self.turn.me, self.turn.path, self.turn.made) =
             (ActorId(actor as u32), seat.path, seat.made);
+        self.turn.now = seat.now;
         let flow = code(&mut *seat.cell, &mut self.turn);
         seat.made = self.turn.made;
         if flow.is_some_and(|flow| flow.stops) {
@@ -558,7 +559,7 @@ impl Stepper {
                         name: name.map(Rc::from),
                         made,
                         fired: 0,
-                        now: std::time::Duration::ZERO,
+                        now: Duration::ZERO,
                         timers: Vec::new(),
                         hash: 0,
                     }));

@@ -63,7 +63,7 @@ pub struct Judged {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delivery {
     /// From whom to whom.
-    pub lane: String,
+    pub link: String,
     /// What.
     pub what: String,
     /// The values that were decided in it.
@@ -71,14 +71,14 @@ pub struct Delivery {
 }
 
 impl From<Told> for Delivery {
-    fn from(Told { lane, what, values }: Told) -> Self {
-        Self { lane, what, values }
+    fn from(Told { link, what, values }: Told) -> Self {
+        Self { link, what, values }
     }
 }
 
 impl fmt::Display for Delivery {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.lane)?;
+        f.write_str(&self.link)?;
         if !self.what.is_empty() {
             write!(f, ": {}", self.what)?;
         }

@@ -41,6 +41,8 @@ struct Node {
     children: Vec<Address<u8>>,
     timer: Option<Timer>,
     watch: Watch<u8>,
+    /// It asks for the time, always.
+    timed: bool,
 }
 
 impl Hash for Node {
@@ -56,6 +58,9 @@ struct Other(Node);
 impl Node {
     fn act(&mut self, row: usize, message: u8, cx: &mut Context<'_, u8>) -> bool {
         self.heard.push(message);
+        if self.timed {
+            self.heard.push(cx.now().as_millis() as u8);
+        }
         let program = Arc::clone(&self.program);
         let mut becomes = false;
         for action in &program[row][message as usize] {
@@ -83,7 +88,8 @@ impl Node {
                 Action::Stop => cx.stop(),
                 Action::Become => becomes = true,
                 Action::Timer(what) => {
-                    self.timer = Some(cx.set_timer(Duration::from_millis(5), what));
+                    self.timer =
+                        Some(cx.set_timer(Duration::from_millis(5 + u64::from(message)), what));
                 }
                 Action::Cancel => {
                     if let Some(timer) = self.timer {
@@ -112,6 +118,9 @@ impl Actor for Node {
     }
 
     fn start(&mut self, cx: &mut Context<'_, u8>) {
+        if self.timed {
+            let _ = cx.now();
+        }
         if self.heard == [9] {
             cx.send(&self.peers[0], 0);
         }
@@ -159,10 +168,22 @@ fn node(state: &dyn std::any::Any, pending: &[u32]) -> String {
     format!("{row} {:?} {} {timer:?}", node.heard, node.children.len())
 }
 
+/// What makes states different.
+#[derive(Clone, Copy)]
+struct Matters {
+    /// Not the order of messages.
+    unordered: bool,
+    /// How many timers have fired.
+    counted: bool,
+    /// The time.
+    timed: bool,
+}
+
 /// A state as text, whatever it is a state of, without any of the hashes that states are told apart by.
-fn portrait(view: &View<'_>, unordered: bool, counted: bool) -> String {
+fn portrait(view: &View<'_>, Matters { unordered, counted, timed }: Matters) -> String {
     // How many timers have fired matters where that is limited.
     let count = |fired: u32| if counted { fired } else { 0 };
+    let time = |time: Duration| if timed { time } else { Duration::ZERO };
     let mut actors = BTreeMap::new();
     let mut lanes: BTreeMap<(u64, u64), Vec<String>> = BTreeMap::new();
     let faults;
@@ -185,9 +206,11 @@ fn portrait(view: &View<'_>, unordered: bool, counted: bool) -> String {
                         let lane = lanes.entry((sender(link.from), path(link.to))).or_default();
                         lane.extend(texts);
                     }
-                    Kind::Timer(timer, _) => {
+                    Kind::Timer(timer, after) => {
                         let own = timers.entry(path(link.to)).or_default();
-                        own.extend(texts.map(|text| (timer.0, text)));
+                        own.extend(
+                            texts.map(|text| (timer.0, format!("{text} {:?}", time(after)))),
+                        );
                     }
                     _ => {}
                 }
@@ -201,7 +224,8 @@ fn portrait(view: &View<'_>, unordered: bool, counted: bool) -> String {
                 let texts: Vec<_> = own.iter().map(|(_, text)| text).collect();
                 let state = node(slot.cell.as_ref().expect("no handler runs").state(), &numbers);
                 let (made, fired) = (slot.made.0, count(slot.fired));
-                let text = format!("{} {state} {made} {fired} {texts:?}", health(slot.health));
+                let (up, now) = (health(slot.health), time(slot.now));
+                let text = format!("{up} {state} {made} {fired} {now:?} {texts:?}");
                 actors.insert(slot.path, text);
             }
         }
@@ -216,13 +240,16 @@ fn portrait(view: &View<'_>, unordered: bool, counted: bool) -> String {
             faults = snapshot.faults as usize;
             for seat in &snapshot.actors {
                 let numbers: Vec<_> = seat.timers.iter().map(|pending| pending.number).collect();
-                let show =
-                    |pending: &crate::snapshot::Pending| seat.cell.show(&pending.letter.payload);
+                let show = |pending: &crate::snapshot::Pending| {
+                    let text = seat.cell.show(&pending.letter.payload);
+                    format!("{text} {:?}", time(pending.after))
+                };
                 let texts: Vec<_> = seat.timers.iter().map(show).collect();
                 let state = node(seat.cell.state(), &numbers);
                 let (made, fired) = seat.counts();
                 let fired = count(fired);
-                let text = format!("{} {state} {made} {fired} {texts:?}", health(seat.health));
+                let (up, now) = (health(seat.health), time(seat.now));
+                let text = format!("{up} {state} {made} {fired} {now:?} {texts:?}");
                 actors.insert(seat.path, text);
             }
         }
@@ -246,8 +273,28 @@ impl Rng {
     }
 }
 
+/// A random program, and how it is run.
+struct Random {
+    program: Program,
+    nodes: usize,
+    sent: Vec<(usize, u8)>,
+    mailboxes: Mailboxes,
+    faults: Faults,
+    timed: bool,
+}
+
+impl Random {
+    fn matters(&self) -> Matters {
+        Matters {
+            unordered: self.mailboxes == Mailboxes::Unordered,
+            counted: self.faults.timers.is_some(),
+            timed: self.timed,
+        }
+    }
+}
+
 /// Few actions, so that there are not too many executions.
-fn random(seed: u64) -> (Program, usize, Vec<(usize, u8)>, Mailboxes, Faults) {
+fn random(seed: u64) -> Random {
     let mut rng = Rng(seed << 20);
     let nodes = 2 + rng.below(2) as usize;
     let action = |rng: &mut Rng, message: u64| {
@@ -285,20 +332,22 @@ fn random(seed: u64) -> (Program, usize, Vec<(usize, u8)>, Mailboxes, Faults) {
         4 => faults.timers = Some(1),
         _ => {}
     }
-    (program, nodes, sent, mailboxes, faults)
+    let timed = rng.below(4) == 0;
+    Random { program, nodes, sent, mailboxes, faults, timed }
 }
 
 type Set = Arc<Mutex<BTreeSet<String>>>;
 
 /// A model that notes all its states and all its last ones.
 fn noting(seed: u64) -> (Model<()>, Set, Set) {
-    let (program, nodes, sent, mailboxes, faults) = random(seed);
+    let random = random(seed);
+    let matters = random.matters();
+    let Random { program, nodes, sent, mailboxes, faults, timed } = random;
     let (all, last) = (Set::default(), Set::default());
     let note = |set: &Set| {
         let noted = Arc::clone(set);
         move |(): &(), view: &View<'_>| {
-            let unordered = mailboxes == Mailboxes::Unordered;
-            let portrait = portrait(view, unordered, faults.timers.is_some());
+            let portrait = portrait(view, matters);
             noted.lock().unwrap_or_else(PoisonError::into_inner).insert(portrait);
             true
         }
@@ -312,6 +361,7 @@ fn noting(seed: u64) -> (Model<()>, Set, Set) {
             children: Vec::new(),
             timer: None,
             watch,
+            timed,
         };
         // The first knows nobody but itself: its address is that of the first actor.
         let mut known: Vec<Address<u8>> = Vec::new();
@@ -376,7 +426,7 @@ fn same_states(seed: u64, most: u64) -> bool {
 #[test]
 fn states_are_those_of_all_executions() {
     let long = std::env::var_os("RADDLE_LONG").is_some();
-    let (programs, most) = if long { (3_000, 20_000) } else { (400, 300) };
+    let (programs, most) = if long { (3_000, 20_000) } else { (200, 250) };
     let compared = (0..programs).filter(|&seed| same_states(seed, most)).count() as u64;
     assert!(compared * 2 >= programs, "{compared}");
 }
@@ -389,12 +439,10 @@ fn every_state_can_be_reached_by_the_engine() {
         let (model, all, _) = noting(seed);
         model.search(&States::breadth_first().states(400)).expect("all can be copied");
         let seen: Vec<_> = taken(&all).into_iter().collect();
-        let (_, _, _, mailboxes, faults) = random(seed);
+        let matters = random(seed).matters();
         let forbidden = seen[crate::hash::mix(seed) as usize % seen.len()].clone();
-        let model = model.invariant("another", move |(), view| {
-            let unordered = mailboxes == Mailboxes::Unordered;
-            portrait(view, unordered, faults.timers.is_some()) != forbidden
-        });
+        let model =
+            model.invariant("another", move |(), view| portrait(view, matters) != forbidden);
         for search in [States::breadth_first(), States::depth_first()] {
             let searched = model.search(&search.states(400)).expect("all can be copied");
             // Depth-first may come by it later.
