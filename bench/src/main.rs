@@ -4,6 +4,7 @@
 //! cannot be linked together. This program builds them, runs them in turn, and prints what they
 //! measured. What concerns raddle alone it measures in its own process.
 
+mod actors;
 mod estimate;
 mod eta;
 mod foundation;
@@ -12,6 +13,7 @@ mod numbers;
 mod peers;
 mod plot;
 mod reduction;
+mod states;
 mod table;
 
 use std::fmt::Write as _;
@@ -42,6 +44,10 @@ enum Command {
     ///
     /// With --markdown also writes the plot of the growth, to docs/results/reduction-growth.svg
     Reduction(Output),
+    /// States per second beside stateright, on the same protocols
+    States(Output),
+    /// Messages per second of actors on threads beside kameo, ractor and actix
+    Actors(Output),
     /// Eta's tables and figures beside ours, on the actor programs of the corpus
     Eta(Eta),
     /// How far off the estimates of a search are, and how often their bands hold
@@ -91,6 +97,8 @@ fn main() -> ExitCode {
     let done = match Arguments::parse().command {
         Command::Foundation(output) => foundation(&output),
         Command::Reduction(output) => reduction(&output),
+        Command::States(output) => states(&output),
+        Command::Actors(output) => actors(&output),
         Command::Eta(asked) => eta(&asked),
         Command::Estimate(output) => estimate(&output),
     };
@@ -122,6 +130,15 @@ fn reduction(output: &Output) -> Result<ExitCode, String> {
         let _ = writeln!(text, "\n![{}]({PLOT})", growth.title);
     }
     finish(&text, &tables)
+}
+
+fn states(output: &Output) -> Result<ExitCode, String> {
+    let peers = Peers::build(&states::TOOLS).map_err(|error| error.to_string())?;
+    let tables = states::measure(&peers, output.quick, say);
+    finish(
+        &render(output, "states", "States: searches over states beside stateright", &tables),
+        &tables,
+    )
 }
 
 fn eta(asked: &Eta) -> Result<ExitCode, String> {
@@ -159,6 +176,13 @@ fn estimate(output: &Output) -> Result<ExitCode, String> {
         &render(output, "estimate", "Estimates: how many executions there are", &tables),
         &tables,
     )
+}
+
+fn actors(output: &Output) -> Result<ExitCode, String> {
+    let peers = Peers::build(&[Tool::Actors]).map_err(|error| error.to_string())?;
+    let tables = [actors::measure(&peers, output.quick, say)];
+    let title = "Actors on threads beside other libraries";
+    finish(&render(output, "actors", title, &tables), &tables)
 }
 
 /// The file of the plot, beside the Markdown that shows it.

@@ -10,6 +10,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use peer::{Measurement, Mode, Program, Reduction};
+use serde::de::DeserializeOwned;
 
 /// A run is sized to take less than a second, or has a cap far below: a peer that takes this long
 /// hangs.
@@ -24,6 +25,11 @@ pub(crate) enum Tool {
     /// loom, with programs that use its `Arc`.
     LoomArc,
     Traceforge,
+    /// raddle, searching states.
+    RaddleStates,
+    Stateright,
+    /// Actor libraries, raddle's among them: one binary that takes the library's name.
+    Actors,
 }
 
 impl Tool {
@@ -34,20 +40,24 @@ impl Tool {
     /// The directory of the package, inside that of this one.
     const fn directory(self) -> &'static str {
         match self {
-            Self::Raddle => "",
+            Self::Raddle | Self::RaddleStates => "",
             Self::Shuttle => "peer-shuttle",
             Self::Loom | Self::LoomArc => "peer-loom",
             Self::Traceforge => "peer-traceforge",
+            Self::Stateright => "peer-stateright",
+            Self::Actors => "peer-actors",
         }
     }
 
     /// The package whose binary [`binary`](Self::binary) is.
     const fn package(self) -> &'static str {
         match self {
-            Self::Raddle => "raddle-bench",
+            Self::Raddle | Self::RaddleStates => "raddle-bench",
             Self::Shuttle => "peer-shuttle",
             Self::Loom | Self::LoomArc => "peer-loom",
             Self::Traceforge => "peer-traceforge",
+            Self::Stateright => "peer-stateright",
+            Self::Actors => "peer-actors",
         }
     }
 
@@ -58,6 +68,9 @@ impl Tool {
             Self::Loom => "peer-loom",
             Self::LoomArc => "peer-loom-arc",
             Self::Traceforge => "peer-traceforge",
+            Self::RaddleStates => "peer-raddle-states",
+            Self::Stateright => "peer-stateright",
+            Self::Actors => "peer-actors",
         }
     }
 }
@@ -65,11 +78,13 @@ impl Tool {
 impl fmt::Display for Tool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Raddle => "raddle",
+            Self::Raddle | Self::RaddleStates => "raddle",
             Self::Shuttle => "shuttle",
             Self::Loom => "loom",
             Self::LoomArc => "loom, own Arc",
             Self::Traceforge => "traceforge",
+            Self::Stateright => "stateright",
+            Self::Actors => "actors",
         })
     }
 }
@@ -167,12 +182,25 @@ impl Peers {
 
     /// Runs one measurement.
     pub(crate) fn run(&self, tool: Tool, run: &Run) -> Result<Measurement, PeerError> {
-        let (program, mode) = (run.program, run.mode);
+        let what = format!("{} {}", run.program, run.mode);
+        let measurement: Measurement = self.line(tool, &what, &run.arguments())?;
+        if measurement.executions == 0 {
+            return Err(PeerError(format!("{tool} on {what} made no execution")));
+        }
+        Ok(measurement)
+    }
+
+    /// Runs a peer and reads the last line that it prints. `what` is for messages.
+    pub(crate) fn line<T: DeserializeOwned>(
+        &self,
+        tool: Tool,
+        what: &str,
+        arguments: &[String],
+    ) -> Result<T, PeerError> {
         let binary = self.directory.join(tool.binary());
-        let arguments = run.arguments();
         let command_line = format!("{} {}", binary.display(), arguments.join(" "));
         let mut command = Command::new(&binary);
-        command.args(&arguments).stdin(Stdio::null()).stdout(Stdio::piped());
+        command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped());
         for name in settings_of_tools() {
             command.env_remove(name);
         }
@@ -184,8 +212,8 @@ impl Peers {
                 tool.binary()
             ))
         })?;
-        let failed = |what: &str| {
-            PeerError(format!("{tool} on {program} {mode} {what}: run `{command_line}` to see why"))
+        let failed = |how: &str| {
+            PeerError(format!("{tool} on {what} {how}: run `{command_line}` to see why"))
         };
         let Some(status) = wait(&mut child).map_err(|error| failed(&error.to_string()))? else {
             return Err(failed("did not end in two minutes"));
@@ -199,12 +227,8 @@ impl Peers {
         }
         // traceforge tells how far it is before.
         let line = lines.lines().last().unwrap_or_default();
-        let measurement: Measurement = serde_json::from_str(line)
-            .map_err(|error| failed(&format!("printed no measurement ({error})")))?;
-        if measurement.executions == 0 {
-            return Err(failed("made no execution"));
-        }
-        Ok(measurement)
+        serde_json::from_str(line)
+            .map_err(|error| failed(&format!("printed no measurement ({error})")))
     }
 }
 

@@ -8,7 +8,12 @@ mod clock;
 mod measure;
 mod program;
 mod programs;
+pub mod protocols;
+mod states;
 
 pub use clock::cpu_time;
 pub use measure::{Measurement, Mode, Reduction, Search, SearchKind, Searched, main};
 pub use program::{Program, UnknownProgram};
+pub use states::{
+    Counted, Frontier, Network, StateSearch, StatesMeasurement, Subject, states_main,
+};

@@ -22,7 +22,7 @@ fn set(searched: &Searched) -> BTreeSet<&Options> {
     set
 }
 
-// Programs with more than 700 executions take too long without optimisation.
+// Programs with more than 300 executions take too long without optimisation.
 #[test]
 fn every_order_of_seeds_runs_what_dfs_runs() {
     let mut programs = 0;
@@ -35,13 +35,13 @@ fn every_order_of_seeds_runs_what_dfs_runs() {
                 &["all breadth-first preemptions(1)", "all random preemptions(1)"],
             ),
         ] {
-            let expected = searched(one, 0, 700, program.steps, &body);
+            let expected = searched(one, 0, 300, program.steps, &body);
             if expected.ended != Ended::Covered {
                 continue;
             }
             programs += 1;
             for other in others {
-                let found = searched(other, 7, 701, program.steps, &body);
+                let found = searched(other, 7, 301, program.steps, &body);
                 let name = program.name;
                 assert_eq!(found.ended, Ended::Covered, "{name} under {other}");
                 assert_eq!(set(&found), set(&expected), "{name} under {other}");
@@ -49,7 +49,7 @@ fn every_order_of_seeds_runs_what_dfs_runs() {
             }
         }
     }
-    assert!(programs > 100, "{programs} searches were compared");
+    assert!(programs > 80, "{programs} searches were compared");
 }
 
 // After every third execution of the search a probe: those are left out of the comparison by number.

@@ -1,10 +1,11 @@
 //! What an actor is: private state, and a handler for its messages.
 
-use std::any::Any;
+use std::any::{Any, TypeId};
 use std::fmt::Debug;
-use std::hash::{Hash, Hasher};
+use std::hash::Hash;
 
 use crate::context::Context;
+use crate::hash::Fingerprint;
 
 /// An actor: state that nobody else can touch, and a handler that changes it.
 ///
@@ -60,7 +61,7 @@ pub trait Actor: Send + 'static {
 #[derive(Debug)]
 pub struct Snapshots<A: Actor> {
     copy: fn(&A) -> A,
-    hash: fn(&A, &mut dyn Hasher),
+    hash: fn(&A, &mut Fingerprint),
     messages: Messages<A::Message>,
 }
 
@@ -68,7 +69,7 @@ pub struct Snapshots<A: Actor> {
 #[derive(Debug)]
 pub(crate) struct Messages<M> {
     pub(crate) copy: fn(&M) -> M,
-    pub(crate) hash: fn(&M, &mut dyn Hasher),
+    pub(crate) hash: fn(&M, &mut Fingerprint),
 }
 
 impl<M> Clone for Messages<M> {
@@ -89,10 +90,10 @@ where
     pub fn new() -> Self {
         Self {
             copy: A::clone,
-            hash: |actor, mut hasher| actor.hash(&mut hasher),
+            hash: |actor, hasher| actor.hash(hasher),
             messages: Messages {
                 copy: A::Message::clone,
-                hash: |message, mut hasher| message.hash(&mut hasher),
+                hash: |message, hasher| message.hash(hasher),
             },
         }
     }
@@ -110,7 +111,7 @@ where
 
 /// Says, inside an `impl Actor`, that the actor and its messages are `Clone + Hash` and may be copied:
 /// then searches can go back to an earlier state instead of running the test again, and messages can
-/// be duplicated.
+/// be duplicated. `snapshots!(monitor)`, inside an `impl Monitor`, says the same of a monitor.
 ///
 /// ```
 /// use raddle_actors::{Actor, Context};
@@ -134,6 +135,11 @@ macro_rules! snapshots {
             ::core::option::Option::Some($crate::Snapshots::new())
         }
     };
+    (monitor) => {
+        fn copies() -> ::core::option::Option<$crate::Copies<Self>> {
+            ::core::option::Option::Some($crate::Copies::new())
+        }
+    };
 }
 
 /// An actor without its type, but with that of its messages: actors can become others.
@@ -146,7 +152,7 @@ pub(crate) trait Behaviour<M>: Send {
     fn messages(&self) -> Option<Messages<M>>;
     fn copy(&self) -> Option<Box<dyn Behaviour<M>>>;
     /// Feeds its state to the hasher. `false` if it cannot.
-    fn hash(&self, hasher: &mut dyn Hasher) -> bool;
+    fn hash(&self, hasher: &mut Fingerprint) -> bool;
 }
 
 impl<A: Actor> Behaviour<A::Message> for A {
@@ -178,10 +184,10 @@ impl<A: Actor> Behaviour<A::Message> for A {
         A::snapshots().map(|snapshots| Box::new((snapshots.copy)(self)) as _)
     }
 
-    fn hash(&self, hasher: &mut dyn Hasher) -> bool {
+    fn hash(&self, hasher: &mut Fingerprint) -> bool {
         let Some(snapshots) = A::snapshots() else { return false };
         // Two behaviours of one actor are different states.
-        hasher.write(std::any::type_name::<A>().as_bytes());
+        TypeId::of::<A>().hash(hasher);
         (snapshots.hash)(self, hasher);
         true
     }

@@ -2,11 +2,11 @@
 
 use std::any::Any;
 use std::fmt::Debug;
-use std::hash::Hasher;
 
 use crate::actor::Behaviour;
 use crate::address::Address;
 use crate::context::{self, Context};
+use crate::hash::Fingerprint;
 use crate::turn::{Payload, Turn};
 
 /// What follows from a handler for its own actor.
@@ -26,10 +26,13 @@ pub(crate) trait Cell: Send {
     fn show(&self, message: &Payload) -> String;
     fn copy(&self) -> Option<Box<dyn Cell>>;
     /// Feeds its state to the hasher. `false` if it cannot.
-    fn hash(&self, hasher: &mut dyn Hasher) -> bool;
+    fn hash(&self, hasher: &mut Fingerprint) -> bool;
     fn copy_message(&self, message: &Payload) -> Option<Payload>;
+    /// Handles a copy of a message that others have too. `None` if it cannot be copied.
+    #[cfg(feature = "check")]
+    fn handle_copy(&mut self, message: &Payload, turn: &mut Turn) -> Option<Flow>;
     /// Feeds a message to the hasher. `false` if it cannot.
-    fn hash_message(&self, message: &Payload, hasher: &mut dyn Hasher) -> bool;
+    fn hash_message(&self, message: &Payload, hasher: &mut Fingerprint) -> bool;
 }
 
 /// An actor and its address.
@@ -90,7 +93,7 @@ impl<M: Debug + Send + 'static> Cell for Typed<M> {
         Some(Box::new(Self { address: self.address.clone(), behaviour }))
     }
 
-    fn hash(&self, hasher: &mut dyn Hasher) -> bool {
+    fn hash(&self, hasher: &mut Fingerprint) -> bool {
         self.behaviour.hash(hasher)
     }
 
@@ -99,7 +102,13 @@ impl<M: Debug + Send + 'static> Cell for Typed<M> {
         Some(Box::new((messages.copy)(Self::message(message))))
     }
 
-    fn hash_message(&self, message: &Payload, hasher: &mut dyn Hasher) -> bool {
+    #[cfg(feature = "check")]
+    fn handle_copy(&mut self, message: &Payload, turn: &mut Turn) -> Option<Flow> {
+        let message = (self.behaviour.messages()?.copy)(Self::message(message));
+        Some(self.run(turn, |behaviour, cx| behaviour.handle(message, cx)))
+    }
+
+    fn hash_message(&self, message: &Payload, hasher: &mut Fingerprint) -> bool {
         let Some(messages) = self.behaviour.messages() else { return false };
         (messages.hash)(Self::message(message), hasher);
         true

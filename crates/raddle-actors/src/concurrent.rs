@@ -1,85 +1,371 @@
 //! The concurrent manager: actors on threads, for production.
+//!
+//! A pool of workers runs the actors that have messages. Each actor has an inbox of its own type, so
+//! messages are not boxed. An actor is in at most one run queue, and one worker runs it at a time: it
+//! handles some messages and goes to the end of the queue if there are more. Messages from one actor
+//! to another are put into one queue by one worker after another, so they stay in order.
+//!
+//! Reading order: `inbox` (when an actor is scheduled), `crew` (run queues, sleep, shutdown), `jam`
+//! (back-pressure between actors), `timers`; then `mailbox`, which puts them together. The first
+//! three are also mounted by `tests/protocol.rs`, over raddle's primitives, which tries their
+//! interleavings.
+//!
+//! # Back-pressure
+//! With a capacity, whoever sends from outside waits while so many messages of the actor are unhandled.
+//! A handler never waits. But an actor whose handler has sent beyond a capacity is not run again before
+//! half of that mailbox is free, except where that would close a circle of actors that wait for
+//! each other. `jam` has the argument that somebody can always go on. What this bounds: a mailbox holds
+//! its capacity, and what one handler of each of its senders has sent, as long as no circle is closed.
+//!
+//! # The end
+//! When the last [`System`](crate::System) is dropped, or one is shut down, workers finish the handler
+//! they are in and end. The last of them drops all actors and messages. Handles that an actor has
+//! keep its system alive.
 
-use std::convert::Infallible;
-use std::marker::PhantomData;
-use std::time::Duration;
+mod crew;
+mod inbox;
+mod jam;
+mod mailbox;
+mod sync;
+mod timers;
 
-use crate::actor::Behaviour;
-use crate::address::Address;
+use std::any::Any;
+use std::cell::Cell;
+use std::collections::VecDeque;
+use std::fmt::Debug;
+use std::hash::{BuildHasher, RandomState};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::{Arc, Weak};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use crate::actor::{Actor, Behaviour};
+use crate::address::{Address, Place};
 use crate::context::Timer;
+use crate::hash::mix;
+use crate::turn::Chooser;
 
-/// Where an actor's messages wait.
-pub(crate) struct Mailbox<M> {
-    never: Infallible,
-    messages: PhantomData<fn(M)>,
-}
+use self::crew::Crew;
+use self::jam::Jam;
+use self::mailbox::Run;
+use self::sync::{AtomicUsize, Mutex, Ordering, lock};
+use self::timers::{Key, Timers};
 
-impl<M> Mailbox<M> {
-    pub(crate) fn push(&self, _message: M) {
-        match self.never {}
-    }
-}
+pub(crate) use self::mailbox::Mailbox;
 
-/// One handler's turn.
+/// How often somebody looks after workers that run one handler for long.
+const WATCH: Duration = Duration::from_millis(1);
+
+/// What a handler panicked with.
+type Panic = Box<dyn Any + Send>;
+
+/// One handler's turn; each worker has one.
 pub(crate) struct Turn {
-    never: Infallible,
+    shared: Arc<Shared>,
+    /// None outside.
+    worker: Option<usize>,
+    /// Somebody whose mailbox holds more than it should, because of this handler.
+    full: Option<Arc<dyn Run>>,
+    chooser: Chooser,
 }
 
 impl Turn {
-    pub(crate) fn spawn<M>(&mut self, _behaviour: Box<dyn Behaviour<M>>) -> Address<M> {
-        match self.never {}
+    fn new(shared: Arc<Shared>, worker: Option<usize>) -> Self {
+        let seed = RandomState::new().hash_one(worker);
+        Self { shared, worker, full: None, chooser: Chooser::Random(mix(seed)) }
     }
 
-    pub(crate) fn set_timer<M>(
+    pub(crate) fn send<M: Debug + Send + 'static>(&mut self, to: &Arc<Mailbox<M>>, message: M) {
+        to.push_by(self, message);
+    }
+
+    pub(crate) fn spawn<M: Debug + Send + 'static>(
         &mut self,
-        _me: &Address<M>,
-        _after: Duration,
-        _message: M,
-    ) -> Timer {
-        match self.never {}
+        behaviour: Box<dyn Behaviour<M>>,
+    ) -> Address<M> {
+        Mailbox::spawn(self, behaviour)
     }
 
-    pub(crate) fn cancel(&mut self, _timer: Timer) {
-        match self.never {}
+    #[expect(clippy::unused_self, reason = "only in a turn")]
+    pub(crate) fn set_timer<M: Debug + Send + 'static>(
+        &mut self,
+        me: &Address<M>,
+        after: Duration,
+        message: M,
+    ) -> Timer {
+        mailbox(me).set_timer(after, message)
+    }
+
+    #[expect(clippy::unused_self, reason = "only in a turn")]
+    pub(crate) fn cancel<M: Debug + Send + 'static>(&mut self, me: &Address<M>, timer: Timer) {
+        mailbox(me).cancel(timer);
     }
 
     pub(crate) fn now(&self) -> Duration {
-        match self.never {}
+        self.shared.began.elapsed()
     }
 
-    pub(crate) fn choose(&mut self, _of: u32) -> u32 {
-        match self.never {}
+    pub(crate) fn choose(&mut self, of: u32) -> u32 {
+        self.chooser.choose(of)
     }
 }
 
-/// The threads of a system.
+#[track_caller]
+fn mailbox<M>(address: &Address<M>) -> &Arc<Mailbox<M>> {
+    match &address.place {
+        Place::Concurrent(mailbox) => mailbox,
+        Place::Serial { .. } => panic!("raddle: the address is one of another system"),
+    }
+}
+
+/// What workers, actors and handles share.
+pub(crate) struct Shared {
+    crew: Crew<Arc<dyn Run>>,
+    jam: Jam<Arc<dyn Run>>,
+    timers: Timers<(Arc<dyn Run>, u32)>,
+    capacity: Option<usize>,
+    began: Instant,
+    roll: Mutex<Roll>,
+    panics: Mutex<VecDeque<Panic>>,
+    /// Workers that have not ended.
+    workers: AtomicUsize,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+}
+
+/// All actors, to be closed in the end. Those that are gone are removed now and then.
+#[derive(Default)]
+struct Roll {
+    actors: Vec<Weak<dyn Run>>,
+    /// How many there may be before it is time to look who is gone.
+    most: usize,
+    closed: bool,
+}
+
+thread_local! {
+    /// Whose worker this thread is: the address of its `Shared`.
+    static WORKS_FOR: Cell<usize> = const { Cell::new(0) };
+}
+
+impl Shared {
+    fn address(&self) -> usize {
+        std::ptr::from_ref(self).addr()
+    }
+
+    /// Whether this is a handler's thread.
+    fn is_inside(&self) -> bool {
+        WORKS_FOR.get() == self.address()
+    }
+
+    #[track_caller]
+    fn refuse_inside(&self, what: &str) {
+        assert!(
+            !self.is_inside(),
+            "raddle: {what} inside a handler of the same system would wait for itself; a handler \
+             has its Context"
+        );
+    }
+
+    /// A new actor: it is closed with the others.
+    fn enrol(&self, actor: &Arc<dyn Run>) {
+        let mut roll = lock(&self.roll);
+        if roll.closed {
+            drop(roll);
+            actor.close();
+            return;
+        }
+        if roll.actors.len() >= roll.most {
+            roll.actors.retain(|actor| actor.strong_count() > 0);
+            roll.most = 2 * roll.actors.len() + 64;
+        }
+        roll.actors.push(Arc::downgrade(actor));
+    }
+
+    fn set_timer(self: &Arc<Self>, after: Duration, actor: Arc<dyn Run>, timer: u32) -> Key {
+        let (key, is_first) = self.timers.add(after, (actor, timer));
+        if is_first {
+            let shared = Arc::clone(self);
+            self.start("actors' timers".to_owned(), move || shared.keep_time());
+        }
+        key
+    }
+
+    /// The thread of the timers.
+    fn keep_time(&self) {
+        while let Some((actor, timer)) = self.timers.next() {
+            self.guard(|| actor.fire(timer));
+            self.timers.done();
+            self.crew.stir();
+        }
+    }
+
+    fn start(&self, name: String, code: impl FnOnce() + Send + 'static) {
+        let thread = thread::Builder::new().name(name).spawn(code);
+        lock(&self.threads).push(thread.expect("the system has threads left"));
+    }
+
+    /// A worker.
+    fn work(self: &Arc<Self>, worker: usize) {
+        WORKS_FOR.set(self.address());
+        let mut turn = Turn::new(Arc::clone(self), Some(worker));
+        let mut tick = 0;
+        while let Some(actor) = self.crew.next(worker, &mut tick) {
+            // Panics of handlers are caught in there. Others come of what is dropped.
+            self.guard(|| actor.run(&mut turn));
+        }
+        if self.workers.fetch_sub(1, Ordering::SeqCst) == 1 {
+            self.clear();
+        }
+    }
+
+    /// Nobody runs any more: drops all actors, and what is left of messages.
+    fn clear(&self) {
+        let mut roll = lock(&self.roll);
+        roll.closed = true;
+        let actors = std::mem::take(&mut roll.actors);
+        drop(roll);
+        // Held until all are closed, so that an actor is not dropped inside another's drop.
+        let actors: Vec<_> = actors.iter().filter_map(Weak::upgrade).collect();
+        for actor in &actors {
+            actor.close();
+        }
+        self.guard(|| drop((self.timers.close(), self.crew.drain(), self.jam.drain())));
+        self.guard(|| drop(actors));
+    }
+
+    /// Runs code that is not ours.
+    fn guard(&self, code: impl FnOnce()) {
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(code)) {
+            self.report(panic);
+        }
+    }
+
+    /// Keeps a panic until somebody asks.
+    fn report(&self, panic: Panic) {
+        lock(&self.panics).push_back(panic);
+        self.crew.stir();
+    }
+
+    fn is_panicked(&self) -> bool {
+        !lock(&self.panics).is_empty()
+    }
+
+    /// Passes on the first panic that nobody has heard of.
+    fn pass_on(&self) {
+        let panic = lock(&self.panics).pop_front();
+        if let Some(panic) = panic {
+            resume_unwind(panic);
+        }
+    }
+
+    /// Ends all threads. The one that calls this, if it is one of them, ends when it is done.
+    fn end(&self) {
+        self.crew.close();
+        let due = self.timers.close();
+        self.guard(move || drop(due));
+        let threads = std::mem::take(&mut *lock(&self.threads));
+        let this = thread::current().id();
+        for thread in threads.into_iter().filter(|thread| thread.thread().id() != this) {
+            if let Err(panic) = thread.join() {
+                self.report(panic);
+            }
+        }
+    }
+}
+
+/// The threads of a system. They end with the last clone.
 #[derive(Clone)]
 pub(crate) struct Pool {
-    never: Infallible,
+    held: Arc<Held>,
+}
+
+struct Held {
+    shared: Arc<Shared>,
 }
 
 impl Pool {
-    pub(crate) fn new(_threads: usize, _capacity: Option<usize>) -> Self {
-        unimplemented!()
+    pub(crate) fn new(threads: usize, capacity: Option<usize>) -> Self {
+        let threads = match threads {
+            0 => thread::available_parallelism().map_or(1, Into::into),
+            threads => threads,
+        };
+        let shared = Arc::new(Shared {
+            crew: Crew::new(threads, Some(WATCH)),
+            jam: Jam::new(),
+            timers: Timers::new(),
+            capacity,
+            began: Instant::now(),
+            roll: Mutex::default(),
+            panics: Mutex::default(),
+            workers: AtomicUsize::new(threads),
+            threads: Mutex::default(),
+        });
+        for worker in 0..threads {
+            let own = Arc::clone(&shared);
+            shared.start(format!("actors {worker}"), move || own.work(worker));
+        }
+        Self { held: Arc::new(Held { shared }) }
     }
 
-    pub(crate) fn spawn<A: crate::Actor>(&self, _actor: A) -> Address<A::Message> {
-        match self.never {}
+    fn shared(&self) -> &Arc<Shared> {
+        &self.held.shared
     }
 
-    pub(crate) fn send<M>(&self, _to: &std::sync::Arc<Mailbox<M>>, _message: M) {
-        match self.never {}
+    pub(crate) fn spawn<A: Actor>(&self, actor: A) -> Address<A::Message> {
+        Turn::new(Arc::clone(self.shared()), None).spawn(Box::new(actor))
     }
 
+    #[expect(clippy::unused_self, reason = "whoever sends has a system")]
+    pub(crate) fn send<M: Debug + Send + 'static>(&self, to: &Arc<Mailbox<M>>, message: M) {
+        if WORKS_FOR.get() != 0 {
+            // A handler never waits, whosever it is.
+            to.push(message);
+        } else {
+            to.push_when_room(message);
+        }
+    }
+
+    /// Before somebody waits for an answer.
+    #[track_caller]
+    pub(crate) fn refuse_inside(&self, what: &str) {
+        self.shared().refuse_inside(what);
+    }
+
+    #[track_caller]
     pub(crate) fn wait_idle(&self) {
-        match self.never {}
+        let shared = self.shared();
+        shared.refuse_inside("handle_all");
+        shared.crew.wait_quiet(|| shared.timers.is_empty(), || shared.is_panicked());
+        shared.pass_on();
     }
 
-    pub(crate) fn inspect<A: crate::Actor, T>(
+    #[track_caller]
+    pub(crate) fn inspect<A: Actor, T>(
         &self,
-        _address: &Address<A::Message>,
-        _look: impl FnOnce(&A) -> T,
+        address: &Address<A::Message>,
+        look: impl FnOnce(&A) -> T,
     ) -> T {
-        match self.never {}
+        self.shared().refuse_inside("inspect");
+        mailbox(address).look(|state| {
+            look(state.downcast_ref().unwrap_or_else(|| {
+                panic!("raddle: an actor is not a {}", std::any::type_name::<A>())
+            }))
+        })
+    }
+
+    #[track_caller]
+    pub(crate) fn shutdown(self) {
+        let shared = Arc::clone(self.shared());
+        shared.refuse_inside("shutdown");
+        shared.end();
+        shared.pass_on();
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.shared.end();
+        if !thread::panicking() && !self.shared.is_inside() {
+            self.shared.pass_on();
+        }
     }
 }

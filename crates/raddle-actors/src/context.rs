@@ -1,11 +1,13 @@
 //! What a handler can do: send, spawn, stop, become another, ask, set timers, choose.
 
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::panic::Location;
 use std::time::Duration;
 
 use crate::actor::{Actor, Behaviour};
 use crate::address::{Address, Place};
+use crate::hash::rank;
 use crate::monitor::Watch;
 use crate::reply::{Reply, ToActor};
 use crate::{concurrent, turn};
@@ -31,8 +33,16 @@ impl<M> fmt::Debug for Context<'_, M> {
 }
 
 /// A timer that was set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timer(pub(crate) u32);
+
+/// In a search over states: its place among those of the actor that have not fired, so that a timer
+/// which is set again and again does not make a new state each time.
+impl Hash for Timer {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u32(rank(self.0));
+    }
+}
 
 impl<'a, M: fmt::Debug + Send + 'static> Context<'a, M> {
     pub(crate) fn new(me: &'a Address<M>, turn: Turn<'a>) -> Self {
@@ -153,7 +163,7 @@ impl<'a, M: fmt::Debug + Send + 'static> Context<'a, M> {
     pub fn cancel(&mut self, timer: Timer) {
         match &mut self.turn {
             Turn::Serial(turn) => turn.cancel(timer),
-            Turn::Concurrent(turn) => turn.cancel(timer),
+            Turn::Concurrent(turn) => turn.cancel(self.me, timer),
         }
     }
 
@@ -163,7 +173,10 @@ impl<'a, M: fmt::Debug + Send + 'static> Context<'a, M> {
     #[must_use]
     pub fn now(&self) -> Duration {
         match &self.turn {
-            Turn::Serial(turn) => turn.now,
+            Turn::Serial(turn) => {
+                turn.read_clock.set(true);
+                turn.now
+            }
             Turn::Concurrent(turn) => turn.now(),
         }
     }
@@ -191,7 +204,7 @@ impl<'a, M: fmt::Debug + Send + 'static> Context<'a, M> {
     /// Tells a monitor of something. Does nothing in production.
     pub fn observe<E: 'static>(&mut self, watch: &Watch<E>, event: E) {
         match &mut self.turn {
-            Turn::Serial(turn) => turn.observe(watch, event),
+            Turn::Serial(turn) => turn.observe(*watch, event),
             Turn::Concurrent(_) => {}
         }
     }
@@ -217,7 +230,8 @@ impl Turn<'_> {
             (Turn::Serial(turn), &Place::Serial { actor, .. }) => {
                 turn.send(actor, Box::new(message), site);
             }
-            (_, Place::Concurrent(mailbox)) => mailbox.push(message),
+            (Turn::Concurrent(turn), Place::Concurrent(mailbox)) => turn.send(mailbox, message),
+            (Turn::Serial(_), Place::Concurrent(mailbox)) => mailbox.push(message),
             (Turn::Concurrent(_), Place::Serial { .. }) => {
                 panic!("raddle: {site}: the address is one of a system under test")
             }

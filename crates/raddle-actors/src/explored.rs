@@ -20,7 +20,7 @@ use crate::address::{ActorId, Address};
 use crate::system::{View, add_to, lock};
 use crate::turn::Payload;
 use crate::waiter::Waiter;
-use crate::world::{ALL, Sender, Stepped, World};
+use crate::world::{ALL, ONLY_SET_UP, Sender, Stepped, World};
 
 /// Whether there is work: what a test waits for.
 #[derive(Debug, Default)]
@@ -242,7 +242,7 @@ impl Explored {
 
     #[track_caller]
     pub(crate) fn handle_until(&self, mut enough: Enough) -> bool {
-        if enough(&View { world: &self.world() }) {
+        if enough(&View::from(&*self.world())) {
             return true;
         }
         self.shared().gate().enough = Some(enough);
@@ -299,9 +299,11 @@ impl Shared {
         self.gate.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    #[track_caller]
     fn set_open(self: &Arc<Self>, open: bool) {
         self.sync();
         let world = lock(&self.world);
+        assert!(!(open && world.is_model), "{ONLY_SET_UP}");
         let mut gate = self.gate();
         if gate.open == open {
             return;
@@ -348,6 +350,7 @@ impl Shared {
         let (work, steps, hit) = (world.work, gate.steps, gate.hit);
         // Nobody waits for fewer than all, so nobody need look again before there is nothing left.
         let matters = work == 0 || world.counted != 0 || self.quiet.peek(|quiet| quiet.work == 0);
+        crate::follow::seek(&world, &gate.links, steps);
         drop((world, gate));
         if matters {
             self.quiet.alter(|quiet| *quiet = Quiet { work, steps, hit });
@@ -365,7 +368,7 @@ impl Work for Shared {
         gate.steps += 1;
         if let Some(mut enough) = gate.enough.take() {
             drop(gate);
-            let hit = enough(&View { world: &world });
+            let hit = enough(&View::from(&*world));
             gate = self.gate();
             gate.hit |= hit;
             gate.enough = Some(enough);

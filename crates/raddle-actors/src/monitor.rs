@@ -2,7 +2,10 @@
 
 use std::any::Any;
 use std::fmt;
+use std::hash::Hash;
 use std::marker::PhantomData;
+
+use crate::hash::Fingerprint;
 
 /// Watches a system by events that handlers tell it of. Exists under test only.
 ///
@@ -52,6 +55,37 @@ pub trait Monitor: Send + 'static {
     fn is_hot(&self) -> bool {
         false
     }
+
+    /// How to copy it, if that can be done: searches over states need it. Write
+    /// [`snapshots!(monitor)`](crate::snapshots) in the `impl`.
+    #[must_use]
+    fn copies() -> Option<Copies<Self>>
+    where
+        Self: Sized,
+    {
+        None
+    }
+}
+
+/// How to copy and compare a monitor.
+#[derive(Debug)]
+pub struct Copies<M> {
+    copy: fn(&M) -> M,
+    hash: fn(&M, &mut Fingerprint),
+}
+
+impl<M: Clone + Hash> Copies<M> {
+    /// By `Clone` and `Hash`.
+    #[must_use]
+    pub fn new() -> Self {
+        Self { copy: M::clone, hash: |monitor, hasher| monitor.hash(hasher) }
+    }
+}
+
+impl<M: Clone + Hash> Default for Copies<M> {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 /// By this handlers tell a monitor.
@@ -87,6 +121,10 @@ pub(crate) trait AnyMonitor: Send {
     fn observe(&mut self, event: &mut dyn Any);
     fn is_hot(&self) -> bool;
     fn name(&self) -> &'static str;
+    /// None if it cannot be copied.
+    fn copy(&self) -> Option<Box<dyn AnyMonitor>>;
+    /// Feeds its state to the hasher. `false` if it cannot.
+    fn hash(&self, hasher: &mut Fingerprint) -> bool;
 }
 
 impl<M: Monitor> AnyMonitor for M {
@@ -101,5 +139,15 @@ impl<M: Monitor> AnyMonitor for M {
 
     fn name(&self) -> &'static str {
         std::any::type_name::<M>()
+    }
+
+    fn copy(&self) -> Option<Box<dyn AnyMonitor>> {
+        M::copies().map(|copies| Box::new((copies.copy)(self)) as _)
+    }
+
+    fn hash(&self, hasher: &mut Fingerprint) -> bool {
+        let Some(copies) = M::copies() else { return false };
+        (copies.hash)(self, hasher);
+        true
     }
 }

@@ -12,15 +12,24 @@ use crate::explored::Explored;
 use crate::hash::mix;
 use crate::monitor::{Monitor, Watch};
 use crate::reply::Reply;
+#[cfg(feature = "check")]
+use crate::snapshot::Snapshot;
 use crate::turn::Chooser;
 use crate::waiter::Waiter;
-use crate::world::{Faults, Mailboxes, Sender, World};
+use crate::world::{Faults, Mailboxes, ONLY_SET_UP, Sender, World};
 
 /// Who decides which message is handled next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Manager {
     /// The operating system: actors run on this many threads. For production.
+    ///
+    /// Handlers of one actor never run at the same time, and messages from one actor to another stay in
+    /// order. A handler that panics stops its actor; the others go on, and
+    /// [`handle_all`](System::handle_all), [`shutdown`](System::shutdown) or the drop of the last
+    /// [`System`] passes the panic on. An actor that stops is dropped at once, and one that nobody has
+    /// the address of, nor a timer, is dropped as well; all the others when the system ends. A
+    /// `System` that an actor has keeps its system from ending.
     Concurrent {
         /// How many threads; 0: as many as the machine has.
         threads: usize,
@@ -69,8 +78,14 @@ impl Builder {
         self
     }
 
-    /// How many messages an actor's mailbox holds before those who send from outside have to wait.
-    /// For the concurrent manager.
+    /// How many messages of an actor may be unhandled before those who send from outside have to wait;
+    /// at least 1, the ones that are being handled included. For the concurrent manager.
+    ///
+    /// A handler never waits when it sends. But an actor whose handler has sent more than a mailbox
+    /// should hold is not run again before half of that mailbox is free, unless actors would
+    /// wait for each other in a circle: then the last one goes on, and the mailbox grows. So without
+    /// circles a mailbox holds at most this many messages, and what one handler of each of its
+    /// senders has sent; and whatever actors send to each other, one of them can always go on.
     #[must_use]
     pub fn capacity(mut self, messages: usize) -> Self {
         self.capacity = Some(messages);
@@ -175,12 +190,33 @@ struct Serial {
 
 /// What a test may look at between two steps.
 pub struct View<'a> {
-    pub(crate) world: &'a World,
+    pub(crate) of: Viewed<'a>,
+}
+
+/// What is looked at.
+#[derive(Clone, Copy)]
+pub(crate) enum Viewed<'a> {
+    World(&'a World),
+    #[cfg(feature = "check")]
+    Snapshot(&'a Snapshot),
+}
+
+impl<'a> From<&'a World> for View<'a> {
+    fn from(world: &'a World) -> Self {
+        Self { of: Viewed::World(world) }
+    }
+}
+
+#[cfg(feature = "check")]
+impl<'a> From<&'a Snapshot> for View<'a> {
+    fn from(snapshot: &'a Snapshot) -> Self {
+        Self { of: Viewed::Snapshot(snapshot) }
+    }
 }
 
 impl std::fmt::Debug for View<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("View").field("actors", &self.world.actors.len()).finish_non_exhaustive()
+        f.debug_struct("View").field("waiting", &self.waiting()).finish_non_exhaustive()
     }
 }
 
@@ -192,13 +228,30 @@ impl View<'_> {
     #[must_use]
     #[track_caller]
     pub fn actor<A: Actor>(&self, address: &Address<A::Message>) -> &A {
-        self.world.state(address.actor().expect("an address of the system that is looked at"))
+        let actor = address.actor().expect("an address of the system that is looked at");
+        match self.of {
+            Viewed::World(world) => world.state(actor),
+            #[cfg(feature = "check")]
+            Viewed::Snapshot(snapshot) => snapshot.state(actor),
+        }
+    }
+
+    #[cfg(all(test, feature = "check"))]
+    pub(crate) fn budgets(&self) -> (u32, u32, Vec<u64>) {
+        match self.of {
+            Viewed::World(world) => world.budgets(),
+            Viewed::Snapshot(snapshot) => snapshot.budgets(),
+        }
     }
 
     /// How many messages wait to be handled.
     #[must_use]
     pub fn waiting(&self) -> usize {
-        self.world.links.iter().map(|link| link.queue.len()).sum()
+        match self.of {
+            Viewed::World(world) => world.links.iter().map(|link| link.queue.len()).sum(),
+            #[cfg(feature = "check")]
+            Viewed::Snapshot(snapshot) => snapshot.waiting(),
+        }
     }
 }
 
@@ -216,8 +269,10 @@ pub(crate) fn lock(world: &Mutex<World>) -> MutexGuard<'_, World> {
 }
 
 impl Serial {
+    #[track_caller]
     fn step(&self) -> bool {
         let mut world = lock(&self.world);
+        assert!(!world.is_model, "{ONLY_SET_UP}");
         let ready = || (0..world.links.len() as u32).filter(|&l| world.links[l as usize].ready);
         let mut random = self.random.lock().unwrap_or_else(PoisonError::into_inner);
         let next = match &mut *random {
@@ -242,6 +297,57 @@ impl Serial {
 }
 
 impl System {
+    /// The world of a system that was set up and of which nothing has been handled.
+    ///
+    /// # Errors
+    /// If somebody keeps the system.
+    #[cfg(feature = "check")]
+    pub(crate) fn into_world(self) -> Result<World, String> {
+        let Inner::Serial(serial) = self.inner else {
+            return Err("a model is run step by step, by a search".to_owned());
+        };
+        if Arc::strong_count(&serial) > 1 {
+            return Err("the setup of a model keeps the system: nobody outside can use it while \
+                        the search goes from state to state"
+                .to_owned());
+        }
+        let empty = World::new(Mailboxes::Pairs, Faults::default(), Chooser::First);
+        Ok(std::mem::replace(&mut lock(&serial.world), empty))
+    }
+
+    pub(crate) fn has_monitors(&self) -> bool {
+        match &self.inner {
+            Inner::Serial(serial) => !lock(&serial.world).turn.monitors.is_empty(),
+            #[cfg(feature = "check")]
+            Inner::Explored(explored) => !explored.world().turn.monitors.is_empty(),
+            Inner::Concurrent(_) => false,
+        }
+    }
+
+    /// Looks at a system between two steps.
+    pub(crate) fn look<T>(&self, look: impl FnOnce(&View<'_>) -> T) -> T {
+        match &self.inner {
+            Inner::Serial(serial) => look(&View::from(&*lock(&serial.world))),
+            #[cfg(feature = "check")]
+            Inner::Explored(explored) => look(&View::from(&*explored.world())),
+            Inner::Concurrent(_) => panic!("raddle: actors on threads cannot be looked at"),
+        }
+    }
+
+    /// While it is set up, nothing of a model can be handled; then faults may happen too.
+    pub(crate) fn set_up(&self, is_model: bool) {
+        let mut world = match &self.inner {
+            Inner::Serial(serial) => lock(&serial.world),
+            #[cfg(feature = "check")]
+            Inner::Explored(explored) => explored.world(),
+            Inner::Concurrent(_) => return,
+        };
+        world.is_model = is_model;
+        if !is_model {
+            world.arm_faults(None);
+        }
+    }
+
     /// A system with the default settings: FIFO between each two actors, no faults.
     #[must_use]
     pub fn new() -> Self {
@@ -287,6 +393,9 @@ impl System {
     }
 
     /// Sends a message from outside.
+    ///
+    /// # Panics
+    /// If the address is one of another system.
     #[track_caller]
     pub fn send<M: Debug + Send + 'static>(&self, to: &Address<M>, message: M) {
         let site = Location::caller();
@@ -307,13 +416,17 @@ impl System {
     /// Asks an actor and waits for its answer; messages are handled meanwhile.
     ///
     /// # Panics
-    /// If all is handled and there is no answer.
+    /// If all is handled and there is no answer. With the concurrent manager: if nobody has the
+    /// [`Reply`] any more and there is no answer; and inside a handler, which would wait for itself.
     #[track_caller]
     pub fn ask<M, T>(&self, to: &Address<M>, question: impl FnOnce(Reply<T>) -> M) -> T
     where
         M: Debug + Send + 'static,
         T: Send + 'static,
     {
+        if let Inner::Concurrent(pool) = &self.inner {
+            pool.refuse_inside("ask");
+        }
         let waiter = Waiter::new();
         self.send(to, question(waiter.reply()));
         match &self.inner {
@@ -329,6 +442,7 @@ impl System {
 
     /// Handles one message: `false` if there is none. The concurrent manager handles them by itself.
     #[track_caller]
+    #[expect(clippy::must_use_candidate, reason = "it is called for what it does")]
     pub fn handle_one(&self) -> bool {
         match &self.inner {
             Inner::Serial(serial) => serial.step(),
@@ -339,6 +453,12 @@ impl System {
     }
 
     /// Handles messages until there are none left, timers included.
+    ///
+    /// With the concurrent manager: waits until no message is left, no handler runs and no timer is to
+    /// come, in real time. If timers are set again and again, that is never.
+    ///
+    /// # Panics
+    /// If a handler panics. The concurrent manager passes on each panic once, the first one first.
     #[track_caller]
     pub fn handle_all(&self) {
         match &self.inner {
@@ -361,7 +481,7 @@ impl System {
     pub fn handle_until(&self, mut enough: impl FnMut(&View<'_>) -> bool + Send + 'static) -> bool {
         match &self.inner {
             Inner::Serial(serial) => loop {
-                if enough(&View { world: &lock(&serial.world) }) {
+                if enough(&View::from(&*lock(&serial.world))) {
                     return true;
                 }
                 if !serial.step() {
@@ -387,10 +507,27 @@ impl System {
         }
     }
 
-    /// Looks at an actor's state.
+    /// Ends the system. With the concurrent manager: threads end after the handlers that they are in,
+    /// and what is left of actors, messages and timers is dropped, also if there are other handles:
+    /// what is sent by those goes nowhere. Have it [handle all](Self::handle_all) before where that
+    /// matters. To drop the last handle does the same.
     ///
     /// # Panics
-    /// If it is of another type.
+    /// With the concurrent manager, if a handler has panicked and nobody has been told; and inside a
+    /// handler.
+    #[track_caller]
+    pub fn shutdown(self) {
+        if let Inner::Concurrent(pool) = self.inner {
+            pool.shutdown();
+        }
+    }
+
+    /// Looks at an actor's state. With the concurrent manager: between two of its messages; what has not
+    /// been handled then is not seen, see [`handle_all`](Self::handle_all).
+    ///
+    /// # Panics
+    /// If it is of another type. With the concurrent manager: if it has stopped, since its state is
+    /// gone; and inside a handler, which has its [`Context`](crate::Context).
     #[track_caller]
     pub fn inspect<A: Actor, T>(
         &self,

@@ -2,12 +2,13 @@
 //! when it is done.
 
 use std::any::Any;
+use std::cell::Cell;
 use std::panic::Location;
 use std::time::Duration;
 
 use crate::actor::Behaviour;
 use crate::address::{ActorId, Address};
-use crate::cell::{Cell, Typed};
+use crate::cell::{self, Typed};
 use crate::context::Timer;
 use crate::hash::mix;
 use crate::monitor::{AnyMonitor, Watch};
@@ -25,7 +26,7 @@ pub(crate) enum Effect {
     },
     Spawn {
         /// None only while it starts.
-        cell: Option<Box<dyn Cell>>,
+        cell: Option<Box<dyn cell::Cell>>,
         path: u64,
         name: Option<Box<str>>,
         site: &'static Location<'static>,
@@ -100,6 +101,10 @@ pub(crate) struct Turn {
     pub(crate) also: u64,
     /// A value was decided.
     pub(crate) chose: bool,
+    /// Whether any was told something.
+    pub(crate) told: bool,
+    /// Whether a handler asked for the time.
+    pub(crate) read_clock: Cell<bool>,
 }
 
 impl Turn {
@@ -115,6 +120,8 @@ impl Turn {
             next: 0,
             also: 0,
             chose: false,
+            told: false,
+            read_clock: Cell::new(false),
         }
     }
 
@@ -139,7 +146,7 @@ impl Turn {
         self.effects.push(Effect::Spawn { cell: None, path, name, site, made: (0, 0) });
         let own = (self.me, self.path, self.made);
         (self.me, self.path, self.made) = (id, path, (0, 0));
-        let flow = cell.start(self);
+        let flow = cell::Cell::start(&mut cell, self);
         let theirs = self.made;
         (self.me, self.path, self.made) = own;
         assert!(!flow.stops, "raddle: {site}: an actor cannot stop as it starts");
@@ -172,10 +179,11 @@ impl Turn {
         self.chooser.choose(of)
     }
 
-    pub(crate) fn observe<E: 'static>(&mut self, watch: &Watch<E>, event: E) {
+    pub(crate) fn observe<E: 'static>(&mut self, watch: Watch<E>, event: E) {
         let Some(index) = watch.monitor else { return };
         let Some(monitor) = self.monitors.get_mut(index as usize) else { return };
         self.also |= 1 << (mix(u64::from(index) << 32 | 1) % BITS);
+        self.told = true;
         monitor.observe(&mut Some(event));
     }
 }

@@ -113,10 +113,10 @@ pub(crate) struct Slot {
     pub(crate) name: Option<Box<str>>,
     pub(crate) site: &'static Location<'static>,
     /// Actors and timers that it has made.
-    made: (u32, u32),
+    pub(crate) made: (u32, u32),
     /// How many of its timers have fired, and the time that the latest was set for.
-    fired: u32,
-    now: Duration,
+    pub(crate) fired: u32,
+    pub(crate) now: Duration,
     /// The link from each sender; where each message has its own, how many there were.
     incoming: Vec<(Sender, u32)>,
 }
@@ -167,8 +167,14 @@ pub(crate) struct World {
     duplicates: u32,
     /// Of the running step.
     lapsed: bool,
+    /// It is set up for a model, and nothing is handled yet.
+    pub(crate) is_model: bool,
 }
 
+/// What is said of a model whose setup does more.
+pub(crate) const ONLY_SET_UP: &str = "raddle: a model's setup builds a system and sends the first \
+                                      messages; the search has them handled, and nobody outside \
+                                      waits for an answer";
 /// The bit of the budget for losses and duplicates.
 const BUDGET: u64 = 1 << BITS;
 /// The bit of whoever counts steps, or looks at the whole system after each.
@@ -211,6 +217,7 @@ impl World {
             losses: faults.losses,
             duplicates: faults.duplicates,
             lapsed: false,
+            is_model: false,
         }
     }
 
@@ -305,7 +312,7 @@ impl World {
     pub(crate) fn look_after(&mut self) {
         let mut looks = std::mem::take(&mut self.looks);
         for look in &mut looks {
-            look(&View { world: self });
+            look(&View::from(&*self));
         }
         self.looks = looks;
     }
@@ -343,9 +350,15 @@ impl World {
         self.lapsed = false;
         let actor = match kind {
             Kind::Messages => self.deliver(link, to, message),
-            Kind::Timer(_, after) => self.fire(to, after, message),
+            Kind::Timer(_, after) => {
+                self.fire(to, after, message);
+                Some(to)
+            }
             Kind::Fault => self.crash(link, number),
-            Kind::Restart => self.restart(to),
+            Kind::Restart => {
+                self.restart(to);
+                Some(to)
+            }
             Kind::Spent => None,
         };
         self.carry_out(number);
@@ -401,23 +414,22 @@ impl World {
         Some(to)
     }
 
-    fn fire(&mut self, to: ActorId, after: Duration, message: Message) -> Option<ActorId> {
+    fn fire(&mut self, to: ActorId, after: Duration, message: Message) {
         let slot = &mut self.actors[to.index()];
         self.turn.also |= timer_bit(slot.path);
         if message.payload.is::<Cancelled>() {
             // It was cancelled while somebody had to hear of all steps that might have been.
             self.write(|_| "a timer that was cancelled".to_owned());
             self.lapsed = true;
-            return Some(to);
+            return;
         }
         if self.faults.timers.is_some_and(|most| slot.fired >= most) {
             self.write(|world| format!("let {} pass", world.show(to, &message)));
-            return Some(to);
+            return;
         }
         slot.fired += 1;
         slot.now = slot.now.max(after);
         self.handle(to, message, "timer: ");
-        Some(to)
     }
 
     /// Runs the handler.
@@ -468,7 +480,7 @@ impl World {
         self.write(|world| format!("crash of {}", world.name(actor)));
         self.cancel_timers(actor);
         if self.actors[actor.index()].health == Health::Down {
-            let key = mix(self.links[link as usize].key ^ 13);
+            let key = mix(self.links[link as usize].key ^ 0xd);
             let restart = self.add_link(Sender::Anybody, actor, Kind::Restart, key);
             let message =
                 Message { payload: Box::new(()), sent_by: number, site: Location::caller() };
@@ -477,7 +489,7 @@ impl World {
         Some(actor)
     }
 
-    fn restart(&mut self, actor: ActorId) -> Option<ActorId> {
+    fn restart(&mut self, actor: ActorId) {
         self.write(|world| format!("restart of {}", world.name(actor)));
         let slot = &mut self.actors[actor.index()];
         slot.health = Health::Up;
@@ -494,7 +506,6 @@ impl World {
         if flow.stops {
             slot.health = Health::Gone;
         }
-        Some(actor)
     }
 
     /// Carries out what a handler, or the test, did.
@@ -579,6 +590,12 @@ impl World {
         cell.map_or_else(String::new, |cell| cell.show(&message.payload))
     }
 
+    /// Losses and duplicates that may happen, and what monitors have heard.
+    #[cfg(test)]
+    pub(crate) fn budgets(&self) -> (u32, u32, Vec<u64>) {
+        (self.losses, self.duplicates, heard(&self.turn.monitors))
+    }
+
     /// What a person calls an actor.
     pub(crate) fn name(&self, actor: ActorId) -> String {
         let slot = &self.actors[actor.index()];
@@ -628,3 +645,16 @@ impl World {
 
 /// In place of the message of a timer that was cancelled.
 struct Cancelled;
+
+/// The states of monitors.
+#[cfg(test)]
+pub(crate) fn heard(monitors: &[Box<dyn crate::monitor::AnyMonitor>]) -> Vec<u64> {
+    use std::hash::Hasher;
+    let mut heard = Vec::new();
+    for monitor in monitors {
+        let mut hasher = crate::hash::Fingerprint::new();
+        monitor.hash(&mut hasher);
+        heard.push(hasher.finish());
+    }
+    heard
+}

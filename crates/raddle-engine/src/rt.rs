@@ -622,6 +622,12 @@ impl Link {
         unsafe { (*ex).create_passive(key, label, passive, site).map(Self) }
     }
 
+    /// Its number, the same in every execution of a search.
+    #[must_use]
+    pub fn task(self) -> TaskId {
+        self.0
+    }
+
     /// From now on it can be chosen, or no more. Not within its [work](Work::work), but
     /// [after](Work::worked) it.
     pub fn enable(self, enabled: bool, site: &'static Location<'static>) {

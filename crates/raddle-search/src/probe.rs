@@ -7,7 +7,7 @@
 //!
 //! Probes are executions of their own. The search does not hear of them: it runs what it would run
 //! without them, and its guarantee counts only what it ran. The engine counts them among the executions,
-//! because they are; a failure in one is real. [`Probed`](raddle_trace::Probed) has their number.
+//! because they are; a failure in one is real. [`Probed`] has their number.
 //!
 //! Misses: the product is far from its mean where the tree is unbalanced, and mostly below: few probes
 //! meet the part with most of the executions.

@@ -101,6 +101,22 @@ pub enum Covered {
         /// How many of these were dropped to make room. What follows them may have been run again.
         dropped: u64,
     },
+    /// Every state that can be reached, each once, and every step from each. States with the same
+    /// fingerprint, a hash of 64 bits, were taken to be equal: see [`collision`](Self::collision).
+    States {
+        /// How many different states there were.
+        unique: u64,
+        /// How many parts of states (actors and messages) were taken to be equal by fingerprints of
+        /// their own, so that handlers were not run again.
+        parts: u64,
+        /// Only states that can be reached in so many steps, if there are others.
+        depth: Option<u32>,
+    },
+    /// Some states of a search over states that did not end.
+    SomeStates {
+        /// How many different ones.
+        unique: u64,
+    },
     /// Some executions of a systematic search that did not end.
     Part {
         /// How many.
@@ -182,6 +198,11 @@ impl Covered {
             Self::Cached { compared, stored, .. } => {
                 Some((compared as f64 * stored as f64 * 0.5_f64.powi(64)).min(1.0))
             }
+            // Each two states, and each two parts.
+            Self::States { unique, parts, .. } => {
+                let pairs = |n: u64| n as f64 * (n as f64 - 1.0).max(0.0) / 2.0;
+                Some(((pairs(unique) + pairs(parts)) * 0.5_f64.powi(64)).min(1.0))
+            }
             _ => None,
         }
     }
@@ -210,6 +231,26 @@ impl fmt::Display for Covered {
                     write!(f, ", of which {dropped} were dropped")?;
                 }
                 f.write_str(")")
+            }
+            Self::States { unique, parts, depth } => {
+                match depth {
+                    None => f.write_str("every state that can be reached")?,
+                    Some(1) => f.write_str("every state that can be reached in at most 1 step")?,
+                    Some(k) => write!(f, "every state that can be reached in at most {k} steps")?,
+                }
+                if unique < 2 {
+                    return Ok(());
+                }
+                let chance = self.collision().unwrap_or(1.0).log10().ceil();
+                write!(
+                    f,
+                    ", unless 64-bit fingerprints collided (chance below 1e{chance}: {unique} \
+                     states and {parts} parts of states)"
+                )
+            }
+            Self::SomeStates { unique } => {
+                let unique = Many(unique, "state");
+                write!(f, "the first {unique} of a search that did not end")
             }
             Self::Part { executions, preemptions } => {
                 match executions {
@@ -439,6 +480,26 @@ mod tests {
              were dropped)"
         );
         assert_eq!(Covered::Everything.collision(), None);
+    }
+
+    // (1000 * 999 + 30 * 29) / 2^65 is 2.7e-14.
+    #[test]
+    fn states_are_told_apart_by_fingerprints() {
+        let states = |depth| Covered::States { unique: 1000, parts: 30, depth };
+        assert_eq!(
+            states(None).to_string(),
+            "every state that can be reached, unless 64-bit fingerprints collided (chance below \
+             1e-13: 1000 states and 30 parts of states)"
+        );
+        assert!(
+            states(Some(3))
+                .to_string()
+                .starts_with("every state that can be reached in at most 3 steps, unless")
+        );
+        assert_eq!(
+            Covered::SomeStates { unique: 7 }.to_string(),
+            "the first 7 states of a search that did not end"
+        );
     }
 
     #[test]

@@ -52,7 +52,9 @@ fn results(faults: Faults, mailboxes: Mailboxes, messages: &'static [Told]) -> B
         let report = explore_by(strategy, move || {
             let system = System::builder().faults(faults).mailboxes(mailboxes).build();
             let node = system.spawn(Node { heard: Vec::new(), disk: 0 });
-            messages.iter().for_each(|message| system.send(&node, message.clone()));
+            for message in messages {
+                system.send(&node, message.clone());
+            }
             system.handle_all();
             let heard = system.inspect(&node, |node: &Node| node.heard.clone());
             results.lock().expect("nobody panics").insert(heard);

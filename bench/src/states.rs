@@ -1,0 +1,183 @@
+//! States per second beside stateright, on protocols that are one text for both.
+//!
+//! Each cell is the median over the rounds of different states by CPU time; the tools take turns, round
+//! after round. Both must count the same states, different ones and all: a row in which they do not is
+//! a failure, whatever the speeds.
+
+use clap::ValueEnum;
+use peer::{Frontier, Network, StatesMeasurement, Subject};
+
+use crate::numbers::{grouped, median, number, shown, verdict};
+use crate::peers::{PeerError, Peers, Tool};
+use crate::table::{Comparison, Table};
+
+/// In the order of their turns.
+pub(crate) const TOOLS: [Tool; 2] = [Tool::RaddleStates, Tool::Stateright];
+
+/// Measures all rows. `progress` hears what is measured next.
+pub(crate) fn measure(peers: &Peers, quick: bool, progress: impl Fn(&str)) -> Vec<Table> {
+    let rounds = if quick { 3 } else { 5 };
+    [Frontier::Bfs, Frontier::Dfs]
+        .into_iter()
+        .map(|frontier| table(peers, frontier, rounds, &progress))
+        .collect()
+}
+
+fn word(value: &impl ValueEnum) -> String {
+    value.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+}
+
+fn table(peers: &Peers, frontier: Frontier, rounds: usize, progress: &impl Fn(&str)) -> Table {
+    let order = match frontier {
+        Frontier::Bfs => "breadth-first",
+        Frontier::Dfs => "depth-first",
+    };
+    let header = ["protocol", "states", "different", "raddle", "±", "stateright", "±", "÷", ""];
+    let mut table = Table {
+        title: format!(
+            "Different states per CPU second, {order}, one thread, median of {rounds} rounds"
+        ),
+        header: header.map(str::to_owned).to_vec(),
+        ..Table::default()
+    };
+    if frontier == Frontier::Bfs {
+        table.notes = notes();
+    }
+    for subject in Subject::value_variants() {
+        for network in [Network::Unordered, Network::Ordered] {
+            let row = format!("{} {}", word(subject), word(&network));
+            progress(&format!("measuring {row} {}", word(&frontier)));
+            match interleaved(peers, *subject, network, frontier, rounds) {
+                Ok(measured) => add(&mut table, &row, order, &measured),
+                Err(error) => table.failures.push(error.to_string()),
+            }
+        }
+    }
+    table
+}
+
+fn notes() -> Vec<String> {
+    [
+        "÷ is raddle's speed by stateright's: asked for is at least 1. ± is half of what lies \
+         between the slowest and the fastest round, by the median.",
+        "Both tools run the same text of each protocol, with one invariant and one goal, and count \
+         the same states. stateright is told that every handler changes its state: otherwise it \
+         leaves a message that a handler ignores where it is, and has other states.",
+        "ping-pong: three pairs of which each has thrown its ball 0 to 40 times, 41^3 = 68,921 \
+         states, and 3 * 40 * 41^2 + 1 = 201,721 steps and beginnings.",
+        "two-phase-commit: seven participants, and a coordinator with a timer. single-copy: five \
+         clients that write and then read, one server. paxos: three servers, two clients that \
+         write and then read.",
+        "unordered: messages arrive in any order (stateright's unordered, non-duplicating \
+         network). ordered: in the order in which they were sent, between each two.",
+    ]
+    .map(str::to_owned)
+    .to_vec()
+}
+
+/// The measurements of each tool, in the order of [`TOOLS`].
+fn interleaved(
+    peers: &Peers,
+    subject: Subject,
+    network: Network,
+    frontier: Frontier,
+    rounds: usize,
+) -> Result<[Vec<StatesMeasurement>; 2], PeerError> {
+    let arguments = [word(&subject), word(&network), word(&frontier)];
+    let what = arguments.join(" ");
+    let mut samples = [Vec::new(), Vec::new()];
+    for _ in 0..rounds {
+        for (tool, taken) in TOOLS.into_iter().zip(&mut samples) {
+            taken.push(peers.line(tool, &what, &arguments)?);
+        }
+    }
+    Ok(samples)
+}
+
+/// Different states per second of each round.
+#[expect(clippy::cast_precision_loss, reason = "all are far below 2^52")]
+fn speeds(measured: &[StatesMeasurement]) -> Vec<f64> {
+    let speed = |one: &StatesMeasurement| (one.unique * one.searches) as f64 / one.cpu_ns as f64;
+    measured.iter().map(|one| speed(one) * 1e9).collect()
+}
+
+/// Half of what lies between the least and the greatest, in percent of the median.
+fn spread(speeds: &[f64]) -> String {
+    let least = speeds.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = speeds.iter().copied().fold(0.0, f64::max);
+    format!("{:.0} %", (most - least) / 2.0 / median(speeds.to_vec()) * 100.0)
+}
+
+fn add(table: &mut Table, row: &str, order: &str, measured: &[Vec<StatesMeasurement>; 2]) {
+    let counts = |one: &StatesMeasurement| (one.states, one.unique);
+    let (states, unique) = counts(&measured[0][0]);
+    let others = measured.iter().flatten().map(counts);
+    if let Some(other) = others.into_iter().find(|other| *other != (states, unique)) {
+        table.failures.push(format!(
+            "{row} {order}: one search counted {states} states, {unique} different, and another \
+             {} and {}",
+            other.0, other.1
+        ));
+    }
+    let speeds = measured.each_ref().map(|measured| speeds(measured));
+    let [ours, peer] = speeds.each_ref().map(|speeds| median(speeds.clone()));
+    let ratio = Some(ours / peer);
+    table.rows.push(vec![
+        row.to_owned(),
+        grouped(states),
+        grouped(unique),
+        number(Some(ours)),
+        spread(&speeds[0]),
+        number(Some(peer)),
+        spread(&speeds[1]),
+        shown(ratio, 2),
+        verdict(&[ratio.map(|ratio| ratio >= 1.0)]).to_owned(),
+    ]);
+    table.comparisons.push(Comparison {
+        table: "states",
+        row: format!("{row} {order}"),
+        column: Tool::Stateright.to_string(),
+        ours: Some(ours),
+        peer: Some(peer),
+        ratio,
+        asked: Some(1.0),
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn measured(tool: &str, unique: u64, cpu_ns: u64) -> StatesMeasurement {
+        StatesMeasurement {
+            tool: tool.to_owned(),
+            subject: Subject::Paxos,
+            network: Network::Ordered,
+            frontier: Frontier::Bfs,
+            searches: 2,
+            unique,
+            states: 30,
+            cpu_ns,
+        }
+    }
+
+    #[test]
+    fn a_row_has_the_median_and_the_spread() {
+        // 20 states in 1, 2 and 4 µs: 20, 10 and 5 million per second.
+        let ours = [1_000, 2_000, 4_000].map(|ns| measured("raddle", 10, ns)).to_vec();
+        let peer = vec![measured("stateright", 10, 4_000)];
+        let mut table = Table::default();
+        add(&mut table, "paxos", "breadth-first", &[ours, peer]);
+        let row = ["paxos", "30", "10", "10,000,000", "75 %", "5,000,000", "0 %", "2.00", "pass"];
+        assert_eq!(table.rows, [row]);
+        assert!(table.failures.is_empty());
+    }
+
+    #[test]
+    fn tools_that_count_differently_have_failed() {
+        let (ours, peer) = (vec![measured("raddle", 10, 1)], vec![measured("stateright", 11, 1)]);
+        let mut table = Table::default();
+        add(&mut table, "paxos", "breadth-first", &[ours, peer]);
+        assert_eq!(table.failures.len(), 1, "{:?}", table.failures);
+    }
+}

@@ -1,0 +1,71 @@
+//! Which actor waits for room in whose mailbox.
+//!
+//! An actor that has put more into a mailbox than it should hold is not run again before half of
+//! that mailbox is free, unless that would close a circle: then it goes on, and the mailbox grows.
+//! Each actor waits for at most one other, and all changes are made under one lock, so there are no
+//! circles, and at the end of each chain there is an actor that waits for nobody. That one has
+//! messages, or nobody would wait for it; so it is in a run queue or is run, and makes room.
+
+use std::collections::HashMap;
+
+use super::sync::{Mutex, lock};
+
+/// Who waits for whom. Actors are known by numbers that differ.
+pub(crate) struct Jam<T> {
+    graph: Mutex<Graph<T>>,
+}
+
+struct Graph<T> {
+    /// Whom each waits for. Invariant: without circles.
+    waits_for: HashMap<usize, usize>,
+    waiters: HashMap<usize, Vec<(usize, T)>>,
+}
+
+impl<T> Jam<T> {
+    pub(crate) fn new() -> Self {
+        let graph = Graph { waits_for: HashMap::new(), waiters: HashMap::new() };
+        Self { graph: Mutex::new(graph) }
+    }
+
+    /// `who`, called `name`, waits for `other`. Gives it back if it must not wait: because of a circle,
+    /// or because `is_full`, which is asked while nobody can let go of anybody, says that there is room.
+    pub(crate) fn wait(
+        &self,
+        name: usize,
+        who: T,
+        other: usize,
+        is_full: impl FnOnce() -> bool,
+    ) -> Result<(), T> {
+        let mut graph = lock(&self.graph);
+        let mut last = other;
+        while last != name {
+            match graph.waits_for.get(&last) {
+                Some(&next) => last = next,
+                None => break,
+            }
+        }
+        if last == name || !is_full() {
+            return Err(who);
+        }
+        graph.waits_for.insert(name, other);
+        graph.waiters.entry(other).or_default().push((name, who));
+        Ok(())
+    }
+
+    /// Those who wait for `other` need not wait any longer.
+    pub(crate) fn release(&self, other: usize) -> Vec<(usize, T)> {
+        let mut graph = lock(&self.graph);
+        let waiters = graph.waiters.remove(&other).unwrap_or_default();
+        for (name, _) in &waiters {
+            graph.waits_for.remove(name);
+        }
+        waiters
+    }
+
+    /// Everybody who waits.
+    pub(crate) fn drain(&self) -> Vec<(usize, T)> {
+        let mut graph = lock(&self.graph);
+        graph.waits_for.clear();
+        graph.waiters.drain().flat_map(|(_, waiters)| waiters).collect()
+    }
+}

@@ -1,0 +1,165 @@
+//! From a path of states to an execution: the strategy that follows it.
+//!
+//! A search over states knows which message is delivered at each step of a violation, by its ends and
+//! its contents. [`Follow`] runs the same model as an execution of the engine and picks the link that
+//! has that message, so that a violation gets an ordinary schedule and trace.
+
+use std::cell::RefCell;
+use std::hash::Hasher;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use raddle_engine::rt::Link;
+use raddle_engine::strategy::{Answer, Needs, Options, Plan, Point};
+use raddle_engine::{Setup, Stop, Strategy, TaskId};
+use raddle_trace::{Covered, Failure};
+
+use crate::hash::Fingerprint;
+use crate::snapshot::{ANYBODY, Move, OUTSIDE, Snapshot};
+use crate::world::{Kind, Sender, World};
+
+/// What one step delivers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Lead {
+    what: What,
+    /// Values, as they are asked for.
+    values: Vec<u32>,
+}
+
+/// Who hears what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum What {
+    /// From whom, by path (none: from outside or anybody); to whom; the message's hash.
+    Message(Option<u64>, u64, u64),
+    /// Whose, by path, and its number.
+    Timer(u64, u32),
+    Fault,
+    /// Who comes back, by path.
+    Restart(u64),
+}
+
+impl Lead {
+    /// What the engine has to do for a step.
+    pub(crate) fn new(state: &Snapshot, way: Move, values: &[u32]) -> Self {
+        let path = |actor: u32| state.actors[actor as usize].path;
+        let what = match way {
+            Move::Lane(at) => {
+                let lane = &state.lanes[at as usize];
+                let from = match lane.from {
+                    OUTSIDE | ANYBODY => None,
+                    actor => Some(path(actor)),
+                };
+                What::Message(from, path(lane.to), lane.first().hash)
+            }
+            Move::Timer(of, at) => {
+                What::Timer(path(of), state.actors[of as usize].timers[at as usize].number)
+            }
+            Move::Fault => What::Fault,
+            Move::Restart(of) => What::Restart(path(of)),
+        };
+        Self { what, values: values.to_vec() }
+    }
+}
+
+#[derive(Debug, Default)]
+struct Guide {
+    leads: Vec<Lead>,
+    /// The step that is next.
+    at: usize,
+    wanted: Option<TaskId>,
+    /// How many values it has asked for.
+    asked: usize,
+}
+
+thread_local! {
+    /// The guide of the search that runs on this OS thread.
+    static GUIDE: RefCell<Option<Arc<Mutex<Guide>>>> = const { RefCell::new(None) };
+}
+
+/// Finds what is wanted next. `steps` have been taken.
+pub(crate) fn seek(world: &World, links: &[Option<Link>], steps: u64) {
+    GUIDE.with_borrow(|guide| {
+        let Some(guide) = guide else { return };
+        let mut guide = guide.lock().unwrap_or_else(PoisonError::into_inner);
+        guide.at = steps as usize;
+        guide.asked = 0;
+        guide.wanted = guide.leads.get(guide.at).and_then(|lead| {
+            let at =
+                world.links.iter().position(|link| link.ready && is(world, link, lead.what))?;
+            links.get(at).copied().flatten().map(Link::task)
+        });
+    });
+}
+
+fn is(world: &World, link: &crate::world::Link, what: What) -> bool {
+    let path = |actor: crate::ActorId| world.actors[actor.index()].path;
+    match (link.kind, what) {
+        (Kind::Messages, What::Message(from, to, hash)) => {
+            let sender = match link.from {
+                Sender::Actor(actor) => Some(path(actor)),
+                _ => None,
+            };
+            let mut hasher = Fingerprint::new();
+            let cell = world.actors[link.to.index()].cell.as_ref();
+            let same = cell
+                .is_some_and(|cell| cell.hash_message(&link.queue[0].payload, &mut hasher))
+                && hasher.finish() == hash;
+            sender == from && path(link.to) == to && same
+        }
+        (Kind::Timer(timer, _), What::Timer(of, number)) => {
+            path(link.to) == of && timer.0 == number
+        }
+        (Kind::Fault, What::Fault) => true,
+        (Kind::Restart, What::Restart(of)) => path(link.to) == of,
+        _ => false,
+    }
+}
+
+/// Runs one execution along a path.
+struct Follow {
+    guide: Arc<Mutex<Guide>>,
+    begun: bool,
+}
+
+impl Strategy for Follow {
+    fn needs(&self) -> Needs {
+        Needs { plans: false, ..Needs::default() }
+    }
+
+    fn begin(&mut self, plan: &mut Plan) -> bool {
+        plan.prefix.clear();
+        !std::mem::replace(&mut self.begun, true)
+    }
+
+    fn decide(&mut self, point: &Point<'_>) -> Answer {
+        let mut guide = self.guide.lock().unwrap_or_else(PoisonError::into_inner);
+        let option = match point.options {
+            Options::Schedule(_) => guide.wanted.and_then(|task| point.option_of(task)),
+            Options::Value { .. } => {
+                guide.asked += 1;
+                let lead = guide.leads.get(guide.at);
+                lead.and_then(|lead| lead.values.get(guide.asked - 1)).copied()
+            }
+        };
+        Answer::Take(option.unwrap_or(0))
+    }
+
+    fn covered(&self) -> Covered {
+        Covered::Replay
+    }
+}
+
+/// Runs `body` along a path: how it fails. None if it does not, or cannot be run here.
+pub(crate) fn follow(leads: Vec<Lead>, body: &dyn Fn()) -> Option<Failure> {
+    let guide = Arc::new(Mutex::new(Guide { leads, ..Guide::default() }));
+    GUIDE.set(Some(Arc::clone(&guide)));
+    let mut strategy = Follow { guide, begun: false };
+    let explored = raddle_engine::explore(
+        &mut strategy,
+        &Setup::default(),
+        &mut |_| Stop::No,
+        &mut |_| {},
+        body,
+    );
+    GUIDE.set(None);
+    explored.ok()?.failure
+}

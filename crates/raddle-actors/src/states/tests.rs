@@ -1,0 +1,458 @@
+//! States against executions: a search over states sees exactly the states that the exhaustive search
+//! over executions sees, on random programs with everything that actors can do.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{Hash, Hasher};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use raddle_engine::{Ended, Limits, Setup, Stop};
+use raddle_search::depth_first::DepthFirst;
+
+use super::*;
+use crate::address::ActorId;
+use crate::snapshot::ANYBODY;
+use crate::system::Viewed;
+use crate::world::{Health, Kind, Sender};
+use crate::{Actor, Address, Context, Faults, Mailboxes, Model, Monitor, Timer, Watch};
+
+/// What a handler does.
+#[derive(Clone, Copy, Debug)]
+enum Action {
+    Send(usize, u8),
+    /// A value that the search decides, sent to a peer.
+    Choose(usize, u8),
+    Spawn(u8),
+    Stop,
+    Become,
+    Timer(u8),
+    Cancel,
+    Observe,
+}
+
+/// By message, for each behaviour. Messages sent are smaller than the one handled, so that all ends.
+type Program = Arc<Vec<Vec<Vec<Action>>>>;
+
+#[derive(Clone)]
+struct Node {
+    program: Program,
+    heard: Vec<u8>,
+    peers: Vec<Address<u8>>,
+    children: Vec<Address<u8>>,
+    timer: Option<Timer>,
+    watch: Watch<u8>,
+    /// It asks for the time, always.
+    timed: bool,
+}
+
+impl Hash for Node {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (&self.heard, &self.peers, &self.children, self.timer).hash(state);
+    }
+}
+
+/// Another behaviour of the same actor.
+#[derive(Clone, Hash)]
+struct Other(Node);
+
+impl Node {
+    fn act(&mut self, row: usize, message: u8, cx: &mut Context<'_, u8>) -> bool {
+        self.heard.push(message);
+        if self.timed {
+            self.heard.push(cx.now().as_millis() as u8);
+        }
+        let program = Arc::clone(&self.program);
+        let mut becomes = false;
+        for action in &program[row][message as usize] {
+            let peer = |to: usize| {
+                let all = self.peers.iter().chain(&self.children);
+                all.clone().nth(to % all.count()).expect("there is one").clone()
+            };
+            match *action {
+                Action::Send(to, what) => cx.send(&peer(to), what),
+                Action::Choose(to, what) => {
+                    let value = cx.choose(2) as u8;
+                    cx.send(&peer(to), what.saturating_sub(value));
+                }
+                Action::Spawn(what) => {
+                    let child = Self {
+                        heard: Vec::new(),
+                        children: Vec::new(),
+                        timer: None,
+                        ..self.clone()
+                    };
+                    let child = cx.spawn(child);
+                    cx.send(&child, what);
+                    self.children.push(child);
+                }
+                Action::Stop => cx.stop(),
+                Action::Become => becomes = true,
+                Action::Timer(what) => {
+                    self.timer =
+                        Some(cx.set_timer(Duration::from_millis(5 + u64::from(message)), what));
+                }
+                Action::Cancel => {
+                    if let Some(timer) = self.timer {
+                        cx.cancel(timer);
+                    }
+                }
+                Action::Observe => cx.observe(&self.watch, message),
+            }
+        }
+        becomes
+    }
+}
+
+impl Actor for Node {
+    type Message = u8;
+    crate::snapshots!();
+
+    fn handle(&mut self, message: u8, cx: &mut Context<'_, u8>) {
+        if self.act(0, message, cx) {
+            cx.become_(Other(self.clone()));
+        }
+    }
+
+    fn restart(&self) -> Option<Self> {
+        (self.heard.len() % 2 == 1).then(|| Self { heard: vec![9], timer: None, ..self.clone() })
+    }
+
+    fn start(&mut self, cx: &mut Context<'_, u8>) {
+        if self.timed {
+            let _ = cx.now();
+        }
+        if self.heard == [9] {
+            cx.send(&self.peers[0], 0);
+        }
+    }
+}
+
+impl Actor for Other {
+    type Message = u8;
+    crate::snapshots!();
+
+    fn handle(&mut self, message: u8, cx: &mut Context<'_, u8>) {
+        if self.0.act(1, message, cx) {
+            cx.become_(self.0.clone());
+        }
+    }
+}
+
+/// The last thing that it was told.
+#[derive(Clone, Hash, Default)]
+struct Told(u8);
+
+impl Monitor for Told {
+    type Event = u8;
+    crate::snapshots!(monitor);
+
+    fn observe(&mut self, event: u8) {
+        self.0 = event;
+    }
+}
+
+fn health(health: Health) -> &'static str {
+    match health {
+        Health::Up => "up",
+        Health::Down => "down",
+        Health::Gone => "gone",
+    }
+}
+
+fn node(state: &dyn std::any::Any, pending: &[u32]) -> String {
+    let (row, node) = match state.downcast_ref::<Node>() {
+        Some(node) => (0, node),
+        None => (1, &state.downcast_ref::<Other>().expect("one of the two").0),
+    };
+    let timer = node.timer.map(|timer| pending.iter().position(|&number| number == timer.0));
+    format!("{row} {:?} {} {timer:?}", node.heard, node.children.len())
+}
+
+/// What makes states different.
+#[derive(Clone, Copy)]
+struct Matters {
+    /// Not the order of messages.
+    unordered: bool,
+    /// How many timers have fired.
+    counted: bool,
+    /// The time.
+    timed: bool,
+}
+
+/// A state as text, whatever it is a state of, without any of the hashes that states are told apart by.
+fn portrait(view: &View<'_>, Matters { unordered, counted, timed }: Matters) -> String {
+    // How many timers have fired matters where that is limited.
+    let count = |fired: u32| if counted { fired } else { 0 };
+    let time = |time: Duration| if timed { time } else { Duration::ZERO };
+    let mut actors = BTreeMap::new();
+    let mut lanes: BTreeMap<(u64, u64), Vec<String>> = BTreeMap::new();
+    let faults;
+    match view.of {
+        Viewed::World(world) => {
+            let path = |actor: ActorId| world.actors[actor.index()].path;
+            let sender = |from| match from {
+                Sender::Actor(actor) if !unordered => path(actor),
+                _ => 0,
+            };
+            let mut timers: BTreeMap<u64, Vec<(u32, String)>> = BTreeMap::new();
+            let show = |link: &crate::world::Link, message: &crate::world::Message| {
+                let cell = world.actors[link.to.index()].cell.as_ref();
+                cell.expect("no handler runs").show(&message.payload)
+            };
+            for link in world.links.iter().filter(|link| link.ready) {
+                let texts = link.queue.iter().map(|message| show(link, message));
+                match link.kind {
+                    Kind::Messages => {
+                        let lane = lanes.entry((sender(link.from), path(link.to))).or_default();
+                        lane.extend(texts);
+                    }
+                    Kind::Timer(timer, after) => {
+                        let own = timers.entry(path(link.to)).or_default();
+                        own.extend(
+                            texts.map(|text| (timer.0, format!("{text} {:?}", time(after)))),
+                        );
+                    }
+                    _ => {}
+                }
+            }
+            let armed = |link: &&crate::world::Link| link.kind == Kind::Fault && link.ready;
+            faults = world.links.iter().filter(armed).count();
+            for slot in &world.actors {
+                let mut own = timers.remove(&slot.path).unwrap_or_default();
+                own.sort();
+                let numbers: Vec<_> = own.iter().map(|(number, _)| *number).collect();
+                let texts: Vec<_> = own.iter().map(|(_, text)| text).collect();
+                let state = node(slot.cell.as_ref().expect("no handler runs").state(), &numbers);
+                let (made, fired) = (slot.made.0, count(slot.fired));
+                let (up, now) = (health(slot.health), time(slot.now));
+                let text = format!("{up} {state} {made} {fired} {now:?} {texts:?}");
+                actors.insert(slot.path, text);
+            }
+        }
+        Viewed::Snapshot(snapshot) => {
+            let path = |actor: u32| snapshot.actors[actor as usize].path;
+            for lane in &snapshot.lanes {
+                let from = if unordered || lane.from >= ANYBODY { 0 } else { path(lane.from) };
+                let cell = &snapshot.actors[lane.to as usize].cell;
+                let texts = lane.contents().map(|letter| cell.show(&letter.payload));
+                lanes.entry((from, path(lane.to))).or_default().extend(texts);
+            }
+            faults = snapshot.faults as usize;
+            for seat in &snapshot.actors {
+                let numbers: Vec<_> = seat.timers.iter().map(|pending| pending.number).collect();
+                let show = |pending: &crate::snapshot::Pending| {
+                    let text = seat.cell.show(&pending.letter.payload);
+                    format!("{text} {:?}", time(pending.after))
+                };
+                let texts: Vec<_> = seat.timers.iter().map(show).collect();
+                let state = node(seat.cell.state(), &numbers);
+                let (made, fired) = seat.counts();
+                let fired = count(fired);
+                let (up, now) = (health(seat.health), time(seat.now));
+                let text = format!("{up} {state} {made} {fired} {now:?} {texts:?}");
+                actors.insert(seat.path, text);
+            }
+        }
+    }
+    if unordered {
+        for lane in lanes.values_mut() {
+            lane.sort();
+        }
+    }
+    let (losses, duplicates, told) = view.budgets();
+    format!("{actors:?} {lanes:?} {faults} {losses} {duplicates} {told:?}")
+}
+
+/// Splitmix64.
+struct Rng(u64);
+
+impl Rng {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 = self.0.wrapping_add(1);
+        crate::hash::mix(self.0) % n
+    }
+}
+
+/// A random program, and how it is run.
+struct Random {
+    program: Program,
+    nodes: usize,
+    sent: Vec<(usize, u8)>,
+    mailboxes: Mailboxes,
+    faults: Faults,
+    timed: bool,
+}
+
+impl Random {
+    fn matters(&self) -> Matters {
+        Matters {
+            unordered: self.mailboxes == Mailboxes::Unordered,
+            counted: self.faults.timers.is_some(),
+            timed: self.timed,
+        }
+    }
+}
+
+/// Few actions, so that there are not too many executions.
+fn random(seed: u64) -> Random {
+    let mut rng = Rng(seed << 20);
+    let nodes = 2 + rng.below(2) as usize;
+    let action = |rng: &mut Rng, message: u64| {
+        let (to, what) = (rng.below(3) as usize, rng.below(message) as u8);
+        match rng.below(16) {
+            0..=5 => Action::Send(to, what),
+            6..=7 => Action::Choose(to, what),
+            8 => Action::Spawn(what),
+            9 => Action::Stop,
+            10 => Action::Become,
+            11..=12 => Action::Timer(what),
+            13 => Action::Cancel,
+            _ => Action::Observe,
+        }
+    };
+    let row = |rng: &mut Rng| {
+        let actions = |message: u64| {
+            let n = if message == 0 { 0 } else { 1 + rng.below(2) };
+            (0..n).map(|_| action(rng, message)).collect()
+        };
+        (0..4).map(actions).collect()
+    };
+    let program = Arc::new(vec![row(&mut rng), row(&mut rng)]);
+    let sent = 1 + rng.below(3);
+    let sent =
+        (0..sent).map(|_| (rng.below(nodes as u64) as usize, 1 + rng.below(3) as u8)).collect();
+    let mailboxes =
+        [Mailboxes::Pairs, Mailboxes::Queue, Mailboxes::Unordered][rng.below(3) as usize];
+    let mut faults = Faults::default();
+    match rng.below(8) {
+        0 => faults.losses = 1,
+        1 => faults.duplicates = 1,
+        2 => faults.crashes = 1,
+        3 => (faults.losses, faults.duplicates) = (1, 1),
+        4 => faults.timers = Some(1),
+        _ => {}
+    }
+    let timed = rng.below(4) == 0;
+    Random { program, nodes, sent, mailboxes, faults, timed }
+}
+
+type Set = Arc<Mutex<BTreeSet<String>>>;
+
+/// A model that notes all its states and all its last ones.
+fn noting(seed: u64) -> (Model<()>, Set, Set) {
+    let random = random(seed);
+    let matters = random.matters();
+    let Random { program, nodes, sent, mailboxes, faults, timed } = random;
+    let (all, last) = (Set::default(), Set::default());
+    let note = |set: &Set| {
+        let noted = Arc::clone(set);
+        move |(): &(), view: &View<'_>| {
+            let portrait = portrait(view, matters);
+            noted.lock().unwrap_or_else(PoisonError::into_inner).insert(portrait);
+            true
+        }
+    };
+    let model = Model::new(move |system| {
+        let watch = system.monitor(Told::default());
+        let member = |peers: Vec<Address<u8>>| Node {
+            program: Arc::clone(&program),
+            heard: Vec::new(),
+            peers,
+            children: Vec::new(),
+            timer: None,
+            watch,
+            timed,
+        };
+        // The first knows nobody but itself: its address is that of the first actor.
+        let mut known: Vec<Address<u8>> = Vec::new();
+        for _ in 0..nodes {
+            let peers = if known.is_empty() { vec![first()] } else { known.clone() };
+            known.push(system.spawn(member(peers)));
+        }
+        for (to, what) in &sent {
+            system.send(&known[*to], *what);
+        }
+    })
+    .mailboxes(mailboxes)
+    .faults(faults)
+    .invariant("noted", note(&all))
+    .finally("noted", note(&last));
+    (model, all, last)
+}
+
+/// The address of the first actor that the test spawns.
+fn first() -> Address<u8> {
+    Address::serial(ActorId(0), crate::hash::mix(1 ^ crate::hash::mix(1)))
+}
+
+fn taken(set: &Set) -> BTreeSet<String> {
+    std::mem::take(&mut set.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// Whether the program was small enough to be compared.
+fn same_states(seed: u64, most: u64) -> bool {
+    let (model, all, last) = noting(seed);
+    let limits = Limits { executions: most, ..Limits::default() };
+    let setup = Setup { limits, keep_going: true, ..Setup::default() };
+    let explored = raddle_engine::explore(
+        &mut DepthFirst::default(),
+        &setup,
+        &mut |_| Stop::No,
+        &mut |_| {},
+        &|| model.run(),
+    )
+    .expect("a search can run here");
+    let (states, finals) = (taken(&all), taken(&last));
+    if explored.ended == Ended::Executions {
+        return false;
+    }
+    assert_eq!(explored.ended, Ended::Covered);
+    assert_eq!(explored.kinds.keys().collect::<Vec<_>>(), [&"completed"], "{seed}");
+    for search in [States::breadth_first(), States::depth_first()] {
+        let searched = model.search(&search).expect("all can be copied");
+        assert_eq!(searched.stopped, Stopped::Covered);
+        let (found, ends) = (taken(&all), taken(&last));
+        let missed: Vec<_> = states.difference(&found).collect();
+        let invented: Vec<_> = found.difference(&states).collect();
+        assert!(missed.is_empty() && invented.is_empty(), "{seed}: {missed:#?} {invented:#?}");
+        assert_eq!(ends, finals, "{seed}");
+        // As many fingerprints as states: none is shared, and no state has two.
+        assert_eq!(searched.unique, found.len() as u64, "{seed}");
+        assert_eq!(searched.finals, ends.len() as u64, "{seed}");
+    }
+    true
+}
+
+#[test]
+fn states_are_those_of_all_executions() {
+    let long = std::env::var_os("RADDLE_LONG").is_some();
+    let (programs, most) = if long { (3_000, 20_000) } else { (200, 250) };
+    let compared = (0..programs).filter(|&seed| same_states(seed, most)).count() as u64;
+    assert!(compared * 2 >= programs, "{compared}");
+}
+
+/// A state that may be reached is one that the engine reaches along the same way.
+#[test]
+fn every_state_can_be_reached_by_the_engine() {
+    let mut followed = 0;
+    for seed in 0..60 {
+        let (model, all, _) = noting(seed);
+        model.search(&States::breadth_first().states(400)).expect("all can be copied");
+        let seen: Vec<_> = taken(&all).into_iter().collect();
+        let matters = random(seed).matters();
+        let forbidden = seen[crate::hash::mix(seed) as usize % seen.len()].clone();
+        let model =
+            model.invariant("another", move |(), view| portrait(view, matters) != forbidden);
+        for search in [States::breadth_first(), States::depth_first()] {
+            let searched = model.search(&search.states(400)).expect("all can be copied");
+            // Depth-first may come by it later.
+            let Some(violation) = searched.violation else { continue };
+            let failure = violation.failure.expect("it is an execution, too");
+            assert_eq!(failure.outcome.kind(), "panicked", "{seed}");
+            let steps = failure.trace.events.iter().filter(|event| !event.op.starts_with("choose"));
+            assert_eq!(steps.count(), violation.steps.len(), "{seed}");
+            followed += 1;
+        }
+    }
+    assert!(followed >= 100, "{followed}");
+}
