@@ -18,6 +18,7 @@
 
 pub mod bugs;
 pub mod counts;
+pub mod libraries;
 pub mod litmus;
 pub mod ours;
 pub mod peers;
@@ -26,5 +27,5 @@ pub mod registry;
 pub mod run;
 
 pub use program::{Expected, Group, Parameter, Program};
-pub use registry::{Lookup, REGISTRY, find};
+pub use registry::{Lookup, REGISTRY, everything, find};
 pub use run::{Ask, Told, run};

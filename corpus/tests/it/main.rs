@@ -9,6 +9,7 @@ mod brute;
 mod cli;
 mod counts;
 mod guarantees;
+mod libraries;
 mod outcomes;
 mod outside;
 mod samplers;
