@@ -13,6 +13,7 @@
 #![expect(clippy::unwrap_used, reason = "programs are as their users write them")]
 pub mod bounded;
 pub mod deque;
+pub mod unbounded;
 
 use crate::program::{Group, Program};
 
