@@ -11,6 +11,7 @@
 //! down together with its correct version before any search had seen it, and not changed after.
 
 #![expect(clippy::unwrap_used, reason = "programs are as their users write them")]
+pub mod bag;
 pub mod bounded;
 pub mod deque;
 pub mod unbounded;
