@@ -12,6 +12,7 @@
 
 #![expect(clippy::unwrap_used, reason = "programs are as their users write them")]
 pub mod bag;
+pub mod barrier;
 pub mod blocking;
 pub mod bounded;
 pub mod deque;
