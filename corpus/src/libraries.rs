@@ -16,6 +16,7 @@ pub mod barrier;
 pub mod blocking;
 pub mod bounded;
 pub mod deque;
+pub mod event;
 pub mod unbounded;
 
 use crate::program::{Group, Program};
