@@ -21,6 +21,7 @@ pub mod latch;
 pub mod once;
 pub mod pool;
 pub mod rwlock;
+pub mod scheduler;
 pub mod semaphore;
 pub mod unbounded;
 
