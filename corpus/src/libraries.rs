@@ -19,6 +19,7 @@ pub mod deque;
 pub mod event;
 pub mod latch;
 pub mod once;
+pub mod parallel;
 pub mod pool;
 pub mod rwlock;
 pub mod scheduler;
