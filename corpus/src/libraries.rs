@@ -21,6 +21,7 @@ pub mod latch;
 pub mod once;
 pub mod parallel;
 pub mod pool;
+pub mod ports;
 pub mod rwlock;
 pub mod scheduler;
 pub mod semaphore;
