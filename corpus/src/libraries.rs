@@ -22,6 +22,7 @@ pub mod once;
 pub mod parallel;
 pub mod pool;
 pub mod ports;
+pub mod region;
 pub mod rwlock;
 pub mod scheduler;
 pub mod semaphore;
