@@ -26,6 +26,7 @@ pub mod region;
 pub mod rwlock;
 pub mod scheduler;
 pub mod semaphore;
+pub mod stack;
 pub mod unbounded;
 
 use crate::program::{Group, Program};
