@@ -18,6 +18,7 @@ pub mod bounded;
 pub mod deque;
 pub mod event;
 pub mod latch;
+pub mod msqueue;
 pub mod once;
 pub mod parallel;
 pub mod pool;
