@@ -27,6 +27,7 @@ pub mod region;
 pub mod rwlock;
 pub mod scheduler;
 pub mod semaphore;
+pub mod seqlock;
 pub mod stack;
 pub mod unbounded;
 
