@@ -28,6 +28,7 @@ pub mod rwlock;
 pub mod scheduler;
 pub mod semaphore;
 pub mod seqlock;
+pub mod snapshot;
 pub mod stack;
 pub mod unbounded;
 
