@@ -17,6 +17,7 @@ pub mod blocking;
 pub mod bounded;
 pub mod deque;
 pub mod event;
+pub mod exchanger;
 pub mod latch;
 pub mod msqueue;
 pub mod once;
