@@ -1,7 +1,7 @@
 //! Unit tests of concurrency libraries, written for this corpus: each library in a version that is
 //! right and in versions with a mistake that such libraries had.
 //!
-//! The experiment of GAMBIT (Coons, Burckhardt, Musuvathi, PPoPP 2010) is 23 bugs that unit tests
+//! The experiment of GAMBIT (Coons, Burckhardt, Musuvathi, 2010) is 23 bugs that unit tests
 //! of .NET's concurrency libraries found. That code is not public. So these are libraries of the
 //! same shapes, with bugs of the same kinds: assertions, deadlocks and livelocks, in executions of
 //! some hundred to ten thousand steps. A few are data races instead.
@@ -31,6 +31,7 @@ pub mod semaphore;
 pub mod seqlock;
 pub mod snapshot;
 pub mod stack;
+pub mod table;
 pub mod unbounded;
 
 use crate::program::{Group, Program};

@@ -34,6 +34,8 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Shows the libraries, their tests and their bugs, as Markdown.
+    Libraries,
     /// Runs a program, or all with --all.
     Run(Run),
 }
@@ -123,6 +125,7 @@ fn main() -> ExitCode {
     let mut out = io::stdout().lock();
     let done = match &cli.command {
         Command::List { json } => list(&mut out, *json).map(|()| AS_KNOWN),
+        Command::Libraries => libraries(&mut out).map(|()| AS_KNOWN),
         Command::Run(asked) if asked.all => run_all(&mut out, asked),
         Command::Run(asked) => run_one(&mut out, asked),
     };
@@ -175,6 +178,11 @@ fn list(out: &mut impl Write, json: bool) -> Result<(), Error> {
         let (name, expected) = (program.to_string(), program.expected.to_string());
         writeln!(out, "  {name:<24} {expected:<9} {}", program.line)?;
     }
+    Ok(())
+}
+
+fn libraries(out: &mut impl Write) -> Result<(), Error> {
+    write!(out, "{}", raddle_corpus::libraries::table::table())?;
     Ok(())
 }
 

@@ -105,8 +105,8 @@ impl Bag {
     fn steal(&self, victim: usize) -> Option<usize> {
         let list = &self.lists[victim];
         if self.flaw == Flaw::StaleIndex {
-            let last = list.lock().unwrap().len().checked_sub(1)?;
-            return Some(list.lock().unwrap().remove(last));
+            let place = list.lock().unwrap().len().checked_sub(1)?;
+            return Some(list.lock().unwrap().remove(place));
         }
         list.lock().unwrap().pop()
     }

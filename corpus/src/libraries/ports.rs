@@ -228,15 +228,15 @@ impl Port {
 }
 
 /// A handler that takes one item after the other, and waits for each.
-fn iterate(port: Arc<Port>, left: usize, sum: Arc<AtomicUsize>, done: Arc<AtomicBool>) {
+fn iterate(port: &Arc<Port>, left: usize, sum: Arc<AtomicUsize>, done: Arc<AtomicBool>) {
     if left == 0 {
         done.store(true, SeqCst);
         return;
     }
-    let next = Arc::clone(&port);
+    let next = Arc::clone(port);
     port.receive(move |item| {
         sum.fetch_add(item, SeqCst);
-        iterate(next, left - 1, sum, done);
+        iterate(&next, left - 1, sum, done);
     });
 }
 
@@ -245,7 +245,7 @@ fn iterator(flaw: Flaw, n: usize, t: usize) {
     let dispatcher = Dispatcher::new(flaw);
     let port = Port::new(&dispatcher);
     let (sum, done) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
-    iterate(Arc::clone(&port), n * t, Arc::clone(&sum), Arc::clone(&done));
+    iterate(&port, n * t, Arc::clone(&sum), Arc::clone(&done));
     let client = |_| {
         let port = Arc::clone(&port);
         Box::new(move || (1..=n).for_each(|item| port.post(item))) as Task
@@ -258,7 +258,8 @@ fn iterator(flaw: Flaw, n: usize, t: usize) {
 struct Rounds {
     port: Arc<Port>,
     requests: usize,
-    rounds: usize,
+    /// How many there are.
+    most: usize,
     /// Replies of the round that have not come.
     missing: AtomicUsize,
     sum: AtomicUsize,
@@ -267,7 +268,7 @@ struct Rounds {
 
 impl Rounds {
     fn begin(self: &Arc<Self>, round: usize) {
-        if round == self.rounds {
+        if round == self.most {
             self.done.store(true, SeqCst);
             return;
         }
@@ -300,7 +301,7 @@ fn scatter_gather(flaw: Flaw, n: usize, t: usize) {
     let rounds = Arc::new(Rounds {
         port: Port::new(&dispatcher),
         requests: t,
-        rounds: n,
+        most: n,
         missing: AtomicUsize::new(0),
         sum: AtomicUsize::new(0),
         done: AtomicBool::new(false),

@@ -155,7 +155,9 @@ fn mixed(flaw: Flaw, n: usize, t: usize) {
             if !lock.try_write() {
                 lock.write();
             }
-            pair.iter().for_each(|half| half.set(half.get() + 1));
+            for half in pair {
+                half.set(half.get() + 1);
+            }
             lock.end_write();
             lock.read();
             let torn = pair[0].get() != pair[1].get();

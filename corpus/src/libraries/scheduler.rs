@@ -141,8 +141,9 @@ impl Scheduler {
 
     /// Whether all that were started are finished: then none can be started.
     fn is_idle(&self) -> bool {
-        let (finished, started) = (|| self.finished.load(SeqCst), || self.started.load(SeqCst));
-        if self.flaw == Flaw::LookOrder { started() == finished() } else { finished() == started() }
+        let early = (self.flaw == Flaw::LookOrder).then(|| self.started.load(SeqCst));
+        let finished = self.finished.load(SeqCst);
+        finished == early.unwrap_or_else(|| self.started.load(SeqCst))
     }
 
     fn wait(&self) {

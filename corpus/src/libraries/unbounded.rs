@@ -129,8 +129,11 @@ impl Queue {
 
     /// Without a lock. Once it is closed nothing comes any more.
     fn is_at_end(&self) -> bool {
-        let (closed, empty) = (|| self.closed.load(SeqCst), || self.count.load(SeqCst) == 0);
-        if self.flaw == Flaw::LateLook { empty() && closed() } else { closed() && empty() }
+        let early = (self.flaw == Flaw::LateLook).then(|| self.count.load(SeqCst));
+        if early.is_some_and(|count| count > 0) || !self.closed.load(SeqCst) {
+            return false;
+        }
+        early.unwrap_or_else(|| self.count.load(SeqCst)) == 0
     }
 
     /// `None` if it is closed and nothing is left.
