@@ -57,8 +57,29 @@ pub struct Test {
 }
 
 /// All libraries.
-pub static LIBRARIES: &[Library] =
-    &[deque::LIBRARY, bounded::LIBRARY, unbounded::LIBRARY, bag::LIBRARY, blocking::LIBRARY];
+pub static LIBRARIES: &[Library] = &[
+    deque::LIBRARY,
+    bounded::LIBRARY,
+    unbounded::LIBRARY,
+    bag::LIBRARY,
+    blocking::LIBRARY,
+    barrier::LIBRARY,
+    event::LIBRARY,
+    semaphore::LIBRARY,
+    rwlock::LIBRARY,
+    once::LIBRARY,
+    latch::LIBRARY,
+    pool::LIBRARY,
+    scheduler::LIBRARY,
+    parallel::LIBRARY,
+    ports::LIBRARY,
+    region::LIBRARY,
+    stack::LIBRARY,
+    msqueue::LIBRARY,
+    seqlock::LIBRARY,
+    snapshot::LIBRARY,
+    exchanger::LIBRARY,
+];
 
 /// All programs: of each test the correct one, then its bugs.
 pub fn programs() -> impl Iterator<Item = &'static Program> {
