@@ -14,25 +14,32 @@ use crate::program::{Expected, Parameter, Program, parameter};
 pub const LIBRARY: Library = Library {
     name: "Michael-Scott queue",
     line: "a lock-free queue with counted pointers and nodes used again",
-    tests: &[Test {
-        correct: of("ms-queue", "t send and receive n times each", |n, t| {
-            test(Flaw::None, n, t);
-        }),
-        bugs: &[
-            of("ms-queue-aba", "changes of pointers are not counted", |n, t| {
-                test(Flaw::Uncounted, n, t);
+    tests: &[
+        Test {
+            correct: of("ms-queue", "t send and receive n times each", |n, t| {
+                test(Flaw::None, n, t);
+            }),
+            bugs: &[
+                of("ms-queue-aba", "changes of pointers are not counted", |n, t| {
+                    test(Flaw::Uncounted, n, t);
+                })
+                .bug(Expected::Panic, "ABA"),
+                of("ms-queue-late-read", "an item is read after its node is let go", |n, t| {
+                    test(Flaw::LateRead, n, t);
+                })
+                .bug(Expected::Panic, "use after release"),
+            ],
+        },
+        Test {
+            correct: of("ms-queue-eager", "t receive and send n times each", |n, t| {
+                eager(Flaw::None, n, t);
+            }),
+            bugs: &[of("ms-queue-tail", "the head overtakes a tail that lags behind", |n, t| {
+                eager(Flaw::Overtakes, n, t);
             })
-            .bug(Expected::Panic, "ABA"),
-            of("ms-queue-late-read", "an item is read after its node is let go", |n, t| {
-                test(Flaw::LateRead, n, t);
-            })
-            .bug(Expected::Panic, "use after release"),
-            of("ms-queue-tail", "the head overtakes a tail that lags behind", |n, t| {
-                test(Flaw::Overtakes, n, t);
-            })
-            .bug(Expected::Panic, "missing check"),
-        ],
-    }],
+            .bug(Expected::Panic, "missing check")],
+        },
+    ],
 };
 
 const PARAMETERS: [Parameter; 2] = [parameter("n", 3, 1, 100), parameter("t", 2, 2, 8)];
@@ -144,25 +151,54 @@ impl Queue {
     }
 }
 
+/// What one thread sends and receives, with nodes of its own.
+struct Worker<'a> {
+    queue: &'a Queue,
+    free: Vec<usize>,
+    received: Vec<usize>,
+}
+
+impl Worker<'_> {
+    fn send(&mut self, item: usize) {
+        if !self.queue.send(self.free.pop().unwrap_or(item + 2), item) {
+            self.received.push(STUCK);
+        }
+    }
+
+    fn receive(&mut self) {
+        if let Some((item, node)) = self.queue.receive() {
+            self.received.push(item);
+            self.free.push(node);
+        }
+    }
+}
+
 /// Each item is received once.
 fn test(flaw: Flaw, n: usize, t: usize) {
+    exchange(flaw, n, t, |worker, item| {
+        worker.send(item);
+        worker.receive();
+    });
+}
+
+/// The same, by threads that receive what others have just begun to send.
+fn eager(flaw: Flaw, n: usize, t: usize) {
+    exchange(flaw, n, t, |worker, item| {
+        worker.receive();
+        worker.send(item);
+    });
+}
+
+fn exchange(flaw: Flaw, n: usize, t: usize, round: fn(&mut Worker<'_>, usize)) {
     let queue = Queue::new(flaw, n * t);
     let queue = &queue;
     let mut all = thread::scope(|scope| {
-        let worker = move |me: usize| {
-            let (mut free, mut received) = (Vec::new(), Vec::new());
-            for item in me * n..(me + 1) * n {
-                if !queue.send(free.pop().unwrap_or(item + 2), item) {
-                    received.push(STUCK);
-                }
-                if let Some((item, node)) = queue.receive() {
-                    received.push(item);
-                    free.push(node);
-                }
-            }
-            received
+        let work = move |me: usize| {
+            let mut worker = Worker { queue, free: Vec::new(), received: Vec::new() };
+            (me * n..(me + 1) * n).for_each(|item| round(&mut worker, item));
+            worker.received
         };
-        let workers: Vec<_> = (0..t).map(|me| scope.spawn(move || worker(me))).collect();
+        let workers: Vec<_> = (0..t).map(|me| scope.spawn(move || work(me))).collect();
         workers.into_iter().flat_map(|worker| worker.join().unwrap()).collect::<Vec<_>>()
     });
     let left = (0..=n * t).map_while(|_| queue.receive());
