@@ -9,6 +9,9 @@
 //! Reading order: [`program`] (what is known of a program), [`registry`] (all of them), then the
 //! groups. [`mod@run`] runs one, and is the only place that knows how.
 //!
+//! The programs of [`libraries`] are longer than a search can cover in a test. They are in a list of
+//! their own, with each bug beside its correct version.
+//!
 //! # To add a program
 //! 1. Write the function, in the file of its kind or in a new one, with a constant beside it that
 //!    describes it: what the bug is, where it comes from, which arguments make sense, and counts
@@ -19,6 +22,7 @@
 pub mod actors;
 pub mod bugs;
 pub mod counts;
+pub mod libraries;
 pub mod litmus;
 pub mod ours;
 pub mod peers;
@@ -27,5 +31,5 @@ pub mod registry;
 pub mod run;
 
 pub use program::{Expected, Group, Parameter, Program};
-pub use registry::{Lookup, REGISTRY, find};
+pub use registry::{Lookup, REGISTRY, everything, find};
 pub use run::{Ask, Told, run};

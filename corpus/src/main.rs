@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
-use raddle_corpus::{Ask, Lookup, Program, REGISTRY, Told, find, run};
+use raddle_corpus::{Ask, Lookup, Program, REGISTRY, Told, everything, find, run};
 use serde_json::json;
 
 const AS_KNOWN: u8 = 0;
@@ -34,6 +34,8 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Shows the libraries, their tests and their bugs, as Markdown.
+    Libraries,
     /// Runs a program, or all with --all.
     Run(Run),
 }
@@ -45,7 +47,7 @@ struct Run {
     program: Option<String>,
     /// Its arguments; none for its defaults.
     arguments: Vec<usize>,
-    /// Every program, with its defaults: a table.
+    /// Every program but those of the libraries, with its defaults: a table.
     #[arg(long)]
     all: bool,
     /// A composition, such as `random`, `pct(3)`, `dfs` or `dfs preemptions(2)`.
@@ -123,6 +125,7 @@ fn main() -> ExitCode {
     let mut out = io::stdout().lock();
     let done = match &cli.command {
         Command::List { json } => list(&mut out, *json).map(|()| AS_KNOWN),
+        Command::Libraries => libraries(&mut out).map(|()| AS_KNOWN),
         Command::Run(asked) if asked.all => run_all(&mut out, asked),
         Command::Run(asked) => run_one(&mut out, asked),
     };
@@ -163,18 +166,23 @@ fn describe(program: &Program) -> serde_json::Value {
 
 fn list(out: &mut impl Write, json: bool) -> Result<(), Error> {
     if json {
-        let all: Vec<_> = REGISTRY.iter().map(describe).collect();
+        let all: Vec<_> = everything().map(describe).collect();
         writeln!(out, "{}", serde_json::Value::from(all))?;
         return Ok(());
     }
     let mut group = None;
-    for program in REGISTRY {
+    for program in everything() {
         if group.replace(program.group) != Some(program.group) {
             writeln!(out, "{}:", program.group)?;
         }
         let (name, expected) = (program.to_string(), program.expected.to_string());
-        writeln!(out, "  {name:<22} {expected:<9} {}", program.line)?;
+        writeln!(out, "  {name:<24} {expected:<9} {}", program.line)?;
     }
+    Ok(())
+}
+
+fn libraries(out: &mut impl Write) -> Result<(), Error> {
+    write!(out, "{}", raddle_corpus::libraries::table::table())?;
     Ok(())
 }
 

@@ -63,6 +63,8 @@ pub enum Group {
     Peers,
     /// What we got wrong.
     Ours,
+    /// Unit tests of concurrency libraries.
+    Libraries,
 }
 
 impl fmt::Display for Group {
@@ -74,6 +76,7 @@ impl fmt::Display for Group {
             Self::Actors => "actors",
             Self::Peers => "peers",
             Self::Ours => "ours",
+            Self::Libraries => "libraries",
         })
     }
 }
@@ -141,6 +144,10 @@ pub struct Program {
     pub traces: Option<Count>,
     /// The limit on the steps of one execution, if the program never ends by itself.
     pub steps: Option<u64>,
+    /// What kind of mistake its bug is, for programs of [`Group::Libraries`].
+    pub pattern: &'static str,
+    /// Arguments that make it as long as a unit test of a library is; empty if there are none.
+    pub large: &'static [usize],
     body: Body,
 }
 
@@ -158,6 +165,8 @@ impl Program {
             interleavings: None,
             traces: None,
             steps: None,
+            pattern: "",
+            large: &[],
             body: Body::None,
         }
     }
@@ -224,6 +233,19 @@ impl Program {
     ) -> Self {
         self.expected = expected;
         self.preemptions = Some(preemptions);
+        self
+    }
+
+    /// With a bug of this kind, of which it is not known how many preemptions it needs.
+    pub(crate) const fn bug(mut self, expected: Expected, pattern: &'static str) -> Self {
+        self.expected = expected;
+        self.pattern = pattern;
+        self
+    }
+
+    /// With arguments that make it long.
+    pub(crate) const fn large(mut self, large: &'static [usize]) -> Self {
+        self.large = large;
         self
     }
 

@@ -3,9 +3,10 @@
 use std::fmt;
 
 use crate::program::Program;
-use crate::{actors, bugs, counts, litmus, ours, peers};
+use crate::{actors, bugs, counts, libraries, litmus, ours, peers};
 
-/// All programs, by group.
+/// All programs that a search can cover at their defaults, by group. Those of
+/// [`libraries`](mod@libraries) are longer.
 pub static REGISTRY: &[Program] = &[
     counts::readers::READERS,
     counts::readers::LASTZERO,
@@ -92,6 +93,11 @@ pub static REGISTRY: &[Program] = &[
     ours::DEADLOCK_HELD_IN_DROP,
 ];
 
+/// All programs, those of the libraries last.
+pub fn everything() -> impl Iterator<Item = &'static Program> {
+    REGISTRY.iter().chain(libraries::programs())
+}
+
 /// Why a program cannot be run as asked, and what to write instead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -162,8 +168,7 @@ impl std::error::Error for Lookup {}
 /// # Errors
 /// If there is no such program, or the arguments are too many, too few or out of range.
 pub fn find(name: &str, given: &[usize]) -> Result<(&'static Program, Vec<usize>), Lookup> {
-    let mut known = REGISTRY.iter();
-    let Some(program) = known.find(|program| program.name == name) else {
+    let Some(program) = everything().find(|program| program.name == name) else {
         return Err(Lookup::Unknown { name: name.to_owned(), nearest: nearest(name) });
     };
     if given.is_empty() {
@@ -190,8 +195,7 @@ fn nearest(name: &str) -> Option<&'static str> {
     // `lost_update` and `LostUpdate` are meant as they sound.
     let plain = |name: &str| name.to_lowercase().replace(['-', '_', ' '], "");
     let asked = plain(name);
-    REGISTRY
-        .iter()
+    everything()
         .map(|program| (distance(asked.as_bytes(), plain(program.name).as_bytes()), program.name))
         .min_by_key(|&(distance, _)| distance)
         .filter(|&(distance, _)| distance <= 1 + asked.len() / 4)
@@ -218,8 +222,8 @@ mod tests {
 
     #[test]
     fn every_program_has_a_name_of_its_own() {
-        for (index, program) in REGISTRY.iter().enumerate() {
-            let before = REGISTRY[..index].iter().find(|other| other.name == program.name);
+        for (index, program) in everything().enumerate() {
+            let before = everything().take(index).find(|other| other.name == program.name);
             assert!(before.is_none(), "{} is there twice", program.name);
             assert!(program.line.len() <= 75, "{} has too long a line", program.name);
         }

@@ -10,6 +10,7 @@ mod brute;
 mod cli;
 mod counts;
 mod guarantees;
+mod libraries;
 mod orders;
 mod outcomes;
 mod outside;

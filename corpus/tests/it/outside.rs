@@ -10,7 +10,7 @@ use raddle_corpus::{Expected, REGISTRY, ours};
 
 /// Runs `program` and waits for it, but not for ever: a lock that is lost outside hangs.
 #[track_caller]
-fn ends_well(name: &str, program: impl FnOnce() + Send + 'static) {
+pub(crate) fn ends_well(name: &str, program: impl FnOnce() + Send + 'static) {
     let (done, ended) = mpsc::channel();
     thread::spawn(move || {
         program();

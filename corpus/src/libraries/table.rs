@@ -1,0 +1,90 @@
+//! The table of all libraries, for people: `docs/results/libraries.md`.
+
+use std::fmt::Write;
+
+use super::LIBRARIES;
+use crate::program::{Expected, Program};
+use crate::run::{Ask, run};
+
+const HEAD: &str = "\
+# Unit tests of libraries
+
+Libraries of the shapes that GAMBIT was measured on, and their bugs. The first program of each test is
+correct; those below it, set off by `-`, are the same test of the same library with one mistake. Each
+bug was written down with its correct version before any search had seen it.
+
+Steps are those of one execution in which all threads take turns (`round-robin`), at the default
+arguments and at the large ones; `*`: it showed the bug and ended there.
+
+Written by `UPDATE_COUNTS=1 cargo test -p raddle-corpus`, shown by `raddle-corpus libraries`.
+";
+
+/// The whole table, as Markdown.
+///
+/// # Panics
+/// If a program cannot be run.
+#[must_use]
+pub fn table() -> String {
+    let mut table = HEAD.to_owned();
+    let bugs = |kind| super::programs().filter(move |program| program.expected == kind).count();
+    let n_tests: usize = LIBRARIES.iter().map(|library| library.tests.len()).sum();
+    let _ = writeln!(
+        table,
+        "\n{} libraries, {n_tests} tests; bugs: {} assertions, {} deadlocks, {} livelocks, {} data races.",
+        LIBRARIES.len(),
+        bugs(Expected::Panic),
+        bugs(Expected::Deadlock),
+        bugs(Expected::Livelock),
+        bugs(Expected::DataRace),
+    );
+    for library in LIBRARIES {
+        let _ = writeln!(
+            table,
+            "\n## {}\n\n{}.\n\n| program | what | kind | pattern | steps | large | steps |\n\
+             |---|---|---|---|---:|---|---:|",
+            library.name,
+            capital(library.line)
+        );
+        for test in library.tests {
+            row(&mut table, "", &test.correct);
+            test.bugs.iter().for_each(|bug| row(&mut table, "- ", bug));
+        }
+    }
+    table
+}
+
+fn capital(line: &str) -> String {
+    let mut letters = line.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+}
+
+fn row(table: &mut String, mark: &str, program: &'static Program) {
+    let kind = match program.expected {
+        Expected::Pass => "",
+        Expected::Panic => "assertion",
+        Expected::Deadlock => "deadlock",
+        Expected::Livelock => "livelock",
+        Expected::DataRace => "data race",
+    };
+    let arguments = |of: &[usize]| {
+        let of: Vec<_> = of.iter().map(ToString::to_string).collect();
+        of.join(" ")
+    };
+    let _ = writeln!(
+        table,
+        "| {mark}`{} {}` | {} | {kind} | {} | {} | `{}` | {} |",
+        program.name,
+        arguments(&program.defaults()),
+        program.line,
+        program.pattern,
+        steps(program, &program.defaults()),
+        arguments(program.large),
+        steps(program, program.large),
+    );
+}
+
+fn steps(program: &'static Program, arguments: &[usize]) -> String {
+    let report = run(program, arguments, &Ask::new("round-robin")).expect("a known strategy");
+    let mark = if report.failure.is_some() { "*" } else { "" };
+    format!("{}{mark}", report.counts.steps)
+}
