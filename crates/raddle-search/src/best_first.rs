@@ -1,6 +1,6 @@
 //! Best-first search: every execution once, the most promising first.
 //!
-//! GAMBIT (Coons, Burckhardt, Musuvathi, PPoPP 2010). Each execution that was run makes others known: the
+//! GAMBIT (Coons, Burckhardt, Musuvathi, `PPoPP` 2010). Each execution that was run makes others known: the
 //! same up to a point, another option there, and then the default order. Those wait in the *fringe*
 //! (`fringe.rs`) by what they cost, and the cheapest is run next. What was run is kept in the *execution
 //! tree* (`nodes.rs`) as long as something below it waits. What something costs is the business of
@@ -649,13 +649,13 @@ impl<O: Order> Strategy for BestFirst<O> {
             && analysis.cuts
         {
             let awake = |option: &u32| !analysis.is_asleep(choices[*option as usize].task);
-            match Some(default).filter(awake).or_else(|| (0..of).find(awake)) {
-                Some(option) => default = option,
-                None => {
-                    analysis.cut_at(point.pending);
-                    return Answer::Cut(Cut::Redundant);
-                }
-            }
+            // As the depth-first reductions do.
+            let running = point.running_option().filter(awake);
+            let Some(option) = running.or_else(|| (0..of).find(awake)) else {
+                analysis.cut_at(point.pending);
+                return Answer::Cut(Cut::Redundant);
+            };
+            default = option;
         }
         let running = match value {
             None => point.running_option().unwrap_or(u32::MAX),

@@ -724,15 +724,14 @@ impl<'a> Parts<'a> {
 fn priority(arg: &Arg, seed: u64) -> Result<Box<dyn Priority>, BuildError> {
     let refuse = |reason: String| Err(BuildError::from(Kind::Combination(reason)));
     let Arg::Term(term) = arg else {
-        return refuse(format!("`{arg}` is not a priority; write one of {}", Priorities));
+        return refuse(format!("`{arg}` is not a priority; write one of {Priorities}"));
     };
     let Some(entry) = PRIORITIES.iter().find(|entry| entry.name == term.name) else {
         let name = &term.name;
-        return refuse(format!("`{name}` is not a known priority; here are {}", Priorities));
+        return refuse(format!("`{name}` is not a known priority; here are {Priorities}"));
     };
     if entry.status != Status::Here {
-        let reason =
-            format!("`{term}` is planned and not in this version; here are {}", Priorities);
+        let reason = format!("`{term}` is planned and not in this version; here are {Priorities}");
         return refuse(reason);
     }
     if entry.arguments == Arguments::None && !term.args.is_empty() {

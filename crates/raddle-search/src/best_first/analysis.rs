@@ -48,6 +48,7 @@ pub(super) struct Opening {
 
 /// The comparison.
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "they are independent of each other")]
 pub(super) struct Analysis {
     pub(super) history: History,
     /// Whether an execution ends where all who can move sleep.

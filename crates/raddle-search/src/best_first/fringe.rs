@@ -1,6 +1,6 @@
 //! The fringe: known executions that were not run, in bins of equal cost, each a stack.
 //!
-//! GAMBIT's (Coons, Burckhardt, Musuvathi, PPoPP 2010, section 5.4). The cheapest bin is next, and of
+//! GAMBIT's (Coons, Burckhardt, Musuvathi, `PPoPP` 2010, section 5.4). The cheapest bin is next, and of
 //! a bin what came last: ties are explored depth first, which keeps the fringe small.
 
 use std::collections::BTreeMap;

@@ -1,6 +1,6 @@
 //! The execution tree: what was run and has something below it that was not.
 //!
-//! GAMBIT's (Coons, Burckhardt, Musuvathi, PPoPP 2010, section 3.2): a node is a whole execution, kept as
+//! GAMBIT's (Coons, Burckhardt, Musuvathi, `PPoPP` 2010, section 3.2): a node is a whole execution, kept as
 //! what it does differently from its parent, (point, option). A node without pending descendants is
 //! dropped, and so on upwards; at the end only the root is left.
 //!
@@ -84,7 +84,7 @@ pub(super) struct Link {
 /// The execution tree.
 #[derive(Debug, Default)]
 pub(super) struct Nodes {
-    nodes: Vec<Option<Node>>,
+    all: Vec<Option<Node>>,
     free: Vec<u32>,
     buffer: Vec<u8>,
     /// Bytes of decisions and of what is known, of all nodes.
@@ -93,7 +93,7 @@ pub(super) struct Nodes {
 
 impl Nodes {
     pub(super) fn get(&self, at: u32) -> Option<&Node> {
-        self.nodes.get(at as usize)?.as_ref()
+        self.all.get(at as usize)?.as_ref()
     }
 
     pub(super) fn node(&self, at: u32) -> &Node {
@@ -101,17 +101,17 @@ impl Nodes {
     }
 
     pub(super) fn node_mut(&mut self, at: u32) -> &mut Node {
-        self.nodes[at as usize].as_mut().expect("a parent outlives its children")
+        self.all[at as usize].as_mut().expect("a parent outlives its children")
     }
 
     /// How many there are.
     pub(super) fn len(&self) -> usize {
-        self.nodes.len() - self.free.len()
+        self.all.len() - self.free.len()
     }
 
     /// Bytes that nodes take, with all they keep.
     pub(super) fn bytes(&self) -> usize {
-        self.nodes.capacity() * size_of::<Option<Node>>() + self.free.capacity() * 4 + self.besides
+        self.all.capacity() * size_of::<Option<Node>>() + self.free.capacity() * 4 + self.besides
     }
 
     /// Adds an execution. Its `path` is all it decided; `from`: its first own point.
@@ -129,11 +129,11 @@ impl Nodes {
         let node = Node { parent, from, open: 0, delays, own, decisions, known };
         self.besides += node.besides();
         if let Some(at) = self.free.pop() {
-            self.nodes[at as usize] = Some(node);
+            self.all[at as usize] = Some(node);
             return at;
         }
-        self.nodes.push(Some(node));
-        u32::try_from(self.nodes.len() - 1).expect("a tree of 4 billion nodes has no memory left")
+        self.all.push(Some(node));
+        u32::try_from(self.all.len() - 1).expect("a tree of 4 billion nodes has no memory left")
     }
 
     /// What a node keeps has changed.
@@ -145,7 +145,7 @@ impl Nodes {
     /// stays.
     pub(super) fn detach(&mut self, mut at: u32) {
         while self.node(at).open == 0 && self.node(at).parent != NONE {
-            let node = self.nodes[at as usize].take().expect("it was just there");
+            let node = self.all[at as usize].take().expect("it was just there");
             self.besides -= node.besides();
             self.free.push(at);
             at = node.parent;

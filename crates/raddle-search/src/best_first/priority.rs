@@ -1,6 +1,6 @@
 //! Priorities: what a candidate costs. Cheap ones are run first; none is left out.
 //!
-//! GAMBIT, section 4 (Coons, Burckhardt, Musuvathi, PPoPP 2010). A priority is one method in a file of
+//! GAMBIT, section 4 (Coons, Burckhardt, Musuvathi, `PPoPP` 2010). A priority is one method in a file of
 //! its own. Several are compared one after the other: the first decides, ties go to the next.
 //!
 //! What a user writes, here to run last what touches no more than it reads:

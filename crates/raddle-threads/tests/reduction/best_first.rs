@@ -129,9 +129,9 @@ pub(crate) fn compare_all(
         for parts in priorities(seed) {
             let best = BestFirst::within(parts, NonPreemptive, bound).expect("it does not preempt");
             let name = best.name();
-            let seen = schedules(best, expected.len() as u64 + 10, settings, program);
-            if seen.as_ref() != Some(&expected) {
-                let n = seen.map(|seen| seen.len());
+            let ours = schedules(best, expected.len() as u64 + 10, settings, program);
+            if ours.as_ref() != Some(&expected) {
+                let n = ours.map(|ours| ours.len());
                 return Some(Err(format!("{name}: {n:?} of {} schedules", expected.len())));
             }
         }
