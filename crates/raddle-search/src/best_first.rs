@@ -26,7 +26,8 @@
 //! byte for each decision; and if executions are compared, what `known.rs` keeps. [`Progress`] counts all.
 //!
 //! Misses: what is out of the bound; what follows an execution that a limit cut off, which the engine
-//! counts; with a reduction, what `dpor.rs` says. Nothing else, if the program does the same under the same
+//! counts; with a reduction, what `dpor.rs` says. With a reduction spurious wake-ups are refused: of a wait
+//! that also has a timeout not all races are known, which loses executions in some orders. Nothing else, if the program does the same under the same
 //! decisions.
 //! Overreports: nothing.
 
@@ -757,9 +758,16 @@ impl<O: Order> Strategy for BestFirst<O> {
     }
 
     fn refuses(&self, settings: &Settings) -> Option<&'static str> {
-        (self.reduction.is_some() && settings.timeouts == Timeouts::Idle).then_some(
-            "timeouts that fire only when nothing else can move depend on all that moves; use `all`, \
-             or let timeouts fire at any time",
+        self.reduction?;
+        if settings.timeouts == Timeouts::Idle {
+            return Some(
+                "timeouts that fire only when nothing else can move depend on all that moves; use \
+                 `all`, or let timeouts fire at any time",
+            );
+        }
+        settings.spurious.then_some(
+            "not all races of a wait are known that has a timeout and may wake spuriously, and in \
+             some orders that loses executions; use `all`, or leave spurious wake-ups out",
         )
     }
 

@@ -209,6 +209,11 @@ fn what_is_not_done_is_refused() {
     assert_eq!(search.save().unwrap_err().to_string(), "this strategy cannot be saved yet");
     assert_eq!(search.split(2).unwrap_err().to_string(), "this strategy cannot be split yet");
     assert!(BestFirst::reduced(Reduction::Optimal, Vec::new()).is_none());
+    let reduced = BestFirst::reduced(Reduction::Source, Vec::new()).unwrap();
+    let spurious = Settings { spurious: true, ..Settings::default() };
+    assert!(reduced.refuses(&spurious).is_some_and(|why| why.contains("wake spuriously")));
+    assert_eq!(reduced.refuses(&Settings::default()), None);
+    assert_eq!(search.refuses(&spurious), None, "all of it is run, whatever races there are");
 }
 
 // Two tasks write one object and take a step of their own. The second execution under `dpor` writes in the
