@@ -27,8 +27,8 @@
 //!
 //! Misses: what is out of the bound; what follows an execution that a limit cut off, which the engine
 //! counts; with a reduction, what `dpor.rs` says. With a reduction spurious wake-ups are refused: of a wait
-//! that also has a timeout not all races are known, which loses executions in some orders. Nothing else, if the program does the same under the same
-//! decisions.
+//! that also has a timeout not all races are known, which loses executions in some orders. Nothing else, if
+//! the program does the same under the same decisions.
 //! Overreports: nothing.
 
 mod analysis;
