@@ -5,6 +5,7 @@
 //! `UPDATE_COUNTS=1` rewrites `counts.txt`.
 
 mod actors;
+mod best_first;
 mod bounds;
 mod brute;
 mod cli;

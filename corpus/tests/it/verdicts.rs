@@ -21,6 +21,9 @@ fn every_search_decides_every_program() {
         ("dpor", u32::MAX),
         ("dpor(source)", u32::MAX),
         ("dpor(classic)", u32::MAX),
+        ("all best-first(pb) preemptions(2)", 2),
+        ("dpor(source) best-first(mdpor, pb)", u32::MAX),
+        ("dpor(classic) best-first(rand)", u32::MAX),
     ] {
         for (program, arguments) in all() {
             // What ends at a limit is not stored, and long to run.

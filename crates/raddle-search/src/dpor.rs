@@ -32,6 +32,7 @@
 //! refused.
 //! Overreports: nothing.
 
+pub(crate) mod reversal;
 mod wakeup;
 
 use raddle_engine::dependence::{Footprint, widest};
@@ -43,6 +44,7 @@ use raddle_engine::strategy::{
 };
 use raddle_trace::{Covered, Estimate, Outcome, Progress, Settings, Timeouts};
 
+use self::reversal::{Later, find_begins, find_sequence, repeats};
 use self::wakeup::{Branch, Found, Way};
 use crate::estimate::{Children, Kind, Levels, Size};
 
@@ -106,19 +108,6 @@ impl What {
             Self::Value { of, .. } => *of,
         }
     }
-}
-
-/// The later op of a race.
-#[derive(Clone, Copy, Debug)]
-struct Later {
-    /// Its step, if it is one that can be chosen.
-    step: Option<Footprint>,
-    /// The event, or the one that came instead.
-    index: usize,
-    /// Whether it ran.
-    ran: bool,
-    /// If it is the timer's of the event's op.
-    timer: Option<TaskId>,
 }
 
 /// Optimal, source-set and classic DPOR, depth first.
@@ -406,15 +395,16 @@ impl Dpor {
         let Some(at) = self.node_of(first) else { return };
         let mut then = std::mem::take(&mut self.then);
         let mut begins = std::mem::take(&mut self.begins);
-        if self.find_sequence(first, later.step.as_ref(), &mut then) {
+        if find_sequence(&self.history, first, later.step.as_ref(), &mut then) {
             let mut later = *later;
             if let Some(step) = &mut later.step {
                 step.touched[0].1 = self.access_before(at, &then, step);
-                if step.learned && !self.repeats(first, later.index, &then, step) {
+                if step.learned && !repeats(&self.history, first, later.index, &then, step) {
                     step.also = u64::MAX;
                 }
             }
-            self.find_begins(&then, later.step.as_ref(), &mut begins);
+            let last = later.step.as_ref();
+            find_begins(&self.history, &then, last, &mut begins, &mut self.firsts);
             if !self.is_covered(at, &later, &then, &begins) {
                 match self.reduction {
                     Reduction::Optimal => self.open_optimal(at, &then, &later),
@@ -451,54 +441,6 @@ impl Dpor {
             alike.into_iter().all(covers)
         };
         node.sleep[from..].iter().any(|sleeper| covers(sleeper) && whole(sleeper))
-    }
-
-    /// The events after the one at `first` that do not depend on it: with `last` after them a
-    /// sequence that reverses the race. `false` if there is no such sequence.
-    fn find_sequence(&self, first: usize, last: Option<&Footprint>, then: &mut Vec<usize>) -> bool {
-        then.clear();
-        let after = first + 1..self.history.len();
-        then.extend(after.filter(|&index| {
-            !self.history.event(index).immediate && !self.history.before(first, index)
-        }));
-        while let Some(last) = last
-            && let Some(other) = self.history.in_the_way(last, first, then)
-        {
-            if other < first || self.history.leads(other) {
-                return false;
-            }
-            // It must come later, too.
-            then.retain(|&index| !self.history.before(other, index));
-        }
-        true
-    }
-
-    /// The tasks that can begin a sequence: nothing before their steps in it do those depend on.
-    fn find_begins(&mut self, then: &[usize], last: Option<&Footprint>, begins: &mut Vec<TaskId>) {
-        begins.clear();
-        let mut free_last = last;
-        // The first event of each task, by its number there.
-        let mut firsts = std::mem::take(&mut self.firsts);
-        firsts.clear();
-        firsts.resize(self.history.width(), u32::MAX);
-        for &index in then {
-            let event = self.history.event(index);
-            let task = event.footprint.task;
-            if firsts[task.index()] == u32::MAX {
-                firsts[task.index()] = event.nth;
-                begins.push(task);
-            }
-            let free = |last: &&Footprint| !event.footprint.dependent(last);
-            free_last = free_last.filter(|_| !self.history.leads(index)).filter(free);
-        }
-        begins.retain(|task| {
-            let event = self.history.index_of(*task, firsts[task.index()]);
-            let clock = event.map_or(&[][..], |event| self.history.clock(event));
-            let mut known = clock.iter().zip(&firsts).enumerate();
-            known.all(|(lane, (known, first))| lane == task.index() || known < first)
-        });
-        self.firsts = firsts;
-        begins.extend(free_last.map(|last| last.task));
     }
 
     fn open_optimal(&mut self, at: usize, then: &[usize], later: &Later) {
@@ -539,19 +481,6 @@ impl Dpor {
             Some(&here) if then.iter().all(same) => here,
             _ => widest(access),
         }
-    }
-
-    /// Whether a step whose doings were learned by running it does the same after the events in `then`,
-    /// instead of where it was: all that touched its object since the event at `first` is among them.
-    fn repeats(&self, first: usize, index: usize, then: &[usize], step: &Footprint) -> bool {
-        let object = step.touched[0].0;
-        let touches = |event: &usize| {
-            self.history.event(*event).footprint.touched.iter().any(|(other, _)| *other == object)
-        };
-        object != ObjectId::NONE
-            && (first..index.min(self.history.len()))
-                .filter(touches)
-                .all(|event| then.binary_search(&event).is_ok())
     }
 
     /// Whoever can begin the sequence, unless somebody who can is opened already.

@@ -28,6 +28,7 @@
 //! Architecture invariant: strategies use only what a stranger could, the public API of
 //! `raddle-engine`. Nothing here iterates over a hash map, so that one seed gives one search.
 
+pub mod best_first;
 pub mod bound;
 mod cache;
 mod counted;
@@ -53,6 +54,7 @@ pub mod traces;
 pub mod tree;
 pub mod urw;
 
+pub use best_first::BestFirst;
 pub use bound::Bound;
 pub use depth_first::{CostlyOrder, DepthFirst};
 pub use grammar::{Arg, Composition, ParseError, Term};
@@ -61,7 +63,9 @@ pub use pct::Pct;
 pub use pos::Pos;
 pub use probe::Probes;
 pub use random::Random;
-pub use registry::{Arguments, BuildError, Built, Entry, REGISTRY, Role, Status, build};
+pub use registry::{
+    Arguments, BuildError, Built, Entry, PRIORITIES, REGISTRY, Role, Status, build,
+};
 pub use replay::Replay;
 pub use rng::Rng;
 pub use round_robin::RoundRobin;

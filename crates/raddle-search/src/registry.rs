@@ -12,6 +12,10 @@ use std::fmt;
 
 use raddle_engine::strategy::Strategy;
 
+use crate::best_first::{
+    self, BestFirst, Delays, Dpor as Races, MOST, ModifiedDpor, Preemptions, Priority, Rand,
+    SleepSets, Sum,
+};
 use crate::bound::Bound;
 use crate::depth_first::{CostlyOrder, DepthFirst};
 use crate::dpor::{Dpor, Reduction};
@@ -64,6 +68,8 @@ pub enum Role {
     Cache,
     /// Executions beside the search, for its estimate.
     Probes,
+    /// What `best-first` goes by.
+    Priority,
 }
 
 /// What may stand in the brackets of a name.
@@ -242,7 +248,7 @@ pub static REGISTRY: &[Entry] = &[
         line: "the alternative of highest priority first",
         paper: GAMBIT,
         arguments: Arguments::Parts("priority, priority, …"),
-        ..PLANNED
+        ..HERE
     },
     Entry {
         name: "preemptions",
@@ -322,6 +328,75 @@ pub static REGISTRY: &[Entry] = &[
         paper: "Knuth, Mathematics of Computation 1975",
         arguments: Arguments::Number { name: "n", least: 1, most: u32::MAX, default: Some(10) },
         ..HERE
+    },
+];
+
+/// What `best-first` can go by, in its brackets: the names there are names of their own.
+pub static PRIORITIES: &[Entry] = &[
+    Entry {
+        name: "pb",
+        role: Role::Priority,
+        line: "fewest preemptions first; the default",
+        paper: GAMBIT,
+        ..HERE
+    },
+    Entry {
+        name: "delays",
+        role: Role::Priority,
+        line: "fewest departures from the default order first",
+        paper: "Emmi, Qadeer, Rakamarić, POPL 2011",
+        ..HERE
+    },
+    Entry {
+        name: "dpor",
+        role: Role::Priority,
+        line: "what dynamic partial-order reduction would have added first",
+        paper: GAMBIT,
+        ..HERE
+    },
+    Entry {
+        name: "mdpor",
+        role: Role::Priority,
+        line: "as `dpor`, but what it adds to be on the safe side comes second",
+        paper: GAMBIT,
+        ..HERE
+    },
+    Entry {
+        name: "ss",
+        role: Role::Priority,
+        line: "what sleep sets would not have left out first",
+        paper: GAMBIT,
+        ..HERE
+    },
+    Entry { name: "rand", role: Role::Priority, line: "any first", paper: GAMBIT, ..HERE },
+    Entry {
+        name: "sum",
+        role: Role::Priority,
+        line: "the smallest weighted sum first, as in `sum(2, pb, 1, mdpor)`",
+        arguments: Arguments::Parts("weight, priority, …"),
+        ..HERE
+    },
+    Entry {
+        name: "method",
+        role: Role::Priority,
+        line: "preemptions between functions with these names first",
+        paper: GAMBIT,
+        arguments: Arguments::Parts("name, …"),
+        ..PLANNED
+    },
+    Entry {
+        name: "var",
+        role: Role::Priority,
+        line: "preemptions between uses of objects with these names first",
+        paper: GAMBIT,
+        arguments: Arguments::Parts("name, …"),
+        ..PLANNED
+    },
+    Entry {
+        name: "new-pair",
+        role: Role::Priority,
+        line: "orders of two places in the source that were not seen first",
+        ..PLANNED
     },
 ];
 
@@ -420,6 +495,12 @@ impl<'a> Parts<'a> {
                 .or_else(|| named(&term.name).find(fits))
                 .or_else(|| named(&term.name).next());
             let Some(entry) = found else {
+                if PRIORITIES.iter().any(|priority| priority.name == term.name) {
+                    return Err(Kind::Combination(format!(
+                        "`{term}` is a priority of a frontier; write `all best-first({term})`"
+                    ))
+                    .into());
+                }
                 return Err(Kind::Unknown { name: term.name.clone() }.into());
             };
             parts.0.push(Part { term, entry });
@@ -505,14 +586,14 @@ impl<'a> Parts<'a> {
                     part.term, part.term
                 ));
             }
-            let optimal = self
-                .get(Role::Expansion)
-                .is_some_and(|part| part.word().is_none_or(|word| word == "optimal"));
-            if let Some(part) = self.get(Role::Frontier).filter(|_| optimal)
+            let word = self.get(Role::Expansion).and_then(Part::word);
+            let any_order = matches!(word, Some("source" | "classic"));
+            if let Some(part) = self.get(Role::Frontier).filter(|_| !any_order)
                 && part.entry.name == "best-first"
             {
+                let dpor = if word == Some("eta") { "dpor(eta)" } else { "dpor" };
                 return Err(format!(
-                    "`dpor` goes depth first: what it tries next belongs to the path it is on; \
+                    "`{dpor}` goes depth first: what it tries next belongs to the path it is on; \
                      write `dpor(source) {}`",
                     part.term
                 ));
@@ -531,7 +612,7 @@ impl<'a> Parts<'a> {
             }
         }
         if let (Some(frontier), Some(cache)) = (name(Role::Frontier), name(Role::Cache))
-            && matches!(frontier, "breadth-first" | "random")
+            && matches!(frontier, "breadth-first" | "random" | "best-first")
         {
             return Err(format!(
                 "`{cache}` relies on a search that leaves no prefix before all after it was run, and \
@@ -559,6 +640,23 @@ impl<'a> Parts<'a> {
         Ok(built(probes, format!("{name} probes({every})")))
     }
 
+    /// What `best-first` goes by, if that is the frontier.
+    fn priorities(&self, seed: u64) -> Result<Option<Vec<Box<dyn Priority>>>, BuildError> {
+        let Some(part) = self.get(Role::Frontier).filter(|part| part.entry.name == "best-first")
+        else {
+            return Ok(None);
+        };
+        if part.term.args.is_empty() {
+            return Ok(Some(vec![Box::new(Preemptions)]));
+        }
+        if part.term.args.len() > MOST {
+            let most = format!("`{}` has too many priorities; write at most {MOST}", part.term);
+            return Err(Kind::Combination(most).into());
+        }
+        let make = |arg: &Arg| priority(arg, seed);
+        part.term.args.iter().map(make).collect::<Result<_, _>>().map(Some)
+    }
+
     fn bound(&self) -> Bound {
         self.get(Role::Bound).map_or(Bound::None, |part| Bound::Preemptions(part.number()))
     }
@@ -580,20 +678,32 @@ impl<'a> Parts<'a> {
             });
         }
         if let Some(part) = self.get(Role::Expansion).filter(|part| part.entry.name == "dpor") {
+            let priorities = self.priorities(seed)?;
             let (reduction, name) = match part.word() {
                 Some("eta") => return Ok(built(Eta::new(), "dpor(eta)".to_owned())),
                 Some("classic") => (Reduction::Classic, "dpor(classic)"),
                 Some("source") => (Reduction::Source, "dpor(source)"),
                 _ => (Reduction::Optimal, "dpor"),
             };
-            return Ok(built(Dpor::new(reduction), name.to_owned()));
+            let Some(priorities) = priorities else {
+                return Ok(built(Dpor::new(reduction), name.to_owned()));
+            };
+            let search = BestFirst::reduced(reduction, priorities);
+            let search = search.expect("checked before: not the optimal reduction");
+            let name = format!("{name} {}", search.name());
+            return Ok(built(search, name));
         }
         let frontier = match self.get(Role::Frontier).map(|part| part.entry.name) {
-            Some("breadth-first") => Some(Frontier::Breadth),
-            Some("random") => Some(Frontier::Random),
-            _ => None,
+            Some("breadth-first") => Goes::Seeds(Frontier::Breadth),
+            Some("random") => Goes::Seeds(Frontier::Random),
+            Some("best-first") => Goes::BestFirst(self.priorities(seed)?.unwrap_or_default()),
+            _ => Goes::DepthFirst,
         };
-        let name = frontier.map_or("dfs".to_owned(), |frontier| format!("all {}", frontier.name()));
+        let name = match &frontier {
+            Goes::DepthFirst => "dfs".to_owned(),
+            Goes::Seeds(frontier) => format!("all {}", frontier.name()),
+            Goes::BestFirst(priorities) => format!("all {}", best_first::name(priorities)),
+        };
         let bound = self.bound();
         let name = match bound {
             Bound::Preemptions(k) => format!("{name} preemptions({k})"),
@@ -610,11 +720,73 @@ impl<'a> Parts<'a> {
     }
 }
 
+/// A priority, as it is written.
+fn priority(arg: &Arg, seed: u64) -> Result<Box<dyn Priority>, BuildError> {
+    let refuse = |reason: String| Err(BuildError::from(Kind::Combination(reason)));
+    let Arg::Term(term) = arg else {
+        return refuse(format!("`{arg}` is not a priority; write one of {Priorities}"));
+    };
+    let Some(entry) = PRIORITIES.iter().find(|entry| entry.name == term.name) else {
+        let name = &term.name;
+        return refuse(format!("`{name}` is not a known priority; here are {Priorities}"));
+    };
+    if entry.status != Status::Here {
+        let reason = format!("`{term}` is planned and not in this version; here are {Priorities}");
+        return refuse(reason);
+    }
+    if entry.arguments == Arguments::None && !term.args.is_empty() {
+        return Err(Kind::Arguments { entry, given: term.to_string() }.into());
+    }
+    Ok(match entry.name {
+        "pb" => Box::new(Preemptions),
+        "delays" => Box::new(Delays),
+        "dpor" => Box::new(Races),
+        "mdpor" => Box::new(ModifiedDpor),
+        "ss" => Box::new(SleepSets),
+        "rand" => Box::new(Rand::new(seed)),
+        "sum" => {
+            let mut parts = Vec::new();
+            for pair in term.args.chunks(2) {
+                let [Arg::Number(weight), part @ Arg::Term(_)] = pair else {
+                    return Err(Kind::Arguments { entry, given: term.to_string() }.into());
+                };
+                parts.push((*weight, priority(part, seed)?));
+            }
+            if parts.is_empty() {
+                return Err(Kind::Arguments { entry, given: term.to_string() }.into());
+            }
+            Box::new(Sum::new(parts))
+        }
+        name => unreachable!("`{name}` is in the table as a priority that is here"),
+    })
+}
+
+/// The priorities that are here, as a list.
+struct Priorities;
+
+impl fmt::Display for Priorities {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let here = PRIORITIES.iter().filter(|entry| entry.status == Status::Here);
+        for (index, entry) in here.enumerate() {
+            let comma = if index > 0 { ", " } else { "" };
+            write!(f, "{comma}`{}{}`", entry.name, entry.arguments)?;
+        }
+        Ok(())
+    }
+}
+
+/// In which order a search goes about what it knows.
+#[derive(Debug)]
+enum Goes {
+    DepthFirst,
+    Seeds(Frontier),
+    BestFirst(Vec<Box<dyn Priority>>),
+}
+
 /// All of a search but its order.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 struct Recipe {
-    /// None: depth first.
-    frontier: Option<Frontier>,
+    frontier: Goes,
     bound: Bound,
     cache: Option<u32>,
     seed: u64,
@@ -623,8 +795,14 @@ struct Recipe {
 impl Recipe {
     fn make<O: Order + 'static>(self, order: O, name: String) -> Result<Built, BuildError> {
         let Self { frontier, bound, cache, seed } = self;
-        if let Some(frontier) = frontier {
-            return Ok(built(Tree::within(frontier, order, bound, seed)?, name));
+        match frontier {
+            Goes::DepthFirst => {}
+            Goes::Seeds(frontier) => {
+                return Ok(built(Tree::within(frontier, order, bound, seed)?, name));
+            }
+            Goes::BestFirst(priorities) => {
+                return Ok(built(BestFirst::within(priorities, order, bound)?, name));
+            }
         }
         let search = DepthFirst::within(order, bound)?;
         Ok(match cache {
@@ -779,6 +957,7 @@ impl fmt::Display for Role {
             Self::Order => "order",
             Self::Cache => "cache",
             Self::Probes => "probes",
+            Self::Priority => "priority",
         })
     }
 }

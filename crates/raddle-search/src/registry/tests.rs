@@ -50,6 +50,12 @@ fn every_form_has_one_canonical_name_which_builds_the_same() {
         ("dfs probes", "dfs probes(10)"),
         ("probes(3) all random preemptions(2)", "all random preemptions(2) probes(3)"),
         ("dpor probes(5)", "dpor probes(5)"),
+        ("all best-first", "all best-first(pb)"),
+        ("best-first(ss,mdpor) all preemptions(2)", "all best-first(ss, mdpor) preemptions(2)"),
+        ("all best-first(rand) random", "all best-first(rand) random"),
+        ("all best-first(sum(2,pb,1,delays),dpor)", "all best-first(sum(2, pb, 1, delays), dpor)"),
+        ("dpor(source) best-first(mdpor,pb)", "dpor(source) best-first(mdpor, pb)"),
+        ("best-first(rand) dpor(classic)", "dpor(classic) best-first(rand)"),
     ] {
         let mut first = build(text, 7).unwrap();
         assert_eq!(first.name, name, "for {text}");
@@ -286,9 +292,9 @@ fn orders_of_seeds_and_probes_are_refused_where_they_have_no_place() {
 fn what_is_planned_is_refused_with_what_there_is() {
     for (text, message) in [
         (
-            "dpor(source) best-first(mdpor,pb)",
-            "`best-first` is planned and not in this version; of the role frontier there is \
-             `depth-first`, `breadth-first`, `random`",
+            "all best-first(var(x), pb)",
+            "`var(x)` is planned and not in this version; here are `pb`, `delays`, `dpor`, `mdpor`, \
+             `ss`, `rand`, `sum(weight, priority, …)`",
         ),
         ("ses(rtc)", "`ses` is planned and not in this version; of the role search there is `dfs`"),
         (
@@ -321,6 +327,7 @@ fn every_entry_is_either_built_or_refused_by_name() {
             Role::Bound | Role::Cache | Role::Probes => "dfs ",
             // `random` beside a search is first of all a frontier.
             Role::Order => "all depth-first ",
+            Role::Priority => unreachable!("priorities have a table of their own"),
         };
         let result = build(&format!("{before}{}{argument}", entry.name), 1);
         match entry.status {
@@ -328,6 +335,39 @@ fn every_entry_is_either_built_or_refused_by_name() {
             Status::Planned => assert_eq!(result.unwrap_err().planned(), Some(entry)),
             Status::Elsewhere(_) => assert_eq!(result.unwrap_err().planned(), None),
         }
+    }
+}
+
+#[test]
+fn priorities_are_refused_where_they_have_no_place() {
+    let here = "`pb`, `delays`, `dpor`, `mdpor`, `ss`, `rand`, `sum(weight, priority, …)`";
+    for (text, message) in [
+        ("pb", "`pb` is a priority of a frontier; write `all best-first(pb)`".to_owned()),
+        ("all best-first(7)", format!("`7` is not a priority; write one of {here}")),
+        ("all best-first(bp)", format!("`bp` is not a known priority; here are {here}")),
+        ("all best-first(pb(2))", "`pb(2)` does not fit: write `pb`".to_owned()),
+        (
+            "all best-first(sum(pb))",
+            "`sum(pb)` does not fit: write `sum(weight, priority, …)`".to_owned(),
+        ),
+        (
+            "all best-first(pb,pb,pb,pb,pb)",
+            "`best-first(pb, pb, pb, pb, pb)` has too many priorities; write at most 4".to_owned(),
+        ),
+        (
+            "dpor(eta) best-first(pb)",
+            "`dpor(eta)` goes depth first: what it tries next belongs to the path it is on; write \
+             `dpor(source) best-first(pb)`"
+                .to_owned(),
+        ),
+        (
+            "all best-first(pb) cache",
+            "`cache` relies on a search that leaves no prefix before all after it was run, and \
+             `best-first` does; leave one out"
+                .to_owned(),
+        ),
+    ] {
+        assert_eq!(refusal(text), message, "for {text}");
     }
 }
 

@@ -1,10 +1,11 @@
 //! The published numbers of traces, as equalities.
 
+use raddle_search::best_first::{BestFirst, ModifiedDpor, Priority, Rand};
 use raddle_search::dpor::Reduction;
 use raddle_trace::Settings;
 
 use crate::programs::*;
-use crate::reduced;
+use crate::{reduced, search};
 
 #[track_caller]
 fn traces(expected: u64, program: &dyn Fn()) {
@@ -19,6 +20,14 @@ fn traces(expected: u64, program: &dyn Fn()) {
         let saw = reduced(reduction, 1_000_000, Settings::default(), &run).expect("it ends");
         assert_eq!(saw.traces, optimal.traces, "{reduction:?}");
         assert_eq!(saw.repeated, 0, "{reduction:?}");
+    }
+    // In another order: the same traces, and still none twice.
+    for parts in [vec![Box::new(ModifiedDpor) as Box<dyn Priority>], vec![Box::new(Rand::new(1))]] {
+        let best = BestFirst::reduced(Reduction::Source, parts).expect("not the optimal one");
+        let name = best.name();
+        let saw = search(best, 1_000_000, Settings::default(), &run).expect("it ends");
+        assert_eq!(saw.traces, optimal.traces, "{name}");
+        assert_eq!(saw.repeated, 0, "{name}");
     }
 }
 

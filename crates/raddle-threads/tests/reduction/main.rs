@@ -1,5 +1,6 @@
 //! Reduction against exhaustive search: the same traces, each once, and the same final states.
 
+mod best_first;
 mod cache;
 mod counts;
 mod programs;

@@ -17,7 +17,7 @@ use raddle_threads::thread;
 use raddle_trace::Settings;
 use std::time::Duration;
 
-use crate::{exhaustive, reduced};
+use crate::{best_first, exhaustive, reduced};
 
 #[derive(Clone, Debug)]
 enum Statement {
@@ -446,7 +446,28 @@ fn compare(program: &Program, most: u64) -> Compared {
         }
         repeated = saw.repeated;
     }
+    if let Err(how) = best_first::compare_reduced(&all, settings, &run) {
+        return Compared::Differs(how);
+    }
     Compared::Same { repeated }
+}
+
+/// Best first, every priority: the schedules of depth first, all and within a bound.
+#[test]
+fn best_first_runs_the_schedules_of_depth_first() {
+    let long = std::env::var_os("RADDLE_LONG").is_some();
+    let (programs, most) = if long { (3_000, 2_000) } else { (60, 500) };
+    let (mut compared, mut seed) = (0, 70_000);
+    while compared < programs {
+        let program = Generator { rng: Rng::new(seed), kinds: Vec::new() }.program();
+        let run = || execute(&program);
+        match best_first::compare_all(seed, most, program.settings(), &run) {
+            None => {}
+            Some(Ok(())) => compared += 1,
+            Some(Err(how)) => panic!("seed {seed}: {how}\n{program:?}"),
+        }
+        seed += 1;
+    }
 }
 
 /// Drops statements and tasks as long as the program still differs.

@@ -1,0 +1,430 @@
+//! What an execution is compared by: its races, and what sleeps along it.
+//!
+//! Sleep sets (Godefroid 1996) in a search that goes in any order: siblings sleep in the order in which
+//! they were *started*. A sibling that was started before this one need not be done: what follows it will
+//! have been run when the search ends, and that is when a sleep set must be right. What sleeps at a point
+//! follows from what was started before each branch on the way, so it is found again when a prefix is
+//! repeated, and only the current path has it.
+//!
+//! An option whose step was given a value does not sleep: with another value, which may not have been
+//! tried yet, it may do something else.
+
+use raddle_engine::dependence::Footprint;
+use raddle_engine::happens::History;
+use raddle_engine::op::{Access, TaskId};
+use raddle_engine::strategy::{Pending, Step, Stuck, Taken, Tasks, Timer};
+
+use super::nodes::{Link, NONE, Nodes};
+use crate::dpor::reversal::{Later, find_begins, find_sequence, repeats};
+
+/// A decision of the current path.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stop {
+    /// Whose point it is. None: that of the execution which is run.
+    pub(super) owner: u32,
+    /// Its number among the points of its owner.
+    pub(super) place: u32,
+    /// Events before it.
+    pub(super) event: u32,
+    pub(super) value: bool,
+    /// Something on the way slept: all that follows repeats another execution.
+    pub(super) redundant: bool,
+    /// What sleeps there: from here on, so many.
+    sleep: (u32, u32),
+}
+
+/// What a race asks for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Opening {
+    /// The decision which led to the first step.
+    pub(super) stop: u32,
+    /// The task of the second one; none if nobody chose it.
+    pub(super) racing: Option<TaskId>,
+    /// The first step gave a lock back.
+    pub(super) releases: bool,
+    /// Who can begin a sequence that reverses the race: from here on, so many.
+    begins: (u32, u32),
+}
+
+/// The comparison.
+#[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "they are independent of each other")]
+pub(super) struct Analysis {
+    pub(super) history: History,
+    /// Whether an execution ends where all who can move sleep.
+    pub(super) cuts: bool,
+    /// Whether races are looked for.
+    pub(super) races: bool,
+    /// Whether sleep sets are kept.
+    pub(super) sleeps: bool,
+    pub(super) road: Vec<Stop>,
+    sleepers: Vec<Footprint>,
+    /// What sleeps in the state that comes next.
+    sleep: Vec<Footprint>,
+    redundant: bool,
+    /// Events that are known from the last execution.
+    kept: usize,
+    heard: usize,
+    /// Decisions that are those of the last execution.
+    shared: usize,
+    /// Decisions of the plan, and how many of them were met.
+    planned: usize,
+    entered: usize,
+    /// Whether the next step was chosen.
+    chosen: bool,
+    pub(super) cut: bool,
+    timers: Vec<(u32, Timer)>,
+    pub(super) stuck: Vec<Stuck>,
+    raced: Vec<u32>,
+    then: Vec<usize>,
+    found: Vec<TaskId>,
+    firsts: Vec<u32>,
+    pub(super) openings: Vec<Opening>,
+    begins: Vec<TaskId>,
+}
+
+impl Analysis {
+    /// For priorities: looks for races, keeps sleep sets, or both.
+    pub(super) fn new(races: bool, sleeps: bool) -> Self {
+        Self { races, sleeps, ..Self::default() }
+    }
+
+    /// For a reduction.
+    pub(super) fn reducing() -> Self {
+        Self { cuts: true, ..Self::new(true, true) }
+    }
+
+    /// Begins an execution that shares its first `shared` decisions with the last one and goes on along
+    /// `chain` to `planned` decisions.
+    pub(super) fn begin(&mut self, shared: usize, planned: usize, chain: &[Link], nodes: &Nodes) {
+        let first = self.road.get(shared).copied();
+        self.kept = first.map_or(0, |stop| stop.event as usize).min(self.history.len());
+        self.sleep.clear();
+        self.redundant = false;
+        let mut shared = shared.min(self.road.len());
+        if let Some(stop) = first {
+            let (from, n) = (stop.sleep.0 as usize, stop.sleep.1 as usize);
+            self.sleep.extend_from_slice(&self.sleepers[from..][..n]);
+            self.redundant = stop.redundant;
+            self.sleepers.truncate(stop.sleep.0 as usize);
+        } else {
+            // Nothing is known: all from the beginning.
+            shared = 0;
+            self.sleepers.clear();
+        }
+        self.road.truncate(shared);
+        for (index, link) in chain.iter().enumerate() {
+            let until = chain.get(index + 1).map_or(planned as u32, |next| next.from);
+            let from = (self.road.len() as u32).max(link.from);
+            let Some(known) = &nodes.node(link.node).known else { continue };
+            for point in from..until {
+                let place = point - link.from;
+                let at = &known.places[place as usize];
+                let (event, value) = (at.event, at.value);
+                let (owner, sleep) = (link.node, (0, 0));
+                self.road.push(Stop { owner, place, event, value, redundant: false, sleep });
+            }
+        }
+        debug_assert_eq!(self.road.len(), planned, "every planned decision is known");
+        self.history.begin(self.kept);
+        self.heard = 0;
+        self.planned = planned;
+        self.shared = shared;
+        self.entered = 0;
+        self.chosen = false;
+        self.cut = false;
+        self.timers.clear();
+        self.stuck.clear();
+    }
+
+    /// What sleeps at a decision of the current path.
+    pub(super) fn sleeping(&self, stop: &Stop) -> &[Footprint] {
+        &self.sleepers[stop.sleep.0 as usize..][..stop.sleep.1 as usize]
+    }
+
+    pub(super) fn begins(&self, opening: &Opening) -> &[TaskId] {
+        &self.begins[opening.begins.0 as usize..][..opening.begins.1 as usize]
+    }
+
+    /// Notes what sleeps now.
+    fn note_sleep(&mut self) -> (u32, u32) {
+        let from = self.sleepers.len() as u32;
+        self.sleepers.extend_from_slice(&self.sleep);
+        (from, self.sleep.len() as u32)
+    }
+
+    /// The next decision of the plan is met. `path`: all of them.
+    fn enter(&mut self, path: &[Taken], nodes: &Nodes) {
+        let at = self.entered;
+        self.entered += 1;
+        if at < self.shared {
+            return;
+        }
+        let sleep = if self.sleeps { self.note_sleep() } else { (0, 0) };
+        let redundant = self.redundant;
+        let stop = &mut self.road[at];
+        (stop.sleep, stop.redundant) = (sleep, redundant);
+        let stop = *stop;
+        if stop.value || !self.sleeps {
+            return;
+        }
+        let known = nodes.node(stop.owner).known.as_ref().expect("kept while there is an analysis");
+        // Those who were started before the one that is taken.
+        let option = path[at].option;
+        for done in known.done(stop.place).iter().take_while(|done| done.option != option) {
+            self.sleep.extend(done.footprint);
+        }
+    }
+
+    fn enter_all(&mut self, path: &[Taken], nodes: &Nodes) {
+        while self.entered < self.planned {
+            self.enter(path, nodes);
+        }
+    }
+
+    pub(super) fn is_asleep(&self, task: TaskId) -> bool {
+        self.sleep.iter().any(|sleeper| sleeper.task == task)
+    }
+
+    /// A new point is met. `false` if the step that needs the value is one of a task that sleeps.
+    pub(super) fn meet(
+        &mut self,
+        value: Option<(TaskId, bool)>,
+        path: &[Taken],
+        nodes: &Nodes,
+    ) -> bool {
+        self.enter_all(path, nodes);
+        if let Some((task, true)) = value {
+            if !self.chosen && self.is_asleep(task) {
+                self.redundant = true;
+                if self.cuts {
+                    return false;
+                }
+            }
+            self.chosen = true;
+        }
+        true
+    }
+
+    /// The point is one of this execution: something is taken there.
+    pub(super) fn note(&mut self, value: bool) {
+        if !value {
+            self.chosen = true;
+        }
+        let place = (self.road.len() - self.planned) as u32;
+        let sleep = if self.sleeps { self.note_sleep() } else { (0, 0) };
+        let (event, redundant) = (self.history.len() as u32, self.redundant);
+        self.road.push(Stop { owner: NONE, place, event, value, redundant, sleep });
+    }
+
+    /// The execution need not go on. Those who wait race all the same.
+    pub(super) fn cut_at(&mut self, pending: &dyn Pending) {
+        self.cut = true;
+        self.stuck = pending.stuck();
+    }
+
+    pub(super) fn spawn(&mut self, parent: TaskId, child: TaskId) {
+        if !self.cut {
+            self.history.spawn(parent, child);
+        }
+    }
+
+    /// A value was decided.
+    pub(super) fn value(
+        &mut self,
+        task: TaskId,
+        taken: Taken,
+        during: bool,
+        path: &[Taken],
+        nodes: &Nodes,
+    ) {
+        if self.cut {
+            return;
+        }
+        while self.entered < self.planned {
+            let value = self.road[self.entered].value;
+            self.enter(path, nodes);
+            if value {
+                self.chosen |= during;
+                break;
+            }
+            self.chosen = true;
+        }
+        self.history.value(task, taken.option);
+    }
+
+    /// A step was taken. `true` if the execution need not go on.
+    pub(super) fn step(&mut self, step: &Step<'_>, path: &[Taken], nodes: &Nodes) -> bool {
+        if self.cut {
+            return false;
+        }
+        if let Some(point) = step.point {
+            while self.entered < self.planned && self.entered <= point as usize {
+                self.enter(path, nodes);
+            }
+        }
+        self.heard += 1;
+        if self.heard <= self.kept {
+            self.history.forget_values(step.task);
+            if !step.immediate {
+                self.chosen = false;
+            }
+            return false;
+        }
+        let chosen = self.chosen || step.point.is_some();
+        if self.sleeps && !step.immediate && self.is_asleep(step.task) {
+            if self.cuts && !chosen {
+                self.cut_at(step.pending);
+                return true;
+            }
+            self.redundant = true;
+        }
+        let index = self.history.len() as u32;
+        self.history.step(step);
+        if self.sleeps {
+            let footprint = Footprint::of(step);
+            self.sleep.retain(|sleeper| !sleeper.dependent(&footprint));
+        }
+        self.timers.extend(step.timer.map(|timer| (index, timer)));
+        if !step.immediate {
+            self.chosen = false;
+        }
+        false
+    }
+
+    /// What the step did that was decided at a stop of the path; none if it is not known, or if it was
+    /// given a value.
+    pub(super) fn done_at(&self, at: usize) -> Option<Footprint> {
+        let stop = self.road[at];
+        let valued =
+            self.road.get(at + 1).is_some_and(|next| next.value && next.event == stop.event);
+        let ran = !stop.value && !valued && (stop.event as usize) < self.history.len();
+        ran.then(|| self.history.event(stop.event as usize).footprint)
+    }
+
+    /// Where the execution's own part begins.
+    fn own_from(&self) -> usize {
+        match self.planned.checked_sub(1) {
+            None => 0,
+            Some(own) => self.road[own].event as usize,
+        }
+    }
+
+    /// Finds what the races of the execution's own part ask for. `sequences`: who can begin them, too.
+    pub(super) fn find_openings(&mut self, sequences: bool) {
+        self.openings.clear();
+        self.begins.clear();
+        let own = self.own_from();
+        for index in own..self.history.len() {
+            let event = self.history.event(index);
+            let mut step = (!event.immediate).then_some(event.footprint);
+            if let Some(step) = &mut step
+                && let Access::Observe(_) = step.touched[0].1
+            {
+                // Whom the task waited for that it looked at, if it had come earlier, is not known.
+                step.waited_for = Tasks::ALL;
+            }
+            let mut raced = std::mem::take(&mut self.raced);
+            self.history.races(index, &mut raced);
+            self.raced = raced;
+            self.open(&Later { step, index, ran: true, timer: None }, sequences);
+        }
+        for at in 0..self.timers.len() {
+            let (index, timer) = self.timers[at];
+            let index = index as usize;
+            if index < own {
+                continue;
+            }
+            let owner = self.history.event(index).footprint.task;
+            let step = Some(Footprint::new(timer.task, &timer.footprint, Some(owner)));
+            let mut raced = std::mem::take(&mut self.raced);
+            self.history.races_of_timer(index, timer.task, &mut raced);
+            self.raced = raced;
+            self.open(&Later { step, index, ran: false, timer: Some(timer.task) }, sequences);
+        }
+        for at in 0..self.stuck.len() {
+            let stuck = self.stuck[at];
+            let mut raced = std::mem::take(&mut self.raced);
+            self.history.races_of_stuck(&stuck, &mut raced);
+            self.raced = raced;
+            self.open_stuck(Footprint::new(stuck.task, &stuck.footprint, None), sequences);
+            if let Some(timer) = stuck.timer {
+                let mut raced = std::mem::take(&mut self.raced);
+                self.history.races_of_stuck_timer(&stuck, timer.task, &mut raced);
+                self.raced = raced;
+                let step = Footprint::new(timer.task, &timer.footprint, Some(stuck.task));
+                self.open_stuck(step, sequences);
+            }
+        }
+    }
+
+    fn open_stuck(&mut self, step: Footprint, sequences: bool) {
+        let index = self.history.len();
+        self.open(&Later { step: Some(step), index, ran: false, timer: None }, sequences);
+    }
+
+    /// What the races that were just found ask for.
+    fn open(&mut self, later: &Later, sequences: bool) {
+        for at in 0..self.raced.len() {
+            let first = self.raced[at] as usize;
+            let Some(stop) = self.stop_of(first) else { continue };
+            let from = self.begins.len() as u32;
+            if sequences && !self.find_begins(first, later) {
+                continue;
+            }
+            let begins = (from, self.begins.len() as u32 - from);
+            let racing = later.step.map(|step| step.task);
+            let gives_back =
+                |(_, access): &(_, Access)| matches!(access, Access::Release | Access::Unshare);
+            let releases = self.history.event(first).footprint.touched.iter().any(gives_back);
+            self.openings.push(Opening { stop, racing, releases, begins });
+        }
+    }
+
+    /// Adds those who can begin a sequence that reverses a race. `false` if there is none.
+    fn find_begins(&mut self, first: usize, later: &Later) -> bool {
+        let history = &self.history;
+        if !find_sequence(history, first, later.step.as_ref(), &mut self.then) {
+            return false;
+        }
+        let mut later = *later;
+        if let Some(step) = &mut later.step {
+            // Where it comes earlier it may do something else.
+            step.touched[0].1 = raddle_engine::dependence::widest(step.touched[0].1);
+            if step.learned && !repeats(history, first, later.index, &self.then, step) {
+                step.also = u64::MAX;
+            }
+        }
+        let last = later.step.as_ref();
+        find_begins(history, &self.then, last, &mut self.found, &mut self.firsts);
+        self.begins.extend_from_slice(&self.found);
+        true
+    }
+
+    /// The decision which led to an event; none if there was no choice.
+    fn stop_of(&self, event: usize) -> Option<u32> {
+        let at = self.road.partition_point(|stop| (stop.event as usize) < event);
+        // Values decided before the step stand at the same event.
+        (at..self.road.len())
+            .take_while(|&at| self.road[at].event as usize == event)
+            .find(|&at| !self.road[at].value)
+            .map(|at| at as u32)
+    }
+
+    /// Who owns the new points is known now.
+    pub(super) fn settle(&mut self, owner: u32) {
+        for stop in &mut self.road[self.planned..] {
+            stop.owner = owner;
+        }
+    }
+
+    /// The last execution is not one to share decisions with.
+    pub(super) fn forget(&mut self) {
+        self.road.clear();
+        self.sleepers.clear();
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.road.capacity() * size_of::<Stop>() + self.sleepers.capacity() * size_of::<Footprint>()
+    }
+}

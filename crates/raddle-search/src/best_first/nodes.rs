@@ -1,0 +1,228 @@
+//! The execution tree: what was run and has something below it that was not.
+//!
+//! GAMBIT's (Coons, Burckhardt, Musuvathi, `PPoPP` 2010, section 3.2): a node is a whole execution, kept as
+//! what it does differently from its parent, (point, option). A node without pending descendants is
+//! dropped, and so on upwards; at the end only the root is left.
+//!
+//! Where it differs: a node also keeps the decisions after its own, a byte each for most. GAMBIT takes
+//! the default behaviour there again. Ours is handed to the engine as a plan, which is faster, is compared
+//! with what happened before, and need not be a pure function of the point.
+
+use raddle_engine::strategy::Taken;
+
+use super::known::Known;
+
+/// No node: above the root.
+pub(super) const NONE: u32 = u32::MAX;
+
+/// An execution that was run and has pending descendants.
+#[derive(Debug)]
+pub(super) struct Node {
+    pub(super) parent: u32,
+    /// Its first point that is not its parent's: its own decision is the one before.
+    pub(super) from: u32,
+    /// Children that are pending, or have pending descendants.
+    pub(super) open: u32,
+    /// Decisions that were not the default one: its depth.
+    pub(super) delays: u32,
+    /// What it took at its own decision.
+    own: Taken,
+    /// What it took from its first point on, as far as children need it.
+    decisions: Decisions,
+    /// For priorities and reductions that compare executions.
+    pub(super) known: Option<Box<Known>>,
+}
+
+/// Decisions, a byte each if they are small.
+#[derive(Debug, Default)]
+struct Decisions(Box<[u8]>);
+
+/// Nine bytes follow: it is no small decision, since there are never fewer than two options.
+const LARGE: u8 = 0xf0;
+
+impl Decisions {
+    fn new(taken: &[Taken], buffer: &mut Vec<u8>) -> Self {
+        buffer.clear();
+        for taken in taken {
+            if taken.option < 15 && taken.of <= 16 {
+                buffer.push((taken.option as u8) << 4 | (taken.of - 1) as u8);
+            } else {
+                buffer.push(LARGE);
+                buffer.extend_from_slice(&taken.option.to_le_bytes());
+                buffer.extend_from_slice(&taken.of.to_le_bytes());
+            }
+        }
+        Self(Box::from(buffer.as_slice()))
+    }
+
+    fn iter(&self) -> impl Iterator<Item = Taken> + '_ {
+        let mut left = &*self.0;
+        std::iter::from_fn(move || {
+            let (&first, rest) = left.split_first()?;
+            left = rest;
+            if first != LARGE {
+                return Some(Taken {
+                    option: u32::from(first >> 4),
+                    of: u32::from(first & 15) + 1,
+                });
+            }
+            let (option, rest) = left.split_first_chunk()?;
+            let (of, rest) = rest.split_first_chunk()?;
+            left = rest;
+            Some(Taken { option: u32::from_le_bytes(*option), of: u32::from_le_bytes(*of) })
+        })
+    }
+}
+
+/// A node on the way to an execution, and its first own point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Link {
+    pub(super) node: u32,
+    pub(super) from: u32,
+}
+
+/// The execution tree.
+#[derive(Debug, Default)]
+pub(super) struct Nodes {
+    all: Vec<Option<Node>>,
+    free: Vec<u32>,
+    buffer: Vec<u8>,
+    /// Bytes of decisions and of what is known, of all nodes.
+    besides: usize,
+}
+
+impl Nodes {
+    pub(super) fn get(&self, at: u32) -> Option<&Node> {
+        self.all.get(at as usize)?.as_ref()
+    }
+
+    pub(super) fn node(&self, at: u32) -> &Node {
+        self.get(at).expect("a parent outlives its children")
+    }
+
+    pub(super) fn node_mut(&mut self, at: u32) -> &mut Node {
+        self.all[at as usize].as_mut().expect("a parent outlives its children")
+    }
+
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.all.len() - self.free.len()
+    }
+
+    /// Bytes that nodes take, with all they keep.
+    pub(super) fn bytes(&self) -> usize {
+        self.all.capacity() * size_of::<Option<Node>>() + self.free.capacity() * 4 + self.besides
+    }
+
+    /// Adds an execution. Its `path` is all it decided; `from`: its first own point.
+    pub(super) fn insert(
+        &mut self,
+        parent: u32,
+        from: u32,
+        path: &[Taken],
+        known: Option<Box<Known>>,
+    ) -> u32 {
+        let delays = if parent == NONE { 0 } else { self.node(parent).delays + 1 };
+        let own = from.checked_sub(1).map_or(Taken { option: 0, of: 1 }, |own| path[own as usize]);
+        let rest = path.get(from as usize..).unwrap_or_default();
+        let decisions = Decisions::new(rest, &mut self.buffer);
+        let node = Node { parent, from, open: 0, delays, own, decisions, known };
+        self.besides += node.besides();
+        if let Some(at) = self.free.pop() {
+            self.all[at as usize] = Some(node);
+            return at;
+        }
+        self.all.push(Some(node));
+        u32::try_from(self.all.len() - 1).expect("a tree of 4 billion nodes has no memory left")
+    }
+
+    /// What a node keeps has changed.
+    pub(super) fn recount(&mut self, before: usize, after: usize) {
+        self.besides = self.besides + after - before;
+    }
+
+    /// Drops a node that has no pending descendants, and those above it that have none now. The root
+    /// stays.
+    pub(super) fn detach(&mut self, mut at: u32) {
+        while self.node(at).open == 0 && self.node(at).parent != NONE {
+            let node = self.all[at as usize].take().expect("it was just there");
+            self.besides -= node.besides();
+            self.free.push(at);
+            at = node.parent;
+            self.node_mut(at).open -= 1;
+        }
+        let root = self.node_mut(at);
+        if root.open == 0 {
+            // It has nothing to be repeated any more.
+            let before = root.besides();
+            root.decisions = Decisions::default();
+            root.known = None;
+            self.besides -= before;
+        }
+    }
+
+    /// The nodes that lead to a node, the root first.
+    pub(super) fn chain(&self, mut at: u32, chain: &mut Vec<Link>) {
+        chain.clear();
+        while at != NONE {
+            let node = self.node(at);
+            chain.push(Link { node: at, from: node.from });
+            at = node.parent;
+        }
+        chain.reverse();
+    }
+
+    /// Adds the decisions of a chain to `path`, which has the first few of them, up to those before
+    /// `point`.
+    pub(super) fn follow(&self, chain: &[Link], point: u32, path: &mut Vec<Taken>) {
+        for (index, link) in chain.iter().enumerate() {
+            let until = chain.get(index + 1).map_or(point, |next| next.from - 1);
+            let node = self.node(link.node);
+            if link.from as usize == path.len() + 1 {
+                path.push(node.own);
+            }
+            let from = path.len() as u32;
+            if from < until {
+                let taken = node.decisions.iter().skip((from - link.from) as usize);
+                path.extend(taken.take((until - from) as usize));
+            }
+        }
+    }
+}
+
+impl Node {
+    fn besides(&self) -> usize {
+        self.decisions.0.len() + self.known.as_ref().map_or(0, |known| known.bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decisions_are_read_back_large_ones_too() {
+        let taken: Vec<_> = [(0, 2), (14, 16), (15, 16), (3, 17), (0, 16), (70_000, 70_001)]
+            .map(|(option, of)| Taken { option, of })
+            .to_vec();
+        let decisions = Decisions::new(&taken, &mut Vec::new());
+        assert_eq!(decisions.iter().collect::<Vec<_>>(), taken);
+        // Three small ones, and three of nine bytes.
+        assert_eq!(decisions.0.len(), 3 + 3 * 9);
+    }
+
+    #[test]
+    fn a_node_goes_with_its_last_pending_descendant_and_the_root_stays() {
+        let taken = vec![Taken { option: 0, of: 2 }; 4];
+        let mut nodes = Nodes::default();
+        let root = nodes.insert(NONE, 0, &taken, None);
+        let child = nodes.insert(root, 2, &taken, None);
+        let grandchild = nodes.insert(child, 4, &taken, None);
+        nodes.node_mut(root).open = 1;
+        nodes.node_mut(child).open = 1;
+        assert_eq!((nodes.len(), nodes.node(grandchild).delays), (3, 2));
+        nodes.detach(grandchild);
+        assert_eq!(nodes.len(), 1);
+        assert_eq!(nodes.besides, 0);
+    }
+}

@@ -1,0 +1,226 @@
+//! Priorities: what a candidate costs. Cheap ones are run first; none is left out.
+//!
+//! GAMBIT, section 4 (Coons, Burckhardt, Musuvathi, `PPoPP` 2010). A priority is one method in a file of
+//! its own. Several are compared one after the other: the first decides, ties go to the next.
+//!
+//! What a user writes, here to run last what touches no more than it reads:
+//!
+//! ```
+//! use raddle_engine::op::Access;
+//! use raddle_search::best_first::{BestFirst, By, Candidate, Cost};
+//!
+//! let writes_first = By::new("writes-first", |candidate: &Candidate| {
+//!     let reads = candidate.op.is_some_and(|op| op.access == Access::Read);
+//!     Cost(u32::from(reads))
+//! });
+//! let search = BestFirst::new(vec![Box::new(writes_first)]);
+//! assert_eq!(search.name(), "best-first(writes-first)");
+//! ```
+
+mod by;
+mod delays;
+mod mdpor;
+mod pb;
+mod race;
+mod rand;
+mod sleep;
+mod sum;
+
+use std::fmt;
+
+use raddle_engine::op::{Op, TaskId};
+
+pub use self::by::By;
+pub use self::delays::Delays;
+pub use self::mdpor::ModifiedDpor;
+pub use self::pb::Preemptions;
+pub use self::race::Dpor;
+pub use self::rand::Rand;
+pub use self::sleep::SleepSets;
+pub use self::sum::Sum;
+
+/// How many priorities can be compared one after the other.
+pub const MOST: usize = 4;
+
+/// What a candidate costs by one priority. The cheapest is run first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Cost(pub u32);
+
+/// What it costs by all of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Key(pub(super) u128);
+
+/// Whether a reduction would have added a candidate.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reversal {
+    /// No race is known that it would reverse.
+    #[default]
+    None,
+    /// To be on the safe side: it is not the task that raced, or the race is with the release of a lock.
+    Conservative,
+    /// Its task raced with what was done there.
+    Race,
+}
+
+/// What a priority may look at. Each costs, so ask for the least.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sees {
+    /// [`Candidate::task`], [`Candidate::op`] and [`Candidate::instead`].
+    pub ops: bool,
+    /// [`Candidate::reversal`].
+    pub races: bool,
+    /// [`Candidate::asleep`].
+    pub sleep: bool,
+}
+
+impl Sees {
+    pub(super) fn or(self, other: Self) -> Self {
+        Self {
+            ops: self.ops || other.ops,
+            races: self.races || other.races,
+            sleep: self.sleep || other.sleep,
+        }
+    }
+}
+
+/// An execution that is known and was not run: another one up to a point, where it takes another option.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Candidate {
+    /// The point, by its number in the schedule.
+    pub point: u32,
+    /// What it takes there.
+    pub option: u32,
+    /// Of so many.
+    pub of: u32,
+    /// Preemptions up to that option, which is one perhaps.
+    pub preemptions: u32,
+    /// Options other than the default one up to that option, which is one.
+    pub delays: u32,
+    /// Whether the option is a preemption.
+    pub preempts: bool,
+    /// The task that moves there. None if it is a value.
+    pub task: Option<TaskId>,
+    /// What that task is about to do. None if it is a value, or a race above the last execution's own
+    /// part opened it.
+    pub op: Option<Op>,
+    /// What the task was about to do that moved there instead.
+    pub instead: Option<Op>,
+    /// Whether a reduction would have added it, by what is known so far.
+    pub reversal: Reversal,
+    /// Whether sleep sets would have left it out.
+    pub asleep: bool,
+}
+
+/// Puts an order on candidates.
+///
+/// Called between executions, on an ordinary stack: user code is welcome. Any order is right; what it
+/// returns decides when a candidate is run and not whether.
+pub trait Priority: Send + fmt::Debug {
+    /// As it is written in a composition.
+    fn name(&self) -> String;
+
+    /// What it looks at.
+    fn sees(&self) -> Sees {
+        Sees::default()
+    }
+
+    /// What a candidate costs.
+    fn cost(&mut self, candidate: &Candidate) -> Cost;
+
+    /// What a candidate costs of which a better reason to run it became known, if nothing else bears on
+    /// that. None: as before.
+    fn improved(&self, reversal: Reversal) -> Option<Cost> {
+        let _ = reversal;
+        None
+    }
+}
+
+/// Some, compared one after the other.
+#[derive(Debug)]
+pub(super) struct Priorities {
+    parts: Vec<Box<dyn Priority>>,
+    pub(super) sees: Sees,
+}
+
+impl Priorities {
+    /// # Panics
+    /// If there are more than [`MOST`].
+    pub(super) fn new(parts: Vec<Box<dyn Priority>>) -> Self {
+        assert!(parts.len() <= MOST, "at most {MOST} priorities can be compared");
+        let sees = parts.iter().fold(Sees::default(), |sees, part| sees.or(part.sees()));
+        Self { parts, sees }
+    }
+
+    fn shift(index: usize) -> usize {
+        32 * (MOST - 1 - index)
+    }
+
+    pub(super) fn cost(&mut self, candidate: &Candidate) -> Key {
+        let costs = self.parts.iter_mut().map(|part| part.cost(candidate).0);
+        let place = |(index, cost)| u128::from(cost) << Self::shift(index);
+        Key(costs.enumerate().map(place).sum())
+    }
+
+    /// What something costs that cost `key`, now that there is a better reason to run it.
+    pub(super) fn improved(&self, key: Key, reversal: Reversal) -> Key {
+        let mut key = key.0;
+        for (index, part) in self.parts.iter().enumerate() {
+            if let Some(Cost(cost)) = part.improved(reversal) {
+                let shift = Self::shift(index);
+                key = key & !(u128::from(u32::MAX) << shift) | u128::from(cost) << shift;
+            }
+        }
+        Key(key)
+    }
+
+    pub(super) fn name(&self) -> String {
+        name(&self.parts)
+    }
+}
+
+/// As in a composition: `best-first(mdpor, pb)`.
+pub(crate) fn name(parts: &[Box<dyn Priority>]) -> String {
+    let names: Vec<_> = parts.iter().map(|part| part.name()).collect();
+    format!("best-first({})", names.join(", "))
+}
+
+#[cfg(test)]
+pub(super) fn candidate() -> Candidate {
+    Candidate {
+        point: 3,
+        option: 1,
+        of: 2,
+        preemptions: 1,
+        delays: 2,
+        preempts: true,
+        task: Some(TaskId(1)),
+        op: None,
+        instead: None,
+        reversal: Reversal::None,
+        asleep: false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_priority_decides_and_ties_go_to_the_next() {
+        let mut both = Priorities::new(vec![Box::new(Dpor), Box::new(Preemptions)]);
+        let cheap = Candidate { preemptions: 0, ..candidate() };
+        let raced = Candidate { reversal: Reversal::Race, preemptions: 9, ..candidate() };
+        assert!(both.cost(&raced) < both.cost(&cheap));
+        assert!(both.cost(&cheap) < both.cost(&candidate()));
+        assert_eq!(both.name(), "best-first(dpor, pb)");
+    }
+
+    #[test]
+    fn what_improves_changes_its_own_part_of_the_cost_alone() {
+        let mut both = Priorities::new(vec![Box::new(ModifiedDpor), Box::new(Preemptions)]);
+        let before = both.cost(&candidate());
+        let raced = Candidate { reversal: Reversal::Race, ..candidate() };
+        assert_eq!(both.improved(before, Reversal::Race), both.cost(&raced));
+    }
+}

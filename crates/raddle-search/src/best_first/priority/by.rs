@@ -1,0 +1,48 @@
+//! A priority that a user wrote: a closure.
+//!
+//! It is asked once for each candidate, when that becomes known: a race that is found later does not
+//! change what it said.
+
+use std::fmt;
+
+use super::{Candidate, Cost, Priority, Sees};
+
+/// What a closure says first.
+pub struct By<F> {
+    name: String,
+    sees: Sees,
+    cost: F,
+}
+
+impl<F: FnMut(&Candidate) -> Cost + Send> By<F> {
+    /// A priority with this name in reports.
+    pub fn new(name: &str, cost: F) -> Self {
+        Self { name: name.to_owned(), sees: Sees { ops: true, ..Sees::default() }, cost }
+    }
+
+    /// The closure looks at these besides.
+    #[must_use]
+    pub fn seeing(self, sees: Sees) -> Self {
+        Self { sees: self.sees.or(sees), ..self }
+    }
+}
+
+impl<F> fmt::Debug for By<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("By").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl<F: FnMut(&Candidate) -> Cost + Send> Priority for By<F> {
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+
+    fn sees(&self) -> Sees {
+        self.sees
+    }
+
+    fn cost(&mut self, candidate: &Candidate) -> Cost {
+        (self.cost)(candidate)
+    }
+}

@@ -1,0 +1,36 @@
+//! `mdpor`: `dpor`, but what a reduction adds only to be on the safe side comes after what it adds because
+//! that very task raced. GAMBIT's.
+
+use super::{Candidate, Cost, Priority, Reversal, Sees};
+
+/// Reversals of races first, of these the ones that are not merely conservative.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ModifiedDpor;
+
+impl ModifiedDpor {
+    fn of(reversal: Reversal) -> Cost {
+        Cost(match reversal {
+            Reversal::Race => 0,
+            Reversal::Conservative => 1,
+            Reversal::None => 2,
+        })
+    }
+}
+
+impl Priority for ModifiedDpor {
+    fn name(&self) -> String {
+        "mdpor".to_owned()
+    }
+
+    fn sees(&self) -> Sees {
+        Sees { races: true, ..Sees::default() }
+    }
+
+    fn cost(&mut self, candidate: &Candidate) -> Cost {
+        Self::of(candidate.reversal)
+    }
+
+    fn improved(&self, reversal: Reversal) -> Option<Cost> {
+        Some(Self::of(reversal))
+    }
+}

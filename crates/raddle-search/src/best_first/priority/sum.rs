@@ -1,0 +1,60 @@
+//! A weighted sum of priorities, as an operator besides comparing one after the other.
+
+use super::{Candidate, Cost, Priority, Reversal, Sees};
+
+/// The sum of what several say, each with its weight. Too large sums are all equal.
+#[derive(Debug)]
+pub struct Sum {
+    parts: Vec<(u32, Box<dyn Priority>)>,
+}
+
+impl Sum {
+    /// Of these.
+    #[must_use]
+    pub fn new(parts: Vec<(u32, Box<dyn Priority>)>) -> Self {
+        Self { parts }
+    }
+}
+
+impl Priority for Sum {
+    fn name(&self) -> String {
+        let parts: Vec<_> =
+            self.parts.iter().map(|(weight, part)| format!("{weight}, {}", part.name())).collect();
+        format!("sum({})", parts.join(", "))
+    }
+
+    fn sees(&self) -> Sees {
+        self.parts.iter().fold(Sees::default(), |sees, (_, part)| sees.or(part.sees()))
+    }
+
+    fn cost(&mut self, candidate: &Candidate) -> Cost {
+        let costs = self.parts.iter_mut().map(|(weight, part)| {
+            let Cost(cost) = part.cost(candidate);
+            cost.saturating_mul(*weight)
+        });
+        Cost(costs.fold(0, u32::saturating_add))
+    }
+
+    /// Only if nothing but that bears on all its parts.
+    fn improved(&self, reversal: Reversal) -> Option<Cost> {
+        let mut sum = 0_u32;
+        for (weight, part) in &self.parts {
+            sum = sum.saturating_add(part.improved(reversal)?.0.saturating_mul(*weight));
+        }
+        Some(Cost(sum))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Delays, Preemptions, candidate};
+    use super::*;
+
+    // 1 preemption and 2 delays: 10 * 1 + 3 * 2.
+    #[test]
+    fn a_sum_weighs_its_parts() {
+        let mut sum = Sum::new(vec![(10, Box::new(Preemptions)), (3, Box::new(Delays))]);
+        assert_eq!(sum.cost(&candidate()), Cost(16));
+        assert_eq!(sum.name(), "sum(10, pb, 3, delays)");
+    }
+}

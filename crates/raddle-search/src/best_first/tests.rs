@@ -1,0 +1,308 @@
+//! Best first against plain recursion and against depth first: exact equality of sets.
+
+use proptest::prelude::{Just, Strategy as _, prop_assert_eq, prop_oneof, proptest};
+
+use super::*;
+use crate::depth_first::DepthFirst;
+use crate::order::{AnyTask, TakeTurns};
+use crate::toy::{self, Moves, Op as ToyOp, Toy};
+
+type Parts = Vec<Box<dyn Priority>>;
+
+/// Every priority alone, and some together.
+fn all_priorities(seed: u64) -> Vec<Parts> {
+    let odd = By::new("odd", |candidate: &Candidate| Cost(candidate.point % 3));
+    let all = Sees { ops: true, races: true, sleep: true };
+    let fancy = By::new("fancy", |candidate: &Candidate| {
+        let reads = candidate.op.is_some_and(|op| op.access == raddle_engine::op::Access::Read);
+        Cost(u32::from(reads) + u32::from(candidate.asleep) + candidate.reversal as u32)
+    });
+    let sum = Sum::new(vec![(2, Box::new(Preemptions)), (3, Box::new(ModifiedDpor))]);
+    vec![
+        vec![],
+        vec![Box::new(Preemptions)],
+        vec![Box::new(Delays)],
+        vec![Box::new(Rand::new(seed))],
+        vec![Box::new(Dpor)],
+        vec![Box::new(ModifiedDpor)],
+        vec![Box::new(SleepSets)],
+        vec![Box::new(SleepSets), Box::new(ModifiedDpor)],
+        vec![Box::new(ModifiedDpor), Box::new(Preemptions)],
+        vec![Box::new(Dpor), Box::new(SleepSets), Box::new(Delays), Box::new(Rand::new(seed))],
+        vec![Box::new(odd)],
+        vec![Box::new(fancy.seeing(all)), Box::new(Preemptions)],
+        vec![Box::new(sum)],
+    ]
+}
+
+/// Locks, yields, values, reads and writes beside plain steps.
+fn mixed() -> Toy {
+    Toy::new(vec![
+        vec![ToyOp::Lock, ToyOp::Value(3), ToyOp::Unlock],
+        vec![ToyOp::Yield, ToyOp::Lock, ToyOp::Unlock],
+        vec![ToyOp::Value(2), ToyOp::Write(0)],
+    ])
+}
+
+#[track_caller]
+fn sorted(mut executions: Vec<Moves>) -> Vec<Moves> {
+    executions.sort();
+    let before = executions.len();
+    executions.dedup();
+    assert_eq!(executions.len(), before, "an execution was run twice");
+    executions
+}
+
+#[track_caller]
+fn assert_empty<O: Order>(search: &BestFirst<O>) {
+    assert_eq!((search.nodes(), search.pending()), (1, 0), "only the root is left");
+    assert_eq!(search.fringe.entries(), 0);
+}
+
+// C(6, 3), the multinomials 6! / 2!^3 and 8! / 2!^4, and one task alone.
+#[test]
+fn every_priority_runs_every_execution_once() {
+    for (steps, count) in [(&[3, 3][..], 20), (&[2, 2, 2], 90), (&[2, 2, 2, 2], 2_520), (&[4], 1)] {
+        let toy = Toy::independent(steps);
+        let expected = toy::interleavings(&toy, u32::MAX);
+        assert_eq!(expected.len(), count);
+        for parts in all_priorities(1) {
+            let mut search = BestFirst::new(parts);
+            assert_eq!(sorted(toy::all(&mut search, &toy)), expected, "{}", search.name());
+            assert_eq!(search.covered(), Covered::Everything);
+            assert_empty(&search);
+        }
+    }
+}
+
+#[test]
+fn a_bound_gives_exactly_the_executions_within_it() {
+    for toy in [Toy::independent(&[3, 3]), Toy::independent(&[2, 2, 2]), mixed()] {
+        for k in 0..6 {
+            let expected = toy::interleavings(&toy, k);
+            for parts in all_priorities(u64::from(k)) {
+                let bound = Bound::Preemptions(k);
+                let mut search = BestFirst::within(parts, NonPreemptive, bound).unwrap();
+                let executions = sorted(toy::all(&mut search, &toy));
+                assert_eq!(executions, expected, "{k} preemptions, {}", search.name());
+                assert_eq!(search.covered(), Covered::Preemptions(k));
+                assert_empty(&search);
+            }
+        }
+    }
+}
+
+#[test]
+fn whatever_the_default_order_the_set_is_the_same() {
+    let expected = toy::interleavings(&mixed(), u32::MAX);
+    for parts in all_priorities(2) {
+        let mut turns = BestFirst::within(parts, TakeTurns, Bound::None).unwrap();
+        assert_eq!(sorted(toy::all(&mut turns, &mixed())), expected);
+        assert_empty(&turns);
+    }
+    for parts in all_priorities(2) {
+        let mut any = BestFirst::within(parts, AnyTask::new(5), Bound::None).unwrap();
+        assert_eq!(sorted(toy::all(&mut any, &mixed())), expected);
+        assert_empty(&any);
+    }
+}
+
+#[test]
+fn without_priorities_it_goes_depth_first() {
+    for toy in [mixed(), Toy::independent(&[3, 2, 2])] {
+        let depth_first = toy::all(&mut DepthFirst::default(), &toy);
+        assert_eq!(toy::all(&mut BestFirst::new(Vec::new()), &toy), depth_first);
+    }
+}
+
+/// How often an execution leaves a task that could go on.
+fn preemptions(toy: &Toy, moves: &Moves) -> u32 {
+    (0..9)
+        .find(|&k| toy::interleavings(toy, k).binary_search(moves).is_ok())
+        .expect("it is one of all")
+}
+
+#[test]
+fn pb_raises_the_bound_step_by_step_and_says_how_far_it_is() {
+    let toy = Toy::independent(&[2, 3]);
+    let mut search = BestFirst::new(vec![Box::new(Preemptions)]);
+    let mut plan = Plan::default();
+    let mut seen = Vec::new();
+    let mut costs = Vec::new();
+    loop {
+        // What is said to be covered is: all within the bound have been run.
+        match search.covered() {
+            Covered::Preemptions(k) => {
+                let within = toy::interleavings(&toy, k);
+                assert!(within.iter().all(|moves| seen.contains(moves)), "{k}");
+            }
+            Covered::Part { executions, preemptions: None } => {
+                assert_eq!(executions, seen.len() as u64);
+                assert!(seen.len() < toy::interleavings(&toy, 0).len(), "0 is not reached yet");
+            }
+            covered => assert_eq!((covered, seen.len()), (Covered::Everything, 10), "C(5, 2)"),
+        }
+        let Some(execution) = toy::execute(&mut search, &mut plan, &toy) else { break };
+        costs.push(preemptions(&toy, &execution.moves));
+        seen.push(execution.moves);
+    }
+    assert!(costs.is_sorted(), "{costs:?}");
+    // Two without; with one: after 1 of 2, 1 of 3 or 2 of 3 steps; and so on up to 3.
+    assert_eq!([0, 1, 2, 3].map(|k| costs.iter().filter(|cost| **cost == k).count()), [2, 3, 4, 1]);
+}
+
+#[test]
+fn another_bound_says_what_it_covers_before_its_end() {
+    let toy = Toy::independent(&[3, 3]);
+    let parts: Parts = vec![Box::new(Preemptions)];
+    let mut search = BestFirst::within(parts, NonPreemptive, Bound::Preemptions(3)).unwrap();
+    toy::first(&mut search, &toy, toy::interleavings(&toy, 1).len());
+    assert_eq!(search.covered(), Covered::Preemptions(1));
+}
+
+#[test]
+fn an_execution_that_never_ended_is_run_again() {
+    for toy in [Toy::independent(&[3, 3]), mixed()] {
+        for parts in all_priorities(3) {
+            let mut search = BestFirst::new(parts);
+            let mut plan = Plan::default();
+            let mut executions = Vec::new();
+            while search.begin(&mut plan) {
+                toy::execute_unended(&mut search, &plan, &toy);
+                executions.push(toy::execute(&mut search, &mut plan, &toy).unwrap().moves);
+            }
+            assert_eq!(sorted(executions), toy::interleavings(&toy, u32::MAX));
+            assert_empty(&search);
+        }
+    }
+}
+
+#[test]
+fn a_limit_on_steps_ends_executions_and_not_the_search() {
+    let toy = Toy { max_steps: 4, ..Toy::independent(&[3, 3]) };
+    let expected = sorted(toy::all(&mut DepthFirst::default(), &toy));
+    for parts in all_priorities(1) {
+        assert_eq!(sorted(toy::all(&mut BestFirst::new(parts), &toy)), expected);
+    }
+}
+
+#[test]
+fn another_program_is_noticed() {
+    for parts in all_priorities(1) {
+        let mut search = BestFirst::new(parts);
+        let mut plan = Plan::default();
+        toy::execute(&mut search, &mut plan, &Toy::independent(&[2, 2])).unwrap();
+        toy::execute(&mut search, &mut plan, &Toy::independent(&[2, 2, 2])).unwrap();
+        assert!(matches!(search.covered(), Covered::Part { .. }));
+    }
+}
+
+#[test]
+fn an_order_that_preempts_cannot_be_bounded() {
+    let refused = BestFirst::within(Vec::new(), TakeTurns, Bound::Preemptions(1)).unwrap_err();
+    assert!(refused.to_string().starts_with("`round-robin` itself leaves tasks"));
+}
+
+#[test]
+fn what_is_not_done_is_refused() {
+    let mut search = BestFirst::new(vec![Box::new(Preemptions)]);
+    assert_eq!(search.save().unwrap_err().to_string(), "this strategy cannot be saved yet");
+    assert_eq!(search.split(2).unwrap_err().to_string(), "this strategy cannot be split yet");
+    assert!(BestFirst::reduced(Reduction::Optimal, Vec::new()).is_none());
+    let reduced = BestFirst::reduced(Reduction::Source, Vec::new()).unwrap();
+    let spurious = Settings { spurious: true, ..Settings::default() };
+    assert!(reduced.refuses(&spurious).is_some_and(|why| why.contains("wake spuriously")));
+    assert_eq!(reduced.refuses(&Settings::default()), None);
+    assert_eq!(search.refuses(&spurious), None, "all of it is run, whatever races there are");
+}
+
+// Two tasks write one object and take a step of their own. The second execution under `dpor` writes in the
+// other order, at the first of three points; depth first changes the last of them.
+#[test]
+fn races_are_reversed_first() {
+    let task = || vec![ToyOp::Write(0), ToyOp::Step];
+    let toy = Toy::new(vec![task(), task()]);
+    let writers = |search: &mut dyn Strategy| -> Vec<_> {
+        toy::first(search, &toy, 2).iter().map(|moves| moves[0].0).collect()
+    };
+    for parts in [vec![Box::new(Dpor) as Box<dyn Priority>], vec![Box::new(ModifiedDpor)]] {
+        assert_eq!(writers(&mut BestFirst::new(parts)), [0, 1]);
+    }
+    assert_eq!(writers(&mut DepthFirst::default()), [0, 0]);
+}
+
+// Three independent tasks of one step: all six executions are equivalent, and all are run.
+#[test]
+fn what_sleeps_is_run_all_the_same() {
+    let toy = Toy::independent(&[1, 1, 1]);
+    let mut search = BestFirst::new(vec![Box::new(SleepSets)]);
+    assert_eq!(sorted(toy::all(&mut search, &toy)).len(), 6);
+}
+
+// Three tasks write one object. The first execution, 0 1 2, has the races (0, 1) and (1, 2); that 2 also
+// races with 0 is seen where 2 follows 0. Then the candidate that begins with 2 moves up, and its old entry
+// is skipped: of 3! executions none is run twice.
+#[test]
+fn a_candidate_that_moves_up_is_run_once() {
+    let toy = Toy::new(vec![vec![ToyOp::Write(0)]; 3]);
+    let mut search = BestFirst::new(vec![Box::new(Dpor)]);
+    let mut plan = Plan::default();
+    let (mut executions, mut stale) = (Vec::new(), 0);
+    while let Some(execution) = toy::execute(&mut search, &mut plan, &toy) {
+        executions.push(execution.moves);
+        stale = stale.max(search.fringe.entries() as u64 - search.pending());
+    }
+    assert_eq!(sorted(executions).len(), 6);
+    assert_eq!(stale, 1, "one moved up");
+    assert_empty(&search);
+}
+
+// One execution of each order of the steps that depend on each other: of two writers and a step 2!.
+#[test]
+fn a_reduction_runs_one_of_each_class() {
+    let writer = || vec![ToyOp::Step, ToyOp::Write(0)];
+    let toy = Toy::new(vec![writer(), writer(), vec![ToyOp::Step]]);
+    for reduction in [Reduction::Source, Reduction::Classic] {
+        let mut search = BestFirst::reduced(reduction, vec![Box::new(Rand::new(3))]).unwrap();
+        assert_eq!(toy::all(&mut search, &toy).len(), 2, "{reduction:?}");
+        assert_eq!(search.covered(), Covered::Equivalence);
+        assert_empty(&search);
+    }
+}
+
+#[test]
+fn a_node_keeps_no_more_than_it_says() {
+    assert_eq!(size_of::<Pending>(), 16);
+    assert!(size_of::<nodes::Node>() <= 72);
+}
+
+/// Toys whose steps depend on each other.
+fn programs() -> impl proptest::prelude::Strategy<Value = Toy> {
+    let op = prop_oneof![
+        2 => Just(ToyOp::Step),
+        3 => (0..2_u32).prop_map(ToyOp::Write),
+        3 => (0..2_u32).prop_map(ToyOp::Read),
+        1 => Just(ToyOp::Yield),
+        1 => (2..4_u32).prop_map(ToyOp::Value),
+    ];
+    let locked = Just(vec![ToyOp::Lock, ToyOp::Unlock]);
+    let part = prop_oneof![4 => op.prop_map(|op| vec![op]), 1 => locked];
+    let task = proptest::collection::vec(part, 0..3).prop_map(|parts| parts.concat());
+    proptest::collection::vec(task, 1..4).prop_map(Toy::new)
+}
+
+proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig { cases: 48, ..toy::fixed_seed() })]
+
+    #[test]
+    fn nothing_is_lost_or_repeated(toy in programs(), seed: u64, k in 0_u32..4) {
+        let (bound, limit) =
+            if k == 3 { (Bound::None, u32::MAX) } else { (Bound::Preemptions(k), k) };
+        let expected = toy::interleavings(&toy, limit);
+        for parts in all_priorities(seed) {
+            let mut search = BestFirst::within(parts, NonPreemptive, bound).unwrap();
+            prop_assert_eq!(&sorted(toy::all(&mut search, &toy)), &expected);
+            assert_empty(&search);
+        }
+    }
+}

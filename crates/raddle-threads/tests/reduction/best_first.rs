@@ -1,0 +1,177 @@
+//! Best first against depth first: the same schedules; with a reduction, the same traces.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "how much time there is is for the environment to say"
+)]
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use raddle_engine::op::TaskId;
+use raddle_engine::strategy::{Answer, Cut, Finished, Needs, Plan, Point, Step, Strategy, Taken};
+use raddle_engine::{Ended, Limits, Setup, Stop, explore};
+use raddle_search::best_first::{
+    BestFirst, Delays, Dpor, ModifiedDpor, Preemptions, Priority, Rand, SleepSets,
+};
+use raddle_search::bound::Bound;
+use raddle_search::depth_first::DepthFirst;
+use raddle_search::dpor::Reduction;
+use raddle_search::order::NonPreemptive;
+use raddle_trace::{Covered, Settings};
+
+use crate::{Saw, search};
+
+type Parts = Vec<Box<dyn Priority>>;
+
+/// Every priority alone, and some together.
+fn priorities(seed: u64) -> Vec<Parts> {
+    vec![
+        vec![Box::new(Preemptions)],
+        vec![Box::new(Delays)],
+        vec![Box::new(Rand::new(seed))],
+        vec![Box::new(Dpor)],
+        vec![Box::new(ModifiedDpor), Box::new(Preemptions)],
+        vec![Box::new(SleepSets), Box::new(ModifiedDpor)],
+    ]
+}
+
+/// The orders in which a reduction is compared.
+pub(crate) fn reductions(seed: u64) -> Vec<(Reduction, Parts)> {
+    let mut all: Vec<(Reduction, Parts)> = Vec::new();
+    for reduction in [Reduction::Source, Reduction::Classic] {
+        all.push((reduction, vec![]));
+        all.push((reduction, vec![Box::new(ModifiedDpor), Box::new(Preemptions)]));
+        all.push((reduction, vec![Box::new(Rand::new(seed))]));
+    }
+    all.push((Reduction::Source, vec![Box::new(Preemptions), Box::new(Rand::new(!seed))]));
+    all
+}
+
+/// A search that keeps what it decided.
+struct Schedules<S> {
+    inner: S,
+    seen: Arc<Mutex<BTreeSet<Vec<u32>>>>,
+    again: u64,
+}
+
+impl<S: Strategy> Strategy for Schedules<S> {
+    fn needs(&self) -> Needs {
+        self.inner.needs()
+    }
+
+    fn begin(&mut self, plan: &mut Plan) -> bool {
+        self.inner.begin(plan)
+    }
+
+    fn decide(&mut self, point: &Point<'_>) -> Answer {
+        self.inner.decide(point)
+    }
+
+    fn spawn(&mut self, parent: TaskId, child: TaskId) {
+        self.inner.spawn(parent, child);
+    }
+
+    fn value(&mut self, task: TaskId, taken: Taken, during: bool) {
+        self.inner.value(task, taken, during);
+    }
+
+    fn step(&mut self, step: &Step<'_>) -> Option<Cut> {
+        self.inner.step(step)
+    }
+
+    fn end(&mut self, execution: &Finished<'_>) {
+        self.inner.end(execution);
+        let decisions = execution.decisions.iter().map(|taken| taken.option).collect();
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        self.again += u64::from(!seen.insert(decisions));
+    }
+
+    fn covered(&self) -> Covered {
+        self.inner.covered()
+    }
+}
+
+/// The schedules of a whole search, none of them twice. None if there are more than `most`.
+pub(crate) fn schedules(
+    inner: impl Strategy,
+    most: u64,
+    settings: Settings,
+    program: &dyn Fn() -> String,
+) -> Option<BTreeSet<Vec<u32>>> {
+    let seen = Arc::new(Mutex::new(BTreeSet::new()));
+    let mut search = Schedules { inner, seen: Arc::clone(&seen), again: 0 };
+    let limits = Limits { executions: most, ..Limits::default() };
+    let setup = Setup { limits, keep_going: true, settings, ..Setup::default() };
+    let body = || drop(program());
+    let explored = explore(&mut search, &setup, &mut |_| Stop::No, &mut |_| {}, &body)
+        .expect("a search can run here");
+    if explored.ended == Ended::Executions {
+        return None;
+    }
+    assert_eq!(explored.ended, Ended::Covered);
+    assert_eq!(search.again, 0, "a schedule was run twice");
+    let seen = std::mem::take(&mut *seen.lock().unwrap_or_else(PoisonError::into_inner));
+    Some(seen)
+}
+
+/// What differs between depth first and best first, if anything does: all, and within a bound.
+pub(crate) fn compare_all(
+    seed: u64,
+    most: u64,
+    settings: Settings,
+    program: &dyn Fn() -> String,
+) -> Option<Result<(), String>> {
+    let bounds = [Bound::None, Bound::Preemptions(seed as u32 % 3)];
+    for bound in bounds {
+        let depth_first = DepthFirst::within(NonPreemptive, bound).expect("it does not preempt");
+        let expected = schedules(depth_first, most, settings, program)?;
+        for parts in priorities(seed) {
+            let best = BestFirst::within(parts, NonPreemptive, bound).expect("it does not preempt");
+            let name = best.name();
+            let ours = schedules(best, expected.len() as u64 + 10, settings, program);
+            if ours.as_ref() != Some(&expected) {
+                let n = ours.map(|ours| ours.len());
+                return Some(Err(format!("{name}: {n:?} of {} schedules", expected.len())));
+            }
+        }
+    }
+    Some(Ok(()))
+}
+
+/// The same for traces, with a reduction: in all orders, or in two of them if there is little time.
+pub(crate) fn compare_reduced(
+    all: &Saw,
+    settings: Settings,
+    program: &dyn Fn() -> String,
+) -> Result<(), String> {
+    if settings.spurious {
+        // It says so itself.
+        return Ok(());
+    }
+    let seed = all.executions;
+    let long = std::env::var_os("RADDLE_LONG").is_some();
+    let mut orders = reductions(seed);
+    if !long {
+        let from = seed as usize % orders.len();
+        orders.rotate_left(from);
+        orders.truncate(2);
+    }
+    for (reduction, parts) in orders {
+        let best = BestFirst::reduced(reduction, parts).expect("not the optimal one");
+        let name = format!("{reduction:?} {}", best.name());
+        let Some(saw) = search(best, all.executions * 2 + 10, settings, program) else {
+            return Err(format!("{name} ran more than all"));
+        };
+        let lost = all.traces.difference(&saw.traces).count();
+        let extra = saw.traces.difference(&all.traces).count();
+        if lost + extra > 0 {
+            let of = all.traces.len();
+            return Err(format!("{name} lost {lost} of {of}, {extra} extra"));
+        }
+        if all.results != saw.results {
+            return Err(format!("{name}: {:?} instead of {:?}", saw.results, all.results));
+        }
+    }
+    Ok(())
+}
