@@ -157,7 +157,7 @@ impl Strategy for Broken {
                 tasks: 1,
                 stuck: &[],
                 cut: None,
-                held_back: false,
+                irregular: false,
             });
             more = self.strategy.begin(plan);
         }

@@ -305,7 +305,8 @@ pub fn explore(
             tasks: ex.created.len() as u64,
             stuck: &ran.stuck,
             cut: ex.cut,
-            held_back: ex.seen.held_back,
+            irregular: ex.seen.held_back
+                || ex.settings.spurious && ex.seen.spurious && ex.seen.timers,
         });
         if setup.keep_going {
             *kinds.entry(ran.outcome.kind()).or_insert(0) += 1;

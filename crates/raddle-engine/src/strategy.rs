@@ -257,9 +257,11 @@ pub struct Finished<'a> {
     pub stuck: &'a [Stuck],
     /// Whether the strategy cut it.
     pub cut: Option<Cut>,
-    /// Whether in this or an earlier execution a task that yielded was kept from moving until others
-    /// had: then there are executions that are not run though equivalent ones are.
-    pub held_back: bool,
+    /// Whether in this or an earlier execution something happened that no reduction sees through: a task
+    /// that yielded was kept from moving until others had, so that there are executions that are not run
+    /// though equivalent ones are; or a wait with a timeout could end for no reason too, of which the
+    /// reductions are known to lose some orders.
+    pub irregular: bool,
 }
 
 impl<S: Strategy + ?Sized> Strategy for Box<S> {

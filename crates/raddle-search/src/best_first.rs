@@ -718,7 +718,7 @@ impl<O: Order> Strategy for BestFirst<O> {
         }
         // A limit on time may cut the plan itself.
         self.stale |= taken.len() < self.planned;
-        self.incomplete |= execution.held_back || limited;
+        self.incomplete |= execution.irregular || limited;
         // A limit may end an execution at a point that was asked about.
         let new = taken.len().saturating_sub(self.planned);
         self.met.truncate(new);

@@ -812,7 +812,7 @@ impl Strategy for Dpor {
     fn end(&mut self, execution: &Finished<'_>) {
         self.executions += 1;
         let limited = matches!(execution.outcome, Outcome::Limit { .. });
-        self.incomplete |= execution.held_back || limited;
+        self.incomplete |= execution.irregular || limited;
         self.blocked += u64::from(self.cut);
         self.leaf = if self.cut { Size::CUT } else { Size::LEAF };
         if !self.cut {

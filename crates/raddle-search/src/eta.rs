@@ -307,7 +307,7 @@ impl Strategy for Eta {
         let limited = matches!(execution.outcome, Outcome::Limit { .. });
         // Ops that never ran, and those of threads, need what this reduction does not look at.
         let threads = self.steps.iter().any(|s| !s.immediate && !s.footprint.learned);
-        self.incomplete |= limited || threads || execution.held_back || !execution.stuck.is_empty();
+        self.incomplete |= limited || threads || execution.irregular || !execution.stuck.is_empty();
         for later in (self.kept..self.steps.len()).rev() {
             if !self.steps[later].immediate {
                 self.schedule(later);

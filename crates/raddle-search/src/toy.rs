@@ -270,7 +270,7 @@ pub(crate) fn execute(
         tasks,
         stuck,
         cut,
-        held_back: false,
+        irregular: false,
     });
     plan.prefix.clear();
     plan.prefix.extend(decisions.iter().map(|taken| taken.option));

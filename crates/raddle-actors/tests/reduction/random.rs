@@ -23,6 +23,11 @@ enum Action {
         message: u32,
     },
     Choose(u32),
+    /// Sends, or does not.
+    Maybe {
+        to: usize,
+        message: u32,
+    },
     Timer(u32),
     Cancel,
     /// A new actor, which is told this.
@@ -131,6 +136,7 @@ impl Program {
             7 => Action::Observe,
             8 => Action::Ask { of: rng.below(actors) },
             9 => Action::Now,
+            13 => Action::Maybe { to: rng.below(actors), message: later(rng) },
             _ => Action::Send { to: rng.below(actors), message: later(rng) },
         }
     }
@@ -262,6 +268,11 @@ impl Node {
         match action {
             Action::Send { to, message } => cx.send(self.peer(to), Told::Number(message)),
             Action::Choose(of) => self.heard.push(100 + u64::from(cx.choose(of))),
+            Action::Maybe { to, message } => {
+                if cx.choose(2) == 1 {
+                    cx.send(self.peer(to), Told::Number(message));
+                }
+            }
             Action::Timer(message) => {
                 self.timers.push(cx.set_timer(Duration::from_secs(1), Told::Number(message)));
             }
@@ -409,6 +420,52 @@ fn smaller(program: &Program) -> Vec<Program> {
 
 fn variable(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
+}
+
+/// What a step would do elsewhere is not what it did: each of these loses something if it is taken for
+/// that.
+#[test]
+fn what_a_step_would_do_elsewhere_is_not_what_it_did() {
+    let send = |to, message| Action::Send { to, message };
+    let program = |mailboxes, handlers: Vec<[Vec<Action>; MESSAGES]>, injected| {
+        let handlers = handlers.into_iter().map(Vec::from).collect();
+        let (faults, way, looks) = (Faults::default(), Way::All, Vec::new());
+        Arc::new(Program { mailboxes, faults, handlers, injected: vec![injected], way, looks })
+    };
+    let programs = [
+        // After the timer the first actor is another, which sends nothing to the third.
+        program(
+            Mailboxes::Queue,
+            vec![
+                [vec![], vec![Action::Timer(2)], vec![Action::Become], vec![send(2, 3)]],
+                [vec![send(2, 3)], vec![], vec![], vec![]],
+                [vec![], vec![], vec![], vec![]],
+            ],
+            vec![(0, 1), (0, 3), (1, 0)],
+        ),
+        // A timer that is cancelled might have fired before the second actor's message came.
+        program(
+            Mailboxes::Pairs,
+            vec![
+                [vec![], vec![Action::Timer(2)], vec![], vec![Action::Cancel]],
+                [vec![send(0, 0)], vec![], vec![], vec![]],
+            ],
+            vec![(0, 1), (0, 3), (1, 0)],
+        ),
+        // With one value the first actor sends to the third, with the other it does not.
+        program(
+            Mailboxes::Queue,
+            vec![
+                [vec![Action::Maybe { to: 2, message: 3 }], vec![], vec![], vec![]],
+                [vec![send(2, 3)], vec![], vec![], vec![]],
+                [vec![], vec![], vec![], vec![]],
+            ],
+            vec![(0, 0), (1, 0), (0, 0)],
+        ),
+    ];
+    for program in programs {
+        assert_eq!(difference(&program, 50_000), None, "{program:#?}");
+    }
 }
 
 /// Programs of which a reduction once lost something: a crash whose victims differ by a value; a fingerprint

@@ -54,7 +54,7 @@ fn walk(strategy: &mut dyn Strategy, plan: &mut Plan, shape: Shape<'_>) -> bool 
         tasks: 1,
         stuck: &[],
         cut: None,
-        held_back: false,
+        irregular: false,
     });
     plan.prefix.clear();
     plan.prefix.extend(decisions.iter().map(|taken| taken.option));

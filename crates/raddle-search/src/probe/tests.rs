@@ -90,7 +90,7 @@ fn a_probe_that_never_ended_is_given_up() {
             tasks: 2,
             stuck: &[],
             cut: None,
-            held_back: false,
+            irregular: false,
         });
         plan.prefix = decisions.iter().map(|taken| taken.option).collect();
         executions.push(execution.moves);

@@ -14,7 +14,7 @@ use raddle_engine::{Ended, Limits, Setup, Stop, explore};
 use raddle_search::depth_first::DepthFirst;
 use raddle_search::dpor::{Dpor, Reduction};
 use raddle_search::traces::Traces;
-use raddle_trace::{Assumption, Settings};
+use raddle_trace::{Assumption, Covered, Settings};
 
 /// What a whole search saw.
 #[derive(Debug, PartialEq, Eq)]
@@ -46,7 +46,9 @@ pub(crate) fn search<S: Strategy>(
         .expect("a search can run here");
     // A task that was held back after yields makes equivalent executions differ.
     let held_back = explored.assumptions.contains(&Assumption::FairYields);
-    if explored.ended == Ended::Executions || held_back {
+    // Nor is anything promised of waits that may time out and wake for no reason.
+    let promises = !matches!(traces.covered(), Covered::Part { .. });
+    if explored.ended == Ended::Executions || held_back || !promises {
         return None;
     }
     assert_eq!(explored.ended, Ended::Covered);

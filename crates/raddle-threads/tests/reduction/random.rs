@@ -428,6 +428,10 @@ enum Compared {
 fn compare(program: &Program, most: u64) -> Compared {
     let run = || execute(program);
     let settings = program.settings();
+    if settings.spurious && format!("{program:?}").contains("WaitTimeout") {
+        // Nothing is promised of these: `waits_that_time_out_and_wake_for_no_reason_promise_nothing`.
+        return Compared::Skipped;
+    }
     let Some(all) = exhaustive(most, settings, &run) else { return Compared::Skipped };
     let mut repeated = 0;
     for reduction in [Reduction::Source, Reduction::Classic, Reduction::Optimal] {
@@ -548,6 +552,22 @@ fn random_programs_lose_nothing() {
     assert!(repeating * 100 <= compared, "{repeating} of {compared} had traces run twice");
 }
 
+/// Seed 915596, on which the optimal reduction loses 6 of 173 traces: it must not claim to have all.
+#[test]
+fn waits_that_time_out_and_wake_for_no_reason_promise_nothing() {
+    use Statement::*;
+    let tasks = vec![vec![WaitTimeout, NotifyLocked], vec![WaitTimeout]];
+    let program = Program { tasks, spurious: true };
+    let run = || execute(&program);
+    assert!(exhaustive(100_000, program.settings(), &run).is_some());
+    for reduction in [Reduction::Source, Reduction::Classic, Reduction::Optimal] {
+        assert_eq!(reduced(reduction, 100_000, program.settings(), &run), None, "{reduction:?}");
+    }
+    let calm = Program { spurious: false, ..program };
+    let run = || execute(&calm);
+    assert!(reduced(Reduction::Optimal, 100_000, calm.settings(), &run).is_some());
+}
+
 /// Programs on which a reduction once lost traces, shrunk, each with what it took to keep them.
 #[test]
 fn programs_that_once_lost_traces_do_not() {
@@ -630,7 +650,6 @@ fn programs_that_once_lost_traces_do_not() {
             tasks: vec![vec![Once(vec![NotifyOne]), NotifyLocked], vec![Wait]],
             spurious: true,
         },
-        Program { tasks: vec![vec![NotifyLocked], vec![WaitTimeout]], spurious: true },
     ];
     for program in programs {
         match compare(&program, 50_000) {
