@@ -217,32 +217,11 @@ pub const MUTATIONS: &[Mutation] = &[
         what: "What steps touch besides their objects does not wake those who sleep.",
     },
     Mutation {
-        name: "actors-learned",
-        file: DPOR,
-        old: "step.also = u64::MAX;",
-        new: "",
-        what: "A handler is taken to send in any state what it sent in one.",
-    },
-    Mutation {
-        name: "actors-lapsed",
-        file: DEPENDENCE,
-        old: "Access::Missed | Access::TryTake | Access::Lapsed => Access::Write,",
-        new: "Access::Missed | Access::TryTake => Access::Write,",
-        what: "A timer that was cancelled would have done nothing earlier either.",
-    },
-    Mutation {
         name: "actors-budget",
         file: WORLD,
         old: "faults.losses + faults.duplicates + faults.crashes > 0",
         new: "faults.losses > 9",
         what: "Steps do not depend on what faults are left.",
-    },
-    Mutation {
-        name: "actors-values",
-        file: WORLD,
-        old: "            also = u64::MAX;",
-        new: "",
-        what: "What a step touches hangs on the values decided in it.",
     },
     Mutation {
         name: "actors-cancel",
