@@ -611,6 +611,14 @@ impl Dpor {
     }
 }
 
+/// Why no reduction can be used with these settings, if it cannot.
+pub(crate) fn refuses_idle(settings: &Settings) -> Option<&'static str> {
+    (settings.timeouts == Timeouts::Idle).then_some(
+        "timeouts that fire only when nothing else can move depend on all that moves; use `dfs`, or let \
+         timeouts fire at any time",
+    )
+}
+
 /// Of a sequence's last step, which is not an event of the execution.
 const LAST: u32 = u32::MAX;
 
@@ -827,10 +835,7 @@ impl Strategy for Dpor {
     }
 
     fn refuses(&self, settings: &Settings) -> Option<&'static str> {
-        (settings.timeouts == Timeouts::Idle).then_some(
-            "timeouts that fire only when nothing else can move depend on all that moves; use `dfs`, \
-             or let timeouts fire at any time",
-        )
+        refuses_idle(settings)
     }
 
     fn covered(&self) -> Covered {

@@ -17,8 +17,9 @@ use raddle_engine::strategy::{
     Answer, Finished, Needs, Options, Plan, Point, Step, Strategy, Taken,
 };
 use raddle_engine::{Access, TaskId};
-use raddle_trace::{Covered, Estimate, Outcome, Progress, Settings, Timeouts};
+use raddle_trace::{Covered, Estimate, Outcome, Progress, Settings};
 
+use crate::dpor::refuses_idle;
 use crate::estimate::{Children, Kind, Levels, Size};
 
 /// A point of the current path.
@@ -316,10 +317,7 @@ impl Strategy for Eta {
     }
 
     fn refuses(&self, settings: &Settings) -> Option<&'static str> {
-        (settings.timeouts == Timeouts::Idle).then_some(
-            "timeouts that fire only when nothing else can move depend on all that moves; use `dfs`, \
-             or let timeouts fire at any time",
-        )
+        refuses_idle(settings)
     }
 
     fn covered(&self) -> Covered {
