@@ -5,7 +5,7 @@ use std::panic::Location;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use crate::actor::Actor;
-use crate::address::{Address, Place};
+use crate::address::{ActorId, Address, Place};
 use crate::concurrent::Pool;
 #[cfg(feature = "check")]
 use crate::explored::Explored;
@@ -191,6 +191,8 @@ struct Serial {
 /// What a test may look at between two steps.
 pub struct View<'a> {
     pub(crate) of: Viewed<'a>,
+    /// The actors that whoever looks has named; all, if it has named none.
+    pub(crate) only: &'a [ActorId],
 }
 
 /// What is looked at.
@@ -203,20 +205,20 @@ pub(crate) enum Viewed<'a> {
 
 impl<'a> From<&'a World> for View<'a> {
     fn from(world: &'a World) -> Self {
-        Self { of: Viewed::World(world) }
+        Self { of: Viewed::World(world), only: &[] }
     }
 }
 
 #[cfg(feature = "check")]
 impl<'a> From<&'a Snapshot> for View<'a> {
     fn from(snapshot: &'a Snapshot) -> Self {
-        Self { of: Viewed::Snapshot(snapshot) }
+        Self { of: Viewed::Snapshot(snapshot), only: &[] }
     }
 }
 
 impl std::fmt::Debug for View<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("View").field("waiting", &self.waiting()).finish_non_exhaustive()
+        f.debug_struct("View").field("only", &self.only).finish_non_exhaustive()
     }
 }
 
@@ -224,11 +226,16 @@ impl View<'_> {
     /// The state of an actor.
     ///
     /// # Panics
-    /// If it is of another type now.
+    /// If it is of another type now, or whoever looks has named others.
     #[must_use]
     #[track_caller]
     pub fn actor<A: Actor>(&self, address: &Address<A::Message>) -> &A {
         let actor = address.actor().expect("an address of the system that is looked at");
+        assert!(
+            self.only.is_empty() || self.only.contains(&actor),
+            "raddle: an actor is looked at that the invariant does not name; name it too, so that no \
+             order of its steps is left out"
+        );
         match self.of {
             Viewed::World(world) => world.state(actor),
             #[cfg(feature = "check")]
@@ -245,8 +252,16 @@ impl View<'_> {
     }
 
     /// How many messages wait to be handled.
+    ///
+    /// # Panics
+    /// If whoever looks has named actors: every step changes this.
     #[must_use]
+    #[track_caller]
     pub fn waiting(&self) -> usize {
+        assert!(
+            self.only.is_empty(),
+            "raddle: what waits is changed by every step; an invariant that looks at it names no actors"
+        );
         match self.of {
             Viewed::World(world) => world.links.iter().map(|link| link.queue.len()).sum(),
             #[cfg(feature = "check")]
@@ -558,7 +573,7 @@ impl System {
 
     /// Calls `look` after every step: for invariants. It panics if one does not hold.
     ///
-    /// `of`: the actors that it looks at; if there are none, it may look at all. A search that leaves
+    /// `of`: the actors that it looks at, and no others; if there are none, it may look at all. A search that leaves
     /// out equivalent executions must know, because the order of their steps matters to it.
     ///
     /// # Panics

@@ -158,7 +158,7 @@ pub(crate) struct World {
     /// The same of a test that counts steps, until all are handled.
     pub(crate) counted: u64,
     /// Those who look after each step.
-    looks: Vec<Look>,
+    looks: Vec<(Vec<ActorId>, Look)>,
     /// Whose turn it is, where each has its turn.
     pub(crate) turn_of: u32,
     /// The bit of all steps if things may go wrong, or have gone.
@@ -299,7 +299,7 @@ impl World {
 
     /// Somebody looks at these actors after each of their steps; at all, if there are none.
     pub(crate) fn look(&mut self, of: &[AnyAddress], look: Look) {
-        self.looks.push(look);
+        self.looks.push((of.iter().map(|address| address.0).collect(), look));
         // Their steps depend on each other from now on.
         let bit = 1 << (mix(self.looks.len() as u64 ^ 19 << 40) % BITS);
         if of.is_empty() {
@@ -311,8 +311,8 @@ impl World {
     /// After a step.
     pub(crate) fn look_after(&mut self) {
         let mut looks = std::mem::take(&mut self.looks);
-        for look in &mut looks {
-            look(&View::from(&*self));
+        for (only, look) in &mut looks {
+            look(&View { only, ..View::from(&*self) });
         }
         self.looks = looks;
     }

@@ -151,6 +151,30 @@ fn monitors_watch_several_actors() {
 }
 
 #[test]
+fn an_invariant_looks_at_the_actors_it_names_and_no_others() {
+    let look = |waiting: bool| {
+        explore(move || {
+            let system = System::new();
+            let (named, other) = (system.spawn(Account(0)), system.spawn(Account(0)));
+            system.invariant(&[(&named).into()], move |view| {
+                let seen = if waiting {
+                    view.waiting() == 9
+                } else {
+                    view.actor::<Account>(&other).0 == 9
+                };
+                assert!(!seen);
+            });
+            system.send(&named, Bank::Deposit(1));
+            system.handle_all();
+        })
+    };
+    let said = failure(&look(false));
+    assert!(said.contains("the invariant does not name"), "{said}");
+    let said = failure(&look(true));
+    assert!(said.contains("names no actors"), "{said}");
+}
+
+#[test]
 fn an_invariant_is_checked_after_every_step() {
     let report = explore(|| {
         let system = System::new();
