@@ -199,6 +199,17 @@ impl Explored {
         lock(&self.shared().world)
     }
 
+    /// The world while nothing is handled: what is seen of it then is the same in equivalent executions.
+    #[track_caller]
+    pub(crate) fn at_rest(&self, what: &str) -> MutexGuard<'_, World> {
+        assert!(
+            !self.shared().gate().open,
+            "raddle: {what} after run, while messages are handled at any time: when it happened would be no \
+             decision of the search. Ask the actor instead, or call handle_all first"
+        );
+        self.world()
+    }
+
     pub(crate) fn spawn<A: Actor>(
         &self,
         actor: A,
@@ -236,13 +247,14 @@ impl Explored {
 
     #[track_caller]
     pub(crate) fn handle_one(&self) -> bool {
+        drop(self.at_rest("handle_one"));
         let steps = self.shared().gate().steps + 1;
         self.handle_seen(Wait::Steps(steps))
     }
 
     #[track_caller]
     pub(crate) fn handle_until(&self, mut enough: Enough) -> bool {
-        if enough(&View::from(&*self.world())) {
+        if enough(&View::from(&*self.at_rest("handle_until"))) {
             return true;
         }
         self.shared().gate().enough = Some(enough);

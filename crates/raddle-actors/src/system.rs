@@ -513,7 +513,8 @@ impl System {
     }
 
     /// From now on messages are handled at any time, while the test runs on: for tests that have
-    /// threads besides actors. Does nothing outside a search; the concurrent manager always does so.
+    /// threads besides actors, until the next [`handle_all`](Self::handle_all). Meanwhile actors are asked,
+    /// and not inspected. Does nothing outside a search; the concurrent manager always does so.
     pub fn run(&self) {
         match &self.inner {
             #[cfg(feature = "check")]
@@ -552,7 +553,9 @@ impl System {
         match (&self.inner, address.actor()) {
             (Inner::Serial(serial), Some(actor)) => look(lock(&serial.world).state(actor)),
             #[cfg(feature = "check")]
-            (Inner::Explored(explored), Some(actor)) => look(explored.world().state(actor)),
+            (Inner::Explored(explored), Some(actor)) => {
+                look(explored.at_rest("inspect").state(actor))
+            }
             (Inner::Concurrent(pool), None) => pool.inspect(address, look),
             _ => panic!("raddle: the address is one of another system"),
         }
@@ -586,7 +589,7 @@ impl System {
         let mut world = match &self.inner {
             Inner::Serial(serial) => lock(&serial.world),
             #[cfg(feature = "check")]
-            Inner::Explored(explored) => explored.world(),
+            Inner::Explored(explored) => explored.at_rest("invariant"),
             Inner::Concurrent(_) => panic!(
                 "raddle: actors on threads cannot be looked at while they run; use another manager"
             ),

@@ -87,6 +87,27 @@ fn locks_and_actors_are_explored_together() {
 }
 
 #[test]
+fn what_is_no_decision_is_refused_while_messages_are_handled_at_any_time() {
+    type Use = fn(&System, &raddle_actors::Address<Counter>);
+    let uses: [(&str, Use); 3] = [
+        ("inspect", |system, count| assert_ne!(system.inspect(count, |count: &Count| count.0), 9)),
+        ("handle_one", |system, _| assert!(system.handle_one())),
+        ("handle_until", |system, _| assert!(system.handle_until(|_| true))),
+    ];
+    for (name, what) in uses {
+        let report = explore(move || {
+            let system = System::new();
+            let count = system.spawn(Count(0));
+            system.run();
+            system.send(&count, Counter::Add);
+            what(&system, &count);
+        });
+        let said = failure(&report);
+        assert!(said.contains(&format!("{name} after run")), "{said}");
+    }
+}
+
+#[test]
 fn a_question_that_nobody_answers_is_a_deadlock() {
     struct Silent(Vec<Reply<u32>>);
     impl Actor for Silent {
