@@ -102,7 +102,7 @@ thread_local! {
 }
 
 /// What stands for a timer in a state: its place among those that have not fired. All that have are
-/// alike: nothing can be done with one. Outside of [`ranked`] its number.
+/// alike: nothing can be done with one. Outside of `ranked` its number.
 ///
 /// `Misses:` an actor that keeps two timers which have fired, and compares them.
 pub(crate) fn rank(timer: u32) -> u32 {

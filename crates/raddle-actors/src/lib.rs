@@ -54,6 +54,8 @@
 //! [`Model`], `snapshot`, `stepper` and `states` (searches over states), `follow` (from a path of states
 //! to a trace).
 
+#![cfg_attr(not(feature = "check"), allow(rustdoc::broken_intra_doc_links, reason = "no search"))]
+
 #[cfg_attr(not(feature = "check"), allow(dead_code, reason = "only searches copy"))]
 mod actor;
 pub mod adapters;
@@ -79,8 +81,10 @@ mod states;
 #[cfg(feature = "check")]
 mod stepper;
 mod system;
+#[cfg_attr(not(feature = "check"), allow(dead_code, reason = "only searches need all of it"))]
 mod turn;
 mod waiter;
+#[cfg_attr(not(feature = "check"), allow(dead_code, reason = "only searches need all of it"))]
 mod world;
 
 pub use actor::{Actor, Snapshots};
