@@ -262,7 +262,7 @@ struct Again<'a> {
 
 impl Strategy for Again<'_> {
     fn needs(&self) -> Needs {
-        Needs { steps: false, plans: false }
+        Needs { plans: false, ..Needs::default() }
     }
 
     fn begin(&mut self, plan: &mut Plan) -> bool {

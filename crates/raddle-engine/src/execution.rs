@@ -25,6 +25,7 @@ use raddle_trace::{DataRace, Divergence, LimitKind, Settings, TaskKind};
 
 use crate::announce::Announced;
 use crate::clock::Clock;
+use crate::context::Context;
 use crate::explore::Setup;
 use crate::fiber::Fiber;
 use crate::limits::{Limits, Teardown};
@@ -587,7 +588,7 @@ impl Execution {
             let entry = self.task(task);
             let is_timer = entry.fiber.is_null() && entry.passive.is_none();
             let partner = is_timer.then_some(entry.owner);
-            let (also, sent_by) = (entry.also, entry.sent_by);
+            let (also, sent_by, context) = (entry.also, entry.sent_by, entry.context);
             let learned = entry.passive.is_some();
             let enabled_since = entry.first_since.unwrap_or(entry.fair.enabled_since);
             let timer = entry.timer.filter(|_| matches!(how, How::Timed(_)));
@@ -601,6 +602,8 @@ impl Execution {
             let step = Step {
                 task,
                 footprint,
+                site,
+                context,
                 also,
                 learned,
                 sent_by,
@@ -895,6 +898,11 @@ impl Pending for View {
     fn op(&self, task: TaskId) -> Option<Op> {
         // SAFETY: a view lives only during `decide`, where the execution is only read.
         unsafe { (*self.0).op_of(task) }
+    }
+
+    fn context(&self, task: TaskId) -> Context {
+        // SAFETY: as above.
+        unsafe { (*self.0).task(task).context }
     }
 
     fn blocked(&self) -> Vec<TaskId> {

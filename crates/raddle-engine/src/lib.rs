@@ -18,6 +18,7 @@
 mod announce;
 pub mod cell;
 mod clock;
+pub mod context;
 pub mod dependence;
 mod execution;
 pub mod explore;

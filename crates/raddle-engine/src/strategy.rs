@@ -4,9 +4,11 @@
 //! So a strategy that enumerates all answers is exhaustive, and a list of answers is a replay.
 
 use std::fmt;
+use std::panic::Location;
 
 use raddle_trace::{Covered, Outcome, Progress, Settings};
 
+use crate::context::Context;
 use crate::op::{Access, ObjectId, Op, TaskId};
 
 /// One option of a [`Options::Schedule`] point.
@@ -38,6 +40,11 @@ pub enum Options<'a> {
 pub trait Pending: fmt::Debug {
     /// The announced op of a task that is not finished.
     fn op(&self, task: TaskId) -> Option<Op>;
+    /// From where a task's announced op was called, if [`Needs::contexts`].
+    fn context(&self, task: TaskId) -> Context {
+        let _ = task;
+        Context::NONE
+    }
     /// The tasks that have announced an op which cannot run now.
     fn blocked(&self) -> Vec<TaskId>;
     /// The ops that have been announced and cannot run now.
@@ -157,6 +164,10 @@ pub struct Step<'a> {
     pub task: TaskId,
     /// What it touched, the first entry being the op it had announced.
     pub footprint: &'a [(ObjectId, Access)],
+    /// Where it stands in the source.
+    pub site: &'static Location<'static>,
+    /// From where it was called, if [`Needs::contexts`].
+    pub context: Context,
     /// What it touched besides, each thing a bit: any two steps that touch one depend on each other.
     pub also: u64,
     /// Whether what it touched besides was learned by running it: in another state it may be something
@@ -224,11 +235,13 @@ pub struct Needs {
     /// The strategy plans executions that repeat a part of the one before. The engine then notes
     /// enough of each to see whether the repeated part is the same.
     pub plans: bool,
+    /// So many of the innermost calls that led to each op are captured as its [`Context`]; 0: none.
+    pub contexts: u8,
 }
 
 impl Default for Needs {
     fn default() -> Self {
-        Self { steps: false, plans: true }
+        Self { steps: false, plans: true, contexts: 0 }
     }
 }
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use raddle_trace::Site;
 
 use crate::announce::Announced;
+use crate::context::Context;
 use crate::execution::Passive;
 use crate::fiber::Fiber;
 use crate::life::{Life, Parker};
@@ -72,6 +73,8 @@ pub(crate) struct Task {
     /// the task is suspended in it.
     pub(crate) pending: Option<*const dyn Announced>,
     pub(crate) site: &'static Location<'static>,
+    /// From where that op was called, if the strategy asks.
+    pub(crate) context: Context,
     /// Whether it is among the options.
     pub(crate) enabled: bool,
     /// The number of steps before a pending op could run that is no scheduling point, or the first
@@ -142,6 +145,7 @@ impl Task {
             job: None,
             pending: None,
             site: Location::caller(),
+            context: Context::NONE,
             enabled: false,
             first_since: None,
             immediate: false,
@@ -207,5 +211,6 @@ impl Task {
         self.life.renew(created);
         self.parker.renew(created);
         self.site = created;
+        self.context = Context::NONE;
     }
 }

@@ -92,7 +92,7 @@ fn race((task, op): (TaskId, Op), (other, pending): (TaskId, Op)) -> bool {
 
 impl Strategy for Pos {
     fn needs(&self) -> Needs {
-        Needs { steps: true, plans: false }
+        Needs { steps: true, plans: false, ..Needs::default() }
     }
 
     fn begin(&mut self, plan: &mut Plan) -> bool {

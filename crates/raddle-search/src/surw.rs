@@ -142,7 +142,7 @@ impl Surw {
 
 impl Strategy for Surw {
     fn needs(&self) -> Needs {
-        Needs { steps: true, plans: false }
+        Needs { steps: true, plans: false, ..Needs::default() }
     }
 
     fn begin(&mut self, plan: &mut Plan) -> bool {

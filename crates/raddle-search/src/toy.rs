@@ -153,6 +153,8 @@ impl<'a> State<'a> {
         let cut = strategy.step(&Step {
             task: id,
             footprint: &[Self::touched(task, op)],
+            site: std::panic::Location::caller(),
+            context: raddle_engine::context::Context::NONE,
             also: 0,
             learned: false,
             sent_by: None,

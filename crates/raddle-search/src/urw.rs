@@ -90,7 +90,7 @@ pub(crate) fn below(rng: &mut Rng, n: u64) -> u64 {
 
 impl Strategy for Urw {
     fn needs(&self) -> Needs {
-        Needs { steps: true, plans: false }
+        Needs { steps: true, plans: false, ..Needs::default() }
     }
 
     fn begin(&mut self, plan: &mut Plan) -> bool {
