@@ -24,6 +24,7 @@ pub mod bugs;
 pub mod counts;
 pub mod libraries;
 pub mod litmus;
+pub mod minimise;
 pub mod ours;
 pub mod peers;
 pub mod program;
