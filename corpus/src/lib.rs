@@ -21,6 +21,7 @@
 
 pub mod actors;
 pub mod bugs;
+pub mod case;
 pub mod counts;
 pub mod libraries;
 pub mod litmus;

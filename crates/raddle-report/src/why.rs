@@ -27,11 +27,6 @@ pub fn explanation(why: &Explanation, trace: &Trace) -> Vec<String> {
         ));
     }
     match why.lost {
-        Some(Lost { step: None, tried: 0 | 1 }) => {}
-        Some(Lost { step: None, tried }) => lines.push(format!(
-            "all of {} that were tried fail: it is no matter of the order",
-            count(tried, "execution")
-        )),
         Some(Lost { step: Some(step), tried: 0 | 1 }) => {
             lines.push(format!("{} was the last choice there was", step_at(step, trace)));
         }
@@ -40,7 +35,12 @@ pub fn explanation(why: &Explanation, trace: &Trace) -> Vec<String> {
             step_at(step, trace),
             count(tried, "way")
         )),
-        None => {}
+        // Without a choice there is nothing to say.
+        Some(Lost { step: None, tried: 0 | 1 }) | None => {}
+        Some(Lost { step: None, tried }) => lines.push(format!(
+            "all of {} that were tried fail: it is no matter of the order",
+            count(tried, "execution")
+        )),
     }
     lines
 }

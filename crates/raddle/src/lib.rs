@@ -58,6 +58,7 @@ mod config;
 mod error;
 #[cfg(feature = "check")]
 mod explain;
+mod method;
 #[cfg(feature = "check")]
 mod minimise;
 #[cfg(not(feature = "check"))]
@@ -128,5 +129,7 @@ pub use value::{Arbitrary, Rng, any, choose, rng};
 #[cfg(feature = "check")]
 #[doc(hidden)]
 pub mod __private {
+    pub use raddle_engine::context::Scope;
+
     pub use crate::check::{Place, Returned, test};
 }
