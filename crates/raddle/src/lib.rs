@@ -60,6 +60,8 @@ mod error;
 mod explain;
 mod method;
 #[cfg(feature = "check")]
+pub mod migrate;
+#[cfg(feature = "check")]
 mod minimise;
 #[cfg(not(feature = "check"))]
 mod named;
