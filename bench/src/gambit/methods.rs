@@ -73,7 +73,9 @@ pub(crate) fn measure(quick: bool) -> Table {
 fn measure_within(budget: u64) -> Table {
     let mut table = Table {
         title: "Methods: a bug between two methods of a larger program".to_owned(),
-        header: ["search", "executions to the bug", "steps", "GAMBIT: seconds"].map(str::to_owned).to_vec(),
+        header: ["search", "executions to the bug", "steps", "GAMBIT: seconds"]
+            .map(str::to_owned)
+            .to_vec(),
         ..Table::default()
     };
     let mut first = None;
@@ -89,7 +91,8 @@ fn measure_within(budget: u64) -> Table {
         if !notes.is_empty() {
             table.failures.push(format!("{strategy}{notes}"));
         }
-        let shown = executions.map_or_else(|| format!("> {}", report.counts.executions), |n| n.to_string());
+        let shown =
+            executions.map_or_else(|| format!("> {}", report.counts.executions), |n| n.to_string());
         table.rows.push(vec![
             format!("`{strategy}`"),
             shown,

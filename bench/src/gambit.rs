@@ -1,0 +1,3 @@
+//! GAMBIT's experiments: so far the priority by methods.
+
+pub(crate) mod methods;
