@@ -928,7 +928,8 @@ impl Pending for View {
 
     fn label(&self, object: ObjectId) -> Option<Label> {
         // SAFETY: as above.
-        unsafe { (&(*self.0).labels).get(object.0 as usize).copied() }
+        let execution = unsafe { &*self.0 };
+        execution.labels.get(object.0 as usize).copied()
     }
 
     fn blocked(&self) -> Vec<TaskId> {
