@@ -8,6 +8,7 @@ mod actors;
 mod estimate;
 mod eta;
 mod foundation;
+mod gambit;
 mod machine;
 mod numbers;
 mod peers;

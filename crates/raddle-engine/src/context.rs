@@ -16,9 +16,10 @@
 //! Which context an op has does not depend on the schedule: only the task's own stack is looked at. A
 //! number means the same in all executions of a process, a [`key`] or [`names`] in all processes that run
 //! the same build. Between builds names stay the same if both have full debug information. With line tables
-//! alone a function is known by its file and its last name (`deque::push` and not `app::deque::Deque::push`),
-//! and a closure does not say of what. Inlined functions are seen if there is debug information of any kind,
-//! and else not; one that another ended with may be missing where the compiler made a jump of the call.
+//! alone many functions are known by their file and their last name (`deque::push` and not
+//! `app::deque::Deque::push`), and a closure does not say of what. Inlined functions are seen if there is
+//! debug information of any kind, and else not; a function that ends with a call may be missing where the
+//! compiler made a jump of it. A scope in a function that was inlined comes before all names of the frame.
 //! Where stacks cannot be walked (Windows, 32-bit ARM, Miri) there are scopes alone.
 //!
 //! A timer's context is that of the wait it ends. The steps of passive tasks, which are handlers of actors,
@@ -138,15 +139,37 @@ fn hash<'a>(names: impl Iterator<Item = &'a str>) -> u64 {
     bytes.fold(0xcbf2_9ce4_8422_2325, fold)
 }
 
-/// What an OS thread knows of the table, so that it need not be locked for each op.
+/// A frame: an address in its function, and where it begins on the stack.
+type Frame = (usize, usize);
+
+/// A stack that was walked.
+#[derive(Debug)]
+struct Walked {
+    depth: usize,
+    /// As far out as the context goes.
+    frames: Box<[Frame]>,
+    /// The context without scopes.
+    context: Context,
+}
+
+/// Of one place on a stack so many ways to come there are remembered, and of so many places.
+const MOST_WAYS: usize = 64;
+const MOST_PLACES: usize = 1 << 14;
+/// Further out than so many frames nobody looks.
+const MOST_FRAMES: usize = 256;
+
+/// What an OS thread knows of the table, so that it need not be locked for each op, and of stacks, so that
+/// they need not be walked for each.
 #[derive(Debug, Default)]
 struct Known {
     /// The names at each address, the innermost first; those that are left out have none.
-    frames: BTreeMap<usize, Box<[u32]>>,
+    names: BTreeMap<usize, Box<[u32]>>,
     scopes: BTreeMap<&'static str, u32>,
     numbers: BTreeMap<Box<[u32]>, Context>,
+    /// By where the stack ended.
+    walked: BTreeMap<usize, Vec<Walked>>,
+    frames: Vec<Frame>,
     list: Vec<u32>,
-    unknown: Vec<usize>,
 }
 
 thread_local! {
@@ -167,56 +190,105 @@ impl Known {
         number
     }
 
-    /// Finds the names at the addresses of the current stack.
-    #[cold]
-    fn resolve(&mut self) {
-        for (address, names) in symbol::resolve() {
-            let mut table = Table::lock();
-            let ids = names.iter().map(|name| table.name(name)).collect();
-            self.frames.insert(address, ids);
+    /// The context at the stack's end, `from`.
+    fn context(
+        &mut self,
+        depth: usize,
+        from: usize,
+        stack: &Range<usize>,
+        scopes: &[Opened],
+    ) -> Context {
+        let same = |way: &Walked| way.depth == depth && walk::is_same(&way.frames, stack);
+        let ways = self.walked.get(&from);
+        let known = ways.and_then(|ways| ways.iter().position(same));
+        let way = match known {
+            Some(at) => &self.walked[&from][at],
+            None => self.learn(depth, from, stack),
+        };
+        if scopes.is_empty() {
+            return way.context;
         }
-        // Where the stack is looked at is not the same place as where it is resolved.
-        for address in self.unknown.drain(..) {
-            self.frames.entry(address).or_default();
-        }
+        let frames = way.frames.clone();
+        self.list(depth, &frames, stack, scopes);
+        self.number()
     }
 
-    /// Lists the innermost calls. `false` if there was an address whose names are not known.
-    fn list(&mut self, depth: usize, stack: &Range<usize>, scopes: &[Opened]) -> bool {
-        self.list.clear();
-        self.unknown.clear();
-        let scopes: Vec<(u32, usize)> =
-            scopes.iter().rev().map(|opened| (self.scope(opened.name), opened.address)).collect();
-        let mut scopes = scopes.into_iter().peekable();
-        let Self { frames, list, unknown, .. } = self;
-        let frames = &*frames;
-        let mut push = |id: u32| {
-            if list.last() != Some(&id) && list.len() < depth {
-                list.push(id);
+    /// Walks the stack and remembers what it looks like.
+    #[cold]
+    fn learn(&mut self, depth: usize, from: usize, stack: &Range<usize>) -> &Walked {
+        let mut frames = std::mem::take(&mut self.frames);
+        frames.clear();
+        walk::walk(stack, &mut |address, begins| {
+            // What is further in is this code.
+            if begins > from {
+                frames.push((address, begins));
             }
-            list.len() == depth
-        };
-        // The names of a frame follow the scopes in it, which end where the next frame begins.
-        let mut last: &[u32] = &[];
-        let mut full = false;
-        walk::walk(stack, &mut |address, from| {
-            let inside = |&(_, at): &(u32, usize)| at < from || !stack.contains(&at);
-            while let Some((id, _)) = scopes.next_if(inside) {
-                full |= push(id);
-            }
-            for id in last {
-                full |= push(*id);
-            }
-            last = frames.get(&address).map_or(&[], |names| names);
-            if !full && !frames.contains_key(&address) {
-                unknown.push(address);
-            }
-            !full
+            frames.len() < MOST_FRAMES
         });
-        for id in scopes.map(|(id, _)| id).chain(last.iter().copied()) {
-            push(id);
+        if frames.iter().any(|(address, _)| !self.names.contains_key(address)) {
+            for (address, names) in symbol::resolve() {
+                let mut table = Table::lock();
+                let ids = names.iter().map(|name| table.name(name)).collect();
+                self.names.insert(address, ids);
+            }
+            for (address, _) in &frames {
+                self.names.entry(*address).or_default();
+            }
         }
-        unknown.is_empty()
+        let used = self.list(depth, &frames, stack, &[]);
+        let context = self.number();
+        let walked = Walked { depth, frames: frames[..used].into(), context };
+        self.frames = frames;
+        if self.walked.len() >= MOST_PLACES {
+            self.walked.clear();
+        }
+        let ways = self.walked.entry(from).or_default();
+        if ways.len() >= MOST_WAYS {
+            ways.clear();
+        }
+        ways.push(walked);
+        ways.last().expect("just pushed")
+    }
+
+    /// Lists the innermost calls. Says how many frames that took.
+    fn list(
+        &mut self,
+        depth: usize,
+        frames: &[Frame],
+        stack: &Range<usize>,
+        scopes: &[Opened],
+    ) -> usize {
+        self.list.clear();
+        let mut scopes = scopes.iter().rev().peekable();
+        for (at, (address, _)) in frames.iter().enumerate() {
+            // The names of a frame follow the scopes in it, which end where the next frame begins.
+            let end = frames.get(at + 1).map_or(usize::MAX, |(_, begins)| *begins);
+            let inside = |scope: &&Opened| scope.address < end || !stack.contains(&scope.address);
+            while let Some(scope) = scopes.next_if(inside) {
+                let id = self.scope(scope.name);
+                self.push(id, depth);
+            }
+            let n = self.names.get(address).map_or(0, |names| names.len());
+            for nth in 0..n {
+                let id = self.names[address][nth];
+                self.push(id, depth);
+            }
+            if self.list.len() == depth {
+                return at + 1;
+            }
+        }
+        for scope in scopes {
+            let id = self.scope(scope.name);
+            self.push(id, depth);
+        }
+        frames.len()
+    }
+
+    /// A name that follows itself counts once.
+    fn push(&mut self, id: u32, depth: usize) {
+        if self.list.last() != Some(&id) && self.list.len() < depth {
+            self.list.push(id);
+        }
     }
 }
 
@@ -232,13 +304,10 @@ pub(crate) unsafe fn capture(ex: *mut Execution) -> Context {
         let task = (*ex).me;
         ((*ex).needs.contexts as usize, Fiber::stack((*task).fiber), &(*task).scopes)
     };
-    KNOWN.with_borrow_mut(|known| {
-        if !known.list(depth, &stack, scopes) {
-            known.resolve();
-            known.list(depth, &stack, scopes);
-        }
-        known.number()
-    })
+    // Where the frame of this very function is.
+    let here = 0_u8;
+    let from = std::ptr::from_ref(std::hint::black_box(&here)) as usize;
+    KNOWN.with_borrow_mut(|known| known.context(depth, from, &stack, scopes))
 }
 
 /// A scope that is open, of a task.

@@ -39,7 +39,7 @@ use crate::race::Detector;
 use crate::recorder::Recorder;
 use crate::script::Script;
 use crate::strategy::{
-    Answer, Choice, Cut, Needs, Pending, Plan, Point, Step, Strategy, Stuck, Taken, Tasks,
+    Answer, Choice, Cut, Label, Needs, Pending, Plan, Point, Step, Strategy, Stuck, Taken, Tasks,
 };
 use crate::task::{NO_SLOT, State, Task};
 
@@ -210,6 +210,8 @@ pub(crate) struct Execution {
     fruitless: u64,
     next_check: u64,
     n_objects: u32,
+    /// What they are called, if the strategy asks.
+    labels: Vec<Label>,
     pub(crate) n_live: u32,
     /// A task that unwinds and has to wait: the others run without questions until it can go on.
     forced: Option<TaskId>,
@@ -279,6 +281,7 @@ impl Execution {
             fruitless: 0,
             next_check: 0,
             n_objects: 0,
+            labels: Vec::new(),
             n_live: 0,
             forced: None,
             ending: None,
@@ -359,6 +362,7 @@ impl Execution {
         self.fruitless = 0;
         self.next_check = CHECK_EVERY.min(self.limits.steps);
         self.n_objects = 0;
+        self.labels.clear();
         self.n_live = 0;
         self.forced = None;
         self.ending = None;
@@ -449,6 +453,9 @@ impl Execution {
     ) -> u32 {
         if let Some(recorder) = &mut self.recorder {
             recorder.object(kind, created, name);
+        }
+        if self.needs.labels {
+            self.labels.push(Label { kind, created, name });
         }
         self.n_objects += 1;
         self.n_objects - 1
@@ -922,6 +929,12 @@ impl Pending for View {
     fn context(&self, task: TaskId) -> Context {
         // SAFETY: as above.
         unsafe { (*self.0).context_of(task) }
+    }
+
+    fn label(&self, object: ObjectId) -> Option<Label> {
+        // SAFETY: as above.
+        let execution = unsafe { &*self.0 };
+        execution.labels.get(object.0 as usize).copied()
     }
 
     fn blocked(&self) -> Vec<TaskId> {

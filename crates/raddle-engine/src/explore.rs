@@ -325,6 +325,7 @@ pub fn explore(
     if !matches!(&failure, Some(Failure { outcome: Outcome::Deadlock { .. }, .. })) {
         notes.append(&mut search.locks.notes);
     }
+    notes.append(&mut strategy.notes());
     let assumptions = assumptions(search.seen, setup.settings);
     Ok(Explored { ended, counts, failure, kinds, assumptions, notes })
 }

@@ -6,7 +6,7 @@
 use std::fmt;
 use std::panic::Location;
 
-use raddle_trace::{Covered, Outcome, Progress, Settings};
+use raddle_trace::{Covered, Note, Outcome, Progress, Settings};
 
 use crate::context::Context;
 use crate::op::{Access, ObjectId, Op, TaskId};
@@ -44,6 +44,11 @@ pub trait Pending: fmt::Debug {
     fn context(&self, task: TaskId) -> Context {
         let _ = task;
         Context::NONE
+    }
+    /// What an object is called, if [`Needs::labels`].
+    fn label(&self, object: ObjectId) -> Option<Label> {
+        let _ = object;
+        None
     }
     /// The tasks that have announced an op which cannot run now.
     fn blocked(&self) -> Vec<TaskId>;
@@ -157,6 +162,17 @@ impl Tasks {
     }
 }
 
+/// What an object is called: the same in every execution, whatever its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Label {
+    /// The name of its type, such as `Mutex`.
+    pub kind: &'static str,
+    /// Where it was made.
+    pub created: &'static Location<'static>,
+    /// The name that the program gave it.
+    pub name: Option<&'static str>,
+}
+
 /// One executed step.
 #[derive(Clone, Copy, Debug)]
 pub struct Step<'a> {
@@ -237,11 +253,13 @@ pub struct Needs {
     pub plans: bool,
     /// So many of the innermost calls that led to each op are captured as its [`Context`]; 0: none.
     pub contexts: u8,
+    /// What objects are called is kept, for [`Pending::label`].
+    pub labels: bool,
 }
 
 impl Default for Needs {
     fn default() -> Self {
-        Self { steps: false, plans: true, contexts: 0 }
+        Self { steps: false, plans: true, contexts: 0, labels: false }
     }
 }
 
@@ -316,6 +334,10 @@ impl<S: Strategy + ?Sized> Strategy for Box<S> {
 
     fn refuses(&self, settings: &Settings) -> Option<&'static str> {
         (**self).refuses(settings)
+    }
+
+    fn notes(&self) -> Vec<Note> {
+        (**self).notes()
     }
 
     fn progress(&self) -> Progress {
@@ -422,6 +444,11 @@ pub trait Strategy: Send {
     /// before. Only then can what has been seen say how likely something new is.
     fn is_memoryless(&self) -> bool {
         false
+    }
+
+    /// What the user should know of how the search was asked for, when it has ended.
+    fn notes(&self) -> Vec<Note> {
+        Vec::new()
     }
 
     /// How far the search is.

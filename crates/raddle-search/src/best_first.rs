@@ -36,12 +36,14 @@ mod fringe;
 mod known;
 mod nodes;
 mod priority;
+mod windows;
 
+use raddle_engine::context::Context;
 use raddle_engine::op::{Op, TaskId};
 use raddle_engine::strategy::{
-    Answer, Cut, Finished, Needs, Options, Plan, Point, Step, Strategy, Taken,
+    Answer, Cut, Finished, Label, Needs, Options, Plan, Point, Step, Strategy, Taken,
 };
-use raddle_trace::{Covered, Outcome, Progress, Settings, Timeouts};
+use raddle_trace::{Covered, Note, Outcome, Progress, Settings, Timeouts};
 
 use self::analysis::{Analysis, Opening};
 use self::fringe::{Fringe, Pending};
@@ -50,9 +52,10 @@ use self::nodes::{Link, NONE, Nodes};
 use self::priority::Priorities;
 pub(crate) use self::priority::name;
 pub use self::priority::{
-    By, Candidate, Cost, Delays, Dpor, MOST, ModifiedDpor, Preemptions, Priority, Rand, Reversal,
-    Sees, SleepSets, Sum,
+    By, Candidate, Cost, Delays, Dpor, MOST, Method, ModifiedDpor, Patterns, Preemptions, Priority,
+    Rand, Reversal, Sees, SleepSets, Sum, Var, Window,
 };
+use self::windows::Windows;
 use crate::bound::Bound;
 use crate::depth_first::CostlyOrder;
 use crate::dpor::Reduction;
@@ -118,6 +121,10 @@ pub struct BestFirst<O = NonPreemptive> {
     met: Vec<Met>,
     tasks: Vec<TaskId>,
     ops: Vec<Option<Op>>,
+    /// From where they are called, and what their objects are called; if a priority asks.
+    contexts: Vec<Context>,
+    labels: Vec<Option<Label>>,
+    windows: Option<Box<Windows>>,
     /// What waits or runs, by its preemptions.
     left: Vec<u64>,
     analysis: Option<Box<Analysis>>,
@@ -157,7 +164,7 @@ impl BestFirst {
 impl<O: Order> BestFirst<O> {
     fn unbounded(priorities: Vec<Box<dyn Priority>>, order: O) -> Self {
         let priorities = Priorities::new(priorities);
-        let Sees { races, sleep: sleeps, .. } = priorities.sees;
+        let Sees { races, sleep: sleeps, windows, .. } = priorities.sees;
         let compares = races || sleeps;
         let analysis = compares.then(|| Analysis::new(races, sleeps));
         Self {
@@ -176,6 +183,9 @@ impl<O: Order> BestFirst<O> {
             met: Vec::new(),
             tasks: Vec::new(),
             ops: Vec::new(),
+            contexts: Vec::new(),
+            labels: Vec::new(),
+            windows: windows.then(Box::default),
             left: Vec::new(),
             analysis: analysis.map(Box::new),
             diverged: false,
@@ -222,7 +232,39 @@ impl<O: Order> BestFirst<O> {
     }
 
     fn records_tasks(&self) -> bool {
-        self.analysis.is_some() || self.priorities.sees.ops
+        self.analysis.is_some() || self.priorities.sees.ops || self.windows.is_some()
+    }
+
+    /// Notes who could move at a new point, and what the priorities ask of them.
+    fn record(&mut self, point: &Point<'_>) {
+        let sees = self.priorities.sees;
+        if let Some(windows) = &mut self.windows {
+            windows.point();
+        }
+        let choices = match point.options {
+            Options::Schedule(choices) => choices,
+            Options::Value { task, of, .. } => {
+                let of = of as usize;
+                self.tasks.extend(std::iter::repeat_n(task, of));
+                self.ops.extend(std::iter::repeat_n(None, if sees.ops { of } else { 0 }));
+                let contexts = if sees.contexts > 0 { of } else { 0 };
+                self.contexts.extend(std::iter::repeat_n(Context::NONE, contexts));
+                self.labels.extend(std::iter::repeat_n(None, if sees.labels { of } else { 0 }));
+                return;
+            }
+        };
+        let tasks = choices.iter().map(|choice| choice.task);
+        self.tasks.extend(tasks.clone());
+        if sees.ops {
+            self.ops.extend(tasks.clone().map(|task| point.pending.op(task)));
+        }
+        if sees.contexts > 0 {
+            self.contexts.extend(tasks.clone().map(|task| point.pending.context(task)));
+        }
+        if sees.labels {
+            let label = |task| point.pending.label(point.pending.op(task)?.object);
+            self.labels.extend(tasks.map(label));
+        }
     }
 
     /// The next one to run.
@@ -349,6 +391,10 @@ impl<O: Order> BestFirst<O> {
         let seen = (met.tasks != u32::MAX && !met.value).then_some(met.tasks as usize);
         let of = |option: u32| seen.map(|from| from + option as usize);
         let op = |option: u32| of(option).and_then(|at| self.ops.get(at).copied().flatten());
+        let context = |option: u32| of(option).and_then(|at| self.contexts.get(at).copied());
+        let label = |option: u32| of(option).and_then(|at| self.labels.get(at).copied().flatten());
+        let task = of(option).map(|at| self.tasks[at]);
+        let window = self.windows.as_ref().zip(task);
         Candidate {
             point: (self.planned + at) as u32,
             option,
@@ -356,11 +402,16 @@ impl<O: Order> BestFirst<O> {
             preemptions,
             delays,
             preempts: met.preempts(option) > 0,
-            task: of(option).map(|at| self.tasks[at]),
+            task,
             op: op(option),
             instead: op(met.default),
+            context: context(option).unwrap_or_default(),
+            instead_context: context(met.default).unwrap_or_default(),
+            label: label(option),
+            instead_label: label(met.default),
             reversal: Reversal::None,
             asleep: false,
+            window: window.map_or(Window::None, |(windows, task)| windows.broken(at, task)),
         }
     }
 
@@ -556,8 +607,13 @@ impl<O: Order> BestFirst<O> {
                 task: Some(slot.task),
                 op: None,
                 instead: None,
+                context: Context::NONE,
+                instead_context: Context::NONE,
+                label: None,
+                instead_label: None,
                 reversal,
                 asleep: false,
+                window: Window::None,
             }
         };
         if known.done(stop.place).is_empty() {
@@ -587,7 +643,12 @@ impl<O: Order> BestFirst<O> {
 
 impl<O: Order> Strategy for BestFirst<O> {
     fn needs(&self) -> Needs {
-        Needs { steps: self.analysis.is_some(), ..Needs::default() }
+        Needs {
+            steps: self.analysis.is_some() || self.windows.is_some(),
+            contexts: self.priorities.sees.contexts,
+            labels: self.priorities.sees.labels,
+            ..Needs::default()
+        }
     }
 
     fn begin(&mut self, plan: &mut Plan) -> bool {
@@ -619,6 +680,11 @@ impl<O: Order> Strategy for BestFirst<O> {
         self.met.clear();
         self.tasks.clear();
         self.ops.clear();
+        self.contexts.clear();
+        self.labels.clear();
+        if let Some(windows) = &mut self.windows {
+            windows.begin();
+        }
         plan.prefix.clear();
         plan.prefix.extend(self.path.iter().map(|taken| taken.option));
         true
@@ -665,23 +731,7 @@ impl<O: Order> Strategy for BestFirst<O> {
         let mut tasks = u32::MAX;
         if self.records_tasks() {
             tasks = self.tasks.len() as u32;
-            match point.options {
-                Options::Schedule(choices) => {
-                    self.tasks.extend(choices.iter().map(|choice| choice.task));
-                    if self.priorities.sees.ops {
-                        let op = |choice: &raddle_engine::strategy::Choice| {
-                            point.pending.op(choice.task)
-                        };
-                        self.ops.extend(choices.iter().map(op));
-                    }
-                }
-                Options::Value { task, .. } => {
-                    self.tasks.extend(std::iter::repeat_n(task, of as usize));
-                    if self.priorities.sees.ops {
-                        self.ops.extend(std::iter::repeat_n(None, of as usize));
-                    }
-                }
-            }
+            self.record(point);
         }
         self.met.push(Met { of, default, running, tasks, value: value.is_some() });
         if let Some(analysis) = &mut self.analysis {
@@ -703,6 +753,9 @@ impl<O: Order> Strategy for BestFirst<O> {
     }
 
     fn step(&mut self, step: &Step<'_>) -> Option<Cut> {
+        if let Some(windows) = &mut self.windows {
+            windows.step(step);
+        }
         let analysis = self.analysis.as_mut()?;
         analysis.step(step, &self.path, &self.nodes).then_some(Cut::Redundant)
     }
@@ -722,6 +775,9 @@ impl<O: Order> Strategy for BestFirst<O> {
         // A limit may end an execution at a point that was asked about.
         let new = taken.len().saturating_sub(self.planned);
         self.met.truncate(new);
+        if let Some(windows) = &mut self.windows {
+            windows.find();
+        }
         let (parent, spent) = match self.stage {
             Stage::Running(pending) => (pending.parent, pending.preemptions),
             _ => (NONE, 0),
@@ -769,6 +825,10 @@ impl<O: Order> Strategy for BestFirst<O> {
             "not all races of a wait are known that has a timeout and may wake spuriously, and in \
              some orders that loses executions; use `all`, or leave spurious wake-ups out",
         )
+    }
+
+    fn notes(&self) -> Vec<Note> {
+        self.priorities.notes().into_iter().map(|text| Note::Text { text }).collect()
     }
 
     /// Before the end: every execution with fewer preemptions than all that wait.

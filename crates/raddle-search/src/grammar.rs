@@ -1,14 +1,16 @@
 //! How a composition is written: `dpor best-first(mdpor, pb)`, `dfs preemptions(2)`, `pct(3)`.
 //!
 //! Terms separated by spaces; a term is a name, or a name and arguments in brackets; an argument
-//! is a term or a number. That is all this file knows: what the names mean is the registry's
-//! business, so that one can write down what is not there yet and be told so.
+//! is a term, a number, or a word of the program's own, such as `Deque::push` or `deque.rs:42`. That
+//! is all this file knows: what the names mean is the registry's business, so that one can write down
+//! what is not there yet and be told so.
 //!
 //! ```text
 //! composition = term { " " term }
 //! term        = name [ "(" argument { "," argument } ")" ]
-//! argument    = term | number
+//! argument    = term | number | word
 //! name        = letter { letter | digit | "-" }        (lowercase)
+//! word        = (letter | "_") { letter | digit | "-" | "_" | "." | ":" | "/" }, if it is no name
 //! ```
 
 use std::fmt;
@@ -54,6 +56,9 @@ pub enum Arg {
     Term(Term),
     /// Such as `3` in `pct(3)`.
     Number(u32),
+    /// Such as `Deque::push` in `method(Deque::push)`. One that could be a term's name, such as `push`, is
+    /// a term.
+    Word(String),
 }
 
 /// A text that is not a composition: where, what is there, and what should be.
@@ -148,6 +153,7 @@ impl fmt::Display for Arg {
         match self {
             Self::Term(term) => term.fmt(f),
             Self::Number(number) => number.fmt(f),
+            Self::Word(word) => f.write_str(word),
         }
     }
 }
@@ -246,9 +252,24 @@ impl Parser {
     fn arg(&mut self, depth: usize) -> Result<Arg, ParseError> {
         match self.peek() {
             Some('0'..='9') => self.number().map(Arg::Number),
-            Some('a'..='z') => self.term(depth).map(Arg::Term),
+            Some('a'..='z' | 'A'..='Z' | '_') => match self.word() {
+                Some(word) => Ok(Arg::Word(word)),
+                None => self.term(depth).map(Arg::Term),
+            },
             _ => Err(self.expected(Expected::Argument)),
         }
+    }
+
+    /// Takes a word, unless it is a name.
+    fn word(&mut self) -> Option<String> {
+        let start = self.at;
+        self.skip(|c| c.is_ascii_alphanumeric() || "-_.:/".contains(c));
+        let word = &self.chars[start..self.at];
+        if word.iter().all(|&c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-') {
+            self.at = start;
+            return None;
+        }
+        Some(word.iter().collect())
     }
 
     fn number(&mut self) -> Result<u32, ParseError> {
@@ -286,6 +307,7 @@ mod tests {
             "all depth-first preemptions(2) round-robin",
             "all best-first(ss, mdpor) preemptions(2) non-preemptive",
             "hapset(dpor(classic), 7)",
+            "all best-first(method(push, Deque::steal_half), var(queue.head, deque.rs:42), pb)",
         ] {
             assert_eq!(parse(text).unwrap().to_string(), text);
         }
@@ -335,6 +357,8 @@ mod tests {
         leaf.prop_recursive(3, 16, 3, move |inner| {
             let arg = prop_oneof![
                 inner.prop_map(Arg::Term),
+                "[A-Z_][a-zA-Z0-9_.:/-]{0,8}".prop_map(Arg::Word),
+                "[a-z][a-z0-9-]{0,3}[.:_][a-zA-Z0-9.:]{0,8}".prop_map(Arg::Word),
                 (0..=u32::MAX).prop_map(Arg::Number),
                 Just(Arg::Number(0)),
             ];
@@ -351,7 +375,7 @@ mod tests {
         }
 
         #[test]
-        fn no_text_of_the_right_letters_makes_it_panic(text in "[a-c(),0-9 -]{0,40}") {
+        fn no_text_of_the_right_letters_makes_it_panic(text in "[a-cA_.:(),0-9 -]{0,40}") {
             if let Ok(composition) = parse(&text) {
                 prop_assert_eq!(parse(&composition.to_string()), Ok(composition));
             }

@@ -19,7 +19,7 @@ use raddle_engine::strategy::{
     Unsupported, Work,
 };
 use raddle_trace::progress::MOST;
-use raddle_trace::{Band, Covered, Probed, Progress, Settings};
+use raddle_trace::{Band, Covered, Note, Probed, Progress, Settings};
 
 use crate::bound::Bound;
 use crate::order::{NonPreemptive, Order};
@@ -204,6 +204,10 @@ impl<S: Strategy> Strategy for Probes<S> {
 
     fn refuses(&self, settings: &Settings) -> Option<&'static str> {
         self.inner.refuses(settings)
+    }
+
+    fn notes(&self) -> Vec<Note> {
+        self.inner.notes()
     }
 
     fn progress(&self) -> Progress {

@@ -13,8 +13,8 @@ use std::fmt;
 use raddle_engine::strategy::Strategy;
 
 use crate::best_first::{
-    self, BestFirst, Delays, Dpor as Races, MOST, ModifiedDpor, Preemptions, Priority, Rand,
-    SleepSets, Sum,
+    self, BestFirst, Delays, Dpor as Races, MOST, Method, ModifiedDpor, Patterns, Preemptions,
+    Priority, Rand, SleepSets, Sum, Var,
 };
 use crate::bound::Bound;
 use crate::depth_first::{CostlyOrder, DepthFirst};
@@ -379,18 +379,25 @@ pub static PRIORITIES: &[Entry] = &[
     Entry {
         name: "method",
         role: Role::Priority,
-        line: "preemptions between functions with these names first",
+        line: "preemptions between functions with these names first, as in `method(push, Deque::pop)`",
         paper: GAMBIT,
         arguments: Arguments::Parts("name, …"),
-        ..PLANNED
+        ..HERE
     },
     Entry {
         name: "var",
         role: Role::Priority,
-        line: "preemptions between uses of objects with these names first",
+        line: "preemptions between uses of these objects first: by name, type or place (`deque.rs:42`)",
         paper: GAMBIT,
         arguments: Arguments::Parts("name, …"),
-        ..PLANNED
+        ..HERE
+    },
+    Entry {
+        name: "patterns",
+        role: Role::Priority,
+        line: "what breaks into another task's check-then-act, or its order of locks, first",
+        paper: "Farchi, Nir, Ur, IPDPS 2003",
+        ..HERE
     },
     Entry {
         name: "new-pair",
@@ -757,8 +764,23 @@ fn priority(arg: &Arg, seed: u64) -> Result<Box<dyn Priority>, BuildError> {
             }
             Box::new(Sum::new(parts))
         }
+        "method" => Box::new(Method::new(words(entry, term)?)),
+        "var" => Box::new(Var::new(words(entry, term)?)),
+        "patterns" => Box::new(Patterns),
         name => unreachable!("`{name}` is in the table as a priority that is here"),
     })
+}
+
+/// The names of the program's own that a priority is given.
+fn words(entry: &'static Entry, term: &Term) -> Result<Vec<String>, BuildError> {
+    let word = |arg: &Arg| match arg {
+        Arg::Term(Term { name, args }) if args.is_empty() => Some(name.clone()),
+        Arg::Word(word) => Some(word.clone()),
+        _ => None,
+    };
+    let words: Option<Vec<_>> = term.args.iter().map(word).collect();
+    let fit = words.filter(|words| !words.is_empty());
+    fit.ok_or_else(|| Kind::Arguments { entry, given: term.to_string() }.into())
 }
 
 /// The priorities that are here, as a list.

@@ -18,7 +18,7 @@ use raddle_engine::op::TaskId;
 use raddle_engine::strategy::{
     Answer, Checkpoint, Cut, Finished, Needs, Plan, Point, Step, Strategy, Taken, Unsupported, Work,
 };
-use raddle_trace::{Covered, Outcome, Progress, Settings, TraceCount, Unseen};
+use raddle_trace::{Covered, Note, Outcome, Progress, Settings, TraceCount, Unseen};
 
 /// A strategy whose executions are told apart by their partial order.
 ///
@@ -168,6 +168,10 @@ impl<S: Strategy> Strategy for Traces<S> {
 
     fn refuses(&self, settings: &Settings) -> Option<&'static str> {
         self.inner.refuses(settings)
+    }
+
+    fn notes(&self) -> Vec<Note> {
+        self.inner.notes()
     }
 
     fn progress(&self) -> Progress {

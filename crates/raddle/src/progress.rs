@@ -13,7 +13,7 @@ use raddle_engine::op::TaskId;
 use raddle_engine::strategy::{
     Answer, Cut, Finished, Needs, Plan, Point, Step, Strategy, Taken, Unsupported, Work,
 };
-use raddle_trace::{Covered, Progress, Settings};
+use raddle_trace::{Covered, Note, Progress, Settings};
 
 use crate::config::Config;
 use crate::watch::Orders;
@@ -174,6 +174,10 @@ impl Strategy for Telling<'_> {
 
     fn refuses(&self, settings: &Settings) -> Option<&'static str> {
         self.inner.refuses(settings)
+    }
+
+    fn notes(&self) -> Vec<Note> {
+        self.inner.notes()
     }
 
     fn progress(&self) -> Progress {

@@ -20,24 +20,32 @@
 mod by;
 mod delays;
 mod mdpor;
+mod method;
+mod patterns;
 mod pb;
 mod race;
 mod rand;
 mod sleep;
 mod sum;
+mod var;
 
 use std::fmt;
 
+use raddle_engine::context::Context;
 use raddle_engine::op::{Op, TaskId};
+use raddle_engine::strategy::Label;
 
 pub use self::by::By;
 pub use self::delays::Delays;
 pub use self::mdpor::ModifiedDpor;
+pub use self::method::Method;
+pub use self::patterns::Patterns;
 pub use self::pb::Preemptions;
 pub use self::race::Dpor;
 pub use self::rand::Rand;
 pub use self::sleep::SleepSets;
 pub use self::sum::Sum;
+pub use self::var::Var;
 
 /// How many priorities can be compared one after the other.
 pub const MOST: usize = 4;
@@ -62,7 +70,20 @@ pub enum Reversal {
     Race,
 }
 
+/// Whether a candidate would break into a window of another task, as its parent shows them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Window {
+    /// No window is known.
+    #[default]
+    None,
+    /// Something is changed that another task has looked at and is about to change.
+    CheckThenAct,
+    /// A lock is taken that another task is about to wait for, while it holds one that is wanted next.
+    LockOrder,
+}
+
 /// What a priority may look at. Each costs, so ask for the least.
+#[expect(clippy::struct_excessive_bools, reason = "a list of wishes")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sees {
     /// [`Candidate::task`], [`Candidate::op`] and [`Candidate::instead`].
@@ -71,6 +92,12 @@ pub struct Sees {
     pub races: bool,
     /// [`Candidate::asleep`].
     pub sleep: bool,
+    /// [`Candidate::context`] and [`Candidate::instead_context`], of so many calls; with `ops`.
+    pub contexts: u8,
+    /// [`Candidate::label`] and [`Candidate::instead_label`]; with `ops`.
+    pub labels: bool,
+    /// [`Candidate::window`].
+    pub windows: bool,
 }
 
 impl Sees {
@@ -79,6 +106,9 @@ impl Sees {
             ops: self.ops || other.ops,
             races: self.races || other.races,
             sleep: self.sleep || other.sleep,
+            contexts: self.contexts.max(other.contexts),
+            labels: self.labels || other.labels,
+            windows: self.windows || other.windows,
         }
     }
 }
@@ -106,10 +136,20 @@ pub struct Candidate {
     pub op: Option<Op>,
     /// What the task was about to do that moved there instead.
     pub instead: Option<Op>,
+    /// From where `op` is called.
+    pub context: Context,
+    /// From where `instead` is called.
+    pub instead_context: Context,
+    /// What the object of `op` is called.
+    pub label: Option<Label>,
+    /// What the object of `instead` is called.
+    pub instead_label: Option<Label>,
     /// Whether a reduction would have added it, by what is known so far.
     pub reversal: Reversal,
     /// Whether sleep sets would have left it out.
     pub asleep: bool,
+    /// Whether it would break into a window of another task.
+    pub window: Window,
 }
 
 /// Puts an order on candidates.
@@ -133,6 +173,11 @@ pub trait Priority: Send + fmt::Debug {
     fn improved(&self, reversal: Reversal) -> Option<Cost> {
         let _ = reversal;
         None
+    }
+
+    /// What the user should know when the search has ended, a sentence each.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
     }
 }
 
@@ -177,6 +222,10 @@ impl Priorities {
     pub(super) fn name(&self) -> String {
         name(&self.parts)
     }
+
+    pub(super) fn notes(&self) -> Vec<String> {
+        self.parts.iter().flat_map(|part| part.notes()).collect()
+    }
 }
 
 /// As in a composition: `best-first(mdpor, pb)`.
@@ -197,8 +246,13 @@ pub(super) fn candidate() -> Candidate {
         task: Some(TaskId(1)),
         op: None,
         instead: None,
+        context: Context::NONE,
+        instead_context: Context::NONE,
+        label: None,
+        instead_label: None,
         reversal: Reversal::None,
         asleep: false,
+        window: Window::None,
     }
 }
 

@@ -12,7 +12,8 @@ type Parts = Vec<Box<dyn Priority>>;
 /// Every priority alone, and some together.
 fn all_priorities(seed: u64) -> Vec<Parts> {
     let odd = By::new("odd", |candidate: &Candidate| Cost(candidate.point % 3));
-    let all = Sees { ops: true, races: true, sleep: true };
+    let all =
+        Sees { ops: true, races: true, sleep: true, contexts: 2, labels: true, windows: true };
     let fancy = By::new("fancy", |candidate: &Candidate| {
         let reads = candidate.op.is_some_and(|op| op.access == raddle_engine::op::Access::Read);
         Cost(u32::from(reads) + u32::from(candidate.asleep) + candidate.reversal as u32)
@@ -32,6 +33,9 @@ fn all_priorities(seed: u64) -> Vec<Parts> {
         vec![Box::new(odd)],
         vec![Box::new(fancy.seeing(all)), Box::new(Preemptions)],
         vec![Box::new(sum)],
+        vec![Box::new(Patterns), Box::new(Preemptions)],
+        vec![Box::new(Method::new(vec!["toy".to_owned()])), Box::new(SleepSets)],
+        vec![Box::new(Var::new(vec!["toy".to_owned()]))],
     ]
 }
 
@@ -229,6 +233,24 @@ fn races_are_reversed_first() {
         assert_eq!(writers(&mut BestFirst::new(parts)), [0, 1]);
     }
     assert_eq!(writers(&mut DepthFirst::default()), [0, 0]);
+}
+
+// One task looks at an object, takes a step and changes the object; the other one writes it. Of the five points of
+// the first execution the second and the third are inside: the last of them is next, then the other one, and
+// then what needs no preemption.
+#[test]
+fn windows_are_broken_into_first() {
+    let toy = Toy::new(vec![
+        vec![ToyOp::Read(0), ToyOp::Step, ToyOp::Write(0), ToyOp::Step, ToyOp::Step],
+        vec![ToyOp::Write(0)],
+    ]);
+    let second_moves_at = |parts: Parts| -> Vec<_> {
+        let executions = toy::first(&mut BestFirst::new(parts), &toy, 4);
+        executions.iter().map(|moves| moves.iter().position(|at| at.0 == 1)).collect()
+    };
+    let inside = second_moves_at(vec![Box::new(Patterns), Box::new(Preemptions)]);
+    assert_eq!(inside, [Some(5), Some(2), Some(1), Some(0)]);
+    assert_eq!(second_moves_at(vec![]), [5, 4, 3, 2].map(Some));
 }
 
 // Three independent tasks of one step: all six executions are equivalent, and all are run.

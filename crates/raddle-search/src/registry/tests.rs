@@ -292,9 +292,9 @@ fn orders_of_seeds_and_probes_are_refused_where_they_have_no_place() {
 fn what_is_planned_is_refused_with_what_there_is() {
     for (text, message) in [
         (
-            "all best-first(var(x), pb)",
-            "`var(x)` is planned and not in this version; here are `pb`, `delays`, `dpor`, `mdpor`, \
-             `ss`, `rand`, `sum(weight, priority, …)`",
+            "all best-first(new-pair, pb)",
+            "`new-pair` is planned and not in this version; here are `pb`, `delays`, `dpor`, `mdpor`, \
+             `ss`, `rand`, `sum(weight, priority, …)`, `method(name, …)`, `var(name, …)`, `patterns`",
         ),
         ("ses(rtc)", "`ses` is planned and not in this version; of the role search there is `dfs`"),
         (
@@ -340,7 +340,8 @@ fn every_entry_is_either_built_or_refused_by_name() {
 
 #[test]
 fn priorities_are_refused_where_they_have_no_place() {
-    let here = "`pb`, `delays`, `dpor`, `mdpor`, `ss`, `rand`, `sum(weight, priority, …)`";
+    let here = "`pb`, `delays`, `dpor`, `mdpor`, `ss`, `rand`, `sum(weight, priority, …)`, \
+                `method(name, …)`, `var(name, …)`, `patterns`";
     for (text, message) in [
         ("pb", "`pb` is a priority of a frontier; write `all best-first(pb)`".to_owned()),
         ("all best-first(7)", format!("`7` is not a priority; write one of {here}")),
@@ -350,6 +351,9 @@ fn priorities_are_refused_where_they_have_no_place() {
             "all best-first(sum(pb))",
             "`sum(pb)` does not fit: write `sum(weight, priority, …)`".to_owned(),
         ),
+        ("all best-first(method)", "`method` does not fit: write `method(name, …)`".to_owned()),
+        ("all best-first(var(2))", "`var(2)` does not fit: write `var(name, …)`".to_owned()),
+        ("all best-first(Deque)", format!("`Deque` is not a priority; write one of {here}")),
         (
             "all best-first(pb,pb,pb,pb,pb)",
             "`best-first(pb, pb, pb, pb, pb)` has too many priorities; write at most 4".to_owned(),
@@ -368,6 +372,17 @@ fn priorities_are_refused_where_they_have_no_place() {
         ),
     ] {
         assert_eq!(refusal(text), message, "for {text}");
+    }
+}
+
+#[test]
+fn names_of_the_program_are_kept_as_they_are_written() {
+    for text in [
+        "all best-first(method(push, Deque::steal_half), pb)",
+        "all best-first(var(queue.head, Mutex, src/deque.rs:42))",
+        "dpor(source) best-first(patterns, sum(2, method(push), 1, pb))",
+    ] {
+        assert_eq!(build(text, 1).unwrap().name, text);
     }
 }
 

@@ -109,6 +109,39 @@ fn right(n: &AtomicU32) {
     std::hint::black_box(());
 }
 
+macro_rules! callers {
+    ($($name:ident)+) => {$(
+        #[inline(never)]
+        fn $name(n: &AtomicU32) {
+            store(n);
+            std::hint::black_box(());
+        }
+    )+};
+}
+
+callers! { first second third }
+
+// All three have frames of one size, so a stack looks the same but for where it returns to.
+#[test]
+fn callers_of_one_shape_are_told_apart() {
+    if !WALKS {
+        return;
+    }
+    let callers = [first, second, third, second, first, third, third, first, second];
+    let program = || {
+        let n = AtomicU32::new(0);
+        for caller in callers {
+            std::hint::black_box(caller)(&n);
+        }
+    };
+    let names =
+        ["first", "second", "third", "second", "first", "third", "third", "first", "second"];
+    for _ in 0..2 {
+        let found: Vec<_> = contexts(2, &program).into_iter().map(last_names).collect();
+        assert_eq!(found, names.map(|name| vec!["store".to_owned(), name.to_owned()]));
+    }
+}
+
 /// The context of each step of a program's only task.
 fn contexts(depth: u8, program: &dyn Fn()) -> Vec<Context> {
     let steps = listen(depth, program).steps;

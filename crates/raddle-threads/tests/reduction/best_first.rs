@@ -12,7 +12,8 @@ use raddle_engine::op::TaskId;
 use raddle_engine::strategy::{Answer, Cut, Finished, Needs, Plan, Point, Step, Strategy, Taken};
 use raddle_engine::{Ended, Limits, Setup, Stop, explore};
 use raddle_search::best_first::{
-    BestFirst, Delays, Dpor, ModifiedDpor, Preemptions, Priority, Rand, SleepSets,
+    BestFirst, Delays, Dpor, Method, ModifiedDpor, Patterns, Preemptions, Priority, Rand,
+    SleepSets, Var,
 };
 use raddle_search::bound::Bound;
 use raddle_search::depth_first::DepthFirst;
@@ -24,6 +25,16 @@ use crate::{Saw, search};
 
 type Parts = Vec<Box<dyn Priority>>;
 
+/// Names that some calls of the random programs have and others have not.
+fn by_method() -> Method {
+    Method::new(["section", "start", "nobody"].map(str::to_owned).to_vec())
+}
+
+/// Types that some objects of the random programs have.
+fn by_object() -> Var {
+    Var::new(["Mutex", "AtomicUsize", "nobody"].map(str::to_owned).to_vec())
+}
+
 /// Every priority alone, and some together.
 fn priorities(seed: u64) -> Vec<Parts> {
     vec![
@@ -33,6 +44,8 @@ fn priorities(seed: u64) -> Vec<Parts> {
         vec![Box::new(Dpor)],
         vec![Box::new(ModifiedDpor), Box::new(Preemptions)],
         vec![Box::new(SleepSets), Box::new(ModifiedDpor)],
+        vec![Box::new(Patterns), Box::new(Preemptions)],
+        vec![Box::new(by_method()), Box::new(by_object()), Box::new(Preemptions)],
     ]
 }
 
@@ -45,6 +58,8 @@ pub(crate) fn reductions(seed: u64) -> Vec<(Reduction, Parts)> {
         all.push((reduction, vec![Box::new(Rand::new(seed))]));
     }
     all.push((Reduction::Source, vec![Box::new(Preemptions), Box::new(Rand::new(!seed))]));
+    all.push((Reduction::Source, vec![Box::new(Patterns), Box::new(by_method())]));
+    all.push((Reduction::Classic, vec![Box::new(by_object())]));
     all
 }
 

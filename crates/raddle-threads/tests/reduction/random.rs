@@ -8,6 +8,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use raddle_engine::context::Scope;
 use raddle_engine::rt;
 use raddle_search::dpor::Reduction;
 use raddle_search::rng::Rng;
@@ -236,6 +237,9 @@ impl Runner<'_> {
                     self.see(done.map_or_else(|value| value, |value| value + 100));
                 }
                 Statement::Section(lock, body) => {
+                    // For those who go by methods.
+                    let scope = Scope::new("section");
+                    let _entered = scope.enter();
                     let mut guard = shared.locks[*lock].lock().expect("not poisoned");
                     *guard += 1;
                     self.see(*guard);

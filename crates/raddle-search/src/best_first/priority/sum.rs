@@ -35,6 +35,10 @@ impl Priority for Sum {
         Cost(costs.fold(0, u32::saturating_add))
     }
 
+    fn notes(&self) -> Vec<String> {
+        self.parts.iter().flat_map(|(_, part)| part.notes()).collect()
+    }
+
     /// Only if nothing but that bears on all its parts.
     fn improved(&self, reversal: Reversal) -> Option<Cost> {
         let mut sum = 0_u32;
