@@ -275,6 +275,7 @@ pub fn explore(
                 break Ended::Covered;
             }
         }
+        search.known = strategy.untold();
         let mut ran = search.run(body, lap, counts.executions);
         leaked += ran.leaked;
         if search.touched && !search.watch {

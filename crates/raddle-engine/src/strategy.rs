@@ -286,6 +286,10 @@ impl<S: Strategy + ?Sized> Strategy for Box<S> {
         (**self).begin(plan)
     }
 
+    fn untold(&mut self) -> u64 {
+        (**self).untold()
+    }
+
     fn decide(&mut self, point: &Point<'_>) -> Answer {
         (**self).decide(point)
     }
@@ -383,6 +387,13 @@ pub trait Strategy: Send {
     /// `plan` holds the decisions of this strategy's last execution, those after a cut included;
     /// at the first call it is empty.
     fn begin(&mut self, plan: &mut Plan) -> bool;
+
+    /// How many steps at the beginning of the execution need not be told: they are those of the execution
+    /// before. Asked after [`begin`](Self::begin); of those steps, and the values and tasks with them, the
+    /// strategy does not hear then. One that is never asked hears of all.
+    fn untold(&mut self) -> u64 {
+        0
+    }
 
     /// Picks an option at a point that the plan does not answer.
     fn decide(&mut self, point: &Point<'_>) -> Answer;

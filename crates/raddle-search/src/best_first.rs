@@ -399,7 +399,7 @@ impl<O: Order> BestFirst<O> {
         Some(Box::new(known))
     }
 
-    /// Compares the execution, which is the node at `id`, with those it could have been.
+    /// Compares the execution, which is the node at `id` or none, with those it could have been.
     fn compare(&mut self, id: u32, limited: bool) {
         let Some(mut analysis) = self.analysis.take() else { return };
         analysis.settle(id);
@@ -427,7 +427,7 @@ impl<O: Order> BestFirst<O> {
     /// What was taken at a decision of the path sleeps for those that are started there later.
     fn learn(&mut self, analysis: &Analysis, at: usize) {
         let stop = analysis.road[at];
-        if stop.value {
+        if stop.value || stop.owner == NONE {
             return;
         }
         let (option, footprint) = (self.path[at].option, analysis.done_at(at));
@@ -446,6 +446,10 @@ impl<O: Order> BestFirst<O> {
     /// A race was found: whoever reverses it moves up.
     fn prefer(&mut self, analysis: &Analysis, opening: &Opening) {
         let stop = analysis.road[opening.stop as usize];
+        if stop.owner == NONE {
+            // There is nothing else to run there.
+            return;
+        }
         let node = self.nodes.node(stop.owner);
         let known = node.known.as_ref().expect("kept while there is an analysis");
         let racing = opening.racing.and_then(|task| known.option_of(stop.place, task));
@@ -624,6 +628,10 @@ impl<O: Order> Strategy for BestFirst<O> {
         true
     }
 
+    fn untold(&mut self) -> u64 {
+        self.analysis.as_mut().map_or(0, |analysis| analysis.hush())
+    }
+
     fn decide(&mut self, point: &Point<'_>) -> Answer {
         debug_assert_eq!(
             self.planned + self.met.len(),
@@ -696,9 +704,9 @@ impl<O: Order> Strategy for BestFirst<O> {
         }
     }
 
-    fn value(&mut self, task: TaskId, taken: Taken, during: bool) {
+    fn value(&mut self, _: TaskId, _: Taken, during: bool) {
         if let Some(analysis) = &mut self.analysis {
-            analysis.value(task, taken, during, &self.path, &self.nodes);
+            analysis.value(during, &self.path, &self.nodes);
         }
     }
 
@@ -733,12 +741,11 @@ impl<O: Order> Strategy for BestFirst<O> {
                 analysis.stuck.extend_from_slice(execution.stuck);
             }
         }
-        let compares = self.analysis.is_some();
-        let leaf = !compares && !self.opens(spent);
-        let known = self.known(spent);
+        let leaf = self.reduction.is_none() && !self.opens(spent);
+        let known = if leaf && parent != NONE { None } else { self.known(spent) };
         let id = self.keep(parent, leaf, known);
+        self.compare(id, limited);
         if id != NONE {
-            self.compare(id, limited);
             if self.reduction.is_some() {
                 self.open_values(id);
             } else {
