@@ -10,6 +10,7 @@ use raddle_trace::{Covered, Outcome, Progress, Settings};
 
 use crate::context::Context;
 use crate::op::{Access, ObjectId, Op, TaskId};
+use crate::store::Store;
 
 /// One option of a [`Options::Schedule`] point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -326,6 +327,14 @@ impl<S: Strategy + ?Sized> Strategy for Box<S> {
         (**self).progress()
     }
 
+    fn keep_within(&mut self, bytes: u64, store: Box<dyn Store>) {
+        (**self).keep_within(bytes, store);
+    }
+
+    fn trouble(&self) -> Option<String> {
+        (**self).trouble()
+    }
+
     fn split(&mut self, n: usize) -> Result<Vec<Work>, Unsupported> {
         (**self).split(n)
     }
@@ -438,6 +447,17 @@ pub trait Strategy: Send {
     /// How far the search is.
     fn progress(&self) -> Progress {
         Progress::default()
+    }
+
+    /// Holds about so many bytes in memory from now on, and the rest of what is left to do in a store. One
+    /// that cannot keeps all in memory.
+    fn keep_within(&mut self, bytes: u64, store: Box<dyn Store>) {
+        let _ = (bytes, store);
+    }
+
+    /// Why the strategy ended the search though something is left: a sentence, with what to do.
+    fn trouble(&self) -> Option<String> {
+        None
     }
 
     /// Gives away up to `n` disjoint parts of what is left; what stays and what is given away

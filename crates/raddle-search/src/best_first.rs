@@ -35,11 +35,16 @@ mod analysis;
 mod fringe;
 mod known;
 mod nodes;
+mod parcel;
 mod priority;
+mod saved;
+mod spill;
 
 use raddle_engine::op::{Op, TaskId};
+use raddle_engine::store::Store;
 use raddle_engine::strategy::{
-    Answer, Cut, Finished, Needs, Options, Plan, Point, Step, Strategy, Taken,
+    Answer, Checkpoint, Cut, Finished, Needs, Options, Plan, Point, Step, Strategy, Taken,
+    Unsupported, Work,
 };
 use raddle_trace::{Covered, Outcome, Progress, Settings, Timeouts};
 
@@ -48,6 +53,7 @@ use self::fringe::{Fringe, Pending};
 use self::known::{CLOSED, Done, Known, Place, STARTED, Slot};
 use self::nodes::{Link, NONE, Nodes};
 use self::priority::Priorities;
+use self::spill::Spill;
 pub(crate) use self::priority::name;
 pub use self::priority::{
     By, Candidate, Cost, Delays, Dpor, MOST, ModifiedDpor, Preemptions, Priority, Rand, Reversal,
@@ -122,6 +128,10 @@ pub struct BestFirst<O = NonPreemptive> {
     left: Vec<u64>,
     analysis: Option<Box<Analysis>>,
     diverged: bool,
+    /// Whether this is neither a part of a search nor has given parts away.
+    whole: bool,
+    /// Where candidates go that do not fit into memory, if they may.
+    spill: Option<Box<Spill>>,
     /// Of a reduction: what was not run need not be equivalent to what was.
     incomplete: bool,
     executions: u64,
@@ -179,6 +189,8 @@ impl<O: Order> BestFirst<O> {
             left: Vec::new(),
             analysis: analysis.map(Box::new),
             diverged: false,
+            whole: true,
+            spill: None,
             incomplete: false,
             executions: 0,
         }
@@ -225,38 +237,21 @@ impl<O: Order> BestFirst<O> {
         self.analysis.is_some() || self.priorities.sees.ops
     }
 
-    /// The next one to run.
+    /// The next one to run; none also if what was moved out of memory cannot be read back.
     fn pop(&mut self) -> Option<Pending> {
         loop {
-            let (bin, pending) = self.fringe.pop()?;
-            if self.analysis.is_none() {
-                return Some(pending);
+            if self.spill.is_some() && !self.move_in() {
+                return None;
             }
-            // One that moved up has left its old entry behind; its node may be gone, or be another one.
-            let Some(node) = self.nodes.get(pending.parent) else { continue };
-            let Some(place) = pending.point.checked_sub(node.from) else { continue };
-            let Some(known) = &node.known else { continue };
-            if known.slot(place, pending.option).is_some_and(|slot| slot.bin == bin) {
-                return Some(self.start(pending, place));
+            let (bin, pending) = self.fringe.pop()?;
+            if self.is_valid(bin, &pending) {
+                return Some(self.start(pending));
             }
         }
     }
 
-    /// A candidate is started: it is the last of its siblings that were.
-    fn start(&mut self, pending: Pending, place: u32) -> Pending {
-        let sleeps = self.analysis.as_ref().is_some_and(|analysis| analysis.sleeps);
-        let node = self.nodes.node_mut(pending.parent);
-        let known = node.known.as_mut().expect("kept while there is an analysis");
-        known.slot_mut(place, pending.option).bin = STARTED;
-        let at = known.places[place as usize];
-        if sleeps && !at.value {
-            let before = known.bytes();
-            known.start(place, Done { option: pending.option, footprint: None });
-            let after = known.bytes();
-            self.nodes.recount(before, after);
-        }
-        let preemptions = at.preemptions + u32::from(at.preempts(pending.option));
-        Pending { preemptions, ..pending }
+    fn is_in_trouble(&self) -> bool {
+        self.spill.as_ref().is_some_and(|spill| spill.trouble.is_some())
     }
 
     /// Makes the path that leads to a candidate; says how much of it is that of the last execution.
@@ -295,10 +290,7 @@ impl<O: Order> BestFirst<O> {
             let slot = known.slot_mut(point - node.from, option);
             (slot.bin, slot.reversal) = (bin, reversal);
         }
-        if self.left.len() <= preemptions as usize {
-            self.left.resize(preemptions as usize + 1, 0);
-        }
-        self.left[preemptions as usize] += 1;
+        self.count(preemptions);
     }
 
     /// Puts the execution into the tree; says where. A `leaf` has nothing below it, and is not kept.
@@ -596,9 +588,12 @@ impl<O: Order> Strategy for BestFirst<O> {
 
     fn begin(&mut self, plan: &mut Plan) -> bool {
         match self.stage {
-            Stage::Ended => {
-                self.stage = self.pop().map_or(Stage::Last, Stage::Running);
-            }
+            Stage::Ended if self.is_in_trouble() => return false,
+            Stage::Ended => match self.pop() {
+                Some(pending) => self.stage = Stage::Running(pending),
+                None if self.is_in_trouble() => return false,
+                None => self.stage = Stage::Last,
+            },
             // One that never ended: again, from the beginning.
             Stage::Running(_) | Stage::First => self.stale = true,
             Stage::Last => {}
@@ -762,6 +757,7 @@ impl<O: Order> Strategy for BestFirst<O> {
             self.nodes.detach(id);
         }
         self.stage = Stage::Ended;
+        self.relieve();
     }
 
     fn refuses(&self, settings: &Settings) -> Option<&'static str> {
@@ -782,7 +778,7 @@ impl<O: Order> Strategy for BestFirst<O> {
     fn covered(&self) -> Covered {
         let executions = self.executions;
         let part = Covered::Part { executions, preemptions: self.bound.preemptions() };
-        if self.diverged {
+        if self.diverged || !self.whole {
             return part;
         }
         match (self.stage, self.reduction) {
@@ -800,10 +796,36 @@ impl<O: Order> Strategy for BestFirst<O> {
     fn progress(&self) -> Progress {
         let path = self.path.capacity() * size_of::<Taken>();
         let analysis = self.analysis.as_ref().map_or(0, |analysis| analysis.bytes());
-        let frontier_bytes = (self.fringe.bytes() + self.nodes.bytes() + path + analysis) as u64;
+        let spill = self.spill.as_ref().map_or(0, |spill| spill.bytes());
+        let tree = self.fringe.bytes() + self.nodes.bytes();
+        let frontier_bytes = (tree + path + analysis + spill) as u64;
         let pending = self.pending() + u64::from(self.stage == Stage::First);
         let covered = (self.stage == Stage::Last).then_some(1.0);
         Progress { covered, pending, frontier_bytes, ..Progress::default() }
+    }
+
+    /// Not with a reduction: a race may ask for something at any execution that is above what is left, so
+    /// those must be at hand.
+    fn keep_within(&mut self, bytes: u64, store: Box<dyn Store>) {
+        if self.reduction.is_none() {
+            self.spill = Some(Box::new(Spill::new(bytes, store)));
+        }
+    }
+
+    fn trouble(&self) -> Option<String> {
+        self.spill.as_ref()?.trouble.clone()
+    }
+
+    fn split(&mut self, n: usize) -> Result<Vec<Work>, Unsupported> {
+        self.give(n)
+    }
+
+    fn save(&self) -> Result<Checkpoint, Unsupported> {
+        self.save_all()
+    }
+
+    fn restore(&mut self, state: &Checkpoint) -> Result<(), Unsupported> {
+        self.restore_all(state)
     }
 }
 

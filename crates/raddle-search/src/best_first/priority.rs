@@ -134,6 +134,16 @@ pub trait Priority: Send + fmt::Debug {
         let _ = reversal;
         None
     }
+
+    /// Adds what a saved search must have to go on as this one would, if anything.
+    fn save(&self, words: &mut Vec<u64>) {
+        let _ = words;
+    }
+
+    /// Takes back what [`save`](Self::save) added.
+    fn restore(&mut self, words: &mut dyn Iterator<Item = u64>) {
+        let _ = words;
+    }
 }
 
 /// Some, compared one after the other.
@@ -176,6 +186,16 @@ impl Priorities {
 
     pub(super) fn name(&self) -> String {
         name(&self.parts)
+    }
+
+    pub(super) fn save(&self) -> Vec<u64> {
+        let mut words = Vec::new();
+        self.parts.iter().for_each(|part| part.save(&mut words));
+        words
+    }
+
+    pub(super) fn restore(&mut self, words: &mut dyn Iterator<Item = u64>) {
+        self.parts.iter_mut().for_each(|part| part.restore(words));
     }
 }
 

@@ -7,10 +7,10 @@ use crate::depth_first::DepthFirst;
 use crate::order::{AnyTask, TakeTurns};
 use crate::toy::{self, Moves, Op as ToyOp, Toy};
 
-type Parts = Vec<Box<dyn Priority>>;
+pub(super) type Parts = Vec<Box<dyn Priority>>;
 
 /// Every priority alone, and some together.
-fn all_priorities(seed: u64) -> Vec<Parts> {
+pub(super) fn all_priorities(seed: u64) -> Vec<Parts> {
     let odd = By::new("odd", |candidate: &Candidate| Cost(candidate.point % 3));
     let all = Sees { ops: true, races: true, sleep: true };
     let fancy = By::new("fancy", |candidate: &Candidate| {
@@ -36,7 +36,7 @@ fn all_priorities(seed: u64) -> Vec<Parts> {
 }
 
 /// Locks, yields, values, reads and writes beside plain steps.
-fn mixed() -> Toy {
+pub(super) fn mixed() -> Toy {
     Toy::new(vec![
         vec![ToyOp::Lock, ToyOp::Value(3), ToyOp::Unlock],
         vec![ToyOp::Yield, ToyOp::Lock, ToyOp::Unlock],
@@ -45,7 +45,7 @@ fn mixed() -> Toy {
 }
 
 #[track_caller]
-fn sorted(mut executions: Vec<Moves>) -> Vec<Moves> {
+pub(super) fn sorted(mut executions: Vec<Moves>) -> Vec<Moves> {
     executions.sort();
     let before = executions.len();
     executions.dedup();
@@ -205,11 +205,14 @@ fn an_order_that_preempts_cannot_be_bounded() {
 
 #[test]
 fn what_is_not_done_is_refused() {
-    let mut search = BestFirst::new(vec![Box::new(Preemptions)]);
-    assert_eq!(search.save().unwrap_err().to_string(), "this strategy cannot be saved yet");
-    assert_eq!(search.split(2).unwrap_err().to_string(), "this strategy cannot be split yet");
+    let search = BestFirst::new(vec![Box::new(Preemptions)]);
     assert!(BestFirst::reduced(Reduction::Optimal, Vec::new()).is_none());
-    let reduced = BestFirst::reduced(Reduction::Source, Vec::new()).unwrap();
+    let mut reduced = BestFirst::reduced(Reduction::Source, Vec::new()).unwrap();
+    let state = search.save().unwrap();
+    for refused in [reduced.save().map(drop), reduced.split(2).map(drop), reduced.restore(&state)] {
+        let refused = refused.unwrap_err().to_string();
+        assert!(refused.starts_with("this strategy cannot be saved or split with a reduction"));
+    }
     let spurious = Settings { spurious: true, ..Settings::default() };
     assert!(reduced.refuses(&spurious).is_some_and(|why| why.contains("wake spuriously")));
     assert_eq!(reduced.refuses(&Settings::default()), None);
@@ -277,7 +280,7 @@ fn a_node_keeps_no_more_than_it_says() {
 }
 
 /// Toys whose steps depend on each other.
-fn programs() -> impl proptest::prelude::Strategy<Value = Toy> {
+pub(super) fn programs() -> impl proptest::prelude::Strategy<Value = Toy> {
     let op = prop_oneof![
         2 => Just(ToyOp::Step),
         3 => (0..2_u32).prop_map(ToyOp::Write),
