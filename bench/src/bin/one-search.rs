@@ -1,7 +1,8 @@
 //! One search of a program of the corpus, and nothing else: what valgrind counts instructions of.
 //!
 //! `one-search PROGRAM COMPOSITION EXECUTIONS`, for instance
-//! `one-search 'inc(4)' 'all best-first(pb)' 1000`. Prints how many executions and steps there were.
+//! `one-search 'inc(4)' 'all best-first(pb)' 1000`. Prints how many executions there were, how many of
+//! them blocked, how many steps, and why it ended: at a failure, for one.
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -43,7 +44,7 @@ fn search(program: &str, composition: &str, executions: &str) -> Result<String, 
     let mut strategy =
         raddle_search::build(composition, 1).map_err(|error| error.to_string())?.strategy;
     let limits = Limits { executions, ..Limits::default() };
-    let setup = Setup { limits, keep_going: true, ..Setup::default() };
+    let setup = Setup { limits, ..Setup::default() };
     let body = || program.call(&arguments);
     let explored = explore(&mut *strategy, &setup, &mut |_| Stop::No, &mut |_| {}, &body)
         .map_err(|error| error.to_string())?;

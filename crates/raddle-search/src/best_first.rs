@@ -95,6 +95,24 @@ enum Stage {
     Last,
 }
 
+/// What a search holds, and what it would hold otherwise. GAMBIT's Figure 5.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Held {
+    /// Executions that were run and are kept, for what waits below them.
+    pub nodes: u64,
+    /// Executions that wait.
+    pub pending: u64,
+    /// Bytes of both, with all that is kept for them and with spare room. What is out of memory is not
+    /// among them.
+    pub bytes: u64,
+    /// Decisions of all those in memory, if each were kept as the list of its decisions: of one that was
+    /// run, to its end; of one that waits, to the one that is its own.
+    pub decisions: u64,
+    /// Nodes of the tree of partial schedules that have those in memory below them: one for each decision.
+    pub partial: u64,
+}
+
 /// Runs every execution within a bound, or one of each equivalence class, the cheapest first.
 ///
 /// ```
@@ -231,6 +249,30 @@ impl<O: Order> BestFirst<O> {
     #[must_use]
     pub fn nodes(&self) -> usize {
         self.nodes.len()
+    }
+
+    /// What it holds. Takes time in proportion to that.
+    #[must_use]
+    pub fn held(&self) -> Held {
+        let waits = self.fringe.bins().flat_map(|(_, bin, entries)| {
+            entries.iter().filter(move |pending| self.is_valid(bin, pending))
+        });
+        let (mut decisions, mut partial) = (0, 0);
+        for pending in waits {
+            decisions += u64::from(pending.point) + 1;
+            partial += 1;
+        }
+        for (all, own) in self.nodes.lengths() {
+            decisions += all;
+            partial += own;
+        }
+        Held {
+            nodes: self.nodes.len() as u64,
+            pending: self.pending(),
+            bytes: (self.fringe.bytes() + self.nodes.bytes()) as u64,
+            decisions,
+            partial,
+        }
     }
 
     fn records_tasks(&self) -> bool {

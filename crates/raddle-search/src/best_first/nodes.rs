@@ -191,15 +191,12 @@ impl Nodes {
         self.all.len() * size_of::<Option<Node>>() + self.besides
     }
 
-    /// All nodes, with the number of decisions that lead to the end of each.
-    pub(super) fn lengths(&self) -> impl Iterator<Item = u64> + '_ {
-        let length = |node: &Node| u64::from(node.from) + node.decisions.iter().count() as u64;
-        self.all.iter().flatten().map(length)
-    }
-
-    /// The same, of decisions that are its own.
-    pub(super) fn own_lengths(&self) -> impl Iterator<Item = u64> + '_ {
-        self.all.iter().flatten().map(|node| node.decisions.iter().count() as u64)
+    /// Of each node: how many decisions it has, and how many of them its parent has not.
+    pub(super) fn lengths(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.all.iter().flatten().map(|node| {
+            let after = node.decisions.iter().count() as u64;
+            (u64::from(node.from) + after, after + u64::from(node.from > 0))
+        })
     }
 
     /// What a node keeps has changed.

@@ -112,6 +112,14 @@ pub struct Candidate {
     pub asleep: bool,
 }
 
+impl Candidate {
+    /// Whether another task moves where the running one waits, yielded or is done.
+    #[must_use]
+    pub fn is_free_switch(&self) -> bool {
+        self.task.is_some() && !self.preempts
+    }
+}
+
 /// Puts an order on candidates.
 ///
 /// Called between executions, on an ordinary stack: user code is welcome. Any order is right; what it

@@ -107,16 +107,16 @@ impl<O: Order> BestFirst<O> {
     }
 
     /// Bytes that the tree and the fringe hold, in a moment.
-    fn held(&self) -> usize {
+    fn in_use(&self) -> usize {
         self.nodes.held() + self.fringe.entries() * size_of::<Pending>()
     }
 
     /// Moves the dear part out of memory if there is too much in it.
     pub(super) fn relieve(&mut self) {
-        let Some(enough) = self.spill.as_ref().and_then(|spill| spill.asks(self.held())) else {
+        let Some(enough) = self.spill.as_ref().and_then(|spill| spill.asks(self.in_use())) else {
             return;
         };
-        while self.held() > enough && self.fringe.entries() > FEWEST {
+        while self.in_use() > enough && self.fringe.entries() > FEWEST {
             if !self.move_out(self.fringe.entries() / 2) {
                 break;
             }
@@ -125,7 +125,7 @@ impl<O: Order> BestFirst<O> {
         self.fringe.renumber(&moved);
         // Nodes have other numbers now.
         self.stale = true;
-        let held = self.held();
+        let held = self.in_use();
         if let Some(spill) = &mut self.spill {
             spill.stayed(held);
         }
