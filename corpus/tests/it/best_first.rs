@@ -3,12 +3,6 @@
 use raddle::{Covered, Verdict};
 use raddle_corpus::run::is_as_expected;
 use raddle_corpus::{Ask, Expected};
-use raddle_engine::{Limits, Setup, Stop, explore};
-use raddle_search::best_first::{
-    BestFirst, Candidate, Cost, Dpor, ModifiedDpor, Priority, Reversal, Sees,
-};
-use raddle_search::bound::Bound;
-use raddle_search::order::NonPreemptive;
 
 use crate::{all, check, program};
 
@@ -64,52 +58,5 @@ fn a_search_that_did_not_end_says_how_many_preemptions_it_covers() {
         let report = run("all best-first(pb)", Some(within(k)));
         assert_eq!(report.guarantee.covered, Covered::Preemptions(k));
         assert_eq!(report.verdict, Verdict::Passed, "it did not end");
-    }
-}
-
-/// GAMBIT's own `dpor`, or `mdpor`: by races alone.
-#[derive(Debug)]
-struct ByRaces {
-    modified: bool,
-}
-
-impl Priority for ByRaces {
-    fn name(&self) -> String {
-        "by races alone".to_owned()
-    }
-
-    fn sees(&self) -> Sees {
-        Sees { races: true, ..Sees::default() }
-    }
-
-    fn cost(&mut self, candidate: &Candidate) -> Cost {
-        self.improved(candidate.reversal).expect("it says so of each")
-    }
-
-    fn improved(&self, reversal: Reversal) -> Option<Cost> {
-        Some(Cost(match reversal {
-            Reversal::Race => 0,
-            Reversal::Conservative => u32::from(self.modified),
-            Reversal::None => 2,
-        }))
-    }
-}
-
-#[test]
-fn print_free() {
-    for (name, numbers) in [("scatter-gather-lost", [2, 2]), ("task-coverage-hint", [2, 2]), ("gather-post-stale", [2,2]), ("blocking-recheck", [4,2]), ("causality-left", [2,2]), ("iterator-missed",[2,2])] {
-        let (program, arguments) = raddle_corpus::find(name, &numbers).unwrap();
-        for k in [1, 2] {
-            let parts: [Box<dyn Priority>; 4] = [Box::new(ByRaces { modified: false }), Box::new(Dpor), Box::new(ByRaces { modified: true }), Box::new(ModifiedDpor)];
-            let mut line = String::new();
-            for part in parts {
-                let mut search = BestFirst::within(vec![part], NonPreemptive, Bound::Preemptions(k)).unwrap();
-                let limits = Limits { executions: 5_000, ..Limits::default() };
-                let setup = Setup { limits, ..Setup::default() };
-                let found = explore(&mut search, &setup, &mut |_| Stop::No, &mut |_| {}, &|| program.call(&arguments)).unwrap();
-                line += &format!(" {} {:?}", found.counts.executions, found.ended);
-            }
-            println!("{name} {k}: {line}");
-        }
     }
 }

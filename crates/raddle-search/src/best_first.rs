@@ -53,12 +53,12 @@ use self::fringe::{Fringe, Pending};
 use self::known::{CLOSED, Done, Known, Place, STARTED, Slot};
 use self::nodes::{Link, NONE, Nodes};
 use self::priority::Priorities;
-use self::spill::Spill;
 pub(crate) use self::priority::name;
 pub use self::priority::{
     By, Candidate, Cost, Delays, Dpor, MOST, ModifiedDpor, Preemptions, Priority, Rand, Reversal,
     Sees, SleepSets, Sum,
 };
+use self::spill::Spill;
 use crate::bound::Bound;
 use crate::depth_first::CostlyOrder;
 use crate::dpor::Reduction;

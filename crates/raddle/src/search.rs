@@ -236,10 +236,8 @@ fn conclude(config: Config, mut all: Vec<Found>) -> Report {
             "{probes} of the executions were random probes, run for the estimate alone"
         )));
     }
-    let stopped = matches!(
-        ended,
-        Ended::Executions | Ended::Memory | Ended::Stopped | Ended::Trouble(_)
-    );
+    let stopped =
+        matches!(ended, Ended::Executions | Ended::Memory | Ended::Stopped | Ended::Trouble(_));
     let progress = progress.filter(|_| stopped && failure.is_none());
     if let Ended::Trouble(why) = &ended {
         notes.push(text(format!("the search stopped before its end: {why}")));

@@ -72,7 +72,11 @@ impl Spill {
         file.seek(SeekFrom::Start(ticket.at))?;
         let mut bytes = Vec::new();
         file.take(ticket.len).read_to_end(&mut bytes)?;
-        if bytes.len() as u64 == ticket.len { Ok(bytes) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
+        if bytes.len() as u64 == ticket.len {
+            Ok(bytes)
+        } else {
+            Err(io::ErrorKind::UnexpectedEof.into())
+        }
     }
 
     fn explain(&self, what: &str, error: &io::Error) -> StoreError {
@@ -166,7 +170,10 @@ mod tests {
         let mut spill = Spill::new(file.join("below"));
         let StoreError(why) = spill.put(b"anything").unwrap_err();
         fs::remove_file(file).unwrap();
-        assert!(why.contains("could not be written") && why.ends_with("or raise RADDLE_MEMORY"), "{why}");
+        assert!(
+            why.contains("could not be written") && why.ends_with("or raise RADDLE_MEMORY"),
+            "{why}"
+        );
         assert_eq!((spill.free.len(), spill.end), (0, 0));
     }
 }

@@ -71,7 +71,8 @@ impl Known {
     /// value's), and nothing of their options.
     pub(super) fn bare(stops: &[(u32, bool)]) -> Self {
         let (first, of, preemptions, running, record) = (0, 0, 0, u32::MAX, u32::MAX);
-        let place = |&(event, value): &_| Place { event, first, of, preemptions, running, record, value };
+        let place =
+            |&(event, value): &_| Place { event, first, of, preemptions, running, record, value };
         Self { places: stops.iter().map(place).collect(), ..Self::default() }
     }
 

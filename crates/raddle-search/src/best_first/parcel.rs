@@ -48,7 +48,8 @@ impl Parcel {
                 let until = chain.get(index + 1).map_or(length, |next: &Link| next.from);
                 let known = nodes.node(link.node).known.as_ref();
                 let known = known.expect("kept while there is an analysis");
-                let places = (link.from..until).map(|point| &known.places[(point - link.from) as usize]);
+                let places =
+                    (link.from..until).map(|point| &known.places[(point - link.from) as usize]);
                 stops.extend(places.map(|place| (place.event, place.value)));
             }
         }

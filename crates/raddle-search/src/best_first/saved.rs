@@ -306,8 +306,7 @@ impl<O: Order> BestFirst<O> {
         let read = |reader: &mut Reader<'_>| Parcel::read(reader, compares, limit);
         let running = if stage == 1 { Some(read(&mut reader)?) } else { None };
         let n_parcels = reader.length()?;
-        let parcels =
-            (0..n_parcels).map(|_| read(&mut reader)).collect::<Result<Vec<_>, _>>()?;
+        let parcels = (0..n_parcels).map(|_| read(&mut reader)).collect::<Result<Vec<_>, _>>()?;
         reader.finish()?;
         if stage != 1 && stage != 2 && !parcels.is_empty() {
             return Err(FOREIGN);

@@ -234,6 +234,83 @@ fn races_are_reversed_first() {
     assert_eq!(writers(&mut DepthFirst::default()), [0, 0]);
 }
 
+/// GAMBIT's own `dpor`, or `mdpor`: by races alone.
+#[derive(Debug)]
+struct ByRaces {
+    modified: bool,
+}
+
+impl Priority for ByRaces {
+    fn name(&self) -> String {
+        "by-races".to_owned()
+    }
+
+    fn sees(&self) -> Sees {
+        Sees { races: true, ..Sees::default() }
+    }
+
+    fn cost(&mut self, candidate: &Candidate) -> Cost {
+        self.improved(candidate.reversal).expect("it says so of each")
+    }
+
+    fn improved(&self, reversal: Reversal) -> Option<Cost> {
+        Some(Cost(match reversal {
+            Reversal::Race => 0,
+            Reversal::Conservative => u32::from(self.modified),
+            Reversal::None => 2,
+        }))
+    }
+}
+
+/// Who wrote an object, in that order.
+fn writes(toy: &Toy, moves: &Moves, object: u32) -> Vec<u32> {
+    let mut at = vec![0; toy.tasks.len()];
+    let mut writers = Vec::new();
+    for (task, _) in moves {
+        let op = toy.tasks[*task as usize][at[*task as usize]];
+        at[*task as usize] += 1;
+        if op == ToyOp::Write(object) {
+            writers.push(*task);
+        }
+    }
+    writers
+}
+
+// The shape of GAMBIT's ScatterGather. Within one preemption: the third task is to write before the second,
+// and the last two are to take turns, which is where the preemption goes. To reverse the race of the
+// first two writes would take another one; to let the third task go when the first is done takes none, but
+// nothing races there.
+#[test]
+fn a_switch_that_is_no_preemption_is_not_put_off() {
+    let busy = || [1, 2, 3, 4].map(ToyOp::Write).to_vec();
+    let toy = Toy::new(vec![
+        vec![ToyOp::Step],
+        vec![ToyOp::Step, ToyOp::Write(0)],
+        vec![ToyOp::Write(0)],
+        busy(),
+        busy(),
+    ]);
+    let is_bad = |moves: &Moves| {
+        writes(&toy, moves, 0) == [2, 1]
+            && writes(&toy, moves, 1) == [3, 4]
+            && writes(&toy, moves, 4) == [4, 3]
+    };
+    let until_bad = |part: Box<dyn Priority>| {
+        let bound = Bound::Preemptions(1);
+        let mut search = BestFirst::within(vec![part], NonPreemptive, bound).unwrap();
+        let mut plan = Plan::default();
+        let mut executions = std::iter::from_fn(|| toy::execute(&mut search, &mut plan, &toy));
+        1 + executions
+            .position(|execution| is_bad(&execution.moves))
+            .expect("it is within the bound")
+    };
+    let dpor = (until_bad(Box::new(ByRaces { modified: false })), until_bad(Box::new(Dpor)));
+    let mdpor =
+        (until_bad(Box::new(ByRaces { modified: true })), until_bad(Box::new(ModifiedDpor)));
+    // By races alone, and with the switch before what nothing speaks for.
+    assert_eq!((dpor, mdpor), ((62, 32), (62, 32)));
+}
+
 // Three independent tasks of one step: all six executions are equivalent, and all are run.
 #[test]
 fn what_sleeps_is_run_all_the_same() {
