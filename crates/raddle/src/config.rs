@@ -103,7 +103,8 @@ pub struct Config {
     /// Tasks of one execution, timers included. `None`: 10,000.
     pub tasks: Option<u32>,
     /// Bytes that the strategy may hold for alternatives which it knows of and has not run.
-    /// `None`: 4 GiB.
+    /// `None`: 4 GiB. `all best-first(..)` moves what is more to a file under `target/raddle/`, which is
+    /// gone when the search is; other searches stop there.
     pub memory: Option<u64>,
     /// The seed of all that is drawn. `None`: 0, so that a test does the same every time.
     pub seed: Option<u64>,

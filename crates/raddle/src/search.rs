@@ -14,6 +14,7 @@ use crate::config::{AUTO, Config, EXECUTIONS};
 use crate::error::Error;
 use crate::progress::Telling;
 use crate::recording::{self, Recording};
+use crate::spill;
 use crate::watch::{self, Orders, Turn};
 
 /// Runs `test` under one schedule after another, and reports.
@@ -95,9 +96,12 @@ fn searches(config: &Config) -> Result<Vec<Search>, Error> {
         let strategy = text.to_owned();
         match raddle_search::build(text, config.seed()) {
             Err(error) => Err(Error::Strategy { strategy, reason: with_sources(&error) }),
-            Ok(built) => match built.strategy.refuses(&config.setup().settings) {
+            Ok(mut built) => match built.strategy.refuses(&config.setup().settings) {
                 Some(reason) => Err(Error::Strategy { strategy, reason: reason.to_owned() }),
-                None => Ok(built),
+                None => {
+                    spill::offer(config, &mut *built.strategy);
+                    Ok(built)
+                }
             },
         }
     };
@@ -232,8 +236,12 @@ fn conclude(config: Config, mut all: Vec<Found>) -> Report {
             "{probes} of the executions were random probes, run for the estimate alone"
         )));
     }
-    let stopped = matches!(ended, Ended::Executions | Ended::Memory | Ended::Stopped);
+    let stopped =
+        matches!(ended, Ended::Executions | Ended::Memory | Ended::Stopped | Ended::Trouble(_));
     let progress = progress.filter(|_| stopped && failure.is_none());
+    if let Ended::Trouble(why) = &ended {
+        notes.push(text(format!("the search stopped before its end: {why}")));
+    }
     if ended == Ended::Memory {
         notes.push(text(
             "the search stopped because it knows of more alternatives than it may keep; set \
