@@ -184,6 +184,24 @@ impl History {
         self.clock(second)[event.footprint.task.index()] >= event.nth
     }
 
+    /// The events of other tasks that happened before an event, without those that another of them
+    /// or its own task's event before it follows. Ascending.
+    #[must_use]
+    pub fn directly_before(&self, index: usize) -> Vec<u32> {
+        let event = &self.events[index];
+        let own = event.footprint.task;
+        let previous = self.index_of(own, event.nth - 1);
+        let known = |task: usize| previous.map_or(0, |previous| self.clock(previous)[task]);
+        let clock = self.clock(index).iter().enumerate();
+        let new = clock.filter(|&(task, &nth)| task != own.index() && nth > known(task));
+        let mut last: Vec<usize> =
+            new.filter_map(|(task, &nth)| self.index_of(TaskId(task as u32), nth)).collect();
+        last.sort_unstable();
+        let is_direct =
+            |&&one: &&usize| !last.iter().any(|&other| other != one && self.before(one, other));
+        last.iter().filter(is_direct).map(|&place| place as u32).collect()
+    }
+
     /// How many events of each task happened before all events from `from` on.
     pub fn seen_since(&self, from: usize, seen: &mut Vec<u32>) {
         seen.clear();

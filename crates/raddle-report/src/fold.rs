@@ -139,7 +139,7 @@ impl Selection {
 
 #[cfg(test)]
 mod tests {
-    use raddle_trace::{Event, Site};
+    use raddle_trace::Event;
 
     use super::*;
 
@@ -150,10 +150,8 @@ mod tests {
             .map(|letter| Event {
                 task: u32::from(letter.to_ascii_lowercase() - b'a'),
                 op: "yield".to_owned(),
-                object: None,
-                site: Site::default(),
-                decision: None,
                 preempts: letter.is_ascii_uppercase(),
+                ..Event::default()
             })
             .collect();
         Trace { events, ..Trace::default() }

@@ -1,4 +1,5 @@
-//! What a person or a program reads of a search: [`raddle_trace`] data as terminal text and JSON.
+//! What a person or a program reads of a search: [`raddle_trace`] data as terminal text, JSON, pages,
+//! and files for other tools.
 //!
 //! Everything here is a function from data to a `String`: nothing prints, reads a file, or looks
 //! at the environment, and the engine is not linked. So a report can be rendered on another
@@ -6,11 +7,16 @@
 //!
 //! Reading order: [`render()`] (a whole report), [`table()`] (one execution, a lane for each task),
 //! [`to_json`] and [`from_json`] (stored reports), [`schedule_from_json`] (what a replay needs),
-//! [`progress_line`] (a search that runs).
+//! [`progress_line`] (a search that runs), [`html`] (pages to look at), [`export`] (other tools).
 
 mod columns;
+pub mod export;
 mod fold;
+pub mod html;
 mod json;
+mod messages;
+mod notes;
+mod order;
 mod progress;
 mod races;
 mod table;

@@ -58,7 +58,7 @@ impl Default for TableOptions {
 ///
 /// let site = Site { file: "src/lib.rs".into(), line: 7, column: 5 };
 /// let op = "choose(3) -> 1".to_owned();
-/// let event = Event { task: 0, op, object: None, site, decision: Some(0), preempts: false };
+/// let event = Event { op, site, decision: Some(0), ..Event::default() };
 /// let trace = Trace { tasks: vec![TaskName::root()], events: vec![event], ..Trace::default() };
 /// assert_eq!(
 ///     table(&trace, &Outcome::Completed, &TableOptions::default()),
@@ -82,10 +82,10 @@ pub fn table(trace: &Trace, outcome: &Outcome, options: &TableOptions) -> String
 }
 
 /// How a task ended, if not well.
-struct Ending {
-    task: u32,
-    text: String,
-    site: Option<Site>,
+pub(crate) struct Ending {
+    pub(crate) task: u32,
+    pub(crate) text: String,
+    pub(crate) site: Option<Site>,
 }
 
 struct Table<'a> {
@@ -373,7 +373,8 @@ fn wrap_short(text: &str, lane: usize) -> Vec<String> {
     lines
 }
 
-fn endings(trace: &Trace, outcome: &Outcome) -> Vec<Ending> {
+/// How tasks ended, if not well.
+pub(crate) fn endings(trace: &Trace, outcome: &Outcome) -> Vec<Ending> {
     let panicked = |panic: &Panic| Ending {
         task: panic.task,
         text: clean(&format!("panicked: {}", panic.message.lines().next().unwrap_or_default())),

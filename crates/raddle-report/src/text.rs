@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use raddle_trace::{Covered, Divergence, Failure, Note, Outcome, Panic, Report, Trace, Verdict};
 
 use crate::columns::{Colour, Ink, NO_BREAK, clean, count, hang, paragraph, place, printable};
+use crate::notes::said;
 use crate::progress::estimated;
 use crate::races;
 use crate::table::{TableOptions, table};
@@ -246,36 +247,14 @@ impl Text<'_> {
             if failed {
                 self.gap();
             }
-            match note {
-                Note::NothingConcurrent => self.note(
-                    "nothing concurrent happened: at no point was there more than one option, so \
-                     the test has one execution only. Spawn with raddle's `thread::spawn` and \
-                     share raddle's locks, atomics and channels: raddle does not see those of \
-                     std. A test that is sequential by design does not need raddle.",
-                ),
-                Note::Diverged(divergence) => {
-                    self.note("the search stopped: an execution did not repeat what was recorded");
-                    self.divergence(divergence);
-                }
-                Note::Leaked { tasks } => {
-                    let (were, they) = if *tasks == 1 { ("was", "it") } else { ("were", "they") };
-                    self.note(&format!(
-                        "{} could not be unwound after the failure and {were} leaked: what {they} \
-                         held is never dropped. The failure itself is not in doubt.",
-                        count(*tasks, "task"),
-                    ));
-                }
-                Note::LockOrder { cycle } => {
-                    self.note(
-                        "locks were taken in orders that can deadlock. No execution that was run \
-                         did, and if something else than a lock keeps these apart none will:",
-                    );
-                    for line in races::cycle(cycle) {
-                        self.hang("  - ", &line);
-                    }
-                }
-                Note::Text { text } => self.note(&clean(text)),
-                _ => self.note(&format!("{note:?}")),
+            let (text, lines) = said(note);
+            self.note(&text);
+            if let Note::Diverged(divergence) = note {
+                self.divergence(divergence);
+                continue;
+            }
+            for line in lines {
+                self.hang("  - ", &line);
             }
         }
     }
@@ -311,13 +290,7 @@ impl Text<'_> {
         if let Some(command) = &self.options.replay_command {
             return command.clone();
         }
-        let token = failure.schedule.to_string();
-        let what = match &self.options.trace_file {
-            Some(file) if token.len() > LONG_TOKEN => shell_path(file),
-            _ => token,
-        };
-        let test = self.report.test.as_deref().map(|test| format!(" {}", shell_word(test)));
-        format!("RADDLE_REPLAY={what} cargo test{}", test.unwrap_or_default())
+        replay_command(self.report, failure, self.options.trace_file.as_deref())
     }
 
     /// The lines of a panic message, which may be laid out with care.
@@ -359,6 +332,17 @@ impl Text<'_> {
     }
 }
 
+/// The usual command that replays a failure, by its token or by the file in which it was saved.
+pub(crate) fn replay_command(report: &Report, failure: &Failure, file: Option<&Path>) -> String {
+    let token = failure.schedule.to_string();
+    let what = match file {
+        Some(file) if token.len() > LONG_TOKEN => shell_path(file),
+        _ => token,
+    };
+    let test = report.test.as_deref().map(|test| format!(" {}", shell_word(test)));
+    format!("RADDLE_REPLAY={what} cargo test{}", test.unwrap_or_default())
+}
+
 /// What makes executions differ, and what to do about it.
 const UNCONTROLLED: [(&str, &str); 5] = [
     (
@@ -371,7 +355,7 @@ const UNCONTROLLED: [(&str, &str); 5] = [
     ("random numbers or addresses", "use `raddle::rng` or `raddle::choose`"),
 ];
 
-fn panicked(trace: &Trace, panic: &Panic) -> String {
+pub(crate) fn panicked(trace: &Trace, panic: &Panic) -> String {
     let label = clean(&trace.task_label(panic.task));
     match &panic.site {
         Some(site) => format!("{label} panicked at {}", clean(&site.to_string())),
@@ -380,7 +364,7 @@ fn panicked(trace: &Trace, panic: &Panic) -> String {
 }
 
 /// The last different things that a task did while nothing changed, the latest first.
-fn spins(trace: &Trace, task: u32, steps: u64) -> String {
+pub(crate) fn spins(trace: &Trace, task: u32, steps: u64) -> String {
     let steps = usize::try_from(steps).unwrap_or(usize::MAX);
     let mut seen = BTreeSet::new();
     let recent = trace.events.iter().rev().take(steps).filter(|event| event.task == task);
@@ -404,7 +388,7 @@ fn spins(trace: &Trace, task: u32, steps: u64) -> String {
     }
 }
 
-fn elapsed(ms: u64) -> String {
+pub(crate) fn elapsed(ms: u64) -> String {
     match ms {
         0..1_000 => format!("{ms} ms"),
         1_000..60_000 => format!("{}.{} s", ms / 1_000, ms % 1_000 / 100),

@@ -81,7 +81,7 @@ fn sentence(trace: &Trace, waiting: &[Waiting], one: &Waiting) -> String {
 }
 
 /// The shortest cycle of tasks that wait for each other; of several, one with the first task.
-fn cycle(waiting: &[Waiting]) -> Option<Vec<u32>> {
+pub(crate) fn cycle(waiting: &[Waiting]) -> Option<Vec<u32>> {
     waiting.iter().filter_map(|one| cycle_through(waiting, one.task)).min_by_key(Vec::len)
 }
 
@@ -108,7 +108,8 @@ fn cycle_through(waiting: &[Waiting], start: u32) -> Option<Vec<u32>> {
     None
 }
 
-fn is_join(waiting: &Waiting) -> bool {
+/// Whether it waits for the end of another task.
+pub(crate) fn is_join(waiting: &Waiting) -> bool {
     waiting.op == "join" && waiting.held_by.len() == 1
 }
 

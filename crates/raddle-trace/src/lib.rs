@@ -6,15 +6,17 @@
 //!
 //! Reading order: [`schedule`] (what replays an execution), [`trace`] (what happened in one),
 //! [`outcome`] (how it ended), [`guarantee`] (what a search has covered), [`progress`] (how far it
-//! is), [`report`] (all of it).
+//! is), [`report`] (all of it), [`run`] (several searches), [`tree`] (the executions of one).
 
 pub mod guarantee;
 pub mod outcome;
 pub mod progress;
 pub mod report;
+pub mod run;
 pub mod schedule;
 pub mod token;
 pub mod trace;
+pub mod tree;
 
 pub use guarantee::{Assumption, Covered, Guarantee, SampleBound, TraceCount, Unseen};
 pub use outcome::{
@@ -22,6 +24,8 @@ pub use outcome::{
 };
 pub use progress::{Band, Estimate, Probed, Progress};
 pub use report::{Counts, Failure, Nested, Note, Report, Verdict};
+pub use run::{Run, Sample, Tried};
 pub use schedule::{Decision, Key, Schedule, Settings, TaskKind, TaskName, Timeouts};
 pub use token::TokenError;
 pub use trace::{Event, ObjectName, Site, Trace};
+pub use tree::{Branch, DecisionTree, Ended};

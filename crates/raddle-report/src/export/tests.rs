@@ -1,0 +1,1 @@
+//! Every format that other tools read.

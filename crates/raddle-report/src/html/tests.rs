@@ -1,0 +1,1 @@
+//! Pages, as far as that can be told without a browser.
