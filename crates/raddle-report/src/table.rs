@@ -6,7 +6,7 @@
 
 use raddle_trace::{Event, Outcome, Panic, Site, Trace, Waiting};
 
-use crate::columns::{Colour, Ink, clean, fit, paragraph, place, width, wrap};
+use crate::columns::{Colour, Ink, NO_BREAK, clean, fit, paragraph, place, width, wrap};
 use crate::fold::{self, Row};
 use crate::races::access_in_lane;
 use crate::waits::{op_on_object, waits_for_in_lane};
@@ -86,6 +86,13 @@ pub(crate) struct Ending {
     pub(crate) task: u32,
     pub(crate) text: String,
     pub(crate) site: Option<Site>,
+}
+
+impl Ending {
+    /// The text where it is not wrapped.
+    pub(crate) fn plain(&self) -> String {
+        self.text.replace(NO_BREAK, " ")
+    }
 }
 
 struct Table<'a> {

@@ -102,7 +102,7 @@ fn of_steps(failure: &Failure, rows: &[Row]) -> String {
         }
     }
     for end in ends {
-        let _ = writeln!(out, "    Note over t{}: {}", end.task, plain(&end.text));
+        let _ = writeln!(out, "    Note over t{}: {}", end.task, plain(&end.plain()));
     }
     out
 }
@@ -130,7 +130,7 @@ fn of_messages(failure: &Failure, messages: &Messages, rows: &[Row]) -> String {
         let label = trace.task_label(end.task);
         let over = messages.names.iter().position(|name| *name == label);
         let over = over.map_or_else(|| whole.clone(), |lane| format!("a{lane}"));
-        let _ = writeln!(out, "    Note over {over}: {}", plain(&end.text));
+        let _ = writeln!(out, "    Note over {over}: {}", plain(&end.plain()));
     }
     out
 }

@@ -83,7 +83,7 @@ pub fn perfetto(failure: &Failure) -> String {
     for ending in endings(trace, &failure.outcome) {
         events.push(json!({
             "ph": "i", "s": "t", "pid": PROCESS, "tid": ending.task, "ts": trace.events.len(),
-            "cat": "end", "name": ending.text,
+            "cat": "end", "name": ending.plain(),
         }));
     }
     json!({"displayTimeUnit": "ns", "traceEvents": events}).to_string()

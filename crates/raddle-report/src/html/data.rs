@@ -12,7 +12,7 @@ use crate::columns::clean;
 use crate::html::sources::Sources;
 use crate::messages::Messages;
 use crate::order::Order;
-use crate::table::{Ending, endings};
+use crate::table::endings;
 use crate::waits::op_on_object;
 
 /// Texts by number.
@@ -100,9 +100,9 @@ pub(super) fn data(report: &Report, failure: &Failure, sources: &Sources) -> Str
     let after = |steps: &Vec<u32>| if steps.is_empty() { json!(0) } else { json!(steps) };
     let after: Vec<Value> = order.after.iter().map(after).collect();
     let mut ends = Vec::new();
-    for Ending { task, text, site } in endings(trace, &failure.outcome) {
-        let site = site.as_ref().map_or(-1, |site| places.number(site));
-        ends.push(json!({"task": task, "text": text, "site": site}));
+    for end in endings(trace, &failure.outcome) {
+        let site = end.site.as_ref().map_or(-1, |site| places.number(site));
+        ends.push(json!({"task": end.task, "text": end.plain(), "site": site}));
     }
     let mut objects = Vec::new();
     for (index, object) in (0..).zip(&trace.objects) {

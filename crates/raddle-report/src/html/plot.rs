@@ -103,13 +103,22 @@ fn time(ms: f64, longest: f64) -> String {
     format!("{} {unit}", number.strip_suffix(".0").unwrap_or(&number))
 }
 
+/// A number with two digits, also if it is less than one.
+fn told(number: f64) -> String {
+    if number <= 0.0 || number >= 1.0 {
+        return rounded(number);
+    }
+    let power = number.log10().floor();
+    format!("{:.1} × 10^{power}", number / 10_f64.powf(power))
+}
+
 /// A short number for an axis: `12k`, `3.4M`.
 fn short(number: f64) -> String {
     let (by, unit) = match number {
+        n if n > 0.0 && n < 0.05 => return format!("10^{:.0}", n.log10()),
         n if n < 10_000.0 => (1.0, ""),
         n if n < 1e6 => (1e3, "k"),
         n if n < 1e9 => (1e6, "M"),
-        n if n < 1e12 => (1e9, "G"),
         n => return format!("10^{:.0}", n.log10()),
     };
     let digits = format!("{:.1}", number / by);
@@ -138,7 +147,7 @@ pub(super) fn plot(title: &str, unit: &str, series: &[Series]) -> String {
     let most = numbers.clone().fold(1.0, f64::max);
     let tops = series.iter().flat_map(|one| &one.band).map(|&(_, high)| high);
     let most = tops.filter(|high| *high <= most * 20.0).fold(most, f64::max);
-    let least = numbers.filter(|n| *n > 0.0).fold(most, f64::min).max(1e-9);
+    let least = numbers.filter(|n| *n > 0.0).fold(most, f64::min).max(1e-30);
     let logarithmic = most / least >= LOGARITHMIC;
     let (left, right, top, bottom) = AREA;
     let low = if logarithmic { 10_f64.powf(least.log10().floor()) } else { 0.0 };
@@ -180,7 +189,7 @@ pub(super) fn plot(title: &str, unit: &str, series: &[Series]) -> String {
     }
     let ended = |one: &Series| {
         let &(t, n) = one.points.last()?;
-        Some(format!("{}: {} after {}", one.name, rounded(n), time(t, t)))
+        Some(format!("{}: {} after {}", one.name, told(n), time(t, t)))
     };
     let told: Vec<String> = series.iter().filter_map(ended).collect();
     let scale = if logarithmic { ", logarithmic" } else { "" };
@@ -220,13 +229,13 @@ fn numbers_table(series: &[Series], unit: &str) -> String {
         let rows = one.thinned(TABLE_ROWS);
         for (index, &(t, n)) in rows.points.iter().enumerate() {
             let band = rows.band.get(index).filter(|(low, high)| low < high);
-            let band = band.map(|&(low, high)| format!(" ({}–{})", rounded(low), rounded(high)));
+            let band = band.map(|&(low, high)| format!(" ({}–{})", told(low), told(high)));
             let _ = write!(
                 out,
                 "<tr><td>{}</td><td>{}</td><td>{}{}</td></tr>",
                 escape(&one.name),
                 time(t, t),
-                rounded(n),
+                told(n),
                 band.unwrap_or_default()
             );
         }

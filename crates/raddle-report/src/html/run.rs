@@ -164,7 +164,9 @@ fn test(index: usize, name: &str, searches: &[&Tried], sources: &Sources) -> Str
     if !plots.is_empty() {
         let _ = writeln!(out, "<div class=\"plots\">{plots}</div>");
     }
-    for tried in searches {
+    // What searches without a failure mean is in the table above.
+    let needed = |tried: &&&Tried| plots.is_empty() || tried.report.failure.is_some();
+    for tried in searches.iter().filter(needed) {
         out.push_str(&search(tried, searches.len() > 1, sources));
     }
     out.push_str("</section>\n");
@@ -226,7 +228,7 @@ fn excerpt(site: &raddle_trace::Site, sources: &Sources) -> String {
     let mut out = "<pre class=\"excerpt\" tabindex=\"0\" aria-label=\"Source\">".to_owned();
     for (at, line) in lines {
         let class = if at == site.line { " class=\"here\"" } else { "" };
-        let _ = write!(out, "<span{class}><i>{at:>5}</i> {}\n</span>", escape(line));
+        let _ = write!(out, "<span{class}><i>{at:>5}</i> {}</span>", escape(line));
     }
     out.push_str("</pre>");
     out

@@ -4,7 +4,7 @@
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const $ = (id) => document.getElementById(id);
-  const ROW = 22, MARGIN = 12, MARKS_FROM = 11, MARK = 14, HUES = 8;
+  const ROW = 22, MARGIN = 12, MARKS_FROM = 11, MARK = 14, HUES = 8, ROOM = 4;
   const nSteps = data.task.length, nRows = nSteps + data.ends.length;
   const lanes = $("lanes"), steps = $("steps"), arrows = $("arrows");
   const taskLanes = used(data.task.concat(data.ends.map((end) => end.task)));
@@ -31,6 +31,7 @@
   const preempts = (row) => !isEnd(row) && data.preempts[row] === 1;
   const switches = (row) => row > 0 && !isEnd(row) && data.task[row] !== data.task[row - 1];
   const spot = (site) => site < 0 ? "" : `${data.files[data.sites[site][0]]}:${data.sites[site][1]}`;
+  const shortSpot = (site) => spot(site).replace(/^.*[/\\]/, "");
   const hue = (n) => `var(--l${n % HUES})`;
   const laneOf = (row) => view === "actors"
     ? (isEnd(row) ? -1 : data.messages.lanes[row])
@@ -66,14 +67,24 @@
     const widest = names.map((name) => name.length + 1);
     for (let row = 0; row < nRows; row++) {
       const at = laneOf(row);
-      if (at >= 0) widest[at] = Math.max(widest[at], Math.min(textOf(row).length + 3, isEnd(row) ? 26 : 34));
+      if (at >= 0) widest[at] = Math.max(widest[at], Math.min(textOf(row).length + ROOM, isEnd(row) ? 28 : 40));
     }
     const marks = names.length >= MARKS_FROM;
-    const sites = Math.min(34, Math.max(4, ...data.sites.map((site, index) => spot(index).length)) + 2);
-    const number = Math.max(6, String(nRows).length + 3);
+    const longest = (name) => Math.min(34, data.sites.reduce((most, _, site) => Math.max(most, name(site).length), 4) + 2);
+    let sites = longest(spot);
+    const number = Math.max(7, String(nRows).length + 4);
     const ch = measure();
+    // Lanes give way until all of them can be seen, as far as they stay legible.
+    const wanted = widest.map((chars) => Math.max(11, chars));
+    let most = 40, name = spot;
+    const fits = () => (number + sites + wanted.reduce((sum, chars) => sum + Math.min(chars, most), 0)) * ch + 16 <= lanes.clientWidth;
+    while (most > 15 && !fits()) {
+      most--;
+      // Files without their directories take less room than ops without their ends.
+      if (most === 30) [sites, name] = [longest(shortSpot), shortSpot];
+    }
     let left = number * ch, columns = `${left}px`;
-    lane = { names, marks, left: [], ch };
+    lane = { names, marks, left: [], ch, name, chars: wanted.map((chars) => Math.min(chars, most) - ROOM) };
     if (marks) {
       names.forEach((_, index) => lane.left.push(left + index * MARK));
       const all = names.length * MARK + 10, who = Math.min(22, Math.max(...names.map((name) => name.length)) + 2) * ch;
@@ -82,7 +93,7 @@
     } else {
       for (const chars of widest) {
         lane.left.push(left);
-        const width = Math.max(11, chars) * ch;
+        const width = Math.min(Math.max(11, chars), most) * ch;
         columns += ` ${width}px`;
         left += width;
       }
@@ -174,15 +185,21 @@
       op.style.color = isEnd(row) ? "" : "var(--text)";
       op.title = textOf(row);
     } else {
-      const op = cell("op", textOf(row));
+      const op = cell("op", undefined);
+      op.append(element("span", "", index < 0 || isEnd(row) ? textOf(row) : fit(textOf(row), lane.chars[index])));
       op.style.gridColumn = index < 0 ? `2 / ${lane.names.length + 2}` : index + 2;
       // How a task ended may take the room of the lanes beside it.
       if (isEnd(row) && index >= 0) op.style.gridColumnEnd = lane.names.length + 2;
       op.title = textOf(row);
     }
-    const at_ = cell("at", `\u200e${spot(siteOf(row))}`);
-    at_.title = spot(siteOf(row));
+    cell("at", `\u200e${lane.name(siteOf(row))}`).title = spot(siteOf(row));
     return made;
+  }
+  // At most so many characters, the result of an op among them if there is room for it.
+  function fit(text, most) {
+    if (text.length <= most) return text;
+    const at = text.lastIndexOf(" -> "), result = at < 0 || text.length - at + 6 > most ? "" : text.slice(at);
+    return `${text.slice(0, Math.max(1, most - result.length - 1)).trimEnd()}…${result}`;
   }
   function spoken(row) {
     const parts = [isEnd(row) ? "end" : `step ${row}`, data.tasks[taskOf(row)], textOf(row)];
@@ -199,15 +216,27 @@
     arrows.setAttribute("width", steps.clientWidth);
     arrows.setAttribute("height", Math.max(0, (last - first) * ROW));
     const y = (row) => position(row) * ROW + ROW / 2 - top;
-    const path = (from, to, classes, tip, fromLane) => {
+    const arrow = (from, to, classes, fromLane) => {
       const a = fromLane ?? laneOf(from), b = laneOf(to);
       if (a < 0 || b < 0) return;
-      const y1 = from < 0 ? y(to) - ROW * .7 : y(from), y2 = y(to) - 5, x1 = anchor(a), x2 = anchor(b);
-      const bend = Math.min(60, Math.max(10, (y2 - y1) / 2));
-      const made = document.createElementNS("http://www.w3.org/2000/svg", "path");
-      made.setAttribute("d", `M${x1} ${y1}C${x1} ${y1 + bend} ${x2} ${y2 - bend} ${x2} ${y2}`);
+      const x1 = anchor(a), x2 = anchor(b), y2 = y(to), made = document.createElementNS("http://www.w3.org/2000/svg", "g");
+      const part = (d, tip) => {
+        const one = document.createElementNS("http://www.w3.org/2000/svg", "path");
+        one.setAttribute("d", d);
+        if (tip) one.setAttribute("class", "tip");
+        made.append(one);
+      };
+      if (from < 0) {
+        // It came from where no step is: straight across.
+        const side = x1 < x2 ? -1 : 1, x = x2 + side * 5;
+        part(`M${x1} ${y2}H${x}`);
+        part(`M${x} ${y2}l${side * 6} -3.5v7z`, true);
+      } else {
+        const y1 = y(from), end = y2 - 9, bend = Math.min(60, Math.max(8, (end - y1) / 2));
+        part(`M${x1} ${y1}C${x1} ${y1 + bend} ${x2} ${end - bend} ${x2} ${end}`);
+        part(`M${x2} ${y2 - 5}l-3.5 -6h7z`, true);
+      }
       made.setAttribute("class", classes);
-      made.setAttribute("marker-end", `url(#${tip})`);
       svg.push(made);
       return made;
     };
@@ -218,7 +247,7 @@
         if (!from || seen.has(row) || !place.has(row)) return;
         seen.add(row);
         if (from[1] >= 0 && !place.has(from[1])) return;
-        const made = path(from[1], row, "message", "tip-message", from[0]);
+        const made = arrow(from[1], row, "message", from[0]);
         if (made) made.style.setProperty("--hue", hue(from[0]));
       };
       for (let at = first; at < last; at++) {
@@ -228,11 +257,10 @@
     }
     const row = hover >= 0 ? hover : here;
     if (row >= 0 && place.has(row)) {
-      afterOf(row).forEach((step) => path(step, row, "in", "tip-in"));
-      (succ.get(row) || []).forEach((step) => path(row, step, "out", "tip-out"));
+      afterOf(row).forEach((step) => arrow(step, row, "in"));
+      (succ.get(row) || []).forEach((step) => arrow(row, step, "out"));
     }
-    arrows.querySelectorAll(":scope > path").forEach((old) => old.remove());
-    arrows.append(...svg);
+    arrows.replaceChildren(...svg);
   }
   // Where a row is, or would be if it were shown.
   function position(row) {
@@ -399,7 +427,7 @@
       const line = element("tr"), name = element("td", "", data.tasks[task]);
       name.style.setProperty("--hue", hue(index));
       const ended = isEnd(row) ? data.ends.find((one) => one.task === task) : undefined;
-      const step = at.get(task), said = element("td", ended ? "said" : "", ended ? ended.text : step === undefined ? "has done nothing" : textOf(step));
+      const step = at.get(task), said = element("td", ended ? "said" : "", ended ? ended.text : step === undefined ? "has done nothing yet" : textOf(step));
       said.title = said.textContent;
       const where = element("td", "quiet", spot(ended ? ended.site : step === undefined ? -1 : data.site[step]).replace(/^.*[/\\]/, ""));
       line.append(name, said, where);
@@ -446,7 +474,7 @@
     act();
   });
   lanes.addEventListener("scroll", later, { passive: true });
-  window.addEventListener("resize", later);
+  window.addEventListener("resize", () => { layOut(); later(); });
   lanes.addEventListener("mousemove", (event) => {
     const row = event.target.closest(".row:not(.head)"), next = row ? Number(row.dataset.row) : -1;
     if (next !== hover) { hover = next; drawAgain(); }

@@ -136,8 +136,10 @@ pub(super) fn headline(failure: &Failure) -> String {
 fn failed(failure: &Failure) -> String {
     let trace = &failure.trace;
     let mut out = String::new();
-    let section =
-        |title: &str, content: &str| format!("<section><h2>{title}</h2>{content}</section>\n");
+    let section = |title: &str, content: &str| {
+        let title = format!("<summary><h2>{title}</h2></summary>");
+        format!("<section><details open>{title}{content}</details></section>\n")
+    };
     match &failure.outcome {
         Outcome::Panicked { panics } => {
             for (index, panic) in panics.iter().enumerate() {
