@@ -72,7 +72,12 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 /// Runs a program and keeps how far the search was from time to time.
-fn search(name: &str, arguments: &[usize], strategy: &str, executions: u64) -> Result<Tried, Box<dyn Error>> {
+fn search(
+    name: &str,
+    arguments: &[usize],
+    strategy: &str,
+    executions: u64,
+) -> Result<Tried, Box<dyn Error>> {
     let (program, arguments): (&'static Program, _) = find(name, arguments)?;
     let samples = Arc::new(Mutex::new(Vec::new()));
     let heard = Arc::clone(&samples);

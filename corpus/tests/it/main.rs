@@ -15,6 +15,7 @@ mod libraries;
 mod orders;
 mod outcomes;
 mod outside;
+mod pages;
 mod samplers;
 mod table;
 mod traces;

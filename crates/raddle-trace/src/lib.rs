@@ -28,4 +28,4 @@ pub use run::{Run, Sample, Tried};
 pub use schedule::{Decision, Key, Schedule, Settings, TaskKind, TaskName, Timeouts};
 pub use token::TokenError;
 pub use trace::{Event, ObjectName, Site, Trace};
-pub use tree::{Branch, DecisionTree, Ended};
+pub use tree::{Branch, BranchEnd, DecisionTree};

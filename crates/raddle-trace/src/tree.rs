@@ -12,7 +12,7 @@ pub const VERSION: u32 = 1;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
-pub enum Ended {
+pub enum BranchEnd {
     /// As it may.
     Completed,
     /// As it must not.
@@ -30,7 +30,7 @@ pub struct Branch {
     /// they name the same tasks.
     pub schedule: Schedule,
     /// How it ended.
-    pub ended: Ended,
+    pub ended: BranchEnd,
 }
 
 /// Executions in the order in which they were run.
@@ -56,7 +56,7 @@ impl From<&Failure> for DecisionTree {
     /// The path of the failure, which is all that a report has of the tree.
     fn from(failure: &Failure) -> Self {
         let schedule = failure.schedule.clone();
-        let branches = vec![Branch { schedule, ended: Ended::Failed }];
+        let branches = vec![Branch { schedule, ended: BranchEnd::Failed }];
         Self { branches, more: failure.execution.saturating_sub(1), ..Self::default() }
     }
 }

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use raddle_trace::schedule::task_label;
-use raddle_trace::{Decision, DecisionTree, Ended, Key, Schedule, TaskKind, TaskName};
+use raddle_trace::{BranchEnd, Decision, DecisionTree, Key, Schedule, TaskKind, TaskName};
 
 use crate::columns::{clean, count};
 
@@ -30,14 +30,14 @@ struct Node {
     /// What was decided there, and where that leads; in order of discovery.
     options: Vec<(Decided, usize)>,
     /// The number of the execution that ended here, from 1, and how.
-    ended: Option<(usize, Ended)>,
+    ended: Option<(usize, BranchEnd)>,
 }
 
 /// A tree of decisions as the text of a Graphviz graph.
 ///
 /// ```
 /// use raddle_report::export::dot;
-/// use raddle_trace::{Branch, Decision, DecisionTree, Ended, Schedule, TaskKind, TaskName};
+/// use raddle_trace::{Branch, Decision, DecisionTree, BranchEnd, Schedule, TaskKind, TaskName};
 ///
 /// let thread = |nth| TaskName { parent: 0, nth, kind: TaskKind::Thread, label: None };
 /// let tasks = vec![TaskName::root(), thread(0), thread(1)];
@@ -47,7 +47,7 @@ struct Node {
 ///         decisions: vec![Decision::Run(first)],
 ///         ..Schedule::default()
 ///     },
-///     ended: Ended::Completed,
+///     ended: BranchEnd::Completed,
 /// };
 /// let tree = DecisionTree { branches: vec![branch(1), branch(2)], ..DecisionTree::default() };
 /// let text = dot(&tree);
@@ -112,16 +112,16 @@ pub fn dot(tree: &DecisionTree) -> String {
     for (node, number) in &numbers {
         let Some((execution, ended)) = nodes[*node].ended else { continue };
         let (shape, word) = match ended {
-            Ended::Completed => ("shape=circle, width=0.15, label=\"\"", "completed"),
-            Ended::Failed => {
+            BranchEnd::Completed => ("shape=circle, width=0.15, label=\"\"", "completed"),
+            BranchEnd::Failed => {
                 ("shape=octagon, style=filled, fillcolor=\"#f4b8b4\", color=\"#b3261e\"", "failed")
             }
-            Ended::Rejected => ("shape=box, style=dashed", "cut off by a limit"),
+            BranchEnd::Rejected => ("shape=box, style=dashed", "cut off by a limit"),
             _ => ("shape=box, style=dotted", "covered elsewhere"),
         };
         let label = match ended {
-            Ended::Failed => format!(", label=\"{execution}\""),
-            Ended::Completed => String::new(),
+            BranchEnd::Failed => format!(", label=\"{execution}\""),
+            BranchEnd::Completed => String::new(),
             _ => ", label=\"\", width=0.15, height=0.15".to_owned(),
         };
         let _ = writeln!(
