@@ -88,7 +88,7 @@ fn search(
     });
     let mut config = Config::default();
     config.test = Some(program.name.to_owned());
-    config.strategy = strategy.to_owned();
+    strategy.clone_into(&mut config.strategy);
     config.executions = Some(executions);
     config.time = Some(Duration::from_secs(3));
     config.seed = Some(0);

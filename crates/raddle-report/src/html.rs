@@ -18,6 +18,7 @@ use raddle_trace::Verdict;
 
 pub use run::run_page;
 pub use sources::Sources;
+pub(crate) use sources::sites;
 pub use trace::trace_page;
 
 /// What every page has: colours, type, the frame.

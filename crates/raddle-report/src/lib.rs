@@ -14,6 +14,7 @@ pub mod export;
 mod fold;
 pub mod html;
 mod json;
+mod links;
 mod messages;
 mod notes;
 mod order;
@@ -31,6 +32,7 @@ pub use json::{
     MAX_BYTES, ReportError, failure_from_json, failure_to_json, from_json, schedule_from_json,
     to_json, to_json_pretty,
 };
+pub use links::Links;
 pub use progress::{estimated, progress_line};
 pub use table::{TableOptions, table};
 pub use text::{LONG_TOKEN, TextOptions, render};

@@ -9,6 +9,11 @@ const ACTOR: &str = "Actor";
 /// What stands between sender and receiver in the name of a link.
 const ARROW: &str = " → ";
 
+/// Whether an object is the actor to which a message is delivered.
+pub(crate) fn is_actor(trace: &Trace, object: u32) -> bool {
+    trace.objects.get(object as usize).is_some_and(|object| object.kind == ACTOR)
+}
+
 /// The lanes of a trace by actor instead of by task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Messages {
@@ -23,9 +28,8 @@ pub(crate) struct Messages {
 impl Messages {
     /// None if no step handles a message.
     pub(crate) fn of(trace: &Trace) -> Option<Self> {
-        let is_actor =
-            |object: u32| trace.objects.get(object as usize).is_some_and(|o| o.kind == ACTOR);
-        let actor = |event: &raddle_trace::Event| event.object.filter(|&object| is_actor(object));
+        let actor =
+            |event: &raddle_trace::Event| event.object.filter(|&object| is_actor(trace, object));
         if !trace.events.iter().any(|event| actor(event).is_some()) {
             return None;
         }

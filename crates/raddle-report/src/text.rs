@@ -1,11 +1,14 @@
 //! A report as a person reads it: what failed, how, what that means, and how to see it again.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use raddle_trace::{Covered, Divergence, Failure, Note, Outcome, Panic, Report, Trace, Verdict};
 
 use crate::columns::{Colour, Ink, NO_BREAK, clean, count, hang, paragraph, place, printable};
+use crate::html::sites;
+use crate::links::Links;
 use crate::notes::said;
 use crate::progress::estimated;
 use crate::races;
@@ -32,6 +35,8 @@ pub struct TextOptions {
     pub max_rows: usize,
     /// Whether to colour.
     pub colour: Colour,
+    /// Where places in the source lead, if they are to be links.
+    pub links: Option<Links>,
     /// The command that replays the failure, if it is not `RADDLE_REPLAY=… cargo test …`.
     pub replay_command: Option<String>,
     /// Where the whole failure has been saved, if it has.
@@ -39,10 +44,10 @@ pub struct TextOptions {
 }
 
 impl Default for TextOptions {
-    /// 100 columns, 40 rows, no colour, the usual command, no file.
+    /// 100 columns, 40 rows, no colour, no links, the usual command, no file.
     fn default() -> Self {
-        let TableOptions { width, max_rows, colour } = TableOptions::default();
-        Self { width, max_rows, colour, replay_command: None, trace_file: None }
+        let TableOptions { width, max_rows, colour, links } = TableOptions::default();
+        Self { width, max_rows, colour, links, replay_command: None, trace_file: None }
     }
 }
 
@@ -77,12 +82,12 @@ impl Default for TextOptions {
 /// ```
 #[must_use]
 pub fn render(report: &Report, options: &TextOptions) -> String {
-    let mut text = Text { report, options, causes_said: false, out: String::new() };
+    let mut text = Text { report, options, causes_said: false, table: 0..0, out: String::new() };
     match &report.failure {
         Some(failure) => text.failed(failure),
         None => text.not_failed(),
     }
-    text.out
+    text.linked()
 }
 
 struct Text<'a> {
@@ -90,10 +95,29 @@ struct Text<'a> {
     options: &'a TextOptions,
     /// Whether the causes of a divergence have been listed: once is enough.
     causes_said: bool,
+    /// Where the table is, which has its own links.
+    table: Range<usize>,
     out: String,
 }
 
-impl Text<'_> {
+impl<'a> Text<'a> {
+    /// What was written, with links if there are to be any.
+    fn linked(self) -> String {
+        let Some(links) = &self.options.links else { return self.out };
+        let report: &'a Report = self.report;
+        let mut all = sites(report);
+        for note in &report.notes {
+            if let Note::LockOrder { cycle } = note {
+                all.extend(cycle.iter().flat_map(|nested| {
+                    [&nested.held_at, &nested.taken_at, &nested.held.created, &nested.taken.created]
+                }));
+            }
+        }
+        let (before, rest) = self.out.split_at(self.table.start);
+        let (table, after) = rest.split_at(self.table.len());
+        format!("{}{table}{}", links.within(before, &all), links.within(after, &all))
+    }
+
     fn not_failed(&mut self) {
         let guarantee = self.report.guarantee.to_string();
         let passed = self.report.verdict.is_pass();
@@ -164,7 +188,7 @@ impl Text<'_> {
 
     fn interleaving(&mut self, failure: &Failure) {
         let TextOptions { width, max_rows, colour, .. } = *self.options;
-        let options = TableOptions { width, max_rows, colour };
+        let options = TableOptions { width, max_rows, colour, links: self.options.links.clone() };
         let table = table(&failure.trace, &failure.outcome, &options);
         let execution = failure.execution;
         if table.is_empty() {
@@ -172,7 +196,9 @@ impl Text<'_> {
         } else {
             self.line(&format!("execution {execution}, step by step:"));
             self.gap();
+            let start = self.out.len();
             self.out.push_str(&table);
+            self.table = start..self.out.len();
         }
     }
 

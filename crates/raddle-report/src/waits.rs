@@ -6,10 +6,12 @@ use std::collections::btree_map::{BTreeMap, Entry};
 use raddle_trace::{Site, Trace, Waiting};
 
 use crate::columns::{NO_BREAK, clean, place};
+use crate::messages::is_actor;
 
-/// An op with its object: `lock` and `Mutex#1` give `lock Mutex#1`; the result stays last.
+/// An op with its object: `lock` and `Mutex#1` give `lock Mutex#1`; the result stays last. A message
+/// stands alone: whom it is for is the name of the lane.
 pub(crate) fn op_on_object(trace: &Trace, op: &str, object: Option<u32>) -> String {
-    let Some(object) = object else { return clean(op) };
+    let Some(object) = object.filter(|&object| !is_actor(trace, object)) else { return clean(op) };
     let end = [op.find('('), op.find(" -> ")].into_iter().flatten().min().unwrap_or(op.len());
     let (verb, rest) = op.split_at(end);
     clean(&format!("{verb} {} {rest}", trace.object_label(object)))

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use raddle_trace::{Report, Run, Sample, Tried, Verdict};
 
-use crate::columns::{Colour, clean};
+use crate::columns::clean;
 use crate::html::plot::{Series, plot};
 use crate::html::trace::{counted, headline};
 use crate::html::{Sources, badge, escape, number, page};
@@ -202,7 +202,7 @@ fn search(tried: &Tried, several: bool, sources: &Sources) -> String {
     {
         out.push_str(&excerpt(site, sources));
     }
-    let options = TableOptions { width: 132, max_rows: STEPS, colour: Colour::Never };
+    let options = TableOptions { width: 132, max_rows: STEPS, ..TableOptions::default() };
     let steps = table(&failure.trace, &failure.outcome, &options);
     let command = replay_command(report, failure, None);
     let _ = writeln!(

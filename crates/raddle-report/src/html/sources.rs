@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use raddle_trace::{Outcome, Report, Site};
+use raddle_trace::{Missing, Outcome, Report, Site};
 
 /// How many lines a page shows before and after the one of a step.
 const AROUND: u32 = 5;
@@ -66,9 +66,18 @@ pub(crate) fn sites(report: &Report) -> Vec<&Site> {
         Outcome::Panicked { panics } => {
             sites.extend(panics.iter().filter_map(|panic| panic.site.as_ref()));
         }
-        Outcome::Deadlock { waiting } => sites.extend(waiting.iter().map(|one| &one.site)),
+        Outcome::Deadlock { waiting } => {
+            sites.extend(waiting.iter().map(|one| &one.site));
+            let holders = waiting.iter().flat_map(|one| &one.held_by);
+            sites.extend(holders.filter_map(|(_, since)| since.as_ref()));
+        }
         Outcome::DataRace(race) => {
             sites.extend([&race.first.site, &race.second.site, &race.cell.created]);
+            let locks = race.first.locks.iter().chain(&race.second.locks);
+            sites.extend(locks.map(|lock| &lock.taken));
+            if let Missing::Ordering { written, read, .. } = &race.missing {
+                sites.extend([written, read]);
+            }
         }
         Outcome::StackOverflow { site: Some(site), .. } => sites.push(site),
         _ => {}

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use raddle_trace::{Failure, Outcome, Report};
 
-use crate::columns::{Colour, clean, count};
+use crate::columns::{clean, count};
 use crate::html::data::data;
 use crate::html::{Sources, badge, embed, escape, number, page, waits};
 use crate::notes::said;
@@ -55,7 +55,7 @@ pub fn trace_page(report: &Report, sources: &Sources) -> String {
 }
 
 fn with_steps(report: &Report, failure: &Failure, sources: &Sources) -> String {
-    let options = TableOptions { width: 120, max_rows: PLAIN_ROWS, colour: Colour::Never };
+    let options = TableOptions { width: 120, max_rows: PLAIN_ROWS, ..TableOptions::default() };
     let plain = table(&failure.trace, &failure.outcome, &options);
     let parts = [
         ("{top}", top(report)),

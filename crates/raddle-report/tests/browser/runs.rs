@@ -92,7 +92,7 @@ fn side_by_side(browser: &Browser) {
 }
 
 fn filtered(browser: &Browser) {
-    let script = r##"
+    let script = r#"
         const shown = () => [...document.querySelectorAll("section.test:not([hidden]) h2")].map((one) => one.textContent);
         const seen = { all: shown() };
         key("/");
@@ -104,7 +104,7 @@ fn filtered(browser: &Browser) {
         key("j"); seen.second = document.activeElement.textContent;
         key("k"); seen.back = document.activeElement.textContent;
         return seen;
-    "##;
+    "#;
     let said = browser.run(&run_page(&run(), &Sources::default()), script);
     assert_eq!(said["all"], json!(["transfers", "queue", "locks"]));
     assert_eq!(said["focus"], "filter");
@@ -123,7 +123,7 @@ fn hostile(browser: &Browser) {
     run.title = Some(evil.to_owned());
     for tried in &mut run.tried {
         tried.report.test = Some(format!("{evil}{}", tried.report.strategy));
-        tried.report.strategy = evil.to_owned();
+        evil.clone_into(&mut tried.report.strategy);
         tried.page = Some(evil.to_owned());
     }
     let script = "return [window.owned ?? null, count('img'), count('b'), document.title];";

@@ -120,7 +120,7 @@ fn walks(browser: &Browser) {
 }
 
 fn filters(browser: &Browser) {
-    let script = r##"
+    let script = r#"
         const seen = {};
         key("/");
         seen.focus = document.activeElement.id;
@@ -145,7 +145,7 @@ fn filters(browser: &Browser) {
         type("task", "2");
         seen.select = rows();
         return seen;
-    "##;
+    "#;
     let said = browser.run(&page(&update()), script);
     assert_eq!(said["focus"], "filter");
     assert_eq!(said["text"], json!([2, 3]));
@@ -194,7 +194,7 @@ fn arrows(browser: &Browser) {
 }
 
 fn fades(browser: &Browser) {
-    let script = r##"
+    let script = r#"
         const faded = () => [...document.querySelectorAll(".row.apart")].map((row) => Number(row.dataset.row));
         const seen = [];
         key("h");
@@ -202,14 +202,14 @@ fn fades(browser: &Browser) {
         key("h");
         seen.push(faded());
         return seen;
-    "##;
+    "#;
     // Arrows: 0 to 2, 2 to 3, 3 to 4. Lanes: 0 and 3, 1 and 2, 4.
     let said = browser.run(&page(&update()), script);
     assert_eq!(said, json!([[1], [0], [], [], [], []]), "only the two loads are in no order");
 }
 
 fn messages(browser: &Browser) {
-    let script = r##"
+    let script = r#"
         const seen = { tasks: heads().length };
         key("m");
         seen.heads = heads();
@@ -218,7 +218,7 @@ fn messages(browser: &Browser) {
         key("m");
         seen.back = [heads().length, count(".arrows g.message")];
         return seen;
-    "##;
+    "#;
     let said = browser.run(&page(&two_tills()), script);
     assert_eq!(said["tasks"], 2 + 7);
     let heads = ["step", "test", "left", "right", "stock", "main", "at"];
@@ -232,7 +232,7 @@ fn messages(browser: &Browser) {
 }
 
 fn deadlock(browser: &Browser) {
-    let script = r##"
+    let script = r#"
         const inside = [...document.querySelectorAll("svg.waits text")].map((text) => text.textContent);
         const box = document.querySelector("svg.waits").getBoundingClientRect();
         return {
@@ -241,7 +241,7 @@ fn deadlock(browser: &Browser) {
           visible: box.width > 200 && box.height > 80 && box.bottom < innerHeight,
           ends: [...document.querySelectorAll(".row.end .op")].map((op) => op.textContent),
         };
-    "##;
+    "#;
     let said = browser.run(&page(&lock_order()), script);
     assert_eq!(said["inside"], json!(["main", "thread 1", "thread 2", "Mutex#1", "Mutex#2"]));
     assert_eq!(said["cycle"], 4, "two waits and two holds");
@@ -272,23 +272,23 @@ fn hostile(browser: &Browser) {
         "</script><script>window.owned=1</script><img src=x onerror=owned=1>\"'><b>&lt;--${1}";
     let mut report = update();
     report.test = Some(evil.to_owned());
-    report.strategy = evil.to_owned();
+    evil.clone_into(&mut report.strategy);
     report.notes.push(raddle_trace::Note::Text { text: evil.to_owned() });
     let failure = report.failure.as_mut().expect("failed");
     failure.outcome = Outcome::Panicked { panics: vec![panic(0, evil, 19)] };
     let trace: &mut Trace = &mut failure.trace;
-    trace.events[2].op = evil.to_owned();
-    trace.events[3].site.file = evil.to_owned();
+    evil.clone_into(&mut trace.events[2].op);
+    evil.clone_into(&mut trace.events[3].site.file);
     trace.objects[0].name = Some(evil.to_owned());
     trace.tasks[1].label = Some(evil.to_owned());
     let mut sources = Sources::default();
     sources.insert(FILE, &format!("{evil}\n").repeat(80));
     sources.insert(evil, &format!("{evil}\n").repeat(80));
-    let script = r##"
+    let script = r#"
         for (const name of ["Home", "j", "j", "j", "j", "j", "h", "f", "g", "?"]) key(name);
         return { owned: window.owned ?? null, images: count("img"), bold: count("b:not(.steplink b)"),
           scripts: count("script"), name: document.querySelector("h1").textContent };
-    "##;
+    "#;
     let said = browser.run(&trace_page(&report, &sources), script);
     assert_eq!(said["owned"], Value::Null);
     assert_eq!((&said["images"], &said["bold"]), (&json!(0), &json!(0)));
@@ -308,7 +308,8 @@ pub(crate) fn endless(steps: u32) -> Report {
     let step = |index: u32| {
         let (task, turn) = (1 + index / 3 % 8, index % 3);
         let (op, preempts) =
-            [("lock", index % 999 == 0), ("load -> 7", false), ("unlock", false)][turn as usize];
+            [("lock", index.is_multiple_of(999)), ("load -> 7", false), ("unlock", false)]
+                [turn as usize];
         let object = if turn == 1 { 1 } else { 0 };
         let first = event((task, op, Some(object), 20 + turn));
         let after = if turn == 0 && index > 2 { vec![index - 1] } else { Vec::new() };
@@ -325,7 +326,7 @@ pub(crate) fn endless(steps: u32) -> Report {
 fn long(browser: &Browser) {
     let page = page(&endless(100_000));
     assert!(page.len() < 8 << 20, "{} bytes", page.len());
-    let script = r##"
+    let script = r#"
         const seen = { elements: [], heres: [] };
         const look = () => { seen.elements.push(count("*")); seen.heres.push(here()); };
         look();
@@ -340,7 +341,7 @@ fn long(browser: &Browser) {
         key("End"); look();
         seen.visible = document.querySelector(".row.here").getBoundingClientRect().bottom <= innerHeight;
         return seen;
-    "##;
+    "#;
     let said = browser.run(&page, script);
     assert_eq!(said["heres"], json!(["100000", "0", "999", "100000", "0", "99998"]));
     let most = said["elements"].as_array().into_iter().flatten().filter_map(Value::as_u64).max();
@@ -359,7 +360,7 @@ fn marks(browser: &Browser) {
 }
 
 fn aloud(browser: &Browser) {
-    let script = r##"
+    let script = r#"
         key("Home"); key("j");
         const lanes = $("lanes"), active = $(lanes.getAttribute("aria-activedescendant"));
         const named = (one) => one.labels?.length || one.getAttribute("aria-label") || one.textContent.trim();
@@ -372,7 +373,7 @@ fn aloud(browser: &Browser) {
           pictures: [...document.querySelectorAll("svg:not([aria-hidden])")].filter((one) => !one.getAttribute("aria-label")).length,
           headings: count("h1"),
         };
-    "##;
+    "#;
     let said = browser.run(&page(&lock_order()), script);
     assert_eq!((&said["role"], &said["rows"]), (&json!("grid"), &json!("6")));
     assert_eq!(
@@ -386,7 +387,7 @@ fn aloud(browser: &Browser) {
 }
 
 /// Contrast of text on its ground as WCAG computes it, in the colours that are drawn.
-pub(crate) const CONTRAST: &str = r##"
+pub(crate) const CONTRAST: &str = r#"
     const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
     const rgb = (colour) => { canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1); return [...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3); };
     const light = (colour) => { const [r, g, b] = rgb(colour).map((part) => { part /= 255; return part <= .03928 ? part / 12.92 : ((part + .055) / 1.055) ** 2.4; }); return .2126 * r + .7152 * g + .0722 * b; };
@@ -401,7 +402,7 @@ pub(crate) const CONTRAST: &str = r##"
       }
     for (const kind of ["bad", "good", "warn"]) if (contrast(colour(kind), colour(`${kind}-ground`)) < 4.5) weak.push(kind);
     return { weak, ground: light(colour("ground")) };
-"##;
+"#;
 
 fn legible(browser: &Browser) {
     let page = page(&update());
@@ -414,24 +415,24 @@ fn legible(browser: &Browser) {
 }
 
 fn alone(browser: &Browser) {
-    let script = r##"
+    let script = r#"
         let refused = false;
         document.addEventListener("securitypolicyviolation", () => { refused = true; });
         const image = new Image();
         image.src = "https://example.invalid/pixel.png";
         await paint(); await paint();
         return { refused, loaded: performance.getEntriesByType("resource").filter((one) => one.transferSize > 0).length };
-    "##;
+    "#;
     let said = browser.run(&page(&update()), script);
     assert_eq!(said, json!({"refused": true, "loaded": 0}));
 }
 
 fn narrow(browser: &Browser) {
-    let script = r##"
+    let script = r#"
         const [a, b] = [$("lanes").getBoundingClientRect(), document.querySelector(".side").getBoundingClientRect()];
         return { below: b.top >= a.bottom - 1, seen: a.height > 150 && b.height > 150, rows: rows().length,
           wide: document.documentElement.scrollWidth <= innerWidth, heads: heads() };
-    "##;
+    "#;
     let said = browser.run_in(&page(&update()), script, Scheme::Light, (600, 800));
     let heads = ["step", "main", "thread 1", "thread 2", "at"];
     let expected = json!({"below": true, "seen": true, "rows": 6, "wide": true, "heads": heads});
