@@ -66,6 +66,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for strategy in STRATEGIES {
         side_by_side.tried.push(search("readers", &[11], strategy, 200_000)?);
     }
+    side_by_side.elapsed_ms = side_by_side.tried.iter().map(|tried| tried.report.elapsed_ms).sum();
     fs::write(directory.join("strategies.html"), run_page(&side_by_side, &Sources::default()))?;
     fs::write(directory.join("run.json"), serde_json::to_string(&side_by_side)?)?;
     Ok(())

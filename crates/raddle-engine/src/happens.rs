@@ -442,16 +442,19 @@ impl History {
         [last, fired.copied().unwrap_or(NONE)]
     }
 
+    /// Whether an event is known in a row.
+    fn knows(&self, row: usize, event: u32) -> bool {
+        let happened = &self.events[event as usize];
+        self.clocks[row + happened.footprint.task.index()] >= happened.nth
+    }
+
     /// Joins the clock of `event` into the row, unless it is known there. Returns its part of the
     /// fingerprint.
     fn join_if_new(&mut self, row: usize, event: u32) -> u64 {
-        if event == NONE {
+        if event == NONE || self.knows(row, event) {
             return 0;
         }
         let happened = &self.events[event as usize];
-        if self.clocks[row + happened.footprint.task.index()] >= happened.nth {
-            return 0;
-        }
         let from = event as usize * self.width;
         // Its row is an earlier one.
         let (earlier, own) = self.clocks.split_at_mut(row);
@@ -471,6 +474,11 @@ impl History {
                 if dominates(theirs) {
                     break;
                 }
+            } else if theirs == access && self.knows(row, next) {
+                // What conflicts with this access conflicts with the same one there, so all of it is
+                // before that event, and known with it. A task that looks again and again would walk
+                // through all its looks.
+                break;
             }
             next = before;
         }

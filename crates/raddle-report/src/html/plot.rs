@@ -16,7 +16,7 @@ const AREA: (f64, f64, f64, f64) = (58.0, 410.0, 10.0, 160.0);
 const MOST_POINTS: usize = 240;
 /// Rows of the table below.
 const TABLE_ROWS: usize = 12;
-/// From this ratio of the largest to the smallest number on the scale is logarithmic.
+/// From this ratio of the largest number to the smallest the scale is logarithmic.
 const LOGARITHMIC: f64 = 500.0;
 
 /// One number over time.
@@ -147,8 +147,11 @@ pub(super) fn plot(title: &str, unit: &str, series: &[Series]) -> String {
     let most = numbers.clone().fold(1.0, f64::max);
     let tops = series.iter().flat_map(|one| &one.band).map(|&(_, high)| high);
     let most = tops.filter(|high| *high <= most * 20.0).fold(most, f64::max);
+    // A line that begins at nothing is no reason: where the lines come to is.
+    let settled = series.iter().flat_map(|one| &one.points[one.points.len() / 2..]);
+    let settled = settled.map(|&(_, n)| n).filter(|n| *n > 0.0).fold(most, f64::min);
     let least = numbers.filter(|n| *n > 0.0).fold(most, f64::min).max(1e-30);
-    let logarithmic = most / least >= LOGARITHMIC;
+    let logarithmic = most / settled >= LOGARITHMIC;
     let (left, right, top, bottom) = AREA;
     let low = if logarithmic { 10_f64.powf(least.log10().floor()) } else { 0.0 };
     let y = Scale { low, high: most * 1.04, from: bottom, to: top, logarithmic };

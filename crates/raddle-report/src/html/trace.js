@@ -522,7 +522,7 @@
   if (data.messages) $("messages").setAttribute("aria-pressed", "false");
   layOut();
   filter();
-  if (data.messages && location.hash === "#messages") $("messages").click();
+  if (data.messages && location.hash === "#view=messages") $("messages").click();
   if (!fromHash()) choose(data.ends.length ? nSteps : nSteps - 1, true);
   lanes.focus({ preventScroll: true });
 })();

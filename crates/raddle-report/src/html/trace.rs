@@ -59,10 +59,10 @@ fn with_steps(report: &Report, failure: &Failure, sources: &Sources) -> String {
     let plain = table(&failure.trace, &failure.outcome, &options);
     let parts = [
         ("{top}", top(report)),
+        ("{plain}", escape(&plain)),
         ("{failure}", failed(failure)),
         ("{search}", search(report)),
         ("{order}", escape(order_said(failure))),
-        ("{plain}", escape(&plain)),
         ("{data}", embed(&data(report, failure, sources))),
     ];
     fill(FRAME, &parts)

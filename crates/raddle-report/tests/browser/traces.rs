@@ -310,7 +310,7 @@ pub(crate) fn endless(steps: u32) -> Report {
         let (op, preempts) =
             [("lock", index.is_multiple_of(999)), ("load -> 7", false), ("unlock", false)]
                 [turn as usize];
-        let object = if turn == 1 { 1 } else { 0 };
+        let object = u32::from(turn == 1);
         let first = event((task, op, Some(object), 20 + turn));
         let after = if turn == 0 && index > 2 { vec![index - 1] } else { Vec::new() };
         Event { preempts, after: Some(after), ..first }
