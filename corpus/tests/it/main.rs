@@ -16,6 +16,7 @@ mod minimise;
 mod orders;
 mod outcomes;
 mod outside;
+mod pages;
 mod samplers;
 mod table;
 mod traces;

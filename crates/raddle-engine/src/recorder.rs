@@ -6,7 +6,12 @@ use raddle_trace::{Decision, Event, Key, ObjectName, Schedule, Settings, TaskNam
 
 use crate::announce::site_of;
 use crate::execution::Execution;
+use crate::happens::History;
 use crate::op::{Access, ObjectId, TaskId};
+use crate::strategy::Step;
+
+/// Happens-before is written down until its clocks have this many entries: 64 MiB.
+const MOST_CLOCKS: usize = 1 << 24;
 
 #[derive(Debug)]
 struct RawEvent {
@@ -19,6 +24,10 @@ struct RawEvent {
     site: &'static Location<'static>,
     decision: Option<u32>,
     preempts: bool,
+    /// Its place in the history, if it is a step there.
+    happened: Option<u32>,
+    /// The place of the step that sent its message.
+    sent_by: Option<u32>,
 }
 
 #[derive(Debug)]
@@ -34,6 +43,10 @@ pub(crate) struct Recorder {
     objects: Vec<RawObject>,
     events: Vec<RawEvent>,
     decisions: Vec<RawDecision>,
+    /// Which steps happened before which.
+    history: History,
+    /// There was no room for that.
+    crowded: bool,
 }
 
 impl Recorder {
@@ -71,7 +84,40 @@ impl Recorder {
     ) {
         let (object, access) = footprint.first().copied().unwrap_or(crate::announce::NOTHING);
         let second = footprint.get(1).copied();
-        self.events.push(RawEvent { task, op, object, access, second, site, decision, preempts });
+        self.events.push(RawEvent {
+            task,
+            op,
+            object,
+            access,
+            second,
+            site,
+            decision,
+            preempts,
+            happened: None,
+            sent_by: None,
+        });
+    }
+
+    /// A task begins.
+    pub(crate) fn spawn(&mut self, parent: TaskId, child: TaskId) {
+        if !self.crowded {
+            self.history.spawn(parent, child);
+        }
+    }
+
+    /// How the last event was a step.
+    pub(crate) fn step(&mut self, step: &Step<'_>) {
+        self.crowded |= self.history.len() * self.history.width() > MOST_CLOCKS;
+        let place = self.history.len() as u32;
+        if let Some(event) = self.events.last_mut() {
+            event.happened = Some(place).filter(|_| !self.crowded);
+            event.sent_by = step.sent_by.and_then(|number| u32::try_from(number - 1).ok());
+        }
+        if self.crowded {
+            self.history = History::default();
+        } else {
+            self.history.step(step);
+        }
     }
 
     /// Where `task` last took `object` without having given it back.
@@ -109,6 +155,15 @@ impl Recorder {
                 object.name = Some(execution.label(task));
             }
         }
+        // Values that were decided are events and no steps.
+        let events = (0..).zip(&self.events);
+        let steps = events.filter(|(_, raw)| raw.happened.is_some()).map(|(event, _)| event);
+        let steps: Vec<u32> = steps.collect();
+        let event_of = |place: u32| steps.get(place as usize).copied();
+        let after = |raw: &RawEvent| {
+            let places = raw.happened.map(|place| self.history.directly_before(place as usize));
+            places.unwrap_or_default().into_iter().filter_map(event_of).collect()
+        };
         let event = |raw: &RawEvent| Event {
             task: index(raw.task),
             op: raw.op.clone(),
@@ -116,6 +171,8 @@ impl Recorder {
             site: site_of(raw.site),
             decision: raw.decision,
             preempts: raw.preempts,
+            after: (!self.crowded).then(|| after(raw)),
+            sent_by: raw.sent_by.and_then(event_of),
         };
         let events = self.events.iter().map(event).collect();
         Trace { tasks: task_table(execution), objects, events }
