@@ -203,6 +203,10 @@ pub struct Stuck {
     pub task: TaskId,
     /// What it would have touched; unused entries name no object.
     pub footprint: [(ObjectId, Access); 2],
+    /// As [`Step::site`].
+    pub site: &'static Location<'static>,
+    /// As [`Step::context`].
+    pub context: Context,
     /// As [`Step::enabled_since`]; none if it could not run, or its first part could not.
     pub enabled_since: Option<u64>,
     /// The op has a timeout, which cannot fire any more.

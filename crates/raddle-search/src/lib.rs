@@ -37,6 +37,7 @@ pub mod dpor;
 mod estimate;
 pub mod eta;
 pub mod grammar;
+pub mod hapset;
 pub mod order;
 pub mod pct;
 pub mod pos;

@@ -117,7 +117,9 @@ fn an_unknown_name_is_answered_with_the_nearest() {
     assert_eq!(
         refusal("quantum"),
         "`quantum` is not a known strategy; here are `random`, `round-robin`, `pct(d)`, `pos`, \
-         `surw`, `urw`, `dfs`, `all`, `dpor(classic | source | optimal | eta)`"
+         `surw`, `urw`, `dfs`, `all`, `dpor(classic | source | optimal | eta)`, \
+         `hapset(dpor | all | preemptions(k), calls(n), train(n))`, `pset(dpor | all | \
+         preemptions(k), calls(n), train(n))`"
     );
 }
 
