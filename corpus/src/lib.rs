@@ -22,6 +22,7 @@
 pub mod actors;
 pub mod applications;
 pub mod bugs;
+pub mod case;
 pub mod counts;
 pub mod libraries;
 pub mod litmus;

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::program::Program;
-use crate::{actors, applications, bugs, counts, libraries, litmus, ours, peers};
+use crate::{actors, applications, bugs, case, counts, libraries, litmus, ours, peers};
 
 /// All programs that a search can cover at their defaults, by group. Those of
 /// [`libraries`](mod@libraries) and [`applications`](mod@applications) are longer.
@@ -93,9 +93,10 @@ pub static REGISTRY: &[Program] = &[
     ours::DEADLOCK_HELD_IN_DROP,
 ];
 
-/// All programs, those of the libraries and applications last.
+/// All programs, those that no search can cover in a test last: libraries, applications, and the case.
 pub fn everything() -> impl Iterator<Item = &'static Program> {
-    REGISTRY.iter().chain(libraries::programs()).chain(applications::programs())
+    let long = libraries::programs().chain(applications::programs());
+    REGISTRY.iter().chain(long).chain(&case::PROGRAMS)
 }
 
 /// Why a program cannot be run as asked, and what to write instead.

@@ -254,8 +254,7 @@ impl Dpor {
     /// Leaves the path at its deepest point with something left to try; `false` if there is none.
     fn backtrack(&mut self) -> bool {
         let mut left = self.leaf;
-        while let Some(at) = self.path.len().checked_sub(1) {
-            let node = &mut self.path[at];
+        while let Some(node) = self.path.last_mut() {
             if let What::Value { during: true, .. } = &node.what
                 && (node.event as usize) < self.history.len()
             {
@@ -287,11 +286,6 @@ impl Dpor {
                     }
                     while !node.wakeup.is_empty() {
                         let branch = node.wakeup.remove(0);
-                        if let Some(filter) = &mut self.filter
-                            && !filter.still_wants(at, branch.step.task)
-                        {
-                            continue;
-                        }
                         if !options.contains(&branch.step.task) {
                             // It is disabled, or has yielded and waits for others to move first.
                             open_all(options, *task, &node.sleep, &mut node.wakeup);
@@ -438,13 +432,6 @@ impl Dpor {
                     Reduction::Optimal => self.open_optimal(at, &then, &later),
                     Reduction::Source => self.open_source(at, &begins, &later),
                     Reduction::Classic => self.open_classic(at, &begins, &later),
-                }
-                if let Some(filter) = &mut self.filter {
-                    let wanted = |task: TaskId| {
-                        begins.contains(&task) || later.step.is_some_and(|step| step.task == task)
-                    };
-                    let tasks = self.path[at].wakeup.iter().map(|branch| branch.step.task);
-                    filter.want(at, first, tasks.filter(|task| wanted(*task)));
                 }
             }
         }
@@ -748,7 +735,7 @@ impl Strategy for Dpor {
         self.stuck.clear();
         self.cut = false;
         if let Some(filter) = &mut self.filter {
-            filter.begin(self.path.len());
+            filter.begin();
         }
         true
     }

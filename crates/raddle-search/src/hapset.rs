@@ -40,6 +40,7 @@ use raddle_engine::op::Access;
 
 pub(crate) use self::filter::Filter;
 use self::guided::Guided;
+pub(crate) use self::learner::Learner;
 pub use self::search::{HapSet, Over};
 
 /// What is learned of executions.

@@ -32,6 +32,7 @@ pub mod best_first;
 pub mod bound;
 mod cache;
 mod counted;
+pub mod coverage;
 pub mod depth_first;
 pub mod dpor;
 mod estimate;
@@ -57,6 +58,7 @@ pub mod urw;
 
 pub use best_first::BestFirst;
 pub use bound::Bound;
+pub use coverage::Watched;
 pub use depth_first::{CostlyOrder, DepthFirst};
 pub use grammar::{Arg, Composition, ParseError, Term};
 pub use order::Order;

@@ -21,7 +21,7 @@ pub use guarantee::{Assumption, Covered, Guarantee, SampleBound, TraceCount, Uns
 pub use outcome::{
     CellAccess, CellOp, DataRace, Divergence, HeldLock, LimitKind, Missing, Outcome, Panic, Waiting,
 };
-pub use pairs::PairCount;
+pub use pairs::{Coverage, Dropped, PairCount, PairSet, Statement};
 pub use progress::{Band, Estimate, Probed, Progress};
 pub use report::{Counts, Failure, Nested, Note, Report, Verdict};
 pub use schedule::{Decision, Key, Schedule, Settings, TaskKind, TaskName, Timeouts};

@@ -56,6 +56,7 @@ mod check;
 mod config;
 #[cfg(feature = "check")]
 mod error;
+mod method;
 #[cfg(not(feature = "check"))]
 mod named;
 #[cfg(feature = "check")]
@@ -119,5 +120,7 @@ pub use value::{Arbitrary, Rng, any, choose, rng};
 #[cfg(feature = "check")]
 #[doc(hidden)]
 pub mod __private {
+    pub use raddle_engine::context::Scope;
+
     pub use crate::check::{Place, Returned, test};
 }

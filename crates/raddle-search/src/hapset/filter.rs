@@ -8,7 +8,7 @@ use raddle_engine::dependence::{conflict, reversible};
 use raddle_engine::happens::History;
 use raddle_engine::op::{Access, ObjectId, TaskId};
 use raddle_engine::strategy::{Finished, Step, Stuck};
-use raddle_trace::{Covered, Outcome, PairCount};
+use raddle_trace::{Covered, Outcome, PairCount, PairSet};
 
 use super::Metric;
 use super::laps::Laps;
@@ -27,15 +27,6 @@ struct Past {
     event: u32,
 }
 
-/// Why something was opened: this pair would be new.
-#[derive(Clone, Copy, Debug)]
-struct Reason {
-    at: usize,
-    task: TaskId,
-    later: StatementId,
-    earlier: StatementId,
-}
-
 /// Knows which orders of statements passing executions have shown.
 #[derive(Clone, Debug)]
 pub(crate) struct Filter {
@@ -50,9 +41,6 @@ pub(crate) struct Filter {
     /// By object, the latest at the end. Those that are not empty are named by `used`.
     pasts: Vec<Vec<Past>>,
     used: Vec<u32>,
-    reasons: Vec<Reason>,
-    /// The statement that was last asked about.
-    asked: StatementId,
     contexts: u8,
     pruned: u64,
     executions: u64,
@@ -63,15 +51,13 @@ impl Filter {
     /// Learns this, and tells statements apart by so many calls.
     pub(crate) fn new(metric: Metric, contexts: u8) -> Self {
         Self {
-            learner: Learner::new(metric),
+            learner: Learner::new(metric, contexts > 0),
             laps: Laps::default(),
             prunes: true,
             events: Vec::new(),
             behind: Vec::new(),
             pasts: Vec::new(),
             used: Vec::new(),
-            reasons: Vec::new(),
-            asked: StatementId::NONE,
             contexts,
             pruned: 0,
             executions: 0,
@@ -82,6 +68,12 @@ impl Filter {
     /// Learns, and leaves nothing out: what a search without a filter does.
     pub(crate) fn lenient(self) -> Self {
         Self { prunes: false, ..self }
+    }
+
+    /// Takes these to have been seen in passing executions.
+    pub(crate) fn know(&mut self, pairs: &PairSet) {
+        self.learner.know(pairs);
+        self.count.known = self.learner.known().len() as u64;
     }
 
     /// How many calls the engine is asked for.
@@ -100,8 +92,8 @@ impl Filter {
         Covered::Guided { executions, pruned, pairs, preemptions, ended }
     }
 
-    /// An execution begins that repeats the decisions at the first `kept` points.
-    pub(crate) fn begin(&mut self, kept: usize) {
+    /// An execution begins.
+    pub(crate) fn begin(&mut self) {
         self.learner.begin();
         self.laps.begin();
         self.events.clear();
@@ -109,7 +101,6 @@ impl Filter {
         for object in self.used.drain(..) {
             self.pasts[object as usize].clear();
         }
-        self.reasons.retain(|reason| reason.at < kept);
     }
 
     /// A step was taken.
@@ -170,9 +161,8 @@ impl Filter {
     /// Leaves out of `races`, those of `later`, what is not worth a run.
     pub(crate) fn keep_new(&mut self, history: &History, later: &Later, races: &mut Vec<u32>) {
         let index = later.index;
-        self.asked = self.events[index];
         let before = races.len();
-        self.retain(index, races);
+        self.retain(self.events[index], index, races);
         let behind = self.behind[index];
         let pruned = races.len() < before && later.ran;
         if pruned && behind != NONE && !races.contains(&behind) {
@@ -187,37 +177,17 @@ impl Filter {
 
     /// The same for an op that did not run.
     pub(crate) fn keep_new_of_stuck(&mut self, stuck: &Stuck, races: &mut Vec<u32>) {
-        self.asked = self.learner.statements.id(stuck.site, stuck.context);
-        self.retain(self.events.len(), races);
+        let statement = self.learner.statement(stuck.site, stuck.context);
+        self.retain(statement, self.events.len(), races);
     }
 
-    fn retain(&mut self, index: usize, races: &mut Vec<u32>) {
+    fn retain(&mut self, earlier: StatementId, index: usize, races: &mut Vec<u32>) {
         if !self.prunes {
             return;
         }
         let before = races.len();
-        let (learner, events, earlier) = (&self.learner, &self.events, self.asked);
+        let (learner, events) = (&self.learner, &self.events);
         races.retain(|&first| !learner.knows(events[first as usize], earlier, index));
         self.pruned += (before - races.len()) as u64;
-    }
-
-    /// These were opened at a point so that what was asked about comes before the event at `first`.
-    pub(crate) fn want(&mut self, at: usize, first: usize, tasks: impl Iterator<Item = TaskId>) {
-        let (later, earlier) = (self.events[first], self.asked);
-        self.reasons.extend(tasks.map(|task| Reason { at, task, later, earlier }));
-    }
-
-    /// Whether what was opened at a point is still worth a run.
-    pub(crate) fn still_wants(&mut self, at: usize, task: TaskId) -> bool {
-        if !self.prunes {
-            return true;
-        }
-        let mut reasons = self.reasons.iter().filter(|why| why.at == at && why.task == task);
-        let known = self.learner.known();
-        let new = |why: &Reason| !known.contains(why.later, why.earlier);
-        let Some(first) = reasons.next() else { return true };
-        let wants = new(first) || reasons.any(new);
-        self.pruned += u64::from(!wants);
-        wants
     }
 }

@@ -104,14 +104,10 @@ impl Guided {
 
     /// Goes to the next path; false if there is none.
     fn advance(&mut self) -> bool {
-        while let Some(at) = self.frames.len().checked_sub(1) {
-            let frame = &mut self.frames[at];
+        while let Some(frame) = self.frames.last_mut() {
             self.spent -= frame.price.cost(frame.rank);
             let width = frame.price.within(self.bound.limit() - self.spent, frame.of);
-            if frame.open
-                && frame.rank + 1 < width
-                && (frame.value || self.filter.still_wants(at, TaskId::ROOT))
-            {
+            if frame.open && frame.rank + 1 < width {
                 frame.rank += 1;
                 self.spent += frame.price.cost(frame.rank);
                 return true;
@@ -146,7 +142,6 @@ impl Guided {
             }
         }
         self.frames[at].open = true;
-        self.filter.want(at, first, std::iter::once(TaskId::ROOT));
     }
 
     /// Opens what the races found last ask for.
@@ -205,7 +200,7 @@ impl Strategy for Guided {
         self.heard = 0;
         self.timers.clear();
         self.history.begin(self.kept);
-        self.filter.begin(self.frames.len());
+        self.filter.begin();
         true
     }
 

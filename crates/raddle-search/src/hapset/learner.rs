@@ -4,9 +4,14 @@
 //! latest at the end. Whoever touches it is compared with those behind its own entry, and goes to the end:
 //! so the cost of a step is the number of tasks that have been there since.
 
+use std::panic::Location;
+
+use raddle_engine::context::Context;
 use raddle_engine::dependence::{conflict, reversible};
 use raddle_engine::op::{Access, ObjectId, TaskId};
 use raddle_engine::strategy::Step;
+
+use raddle_trace::PairSet;
 
 use super::Metric;
 use super::pairs::Pairs;
@@ -35,7 +40,7 @@ struct Fresh {
 #[derive(Clone, Debug)]
 pub(crate) struct Learner {
     metric: Metric,
-    pub(crate) statements: Statements,
+    statements: Statements,
     /// By object. Those that are not empty are named by `used`.
     objects: Vec<Vec<Last>>,
     used: Vec<u32>,
@@ -44,10 +49,13 @@ pub(crate) struct Learner {
     /// As a set.
     met: Pairs,
     events: u32,
+    /// Whether calls tell statements apart.
+    contexts: bool,
 }
 
 impl Learner {
-    pub(crate) fn new(metric: Metric) -> Self {
+    /// Learns this, and tells statements apart by their calls or does not.
+    pub(crate) fn new(metric: Metric, contexts: bool) -> Self {
         Self {
             metric,
             statements: Statements::default(),
@@ -57,6 +65,7 @@ impl Learner {
             fresh: Vec::new(),
             met: Pairs::default(),
             events: 0,
+            contexts,
         }
     }
 
@@ -69,9 +78,21 @@ impl Learner {
         &self.known
     }
 
-    /// Takes a pair to have been seen in a passing execution.
-    pub(crate) fn know(&mut self, later: StatementId, earlier: StatementId) {
-        self.known.insert(later, earlier);
+    /// Takes these to have been seen in passing executions.
+    pub(crate) fn know(&mut self, pairs: &PairSet) {
+        for (later, earlier) in pairs.iter() {
+            let (later, earlier) = (self.statements.named(later), self.statements.named(earlier));
+            self.known.insert(later, earlier);
+        }
+    }
+
+    /// What was learned, by names.
+    pub(crate) fn pairs(&self) -> PairSet {
+        let mut pairs = PairSet::default();
+        for (later, earlier) in self.known.iter() {
+            pairs.insert(self.statements.name(later), self.statements.name(earlier));
+        }
+        pairs
     }
 
     /// An execution begins.
@@ -117,10 +138,20 @@ impl Learner {
         self.known.contains(later, earlier) || self.met.contains(later, earlier)
     }
 
+    /// The number of a statement.
+    #[inline]
+    pub(crate) fn statement(
+        &mut self,
+        site: &'static Location<'static>,
+        context: Context,
+    ) -> StatementId {
+        self.statements.id(site, if self.contexts { context } else { Context::NONE })
+    }
+
     /// A step was taken; says by which statement.
     #[inline]
     pub(crate) fn step(&mut self, step: &Step<'_>) -> StatementId {
-        let statement = self.statements.id(step.site, step.context);
+        let statement = self.statement(step.site, step.context);
         // A timer's step is its owner's: the wait at which it stands ended.
         let task = step.partner.unwrap_or(step.task);
         for &(object, access) in step.footprint {

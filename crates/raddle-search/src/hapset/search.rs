@@ -2,7 +2,7 @@
 
 use raddle_engine::op::TaskId;
 use raddle_engine::strategy::{Answer, Cut, Finished, Needs, Plan, Point, Step, Strategy, Taken};
-use raddle_trace::{Covered, Progress, Settings};
+use raddle_trace::{Covered, PairSet, Progress, Settings};
 
 use super::{CALLS, Filter, Guided, Metric};
 use crate::bound::Bound;
@@ -85,6 +85,13 @@ impl HapSet {
         Self { inner: inner(self.over, filter), ..self }
     }
 
+    /// Begins with pairs that were seen in passing executions before.
+    #[must_use]
+    pub fn knowing(mut self, pairs: &PairSet) -> Self {
+        self.filter_mut().know(pairs);
+        self
+    }
+
     /// As in a composition.
     #[must_use]
     pub fn name(&self) -> String {
@@ -150,7 +157,7 @@ impl Strategy for HapSet {
         self.training = self.trained < self.train;
         if self.training {
             self.trained += 1;
-            self.filter_mut().begin(0);
+            self.filter_mut().begin();
             return self.random.begin(plan);
         }
         self.strategy().begin(plan)

@@ -4,9 +4,11 @@
 //! pointers to the same file, line and column are the same place. Numbers are given in the order in which
 //! statements are met, so they are the same in every run of a search.
 
+use std::borrow::Cow;
 use std::panic::Location;
 
-use raddle_engine::context::Context;
+use raddle_engine::context::{self, Context};
+use raddle_trace::{Site, Statement};
 
 /// A statement, by its number. In one search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -22,18 +24,12 @@ impl StatementId {
 }
 
 /// A place in the source, and from where it was called.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
-    pub(crate) site: &'static Location<'static>,
-    pub(crate) context: Context,
-}
-
-impl Place {
-    fn is(&self, other: &Self) -> bool {
-        self.context == other.context
-            && (self.site.line(), self.site.column()) == (other.site.line(), other.site.column())
-            && self.site.file() == other.site.file()
-    }
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Place {
+    line: u32,
+    column: u32,
+    context: Context,
+    file: Cow<'static, str>,
 }
 
 /// A way to a number.
@@ -75,7 +71,7 @@ impl Statements {
                 return slot.id;
             }
             if slot.pointer == 0 {
-                return self.meet(Place { site, context });
+                return self.meet(pointer, site, context);
             }
             at = (at + 1) & mask;
         }
@@ -83,22 +79,43 @@ impl Statements {
 
     /// A pointer is met for the first time, with this context.
     #[cold]
-    fn meet(&mut self, place: Place) -> StatementId {
-        let same = |known: &Option<Place>| known.as_ref().is_some_and(|known| known.is(&place));
-        let at = self.places.iter().position(same).unwrap_or_else(|| {
-            self.places.push(Some(place));
-            self.places.len() - 1
-        });
-        let id = StatementId(at as u32);
+    fn meet(
+        &mut self,
+        pointer: usize,
+        site: &'static Location<'static>,
+        context: Context,
+    ) -> StatementId {
+        let (line, column, file) = (site.line(), site.column(), Cow::Borrowed(site.file()));
+        let id = self.find(Place { line, column, context, file });
         if (self.used + 1) * 2 > self.slots.len() {
             let old = std::mem::take(&mut self.slots);
             self.slots = vec![EMPTY; old.len() * 2];
             old.into_iter().filter(|slot| slot.pointer != 0).for_each(|slot| self.put(slot));
         }
-        let pointer = std::ptr::from_ref(place.site) as usize;
-        self.put(Slot { pointer, context: place.context, id });
+        self.put(Slot { pointer, context, id });
         self.used += 1;
         id
+    }
+
+    fn find(&mut self, place: Place) -> StatementId {
+        let same = |known: &Option<Place>| known.as_ref() == Some(&place);
+        let at = self.places.iter().position(same).unwrap_or_else(|| {
+            self.places.push(Some(place));
+            self.places.len() - 1
+        });
+        StatementId(at as u32)
+    }
+
+    /// The number of a statement of another process.
+    pub(crate) fn named(&mut self, statement: &Statement) -> StatementId {
+        let Site { file, line, column } = &statement.site;
+        if file.is_empty() {
+            return StatementId::NONE;
+        }
+        let calls: Vec<&str> = statement.calls.iter().map(String::as_str).collect();
+        let context = if calls.is_empty() { Context::NONE } else { context::of(&calls) };
+        let (line, column, file) = (*line, *column, Cow::Owned(file.clone()));
+        self.find(Place { line, column, context, file })
     }
 
     fn put(&mut self, slot: Slot) {
@@ -110,9 +127,12 @@ impl Statements {
         self.slots[at] = slot;
     }
 
-    /// Where a statement is; nowhere if it is [`StatementId::NONE`].
-    pub(crate) fn place(&self, id: StatementId) -> Option<&Place> {
-        self.places.get(id.index())?.as_ref()
+    /// A statement by its name.
+    pub(crate) fn name(&self, id: StatementId) -> Statement {
+        let Some(Some(place)) = self.places.get(id.index()) else { return Statement::beginning() };
+        let (file, line, column) = (place.file.to_string(), place.line, place.column);
+        let calls = context::names(place.context).iter().map(ToString::to_string).collect();
+        Statement { site: Site { file, line, column }, calls }
     }
 }
 
@@ -141,7 +161,19 @@ mod tests {
         assert_ne!(statements.id(other, Context::NONE), first);
         assert_ne!(statements.id(one, Context(7)), first);
         assert_eq!(statements.id(one, Context::NONE), first);
-        assert!(statements.place(StatementId::NONE).is_none());
+        assert_eq!(statements.name(StatementId::NONE), Statement::beginning());
+    }
+
+    #[test]
+    fn a_name_of_another_process_leads_to_the_same_number() {
+        let mut statements = Statements::default();
+        let id = statements.id(here(), context::of(&["push", "run"]));
+        let name = statements.name(id);
+        assert_eq!(name.calls, ["push", "run"]);
+        assert_eq!(statements.named(&name), id);
+        let mut others = Statements::default();
+        let id = others.named(&name);
+        assert_eq!(others.name(id), name);
     }
 
     #[test]
