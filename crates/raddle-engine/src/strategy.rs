@@ -6,7 +6,7 @@
 use std::fmt;
 use std::panic::Location;
 
-use raddle_trace::{Covered, Outcome, Progress, Settings};
+use raddle_trace::{Covered, Outcome, PairSet, Progress, Settings};
 
 use crate::context::Context;
 use crate::op::{Access, ObjectId, Op, TaskId};
@@ -310,6 +310,10 @@ impl<S: Strategy + ?Sized> Strategy for Box<S> {
         (**self).end(execution);
     }
 
+    fn know(&mut self, pairs: &PairSet) {
+        (**self).know(pairs);
+    }
+
     fn covered(&self) -> Covered {
         (**self).covered()
     }
@@ -417,6 +421,12 @@ pub trait Strategy: Send {
     fn refuses(&self, settings: &Settings) -> Option<&'static str> {
         let _ = settings;
         None
+    }
+
+    /// Takes these pairs of statements to have been seen in passing executions before. Called before the
+    /// first execution, if at all; for strategies that look for others.
+    fn know(&mut self, pairs: &PairSet) {
+        let _ = pairs;
     }
 
     /// What has been covered so far.

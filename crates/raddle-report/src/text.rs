@@ -1,9 +1,12 @@
 //! A report as a person reads it: what failed, how, what that means, and how to see it again.
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use raddle_trace::{Covered, Divergence, Failure, Note, Outcome, Panic, Report, Trace, Verdict};
+use raddle_trace::{
+    Covered, Divergence, Failure, Note, Outcome, PairCount, Panic, Report, Trace, Verdict,
+};
 
 use crate::columns::{Colour, Ink, NO_BREAK, clean, count, hang, paragraph, place, printable};
 use crate::progress::estimated;
@@ -19,6 +22,8 @@ pub const LONG_TOKEN: usize = 400;
 
 /// How many lines of a panic message are shown.
 const MESSAGE_LINES: usize = 20;
+/// How many new pairs of statements are shown.
+const NEW_PAIRS: usize = 12;
 /// How many different steps of a spinning task are named.
 const SPIN_STEPS: usize = 3;
 
@@ -67,6 +72,7 @@ impl Default for TextOptions {
 ///     failure: None,
 ///     notes: Vec::new(),
 ///     progress: None,
+///     coverage: None,
 ///     elapsed_ms: 3,
 /// };
 /// let text = render(&report, &TextOptions::default());
@@ -108,6 +114,7 @@ impl Text<'_> {
         if !passed {
             self.paragraph("  ", &format!("covered so far: {guarantee}"));
         }
+        self.coverage("  ");
         self.notes();
     }
 
@@ -133,6 +140,7 @@ impl Text<'_> {
         self.gap();
         self.counts("");
         self.paragraph("", &format!("covered so far: {}", self.report.guarantee));
+        self.coverage("");
         if let Some(file) = &self.options.trace_file {
             self.line(&format!("the whole trace: {}", clean(&file.to_string_lossy())));
         }
@@ -238,6 +246,29 @@ impl Text<'_> {
             count(counts.max_depth, "decision"),
         );
         self.paragraph(indent, &text);
+    }
+
+    /// Pairs of statements, and which of them are new.
+    fn coverage(&mut self, indent: &str) {
+        let Some(coverage) = &self.report.coverage else { return };
+        let PairCount { known, added, last } = coverage.count;
+        let mut text = format!("orders of statements: {} known", count(known, "pair"));
+        if added > 0 {
+            let _ = write!(text, ", {added} added, the last by execution {last}");
+        } else {
+            text.push_str(", none added");
+        }
+        let new = coverage.new.len() as u64;
+        if new > 0 {
+            let _ = write!(text, "; {new} new since the last run:");
+        }
+        self.paragraph(indent, &text);
+        for (later, earlier) in coverage.new.iter().take(NEW_PAIRS) {
+            self.hang(&format!("{indent}  "), &clean(&format!("{later} ← {earlier}")));
+        }
+        if new > NEW_PAIRS as u64 {
+            self.line(&format!("{indent}  … {}", count(new - NEW_PAIRS as u64, "more pair")));
+        }
     }
 
     fn notes(&mut self) {

@@ -33,7 +33,7 @@ pub struct Watched<S> {
     calls: u8,
     executions: u64,
     count: PairCount,
-    before: PairSet,
+    before: Option<PairSet>,
     series: Vec<(u64, u64)>,
 }
 
@@ -50,18 +50,9 @@ impl<S: Strategy> Watched<S> {
             calls,
             executions: 0,
             count: PairCount::default(),
-            before: PairSet::default(),
+            before: None,
             series: Vec::new(),
         }
-    }
-
-    /// Begins with pairs that were seen in passing executions before.
-    #[must_use]
-    pub fn knowing(mut self, pairs: &PairSet) -> Self {
-        self.learner.know(pairs);
-        self.count.known = self.learner.known().len() as u64;
-        self.before = pairs.clone();
-        self
     }
 
     /// The strategy.
@@ -78,11 +69,8 @@ impl<S: Strategy> Watched<S> {
         if self.executions > 0 && series.last() != Some(&now) {
             series.push(now);
         }
-        let new = if self.before.is_empty() {
-            PairSet::default()
-        } else {
-            pairs.difference(&self.before)
-        };
+        let new = self.before.as_ref().map(|before| pairs.difference(before));
+        let new = new.unwrap_or_default();
         Coverage { count: self.count, series, pairs, new }
     }
 }
@@ -127,6 +115,13 @@ impl<S: Strategy> Strategy for Watched<S> {
             self.series.push((self.executions, known));
         }
         self.inner.end(execution);
+    }
+
+    fn know(&mut self, pairs: &PairSet) {
+        self.learner.know(pairs);
+        self.count.known = self.learner.known().len() as u64;
+        self.before = Some(pairs.clone());
+        self.inner.know(pairs);
     }
 
     fn covered(&self) -> Covered {

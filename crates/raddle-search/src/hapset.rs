@@ -40,8 +40,10 @@ use raddle_engine::op::Access;
 
 pub(crate) use self::filter::Filter;
 use self::guided::Guided;
-pub(crate) use self::learner::Learner;
+pub(crate) use self::learner::{Learner, sees};
+pub(crate) use self::pairs::Pairs;
 pub use self::search::{HapSet, Over};
+pub(crate) use self::statements::{StatementId, Statements};
 
 /// What is learned of executions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -46,6 +46,7 @@ pub mod probe;
 pub mod random;
 pub mod registry;
 pub mod replay;
+pub mod rff;
 pub mod rng;
 pub mod round_robin;
 mod state;
@@ -70,6 +71,7 @@ pub use registry::{
     Arguments, BuildError, Built, Entry, PRIORITIES, REGISTRY, Role, Status, build,
 };
 pub use replay::Replay;
+pub use rff::Rff;
 pub use rng::Rng;
 pub use round_robin::RoundRobin;
 pub use surw::Surw;

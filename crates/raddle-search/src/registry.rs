@@ -27,6 +27,7 @@ use crate::pct::Pct;
 use crate::pos::Pos;
 use crate::probe::Probes;
 use crate::random::Random;
+use crate::rff::Rff;
 use crate::round_robin::RoundRobin;
 use crate::surw::Surw;
 use crate::tree::{Frontier, Tree};
@@ -160,6 +161,12 @@ pub static REGISTRY: &[Entry] = &[
         name: "pos",
         line: "random priorities by op, redrawn after each race",
         paper: "Yuan, Yang, Gu, CAV 2018",
+        ..HERE
+    },
+    Entry {
+        name: "rff",
+        line: "as `pos`, but asks for reads to see what none has seen yet, by statements",
+        paper: "after Wolff, Shi, Duck, Mathur, Roychoudhury, ASPLOS 2024",
         ..HERE
     },
     Entry {
@@ -736,6 +743,7 @@ impl<'a> Parts<'a> {
                     built(Pct::new(seed, depth), format!("pct({depth})"))
                 }
                 "pos" => built(Pos::new(seed), "pos".to_owned()),
+                "rff" => built(Rff::new(seed), "rff".to_owned()),
                 "urw" => built(Urw::new(seed), "urw".to_owned()),
                 "surw" => built(Surw::new(seed), "surw".to_owned()),
                 name => unreachable!("`{name}` is in the registry as a sampler that is here"),

@@ -56,6 +56,8 @@ mod check;
 mod config;
 #[cfg(feature = "check")]
 mod error;
+#[cfg(feature = "check")]
+mod learned;
 mod method;
 #[cfg(not(feature = "check"))]
 mod named;
@@ -104,7 +106,7 @@ pub use raddle_trace::{
 #[cfg(feature = "check")]
 pub use check::{check, check_with, render};
 #[cfg(feature = "check")]
-pub use config::{Config, Data, Expect};
+pub use config::{Config, Data, Expect, Pairs};
 #[cfg(feature = "check")]
 pub use error::{Error, Hang};
 #[cfg(feature = "check")]

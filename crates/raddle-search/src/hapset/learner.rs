@@ -233,12 +233,6 @@ impl Learner {
             self.objects[slot].push(Last { task, access, statement, gave_back: None });
         }
     }
-
-    /// What it holds, in bytes.
-    pub(crate) fn bytes(&self) -> usize {
-        let lists = self.objects.iter().map(|list| list.capacity() * size_of::<Last>());
-        self.known.bytes() + self.met.bytes() + lists.sum::<usize>()
-    }
 }
 
 /// Whether an access ends what another one began: a lock or a share of it.
@@ -247,6 +241,6 @@ pub(crate) fn gives_back(access: Access) -> bool {
 }
 
 /// Whether what an access does may hang on what was there.
-fn sees(access: Access) -> bool {
+pub(crate) fn sees(access: Access) -> bool {
     !gives_back(access) && !matches!(access, Access::Append | Access::Stir)
 }

@@ -51,12 +51,6 @@ impl Pairs {
             bits.map(move |earlier| (StatementId(later as u32), StatementId(earlier as u32)))
         })
     }
-
-    /// What it holds, in bytes.
-    pub(crate) fn bytes(&self) -> usize {
-        let rows = self.rows.iter().map(|row| row.capacity() * size_of::<u64>());
-        self.rows.capacity() * size_of::<Vec<u64>>() + rows.sum::<usize>()
-    }
 }
 
 #[cfg(test)]

@@ -85,13 +85,6 @@ impl HapSet {
         Self { inner: inner(self.over, filter), ..self }
     }
 
-    /// Begins with pairs that were seen in passing executions before.
-    #[must_use]
-    pub fn knowing(mut self, pairs: &PairSet) -> Self {
-        self.filter_mut().know(pairs);
-        self
-    }
-
     /// As in a composition.
     #[must_use]
     pub fn name(&self) -> String {
@@ -198,6 +191,10 @@ impl Strategy for HapSet {
 
     fn refuses(&self, settings: &Settings) -> Option<&'static str> {
         self.strategy_ref().refuses(settings)
+    }
+
+    fn know(&mut self, pairs: &PairSet) {
+        self.filter_mut().know(pairs);
     }
 
     fn covered(&self) -> Covered {

@@ -11,7 +11,7 @@ use raddle_engine::context::{self, Context};
 use raddle_trace::{Site, Statement};
 
 /// A statement, by its number. In one search.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct StatementId(pub(crate) u32);
 
 impl StatementId {
