@@ -2,7 +2,7 @@
 //! manager of worker threads, monitors, a timer.
 //!
 //! The test is the one that comes with it, made small: w workers and t tasks for each of them, of
-//! which every fifth is given to the timer first. When all are done the pool gives one worker back,
+//! which every third is given to the timer first. When all are done the pool gives one worker back,
 //! then it is joined. The three deadlocks are of the kind that such pools have had; the first is in
 //! Thrift's `ThreadManager.cpp` of the 0.9 series as public repositories keep it.
 
@@ -102,11 +102,11 @@ fn test(flaw: Flaw, w: usize, t: usize) {
     let n = w * t;
     let (sum, none_left) = (AtomicUsize::new(0), Condvar::new());
     let tally = Arc::new(Tally { left: Mutex::new(n), none_left, sum });
-    let manager = Arc::new(Manager::new(flaw, w));
+    let manager = Arc::new(Manager::new(flaw, w / 2));
     manager.add_workers(w);
     let timer = Timer::start(flaw, Arc::clone(&manager));
     for i in 0..n {
-        if i % 5 == 4 {
+        if i % 3 == 2 {
             timer.add(tally.task(i), 1);
         } else {
             manager.add(tally.task(i));

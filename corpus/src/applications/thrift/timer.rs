@@ -64,9 +64,9 @@ impl Timer {
 
     /// Returns when the thread has ended.
     pub(super) fn stop(self) {
-        let mut state = self.shared.state.lock().unwrap();
-        state.stopping = true;
+        self.shared.state.lock().unwrap().stopping = true;
         self.shared.changed.notify_all();
+        let mut state = self.shared.state.lock().unwrap();
         while !self.shared.ended.load(SeqCst) {
             state = self.shared.changed.wait(state).unwrap();
         }
