@@ -9,6 +9,7 @@ mod estimate;
 mod eta;
 mod foundation;
 mod gambit;
+mod hapset;
 mod machine;
 mod numbers;
 mod peers;
@@ -51,6 +52,8 @@ enum Command {
     Actors(Output),
     /// Eta's tables and figures beside ours, on the actor programs of the corpus
     Eta(Eta),
+    /// HaPSet's tables on programs of the same shapes, and a scoreboard of samplers
+    Hapset(Hapset),
     /// How far off the estimates of a search are, and how often their bands hold
     Estimate(Output),
     /// What best first costs and holds
@@ -74,6 +77,26 @@ struct Eta {
     #[arg(long)]
     json: bool,
     /// Also write the tables to DIR/eta.md (of one part: DIR/eta-PART.md) and plots to DIR/eta/*.svg
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// The date for the head of the tables; today if left out
+    #[arg(long, value_name = "YYYY-MM-DD")]
+    date: Option<String>,
+}
+
+#[derive(Debug, Args)]
+struct Hapset {
+    /// Which part
+    #[arg(value_enum, default_value = "all")]
+    what: hapset::What,
+    /// Give searches up after a thousand executions: a minute or two in all
+    #[arg(long)]
+    quick: bool,
+    /// Print one JSON object for each number that is compared
+    #[arg(long)]
+    json: bool,
+    /// Also write the tables to DIR/hapset.md (of one part: DIR/hapset-PART.md) and plots to
+    /// DIR/hapset/*.svg
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// The date for the head of the tables; today if left out
@@ -105,6 +128,7 @@ fn main() -> ExitCode {
         Command::States(output) => states(&output),
         Command::Actors(output) => actors(&output),
         Command::Eta(asked) => eta(&asked),
+        Command::Hapset(asked) => hapset(&asked),
         Command::Estimate(output) => estimate(&output),
         Command::BestFirst(output) => best_first(&output),
     };
@@ -169,6 +193,31 @@ fn eta(asked: &Eta) -> Result<ExitCode, String> {
         let name =
             if asked.what == eta::What::All { "eta".to_owned() } else { format!("eta-{what}") };
         eta::write(dir, &name, &text, &parts)?;
+    }
+    let tables: Vec<_> = parts.into_iter().map(|part| part.table).collect();
+    let json =
+        || tables.iter().flat_map(Table::json).fold(String::new(), |text, row| text + &row + "\n");
+    finish(&if asked.json { json() } else { text.clone() }, &tables)
+}
+
+fn hapset(asked: &Hapset) -> Result<ExitCode, String> {
+    let parts = hapset::measure(asked.what, hapset::Effort::new(asked.quick), &say);
+    let what =
+        asked.what.to_possible_value().map_or(String::new(), |value| value.get_name().into());
+    let date = asked.date.clone().unwrap_or_else(machine::today);
+    let quick = if asked.quick { " --quick" } else { "" };
+    let text = format!(
+        "# HaPSet: coverage-guided search of threads\n\n\
+         `cargo run --release -p raddle-bench -- hapset {what}{quick} --out docs/results`, {date}, {}\n\n{}",
+        machine::size(),
+        hapset::markdown(&parts)
+    );
+    if let Some(dir) = &asked.out {
+        let name = match asked.what {
+            hapset::What::All => "hapset".to_owned(),
+            _ => format!("hapset-{what}"),
+        };
+        hapset::write(dir, &name, &text, &parts)?;
     }
     let tables: Vec<_> = parts.into_iter().map(|part| part.table).collect();
     let json =

@@ -9,8 +9,8 @@
 //! Reading order: [`program`] (what is known of a program), [`registry`] (all of them), then the
 //! groups. [`mod@run`] runs one, and is the only place that knows how.
 //!
-//! The programs of [`libraries`] are longer than a search can cover in a test. They are in a list of
-//! their own, with each bug beside its correct version.
+//! The programs of [`libraries`] and [`applications`] are longer than a search can cover in a test. They
+//! are in lists of their own, with each bug beside its correct version.
 //!
 //! # To add a program
 //! 1. Write the function, in the file of its kind or in a new one, with a constant beside it that
@@ -20,6 +20,7 @@
 //! 3. `UPDATE_COUNTS=1 cargo test -p raddle-corpus`, and read the new lines of `counts.txt`.
 
 pub mod actors;
+pub mod applications;
 pub mod bugs;
 pub mod case;
 pub mod counts;

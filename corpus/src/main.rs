@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 use raddle_corpus::{Ask, Expected, Lookup, Program, REGISTRY, Told, everything, find, run};
+use raddle_corpus::{applications, libraries};
 use serde_json::json;
 
 const AS_KNOWN: u8 = 0;
@@ -42,6 +43,8 @@ enum Command {
         #[arg(long, default_value_t = 1)]
         seeds: u64,
     },
+    /// Shows the applications and their bugs, as Markdown.
+    Applications,
     /// Runs a program, or all with --all.
     Run(Run),
 }
@@ -53,7 +56,7 @@ struct Run {
     program: Option<String>,
     /// Its arguments; none for its defaults.
     arguments: Vec<usize>,
-    /// Every program but those of the libraries, with its defaults: a table.
+    /// Every program but those of the libraries and applications, with its defaults: a table.
     #[arg(long)]
     all: bool,
     /// A composition, such as `random`, `pct(3)`, `dfs` or `dfs preemptions(2)`.
@@ -131,7 +134,8 @@ fn main() -> ExitCode {
     let mut out = io::stdout().lock();
     let done = match &cli.command {
         Command::List { json } => list(&mut out, *json).map(|()| AS_KNOWN),
-        Command::Libraries => libraries(&mut out).map(|()| AS_KNOWN),
+        Command::Libraries => show(&mut out, &libraries::table::table()).map(|()| AS_KNOWN),
+        Command::Applications => show(&mut out, &applications::table::table()).map(|()| AS_KNOWN),
         Command::Minimise { seeds } => minimise(&mut out, *seeds).map(|()| AS_KNOWN),
         Command::Run(asked) if asked.all => run_all(&mut out, asked),
         Command::Run(asked) => run_one(&mut out, asked),
@@ -188,8 +192,8 @@ fn list(out: &mut impl Write, json: bool) -> Result<(), Error> {
     Ok(())
 }
 
-fn libraries(out: &mut impl Write) -> Result<(), Error> {
-    write!(out, "{}", raddle_corpus::libraries::table::table())?;
+fn show(out: &mut impl Write, table: &str) -> Result<(), Error> {
+    write!(out, "{table}")?;
     Ok(())
 }
 

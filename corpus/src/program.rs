@@ -65,6 +65,8 @@ pub enum Group {
     Ours,
     /// Unit tests of concurrency libraries.
     Libraries,
+    /// Small programs in the shape of real ones.
+    Applications,
 }
 
 impl fmt::Display for Group {
@@ -77,6 +79,7 @@ impl fmt::Display for Group {
             Self::Peers => "peers",
             Self::Ours => "ours",
             Self::Libraries => "libraries",
+            Self::Applications => "applications",
         })
     }
 }
@@ -144,7 +147,8 @@ pub struct Program {
     pub traces: Option<Count>,
     /// The limit on the steps of one execution, if the program never ends by itself.
     pub steps: Option<u64>,
-    /// What kind of mistake its bug is, for programs of [`Group::Libraries`].
+    /// What kind of mistake its bug is, for programs of [`Group::Libraries`] and
+    /// [`Group::Applications`].
     pub pattern: &'static str,
     /// Arguments that make it as long as a unit test of a library is; empty if there are none.
     pub large: &'static [usize],

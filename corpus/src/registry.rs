@@ -3,10 +3,10 @@
 use std::fmt;
 
 use crate::program::Program;
-use crate::{actors, bugs, case, counts, libraries, litmus, ours, peers};
+use crate::{actors, applications, bugs, case, counts, libraries, litmus, ours, peers};
 
 /// All programs that a search can cover at their defaults, by group. Those of
-/// [`libraries`](mod@libraries) are longer.
+/// [`libraries`](mod@libraries) and [`applications`](mod@applications) are longer.
 pub static REGISTRY: &[Program] = &[
     counts::readers::READERS,
     counts::readers::LASTZERO,
@@ -93,9 +93,10 @@ pub static REGISTRY: &[Program] = &[
     ours::DEADLOCK_HELD_IN_DROP,
 ];
 
-/// All programs, those that no search can cover in a test last: the libraries, and the case.
+/// All programs, those that no search can cover in a test last: libraries, applications, and the case.
 pub fn everything() -> impl Iterator<Item = &'static Program> {
-    REGISTRY.iter().chain(libraries::programs()).chain(&case::PROGRAMS)
+    let long = libraries::programs().chain(applications::programs());
+    REGISTRY.iter().chain(long).chain(&case::PROGRAMS)
 }
 
 /// Why a program cannot be run as asked, and what to write instead.

@@ -134,19 +134,21 @@ pub fn upgrade_fixed() {
 
 /// `two-stage`.
 pub const TWO_STAGE: Program =
-    Program::new("two-stage", Group::Bugs, "one sets two values in two sections; one reads both")
+    Program::new("two-stage", Group::Bugs, "n set two values in two sections; one reads both")
         .source(SCTBENCH)
-        .plain(two_stage)
+        .one(two_stage, &[parameter("n", 1, 1, 100)])
         .fails(Expected::Panic, |_| 1);
 
-/// One sets a value under a lock and one that follows from it under another; one reads in between.
-pub fn two_stage() {
+/// n set a value under a lock and one that follows from it under another; one reads in between.
+pub fn two_stage(n: usize) {
     let (first, second) = (Mutex::new(0), Mutex::new(0));
     thread::scope(|scope| {
-        scope.spawn(|| {
-            *first.lock().unwrap() = 1;
-            *second.lock().unwrap() = 2;
-        });
+        for _ in 0..n {
+            scope.spawn(|| {
+                *first.lock().unwrap() = 1;
+                *second.lock().unwrap() = 2;
+            });
+        }
         scope.spawn(|| {
             let seen = *first.lock().unwrap();
             if seen != 0 {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::LIBRARIES;
+use super::{LIBRARIES, Test};
 use crate::program::{Expected, Program};
 use crate::run::{Ask, run};
 
@@ -38,19 +38,23 @@ pub fn table() -> String {
         bugs(Expected::DataRace),
     );
     for library in LIBRARIES {
-        let _ = writeln!(
-            table,
-            "\n## {}\n\n{}.\n\n| program | what | kind | pattern | steps | large | steps |\n\
-             |---|---|---|---|---:|---|---:|",
-            library.name,
-            capital(library.line)
-        );
-        for test in library.tests {
-            row(&mut table, "", &test.correct);
-            test.bugs.iter().for_each(|bug| row(&mut table, "- ", bug));
-        }
+        section(&mut table, library.name, library.line, library.tests);
     }
     table
+}
+
+/// The tests of one library or application.
+pub(crate) fn section(table: &mut String, name: &str, line: &str, tests: &'static [Test]) {
+    let _ = writeln!(
+        table,
+        "\n## {name}\n\n{}.\n\n| program | what | kind | pattern | steps | large | steps |\n\
+         |---|---|---|---|---:|---|---:|",
+        capital(line)
+    );
+    for test in tests {
+        row(table, "", &test.correct);
+        test.bugs.iter().for_each(|bug| row(table, "- ", bug));
+    }
 }
 
 fn capital(line: &str) -> String {
@@ -70,16 +74,18 @@ fn row(table: &mut String, mark: &str, program: &'static Program) {
         let of: Vec<_> = of.iter().map(ToString::to_string).collect();
         of.join(" ")
     };
+    let call = format!("{} {}", program.name, arguments(&program.defaults()));
+    let large = match program.large {
+        [] => " | ".to_owned(),
+        large => format!("`{}` | {}", arguments(large), steps(program, large)),
+    };
     let _ = writeln!(
         table,
-        "| {mark}`{} {}` | {} | {kind} | {} | {} | `{}` | {} |",
-        program.name,
-        arguments(&program.defaults()),
+        "| {mark}`{}` | {} | {kind} | {} | {} | {large} |",
+        call.trim_end(),
         program.line,
         program.pattern,
         steps(program, &program.defaults()),
-        arguments(program.large),
-        steps(program, program.large),
     );
 }
 

@@ -5,6 +5,7 @@
 //! `UPDATE_COUNTS=1` rewrites `counts.txt`.
 
 mod actors;
+mod applications;
 mod best_first;
 mod bounds;
 mod brute;

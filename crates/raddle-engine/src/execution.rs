@@ -845,7 +845,8 @@ impl Execution {
             // SAFETY: as above.
             let object = unsafe { (*what).footprint(task)[0].0 };
             let timer = timer.map(|timer| self.timer_on(timer, object));
-            Some(Stuck { task, footprint, enabled_since, timer })
+            let (site, context) = (entry.site, entry.context);
+            Some(Stuck { task, footprint, site, context, enabled_since, timer })
         };
         self.created.iter().filter_map(stuck).collect()
     }

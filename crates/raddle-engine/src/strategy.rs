@@ -6,7 +6,7 @@
 use std::fmt;
 use std::panic::Location;
 
-use raddle_trace::{Covered, Note, Outcome, Progress, Settings};
+use raddle_trace::{Covered, Note, Outcome, PairSet, Progress, Settings};
 
 use crate::context::Context;
 use crate::op::{Access, ObjectId, Op, TaskId};
@@ -220,6 +220,10 @@ pub struct Stuck {
     pub task: TaskId,
     /// What it would have touched; unused entries name no object.
     pub footprint: [(ObjectId, Access); 2],
+    /// As [`Step::site`].
+    pub site: &'static Location<'static>,
+    /// As [`Step::context`].
+    pub context: Context,
     /// As [`Step::enabled_since`]; none if it could not run, or its first part could not.
     pub enabled_since: Option<u64>,
     /// The op has a timeout, which cannot fire any more.
@@ -327,6 +331,10 @@ impl<S: Strategy + ?Sized> Strategy for Box<S> {
 
     fn end(&mut self, execution: &Finished<'_>) {
         (**self).end(execution);
+    }
+
+    fn know(&mut self, pairs: &PairSet) {
+        (**self).know(pairs);
     }
 
     fn covered(&self) -> Covered {
@@ -455,6 +463,12 @@ pub trait Strategy: Send {
     fn refuses(&self, settings: &Settings) -> Option<&'static str> {
         let _ = settings;
         None
+    }
+
+    /// Takes these pairs of statements to have been seen in passing executions before. Called before the
+    /// first execution, if at all; for strategies that look for others.
+    fn know(&mut self, pairs: &PairSet) {
+        let _ = pairs;
     }
 
     /// What has been covered so far.

@@ -39,6 +39,7 @@ const KNOBS: &[(&str, Value)] = &[
     ("spurious", Value::Flag),
     ("data", Value::Word("Data", &[("decisions", "Decisions"), ("seeded", "Seeded")])),
     ("traces", Value::Flag),
+    ("pairs", Value::Word("Pairs", &[("off", "Off"), ("count", "Count"), ("keep", "Keep")])),
     ("teardown", Value::Word("Teardown", &[("unwind", "Unwind"), ("leak", "Leak")])),
     ("stack_size", Value::Plain("usize")),
     ("watchdog", Value::Time),

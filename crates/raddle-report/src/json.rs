@@ -7,7 +7,7 @@ use std::error::Error;
 use std::fmt;
 
 use raddle_trace::schedule::TaskName;
-use raddle_trace::{Failure, Report, Schedule, Trace, report};
+use raddle_trace::{Failure, PairSet, Report, Schedule, Trace, report};
 use serde_json::Value;
 
 /// The longest text that is read: 256 MiB, more than the trace of any execution worth reading.
@@ -117,6 +117,32 @@ pub fn to_json_pretty(report: &Report) -> String {
 #[must_use]
 pub fn failure_to_json(failure: &Failure) -> String {
     written(serde_json::to_string_pretty(failure))
+}
+
+/// Pairs of statements as indented JSON: what a search leaves for the next one.
+#[must_use]
+pub fn pairs_to_json(pairs: &PairSet) -> String {
+    written(serde_json::to_string_pretty(pairs))
+}
+
+/// Reads what [`pairs_to_json`] wrote.
+///
+/// ```
+/// let pairs = raddle_trace::PairSet::default();
+/// let text = raddle_report::pairs_to_json(&pairs);
+/// assert_eq!(raddle_report::pairs_from_json(&text)?, pairs);
+/// assert!(raddle_report::pairs_from_json("{}").is_err());
+/// # Ok::<(), raddle_report::ReportError>(())
+/// ```
+///
+/// # Errors
+/// If the text is too long, not JSON, not such pairs, or of another version.
+pub fn pairs_from_json(text: &str) -> Result<PairSet, ReportError> {
+    let error = |error: serde_json::Error| ReportError {
+        kind: Kind::Shape("a set of pairs"),
+        detail: Some(error.to_string()),
+    };
+    serde_json::from_value(parse(text)?).map_err(error)
 }
 
 /// Reads what [`to_json`] or [`to_json_pretty`] wrote.

@@ -30,8 +30,8 @@ mod samples;
 
 pub use columns::Colour;
 pub use json::{
-    MAX_BYTES, ReportError, failure_from_json, failure_to_json, from_json, schedule_from_json,
-    to_json, to_json_pretty,
+    MAX_BYTES, ReportError, failure_from_json, failure_to_json, from_json, pairs_from_json,
+    pairs_to_json, schedule_from_json, to_json, to_json_pretty,
 };
 pub use links::Links;
 pub use progress::{estimated, progress_line};

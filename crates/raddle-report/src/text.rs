@@ -1,11 +1,13 @@
 //! A report as a person reads it: what failed, how, what that means, and how to see it again.
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use raddle_trace::{
-    Covered, Divergence, Failure, Minimised, Note, Outcome, Panic, Report, Size, Trace, Verdict,
+    Covered, Divergence, Failure, Minimised, Note, Outcome, PairCount, Panic, Report, Size, Trace,
+    Verdict,
 };
 
 use crate::columns::{Colour, Ink, NO_BREAK, clean, count, hang, paragraph, place, printable};
@@ -26,6 +28,8 @@ pub const LONG_TOKEN: usize = 400;
 
 /// How many lines of a panic message are shown.
 const MESSAGE_LINES: usize = 20;
+/// How many new pairs of statements are shown.
+const NEW_PAIRS: usize = 12;
 /// How many different steps of a spinning task are named.
 const SPIN_STEPS: usize = 3;
 
@@ -76,6 +80,7 @@ impl Default for TextOptions {
 ///     failure: None,
 ///     notes: Vec::new(),
 ///     progress: None,
+///     coverage: None,
 ///     elapsed_ms: 3,
 /// };
 /// let text = render(&report, &TextOptions::default());
@@ -136,6 +141,7 @@ impl<'a> Text<'a> {
         if !passed {
             self.paragraph("  ", &format!("covered so far: {guarantee}"));
         }
+        self.coverage("  ");
         self.notes();
     }
 
@@ -174,6 +180,7 @@ impl<'a> Text<'a> {
         }
         self.counts("");
         self.paragraph("", &format!("covered so far: {}", self.report.guarantee));
+        self.coverage("");
         if let Some(file) = &self.options.trace_file {
             self.line(&format!("the whole trace: {}", clean(&file.to_string_lossy())));
         }
@@ -283,6 +290,29 @@ impl<'a> Text<'a> {
             count(counts.max_depth, "decision"),
         );
         self.paragraph(indent, &text);
+    }
+
+    /// Pairs of statements, and which of them are new.
+    fn coverage(&mut self, indent: &str) {
+        let Some(coverage) = &self.report.coverage else { return };
+        let PairCount { known, added, last } = coverage.count;
+        let mut text = format!("orders of statements: {} known", count(known, "pair"));
+        if added > 0 {
+            let _ = write!(text, ", {added} added, the last by execution {last}");
+        } else {
+            text.push_str(", none added");
+        }
+        let new = coverage.new.len() as u64;
+        if new > 0 {
+            let _ = write!(text, "; {new} new since the last run:");
+        }
+        self.paragraph(indent, &text);
+        for (later, earlier) in coverage.new.iter().take(NEW_PAIRS) {
+            self.hang(&format!("{indent}  "), &clean(&format!("{later} ← {earlier}")));
+        }
+        if new > NEW_PAIRS as u64 {
+            self.line(&format!("{indent}  … {}", count(new - NEW_PAIRS as u64, "more pair")));
+        }
     }
 
     fn notes(&mut self) {

@@ -48,7 +48,7 @@ use raddle_engine::strategy::{
     Answer, Checkpoint, Cut, Finished, Label, Needs, Options, Plan, Point, Step, Strategy, Taken,
     Unsupported, Work,
 };
-use raddle_trace::{Covered, Note, Outcome, Progress, Settings, Timeouts};
+use raddle_trace::{Covered, Note, Outcome, PairSet, Progress, Settings, Timeouts};
 
 use self::analysis::{Analysis, Opening};
 use self::fringe::{Fringe, Pending};
@@ -57,8 +57,8 @@ use self::nodes::{Link, NONE, Nodes};
 use self::priority::Priorities;
 pub(crate) use self::priority::name;
 pub use self::priority::{
-    By, Candidate, Cost, Delays, Dpor, MOST, Method, ModifiedDpor, Patterns, Preemptions, Priority,
-    Rand, Reversal, Sees, SleepSets, Sum, Var, Window,
+    By, Candidate, Cost, Delays, Dpor, MOST, Method, ModifiedDpor, NewPair, Patterns, Preemptions,
+    Priority, Rand, Reversal, Sees, SleepSets, Sum, Var, Window,
 };
 use self::spill::Spill;
 use self::windows::Windows;
@@ -681,10 +681,11 @@ impl<O: Order> BestFirst<O> {
 
 impl<O: Order> Strategy for BestFirst<O> {
     fn needs(&self) -> Needs {
+        let sees = self.priorities.sees;
         Needs {
-            steps: self.analysis.is_some() || self.windows.is_some(),
-            contexts: self.priorities.sees.contexts,
-            labels: self.priorities.sees.labels,
+            steps: self.analysis.is_some() || self.windows.is_some() || sees.steps,
+            contexts: sees.contexts,
+            labels: sees.labels,
             ..Needs::default()
         }
     }
@@ -717,6 +718,7 @@ impl<O: Order> Strategy for BestFirst<O> {
             }
             analysis.begin(shared, self.planned, &self.chain, &self.nodes);
         }
+        self.priorities.hearing().for_each(|part| part.begin());
         self.stale = false;
         self.met.clear();
         self.tasks.clear();
@@ -801,12 +803,15 @@ impl<O: Order> Strategy for BestFirst<O> {
         if let Some(windows) = &mut self.windows {
             windows.step(step);
         }
+        self.priorities.hearing().for_each(|part| part.step(step));
         let analysis = self.analysis.as_mut()?;
         analysis.step(step, &self.path, &self.nodes).then_some(Cut::Redundant)
     }
 
     fn end(&mut self, execution: &Finished<'_>) {
         self.executions += 1;
+        let passed = matches!(execution.outcome, Outcome::Completed);
+        self.priorities.hearing().for_each(|part| part.end(passed));
         let limited = matches!(execution.outcome, Outcome::Limit { .. });
         let taken = execution.decisions;
         let same = |(planned, taken): (&Taken, &Taken)| planned == taken;
@@ -874,6 +879,10 @@ impl<O: Order> Strategy for BestFirst<O> {
 
     fn notes(&self) -> Vec<Note> {
         self.priorities.notes().into_iter().map(|text| Note::Text { text }).collect()
+    }
+
+    fn know(&mut self, pairs: &PairSet) {
+        self.priorities.know(pairs);
     }
 
     /// Before the end: every execution with fewer preemptions than all that wait.

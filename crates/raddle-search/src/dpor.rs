@@ -24,6 +24,9 @@
 //! (unless they are named); with `is_finished` of a task that waits; and where an op that waits for a
 //! lock finds it held, in an order that could not be told to be impossible.
 //!
+//! With a filter ([`Dpor::filtered`], `hapset.rs`) orders of statements that passing executions have shown
+//! are left out: HaPSet's one extra condition, where races open alternatives.
+//!
 //! Memory: one node for each step of the current path, and the wakeup trees along it.
 //!
 //! Misses: what follows an execution that a limit cut off, and what reverses its races; where a task that yields twice is held
@@ -47,6 +50,7 @@ use raddle_trace::{Covered, Estimate, Outcome, Progress, Settings, Timeouts};
 use self::reversal::{Later, find_begins, find_sequence, repeats};
 use self::wakeup::{Branch, Found, Way};
 use crate::estimate::{Children, Kind, Levels, Size};
+use crate::hapset::Filter;
 
 /// Which alternatives a race opens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -166,6 +170,8 @@ pub struct Dpor {
     levels: Levels,
     /// What the last execution was; once all is done, what all of it was.
     leaf: Size,
+    /// Leaves out orders that are not worth a run.
+    filter: Option<Box<Filter>>,
 }
 
 /// Allocations of nodes that were left.
@@ -213,7 +219,23 @@ impl Dpor {
             spare: Spare::default(),
             levels: Levels::default(),
             leaf: Size::LEAF,
+            filter: None,
         }
+    }
+
+    /// Classic DPOR that opens only what a filter finds worth a run.
+    #[must_use]
+    pub(crate) fn filtered(filter: Filter) -> Self {
+        Self { filter: Some(Box::new(filter)), ..Self::new(Reduction::Classic) }
+    }
+
+    /// What it leaves out orders by, if it does.
+    pub(crate) fn filter(&self) -> Option<&Filter> {
+        self.filter.as_deref()
+    }
+
+    pub(crate) fn filter_mut(&mut self) -> Option<&mut Filter> {
+        self.filter.as_deref_mut()
     }
 
     /// Executions that were begun and turned out to repeat others. Few under
@@ -570,10 +592,16 @@ impl Dpor {
         for at in 0..self.stuck.len() {
             let stuck = self.stuck[at];
             self.history.races_of_stuck(&stuck, &mut races);
+            if let Some(filter) = &mut self.filter {
+                filter.keep_new_of_stuck(&stuck, &mut races);
+            }
             let step = Footprint::new(stuck.task, &stuck.footprint, None);
             self.open_stuck(&races, step);
             if let Some(timer) = stuck.timer {
                 self.history.races_of_stuck_timer(&stuck, timer.task, &mut races);
+                if let Some(filter) = &mut self.filter {
+                    filter.keep_new_of_stuck(&stuck, &mut races);
+                }
                 let step = Footprint::new(timer.task, &timer.footprint, Some(stuck.task));
                 self.open_stuck(&races, step);
             }
@@ -587,6 +615,9 @@ impl Dpor {
         match later.timer {
             Some(timer) => self.history.races_of_timer(later.index, timer, &mut races),
             None => self.history.races(later.index, &mut races),
+        }
+        if let Some(filter) = &mut self.filter {
+            filter.keep_new(&self.history, later, &mut races);
         }
         for &first in &races {
             self.open_race(first as usize, later);
@@ -669,7 +700,8 @@ fn open_all(options: &[TaskId], task: TaskId, sleep: &[Footprint], wakeup: &mut 
 
 impl Strategy for Dpor {
     fn needs(&self) -> Needs {
-        Needs { steps: true, ..Needs::default() }
+        let contexts = self.filter.as_ref().map_or(0, |filter| filter.contexts());
+        Needs { steps: true, contexts, ..Needs::default() }
     }
 
     fn begin(&mut self, plan: &mut Plan) -> bool {
@@ -702,6 +734,9 @@ impl Strategy for Dpor {
         self.timers.clear();
         self.stuck.clear();
         self.cut = false;
+        if let Some(filter) = &mut self.filter {
+            filter.begin();
+        }
         true
     }
 
@@ -747,6 +782,9 @@ impl Strategy for Dpor {
             let awake = |option: &u32| !self.is_asleep(choices[*option as usize].task);
             chosen = point.running_option().filter(awake);
             chosen = chosen.or_else(|| (0..choices.len() as u32).find(awake));
+            if let Some(filter) = &self.filter {
+                chosen = filter.laps.make_way(point, chosen, awake);
+            }
         }
         let Some(option) = chosen else {
             self.cut_at(point.pending);
@@ -791,6 +829,9 @@ impl Strategy for Dpor {
     }
 
     fn step(&mut self, step: &Step<'_>) -> Option<Cut> {
+        if let Some(filter) = &mut self.filter {
+            filter.step(step);
+        }
         if self.cut {
             return None;
         }
@@ -829,6 +870,9 @@ impl Strategy for Dpor {
         self.guide.clear();
         self.ways = None;
         self.lost = false;
+        if let Some(filter) = &mut self.filter {
+            filter.end(execution);
+        }
         if !limited {
             self.open_races();
         }
@@ -839,6 +883,9 @@ impl Strategy for Dpor {
     }
 
     fn covered(&self) -> Covered {
+        if let Some(filter) = &self.filter {
+            return filter.covered(self.done, None);
+        }
         if self.done && !self.incomplete {
             Covered::Equivalence
         } else {
@@ -854,6 +901,7 @@ impl Strategy for Dpor {
         let estimate = self.estimate();
         let part = |estimate: Estimate| estimate.covered / estimate.total.about;
         let covered = if self.done { Some(1.0) } else { estimate.map(part) };
-        Progress { covered, estimate, pending, frontier_bytes, ..Progress::default() }
+        let pairs = self.filter.as_ref().map(|filter| filter.count());
+        Progress { covered, estimate, pending, frontier_bytes, pairs, ..Progress::default() }
     }
 }

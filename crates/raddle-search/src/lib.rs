@@ -32,12 +32,14 @@ pub mod best_first;
 pub mod bound;
 mod cache;
 mod counted;
+pub mod coverage;
 pub mod depth_first;
 pub mod dpor;
 mod estimate;
 pub mod eta;
 pub mod explain;
 pub mod grammar;
+pub mod hapset;
 pub mod minimise;
 pub mod order;
 pub mod pct;
@@ -46,6 +48,7 @@ pub mod probe;
 pub mod random;
 pub mod registry;
 pub mod replay;
+pub mod rff;
 pub mod rng;
 pub mod round_robin;
 mod state;
@@ -58,6 +61,7 @@ pub mod urw;
 
 pub use best_first::BestFirst;
 pub use bound::Bound;
+pub use coverage::Watched;
 pub use depth_first::{CostlyOrder, DepthFirst};
 pub use explain::Explain;
 pub use grammar::{Arg, Composition, ParseError, Term};
@@ -71,6 +75,7 @@ pub use registry::{
     Arguments, BuildError, Built, Entry, PRIORITIES, REGISTRY, Role, Status, build,
 };
 pub use replay::Replay;
+pub use rff::Rff;
 pub use rng::Rng;
 pub use round_robin::RoundRobin;
 pub use surw::Surw;

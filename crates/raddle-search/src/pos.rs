@@ -82,7 +82,7 @@ impl Pos {
 }
 
 /// Whether two pending ops depend on each other.
-fn race((task, op): (TaskId, Op), (other, pending): (TaskId, Op)) -> bool {
+pub(crate) fn race((task, op): (TaskId, Op), (other, pending): (TaskId, Op)) -> bool {
     op.access == Access::Observe(other)
         || pending.access == Access::Observe(task)
         || op.object == pending.object

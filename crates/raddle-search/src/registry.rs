@@ -13,19 +13,21 @@ use std::fmt;
 use raddle_engine::strategy::Strategy;
 
 use crate::best_first::{
-    self, BestFirst, Delays, Dpor as Races, MOST, Method, ModifiedDpor, Patterns, Preemptions,
-    Priority, Rand, SleepSets, Sum, Var,
+    self, BestFirst, Delays, Dpor as Races, MOST, Method, ModifiedDpor, NewPair, Patterns,
+    Preemptions, Priority, Rand, SleepSets, Sum, Var,
 };
 use crate::bound::Bound;
 use crate::depth_first::{CostlyOrder, DepthFirst};
 use crate::dpor::{Dpor, Reduction};
 use crate::eta::Eta;
 use crate::grammar::{Arg, Composition, ParseError, Term};
+use crate::hapset::{HapSet, Over};
 use crate::order::{AnyTask, NonPreemptive, Order, TakeTurns};
 use crate::pct::Pct;
 use crate::pos::Pos;
 use crate::probe::Probes;
 use crate::random::Random;
+use crate::rff::Rff;
 use crate::round_robin::RoundRobin;
 use crate::surw::Surw;
 use crate::tree::{Frontier, Tree};
@@ -123,6 +125,9 @@ impl fmt::Debug for Built {
 
 const COUNT: Arguments = Arguments::Number { name: "k", least: 0, most: u32::MAX, default: None };
 
+/// What is filtered, and how it learns.
+const FILTERED: Arguments = Arguments::Parts("dpor | all | preemptions(k), calls(n), train(n)");
+
 /// An entry that is here and takes no arguments: the start of every entry below.
 const HERE: Entry = Entry {
     name: "",
@@ -156,6 +161,12 @@ pub static REGISTRY: &[Entry] = &[
         name: "pos",
         line: "random priorities by op, redrawn after each race",
         paper: "Yuan, Yang, Gu, CAV 2018",
+        ..HERE
+    },
+    Entry {
+        name: "rff",
+        line: "as `pos`, but asks for reads to see what none has seen yet, by statements",
+        paper: "after Wolff, Shi, Duck, Mathur, Roychoudhury, ASPLOS 2024",
         ..HERE
     },
     Entry {
@@ -217,10 +228,18 @@ pub static REGISTRY: &[Entry] = &[
     Entry {
         name: "hapset",
         role: Role::Expansion,
-        line: "only alternatives that show an ordering of sites not seen before",
+        line: "only alternatives that show an order of statements not seen before; may miss failures",
         paper: "Wang, Said, Gupta, ICSE 2011",
-        arguments: Arguments::Parts("expansion"),
-        ..PLANNED
+        arguments: FILTERED,
+        ..HERE
+    },
+    Entry {
+        name: "pset",
+        role: Role::Expansion,
+        line: "as `hapset`, by reads and writes alone, whoever called them",
+        paper: "Yu, Narayanasamy, ISCA 2009",
+        arguments: FILTERED,
+        ..HERE
     },
     Entry {
         name: "depth-first",
@@ -402,8 +421,9 @@ pub static PRIORITIES: &[Entry] = &[
     Entry {
         name: "new-pair",
         role: Role::Priority,
-        line: "orders of two places in the source that were not seen first",
-        ..PLANNED
+        line: "orders of two statements that were not seen first",
+        paper: "after Wang, Said, Gupta, ICSE 2011",
+        ..HERE
     },
 ];
 
@@ -459,6 +479,42 @@ impl Part<'_> {
         }
     }
 
+    /// The search of a part that filters another.
+    fn filtered(&self, seed: u64) -> Result<HapSet, BuildError> {
+        let wrong = || Kind::Arguments { entry: self.entry, given: self.term.to_string() };
+        let mut args = self.term.args.iter();
+        let over = match args.next() {
+            None => Over::Dpor,
+            Some(Arg::Number(_)) => return Err(wrong().into()),
+            Some(Arg::Term(over)) => match (over.name.as_str(), over.args.as_slice()) {
+                ("dpor", []) => Over::Dpor,
+                ("dpor", [Arg::Term(word)]) if word.name == "classic" && word.args.is_empty() => {
+                    Over::Dpor
+                }
+                ("all", []) => Over::All,
+                ("preemptions", [Arg::Number(k)]) => Over::Preemptions(*k),
+                _ => return Err(wrong().into()),
+            },
+        };
+        let mut search = match self.entry.name {
+            "pset" => HapSet::of_accesses(over),
+            _ => HapSet::new(over),
+        };
+        let mut train = 0;
+        for arg in args {
+            let Arg::Term(term) = arg else { return Err(wrong().into()) };
+            match (term.name.as_str(), term.args.as_slice()) {
+                ("calls", [Arg::Number(n)]) => {
+                    let calls = u8::try_from(*n).map_err(|_| wrong())?;
+                    search = search.with_calls(calls);
+                }
+                ("train", [Arg::Number(n)]) => train = *n,
+                _ => return Err(wrong().into()),
+            }
+        }
+        Ok(if train > 0 { search.trained(train.into(), seed) } else { search })
+    }
+
     fn check_arguments(&self) -> Result<(), BuildError> {
         let fits = match (self.entry.arguments, self.term.args.as_slice()) {
             (Arguments::Number { least, most, .. }, [Arg::Number(number)]) => {
@@ -469,6 +525,10 @@ impl Part<'_> {
                 args.is_empty() && words.contains(&name.as_str())
             }
             (Arguments::None | Arguments::OneOf(_), args) => args.is_empty(),
+            (Arguments::Parts(_), _) if matches!(self.entry.name, "hapset" | "pset") => {
+                self.filtered(0)?;
+                true
+            }
             (Arguments::Parts(_), _) => true,
         };
         if fits {
@@ -585,6 +645,18 @@ impl<'a> Parts<'a> {
                 "delays are counted along `round-robin`, not along `{order}`; leave `{order}` out"
             ));
         }
+        if let Some(expansion @ ("hapset" | "pset")) = name(Role::Expansion)
+            && let Some(part) = self.0.iter().find(|part| part.entry.role != Role::Expansion)
+        {
+            let instead = match part.entry.role {
+                Role::Bound => format!("write `{expansion}({})`", part.term),
+                _ => format!("leave `{}` out", part.term),
+            };
+            return Err(format!(
+                "`{expansion}` goes depth first in its own order, and what it leaves out is in its \
+                 brackets; {instead}"
+            ));
+        }
         if name(Role::Expansion) == Some("dpor") {
             if let Some(part) = self.get(Role::Bound) {
                 return Err(format!(
@@ -626,7 +698,7 @@ impl<'a> Parts<'a> {
                  `{frontier}` does; leave one out"
             ));
         }
-        if let (Some("dpor" | "hapset"), Some(cache)) = (name(Role::Expansion), name(Role::Cache)) {
+        if let (Some("dpor"), Some(cache)) = (name(Role::Expansion), name(Role::Cache)) {
             return Err(format!(
                 "`{cache}` would cut executions whose races the reduction still needs; leave it \
                  out, or write `dfs`"
@@ -679,6 +751,7 @@ impl<'a> Parts<'a> {
                     built(Pct::new(seed, depth), format!("pct({depth})"))
                 }
                 "pos" => built(Pos::new(seed), "pos".to_owned()),
+                "rff" => built(Rff::new(seed), "rff".to_owned()),
                 "urw" => built(Urw::new(seed), "urw".to_owned()),
                 "surw" => built(Surw::new(seed), "surw".to_owned()),
                 name => unreachable!("`{name}` is in the registry as a sampler that is here"),
@@ -698,6 +771,13 @@ impl<'a> Parts<'a> {
             let search = BestFirst::reduced(reduction, priorities);
             let search = search.expect("checked before: not the optimal reduction");
             let name = format!("{name} {}", search.name());
+            return Ok(built(search, name));
+        }
+        if let Some(part) = self.get(Role::Expansion)
+            && matches!(part.entry.name, "hapset" | "pset")
+        {
+            let search = part.filtered(seed)?;
+            let name = search.name();
             return Ok(built(search, name));
         }
         let frontier = match self.get(Role::Frontier).map(|part| part.entry.name) {
@@ -750,6 +830,7 @@ fn priority(arg: &Arg, seed: u64) -> Result<Box<dyn Priority>, BuildError> {
         "dpor" => Box::new(Races),
         "mdpor" => Box::new(ModifiedDpor),
         "ss" => Box::new(SleepSets),
+        "new-pair" => Box::new(NewPair::default()),
         "rand" => Box::new(Rand::new(seed)),
         "sum" => {
             let mut parts = Vec::new();

@@ -18,7 +18,7 @@ use raddle_engine::op::TaskId;
 use raddle_engine::strategy::{
     Answer, Checkpoint, Cut, Finished, Needs, Plan, Point, Step, Strategy, Taken, Unsupported, Work,
 };
-use raddle_trace::{Covered, Note, Outcome, Progress, Settings, TraceCount, Unseen};
+use raddle_trace::{Covered, Note, Outcome, PairSet, Progress, Settings, TraceCount, Unseen};
 
 /// A strategy whose executions are told apart by their partial order.
 ///
@@ -102,6 +102,11 @@ impl<S: Strategy> Traces<S> {
         &self.inner
     }
 
+    /// The strategy, and no count.
+    pub fn into_inner(self) -> S {
+        self.inner
+    }
+
     fn note(&mut self, fingerprint: u64) {
         self.sketch.insert(fingerprint);
         if self.seen.contains(&fingerprint) {
@@ -156,6 +161,10 @@ impl<S: Strategy> Strategy for Traces<S> {
             self.note(self.history.fingerprint());
         }
         self.inner.end(execution);
+    }
+
+    fn know(&mut self, pairs: &PairSet) {
+        self.inner.know(pairs);
     }
 
     fn covered(&self) -> Covered {

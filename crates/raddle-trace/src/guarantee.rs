@@ -124,6 +124,20 @@ pub enum Covered {
         /// The bound under which the search ran, if any.
         preemptions: Option<u32>,
     },
+    /// Executions of a search that leaves out orders of statements which passing executions have shown.
+    /// That is not safe: what would have followed is not covered, and may fail.
+    Guided {
+        /// How many.
+        executions: u64,
+        /// How many orders were left out.
+        pruned: u64,
+        /// How many pairs of statements were learned.
+        pairs: u64,
+        /// The bound under which the search ran, if any.
+        preemptions: Option<u32>,
+        /// Whether nothing is left that it would run.
+        ended: bool,
+    },
     /// Executions drawn one by one.
     Sample {
         /// How many.
@@ -265,6 +279,25 @@ impl fmt::Display for Covered {
                     Some(k) => write!(f, " (at most {k} preemptions each)"),
                     None => Ok(()),
                 }
+            }
+            Self::Guided { executions, pruned, pairs, preemptions, ended } => {
+                let executions = Many(executions, "execution");
+                if ended {
+                    write!(f, "{executions}, not all there are")?;
+                } else {
+                    write!(f, "the first {executions} of a search that did not end")?;
+                }
+                match preemptions {
+                    Some(1) => f.write_str(" (at most 1 preemption each)")?,
+                    Some(k) => write!(f, " (at most {k} preemptions each)")?,
+                    None => {}
+                }
+                let (pruned, pairs) = (Many(pruned, "order"), Many(pairs, "pair"));
+                write!(
+                    f,
+                    ": {pruned} of statements that passing executions had shown elsewhere ({pairs} \
+                     learned) were left out, which may miss failures"
+                )
             }
             Self::Sample { executions, bound } => {
                 match executions {

@@ -12,6 +12,7 @@ pub mod explanation;
 pub mod guarantee;
 pub mod minimised;
 pub mod outcome;
+pub mod pairs;
 pub mod progress;
 pub mod report;
 pub mod run;
@@ -26,6 +27,7 @@ pub use minimised::{Minimised, Size};
 pub use outcome::{
     CellAccess, CellOp, DataRace, Divergence, HeldLock, LimitKind, Missing, Outcome, Panic, Waiting,
 };
+pub use pairs::{Coverage, Dropped, PairCount, PairSet, Statement};
 pub use progress::{Band, Estimate, Probed, Progress};
 pub use report::{Counts, Failure, Nested, Note, Report, Verdict};
 pub use run::{Run, Sample, Tried};

@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::guarantee::TraceCount;
+use crate::pairs::PairCount;
 
 /// The version of [`Progress`] that this crate writes.
 pub const VERSION: u32 = 1;
@@ -87,6 +88,9 @@ pub struct Progress {
     /// Distinct partial orders, if they are counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub traces: Option<TraceCount>,
+    /// Pairs of statements of which one directly preceded the other, if they are learned.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pairs: Option<PairCount>,
     /// What the search is estimated to come to, if the strategy knows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub estimate: Option<Estimate>,
@@ -110,6 +114,7 @@ impl Default for Progress {
             elapsed_ms: 0,
             rate: None,
             traces: None,
+            pairs: None,
             estimate: None,
             covered: None,
             left_ms: None,

@@ -8,6 +8,7 @@ use crate::explanation::Explanation;
 use crate::guarantee::Guarantee;
 use crate::minimised::Minimised;
 use crate::outcome::{Divergence, Outcome};
+use crate::pairs::Coverage;
 use crate::progress::Progress;
 use crate::schedule::Schedule;
 use crate::trace::{ObjectName, Site, Trace};
@@ -159,6 +160,9 @@ pub struct Report {
     /// How far the search was, if it did not cover what it set out to and can tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub progress: Option<Progress>,
+    /// Which statement directly preceded which, if that was learned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub coverage: Option<Coverage>,
     /// Wall time in milliseconds, as measured by the caller.
     pub elapsed_ms: u64,
 }

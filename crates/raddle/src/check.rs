@@ -8,9 +8,10 @@ use std::sync::Arc;
 use raddle_report::{LONG_TOKEN, TextOptions};
 use raddle_trace::{Failure, Report, Verdict};
 
-use crate::config::{Config, Expect};
+use crate::config::{Config, Expect, Pairs};
 use crate::error::Error;
 use crate::explain;
+use crate::learned;
 use crate::minimise;
 use crate::progress;
 use crate::search::{self, Body};
@@ -144,7 +145,20 @@ fn run(
         config.test = name;
     }
     config.lines = progress::lines(&config);
+    let mut said = None;
+    let keeps = config.pairs == Pairs::Keep && config.replay.is_none();
+    if keeps {
+        let learned = learned::load(learned_file(&config, caller).as_deref());
+        (config.known, said) = learned.map_err(|why| Error::Learned { why })?;
+    }
     let mut report = search::explore_dyn(config.clone(), Arc::clone(&test))?;
+    report.notes.extend(said.map(search::text));
+    if keeps && report.verdict.is_pass() {
+        let coverage = report.coverage.as_ref();
+        let pairs = coverage.map(|coverage| coverage.pairs.clone()).unwrap_or_default();
+        let saved = learned::save(learned_file(&config, caller).as_deref(), pairs);
+        report.notes.extend(saved.err().map(search::text));
+    }
     if config.expect != Expect::Pass {
         return Ok(expected(&config, &report));
     }
@@ -235,19 +249,29 @@ fn save(config: &Config, caller: &Location<'_>, failure: &Failure) -> Result<Pat
     };
     let directory = target.join("raddle");
     let path = directory.join(file_name(config, caller));
-    // Written beside and moved into place: another process may read or write the same.
-    let draft = path.with_extension(format!("{}.tmp", std::process::id()));
-    let write = || {
-        fs::create_dir_all(&directory)?;
-        fs::write(&draft, raddle_report::failure_to_json(failure))?;
-        fs::rename(&draft, &path)
-    };
-    match write() {
+    match write(&path, &raddle_report::failure_to_json(failure)) {
         Ok(()) => Ok(path),
         Err(error) => {
             Err(format!("the whole trace could not be saved in {}: {error}", directory.display()))
         }
     }
+}
+
+/// Writes a file beside its place and moves it there: another process may read or write the same.
+pub(crate) fn write(path: &Path, text: &str) -> std::io::Result<()> {
+    let draft = path.with_extension(format!("{}.tmp", std::process::id()));
+    if let Some(directory) = path.parent() {
+        fs::create_dir_all(directory)?;
+    }
+    fs::write(&draft, text)?;
+    fs::rename(&draft, path)
+}
+
+/// Where pairs of statements are kept from one run to the next.
+fn learned_file(config: &Config, caller: &Location<'_>) -> Option<PathBuf> {
+    let name = file_name(config, caller);
+    let name = name.strip_suffix(".json").unwrap_or(&name);
+    Some(target_dir(config)?.join("raddle").join(format!("{name}.pairs.json")))
 }
 
 /// The package and the test, or where the test is if it has no name.

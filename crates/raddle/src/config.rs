@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use raddle_engine::{Limits, Setup, Teardown};
-use raddle_trace::{Outcome, Settings, Timeouts};
+use raddle_trace::{Outcome, PairSet, Settings, Timeouts};
 
 use crate::error::Error;
 use crate::progress::{Observer, ShowProgress};
@@ -25,6 +25,21 @@ pub enum Data {
     Decisions,
     /// Every value is drawn from the seed, the same in every execution. The report says so.
     Seeded,
+}
+
+/// Whether it is learned which statement directly preceded which.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Pairs {
+    /// No, but by strategies that need it.
+    #[default]
+    Off,
+    /// Yes, and the report says how many pairs there are and how they grew.
+    Count,
+    /// Also, [`check`](crate::check()) leaves what was learned under `target/raddle/` if the test passes,
+    /// begins with what the last run left there, and says what is new. A guided search (`hapset(dpor)`)
+    /// then goes on where the last one stopped. Lines that were changed drop their pairs.
+    Keep,
 }
 
 /// How [`check`](crate::check()) expects a test to end.
@@ -142,6 +157,27 @@ pub struct Config {
     /// # Ok::<(), raddle::Error>(())
     /// ```
     pub traces: bool,
+    /// Whether it is learned which statement directly preceded which of another task, in executions that
+    /// pass: a measure of what a search has shown. Executions take longer.
+    ///
+    /// ```
+    /// use raddle::sync::atomic::{AtomicU32, Ordering::SeqCst};
+    ///
+    /// let mut config = raddle::Config::default();
+    /// config.strategy = "dfs".into();
+    /// config.pairs = raddle::Pairs::Count;
+    /// let report = raddle::explore(config, || {
+    ///     let n = AtomicU32::new(0);
+    ///     raddle::thread::scope(|scope| {
+    ///         scope.spawn(|| n.store(1, SeqCst));
+    ///         n.store(2, SeqCst);
+    ///     });
+    /// })?;
+    /// // Each store came directly after the other.
+    /// assert_eq!(report.coverage.expect("asked for").count.known, 2);
+    /// # Ok::<(), raddle::Error>(())
+    /// ```
+    pub pairs: Pairs,
     /// What happens to tasks that are unfinished when an execution ends early.
     pub teardown: Teardown,
     /// Bytes of stack for each task.
@@ -172,6 +208,8 @@ pub struct Config {
     pub(crate) lines: Option<Observer>,
     /// Whether the variable `CI` is set; `None` if the environment was not read.
     pub(crate) ci: Option<bool>,
+    /// What was learned before.
+    pub(crate) known: Option<PairSet>,
     /// The package of the test, for the command that replays it.
     pub(crate) package: Option<String>,
     /// Where the package is, to find the directory for saved failures.
@@ -198,6 +236,7 @@ impl Default for Config {
             spurious: false,
             data: Data::default(),
             traces: false,
+            pairs: Pairs::default(),
             teardown: Teardown::default(),
             stack_size: Setup::default().stack_size,
             watchdog: Some(Duration::from_secs(10)),
@@ -210,6 +249,7 @@ impl Default for Config {
             observer: None,
             lines: None,
             ci: None,
+            known: None,
             package: None,
             manifest_dir: None,
             target_dir: None,
@@ -237,6 +277,7 @@ impl Config {
     /// | `RADDLE_MEMORY`, `RADDLE_STACK_SIZE` | bytes: `65536`, `64k`, `512m`, `4g`; memory also `none` |
     /// | `RADDLE_TIMEOUTS` | `any`, `idle` |
     /// | `RADDLE_SPURIOUS`, `RADDLE_TRACES`, `RADDLE_EXPLAIN` | `true`, `false` |
+    /// | `RADDLE_PAIRS` | `off`, `count`, `keep` |
     /// | `RADDLE_DATA` | `decisions`, `seeded` |
     /// | `RADDLE_TEARDOWN` | `unwind`, `leak` |
     /// | `RADDLE_REPLAY` | a token, or the path of a saved failure |

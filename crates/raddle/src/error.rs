@@ -42,6 +42,11 @@ pub enum Error {
         /// What is wrong with it, and what to do.
         reason: String,
     },
+    /// What an earlier run has learned is there and cannot be read.
+    Learned {
+        /// The file, and what is wrong with it.
+        why: String,
+    },
     /// A search was started inside an execution.
     Nested,
     /// Another OS thread used an object of the running execution.
@@ -92,6 +97,10 @@ impl fmt::Display for Error {
                 write!(f, "the strategy `{strategy}` cannot be used: {reason}")
             }
             Self::Recording { given, reason } => write!(f, "cannot replay `{given}`: {reason}"),
+            Self::Learned { why } => write!(
+                f,
+                "what earlier runs have learned cannot be read: {why}; remove the file to begin anew"
+            ),
             Self::Nested => EngineError::Nested.fmt(f),
             Self::Foreign => EngineError::Foreign.fmt(f),
             Self::Hung(hang) => hang.fmt(f),

@@ -58,6 +58,8 @@ mod config;
 mod error;
 #[cfg(feature = "check")]
 mod explain;
+#[cfg(feature = "check")]
+mod learned;
 mod method;
 #[cfg(feature = "check")]
 pub mod migrate;
@@ -113,7 +115,7 @@ pub use raddle_trace::{
 #[cfg(feature = "check")]
 pub use check::{check, check_with, render};
 #[cfg(feature = "check")]
-pub use config::{Config, Data, Expect};
+pub use config::{Config, Data, Expect, Pairs};
 #[cfg(feature = "check")]
 pub use error::{Error, Hang};
 #[cfg(feature = "check")]

@@ -13,7 +13,7 @@ use raddle_engine::op::TaskId;
 use raddle_engine::strategy::{
     Answer, Cut, Finished, Needs, Plan, Point, Step, Strategy, Taken, Unsupported, Work,
 };
-use raddle_trace::{Covered, Note, Progress, Settings};
+use raddle_trace::{Covered, Note, PairSet, Progress, Settings};
 
 use crate::config::Config;
 use crate::watch::Orders;
@@ -166,6 +166,10 @@ impl Strategy for Telling<'_> {
     fn end(&mut self, execution: &Finished<'_>) {
         self.executions += 1;
         self.inner.end(execution);
+    }
+
+    fn know(&mut self, pairs: &PairSet) {
+        self.inner.know(pairs);
     }
 
     fn covered(&self) -> Covered {

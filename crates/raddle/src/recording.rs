@@ -87,7 +87,7 @@ fn is_token(given: &str) -> bool {
 
 /// The file, from here or from a directory above: a test runs in the directory of its package, and
 /// its user may sit in that of the workspace.
-fn find(path: &Path) -> Option<PathBuf> {
+pub(crate) fn find(path: &Path) -> Option<PathBuf> {
     if path.is_file() {
         return Some(path.to_owned());
     }
@@ -220,6 +220,7 @@ fn conclude(config: Config, replayed: Replayed) -> Report {
         failure,
         notes,
         progress: None,
+        coverage: None,
         elapsed_ms: 0,
     }
 }

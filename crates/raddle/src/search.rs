@@ -5,12 +5,14 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use raddle_engine::{Ended, EngineError, Explored, Limits, Setup, Strategy};
-use raddle_search::Traces;
+use raddle_search::hapset::Metric;
+use raddle_search::{Traces, Watched};
 use raddle_trace::{
-    Counts, Covered, Guarantee, Note, Probed, Progress, Report, TraceCount, Verdict, report,
+    Counts, Coverage, Covered, Guarantee, Note, PairCount, PairSet, Probed, Progress, Report,
+    TraceCount, Verdict, report,
 };
 
-use crate::config::{AUTO, Config, EXECUTIONS};
+use crate::config::{AUTO, Config, EXECUTIONS, Pairs};
 use crate::error::Error;
 use crate::progress::Telling;
 use crate::recording::{self, Recording};
@@ -63,8 +65,10 @@ pub(crate) fn explore_dyn(config: Config, test: Body) -> Result<Report, Error> {
     let setup = config.setup();
     let (turns, traces) = (searches[0].turn, config.traces);
     let tells = !config.observers().is_empty();
+    let pairs = config.pairs != Pairs::Off;
+    let known = config.known.clone().unwrap_or_default();
     let found = watch::run(&config, turns, move |orders| {
-        run(searches, &Asked { setup, traces, tells }, orders, &*test)
+        run(searches, &Asked { setup, traces, pairs, known, tells }, orders, &*test)
     })?;
     let mut report = conclude(config, found);
     report.elapsed_ms = began.elapsed().as_millis().try_into().unwrap_or(u64::MAX);
@@ -86,7 +90,12 @@ struct Found {
     covered: Covered,
     traces: Option<TraceCount>,
     progress: Progress,
+    coverage: Option<Coverage>,
 }
+
+/// By how many of the innermost calls statements are told apart where pairs are only counted. None: to
+/// walk the stack before each step costs more than all the rest.
+const CALLS: u8 = 0;
 
 /// Partial orders that are counted one by one: some 50 MB.
 const TRACES: usize = 1_000_000;
@@ -134,11 +143,14 @@ fn with_sources(error: &dyn std::error::Error) -> String {
 }
 
 /// What every search is run with.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Asked {
     setup: Setup,
     /// Whether distinct partial orders are counted.
     traces: bool,
+    /// Whether pairs of statements are learned, and which are known.
+    pairs: bool,
+    known: PairSet,
     /// Whether somebody hears how far the search is.
     tells: bool,
 }
@@ -151,6 +163,7 @@ fn run(
     test: &dyn Fn(),
 ) -> Result<Vec<Found>, EngineError> {
     let mut all: Vec<Found> = Vec::new();
+    let mut known = asked.known.clone();
     for Search { mut strategy, name, executions, turn } in searches {
         let done: u64 = all.iter().map(|found| found.explored.counts.executions).sum();
         let executions = executions.saturating_sub(done);
@@ -167,15 +180,25 @@ fn run(
                 raddle_engine::explore(strategy, &setup, &mut lap, &mut pulse, test)
             }
         };
-        let (explored, covered, progress) = if asked.traces {
-            let mut strategy = Traces::new(strategy, TRACES);
-            (explore(&mut strategy)?, strategy.covered(), strategy.progress())
+        if !known.is_empty() {
+            strategy.know(&known);
+        }
+        let mut coverage = None;
+        let (explored, covered, progress) = if asked.pairs {
+            let mut watched = Watched::new(strategy, Metric::HapSet, CALLS);
+            watched.know(&known);
+            let (ran, watched) = run_one(watched, asked.traces, explore);
+            let found = watched.coverage();
+            known.clone_from(&found.pairs);
+            coverage = Some(found);
+            ran?
         } else {
-            (explore(&mut *strategy)?, strategy.covered(), strategy.progress())
+            run_one(strategy, asked.traces, explore).0?
         };
         let elapsed_ms = began.elapsed().as_millis().try_into().unwrap_or(u64::MAX);
         let progress = progress.timed(explored.counts.executions, elapsed_ms);
-        let found = Found { name, explored, covered, traces: progress.traces, progress };
+        let traces = progress.traces;
+        let found = Found { name, explored, covered, traces, progress, coverage };
         let ended = &found.explored.ended;
         let more = matches!(ended, Ended::Executions | Ended::Memory | Ended::Stopped);
         all.push(found);
@@ -184,6 +207,35 @@ fn run(
         }
     }
     Ok(all)
+}
+
+/// Explores with one strategy, whose partial orders are counted or not; gives it back.
+fn run_one<S: Strategy>(
+    mut strategy: S,
+    traces: bool,
+    explore: impl FnOnce(&mut dyn Strategy) -> Result<Explored, EngineError>,
+) -> (Result<(Explored, Covered, Progress), EngineError>, S) {
+    if traces {
+        let mut counted = Traces::new(strategy, TRACES);
+        let explored = explore(&mut counted);
+        let (covered, progress) = (counted.covered(), counted.progress());
+        (explored.map(|explored| (explored, covered, progress)), counted.into_inner())
+    } else {
+        let explored = explore(&mut strategy);
+        let (covered, progress) = (strategy.covered(), strategy.progress());
+        (explored.map(|explored| (explored, covered, progress)), strategy)
+    }
+}
+
+/// What two searches have learned, one after the other.
+fn then(before: Option<Coverage>, executions: u64, after: Option<Coverage>) -> Option<Coverage> {
+    let (Some(before), Some(after)) = (&before, &after) else { return after.or(before) };
+    let (first, second) = (before.count, after.count);
+    let last = if second.last > 0 { second.last + executions } else { first.last };
+    let count = PairCount { added: first.added + second.added, last, ..second };
+    let later = after.series.iter().map(|(at, pairs)| (at + executions, *pairs));
+    let series = before.series.iter().copied().chain(later).collect();
+    Some(Coverage { count, series, pairs: after.pairs.clone(), new: PairSet::default() })
 }
 
 /// The report of what one strategy, or two of them, found.
@@ -204,7 +256,9 @@ fn conclude(config: Config, mut all: Vec<Found>) -> Report {
     let mut counts = Counts::default();
     let mut assumptions = Vec::new();
     let mut notes = Vec::new();
-    for Found { name, explored, .. } in &all {
+    let mut coverage = None;
+    for Found { name, explored, coverage: learned, .. } in &all {
+        coverage = then(coverage, counts.executions, learned.clone());
         add(&mut counts, &explored.counts);
         assumptions.extend_from_slice(&explored.assumptions);
         notes.extend_from_slice(&explored.notes);
@@ -215,6 +269,10 @@ fn conclude(config: Config, mut all: Vec<Found>) -> Report {
         )));
     }
     let before = counts.executions;
+    let mut coverage = then(coverage, before, last.coverage);
+    if let (Some(coverage), Some(known)) = (&mut coverage, &config.known) {
+        coverage.new = coverage.pairs.difference(known);
+    }
     let Explored { ended, counts: more, failure, assumptions: also, notes: others, .. } =
         last.explored;
     add(&mut counts, &more);
@@ -283,6 +341,7 @@ fn conclude(config: Config, mut all: Vec<Found>) -> Report {
         failure,
         notes,
         progress,
+        coverage,
         elapsed_ms: 0,
     }
 }

@@ -117,7 +117,9 @@ fn an_unknown_name_is_answered_with_the_nearest() {
     assert_eq!(
         refusal("quantum"),
         "`quantum` is not a known strategy; here are `random`, `round-robin`, `pct(d)`, `pos`, \
-         `surw`, `urw`, `dfs`, `all`, `dpor(classic | source | optimal | eta)`"
+         `rff`, `surw`, `urw`, `dfs`, `all`, `dpor(classic | source | optimal | eta)`, \
+         `hapset(dpor | all | preemptions(k), calls(n), train(n))`, `pset(dpor | all | \
+         preemptions(k), calls(n), train(n))`"
     );
 }
 
@@ -291,16 +293,11 @@ fn orders_of_seeds_and_probes_are_refused_where_they_have_no_place() {
 #[test]
 fn what_is_planned_is_refused_with_what_there_is() {
     for (text, message) in [
-        (
-            "all best-first(new-pair, pb)",
-            "`new-pair` is planned and not in this version; here are `pb`, `delays`, `dpor`, `mdpor`, \
-             `ss`, `rand`, `sum(weight, priority, …)`, `method(name, …)`, `var(name, …)`, `patterns`",
-        ),
         ("ses(rtc)", "`ses` is planned and not in this version; of the role search there is `dfs`"),
         (
             "ss",
             "`ss` is planned and not in this version; of the role sampler there is \
-             `random`, `round-robin`, `pct(d)`, `pos`, `surw`, `urw`",
+             `random`, `round-robin`, `pct(d)`, `pos`, `rff`, `surw`, `urw`",
         ),
         (
             "dfs state-cache",
@@ -341,7 +338,7 @@ fn every_entry_is_either_built_or_refused_by_name() {
 #[test]
 fn priorities_are_refused_where_they_have_no_place() {
     let here = "`pb`, `delays`, `dpor`, `mdpor`, `ss`, `rand`, `sum(weight, priority, …)`, \
-                `method(name, …)`, `var(name, …)`, `patterns`";
+                `method(name, …)`, `var(name, …)`, `patterns`, `new-pair`";
     for (text, message) in [
         ("pb", "`pb` is a priority of a frontier; write `all best-first(pb)`".to_owned()),
         ("all best-first(7)", format!("`7` is not a priority; write one of {here}")),

@@ -12,7 +12,7 @@ use raddle_engine::op::TaskId;
 use raddle_engine::strategy::{Answer, Cut, Finished, Needs, Plan, Point, Step, Strategy, Taken};
 use raddle_engine::{Ended, Limits, Setup, Stop, explore};
 use raddle_search::best_first::{
-    BestFirst, Delays, Dpor, Method, ModifiedDpor, Patterns, Preemptions, Priority, Rand,
+    BestFirst, Delays, Dpor, Method, ModifiedDpor, NewPair, Patterns, Preemptions, Priority, Rand,
     SleepSets, Var,
 };
 use raddle_search::bound::Bound;
@@ -46,6 +46,7 @@ fn priorities(seed: u64) -> Vec<Parts> {
         vec![Box::new(SleepSets), Box::new(ModifiedDpor)],
         vec![Box::new(Patterns), Box::new(Preemptions)],
         vec![Box::new(by_method()), Box::new(by_object()), Box::new(Preemptions)],
+        vec![Box::new(NewPair::default()), Box::new(Preemptions)],
     ]
 }
 
@@ -60,6 +61,7 @@ pub(crate) fn reductions(seed: u64) -> Vec<(Reduction, Parts)> {
     all.push((Reduction::Source, vec![Box::new(Preemptions), Box::new(Rand::new(!seed))]));
     all.push((Reduction::Source, vec![Box::new(Patterns), Box::new(by_method())]));
     all.push((Reduction::Classic, vec![Box::new(by_object())]));
+    all.push((Reduction::Source, vec![Box::new(NewPair::default())]));
     all
 }
 

@@ -3,6 +3,7 @@
 mod best_first;
 mod cache;
 mod counts;
+mod hapset;
 mod programs;
 mod random;
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use raddle_engine::Teardown;
 use raddle_trace::Timeouts;
 
-use super::{Config, Data};
+use super::{Config, Data, Pairs};
 use crate::error::Error;
 use crate::progress::ShowProgress;
 
@@ -105,6 +105,15 @@ static VARIABLES: &[Variable] = &[
         expected: "true or false",
         set: |config, value| {
             config.traces = word(value, &[("true", true), ("false", false)])?;
+            Some(())
+        },
+    },
+    Variable {
+        name: "PAIRS",
+        expected: "off, count or keep",
+        set: |config, value| {
+            let words = [("off", Pairs::Off), ("count", Pairs::Count), ("keep", Pairs::Keep)];
+            config.pairs = word(value, &words)?;
             Some(())
         },
     },
@@ -321,6 +330,7 @@ mod tests {
             ("RADDLE_SPURIOUS", "true"),
             ("RADDLE_DATA", "seeded"),
             ("RADDLE_TRACES", "true"),
+            ("RADDLE_PAIRS", "keep"),
             ("RADDLE_TEARDOWN", "leak"),
             ("RADDLE_STACK_SIZE", "64k"),
             ("RADDLE_WATCHDOG", "none"),
@@ -343,6 +353,7 @@ mod tests {
             spurious: true,
             data: Data::Seeded,
             traces: true,
+            pairs: Pairs::Keep,
             teardown: Teardown::Leak,
             stack_size: 64 << 10,
             watchdog: None,

@@ -1,0 +1,114 @@
+//! Bugs of the whole corpus that `dpor` finds and a guided search does not.
+
+use raddle_corpus::{Expected, Program, everything};
+
+use super::searched::{How, Result, search};
+use super::{Effort, Part};
+use crate::table::{Comparison, Table};
+
+const STRATEGIES: [&str; 5] =
+    ["dpor", "dpor(classic)", "hapset(dpor)", "hapset(preemptions(2))", "pset(dpor)"];
+
+pub(crate) fn missed(effort: Effort, progress: &dyn Fn(&str)) -> Vec<Part> {
+    let effort = Effort { executions: effort.executions / 4, cap: effort.cap / 4, ..effort };
+    let bugs: Vec<_> = everything().filter(|program| program.expected != Expected::Pass).collect();
+    let found = STRATEGIES.map(|strategy| {
+        progress(&format!("missed: {} bugs under {strategy}", bugs.len()));
+        bugs.iter().map(|program| hunt(program, strategy, effort)).collect::<Vec<_>>()
+    });
+    let by_dpor: Vec<_> = found[0].iter().map(|result| result.found().is_some()).collect();
+    let mut table = Table {
+        title: "Missed bugs: the whole corpus".to_owned(),
+        header: [
+            "strategy",
+            "found",
+            "of these by dpor too",
+            "ended without it",
+            "given up",
+            "found by dpor and not by this",
+        ]
+        .map(str::to_owned)
+        .to_vec(),
+        ..Table::default()
+    };
+    for (strategy, results) in STRATEGIES.iter().zip(&found) {
+        if results.iter().all(|result| *result == Result::Missing) {
+            let dash = || "—".to_owned();
+            table.rows.push(vec![(*strategy).to_owned(), dash(), dash(), dash(), dash(), dash()]);
+            continue;
+        }
+        let count = |which: fn(&Result) -> bool| results.iter().filter(|of| which(of)).count();
+        let finds = |result: &Result| result.found().is_some();
+        let with_dpor = results.iter().zip(&by_dpor).filter(|(of, by)| **by && finds(of)).count();
+        let missed: Vec<_> = bugs
+            .iter()
+            .zip(results)
+            .zip(&by_dpor)
+            .filter(|((_, result), by)| **by && !finds(result))
+            .map(|((program, result), _)| match result {
+                Result::GaveUp(..) => format!("{} (given up)", program.name),
+                Result::Wrong(what) => format!("{} ({what})", program.name),
+                _ => program.name.to_owned(),
+            })
+            .collect();
+        if *strategy == "hapset(dpor)" {
+            table.comparisons.push(Comparison {
+                table: "missed",
+                row: "whole corpus".to_owned(),
+                column: "bugs missed".to_owned(),
+                ours: Some(number(missed.len())),
+                peer: Some(number(by_dpor.iter().filter(|by| **by).count())),
+                ratio: None,
+                asked: None,
+            });
+        }
+        let names = if missed.is_empty() {
+            "none".to_owned()
+        } else {
+            format!("{}: {}", missed.len(), missed.join(", "))
+        };
+        table.rows.push(vec![
+            (*strategy).to_owned(),
+            count(|of| of.found().is_some()).to_string(),
+            with_dpor.to_string(),
+            count(|of| matches!(of, Result::Ended(..))).to_string(),
+            count(|of| matches!(of, Result::GaveUp(..))).to_string(),
+            names,
+        ]);
+    }
+    let also: Vec<_> = bugs
+        .iter()
+        .zip(&by_dpor)
+        .zip(&found[2])
+        .filter(|((_, by), ours)| !**by && ours.found().is_some())
+        .map(|((program, _), _)| program.name)
+        .collect();
+    table.notes = vec![
+        format!(
+            "{} bugs at their default arguments, {} executions or {} s of CPU time for each. Ended without it: \
+             the search left out the orders that show the bug. Those are lost; with more executions they are \
+             still lost.",
+            bugs.len(),
+            crate::numbers::grouped(effort.executions),
+            effort.cap.as_secs_f64()
+        ),
+        format!(
+            "Found by hapset(dpor) and not by dpor within its budget: {}.",
+            if also.is_empty() {
+                "none".to_owned()
+            } else {
+                format!("{}: {}", also.len(), also.join(", "))
+            }
+        ),
+    ];
+    vec![table.into()]
+}
+
+fn hunt(program: &'static Program, strategy: &str, effort: Effort) -> Result {
+    search(program, &program.defaults(), How::new(strategy, effort), &mut |_, _| {})
+}
+
+#[expect(clippy::cast_precision_loss, reason = "there are some hundred bugs")]
+fn number(n: usize) -> f64 {
+    n as f64
+}

@@ -1,0 +1,204 @@
+//! The one extra condition of a guided search: is an order of two steps worth a run?
+//!
+//! Two steps raced, and the later one would be put first. If its statement has directly preceded that of
+//! the other in a passing execution, the order is left out. Then the step before, on the same object, is
+//! asked about, and so on: the search backtracks at the latest step where the order would be new.
+
+use raddle_engine::dependence::{conflict, reversible};
+use raddle_engine::happens::History;
+use raddle_engine::op::{Access, ObjectId, TaskId};
+use raddle_engine::strategy::{Finished, Step, Stuck};
+use raddle_trace::{Covered, Outcome, PairCount, PairSet};
+
+use super::Metric;
+use super::laps::Laps;
+use super::learner::{Learner, gives_back};
+use super::statements::StatementId;
+use crate::dpor::reversal::Later;
+
+/// The last step of a task, at a statement, on an object.
+#[derive(Clone, Copy, Debug)]
+struct Past {
+    task: TaskId,
+    statement: StatementId,
+    access: Access,
+    event: u32,
+}
+
+/// Knows which orders of statements passing executions have shown.
+#[derive(Clone, Debug)]
+pub(crate) struct Filter {
+    pub(crate) learner: Learner,
+    pub(crate) laps: Laps,
+    /// Whether it leaves anything out.
+    prunes: bool,
+    /// The statements of the events of the execution.
+    events: Vec<StatementId>,
+    /// Events, by the later one, that could have come in an order not seen then: with the latest such
+    /// event, and with all that came since its task was about to take it.
+    behind: Vec<(u32, u32)>,
+    /// By task, the number of events up to its last one.
+    own: Vec<u32>,
+    /// By object, the latest at the end. Those that are not empty are named by `used`.
+    pasts: Vec<Vec<Past>>,
+    used: Vec<u32>,
+    contexts: u8,
+    pruned: u64,
+    executions: u64,
+    count: PairCount,
+}
+
+impl Filter {
+    /// Learns this, and tells statements apart by so many calls.
+    pub(crate) fn new(metric: Metric, contexts: u8) -> Self {
+        Self {
+            learner: Learner::new(metric, contexts > 0),
+            laps: Laps::default(),
+            prunes: true,
+            events: Vec::new(),
+            behind: Vec::new(),
+            own: Vec::new(),
+            pasts: Vec::new(),
+            used: Vec::new(),
+            contexts,
+            pruned: 0,
+            executions: 0,
+            count: PairCount::default(),
+        }
+    }
+
+    /// Learns, and leaves nothing out: what a search without a filter does. It counts what it would.
+    pub(crate) fn lenient(self) -> Self {
+        Self { prunes: false, ..self }
+    }
+
+    /// Takes these to have been seen in passing executions.
+    pub(crate) fn know(&mut self, pairs: &PairSet) {
+        self.learner.know(pairs);
+        self.count.known = self.learner.known().len() as u64;
+    }
+
+    /// How many calls the engine is asked for.
+    pub(crate) fn contexts(&self) -> u8 {
+        self.contexts
+    }
+
+    /// What was learned.
+    pub(crate) fn count(&self) -> PairCount {
+        self.count
+    }
+
+    /// What a search with this filter has covered.
+    pub(crate) fn covered(&self, ended: bool, preemptions: Option<u32>) -> Covered {
+        let (executions, pruned, pairs) = (self.executions, self.pruned, self.count.known);
+        Covered::Guided { executions, pruned, pairs, preemptions, ended }
+    }
+
+    /// An execution begins.
+    pub(crate) fn begin(&mut self) {
+        self.learner.begin();
+        self.laps.begin();
+        self.events.clear();
+        self.behind.clear();
+        self.own.clear();
+        for object in self.used.drain(..) {
+            self.pasts[object as usize].clear();
+        }
+    }
+
+    /// A step was taken.
+    pub(crate) fn step(&mut self, step: &Step<'_>) {
+        let statement = self.learner.statement(step.site, step.context);
+        self.laps.step(step.task, statement);
+        let event = self.events.len() as u32;
+        self.events.push(statement);
+        let task = step.partner.unwrap_or(step.task);
+        if self.own.len() <= task.index() {
+            self.own.resize(task.index() + 1, 0);
+        }
+        let since = std::mem::replace(&mut self.own[task.index()], event + 1);
+        for &(object, access) in step.footprint {
+            if object == ObjectId::NONE || !self.learner.metric().counts(access) {
+                continue;
+            }
+            let slot = object.0 as usize;
+            if self.pasts.len() <= slot {
+                self.pasts.resize_with(slot + 1, Vec::new);
+            }
+            if self.pasts[slot].is_empty() {
+                self.used.push(object.0);
+            }
+            if gives_back(access) {
+                continue;
+            }
+            let learner = &self.learner;
+            let new = |past: &&Past| {
+                past.task != task
+                    && conflict(past.access, access)
+                    && reversible(past.access, access)
+                    && !learner.has_seen(past.statement, statement)
+            };
+            for (nth, past) in self.pasts[slot].iter().rev().filter(new).enumerate() {
+                if nth > 0 && past.event < since {
+                    break;
+                }
+                self.behind.push((event, past.event));
+            }
+            let list = &mut self.pasts[slot];
+            let same = |past: &Past| past.task == task && past.statement == statement;
+            if let Some(at) = list.iter().rposition(same) {
+                list.remove(at);
+            }
+            list.push(Past { task, statement, access, event });
+        }
+        self.learner.learn(step, statement);
+    }
+
+    /// The execution ended.
+    pub(crate) fn end(&mut self, execution: &Finished<'_>) {
+        self.executions += 1;
+        self.learner.end(matches!(execution.outcome, Outcome::Completed));
+        let known = self.learner.known().len() as u64;
+        if known > self.count.known {
+            self.count.added += known - self.count.known;
+            (self.count.known, self.count.last) = (known, self.executions);
+        }
+    }
+
+    /// Leaves out of `races`, those of `later`, what is not worth a run.
+    pub(crate) fn keep_new(&mut self, history: &History, later: &Later, races: &mut Vec<u32>) {
+        let index = later.index;
+        self.retain(self.events[index], index, races);
+        if !self.prunes || !later.ran {
+            return;
+        }
+        let from = self.behind.partition_point(|(event, _)| (*event as usize) < index);
+        let behind = self.behind[from..].iter().take_while(|(event, _)| *event as usize == index);
+        // What its task did before must not need the other.
+        let event = history.event(index);
+        let previous = history.index_of(event.footprint.task, event.nth - 1);
+        for &(_, other) in behind {
+            let needs = |previous| history.before(other as usize, previous);
+            if !races.contains(&other) && !previous.is_some_and(needs) {
+                races.push(other);
+            }
+        }
+    }
+
+    /// The same for an op that did not run.
+    pub(crate) fn keep_new_of_stuck(&mut self, stuck: &Stuck, races: &mut Vec<u32>) {
+        let statement = self.learner.statement(stuck.site, stuck.context);
+        self.retain(statement, self.events.len(), races);
+    }
+
+    fn retain(&mut self, earlier: StatementId, index: usize, races: &mut Vec<u32>) {
+        let (learner, events) = (&self.learner, &self.events);
+        let (mut pruned, prunes) = (0, self.prunes);
+        races.retain(|&first| {
+            let known = learner.knows(events[first as usize], earlier, index);
+            pruned += u64::from(known);
+            !(known && prunes)
+        });
+        self.pruned += pruned;
+    }
+}

@@ -1,0 +1,271 @@
+//! Depth-first search that opens a point only if a race asks for it: HaPSet over `all`, and within a bound
+//! on preemptions.
+//!
+//! Wang, Said and Gupta, ICSE 2011: their baseline and their PCB. A new execution goes along the default
+//! order. Then for each of its steps the latest earlier one is looked for with which it races, and before
+//! which it has not been seen: there all options within the bound are tried. Without a filter this runs at
+//! least one execution of each partial order, if there is no bound.
+//!
+//! Where it differs: races are found by happens-before, so that steps which could not have come in another
+//! order open nothing. If there is nothing left to spend where a race asks for an option, the last point
+//! before it is opened at which somebody else could have moved for free. A task that goes round in circles
+//! (`laps.rs`) is left for free.
+//!
+//! Memory: one frame for each decision of the current path.
+//!
+//! Misses: what `hapset.rs` says; with a bound, orders which need it to be spent elsewhere (no reduction
+//! within a bound keeps them all).
+//! Overreports: nothing.
+
+use raddle_engine::dependence::Footprint;
+use raddle_engine::happens::History;
+use raddle_engine::op::TaskId;
+use raddle_engine::strategy::{
+    Answer, Cut, Finished, Needs, Options, Plan, Point, Step, Strategy, Taken, Timer,
+};
+use raddle_trace::{Covered, Outcome, Progress};
+
+use super::Filter;
+use crate::bound::{Bound, Price};
+use crate::dpor::reversal::Later;
+use crate::order::{NonPreemptive, Order as _};
+
+/// One decision of the current path.
+#[derive(Clone, Copy, Debug)]
+struct Frame {
+    of: u32,
+    /// The default option.
+    default: u32,
+    /// Which option is taken, in the order of trying: the default one, then the others ascending.
+    rank: u32,
+    /// Events before it.
+    event: u32,
+    price: Price,
+    value: bool,
+    /// Whether the others are to be tried.
+    open: bool,
+}
+
+impl Frame {
+    fn option(self) -> u32 {
+        match self.rank {
+            0 => self.default,
+            rank if rank <= self.default => rank - 1,
+            rank => rank,
+        }
+    }
+}
+
+/// Runs executions within a bound that would show orders of statements not seen before.
+#[derive(Debug)]
+pub(crate) struct Guided {
+    bound: Bound,
+    filter: Filter,
+    history: History,
+    frames: Vec<Frame>,
+    /// What the options taken on the stack cost.
+    spent: u32,
+    /// Decisions and events that are those of the last execution.
+    planned: usize,
+    kept: usize,
+    heard: usize,
+    timers: Vec<(u32, Timer)>,
+    races: Vec<u32>,
+    started: bool,
+    done: bool,
+}
+
+impl Guided {
+    /// Searches within a bound.
+    pub(crate) fn new(bound: Bound, filter: Filter) -> Self {
+        Self {
+            bound,
+            filter,
+            history: History::default(),
+            frames: Vec::new(),
+            spent: 0,
+            planned: 0,
+            kept: 0,
+            heard: 0,
+            timers: Vec::new(),
+            races: Vec::new(),
+            started: false,
+            done: false,
+        }
+    }
+
+    pub(crate) fn filter(&self) -> &Filter {
+        &self.filter
+    }
+
+    pub(crate) fn filter_mut(&mut self) -> &mut Filter {
+        &mut self.filter
+    }
+
+    /// Goes to the next path; false if there is none.
+    fn advance(&mut self) -> bool {
+        while let Some(frame) = self.frames.last_mut() {
+            self.spent -= frame.price.cost(frame.rank);
+            let width = frame.price.within(self.bound.limit() - self.spent, frame.of);
+            if frame.open && frame.rank + 1 < width {
+                frame.rank += 1;
+                self.spent += frame.price.cost(frame.rank);
+                return true;
+            }
+            self.frames.pop();
+        }
+        false
+    }
+
+    /// The frame at which an event was decided; none if there was no choice.
+    fn frame_of(&self, event: usize) -> Option<usize> {
+        let at = self.frames.partition_point(|frame| (frame.event as usize) < event);
+        (at..self.frames.len())
+            .take_while(|&at| self.frames[at].event as usize == event)
+            .find(|&at| !self.frames[at].value)
+    }
+
+    /// Something else is to come before the event at `first`.
+    fn open(&mut self, first: usize) {
+        let Some(mut at) = self.frame_of(first) else { return };
+        if self.frames[at].price == Price::One {
+            let before = |at: usize| -> u32 {
+                self.frames[..at].iter().map(|frame| frame.price.cost(frame.rank)).sum()
+            };
+            if before(at) == self.bound.limit() {
+                let free = |at: &usize| {
+                    let frame = self.frames[*at];
+                    !frame.value && frame.price == Price::Free
+                };
+                let Some(earlier) = (0..at).rev().find(free) else { return };
+                at = earlier;
+            }
+        }
+        self.frames[at].open = true;
+    }
+
+    /// Opens what the races found last ask for.
+    fn open_all(&mut self) {
+        for at in 0..self.races.len() {
+            self.open(self.races[at] as usize);
+        }
+    }
+
+    fn open_races(&mut self, execution: &Finished<'_>) {
+        for index in self.kept..self.history.len() {
+            let event = self.history.event(index);
+            let step = (!event.immediate).then_some(event.footprint);
+            self.history.races(index, &mut self.races);
+            let later = Later { step, index, ran: true, timer: None };
+            self.filter.keep_new(&self.history, &later, &mut self.races);
+            self.open_all();
+        }
+        for (index, timer) in std::mem::take(&mut self.timers) {
+            let index = index as usize;
+            let owner = self.history.event(index).footprint.task;
+            let step = Some(Footprint::new(timer.task, &timer.footprint, Some(owner)));
+            self.history.races_of_timer(index, timer.task, &mut self.races);
+            let later = Later { step, index, ran: false, timer: Some(timer.task) };
+            self.filter.keep_new(&self.history, &later, &mut self.races);
+            self.open_all();
+        }
+        for stuck in execution.stuck {
+            self.history.races_of_stuck(stuck, &mut self.races);
+            self.filter.keep_new_of_stuck(stuck, &mut self.races);
+            self.open_all();
+            if let Some(timer) = stuck.timer {
+                self.history.races_of_stuck_timer(stuck, timer.task, &mut self.races);
+                self.filter.keep_new_of_stuck(stuck, &mut self.races);
+                self.open_all();
+            }
+        }
+    }
+}
+
+impl Strategy for Guided {
+    fn needs(&self) -> Needs {
+        Needs { steps: true, contexts: self.filter.contexts(), ..Needs::default() }
+    }
+
+    fn begin(&mut self, plan: &mut Plan) -> bool {
+        if self.done || self.started && !self.advance() {
+            self.done = true;
+            return false;
+        }
+        self.started = true;
+        plan.prefix.clear();
+        plan.prefix.extend(self.frames.iter().map(|frame| frame.option()));
+        self.planned = self.frames.len();
+        self.kept = self.frames.last().map_or(0, |frame| frame.event as usize);
+        self.heard = 0;
+        self.timers.clear();
+        self.history.begin(self.kept);
+        self.filter.begin();
+        true
+    }
+
+    fn decide(&mut self, point: &Point<'_>) -> Answer {
+        let of = point.arity();
+        let (mut default, mut price, mut value) = (0, Price::Free, true);
+        if let Options::Schedule(_) = point.options {
+            let usual = NonPreemptive.next(point);
+            price = self.bound.price(point, usual);
+            value = false;
+            default = self.filter.laps.make_way(point, Some(usual), |_| true).unwrap_or(usual);
+            if default != usual {
+                price = Price::Free;
+            }
+        }
+        let event = self.history.len() as u32;
+        let open = value;
+        self.frames.push(Frame { of, default, rank: 0, event, price, value, open });
+        Answer::Take(default)
+    }
+
+    fn spawn(&mut self, parent: TaskId, child: TaskId) {
+        self.history.spawn(parent, child);
+    }
+
+    fn value(&mut self, task: TaskId, taken: Taken, _: bool) {
+        self.history.value(task, taken.option);
+    }
+
+    fn step(&mut self, step: &Step<'_>) -> Option<Cut> {
+        self.filter.step(step);
+        let index = self.heard as u32;
+        self.heard += 1;
+        if self.heard <= self.kept {
+            self.history.forget_values(step.task);
+            return None;
+        }
+        self.history.step(step);
+        self.timers.extend(step.timer.map(|timer| (index, timer)));
+        None
+    }
+
+    fn end(&mut self, execution: &Finished<'_>) {
+        self.filter.end(execution);
+        // A limit may cut the plan itself, or end at a point that was asked about.
+        let met = execution.decisions.len().max(self.planned.min(self.frames.len()));
+        while self.frames.len() > met {
+            self.frames.pop();
+        }
+        self.spent = self.frames.iter().map(|frame| frame.price.cost(frame.rank)).sum();
+        if !matches!(execution.outcome, Outcome::Limit { .. }) {
+            self.open_races(execution);
+        }
+    }
+
+    fn covered(&self) -> Covered {
+        self.filter.covered(self.done, self.bound.preemptions())
+    }
+
+    fn progress(&self) -> Progress {
+        let pending = self.frames.iter().filter(|frame| frame.open);
+        let pending = pending.map(|frame| u64::from(frame.of - frame.rank - 1)).sum();
+        let frontier_bytes = (self.frames.capacity() * size_of::<Frame>()) as u64;
+        let covered = self.done.then_some(1.0);
+        let pairs = Some(self.filter.count());
+        Progress { covered, pending, frontier_bytes, pairs, ..Progress::default() }
+    }
+}

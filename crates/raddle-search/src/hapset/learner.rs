@@ -1,0 +1,252 @@
+//! Learns from executions which statement came directly before which on the same object.
+//!
+//! For each object there is a list of the tasks that have touched it, each with what it did last, the
+//! latest at the end. Whoever touches it is compared with those behind its own entry, and goes to the end:
+//! so the cost of a step is the number of tasks that have been there since.
+
+use std::panic::Location;
+
+use raddle_engine::context::Context;
+use raddle_engine::dependence::{conflict, reversible};
+use raddle_engine::op::{Access, ObjectId, TaskId};
+use raddle_engine::strategy::Step;
+
+use raddle_trace::PairSet;
+
+use super::Metric;
+use super::pairs::Pairs;
+use super::statements::{StatementId, Statements};
+
+/// What a task did last to an object.
+#[derive(Clone, Copy, Debug)]
+struct Last {
+    task: TaskId,
+    access: Access,
+    statement: StatementId,
+    /// If it has given back the lock since: what did that, and how.
+    gave_back: Option<(StatementId, Access)>,
+}
+
+/// A pair that no passing execution has shown before this one.
+#[derive(Clone, Copy, Debug)]
+struct Fresh {
+    later: StatementId,
+    earlier: StatementId,
+    /// The event that showed it first.
+    event: u32,
+}
+
+/// The pairs that were learned, and those of the execution that runs.
+#[derive(Clone, Debug)]
+pub(crate) struct Learner {
+    metric: Metric,
+    statements: Statements,
+    /// By object. Those that are not empty are named by `used`.
+    objects: Vec<Vec<Last>>,
+    used: Vec<u32>,
+    known: Pairs,
+    fresh: Vec<Fresh>,
+    /// As a set.
+    met: Pairs,
+    events: u32,
+    /// Whether calls tell statements apart.
+    contexts: bool,
+}
+
+impl Learner {
+    /// Learns this, and tells statements apart by their calls or does not.
+    pub(crate) fn new(metric: Metric, contexts: bool) -> Self {
+        Self {
+            metric,
+            statements: Statements::default(),
+            objects: Vec::new(),
+            used: Vec::new(),
+            known: Pairs::default(),
+            fresh: Vec::new(),
+            met: Pairs::default(),
+            events: 0,
+            contexts,
+        }
+    }
+
+    pub(crate) fn metric(&self) -> Metric {
+        self.metric
+    }
+
+    /// What was learned.
+    pub(crate) fn known(&self) -> &Pairs {
+        &self.known
+    }
+
+    /// Takes these to have been seen in passing executions.
+    pub(crate) fn know(&mut self, pairs: &PairSet) {
+        for (later, earlier) in pairs.iter() {
+            let (later, earlier) = (self.statements.named(later), self.statements.named(earlier));
+            self.known.insert(later, earlier);
+        }
+    }
+
+    /// What was learned, by names.
+    pub(crate) fn pairs(&self) -> PairSet {
+        let mut pairs = PairSet::default();
+        for (later, earlier) in self.known.iter() {
+            pairs.insert(self.statements.name(later), self.statements.name(earlier));
+        }
+        pairs
+    }
+
+    /// An execution begins.
+    pub(crate) fn begin(&mut self) {
+        for object in self.used.drain(..) {
+            self.objects[object as usize].clear();
+        }
+        self.forget();
+        self.events = 0;
+    }
+
+    /// Forgets the pairs of the execution.
+    fn forget(&mut self) {
+        for Fresh { later, earlier, .. } in self.fresh.drain(..) {
+            self.met.remove(later, earlier);
+        }
+    }
+
+    /// The execution ended. Only what passes is learned from.
+    pub(crate) fn end(&mut self, passed: bool) {
+        if passed {
+            for &Fresh { later, earlier, .. } in &self.fresh {
+                self.known.insert(later, earlier);
+            }
+        } else {
+            self.forget();
+        }
+    }
+
+    /// Whether a pair had been seen before the event at `event`: in passing executions, or in this one if
+    /// it passed.
+    pub(crate) fn knows(&self, later: StatementId, earlier: StatementId, event: usize) -> bool {
+        if self.met.contains(later, earlier) {
+            let is = |fresh: &&Fresh| fresh.later == later && fresh.earlier == earlier;
+            return self.fresh.iter().find(is).is_some_and(|fresh| (fresh.event as usize) < event);
+        }
+        self.known.contains(later, earlier)
+    }
+
+    /// Whether a pair has been seen up to now.
+    #[inline]
+    pub(crate) fn has_seen(&self, later: StatementId, earlier: StatementId) -> bool {
+        self.known.contains(later, earlier) || self.met.contains(later, earlier)
+    }
+
+    /// The number of a statement.
+    #[inline]
+    pub(crate) fn statement(
+        &mut self,
+        site: &'static Location<'static>,
+        context: Context,
+    ) -> StatementId {
+        self.statements.id(site, if self.contexts { context } else { Context::NONE })
+    }
+
+    /// A step was taken; says by which statement.
+    #[inline]
+    pub(crate) fn step(&mut self, step: &Step<'_>) -> StatementId {
+        let statement = self.statement(step.site, step.context);
+        self.learn(step, statement);
+        statement
+    }
+
+    /// A step was taken by this statement.
+    #[inline]
+    pub(crate) fn learn(&mut self, step: &Step<'_>, statement: StatementId) {
+        // A timer's step is its owner's: the wait at which it stands ended.
+        let task = step.partner.unwrap_or(step.task);
+        for &(object, access) in step.footprint {
+            if object == ObjectId::NONE || !self.metric.counts(access) {
+                continue;
+            }
+            let slot = object.0 as usize;
+            if self.objects.len() <= slot {
+                self.objects.resize_with(slot + 1, Vec::new);
+            }
+            if self.objects[slot].is_empty() {
+                self.used.push(object.0);
+            }
+            match self.metric {
+                Metric::ReadsFrom => self.reads(slot, task, access, statement),
+                Metric::HapSet | Metric::PSet => self.follows(slot, task, access, statement),
+            }
+        }
+        self.events += 1;
+    }
+
+    fn meet(&mut self, later: StatementId, earlier: StatementId) {
+        if !self.known.contains(later, earlier) && self.met.insert(later, earlier) {
+            self.fresh.push(Fresh { later, earlier, event: self.events });
+        }
+    }
+
+    /// Learns after whom a step came.
+    fn follows(&mut self, slot: usize, task: TaskId, access: Access, statement: StatementId) {
+        let gives_back = gives_back(access);
+        let mut own = None;
+        for at in (0..self.objects[slot].len()).rev() {
+            let last = self.objects[slot][at];
+            if last.task == task {
+                own = Some(at);
+                break;
+            }
+            let refused = last.access == Access::Refused;
+            match last.gave_back {
+                // Who waits for a lock could not have come before it was given back, so that says
+                // nothing: the one that had taken it does.
+                Some((theirs, how))
+                    if !gives_back && conflict(how, access) && reversible(how, access) =>
+                {
+                    self.meet(statement, theirs);
+                }
+                _ if gives_back && !refused => {}
+                _ if conflict(last.access, access) => self.meet(statement, last.statement),
+                _ => {}
+            }
+        }
+        let list = &mut self.objects[slot];
+        if gives_back {
+            if let Some(own) = own {
+                list[own].gave_back = Some((statement, access));
+            }
+            return;
+        }
+        let last = Last { task, access, statement, gave_back: None };
+        match own {
+            Some(own) if own + 1 == list.len() => list[own] = last,
+            Some(own) => {
+                list.remove(own);
+                list.push(last);
+            }
+            None => list.push(last),
+        }
+    }
+
+    /// Learns what a step saw: what changed the object last.
+    fn reads(&mut self, slot: usize, task: TaskId, access: Access, statement: StatementId) {
+        let before = self.objects[slot].last().map_or(StatementId::NONE, |last| last.statement);
+        if sees(access) {
+            self.meet(statement, before);
+        }
+        if access.changes() {
+            self.objects[slot].clear();
+            self.objects[slot].push(Last { task, access, statement, gave_back: None });
+        }
+    }
+}
+
+/// Whether an access ends what another one began: a lock or a share of it.
+pub(crate) fn gives_back(access: Access) -> bool {
+    matches!(access, Access::Release | Access::Unshare)
+}
+
+/// Whether what an access does may hang on what was there.
+pub(crate) fn sees(access: Access) -> bool {
+    !gives_back(access) && !matches!(access, Access::Append | Access::Stir)
+}

@@ -1,0 +1,223 @@
+//! The guided searches as one strategy: what is filtered, by what, and how it was trained.
+
+use raddle_engine::op::TaskId;
+use raddle_engine::strategy::{Answer, Cut, Finished, Needs, Plan, Point, Step, Strategy, Taken};
+use raddle_trace::{Covered, PairSet, Progress, Settings};
+
+use super::{CALLS, Filter, Guided, Metric};
+use crate::bound::Bound;
+use crate::dpor::Dpor;
+use crate::random::Random;
+
+/// Which alternatives there would be without a filter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Over {
+    /// Those of classic DPOR.
+    Dpor,
+    /// All options of a point where a race asks for one.
+    All,
+    /// The same with at most so many preemptions.
+    Preemptions(u32),
+}
+
+#[derive(Debug)]
+enum Inner {
+    Dpor(Box<Dpor>),
+    Guided(Box<Guided>),
+}
+
+/// A search that leaves out orders of statements which passing executions have shown.
+///
+/// ```
+/// use raddle_search::hapset::{HapSet, Over};
+///
+/// let search = HapSet::new(Over::Dpor).trained(10, 7);
+/// assert_eq!(search.name(), "hapset(dpor, train(10))");
+/// ```
+#[derive(Debug)]
+pub struct HapSet {
+    over: Over,
+    metric: Metric,
+    calls: u8,
+    lenient: bool,
+    inner: Inner,
+    random: Random,
+    /// Executions that are drawn first.
+    train: u64,
+    trained: u64,
+    training: bool,
+}
+
+impl HapSet {
+    /// Searches with this metric's sets.
+    #[must_use]
+    pub fn new(over: Over) -> Self {
+        Self::by(over, Metric::HapSet, CALLS)
+    }
+
+    /// Searches by what is known of reads and writes alone, whoever called them.
+    #[must_use]
+    pub fn of_accesses(over: Over) -> Self {
+        Self::by(over, Metric::PSet, 0)
+    }
+
+    fn by(over: Over, metric: Metric, calls: u8) -> Self {
+        Self {
+            over,
+            metric,
+            calls,
+            lenient: false,
+            inner: inner(over, Filter::new(metric, calls)),
+            random: Random::new(0),
+            train: 0,
+            trained: 0,
+            training: false,
+        }
+    }
+
+    /// With a filter of its own settings.
+    fn renewed(mut self) -> Self {
+        let filter = Filter::new(self.metric, self.calls);
+        self.inner = inner(self.over, if self.lenient { filter.lenient() } else { filter });
+        self
+    }
+
+    /// Tells statements apart by so many of the innermost calls.
+    #[must_use]
+    pub fn with_calls(self, calls: u8) -> Self {
+        Self { calls, ..self }.renewed()
+    }
+
+    /// Draws so many executions first, to learn from.
+    #[must_use]
+    pub fn trained(self, executions: u64, seed: u64) -> Self {
+        Self { train: executions, random: Random::new(seed), ..self }
+    }
+
+    /// Learns, but leaves nothing out: what there is without the filter, to compare with.
+    #[must_use]
+    pub fn lenient(self) -> Self {
+        Self { lenient: true, ..self }.renewed()
+    }
+
+    /// As in a composition.
+    #[must_use]
+    pub fn name(&self) -> String {
+        let (name, usual) = match self.metric {
+            Metric::PSet => ("pset", 0),
+            _ => ("hapset", CALLS),
+        };
+        let over = match self.over {
+            Over::Dpor => "dpor".to_owned(),
+            Over::All => "all".to_owned(),
+            Over::Preemptions(k) => format!("preemptions({k})"),
+        };
+        let calls = (self.calls != usual).then(|| format!(", calls({})", self.calls));
+        let train = (self.train > 0).then(|| format!(", train({})", self.train));
+        format!("{name}({over}{}{})", calls.unwrap_or_default(), train.unwrap_or_default())
+    }
+
+    fn filter(&self) -> &Filter {
+        match &self.inner {
+            Inner::Dpor(dpor) => dpor.filter(),
+            Inner::Guided(guided) => Some(guided.filter()),
+        }
+        .expect("it was made with one")
+    }
+
+    fn filter_mut(&mut self) -> &mut Filter {
+        match &mut self.inner {
+            Inner::Dpor(dpor) => dpor.filter_mut(),
+            Inner::Guided(guided) => Some(guided.filter_mut()),
+        }
+        .expect("it was made with one")
+    }
+
+    fn strategy(&mut self) -> &mut dyn Strategy {
+        match &mut self.inner {
+            Inner::Dpor(dpor) => &mut **dpor,
+            Inner::Guided(guided) => &mut **guided,
+        }
+    }
+
+    fn strategy_ref(&self) -> &dyn Strategy {
+        match &self.inner {
+            Inner::Dpor(dpor) => &**dpor,
+            Inner::Guided(guided) => &**guided,
+        }
+    }
+}
+
+fn inner(over: Over, filter: Filter) -> Inner {
+    match over {
+        Over::Dpor => Inner::Dpor(Box::new(Dpor::filtered(filter))),
+        Over::All => Inner::Guided(Box::new(Guided::new(Bound::None, filter))),
+        Over::Preemptions(k) => Inner::Guided(Box::new(Guided::new(Bound::Preemptions(k), filter))),
+    }
+}
+
+impl Strategy for HapSet {
+    fn needs(&self) -> Needs {
+        self.strategy_ref().needs()
+    }
+
+    fn begin(&mut self, plan: &mut Plan) -> bool {
+        self.training = self.trained < self.train;
+        if self.training {
+            self.trained += 1;
+            self.filter_mut().begin();
+            return self.random.begin(plan);
+        }
+        self.strategy().begin(plan)
+    }
+
+    fn decide(&mut self, point: &Point<'_>) -> Answer {
+        if self.training { self.random.decide(point) } else { self.strategy().decide(point) }
+    }
+
+    fn spawn(&mut self, parent: TaskId, child: TaskId) {
+        if !self.training {
+            self.strategy().spawn(parent, child);
+        }
+    }
+
+    fn value(&mut self, task: TaskId, taken: Taken, during: bool) {
+        if !self.training {
+            self.strategy().value(task, taken, during);
+        }
+    }
+
+    fn step(&mut self, step: &Step<'_>) -> Option<Cut> {
+        if self.training {
+            self.filter_mut().step(step);
+            return None;
+        }
+        self.strategy().step(step)
+    }
+
+    fn end(&mut self, execution: &Finished<'_>) {
+        if self.training {
+            self.random.end(execution);
+            self.filter_mut().end(execution);
+        } else {
+            self.strategy().end(execution);
+        }
+    }
+
+    fn refuses(&self, settings: &Settings) -> Option<&'static str> {
+        self.strategy_ref().refuses(settings)
+    }
+
+    fn know(&mut self, pairs: &PairSet) {
+        self.filter_mut().know(pairs);
+    }
+
+    fn covered(&self) -> Covered {
+        self.strategy_ref().covered()
+    }
+
+    fn progress(&self) -> Progress {
+        let pairs = Some(self.filter().count());
+        Progress { pairs, ..self.strategy_ref().progress() }
+    }
+}

@@ -1,0 +1,213 @@
+//! Statements as small numbers: the same place, called in the same way, has the same number.
+//!
+//! The compiler may write one place down more than once, so a pointer is only the way to the number; two
+//! pointers to the same file, line and column are the same place. Numbers are given in the order in which
+//! statements are met, so they are the same in every run of a search.
+
+use std::borrow::Cow;
+use std::panic::Location;
+
+use raddle_engine::context::{self, Context};
+use raddle_engine::strategy::Unsupported;
+use raddle_trace::{Site, Statement};
+
+use crate::state::{FOREIGN, Reader, Writer};
+
+/// A statement, by its number. In one search.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct StatementId(pub(crate) u32);
+
+impl StatementId {
+    /// Of no statement: what was there before the first one.
+    pub(crate) const NONE: Self = Self(0);
+
+    pub(crate) fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A place in the source, and from where it was called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Place {
+    line: u32,
+    column: u32,
+    context: Context,
+    file: Cow<'static, str>,
+}
+
+/// A way to a number.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    pointer: usize,
+    context: Context,
+    id: StatementId,
+}
+
+const EMPTY: Slot = Slot { pointer: 0, context: Context::NONE, id: StatementId::NONE };
+
+/// All statements that were met.
+#[derive(Clone, Debug)]
+pub(crate) struct Statements {
+    /// By pointer and context, with open addressing. At least half of them are empty.
+    slots: Vec<Slot>,
+    used: usize,
+    /// By number. The first is nowhere.
+    places: Vec<Option<Place>>,
+}
+
+impl Default for Statements {
+    fn default() -> Self {
+        Self { slots: vec![EMPTY; 64], used: 0, places: vec![None] }
+    }
+}
+
+impl Statements {
+    /// The number of a statement.
+    #[inline]
+    pub(crate) fn id(&mut self, site: &'static Location<'static>, context: Context) -> StatementId {
+        let pointer = std::ptr::from_ref(site) as usize;
+        let mask = self.slots.len() - 1;
+        let mut at = start(pointer, context) & mask;
+        loop {
+            let slot = self.slots[at];
+            if slot.pointer == pointer && slot.context == context {
+                return slot.id;
+            }
+            if slot.pointer == 0 {
+                return self.meet(pointer, site, context);
+            }
+            at = (at + 1) & mask;
+        }
+    }
+
+    /// A pointer is met for the first time, with this context.
+    #[cold]
+    fn meet(
+        &mut self,
+        pointer: usize,
+        site: &'static Location<'static>,
+        context: Context,
+    ) -> StatementId {
+        let (line, column, file) = (site.line(), site.column(), Cow::Borrowed(site.file()));
+        let id = self.find(Place { line, column, context, file });
+        if (self.used + 1) * 2 > self.slots.len() {
+            let old = std::mem::take(&mut self.slots);
+            self.slots = vec![EMPTY; old.len() * 2];
+            old.into_iter().filter(|slot| slot.pointer != 0).for_each(|slot| self.put(slot));
+        }
+        self.put(Slot { pointer, context, id });
+        self.used += 1;
+        id
+    }
+
+    fn find(&mut self, place: Place) -> StatementId {
+        let same = |known: &Option<Place>| known.as_ref() == Some(&place);
+        let at = self.places.iter().position(same).unwrap_or_else(|| {
+            self.places.push(Some(place));
+            self.places.len() - 1
+        });
+        StatementId(at as u32)
+    }
+
+    /// The number of a statement of another process.
+    pub(crate) fn named(&mut self, statement: &Statement) -> StatementId {
+        let Site { file, line, column } = &statement.site;
+        if file.is_empty() {
+            return StatementId::NONE;
+        }
+        let calls: Vec<&str> = statement.calls.iter().map(String::as_str).collect();
+        let context = if calls.is_empty() { Context::NONE } else { context::of(&calls) };
+        let (line, column, file) = (*line, *column, Cow::Owned(file.clone()));
+        self.find(Place { line, column, context, file })
+    }
+
+    fn put(&mut self, slot: Slot) {
+        let mask = self.slots.len() - 1;
+        let mut at = start(slot.pointer, slot.context) & mask;
+        while self.slots[at].pointer != 0 {
+            at = (at + 1) & mask;
+        }
+        self.slots[at] = slot;
+    }
+
+    /// Adds all places to a saved state, in the order of their numbers.
+    pub(crate) fn save(&self, writer: &mut Writer) {
+        writer.number(self.places.len() as u64 - 1);
+        for place in self.places.iter().flatten() {
+            writer.text(&place.file);
+            writer.number(place.line.into());
+            writer.number(place.column.into());
+        }
+    }
+
+    /// Takes back what [`save`](Self::save) added. Only of statements without calls.
+    pub(crate) fn restore(reader: &mut Reader<'_>) -> Result<Self, Unsupported> {
+        let mut statements = Self::default();
+        for _ in 0..reader.length()? {
+            let file = str::from_utf8(reader.bytes()?).map_err(|_| FOREIGN)?.to_owned();
+            let (line, column) = (reader.small()?, reader.small()?);
+            let (file, context) = (Cow::Owned(file), Context::NONE);
+            statements.places.push(Some(Place { line, column, context, file }));
+        }
+        Ok(statements)
+    }
+
+    /// A statement by its name.
+    pub(crate) fn name(&self, id: StatementId) -> Statement {
+        let Some(Some(place)) = self.places.get(id.index()) else { return Statement::beginning() };
+        let (file, line, column) = (place.file.to_string(), place.line, place.column);
+        let calls = context::names(place.context).iter().map(ToString::to_string).collect();
+        Statement { site: Site { file, line, column }, calls }
+    }
+}
+
+/// Where to begin to look. Places are some 24 bytes apart.
+#[inline]
+fn start(pointer: usize, context: Context) -> usize {
+    (pointer >> 3).wrapping_add((context.0 as usize).wrapping_mul(0x9e37_79b1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn here() -> &'static Location<'static> {
+        Location::caller()
+    }
+
+    #[test]
+    fn a_place_has_one_number_whatever_points_to_it() {
+        let mut statements = Statements::default();
+        let (one, other) = (here(), here());
+        let copy: &'static Location<'static> = Box::leak(Box::new(*one));
+        let first = statements.id(one, Context::NONE);
+        assert_eq!(statements.id(copy, Context::NONE), first);
+        assert_ne!(statements.id(other, Context::NONE), first);
+        assert_ne!(statements.id(one, Context(7)), first);
+        assert_eq!(statements.id(one, Context::NONE), first);
+        assert_eq!(statements.name(StatementId::NONE), Statement::beginning());
+    }
+
+    #[test]
+    fn a_name_of_another_process_leads_to_the_same_number() {
+        let mut statements = Statements::default();
+        let id = statements.id(here(), context::of(&["push", "run"]));
+        let name = statements.name(id);
+        assert_eq!(name.calls, ["push", "run"]);
+        assert_eq!(statements.named(&name), id);
+        let mut others = Statements::default();
+        let id = others.named(&name);
+        assert_eq!(others.name(id), name);
+    }
+
+    #[test]
+    fn numbers_stay_when_there_are_many() {
+        let mut statements = Statements::default();
+        let site = here();
+        let ids: Vec<_> = (0..500).map(|n| statements.id(site, Context(n))).collect();
+        let again: Vec<_> = (0..500).map(|n| statements.id(site, Context(n))).collect();
+        assert_eq!(ids, again);
+        assert_eq!(ids.last(), Some(&StatementId(500)));
+    }
+}

@@ -1,0 +1,229 @@
+//! Guided searches: with a filter that leaves nothing out they are what they filter; with one they run a
+//! part of that, end, and do the same every time.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "how much time there is is for the environment to say"
+)]
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use raddle_engine::op::TaskId;
+use raddle_engine::strategy::{Answer, Cut, Finished, Needs, Plan, Point, Step, Strategy, Taken};
+use raddle_engine::{Ended, Explored, Limits, Setup, Stop, explore};
+use raddle_search::bound::Bound;
+use raddle_search::depth_first::DepthFirst;
+use raddle_search::dpor::{Dpor, Reduction};
+use raddle_search::hapset::{HapSet, Over};
+use raddle_search::order::NonPreemptive;
+use raddle_search::traces::Traces;
+use raddle_threads::sync::Mutex;
+use raddle_threads::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+use raddle_threads::thread;
+use raddle_trace::{Covered, Settings};
+
+use crate::random::{execute, program};
+use crate::{Saw, exhaustive};
+
+/// A search that keeps its schedules, in order.
+struct Listed<S> {
+    inner: S,
+    all: Vec<Vec<u32>>,
+}
+
+impl<S: Strategy> Strategy for Listed<S> {
+    fn needs(&self) -> Needs {
+        self.inner.needs()
+    }
+
+    fn begin(&mut self, plan: &mut Plan) -> bool {
+        self.inner.begin(plan)
+    }
+
+    fn decide(&mut self, point: &Point<'_>) -> Answer {
+        self.inner.decide(point)
+    }
+
+    fn spawn(&mut self, parent: TaskId, child: TaskId) {
+        self.inner.spawn(parent, child);
+    }
+
+    fn value(&mut self, task: TaskId, taken: Taken, during: bool) {
+        self.inner.value(task, taken, during);
+    }
+
+    fn step(&mut self, step: &Step<'_>) -> Option<Cut> {
+        self.inner.step(step)
+    }
+
+    fn end(&mut self, execution: &Finished<'_>) {
+        self.inner.end(execution);
+        self.all.push(execution.decisions.iter().map(|taken| taken.option).collect());
+    }
+
+    fn covered(&self) -> Covered {
+        self.inner.covered()
+    }
+}
+
+/// What a whole search did.
+struct Ran {
+    schedules: Vec<Vec<u32>>,
+    traces: BTreeSet<u64>,
+    covered: Covered,
+    explored: Explored,
+}
+
+/// Runs a search, failures or not. None if it does not end within `most` executions.
+fn run(
+    strategy: impl Strategy,
+    most: u64,
+    settings: Settings,
+    program: &dyn Fn() -> String,
+) -> Option<Ran> {
+    let mut search = Traces::new(Listed { inner: strategy, all: Vec::new() }, usize::MAX);
+    let limits = Limits { executions: most, ..Limits::default() };
+    let setup = Setup { limits, keep_going: true, settings, ..Setup::default() };
+    let body = || drop(program());
+    let explored = explore(&mut search, &setup, &mut |_| Stop::No, &mut |_| {}, &body)
+        .expect("a search can run here");
+    (explored.ended == Ended::Covered).then(|| Ran {
+        schedules: search.inner().all.clone(),
+        traces: search.seen().clone(),
+        covered: search.covered(),
+        explored,
+    })
+}
+
+const OVER: [Over; 4] = [Over::Dpor, Over::All, Over::Preemptions(0), Over::Preemptions(1)];
+
+/// What is wrong with guided searches of a program, if anything is.
+fn compare(
+    all: &Saw,
+    most: u64,
+    settings: Settings,
+    program: &dyn Fn() -> String,
+) -> Result<(), String> {
+    // All statements of a kind are at one place, whoever calls them.
+    let within = |strategy: HapSet| run(strategy.with_calls(0), most, settings, program);
+    let classic = run(Dpor::new(Reduction::Classic), most, settings, program);
+    let lenient = within(HapSet::new(Over::Dpor).lenient());
+    let schedules = |ran: Option<Ran>| ran.map(|ran| ran.schedules);
+    if schedules(lenient) != schedules(classic) {
+        return Err("dpor without pruning is not dpor".to_owned());
+    }
+    let lenient = within(HapSet::new(Over::All).lenient());
+    if lenient.map(|ran| ran.traces).as_ref() != Some(&all.traces) {
+        return Err("all without pruning loses traces".to_owned());
+    }
+    for k in 0..2 {
+        let bounded = DepthFirst::within(NonPreemptive, Bound::Preemptions(k)).expect("it fits");
+        let Some(bounded) = run(bounded, most, settings, program) else { return Ok(()) };
+        let bounded: BTreeSet<_> = bounded.schedules.into_iter().collect();
+        let ours = within(HapSet::new(Over::Preemptions(k)).lenient());
+        let Some(ours) = ours else { return Err(format!("{k} preemptions do not end")) };
+        let count = ours.schedules.len();
+        let ours: BTreeSet<_> = ours.schedules.into_iter().collect();
+        if ours.len() != count || !ours.is_subset(&bounded) {
+            return Err(format!("{k} preemptions: something twice, or out of the bound"));
+        }
+    }
+    for over in OVER {
+        for search in [HapSet::new, HapSet::of_accesses] {
+            let name = search(over).name();
+            let Some(ran) = within(search(over)) else {
+                return Err(format!("{name} does not end"));
+            };
+            if !ran.traces.is_subset(&all.traces) {
+                return Err(format!("{name} runs what there is not"));
+            }
+            let Covered::Guided { executions, ended: true, .. } = ran.covered else {
+                return Err(format!("{name} claims {:?}", ran.covered));
+            };
+            if executions != ran.explored.counts.executions {
+                return Err(format!("{name} counts {executions}"));
+            }
+            if schedules(within(search(over))) != Some(ran.schedules) {
+                return Err(format!("{name} does something else the second time"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Two thousand programs if there is time, else 30.
+#[test]
+fn a_filter_that_leaves_nothing_out_changes_nothing_and_one_that_does_ends() {
+    let long = std::env::var_os("RADDLE_LONG").is_some();
+    let (programs, most) = if long { (2_000, 5_000) } else { (30, 300) };
+    let (mut compared, mut seed) = (0, 300_000);
+    while compared < programs {
+        let program = program(seed);
+        let body = || execute(&program);
+        let settings = program.settings();
+        let spurious = settings.spurious && format!("{program:?}").contains("WaitTimeout");
+        let all = if spurious { None } else { exhaustive(most, settings, &body) };
+        if let Some(all) = all {
+            if let Err(how) = compare(&all, 4 * most, settings, &body) {
+                panic!("seed {seed}: {how}\n{program:?}");
+            }
+            compared += 1;
+        }
+        seed += 1;
+    }
+}
+
+/// Figure 2 of Wang, Said and Gupta: one task polls under a lock what another sets, without a yield.
+fn busy_wait() -> String {
+    let set = Arc::new((Mutex::new(()), AtomicBool::new(false)));
+    let theirs = Arc::clone(&set);
+    let poller = thread::spawn(move || {
+        loop {
+            let guard = theirs.0.lock().expect("not poisoned");
+            let seen = theirs.1.load(SeqCst);
+            drop(guard);
+            if seen {
+                break;
+            }
+        }
+    });
+    let guard = set.0.lock().expect("not poisoned");
+    set.1.store(true, SeqCst);
+    drop(guard);
+    poller.join().expect("no panic");
+    String::new()
+}
+
+#[test]
+fn waiting_without_a_yield_ends_after_a_handful_of_executions() {
+    for over in [Over::Dpor, Over::All, Over::Preemptions(1), Over::Preemptions(2)] {
+        let ran = run(HapSet::new(over), 1_000, Settings::default(), &busy_wait);
+        let executions = ran.map(|ran| ran.schedules.len());
+        assert!(executions.is_some_and(|n| n <= 6), "{over:?}: {executions:?}");
+    }
+    // By accesses to memory alone nothing is left out at the locks, where the orders are decided.
+    assert!(run(HapSet::of_accesses(Over::All), 200, Settings::default(), &busy_wait).is_none());
+    let classic = HapSet::new(Over::Dpor).lenient();
+    assert!(run(classic, 200, Settings::default(), &busy_wait).is_none());
+}
+
+/// Checks and then uses, while another takes away: the order that breaks it is the one not seen.
+#[test]
+fn what_is_undivided_in_all_that_passed_is_divided() {
+    let check_then_use = || {
+        let full = Arc::new(AtomicUsize::new(1));
+        let theirs = Arc::clone(&full);
+        let taker = thread::spawn(move || theirs.store(0, SeqCst));
+        if full.load(SeqCst) == 1 {
+            assert_eq!(full.load(SeqCst), 1, "taken away in between");
+        }
+        taker.join().expect("no panic");
+        String::new()
+    };
+    for over in [Over::Dpor, Over::All, Over::Preemptions(1)] {
+        let ran = run(HapSet::new(over), 100, Settings::default(), &check_then_use);
+        let ran = ran.expect("it ends");
+        assert_eq!(ran.explored.kinds.get("panicked"), Some(&1), "{over:?}");
+    }
+}
