@@ -62,7 +62,7 @@ pub(crate) struct Effort {
 
 impl Effort {
     pub(crate) fn new(quick: bool) -> Self {
-        let (executions, cap) = if quick { (1_000, 200) } else { (20_000, 4_000) };
+        let (executions, cap) = if quick { (1_000, 200) } else { (10_000, 2_000) };
         Self { executions, cap: Duration::from_millis(cap), seeds: if quick { 2 } else { 5 } }
     }
 }
