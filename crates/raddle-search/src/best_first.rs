@@ -41,7 +41,7 @@ use raddle_engine::op::{Op, TaskId};
 use raddle_engine::strategy::{
     Answer, Cut, Finished, Needs, Options, Plan, Point, Step, Strategy, Taken,
 };
-use raddle_trace::{Covered, Outcome, Progress, Settings, Timeouts};
+use raddle_trace::{Covered, Outcome, PairSet, Progress, Settings, Timeouts};
 
 use self::analysis::{Analysis, Opening};
 use self::fringe::{Fringe, Pending};
@@ -50,8 +50,8 @@ use self::nodes::{Link, NONE, Nodes};
 use self::priority::Priorities;
 pub(crate) use self::priority::name;
 pub use self::priority::{
-    By, Candidate, Cost, Delays, Dpor, MOST, ModifiedDpor, Preemptions, Priority, Rand, Reversal,
-    Sees, SleepSets, Sum,
+    By, Candidate, Cost, Delays, Dpor, MOST, ModifiedDpor, NewPair, Preemptions, Priority, Rand,
+    Reversal, Sees, SleepSets, Sum,
 };
 use crate::bound::Bound;
 use crate::depth_first::CostlyOrder;
@@ -587,7 +587,8 @@ impl<O: Order> BestFirst<O> {
 
 impl<O: Order> Strategy for BestFirst<O> {
     fn needs(&self) -> Needs {
-        Needs { steps: self.analysis.is_some(), ..Needs::default() }
+        let steps = self.analysis.is_some() || self.priorities.sees.steps;
+        Needs { steps, ..Needs::default() }
     }
 
     fn begin(&mut self, plan: &mut Plan) -> bool {
@@ -615,6 +616,7 @@ impl<O: Order> Strategy for BestFirst<O> {
             }
             analysis.begin(shared, self.planned, &self.chain, &self.nodes);
         }
+        self.priorities.hearing().for_each(|part| part.begin());
         self.stale = false;
         self.met.clear();
         self.tasks.clear();
@@ -703,12 +705,15 @@ impl<O: Order> Strategy for BestFirst<O> {
     }
 
     fn step(&mut self, step: &Step<'_>) -> Option<Cut> {
+        self.priorities.hearing().for_each(|part| part.step(step));
         let analysis = self.analysis.as_mut()?;
         analysis.step(step, &self.path, &self.nodes).then_some(Cut::Redundant)
     }
 
     fn end(&mut self, execution: &Finished<'_>) {
         self.executions += 1;
+        let passed = matches!(execution.outcome, Outcome::Completed);
+        self.priorities.hearing().for_each(|part| part.end(passed));
         let limited = matches!(execution.outcome, Outcome::Limit { .. });
         let taken = execution.decisions;
         let same = |(planned, taken): (&Taken, &Taken)| planned == taken;
@@ -769,6 +774,10 @@ impl<O: Order> Strategy for BestFirst<O> {
             "not all races of a wait are known that has a timeout and may wake spuriously, and in \
              some orders that loses executions; use `all`, or leave spurious wake-ups out",
         )
+    }
+
+    fn know(&mut self, pairs: &PairSet) {
+        self.priorities.know(pairs);
     }
 
     /// Before the end: every execution with fewer preemptions than all that wait.

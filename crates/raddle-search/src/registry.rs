@@ -13,8 +13,8 @@ use std::fmt;
 use raddle_engine::strategy::Strategy;
 
 use crate::best_first::{
-    self, BestFirst, Delays, Dpor as Races, MOST, ModifiedDpor, Preemptions, Priority, Rand,
-    SleepSets, Sum,
+    self, BestFirst, Delays, Dpor as Races, MOST, ModifiedDpor, NewPair, Preemptions, Priority,
+    Rand, SleepSets, Sum,
 };
 use crate::bound::Bound;
 use crate::depth_first::{CostlyOrder, DepthFirst};
@@ -414,8 +414,9 @@ pub static PRIORITIES: &[Entry] = &[
     Entry {
         name: "new-pair",
         role: Role::Priority,
-        line: "orders of two places in the source that were not seen first",
-        ..PLANNED
+        line: "orders of two statements that were not seen first",
+        paper: "after Wang, Said, Gupta, ICSE 2011",
+        ..HERE
     },
 ];
 
@@ -822,6 +823,7 @@ fn priority(arg: &Arg, seed: u64) -> Result<Box<dyn Priority>, BuildError> {
         "dpor" => Box::new(Races),
         "mdpor" => Box::new(ModifiedDpor),
         "ss" => Box::new(SleepSets),
+        "new-pair" => Box::new(NewPair::default()),
         "rand" => Box::new(Rand::new(seed)),
         "sum" => {
             let mut parts = Vec::new();

@@ -23,12 +23,17 @@ use std::collections::BTreeMap;
 
 use raddle_engine::context::Context;
 use raddle_engine::op::{Access, ObjectId, Op, TaskId};
-use raddle_engine::strategy::{Answer, Cut, Finished, Needs, Options, Plan, Point, Step, Strategy};
+use raddle_engine::strategy::{
+    Answer, Checkpoint, Cut, Finished, Needs, Options, Plan, Point, Step, Strategy, Unsupported,
+};
 use raddle_trace::{Covered, PairCount, Progress};
 
 use crate::hapset::{Pairs, StatementId, Statements, sees};
 use crate::pos::race;
 use crate::rng::Rng;
+use crate::state::{Reader, Writer};
+
+const NAME: &str = "rff";
 
 /// Of a task whose op has not been given a priority.
 const UNDRAWN: u64 = 0;
@@ -402,6 +407,72 @@ impl Strategy for Rff {
 
     fn covered(&self) -> Covered {
         Covered::Sample { executions: self.executions, bound: None }
+    }
+
+    fn save(&self) -> Result<Checkpoint, Unsupported> {
+        let mut writer = Writer::new(NAME);
+        for number in [self.rng.state(), self.executions, self.last_new] {
+            writer.number(number);
+        }
+        self.statements.save(&mut writer);
+        let pair = |writer: &mut Writer, (reads, writes): (StatementId, StatementId)| {
+            writer.number(reads.0.into());
+            writer.number(writes.0.into());
+        };
+        writer.number(self.possible.len() as u64);
+        self.possible.iter().for_each(|&possible| pair(&mut writer, possible));
+        writer.number(self.seen.len() as u64);
+        self.seen.iter().for_each(|seen| pair(&mut writer, seen));
+        writer.number(self.kept.len() as u64);
+        for kept in &self.kept {
+            writer.number(kept.showed);
+            writer.number(kept.constraints.len() as u64);
+            for Constraint { reads, writes, wanted } in &kept.constraints {
+                pair(&mut writer, (*reads, *writes));
+                writer.number(u64::from(*wanted));
+            }
+        }
+        writer.number(self.often.len() as u64);
+        for (&showed, &often) in &self.often {
+            writer.number(showed);
+            writer.number(often);
+        }
+        Ok(writer.finish())
+    }
+
+    fn restore(&mut self, state: &Checkpoint) -> Result<(), Unsupported> {
+        let mut reader = Reader::new(state, NAME)?;
+        let mut new = Self::new(0);
+        new.rng = Rng::from_state(reader.number()?);
+        (new.executions, new.last_new) = (reader.number()?, reader.number()?);
+        new.statements = Statements::restore(&mut reader)?;
+        let pair = |reader: &mut Reader<'_>| -> Result<_, Unsupported> {
+            Ok((StatementId(reader.small()?), StatementId(reader.small()?)))
+        };
+        for _ in 0..reader.length()? {
+            let (reads, writes) = pair(&mut reader)?;
+            new.possible.push((reads, writes));
+            new.possible_set.insert(reads, writes);
+        }
+        for _ in 0..reader.length()? {
+            let (reads, writes) = pair(&mut reader)?;
+            new.seen.insert(reads, writes);
+        }
+        for _ in 0..reader.length()? {
+            let (showed, mut constraints) = (reader.number()?, Vec::new());
+            for _ in 0..reader.length()? {
+                let (reads, writes) = pair(&mut reader)?;
+                constraints.push(Constraint { reads, writes, wanted: reader.flag()? });
+            }
+            new.kept.push(Kept { constraints, showed });
+        }
+        for _ in 0..reader.length()? {
+            let showed = reader.number()?;
+            new.often.insert(showed, reader.number()?);
+        }
+        reader.finish()?;
+        *self = new;
+        Ok(())
     }
 
     /// The pairs are of reads and what they saw.

@@ -20,6 +20,7 @@
 mod by;
 mod delays;
 mod mdpor;
+mod new_pair;
 mod pb;
 mod race;
 mod rand;
@@ -29,10 +30,13 @@ mod sum;
 use std::fmt;
 
 use raddle_engine::op::{Op, TaskId};
+use raddle_engine::strategy::Step;
+use raddle_trace::PairSet;
 
 pub use self::by::By;
 pub use self::delays::Delays;
 pub use self::mdpor::ModifiedDpor;
+pub use self::new_pair::NewPair;
 pub use self::pb::Preemptions;
 pub use self::race::Dpor;
 pub use self::rand::Rand;
@@ -71,6 +75,8 @@ pub struct Sees {
     pub races: bool,
     /// [`Candidate::asleep`].
     pub sleep: bool,
+    /// Every step of every execution: [`Priority::step`].
+    pub steps: bool,
 }
 
 impl Sees {
@@ -79,6 +85,7 @@ impl Sees {
             ops: self.ops || other.ops,
             races: self.races || other.races,
             sleep: self.sleep || other.sleep,
+            steps: self.steps || other.steps,
         }
     }
 }
@@ -125,6 +132,24 @@ pub trait Priority: Send + fmt::Debug {
         Sees::default()
     }
 
+    /// An execution begins. Called, as the next two, if it [sees](Sees::steps) steps.
+    fn begin(&mut self) {}
+
+    /// A step was taken, in the repeated part of an execution or after it. On a task's small stack.
+    fn step(&mut self, step: &Step<'_>) {
+        let _ = step;
+    }
+
+    /// The execution ended. What it makes known is asked about next.
+    fn end(&mut self, passed: bool) {
+        let _ = passed;
+    }
+
+    /// These pairs of statements have been seen in passing executions before.
+    fn know(&mut self, pairs: &PairSet) {
+        let _ = pairs;
+    }
+
     /// What a candidate costs.
     fn cost(&mut self, candidate: &Candidate) -> Cost;
 
@@ -150,6 +175,16 @@ impl Priorities {
         assert!(parts.len() <= MOST, "at most {MOST} priorities can be compared");
         let sees = parts.iter().fold(Sees::default(), |sees, part| sees.or(part.sees()));
         Self { parts, sees }
+    }
+
+    /// All of them, if they are to hear of steps.
+    pub(super) fn hearing(&mut self) -> impl Iterator<Item = &mut Box<dyn Priority>> {
+        let hear = self.sees.steps;
+        self.parts.iter_mut().filter(move |_| hear)
+    }
+
+    pub(super) fn know(&mut self, pairs: &PairSet) {
+        self.parts.iter_mut().for_each(|part| part.know(pairs));
     }
 
     fn shift(index: usize) -> usize {

@@ -12,7 +12,7 @@ type Parts = Vec<Box<dyn Priority>>;
 /// Every priority alone, and some together.
 fn all_priorities(seed: u64) -> Vec<Parts> {
     let odd = By::new("odd", |candidate: &Candidate| Cost(candidate.point % 3));
-    let all = Sees { ops: true, races: true, sleep: true };
+    let all = Sees { ops: true, races: true, sleep: true, steps: true };
     let fancy = By::new("fancy", |candidate: &Candidate| {
         let reads = candidate.op.is_some_and(|op| op.access == raddle_engine::op::Access::Read);
         Cost(u32::from(reads) + u32::from(candidate.asleep) + candidate.reversal as u32)
@@ -26,6 +26,8 @@ fn all_priorities(seed: u64) -> Vec<Parts> {
         vec![Box::new(Dpor)],
         vec![Box::new(ModifiedDpor)],
         vec![Box::new(SleepSets)],
+        vec![Box::new(NewPair::default())],
+        vec![Box::new(NewPair::default()), Box::new(ModifiedDpor), Box::new(Preemptions)],
         vec![Box::new(SleepSets), Box::new(ModifiedDpor)],
         vec![Box::new(ModifiedDpor), Box::new(Preemptions)],
         vec![Box::new(Dpor), Box::new(SleepSets), Box::new(Delays), Box::new(Rand::new(seed))],

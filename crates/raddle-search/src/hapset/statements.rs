@@ -8,7 +8,10 @@ use std::borrow::Cow;
 use std::panic::Location;
 
 use raddle_engine::context::{self, Context};
+use raddle_engine::strategy::Unsupported;
 use raddle_trace::{Site, Statement};
+
+use crate::state::{FOREIGN, Reader, Writer};
 
 /// A statement, by its number. In one search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -125,6 +128,28 @@ impl Statements {
             at = (at + 1) & mask;
         }
         self.slots[at] = slot;
+    }
+
+    /// Adds all places to a saved state, in the order of their numbers.
+    pub(crate) fn save(&self, writer: &mut Writer) {
+        writer.number(self.places.len() as u64 - 1);
+        for place in self.places.iter().flatten() {
+            writer.text(&place.file);
+            writer.number(place.line.into());
+            writer.number(place.column.into());
+        }
+    }
+
+    /// Takes back what [`save`](Self::save) added. Only of statements without calls.
+    pub(crate) fn restore(reader: &mut Reader<'_>) -> Result<Self, Unsupported> {
+        let mut statements = Self::default();
+        for _ in 0..reader.length()? {
+            let file = str::from_utf8(reader.bytes()?).map_err(|_| FOREIGN)?.to_owned();
+            let (line, column) = (reader.small()?, reader.small()?);
+            let (file, context) = (Cow::Owned(file), Context::NONE);
+            statements.places.push(Some(Place { line, column, context, file }));
+        }
+        Ok(statements)
     }
 
     /// A statement by its name.

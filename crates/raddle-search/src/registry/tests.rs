@@ -117,7 +117,7 @@ fn an_unknown_name_is_answered_with_the_nearest() {
     assert_eq!(
         refusal("quantum"),
         "`quantum` is not a known strategy; here are `random`, `round-robin`, `pct(d)`, `pos`, \
-         `surw`, `urw`, `dfs`, `all`, `dpor(classic | source | optimal | eta)`, \
+         `rff`, `surw`, `urw`, `dfs`, `all`, `dpor(classic | source | optimal | eta)`, \
          `hapset(dpor | all | preemptions(k), calls(n), train(n))`, `pset(dpor | all | \
          preemptions(k), calls(n), train(n))`"
     );
@@ -296,7 +296,7 @@ fn what_is_planned_is_refused_with_what_there_is() {
         (
             "all best-first(var(x), pb)",
             "`var(x)` is planned and not in this version; here are `pb`, `delays`, `dpor`, `mdpor`, \
-             `ss`, `rand`, `sum(weight, priority, …)`",
+             `ss`, `rand`, `sum(weight, priority, …)`, `new-pair`",
         ),
         ("ses(rtc)", "`ses` is planned and not in this version; of the role search there is `dfs`"),
         (
@@ -342,7 +342,8 @@ fn every_entry_is_either_built_or_refused_by_name() {
 
 #[test]
 fn priorities_are_refused_where_they_have_no_place() {
-    let here = "`pb`, `delays`, `dpor`, `mdpor`, `ss`, `rand`, `sum(weight, priority, …)`";
+    let here =
+        "`pb`, `delays`, `dpor`, `mdpor`, `ss`, `rand`, `sum(weight, priority, …)`, `new-pair`";
     for (text, message) in [
         ("pb", "`pb` is a priority of a frontier; write `all best-first(pb)`".to_owned()),
         ("all best-first(7)", format!("`7` is not a priority; write one of {here}")),

@@ -12,7 +12,7 @@ use raddle_engine::op::TaskId;
 use raddle_engine::strategy::{Answer, Cut, Finished, Needs, Plan, Point, Step, Strategy, Taken};
 use raddle_engine::{Ended, Limits, Setup, Stop, explore};
 use raddle_search::best_first::{
-    BestFirst, Delays, Dpor, ModifiedDpor, Preemptions, Priority, Rand, SleepSets,
+    BestFirst, Delays, Dpor, ModifiedDpor, NewPair, Preemptions, Priority, Rand, SleepSets,
 };
 use raddle_search::bound::Bound;
 use raddle_search::depth_first::DepthFirst;
@@ -33,6 +33,7 @@ fn priorities(seed: u64) -> Vec<Parts> {
         vec![Box::new(Dpor)],
         vec![Box::new(ModifiedDpor), Box::new(Preemptions)],
         vec![Box::new(SleepSets), Box::new(ModifiedDpor)],
+        vec![Box::new(NewPair::default()), Box::new(Preemptions)],
     ]
 }
 
@@ -45,6 +46,7 @@ pub(crate) fn reductions(seed: u64) -> Vec<(Reduction, Parts)> {
         all.push((reduction, vec![Box::new(Rand::new(seed))]));
     }
     all.push((Reduction::Source, vec![Box::new(Preemptions), Box::new(Rand::new(!seed))]));
+    all.push((Reduction::Source, vec![Box::new(NewPair::default())]));
     all
 }
 

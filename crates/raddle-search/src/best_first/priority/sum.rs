@@ -1,5 +1,8 @@
 //! A weighted sum of priorities, as an operator besides comparing one after the other.
 
+use raddle_engine::strategy::Step;
+use raddle_trace::PairSet;
+
 use super::{Candidate, Cost, Priority, Reversal, Sees};
 
 /// The sum of what several say, each with its weight. Too large sums are all equal.
@@ -25,6 +28,22 @@ impl Priority for Sum {
 
     fn sees(&self) -> Sees {
         self.parts.iter().fold(Sees::default(), |sees, (_, part)| sees.or(part.sees()))
+    }
+
+    fn begin(&mut self) {
+        self.parts.iter_mut().for_each(|(_, part)| part.begin());
+    }
+
+    fn step(&mut self, step: &Step<'_>) {
+        self.parts.iter_mut().for_each(|(_, part)| part.step(step));
+    }
+
+    fn end(&mut self, passed: bool) {
+        self.parts.iter_mut().for_each(|(_, part)| part.end(passed));
+    }
+
+    fn know(&mut self, pairs: &PairSet) {
+        self.parts.iter_mut().for_each(|(_, part)| part.know(pairs));
     }
 
     fn cost(&mut self, candidate: &Candidate) -> Cost {
