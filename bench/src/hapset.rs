@@ -10,6 +10,7 @@
 
 mod aget;
 mod busy_wait;
+mod cost;
 mod missed;
 mod saturation;
 mod scoreboard;
@@ -45,6 +46,8 @@ pub(crate) enum What {
     Missed,
     /// Pairs over executions
     Saturation,
+    /// Instructions that learning and filtering add
+    Cost,
     /// All of these
     All,
 }
@@ -85,7 +88,7 @@ type Measure = fn(Effort, &dyn Fn(&str)) -> Vec<Part>;
 
 /// Measures what was asked for. `progress` hears what is measured next.
 pub(crate) fn measure(what: What, effort: Effort, progress: &dyn Fn(&str)) -> Vec<Part> {
-    let all: [(What, Measure); 9] = [
+    let all: [(What, Measure); 10] = [
         (What::Table1, tables::table1),
         (What::Table2, tables::table2),
         (What::Table3, tables::table3),
@@ -95,6 +98,7 @@ pub(crate) fn measure(what: What, effort: Effort, progress: &dyn Fn(&str)) -> Ve
         (What::Scoreboard, scoreboard::scoreboard),
         (What::Missed, missed::missed),
         (What::Saturation, saturation::saturation),
+        (What::Cost, |effort, _| vec![cost::measure(effort.executions < 20_000).into()]),
     ];
     let asked = all.into_iter().filter(|(part, _)| what == What::All || what == *part);
     asked.flat_map(|(_, measure)| measure(effort, progress)).collect()

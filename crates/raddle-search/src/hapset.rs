@@ -15,7 +15,7 @@
 //!   lock is none for those who wait for it: they could not have come before. It is one for those who try.
 //!   (The paper counts it for re-entrant locks; there are none here.) Accesses to cells are no steps: a data
 //!   race between them is found in whatever order they come.
-//! - Only executions that come to their end are learned from, the one that runs up to the event in question
+//! - Only executions that come to their end are learned from; the one that runs, up to the event in question,
 //!   among them.
 //!
 //! Searches: `hapset(dpor)` is classic DPOR with one extra condition where races open alternatives

@@ -2,7 +2,8 @@
 
 use insta::assert_snapshot;
 use raddle_trace::{
-    Band, Estimate, Missing, Progress, SampleBound, Schedule, TaskName, TraceCount, Unseen, Waiting,
+    Band, Coverage, Estimate, Missing, PairCount, Progress, SampleBound, Schedule, Site, Statement,
+    TaskName, TraceCount, Unseen, Waiting,
 };
 
 use crate::{from_json, to_json};
@@ -25,6 +26,31 @@ fn shown_above_counts(report: &Report) -> String {
 
 fn failure(report: &mut Report) -> &mut Failure {
     report.failure.as_mut().expect("a failed report")
+}
+
+#[test]
+fn pairs_of_statements_are_counted_and_the_new_ones_are_listed() {
+    let at = |line| Statement {
+        site: Site { file: "src/bank.rs".into(), line, column: 9 },
+        calls: vec!["transfer".to_owned()],
+    };
+    let count = PairCount { known: 17, added: 2, last: 5 };
+    let mut coverage = Coverage { count, ..Coverage::default() };
+    let mut report = passed(Verdict::Passed, Covered::Sample { executions: 12, bound: None });
+    report.coverage = Some(coverage.clone());
+    let text = render(&report, &TextOptions::default());
+    assert!(text.contains("17 pairs known, 2 added, the last by execution 5\n"), "{text}");
+    coverage.new.insert(at(7), at(3));
+    report.coverage = Some(coverage.clone());
+    let text = render(&report, &TextOptions::default());
+    assert!(text.contains("; 1 new since the last run:\n"), "{text}");
+    let pair = "    src/bank.rs:7:9 in transfer ← src/bank.rs:3:9 in transfer\n";
+    assert!(text.contains(pair), "{text}");
+    for line in 0..20 {
+        coverage.new.insert(at(line), at(99));
+    }
+    report.coverage = Some(coverage);
+    assert!(render(&report, &TextOptions::default()).contains("    … 9 more pairs\n"));
 }
 
 #[test]

@@ -16,8 +16,6 @@ use super::learner::{Learner, gives_back};
 use super::statements::StatementId;
 use crate::dpor::reversal::Later;
 
-const NONE: u32 = u32::MAX;
-
 /// The last step of a task, at a statement, on an object.
 #[derive(Clone, Copy, Debug)]
 struct Past {
@@ -36,8 +34,11 @@ pub(crate) struct Filter {
     prunes: bool,
     /// The statements of the events of the execution.
     events: Vec<StatementId>,
-    /// For each of them the latest event that it could have come before in an order not seen then.
-    behind: Vec<u32>,
+    /// Events, by the later one, that could have come in an order not seen then: with the latest such
+    /// event, and with all that came since its task was about to take it.
+    behind: Vec<(u32, u32)>,
+    /// By task, the number of events up to its last one.
+    own: Vec<u32>,
     /// By object, the latest at the end. Those that are not empty are named by `used`.
     pasts: Vec<Vec<Past>>,
     used: Vec<u32>,
@@ -56,6 +57,7 @@ impl Filter {
             prunes: true,
             events: Vec::new(),
             behind: Vec::new(),
+            own: Vec::new(),
             pasts: Vec::new(),
             used: Vec::new(),
             contexts,
@@ -65,7 +67,7 @@ impl Filter {
         }
     }
 
-    /// Learns, and leaves nothing out: what a search without a filter does.
+    /// Learns, and leaves nothing out: what a search without a filter does. It counts what it would.
     pub(crate) fn lenient(self) -> Self {
         Self { prunes: false, ..self }
     }
@@ -98,6 +100,7 @@ impl Filter {
         self.laps.begin();
         self.events.clear();
         self.behind.clear();
+        self.own.clear();
         for object in self.used.drain(..) {
             self.pasts[object as usize].clear();
         }
@@ -105,12 +108,15 @@ impl Filter {
 
     /// A step was taken.
     pub(crate) fn step(&mut self, step: &Step<'_>) {
-        let statement = self.learner.step(step);
+        let statement = self.learner.statement(step.site, step.context);
         self.laps.step(step.task, statement);
         let event = self.events.len() as u32;
         self.events.push(statement);
         let task = step.partner.unwrap_or(step.task);
-        let mut behind = NONE;
+        if self.own.len() <= task.index() {
+            self.own.resize(task.index() + 1, 0);
+        }
+        let since = std::mem::replace(&mut self.own[task.index()], event + 1);
         for &(object, access) in step.footprint {
             if object == ObjectId::NONE || !self.learner.metric().counts(access) {
                 continue;
@@ -132,10 +138,11 @@ impl Filter {
                     && reversible(past.access, access)
                     && !learner.has_seen(past.statement, statement)
             };
-            if let Some(past) = self.pasts[slot].iter().rev().find(new)
-                && (behind == NONE || past.event > behind)
-            {
-                behind = past.event;
+            for (nth, past) in self.pasts[slot].iter().rev().filter(new).enumerate() {
+                if nth > 0 && past.event < since {
+                    break;
+                }
+                self.behind.push((event, past.event));
             }
             let list = &mut self.pasts[slot];
             let same = |past: &Past| past.task == task && past.statement == statement;
@@ -144,7 +151,7 @@ impl Filter {
             }
             list.push(Past { task, statement, access, event });
         }
-        self.behind.push(behind);
+        self.learner.learn(step, statement);
     }
 
     /// The execution ended.
@@ -161,16 +168,19 @@ impl Filter {
     /// Leaves out of `races`, those of `later`, what is not worth a run.
     pub(crate) fn keep_new(&mut self, history: &History, later: &Later, races: &mut Vec<u32>) {
         let index = later.index;
-        let before = races.len();
         self.retain(self.events[index], index, races);
-        let behind = self.behind[index];
-        let pruned = races.len() < before && later.ran;
-        if pruned && behind != NONE && !races.contains(&behind) {
-            // What its task did before must not need the other.
-            let event = history.event(index);
-            let previous = history.index_of(event.footprint.task, event.nth - 1);
-            if previous.is_none_or(|previous| !history.before(behind as usize, previous)) {
-                races.push(behind);
+        if !self.prunes || !later.ran {
+            return;
+        }
+        let from = self.behind.partition_point(|(event, _)| (*event as usize) < index);
+        let behind = self.behind[from..].iter().take_while(|(event, _)| *event as usize == index);
+        // What its task did before must not need the other.
+        let event = history.event(index);
+        let previous = history.index_of(event.footprint.task, event.nth - 1);
+        for &(_, other) in behind {
+            let needs = |previous| history.before(other as usize, previous);
+            if !races.contains(&other) && !previous.is_some_and(needs) {
+                races.push(other);
             }
         }
     }
@@ -182,12 +192,13 @@ impl Filter {
     }
 
     fn retain(&mut self, earlier: StatementId, index: usize, races: &mut Vec<u32>) {
-        if !self.prunes {
-            return;
-        }
-        let before = races.len();
         let (learner, events) = (&self.learner, &self.events);
-        races.retain(|&first| !learner.knows(events[first as usize], earlier, index));
-        self.pruned += (before - races.len()) as u64;
+        let (mut pruned, prunes) = (0, self.prunes);
+        races.retain(|&first| {
+            let known = learner.knows(events[first as usize], earlier, index);
+            pruned += u64::from(known);
+            !(known && prunes)
+        });
+        self.pruned += pruned;
     }
 }

@@ -122,12 +122,12 @@ impl Learner {
         }
     }
 
-    /// Whether a pair had been seen when the event at `event` was over: in passing executions, or in this
-    /// one if it passed.
+    /// Whether a pair had been seen before the event at `event`: in passing executions, or in this one if
+    /// it passed.
     pub(crate) fn knows(&self, later: StatementId, earlier: StatementId, event: usize) -> bool {
         if self.met.contains(later, earlier) {
             let is = |fresh: &&Fresh| fresh.later == later && fresh.earlier == earlier;
-            return self.fresh.iter().find(is).is_some_and(|fresh| fresh.event as usize <= event);
+            return self.fresh.iter().find(is).is_some_and(|fresh| (fresh.event as usize) < event);
         }
         self.known.contains(later, earlier)
     }
@@ -152,6 +152,13 @@ impl Learner {
     #[inline]
     pub(crate) fn step(&mut self, step: &Step<'_>) -> StatementId {
         let statement = self.statement(step.site, step.context);
+        self.learn(step, statement);
+        statement
+    }
+
+    /// A step was taken by this statement.
+    #[inline]
+    pub(crate) fn learn(&mut self, step: &Step<'_>, statement: StatementId) {
         // A timer's step is its owner's: the wait at which it stands ended.
         let task = step.partner.unwrap_or(step.task);
         for &(object, access) in step.footprint {
@@ -171,7 +178,6 @@ impl Learner {
             }
         }
         self.events += 1;
-        statement
     }
 
     fn meet(&mut self, later: StatementId, earlier: StatementId) {

@@ -39,6 +39,7 @@ pub struct HapSet {
     over: Over,
     metric: Metric,
     calls: u8,
+    lenient: bool,
     inner: Inner,
     random: Random,
     /// Executions that are drawn first.
@@ -61,15 +62,30 @@ impl HapSet {
     }
 
     fn by(over: Over, metric: Metric, calls: u8) -> Self {
-        let inner = inner(over, Filter::new(metric, calls));
-        let random = Random::new(0);
-        Self { over, metric, calls, inner, random, train: 0, trained: 0, training: false }
+        Self {
+            over,
+            metric,
+            calls,
+            lenient: false,
+            inner: inner(over, Filter::new(metric, calls)),
+            random: Random::new(0),
+            train: 0,
+            trained: 0,
+            training: false,
+        }
+    }
+
+    /// With a filter of its own settings.
+    fn renewed(mut self) -> Self {
+        let filter = Filter::new(self.metric, self.calls);
+        self.inner = inner(self.over, if self.lenient { filter.lenient() } else { filter });
+        self
     }
 
     /// Tells statements apart by so many of the innermost calls.
     #[must_use]
     pub fn with_calls(self, calls: u8) -> Self {
-        Self { train: self.train, random: self.random, ..Self::by(self.over, self.metric, calls) }
+        Self { calls, ..self }.renewed()
     }
 
     /// Draws so many executions first, to learn from.
@@ -81,8 +97,7 @@ impl HapSet {
     /// Learns, but leaves nothing out: what there is without the filter, to compare with.
     #[must_use]
     pub fn lenient(self) -> Self {
-        let filter = Filter::new(self.metric, self.calls).lenient();
-        Self { inner: inner(self.over, filter), ..self }
+        Self { lenient: true, ..self }.renewed()
     }
 
     /// As in a composition.

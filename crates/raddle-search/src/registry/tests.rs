@@ -302,7 +302,7 @@ fn what_is_planned_is_refused_with_what_there_is() {
         (
             "ss",
             "`ss` is planned and not in this version; of the role sampler there is \
-             `random`, `round-robin`, `pct(d)`, `pos`, `surw`, `urw`",
+             `random`, `round-robin`, `pct(d)`, `pos`, `rff`, `surw`, `urw`",
         ),
         (
             "dfs state-cache",

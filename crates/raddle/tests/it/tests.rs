@@ -27,6 +27,7 @@ fn a_plain_test_is_explored() {
     spurious,
     data = "seeded",
     traces,
+    pairs = "count",
     teardown = "leak",
     stack_size = 64 << 10,
 )]

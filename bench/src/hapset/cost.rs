@@ -1,0 +1,125 @@
+//! What learning and filtering cost: instructions per execution, counted by valgrind's callgrind.
+//!
+//! Both searches of a pair run the same executions: the filter leaves nothing out, and learning changes
+//! nothing. So what one needs more is the cost. Instructions are the same on every run of one binary,
+//! whatever else the machine does. The start of the process is taken out by running twice, with few
+//! executions and with more.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::table::{Comparison, Table};
+
+/// Asked of both.
+const MOST: f64 = 1.4;
+
+/// Programs with locks, atomics and condition variables, and so many executions that no search ends.
+const PROGRAMS: [&str; 5] = ["inc", "circular-buffer", "philosophers-fixed", "aget", "thrift"];
+
+/// Measures the table. Needs `valgrind` in the path and `hapset-cost` beside this binary.
+pub(crate) fn measure(quick: bool) -> Table {
+    let mut table = Table {
+        title: "Instructions per execution, with and without learning".to_owned(),
+        header: ["program", "", "without", "with", "÷", ""].map(str::to_owned).to_vec(),
+        notes: vec![
+            "dpor(classic): with a filter that is asked at every race and leaves nothing out. \
+             random: with pairs counted. Statements by place alone. Counted by callgrind."
+                .to_owned(),
+        ],
+        ..Table::default()
+    };
+    let Some(binary) = beside() else {
+        table.failures.push("hapset-cost is not built; run cargo build --release".to_owned());
+        return table;
+    };
+    let executions = if quick { (5, 20) } else { (20, 120) };
+    for program in PROGRAMS {
+        for (name, without, with) in
+            [("dpor(classic)", "dpor", "dpor-filtered"), ("random", "random", "random-watched")]
+        {
+            let per_execution = |what| per_execution(&binary, what, program, executions);
+            match (per_execution(without), per_execution(with)) {
+                (Ok(without), Ok(with)) => add(&mut table, program, name, without, with),
+                (Err(error), _) | (_, Err(error)) => {
+                    table.failures.push(format!("{program}, {name}: {error}"));
+                }
+            }
+        }
+    }
+    table
+}
+
+fn add(table: &mut Table, program: &str, name: &str, without: f64, with: f64) {
+    let ratio = with / without;
+    let verdict = if ratio <= MOST { "pass" } else { "miss" };
+    let number = |number: f64| format!("{number:.0}");
+    let cells = [number(without), number(with), format!("{ratio:.2}"), verdict.to_owned()];
+    let mut row = vec![program.to_owned(), name.to_owned()];
+    row.extend(cells);
+    table.rows.push(row);
+    table.comparisons.push(Comparison {
+        table: "hapset-cost",
+        row: program.to_owned(),
+        column: name.to_owned(),
+        ours: Some(ratio),
+        peer: None,
+        ratio: None,
+        asked: Some(MOST),
+    });
+}
+
+/// The binary that makes one search.
+fn beside() -> Option<PathBuf> {
+    let here = std::env::current_exe().ok()?;
+    Some(here.with_file_name("hapset-cost")).filter(|path| path.is_file())
+}
+
+/// Instructions of one execution.
+#[expect(clippy::cast_precision_loss, reason = "both are far below 2^52")]
+fn per_execution(
+    binary: &Path,
+    what: &str,
+    program: &str,
+    (few, more): (u64, u64),
+) -> Result<f64, String> {
+    let (less, few) = instructions(binary, what, program, few)?;
+    let (all, more) = instructions(binary, what, program, more)?;
+    if more <= few {
+        return Err("the search ends too soon".to_owned());
+    }
+    Ok(all.saturating_sub(less) as f64 / (more - few) as f64)
+}
+
+/// Instructions of a whole search, and its executions.
+fn instructions(
+    binary: &Path,
+    what: &str,
+    program: &str,
+    executions: u64,
+) -> Result<(u64, u64), String> {
+    let run = Command::new("valgrind")
+        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
+        .arg(binary)
+        .args([what, program, &executions.to_string()])
+        .output()
+        .map_err(|error| format!("valgrind cannot be run: {error}"))?;
+    let (out, err) = (String::from_utf8_lossy(&run.stdout), String::from_utf8_lossy(&run.stderr));
+    let ran = out.trim().parse().map_err(|_| format!("no result: {}", err.trim()))?;
+    let counted = err.lines().find_map(|line| line.split_once("Collected : "));
+    let counted = counted.and_then(|(_, number)| number.trim().parse().ok());
+    Ok((counted.ok_or("valgrind counted nothing")?, ran))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cost_is_judged_by_its_ratio() {
+        let mut table = Table::default();
+        add(&mut table, "inc", "random", 100.0, 140.0);
+        add(&mut table, "inc", "dpor(classic)", 100.0, 141.0);
+        let verdicts: Vec<_> = table.rows.iter().filter_map(|row| row.last()).collect();
+        assert_eq!(verdicts, ["pass", "miss"]);
+    }
+}
