@@ -98,7 +98,7 @@ pub(crate) fn measure(what: What, effort: Effort, progress: &dyn Fn(&str)) -> Ve
         (What::Scoreboard, scoreboard::scoreboard),
         (What::Missed, missed::missed),
         (What::Saturation, saturation::saturation),
-        (What::Cost, |effort, _| vec![cost::measure(effort.executions < 20_000).into()]),
+        (What::Cost, |effort, _| vec![cost::measure(effort.seeds < 5).into()]),
     ];
     let asked = all.into_iter().filter(|(part, _)| what == What::All || what == *part);
     asked.flat_map(|(_, measure)| measure(effort, progress)).collect()

@@ -143,7 +143,12 @@ pub(crate) fn table1(effort: Effort, progress: &dyn Fn(&str)) -> Vec<Part> {
         title: "Table 1: the fraction that hapset(dpor) needs".to_owned(),
         header: ratios,
         rows,
-        notes: vec![what.to_owned()],
+        notes: vec![
+            what.to_owned(),
+            "`thrift-leave` is a deadlock that Thrift's own pool had; the other two are of our making. \
+             `thrift-room` shows in the first execution of every search."
+                .to_owned(),
+        ],
         ..Table::default()
     };
     parts.insert(1, table.into());
