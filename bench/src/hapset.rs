@@ -65,7 +65,7 @@ pub(crate) struct Effort {
 
 impl Effort {
     pub(crate) fn new(quick: bool) -> Self {
-        let (executions, cap) = if quick { (1_000, 200) } else { (20_000, 4_000) };
+        let (executions, cap) = if quick { (1_000, 200) } else { (10_000, 2_000) };
         Self { executions, cap: Duration::from_millis(cap), seeds: if quick { 2 } else { 5 } }
     }
 }
@@ -98,7 +98,7 @@ pub(crate) fn measure(what: What, effort: Effort, progress: &dyn Fn(&str)) -> Ve
         (What::Scoreboard, scoreboard::scoreboard),
         (What::Missed, missed::missed),
         (What::Saturation, saturation::saturation),
-        (What::Cost, |effort, _| vec![cost::measure(effort.executions < 20_000).into()]),
+        (What::Cost, |effort, _| vec![cost::measure(effort.seeds < 5).into()]),
     ];
     let asked = all.into_iter().filter(|(part, _)| what == What::All || what == *part);
     asked.flat_map(|(_, measure)| measure(effort, progress)).collect()

@@ -6,6 +6,7 @@ use peer::cpu_time;
 use raddle_corpus::Program;
 use raddle_engine::strategy::Strategy;
 use raddle_engine::{Ended, Lap, Limits, Setup, Stop, explore};
+use raddle_search::hapset::{CALLS, Metric};
 
 use super::Effort;
 use crate::numbers::{duration, grouped};
@@ -93,12 +94,14 @@ pub(crate) struct How<'a> {
     pub(crate) to_the_end: bool,
     /// The limit on steps, if not that of the program.
     pub(crate) steps: Option<u64>,
+    /// Whether pairs of statements are learned of it, whatever the strategy does with them.
+    pub(crate) pairs: bool,
 }
 
 impl<'a> How<'a> {
     pub(crate) fn new(strategy: &'a str, effort: Effort) -> Self {
         let Effort { executions, cap, .. } = effort;
-        Self { strategy, seed: 1, executions, cap, to_the_end: false, steps: None }
+        Self { strategy, seed: 1, executions, cap, to_the_end: false, steps: None, pairs: false }
     }
 
     pub(crate) fn to_the_end(self) -> Self {
@@ -117,7 +120,12 @@ pub(crate) fn search(
     look: &mut Look<'_>,
 ) -> Result {
     let Ok(built) = raddle_search::build(how.strategy, how.seed) else { return Result::Missing };
-    let mut strategy = watched::Watched::new(built.strategy, look);
+    let inner: Box<dyn Strategy> = if how.pairs {
+        Box::new(raddle_search::Watched::new(built.strategy, Metric::HapSet, CALLS))
+    } else {
+        built.strategy
+    };
+    let mut strategy = watched::Watched::new(inner, look);
     let usual = Limits::default();
     let steps = how.steps.or(program.steps).unwrap_or(usual.steps);
     let limits = Limits { executions: how.executions, steps, ..usual };

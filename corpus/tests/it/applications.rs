@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use raddle::{Covered, Verdict};
+use raddle::Verdict;
 use raddle_corpus::applications::programs;
 use raddle_corpus::applications::table::table;
 use raddle_corpus::run::is_as_expected;
@@ -84,6 +84,59 @@ fn an_application_without_a_bug_passes() {
             let report = run(program, &program.defaults(), &ask).expect("a known strategy");
             assert_eq!(report.verdict, Verdict::Passed, "{}: {:?}", program.name, report.failure);
         }
+    }
+}
+
+/// How far those without a bug are covered in a minute with optimisation: by which search, with so many
+/// executions.
+const COVERED: [(&str, &[usize], &str, u64); 22] = [
+    ("thrift", &[2, 2], "dfs preemptions(0)", 2_560),
+    ("aget", &[2, 1], "dpor", 534),
+    ("pbzip2", &[2, 2], "dpor", 10_944),
+    ("pfscan", &[2, 2], "dfs preemptions(1)", 184),
+    ("pfscan", &[2, 2], "dfs preemptions(2)", 3_696),
+    ("pfscan", &[2, 2], "dpor", 56_704),
+    ("mysql-log", &[], "dpor", 20),
+    ("node-state", &[], "dpor", 8),
+    ("load-script", &[], "dpor", 2),
+    ("seek-to-item", &[], "dpor", 8),
+    ("update-timer", &[], "dpor", 42),
+    ("file-transport", &[], "dpor", 12),
+    ("create-thread", &[], "dpor", 4),
+    ("read-write-proc", &[], "dpor", 16),
+    ("open-input-stream", &[], "dpor", 12),
+    ("http-connect", &[], "dpor", 2),
+    ("timer-thread", &[], "dpor", 8),
+    ("stringbuffer", &[], "dpor", 3),
+    ("queue", &[3], "dpor", 20),
+    ("ring-log", &[3], "dpor", 20),
+    ("quicksort", &[3, 2], "dpor", 168),
+    ("quicksort", &[7, 2], "dfs preemptions(1)", 507),
+];
+
+#[test]
+fn applications_without_a_bug_are_covered() {
+    for (name, arguments, strategy, executions) in COVERED {
+        if executions < 1_000 || long() {
+            let report = run(program(name), arguments, &Ask::new(strategy)).expect("it is known");
+            let failure = &report.failure;
+            assert_eq!(report.verdict, Verdict::Covered, "{name} under {strategy}: {failure:?}");
+            assert_eq!(report.counts.executions, executions, "{name} under {strategy}");
+        }
+    }
+    for program in ending() {
+        assert!(COVERED.iter().any(|(name, ..)| *name == program.name), "{}", program.name);
+    }
+}
+
+// The loop runs up to the limit if nothing makes it stop, and no search calls that a failure.
+#[test]
+fn a_loop_that_waits_is_no_failure() {
+    for strategy in ["random", "dfs", "dpor"] {
+        let ask = sample(strategy, 300);
+        let report = run(program("busy-wait"), &[1], &ask).expect("a known strategy");
+        assert_eq!(report.failure, None, "{strategy}");
+        assert_ne!(report.verdict, Verdict::Covered, "{strategy}");
     }
 }
 

@@ -33,7 +33,7 @@ use raddle_trace::TaskName;
 pub(crate) const SEARCHES: [&str; 4] = ["dfs", "dfs preemptions(2)", "dpor", "round-robin"];
 
 /// The samplers of this version.
-pub(crate) const SAMPLERS: [&str; 5] = ["random", "pct(3)", "pos", "urw", "surw"];
+pub(crate) const SAMPLERS: [&str; 6] = ["random", "pct(3)", "pos", "urw", "surw", "rff"];
 
 /// How to sample a program: so often, but only twice if it has one execution.
 pub(crate) fn sample(program: &Program, arguments: &[usize], strategy: &str, n: u64) -> Ask {
