@@ -6,22 +6,29 @@
 //!
 //! Reading order: [`schedule`] (what replays an execution), [`trace`] (what happened in one),
 //! [`outcome`] (how it ended), [`guarantee`] (what a search has covered), [`progress`] (how far it
-//! is), [`report`] (all of it).
+//! is), [`report`] (all of it). Then what passes between `cargo raddle` and test binaries: [`host`],
+//! [`run`], [`saved`], [`knobs`], [`exit`].
 
+pub mod exit;
 pub mod guarantee;
+pub mod host;
+pub mod knobs;
 pub mod outcome;
 pub mod progress;
 pub mod report;
+pub mod run;
+pub mod saved;
 pub mod schedule;
 pub mod token;
 pub mod trace;
 
 pub use guarantee::{Assumption, Covered, Guarantee, SampleBound, TraceCount, Unseen};
 pub use outcome::{
-    CellAccess, CellOp, DataRace, Divergence, HeldLock, LimitKind, Missing, Outcome, Panic, Waiting,
+    CellAccess, CellOp, DataRace, Death, Divergence, HeldLock, LimitKind, Missing, Outcome, Panic, Waiting,
 };
 pub use progress::{Band, Estimate, Probed, Progress};
 pub use report::{Counts, Failure, Nested, Note, Report, Verdict};
+pub use saved::Saved;
 pub use schedule::{Decision, Key, Schedule, Settings, TaskKind, TaskName, Timeouts};
 pub use token::TokenError;
 pub use trace::{Event, ObjectName, Site, Trace};

@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use raddle_report::{LONG_TOKEN, TextOptions};
-use raddle_trace::{Failure, Report, Verdict};
+use raddle_trace::{Failure, Report, Saved, Verdict, saved};
 
 use crate::config::{Config, Expect};
 use crate::error::Error;
+use crate::host;
 use crate::progress;
 use crate::search::{self, Body};
 
@@ -72,6 +73,8 @@ pub struct Place {
     pub module: &'static str,
     /// The function.
     pub name: &'static str,
+    /// What the driver finds in the binary: see `raddle_trace::host::Mark`.
+    pub mark: &'static str,
 }
 
 /// What `#[raddle::test]` expands to: [`check_with`], with the environment and a name.
@@ -82,6 +85,8 @@ where
     F: Fn() -> R + Send + Sync + 'static,
     R: Returned,
 {
+    // Looked at, so that it is in the binary.
+    std::hint::black_box(place.mark);
     // As the test harness calls it: without the crate.
     let module = place.module.split_once("::").map_or("", |(_, module)| module);
     let colons = if module.is_empty() { "" } else { "::" };
@@ -89,7 +94,10 @@ where
     config.package = place.package.map(str::to_owned);
     let body = Arc::new(move || test().finish());
     let caller = Location::caller();
-    finish(config.with_env().and_then(|config| run(config, caller, body)));
+    finish(config.with_env().and_then(|config| match config.host.clone() {
+        Some(job) => host::serve(config, &job, body),
+        None => run(config, caller, body),
+    }));
 }
 
 /// What a test may return.
@@ -142,9 +150,20 @@ fn run(
         config.test = name;
     }
     config.lines = progress::lines(&config);
-    let mut report = search::explore_dyn(config.clone(), test)?;
+    let report = search::explore_dyn(config.clone(), test)?;
+    Ok(judge(&config, report, Some(caller)).1)
+}
+
+/// Whether a report is what the test is to have: the text of a pass, or that of what is wrong. A
+/// failure is saved if it is known where the test is.
+pub(crate) fn judge(
+    config: &Config,
+    mut report: Report,
+    caller: Option<&Location<'_>>,
+) -> (Report, Result<String, String>) {
     if config.expect != Expect::Pass {
-        return Ok(expected(&config, &report));
+        let result = expected(config, &report);
+        return (report, result);
     }
     let replays = config.replay.is_some();
     if replays && report.verdict == Verdict::Inconclusive {
@@ -157,16 +176,19 @@ fn run(
         report.notes.push(search::text("the recorded execution passes now".to_owned()));
     }
     if report.verdict.is_pass() {
-        return Ok(Ok(render(&report)));
+        let text = render(&report);
+        return (report, Ok(text));
     }
     let mut file = None;
-    if let Some(failure) = report.failure.as_ref().filter(|_| !replays) {
-        match save(&config, caller, failure) {
+    let failure = report.failure.as_ref().filter(|_| !replays);
+    if let Some((failure, caller)) = failure.zip(caller) {
+        match save(config, caller, failure) {
             Ok(path) => file = Some(path),
             Err(why) => report.notes.push(search::text(why)),
         }
     }
-    Ok(Err(text(&config, &report, file)))
+    let text = text(config, &report, file);
+    (report, Err(text))
 }
 
 /// The text of a test that has to fail.
@@ -226,7 +248,7 @@ fn save(config: &Config, caller: &Location<'_>, failure: &Failure) -> Result<Pat
     let draft = path.with_extension(format!("{}.tmp", std::process::id()));
     let write = || {
         fs::create_dir_all(&directory)?;
-        fs::write(&draft, raddle_report::failure_to_json(failure))?;
+        fs::write(&draft, saved_as_json(config, failure))?;
         fs::rename(&draft, &path)
     };
     match write() {
@@ -237,6 +259,13 @@ fn save(config: &Config, caller: &Location<'_>, failure: &Failure) -> Result<Pat
     }
 }
 
+/// A failure with the name of its test.
+fn saved_as_json(config: &Config, failure: &Failure) -> String {
+    let (package, test) = (config.package.clone(), config.test.clone());
+    let saved = Saved { package, target: None, test, failure: failure.clone() };
+    serde_json::to_string_pretty(&saved).expect("every map has names for keys")
+}
+
 /// The package and the test, or where the test is if it has no name.
 fn file_name(config: &Config, caller: &Location<'_>) -> String {
     let test = match &config.test {
@@ -244,12 +273,7 @@ fn file_name(config: &Config, caller: &Location<'_>) -> String {
         None => format!("{}.{}", caller.file(), caller.line()),
     };
     let package = config.package.as_ref().map(|package| format!("{package}."));
-    let name = format!("{}{test}", package.unwrap_or_default());
-    let kept = |letter: char| letter.is_alphanumeric() || "._-".contains(letter);
-    let name = name.replace(|letter| !kept(letter), "-");
-    // Leaves room for the extension of the draft on every file system.
-    let name: String = name.chars().take(200).collect();
-    format!("{name}.json")
+    format!("{}.json", saved::file_stem(&format!("{}{test}", package.unwrap_or_default())))
 }
 
 /// The build directory: of the running binary, or as cargo was told, or of the package.

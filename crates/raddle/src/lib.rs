@@ -56,6 +56,8 @@ mod check;
 mod config;
 #[cfg(feature = "check")]
 mod error;
+#[cfg(feature = "check")]
+mod host;
 #[cfg(not(feature = "check"))]
 mod named;
 #[cfg(feature = "check")]

@@ -1,0 +1,227 @@
+//! The test binary as a host of `cargo raddle`: does one job for one test, and says on a socket what
+//! comes of it. The messages are those of [`raddle_trace::host`].
+//!
+//! The test ends as it would without the driver, by a panic or not, so that the harness has the last
+//! word on whether it passed.
+
+use std::fs;
+use std::io::{self, BufRead as _, BufReader, Write as _};
+use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use raddle_engine::Tape;
+use raddle_search::registry::{Arguments, Entry, REGISTRY, Role, Status};
+use raddle_trace::host::{Job, Message, OUTPUT, Part, STOP, VERSION, Work, page};
+
+use crate::check;
+use crate::config::{Config, Expect};
+use crate::error::Error;
+use crate::progress::{Observer, ShowProgress};
+use crate::search::{self, Body};
+use crate::watch::{self, Turn};
+
+mod memory;
+
+/// What the driver lends to a search.
+#[derive(Clone, Debug)]
+pub(crate) struct Hosted {
+    /// Set when the search is to end.
+    pub(crate) stop: Arc<AtomicBool>,
+    /// Where options are kept.
+    pub(crate) tape: Option<Tape>,
+}
+
+/// Whether they are of the same host.
+impl PartialEq for Hosted {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.stop, &other.stop) && self.tape == other.tape
+    }
+}
+
+impl Eq for Hosted {}
+
+/// The way to the driver.
+#[derive(Clone)]
+struct Channel(Arc<Mutex<UnixStream>>);
+
+impl Channel {
+    /// Writes a line. If nobody is there to read it, the listener ends the process.
+    fn say(&self, message: &Message) {
+        let mut line = serde_json::to_string(message).expect("every map has names for keys");
+        line.push('\n');
+        let mut stream = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let _ = stream.write_all(line.as_bytes());
+    }
+}
+
+/// Does the job. The result is for the test harness: as [`check::run`].
+pub(crate) fn serve(
+    mut config: Config,
+    job: &str,
+    test: Body,
+) -> Result<Result<String, String>, Error> {
+    let job = read(job)?;
+    let connect = || -> io::Result<(UnixStream, UnixStream)> {
+        let stream = UnixStream::connect(&job.channel)?;
+        let theirs = stream.try_clone()?;
+        Ok((stream, theirs))
+    };
+    let (stream, theirs) = connect().map_err(|error| wrong(format!("{}: {error}", job.channel)))?;
+    let channel = Channel(Arc::new(Mutex::new(stream)));
+    let name = config.test.clone().unwrap_or_default();
+    channel.say(&Message::Hello { version: VERSION, pid: std::process::id(), test: name });
+    let stop = Arc::new(AtomicBool::new(false));
+    listen(theirs, Arc::clone(&stop))?;
+    let tape = match &job.page {
+        Some(path) => Some(memory::map(path).map_err(|why| wrong(format!("{path}: {why}")))?),
+        None => None,
+    };
+    let every = Duration::from_millis(job.progress_ms);
+    let teller = channel.clone();
+    config.observer = Some(Observer::new(every, move |progress| {
+        teller.say(&Message::Progress { progress: *progress });
+    }));
+    config.progress = ShowProgress::Never;
+    config.hosted = Some(Hosted { stop, tape });
+    fence();
+    let result = match job.work {
+        Work::Search => search(&config, test, &channel),
+        Work::Retrace { page } => retrace(&config, &page, test, &channel),
+        Work::Strategies => {
+            channel.say(&Message::Strategies { parts: strategies() });
+            Ok(Ok(String::new()))
+        }
+        _ => Err(wrong("it is of a newer version; use the cargo-raddle of this raddle".to_owned())),
+    };
+    fence();
+    if let Err(error) = &result {
+        channel.say(&match error {
+            Error::Hung(hang) => Message::Hung {
+                after_ms: hang.after.as_millis().try_into().unwrap_or(u64::MAX),
+                text: error.to_string(),
+            },
+            _ => Message::Error { text: error.to_string() },
+        });
+    }
+    result
+}
+
+fn wrong(reason: String) -> Error {
+    Error::Host { reason }
+}
+
+fn read(job: &str) -> Result<Job, Error> {
+    // First of all the version, so that another one is not reported as a wrong shape.
+    let value: serde_json::Value =
+        serde_json::from_str(job).map_err(|error| wrong(error.to_string()))?;
+    let version = value["version"].as_u64();
+    if version != Some(u64::from(VERSION)) {
+        let found = version.map_or("none".to_owned(), |version| version.to_string());
+        return Err(wrong(format!(
+            "it has format version {found} and this test speaks version {VERSION}; install the \
+             cargo-raddle of the raddle that the test depends on"
+        )));
+    }
+    serde_json::from_value(value).map_err(|error| wrong(error.to_string()))
+}
+
+/// Hears the driver. If it is gone, so are we: nobody would end a search that has no limit.
+fn listen(stream: UnixStream, stop: Arc<AtomicBool>) -> Result<(), Error> {
+    let listen = move || {
+        for line in BufReader::new(stream).lines() {
+            match line {
+                Ok(line) if line == STOP => stop.store(true, Ordering::Relaxed),
+                Ok(_) => {}
+                Err(_) => break,
+            }
+        }
+        memory::end_group();
+    };
+    let spawned = thread::Builder::new().name("raddle-host".to_owned()).spawn(listen);
+    spawned.map(drop).map_err(|error| Error::Thread { reason: error.to_string() })
+}
+
+/// Separates what the test prints from what the harness does. Not by the macros, whose output the
+/// harness may keep.
+fn fence() {
+    let line = format!("\n{OUTPUT}\n");
+    let _ = io::stdout().write_all(line.as_bytes());
+    let _ = io::stdout().flush();
+    let _ = io::stderr().write_all(line.as_bytes());
+}
+
+fn search(
+    config: &Config,
+    test: Body,
+    channel: &Channel,
+) -> Result<Result<String, String>, Error> {
+    let report = search::explore_dyn(config.clone(), test)?;
+    let (report, result) = check::judge(config, report, None);
+    channel.say(&Message::Finished {
+        report: Box::new(report),
+        expected: (config.expect != Expect::Pass).then(|| config.expect.name().to_owned()),
+        as_expected: result.is_ok(),
+    });
+    Ok(result)
+}
+
+/// Goes the way of a host that died once more, and tells of each step.
+fn retrace(
+    config: &Config,
+    page: &str,
+    test: Body,
+    channel: &Channel,
+) -> Result<Result<String, String>, Error> {
+    let bytes = fs::read(page).map_err(|error| wrong(format!("{page}: {error}")))?;
+    let page::Read { options, .. } = page::read(&bytes).map_err(wrong)?;
+    let setup = config.setup();
+    let teller = channel.clone();
+    let outcome = watch::run(config, Turn::Last, move |orders| {
+        raddle_engine::retrace(
+            &options,
+            &setup,
+            Box::new(move |told| teller.say(&Message::Told { told })),
+            &mut |lap| orders.lap(Turn::Last, lap),
+            &mut |pulse| orders.begin(pulse),
+            &*test,
+        )
+    })?;
+    channel.say(&Message::Survived { outcome: Box::new(outcome) });
+    Ok(Ok(String::new()))
+}
+
+/// The registry, as the driver shows it.
+fn strategies() -> Vec<Part> {
+    REGISTRY.iter().map(part).collect()
+}
+
+fn part(entry: &Entry) -> Part {
+    let brackets = match entry.arguments {
+        Arguments::Number { name, .. } => format!("({name})"),
+        Arguments::OneOf(words) => format!("({})", words.join("|")),
+        Arguments::Parts(what) => format!("({what})"),
+        _ => String::new(),
+    };
+    let role = match entry.role {
+        Role::Sampler => "sampler",
+        Role::Search => "search",
+        Role::Expansion => "expansion",
+        Role::Frontier => "frontier",
+        Role::Bound => "bound",
+        Role::Order => "order",
+        Role::Cache => "cache",
+        Role::Probes => "probes",
+        Role::Priority => "priority",
+        _ => "part",
+    };
+    Part {
+        name: format!("{}{brackets}", entry.name),
+        role: role.to_owned(),
+        line: entry.line.to_owned(),
+        paper: entry.paper.to_owned(),
+        here: entry.status == Status::Here,
+    }
+}
