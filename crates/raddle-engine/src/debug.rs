@@ -10,6 +10,12 @@ pub extern "C" fn raddle_step(step: u64, task: u32) {
     std::hint::black_box((step, task));
 }
 
+/// A task panics, on its own stack. It may be caught: then it is no failure.
+#[inline(never)]
+pub extern "C" fn raddle_panicked() {
+    std::hint::black_box(());
+}
+
 /// The execution that is run for its trace has failed; its tasks are where they were.
 #[inline(never)]
 pub extern "C" fn raddle_failed(steps: u64) {

@@ -115,6 +115,10 @@ pub enum Message {
         pid: u32,
         /// Which test.
         test: String,
+        /// The composition, as it was given.
+        strategy: String,
+        /// The seed of all that is drawn.
+        seed: u64,
     },
     /// How far the search is.
     Progress {

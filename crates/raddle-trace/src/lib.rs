@@ -7,8 +7,9 @@
 //! Reading order: [`schedule`] (what replays an execution), [`trace`] (what happened in one),
 //! [`outcome`] (how it ended), [`guarantee`] (what a search has covered), [`progress`] (how far it
 //! is), [`report`] (all of it). Then what passes between `cargo raddle` and test binaries: [`host`],
-//! [`run`], [`saved`], [`knobs`], [`exit`].
+//! [`events`], [`saved`], [`knobs`], [`exit`].
 
+pub mod events;
 pub mod exit;
 pub mod guarantee;
 pub mod host;
@@ -16,7 +17,7 @@ pub mod knobs;
 pub mod outcome;
 pub mod progress;
 pub mod report;
-pub mod run;
+
 pub mod saved;
 pub mod schedule;
 pub mod token;

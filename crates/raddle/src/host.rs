@@ -20,6 +20,7 @@ use crate::check;
 use crate::config::{Config, Expect};
 use crate::error::Error;
 use crate::progress::{Observer, ShowProgress};
+use crate::recording::Recording;
 use crate::search::{self, Body};
 use crate::watch::{self, Turn};
 
@@ -71,8 +72,13 @@ pub(crate) fn serve(
     };
     let (stream, theirs) = connect().map_err(|error| wrong(format!("{}: {error}", job.channel)))?;
     let channel = Channel(Arc::new(Mutex::new(stream)));
-    let name = config.test.clone().unwrap_or_default();
-    channel.say(&Message::Hello { version: VERSION, pid: std::process::id(), test: name });
+    channel.say(&Message::Hello {
+        version: VERSION,
+        pid: std::process::id(),
+        test: config.test.clone().unwrap_or_default(),
+        strategy: config.composition().unwrap_or_else(|| config.strategy.clone()),
+        seed: config.seed(),
+    });
     let stop = Arc::new(AtomicBool::new(false));
     listen(theirs, Arc::clone(&stop))?;
     let tape = match &job.page {
@@ -177,7 +183,10 @@ fn retrace(
 ) -> Result<Result<String, String>, Error> {
     let bytes = fs::read(page).map_err(|error| wrong(format!("{page}: {error}")))?;
     let page::Read { options, .. } = page::read(&bytes).map_err(wrong)?;
-    let setup = config.setup();
+    let mut setup = config.setup();
+    if let Some(given) = &config.replay {
+        setup.settings = Recording::try_from(given)?.settings();
+    }
     let teller = channel.clone();
     let outcome = watch::run(config, Turn::Last, move |orders| {
         raddle_engine::retrace(

@@ -24,8 +24,8 @@ const NUMBER: &str = "a whole number such as 5000, or none";
 const TIME: &str = "a time such as 500ms, 10s, 2m or 1h, or none";
 const PREFIX: &str = "RADDLE_";
 
-/// Read by raddle's own tests, and nothing to do with a configuration.
-const OTHERS: [&str; 1] = ["LONG"];
+/// Read by raddle's own tests and by `cargo raddle`, and nothing to do with a configuration.
+const OTHERS: [&str; 4] = ["LONG", "PROFILE", "JOBS", "HOST_MEMORY"];
 
 static VARIABLES: &[Variable] = &[
     Variable {
