@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use raddle_trace::events::{Ending, Retried, TestId};
 use raddle_trace::host::{Message, Retraced, Work, page};
 use raddle_trace::{
-    Counts, Covered, Death, Divergence, Failure, Guarantee, Note, Outcome, Progress, Report, Verdict,
-    report,
+    Counts, Covered, Death, Divergence, Failure, Guarantee, Note, Outcome, Progress, Report,
+    Verdict, report,
 };
 
 use crate::find::Test;
@@ -44,7 +44,7 @@ pub(crate) struct Tested {
 /// What is heard of a test before it is over.
 #[derive(Clone, Debug)]
 pub(crate) enum Heard {
-    Progress(Progress),
+    Progress(Box<Progress>),
     Retried(PathBuf, Retried),
 }
 
@@ -75,8 +75,11 @@ pub(crate) fn check(
     let began = Instant::now();
     let package = &test.binary.package.directory;
     let mut retried = Vec::new();
-    let saved =
-        if regressions == Regressions::Kept { regressions::of(package, &test.id) } else { Vec::new() };
+    let saved = if regressions == Regressions::Kept {
+        regressions::of(package, &test.id)
+    } else {
+        Vec::new()
+    };
     for (path, _) in saved {
         let answer = ask(hosts, test, Some(&path.to_string_lossy()), &mut |_| {});
         let what = match answer.report.as_ref().map(|report| report.verdict) {
@@ -90,21 +93,20 @@ pub(crate) fn check(
             return tested(test, answer, Some(path), retried, began);
         }
     }
-    let answer = ask(hosts, test, None, &mut |progress| hear(Heard::Progress(progress)));
+    let answer = ask(hosts, test, None, &mut |progress| hear(Heard::Progress(Box::new(progress))));
     let failure = answer.report.as_ref().and_then(|report| report.failure.as_ref());
     let new = failure.filter(|_| !answer.passed && answer.expected.is_none());
-    let saved = match new.filter(|_| regressions == Regressions::Kept) {
-        Some(failure) => Some(regressions::save(package, &test.id, failure)),
-        None => None,
-    };
+    let new = new.filter(|_| regressions == Regressions::Kept);
+    let saved = new.map(|failure| regressions::save(package, &test.id, failure));
     match saved {
         None => tested(test, answer, None, retried, began),
         Some(Ok(path)) => tested(test, answer, Some(path), retried, began),
         Some(Err(error)) => {
             let mut tested = tested(test, answer, None, retried, began);
             if let Some(report) = &mut tested.report {
-                let text = format!("the schedule was not saved: {error}");
-                report.notes.push(Note::Text { text });
+                report
+                    .notes
+                    .push(Note::Text { text: format!("the schedule was not saved: {error}") });
             }
             tested
         }
@@ -184,14 +186,17 @@ fn ask_for(
         Message::Error { text } => error = Some(text),
         _ => {}
     })?;
-    let output = last_lines(&gone.output);
+    // One execution's output is wanted whole.
+    let output =
+        if recording.is_some() { gone.output.trim().to_owned() } else { last_lines(&gone.output) };
     let dead = gone.death(hosts.memory);
     let answer = if let Some((report, expected)) = finished {
         let passed = gone.status.success();
         Answer { report: Some(report), expected, error: None, passed, output, samples }
     } else if let Some(death) = dead {
         let last = samples.last().map_or(0, |progress: &Progress| progress.executions);
-        let died = Died { death, strategy: greeting.0, seed: greeting.1, elapsed: began.elapsed(), last };
+        let died =
+            Died { death, strategy: greeting.0, seed: greeting.1, elapsed: began.elapsed(), last };
         let report = died.report(hosts, test, &page, recording);
         Answer { report: Some(report), expected: None, error: None, passed: false, output, samples }
     } else {

@@ -11,8 +11,10 @@ use raddle_trace::knobs::{KNOBS, Value};
 /// means is said for each; a failure is shown step by step, saved, and tried first the next time.
 #[derive(Debug, Parser)]
 #[command(name = "cargo-raddle", bin_name = "cargo raddle", version)]
-#[command(after_help = "Settings: flags override variables (RADDLE_TIME), which override the profile \
-in raddle.toml, which overrides #[raddle::test(...)]. The words are the same everywhere.")]
+#[command(
+    after_help = "Settings: flags override variables (RADDLE_TIME), which override the profile \
+in raddle.toml, which overrides #[raddle::test(...)]. The words are the same everywhere."
+)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Asked,
@@ -49,7 +51,7 @@ pub(crate) struct Test {
     /// What to write: lines for people, or one JSON object for each event
     #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
     pub(crate) format: Format,
-    /// Also write the results to this file, as JUnit XML
+    /// Also write the results to this file, as XML for CI servers (junit)
     #[arg(long, value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,
     /// Neither try saved schedules nor save new ones
@@ -77,7 +79,7 @@ pub(crate) struct Replay {
     pub(crate) recording: String,
     /// The test it belongs to, if the file does not say
     #[arg(value_name = "TEST")]
-    pub(crate) test: Option<String>,
+    pub(crate) name: Option<String>,
     /// Show every step, however many there are
     #[arg(long)]
     pub(crate) trace: bool,
@@ -229,6 +231,7 @@ fn capital(line: &str) -> String {
 }
 
 /// What cargo is to build; passed on to `cargo test --no-run`.
+#[expect(clippy::struct_excessive_bools, reason = "flags of a command line")]
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Build")]
 pub(crate) struct Build {

@@ -50,7 +50,12 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Asked::Strategies(asked) => strategies(asked),
         Asked::Report(asked) => report(asked),
         Asked::Completions(asked) => {
-            clap_complete::generate(asked.shell, &mut Cli::command(), "cargo-raddle", &mut io::stdout());
+            clap_complete::generate(
+                asked.shell,
+                &mut Cli::command(),
+                "cargo-raddle",
+                &mut io::stdout(),
+            );
             Ok(exit::PASSED)
         }
         Asked::Man => {
@@ -65,11 +70,13 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
 }
 
 /// Builds, and finds the tests that were asked for; and how many of them are ignored.
-pub(crate) fn prepare(build: &Build, chosen: &Chosen) -> Result<(Project, Vec<Test>, u64), Wrong> {
-    let project = Project::load(build.manifest_path.as_deref())?;
+pub(crate) fn prepare(
+    project: &Project,
+    build: &Build,
+    chosen: &Chosen,
+) -> Result<(Vec<Test>, u64), Wrong> {
     let tests = find::all(project.build(build)?)?;
-    let (tests, ignored) = find::chosen(tests, chosen)?;
-    Ok((project, tests, ignored))
+    find::chosen(tests, chosen)
 }
 
 /// What searches are run with.
@@ -81,12 +88,11 @@ fn test(asked: &cli::Test) -> Result<u8, Wrong> {
     // First what can be wrong without building.
     let project = Project::load(asked.build.manifest_path.as_deref())?;
     let settings = settings(&project, &asked.settings)?;
-    let (project, tests, ignored) = prepare(&asked.build, &asked.chosen)?;
+    let (tests, ignored) = prepare(&project, &asked.build, &asked.chosen)?;
     os::catch_interrupts();
     let began = Instant::now();
     let desk = run::desk()?;
-    let regressions =
-        if asked.no_regressions { Regressions::LeftAlone } else { Regressions::Kept };
+    let regressions = if asked.no_regressions { Regressions::LeftAlone } else { Regressions::Kept };
     if regressions == Regressions::Kept {
         warn_of_unreadable(&tests);
     }
@@ -130,7 +136,8 @@ fn list(asked: &cli::List) -> Result<u8, Wrong> {
         exact: asked.chosen.exact,
         include_ignored: true,
     };
-    let (_, tests, _) = prepare(&asked.build, &chosen)?;
+    let project = Project::load(asked.build.manifest_path.as_deref())?;
+    let (tests, _) = prepare(&project, &asked.build, &chosen)?;
     if asked.format == Format::Json {
         for test in &tests {
             let line = json!({
@@ -157,7 +164,8 @@ fn list(asked: &cli::List) -> Result<u8, Wrong> {
 /// Asks a test binary: the strategies are those of the raddle that the tests depend on.
 fn strategies(asked: &cli::Strategies) -> Result<u8, Wrong> {
     let chosen = Chosen { filters: Vec::new(), exact: false, include_ignored: true };
-    let (project, tests, _) = prepare(&asked.build, &chosen)?;
+    let project = Project::load(asked.build.manifest_path.as_deref())?;
+    let (tests, _) = prepare(&project, &asked.build, &chosen)?;
     let Some(test) = tests.first() else { return Ok(exit::NO_TESTS) };
     let flags = cli::Settings {
         knobs: cli::Knobs::default(),

@@ -5,6 +5,7 @@ use std::time::Instant;
 use crate::check::{Regressions, Tested};
 use crate::cli;
 use crate::print::{self, Side};
+use crate::project::Project;
 use crate::run::{self, Runner, Tally};
 use crate::show::{Human, Show, guarantee, verdict};
 use crate::wrong::Wrong;
@@ -34,8 +35,9 @@ pub(crate) fn compare(asked: &cli::Compare) -> Result<u8, Wrong> {
     if strategies.iter().any(String::is_empty) {
         return Err(Wrong::usage("--strategies has a strategy without a name; write a,b,c"));
     }
-    let (project, tests, ignored) = command::prepare(&asked.build, &asked.chosen)?;
+    let project = Project::load(asked.build.manifest_path.as_deref())?;
     let settings = command::settings(&project, &asked.settings)?.or("traces", "true");
+    let (tests, ignored) = command::prepare(&project, &asked.build, &asked.chosen)?;
     os::catch_interrupts();
     let desk = run::desk()?;
     let began = Instant::now();

@@ -5,6 +5,7 @@ use raddle_trace::Verdict;
 use crate::check::{Regressions, Tested};
 use crate::cli;
 use crate::print::{self, Side};
+use crate::project::Project;
 use crate::run::{self, Runner, Tally};
 use crate::show::{Human, Show, verdict};
 use crate::wrong::Wrong;
@@ -31,8 +32,10 @@ impl Show for Quiet {
 }
 
 pub(crate) fn estimate(asked: &cli::Estimate) -> Result<u8, Wrong> {
-    let (project, tests, ignored) = command::prepare(&asked.build, &asked.chosen)?;
-    let settings = command::settings(&project, &asked.settings)?.or("time", TIME).or("strategy", "dfs");
+    let project = Project::load(asked.build.manifest_path.as_deref())?;
+    let settings =
+        command::settings(&project, &asked.settings)?.or("time", TIME).or("strategy", "dfs");
+    let (tests, ignored) = command::prepare(&project, &asked.build, &asked.chosen)?;
     os::catch_interrupts();
     let desk = run::desk()?;
     let regressions = Regressions::LeftAlone;

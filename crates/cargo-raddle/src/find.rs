@@ -93,9 +93,9 @@ fn listed(binary: &Binary, arguments: &[&str]) -> Result<BTreeSet<String>, Wrong
     let output = output.map_err(|error| {
         Wrong::tool(format!("{} could not be run: {error}", binary.path.display()))
     })?;
-    let text = String::from_utf8_lossy(&output.stdout);
+    let said = String::from_utf8_lossy(&output.stdout);
     let test = |line: &str| line.strip_suffix(": test").map(str::to_owned);
-    Ok(text.lines().filter_map(test).collect())
+    Ok(said.lines().filter_map(test).collect())
 }
 
 #[cfg(test)]

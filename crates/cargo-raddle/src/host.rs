@@ -134,7 +134,13 @@ impl Hosts<'_> {
         let job = serde_json::to_string(&job).map_err(io::Error::other)?;
         let mut command = test.binary.command();
         command
-            .args(["--exact", &test.id.test, "--nocapture", "--include-ignored", "--test-threads=1"])
+            .args([
+                "--exact",
+                &test.id.test,
+                "--nocapture",
+                "--include-ignored",
+                "--test-threads=1",
+            ])
             .env(VARIABLE, job)
             .envs(self.variables.iter().chain(more).map(|(name, value)| (name, value)))
             .stdin(Stdio::null())
@@ -149,8 +155,8 @@ impl Hosts<'_> {
         os::kill_group(child.id());
         let status = child.wait()?;
         let _ = fs::remove_file(&socket);
-        let text = |tail: Option<JoinHandle<Tail>>| tail.and_then(|tail| tail.join().ok());
-        let (out, err) = (text(out).unwrap_or_default(), text(err).unwrap_or_default());
+        let read = |tail: Option<JoinHandle<Tail>>| tail.and_then(|tail| tail.join().ok());
+        let (out, err) = (read(out).unwrap_or_default(), read(err).unwrap_or_default());
         let Conversation { greeted, answered, hung, killed } = heard?;
         let output = [out.own(), err.own()].concat();
         let complaint = err.text();
@@ -217,11 +223,7 @@ impl Conversation {
     }
 
     /// The host's end of the socket; none if it ends without a word.
-    fn accept(
-        &mut self,
-        child: &Child,
-        listener: &UnixListener,
-    ) -> io::Result<Option<UnixStream>> {
+    fn accept(&mut self, child: &Child, listener: &UnixListener) -> io::Result<Option<UnixStream>> {
         loop {
             match listener.accept() {
                 Ok((stream, _)) => {

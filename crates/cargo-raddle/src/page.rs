@@ -23,7 +23,8 @@ pub(crate) fn write(
 ) -> io::Result<PathBuf> {
     let directory = project.directory();
     fs::create_dir_all(&directory)?;
-    let tried: Vec<Value> = tested.iter().filter_map(|test| Some((test, test.report.as_ref()?))).map(tried).collect();
+    let tried: Vec<Value> =
+        tested.iter().filter_map(|test| Some((test, test.report.as_ref()?))).map(tried).collect();
     let elapsed_ms: u64 = elapsed.as_millis().try_into().unwrap_or(u64::MAX);
     let run = json!({
         "version": VERSION, "title": title, "elapsed_ms": elapsed_ms, "tried": tried,

@@ -141,8 +141,11 @@ impl Binary {
             .env("CARGO_PKG_NAME", name)
             .env("CARGO_PKG_VERSION", version)
             .env("CARGO_CRATE_NAME", self.target.replace('-', "_"));
-        let variable =
-            if cfg!(target_os = "macos") { "DYLD_FALLBACK_LIBRARY_PATH" } else { "LD_LIBRARY_PATH" };
+        let variable = if cfg!(target_os = "macos") {
+            "DYLD_FALLBACK_LIBRARY_PATH"
+        } else {
+            "LD_LIBRARY_PATH"
+        };
         let before = std::env::var_os(variable).unwrap_or_default();
         let before = std::env::split_paths(&before).filter(|path| !path.as_os_str().is_empty());
         let paths = std::env::join_paths(self.libraries.iter().cloned().chain(before));

@@ -8,6 +8,7 @@ use raddle_trace::{Saved, exit};
 
 use crate::check::{self, Regressions};
 use crate::cli::{self, Build};
+use crate::debugger::Places;
 use crate::find::{self, Test};
 use crate::project::Project;
 use crate::run::{self, Runner};
@@ -81,9 +82,11 @@ pub(crate) fn replay(asked: &cli::Replay) -> Result<u8, Wrong> {
     let build = given.build(&asked.build);
     let project = Project::load(build.manifest_path.as_deref())?;
     let tests = find::all(project.build(&build)?)?;
-    let test = given.test(tests, asked.test.as_deref())?;
+    let test = given.test(tests, asked.name.as_deref())?;
     if let Some(which) = asked.debugger {
-        let script = debugger::script(which, asked.step);
+        let bytes = std::fs::read(&test.binary.path)
+            .map_err(|error| Wrong::tool(format!("{}: {error}", test.binary.path.display())))?;
+        let script = debugger::script(which, asked.step, &Places::of(&bytes));
         if asked.print_script {
             print::out(&script);
             return Ok(exit::PASSED);

@@ -103,7 +103,8 @@ impl Settings {
             values.insert(name, text);
         }
         let jobs = values.remove("jobs").filter(|jobs| jobs != "none");
-        let jobs = jobs.and_then(|jobs| jobs.replace('_', "").parse().ok()).filter(|&jobs| jobs > 0);
+        let jobs =
+            jobs.and_then(|jobs| jobs.replace('_', "").parse().ok()).filter(|&jobs| jobs > 0);
         let processors = || std::thread::available_parallelism().map_or(1, usize::from);
         let host_memory = values.remove("host_memory").and_then(|text| bytes(&text));
         Ok(Self { knobs: values, jobs: jobs.unwrap_or_else(processors), host_memory })
@@ -242,7 +243,9 @@ fn values(profile: &str, table: Table) -> Result<BTreeMap<&'static str, String>,
             Toml::Boolean(flag) => flag.to_string(),
             other => {
                 let (kind, expected) = (other.type_str(), value.expected());
-                return Err(format!("profiles.{profile}.{name} is a {kind}; it must be {expected}"));
+                return Err(format!(
+                    "profiles.{profile}.{name} is a {kind}; it must be {expected}"
+                ));
             }
         };
         accept(&format!("profiles.{profile}.{name}"), value, &text)?;
@@ -252,13 +255,11 @@ fn values(profile: &str, table: Table) -> Result<BTreeMap<&'static str, String>,
 }
 
 fn no_such_key<'a>(key: &str, names: impl IntoIterator<Item = &'a str> + Clone) -> String {
-    match knobs::nearest(key, names.clone()) {
-        Some(near) => format!("there is no key `{key}`; did you mean `{near}`?"),
-        None => {
-            let names: Vec<&str> = names.into_iter().collect();
-            format!("there is no key `{key}`; there are {}", names.join(", "))
-        }
+    if let Some(near) = knobs::nearest(key, names.clone()) {
+        return format!("there is no key `{key}`; did you mean `{near}`?");
     }
+    let names: Vec<&str> = names.into_iter().collect();
+    format!("there is no key `{key}`; there are {}", names.join(", "))
 }
 
 #[cfg(test)]

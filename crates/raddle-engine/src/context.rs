@@ -1,6 +1,6 @@
 //! Calling contexts: from where an op was called, as a small number.
 //!
-//! HaPSet (Wang, Said, Gupta, ICSE 2011) tells statements apart by the innermost calls that lead to them;
+//! `HaPSet` (Wang, Said, Gupta, ICSE 2011) tells statements apart by the innermost calls that lead to them;
 //! GAMBIT (Coons, Burckhardt, Musuvathi, `PPoPP` 2010) orders candidates by the methods they stand in.
 
 /// The calls that lead to an op. Equal numbers are equal calls, in one process.

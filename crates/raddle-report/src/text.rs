@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use raddle_trace::{Covered, Death, Divergence, Failure, Note, Outcome, Panic, Report, Trace, Verdict};
+use raddle_trace::{
+    Covered, Death, Divergence, Failure, Note, Outcome, Panic, Report, Trace, Verdict,
+};
 
 use crate::columns::{Colour, Ink, NO_BREAK, clean, count, hang, paragraph, place, printable};
 use crate::progress::estimated;
@@ -221,10 +223,14 @@ impl Text<'_> {
                 let last = last.map(|site| format!("; the last operation was at {site}"));
                 let last = last.unwrap_or_default();
                 let text = match death {
-                    Death::Hang { .. } => "a loop without operations of raddle, or a wait for \
-                                           something that raddle does not control",
-                    Death::Memory { .. } => "the test allocates without end, or needs a larger \
-                                             limit (host_memory)",
+                    Death::Hang { .. } => {
+                        "a loop without operations of raddle, or a wait for \
+                                           something that raddle does not control"
+                    }
+                    Death::Memory { .. } => {
+                        "the test allocates without end, or needs a larger \
+                                             limit (host_memory)"
+                    }
                     _ => "the process of the test did not come to the end of this execution",
                 };
                 self.paragraph("", &format!("{text}{last}"));

@@ -63,10 +63,9 @@ impl Mark {
         let bytes = &bytes[..bytes.len().min(4096)];
         let mut parts = bytes.split(|&byte| byte == 1);
         let (path, site, _after) = (parts.next()?, parts.next()?, parts.next()?);
-        let text = |part: &[u8]| std::str::from_utf8(part).ok().map(str::to_owned);
-        let path = text(path)?;
-        let (_, test) = path.split_once("::")?;
-        Some(Self { test: test.replace("r#", ""), site: text(site)? })
+        let (_, test) = std::str::from_utf8(path).ok()?.split_once("::")?;
+        let site = std::str::from_utf8(site).ok()?.to_owned();
+        Some(Self { test: test.replace("r#", ""), site })
     }
 }
 
@@ -323,7 +322,9 @@ pub mod page {
         fn a_page_is_read_as_far_as_it_goes() {
             let page = bytes(&[MAGIC, 7, 2, 1, 0, 99]);
             assert_eq!(read(&page), Ok(Read { execution: 7, options: vec![1, 0] }));
-            assert!(read(&bytes(&[MAGIC, 7, 3, 1, 0])).is_err_and(|why| why.contains("3 decisions")));
+            assert!(
+                read(&bytes(&[MAGIC, 7, 3, 1, 0])).is_err_and(|why| why.contains("3 decisions"))
+            );
             assert!(read(&bytes(&[0, 7, 0])).is_err());
             assert!(read(&[]).is_err());
         }

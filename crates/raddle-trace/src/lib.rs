@@ -25,7 +25,8 @@ pub mod trace;
 
 pub use guarantee::{Assumption, Covered, Guarantee, SampleBound, TraceCount, Unseen};
 pub use outcome::{
-    CellAccess, CellOp, DataRace, Death, Divergence, HeldLock, LimitKind, Missing, Outcome, Panic, Waiting,
+    CellAccess, CellOp, DataRace, Death, Divergence, HeldLock, LimitKind, Missing, Outcome, Panic,
+    Waiting,
 };
 pub use progress::{Band, Estimate, Probed, Progress};
 pub use report::{Counts, Failure, Nested, Note, Report, Verdict};

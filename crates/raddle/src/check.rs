@@ -94,10 +94,10 @@ where
     config.package = place.package.map(str::to_owned);
     let body = Arc::new(move || test().finish());
     let caller = Location::caller();
-    finish(config.with_env().and_then(|config| match config.host.clone() {
-        Some(job) => host::serve(config, &job, body),
-        None => run(config, caller, body),
-    }));
+    match config.with_env() {
+        Ok(config) if config.host.is_some() => host::serve(config, body),
+        config => finish(config.and_then(|config| run(config, caller, body))),
+    }
 }
 
 /// What a test may return.

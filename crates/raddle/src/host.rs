@@ -7,6 +7,7 @@
 use std::fs;
 use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::os::unix::net::UnixStream;
+use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -58,13 +59,22 @@ impl Channel {
     }
 }
 
-/// Does the job. The result is for the test harness: as [`check::run`].
-pub(crate) fn serve(
-    mut config: Config,
-    job: &str,
-    test: Body,
-) -> Result<Result<String, String>, Error> {
-    let job = read(job)?;
+/// Does the job, and ends as the test would: by a panic, or not. The driver has heard what there is to
+/// say, so the panic is for the test harness alone, and nothing is printed.
+pub(crate) fn serve(config: Config, test: Body) {
+    let text = match work(config, test) {
+        Ok(Ok(_)) => return,
+        Ok(Err(failed)) => failed,
+        // It may be that the driver was not reached.
+        Err(error @ Error::Host { .. }) => panic!("{error}"),
+        Err(error) => error.to_string(),
+    };
+    resume_unwind(Box::new(text));
+}
+
+/// Does the job. The result is as that of [`check::judge`].
+fn work(mut config: Config, test: Body) -> Result<Result<String, String>, Error> {
+    let job = read(config.host.as_deref().unwrap_or_default())?;
     let connect = || -> io::Result<(UnixStream, UnixStream)> {
         let stream = UnixStream::connect(&job.channel)?;
         let theirs = stream.try_clone()?;
@@ -159,11 +169,7 @@ fn fence() {
     let _ = io::stderr().write_all(line.as_bytes());
 }
 
-fn search(
-    config: &Config,
-    test: Body,
-    channel: &Channel,
-) -> Result<Result<String, String>, Error> {
+fn search(config: &Config, test: Body, channel: &Channel) -> Result<Result<String, String>, Error> {
     let report = search::explore_dyn(config.clone(), test)?;
     let (report, result) = check::judge(config, report, None);
     channel.say(&Message::Finished {

@@ -56,7 +56,10 @@ mod check;
 mod config;
 #[cfg(feature = "check")]
 mod error;
-#[cfg(feature = "check")]
+#[cfg(all(feature = "check", unix))]
+mod host;
+#[cfg(all(feature = "check", not(unix)))]
+#[path = "host/elsewhere.rs"]
 mod host;
 #[cfg(not(feature = "check"))]
 mod named;

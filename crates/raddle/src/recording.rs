@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use raddle_engine::Replayed;
-use raddle_trace::{Covered, Failure, Guarantee, Note, Report, Schedule, Settings, Trace, Verdict, report};
+use raddle_trace::{
+    Covered, Failure, Guarantee, Note, Report, Schedule, Settings, Trace, Verdict, report,
+};
 
 use crate::config::Config;
 use crate::error::Error;

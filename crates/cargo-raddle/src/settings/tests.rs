@@ -8,11 +8,7 @@ fn flags(given: &[(&'static str, &str)]) -> cli::Settings {
     cli::Settings { knobs, jobs: None, host_memory: None, profile: None, config: None }
 }
 
-fn read(
-    file: &str,
-    variables: &[(&str, &str)],
-    flags: &cli::Settings,
-) -> Result<Settings, String> {
+fn read(file: &str, variables: &[(&str, &str)], flags: &cli::Settings) -> Result<Settings, String> {
     let owned = |&(name, value): &(&str, &str)| (name.to_owned(), value.to_owned());
     let variables: Vec<_> = variables.iter().map(owned).collect();
     let path = PathBuf::from("raddle.toml");
@@ -69,7 +65,7 @@ fn what_is_wrong_is_said() {
     let wrong = |file: &str| read(file, &[], &flags(&[])).expect_err("refused");
     insta::assert_snapshot!(wrong("[profiles.ci]\nexecution = 3"), @"raddle.toml: in [profiles.ci] there is no key `execution`; did you mean `executions`?");
     insta::assert_snapshot!(wrong("[profile.ci]"), @"raddle.toml: profile is the name of a profile");
-    insta::assert_snapshot!(wrong("profils = 3"), @"raddle.toml: there is no key `profils`; did you mean `profiles`?");
+    insta::assert_snapshot!(wrong("profils = 3"), @"raddle.toml: there is no key `profils`; did you mean `profile`?");
     insta::assert_snapshot!(wrong("[profiles.ci]\ntime = 10"), @"raddle.toml: profiles.ci.time is `10`; it must be a time such as 500ms, 10s, 2m or 1h, or none");
     insta::assert_snapshot!(wrong("[profiles.ci]\ntime = [1]"), @"raddle.toml: profiles.ci.time is a array; it must be a time such as 500ms, 10s, 2m or 1h, or none");
     insta::assert_snapshot!(wrong("profile = 'nightlly'"), @"there is no profile `nightlly`; did you mean nightly?");

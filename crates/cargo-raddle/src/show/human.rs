@@ -10,8 +10,8 @@ use raddle_report::{Colour, progress_line};
 use raddle_trace::Progress;
 use raddle_trace::events::{Ending, Retried, TestId};
 
-use super::summary::{executions, failure_text, guarantee, summary, time, verdict};
 use super::Show;
+use super::summary::{executions, failure_text, guarantee, summary, time, verdict};
 use crate::check::Tested;
 use crate::find::Test;
 use crate::run::Tally;
@@ -87,7 +87,9 @@ impl Show for Human {
         if tested.ending == Ending::Passed {
             let word = print::paint(self.colour, "32", &format!("{:>12}", verdict(tested)));
             let (n, time) = (executions(tested), time(tested));
-            let line = format!("{}: {n} executions in {time}; {}", tested.id.test, guarantee(tested));
+            let plural = if n == "1" { "execution" } else { "executions" };
+            let what = guarantee(tested);
+            let line = format!("{}: {n} {plural} in {time}; {what}", tested.id.test);
             self.say(&format!("{word}  {line}\n"));
         } else {
             let text = failure_text(tested, self.colour, self.width);
@@ -96,7 +98,9 @@ impl Show for Human {
     }
 
     fn ended(&mut self, tested: &[Tested], tally: &Tally) {
-        let text = summary(tested, tally, self.colour, self.width);
+        // In a file or a log nothing has to fit.
+        let width = if std::io::stdout().is_terminal() { self.width } else { usize::MAX };
+        let text = summary(tested, tally, self.colour, width);
         self.say(&format!("\n{text}"));
     }
 }

@@ -1,4 +1,4 @@
-//! Results as JUnit XML: what CI servers read.
+//! Results as XML of the junit kind: what CI servers read.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -53,23 +53,24 @@ fn case(out: &mut String, suite: &str, test: &Tested) {
         escape(&test.id.test),
         test.elapsed.as_secs_f64()
     );
-    let text = escape(&failure_text(test, Colour::Never, 100));
+    let all = escape(&failure_text(test, Colour::Never, 100));
     match test.ending {
         Ending::Passed => {}
         Ending::Failed => {
             let message = escape(&guarantee(test));
-            let _ = writeln!(out, "      <failure message=\"{message}\">{text}</failure>");
+            let _ = writeln!(out, "      <failure message=\"{message}\">{all}</failure>");
         }
         Ending::Inconclusive => {
             let message = escape(test.error.as_deref().unwrap_or("the search could not go on"));
-            let _ = writeln!(out, "      <error message=\"{message}\">{text}</error>");
+            let _ = writeln!(out, "      <error message=\"{message}\">{all}</error>");
         }
     }
     let said = match &test.report {
         Some(report) => report.guarantee.to_string(),
         None => String::new(),
     };
-    let _ = writeln!(out, "      <system-out>{}{}</system-out>", escape(&said), escape(&shown(test)));
+    let _ =
+        writeln!(out, "      <system-out>{}{}</system-out>", escape(&said), escape(&shown(test)));
     out.push_str("    </testcase>\n");
 }
 

@@ -1,5 +1,7 @@
 //! The end of a run: a row for each test.
 
+use std::fmt::Write as _;
+
 use raddle_report::{Colour, TextOptions};
 use raddle_trace::Verdict;
 use raddle_trace::events::{Ending, Retried};
@@ -47,9 +49,14 @@ pub(crate) fn estimate(tested: &Tested) -> String {
     }
 }
 
-/// A number with three digits.
+/// A number with all its digits, or two.
+#[expect(clippy::cast_sign_loss, reason = "numbers of executions")]
 fn short(number: f64) -> String {
-    if number < 1e6 { print::grouped(number.round().max(0.0) as u64) } else { format!("{number:.1e}") }
+    if number < 1e6 {
+        print::grouped(number.round().max(0.0) as u64)
+    } else {
+        format!("{number:.1e}")
+    }
 }
 
 /// Distinct traces, if they were counted.
@@ -99,7 +106,8 @@ pub(crate) fn summary(tested: &[Tested], tally: &Tally, colour: Colour, width: u
     let mut out = String::new();
     for (index, line) in table.lines().enumerate() {
         let cut: String = line.chars().take(width).collect();
-        let cut = if cut.len() < line.len() { format!("{}…", &cut[..last_char(&cut)]) } else { cut };
+        let cut =
+            if cut.len() < line.len() { format!("{}…", &cut[..last_char(&cut)]) } else { cut };
         let line = match index.checked_sub(1).and_then(|row| tested.get(row)) {
             None => print::paint(colour, "2", &cut),
             Some(test) => painted(colour, &verdict(test), &cut, test.ending),
@@ -131,19 +139,16 @@ fn painted(colour: Colour, word: &str, line: &str, ending: Ending) -> String {
 fn saved(test: &Tested) -> String {
     let mut out = String::new();
     for (path, what) in &test.retried {
-        let path = crate::page::shown(path);
-        out.push_str(&match what {
+        let now = match what {
             Retried::Fails => continue,
-            Retried::Fixed => format!(
-                "{}: the schedule saved in {path} passes now; delete the file when you no longer want it tried\n",
-                test.id.test
-            ),
-            Retried::Stale => format!(
-                "{}: the schedule saved in {path} is stale: the test does something else under it now; delete \
-                 the file, or keep it if the change is not to stay\n",
-                test.id.test
-            ),
-        });
+            Retried::Fixed => "passes now; delete the file when you no longer want it tried",
+            Retried::Stale => {
+                "is stale: the test does something else under it now; delete the file, or keep it \
+                 if the change is not to stay"
+            }
+        };
+        let (test, path) = (&test.id.test, crate::page::shown(path));
+        let _ = writeln!(out, "{test}: the schedule saved in {path} {now}");
     }
     out
 }
@@ -151,9 +156,12 @@ fn saved(test: &Tested) -> String {
 fn sums(tally: &Tally) -> String {
     let Tally { passed, failed, inconclusive, not_run, ignored } = *tally;
     let mut parts = vec![format!("{passed} passed")];
-    for (n, what) in
-        [(failed, "failed"), (inconclusive, "inconclusive"), (not_run, "not run"), (ignored, "ignored")]
-    {
+    for (n, what) in [
+        (failed, "failed"),
+        (inconclusive, "inconclusive"),
+        (not_run, "not run"),
+        (ignored, "ignored"),
+    ] {
         if n > 0 {
             parts.push(format!("{n} {what}"));
         }
@@ -165,12 +173,12 @@ fn sums(tally: &Tally) -> String {
 pub(crate) fn failure_text(tested: &Tested, colour: Colour, width: usize) -> String {
     let mut out = String::new();
     if let Some(error) = &tested.error {
-        out.push_str(&format!("INCONCLUSIVE {}: {error}\n", tested.id.test));
+        let _ = writeln!(out, "INCONCLUSIVE {}: {error}", tested.id.test);
     }
     if let Some(report) = &tested.report {
         if let (Some(expected), Ending::Failed) = (&tested.expected, tested.ending) {
             let found = if report.failure.is_some() { "another failure" } else { "no failure" };
-            out.push_str(&format!("expected {expected}, found {found}:\n"));
+            let _ = writeln!(out, "expected {expected}, found {found}:");
         }
         let token = report.failure.as_ref().map(|failure| failure.schedule.to_string());
         let file = tested.saved.as_ref().map(|path| crate::page::shown(path));
@@ -189,7 +197,7 @@ pub(crate) fn failure_text(tested: &Tested, colour: Colour, width: usize) -> Str
     if !tested.output.is_empty() {
         out.push_str("\nwhat the test printed last:\n");
         for line in tested.output.lines() {
-            out.push_str(&format!("  {line}\n"));
+            let _ = writeln!(out, "  {line}");
         }
     }
     out

@@ -338,15 +338,16 @@ mod tests {
 
     #[test]
     fn the_list_for_the_command_line_is_the_same() {
-        let ours = VARIABLES.iter().filter(|variable| !["REPLAY", "PROGRESS"].contains(&variable.name));
+        let ours =
+            VARIABLES.iter().filter(|variable| !["REPLAY", "PROGRESS"].contains(&variable.name));
         let ours: Vec<_> =
             ours.map(|variable| (variable.name.to_owned(), variable.expected.to_owned())).collect();
         let listed = knobs::KNOBS.iter();
-        let listed: Vec<_> = listed
-            .map(|knob| (knob.name.to_ascii_uppercase(), knob.value.expected()))
-            .collect();
+        let listed: Vec<_> =
+            listed.map(|knob| (knob.name.to_ascii_uppercase(), knob.value.expected())).collect();
         assert_eq!(ours, listed);
-        let values = ["5", "5_000", "5s", "5ms", "5k", "none", "true", "any", "leak", "seeded", "-1", "x5"];
+        let values =
+            ["5", "5_000", "5s", "5ms", "5k", "none", "true", "any", "leak", "seeded", "-1", "x5"];
         for (variable, knob) in VARIABLES.iter().zip(knobs::KNOBS) {
             for value in values {
                 let sets = (variable.set)(&mut Config::default(), value).is_some();
