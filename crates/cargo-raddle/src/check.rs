@@ -55,6 +55,42 @@ pub(crate) enum Regressions {
     LeftAlone,
 }
 
+/// What is done with a recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum What {
+    Replay,
+    Minimise,
+}
+
+/// What a host is asked for.
+#[derive(Clone, Copy, Debug)]
+enum Question<'a> {
+    Search,
+    Recording(&'a str, What),
+}
+
+impl<'a> Question<'a> {
+    fn recording(self) -> Option<&'a str> {
+        match self {
+            Self::Search => None,
+            Self::Recording(recording, _) => Some(recording),
+        }
+    }
+
+    fn work(self) -> Work {
+        match self {
+            Self::Recording(_, What::Minimise) => Work::Minimise,
+            _ => Work::Search,
+        }
+    }
+
+    /// A recording reaches a host as everybody else's does.
+    fn variables(self) -> Vec<(String, String)> {
+        let variable = |recording: &str| ("RADDLE_REPLAY".to_owned(), recording.to_owned());
+        self.recording().map(variable).into_iter().collect()
+    }
+}
+
 /// One host's answer.
 struct Answer {
     report: Option<Report>,
@@ -81,7 +117,9 @@ pub(crate) fn check(
         Vec::new()
     };
     for (path, _) in saved {
-        let answer = ask(hosts, test, Some(&path.to_string_lossy()), &mut |_| {});
+        let recording = path.to_string_lossy();
+        let question = Question::Recording(&recording, What::Replay);
+        let answer = ask(hosts, test, question, &mut |_| {});
         let what = match answer.report.as_ref().map(|report| report.verdict) {
             Some(Verdict::Failed) => Retried::Fails,
             Some(Verdict::Covered | Verdict::Passed) => Retried::Fixed,
@@ -93,7 +131,9 @@ pub(crate) fn check(
             return tested(test, answer, Some(path), retried, began);
         }
     }
-    let answer = ask(hosts, test, None, &mut |progress| hear(Heard::Progress(Box::new(progress))));
+    let answer = ask(hosts, test, Question::Search, &mut |progress| {
+        hear(Heard::Progress(Box::new(progress)));
+    });
     let failure = answer.report.as_ref().and_then(|report| report.failure.as_ref());
     let new = failure.filter(|_| !answer.passed && answer.expected.is_none());
     let new = new.filter(|_| regressions == Regressions::Kept);
@@ -135,10 +175,10 @@ fn tested(
     Tested { id, ending, report, expected, error, saved, retried, output, samples, elapsed }
 }
 
-/// Replays a recording once: what `cargo raddle replay` shows.
-pub(crate) fn replay(hosts: &Hosts<'_>, test: &Test, recording: &str) -> Tested {
+/// Replays a recording once, or makes it small.
+pub(crate) fn replay(hosts: &Hosts<'_>, test: &Test, recording: &str, what: What) -> Tested {
     let began = Instant::now();
-    let answer = ask(hosts, test, Some(recording), &mut |_| {});
+    let answer = ask(hosts, test, Question::Recording(recording, what), &mut |_| {});
     tested(test, answer, None, Vec::new(), began)
 }
 
@@ -146,10 +186,10 @@ pub(crate) fn replay(hosts: &Hosts<'_>, test: &Test, recording: &str) -> Tested 
 fn ask(
     hosts: &Hosts<'_>,
     test: &Test,
-    recording: Option<&str>,
+    question: Question<'_>,
     hear: &mut dyn FnMut(Progress),
 ) -> Answer {
-    match ask_for(hosts, test, recording, hear) {
+    match ask_for(hosts, test, question, hear) {
         Ok(answer) => answer,
         Err(error) => Answer {
             report: None,
@@ -165,39 +205,50 @@ fn ask(
 fn ask_for(
     hosts: &Hosts<'_>,
     test: &Test,
-    recording: Option<&str>,
+    question: Question<'_>,
     hear: &mut dyn FnMut(Progress),
 ) -> io::Result<Answer> {
     let page = hosts.desk.page()?;
-    let more: Vec<_> =
-        recording.iter().map(|what| ("RADDLE_REPLAY".to_owned(), (*what).to_owned())).collect();
     let mut samples = Vec::new();
     let mut finished = None;
+    let mut found = None;
     let mut error = None;
     let mut greeting = (String::new(), 0);
     let began = Instant::now();
-    let gone = hosts.run(test, Work::Search, Some(&page), &more, &mut |message| match message {
-        Message::Hello { strategy, seed, .. } => greeting = (strategy, seed),
-        Message::Progress { progress } => {
-            keep(&mut samples, progress);
-            hear(progress);
-        }
-        Message::Finished { report, expected, .. } => finished = Some((*report, expected)),
-        Message::Error { text } => error = Some(text),
-        _ => {}
-    })?;
+    let more = question.variables();
+    let gone =
+        hosts.run(test, question.work(), Some(&page), &more, &mut |message| match message {
+            Message::Hello { strategy, seed, .. } => greeting = (strategy, seed),
+            Message::Progress { progress } => {
+                keep(&mut samples, progress);
+                hear(progress);
+            }
+            Message::Found { report } => found = Some(*report),
+            Message::Finished { report, expected, .. } => finished = Some((*report, expected)),
+            Message::Error { text } => error = Some(text),
+            _ => {}
+        })?;
     // One execution's output is wanted whole.
-    let output =
-        if recording.is_some() { gone.output.trim().to_owned() } else { last_lines(&gone.output) };
+    let output = if question.recording().is_some() {
+        gone.output.trim().to_owned()
+    } else {
+        last_lines(&gone.output)
+    };
     let dead = gone.death(hosts.memory);
     let answer = if let Some((report, expected)) = finished {
         let passed = gone.status.success();
         Answer { report: Some(report), expected, error: None, passed, output, samples }
+    } else if let Some((death, mut report)) = dead.clone().zip(found) {
+        // The failure is what it is; only what was tried with it took the process down.
+        report.notes.push(Note::Text {
+            text: format!("an execution that was tried to make the failure small {death}"),
+        });
+        Answer { report: Some(report), expected: None, error: None, passed: false, output, samples }
     } else if let Some(death) = dead {
         let last = samples.last().map_or(0, |progress: &Progress| progress.executions);
         let died =
             Died { death, strategy: greeting.0, seed: greeting.1, elapsed: began.elapsed(), last };
-        let report = died.report(hosts, test, &page, recording);
+        let report = died.report(hosts, test, &page, question);
         Answer { report: Some(report), expected: None, error: None, passed: false, output, samples }
     } else {
         let error = Some(error.unwrap_or_else(|| silent(&gone)));
@@ -250,20 +301,14 @@ struct Died {
 
 impl Died {
     /// Has another host go the same way once more, and reports it as a failure.
-    fn report(
-        self,
-        hosts: &Hosts<'_>,
-        test: &Test,
-        page: &Path,
-        recording: Option<&str>,
-    ) -> Report {
+    fn report(self, hosts: &Hosts<'_>, test: &Test, page: &Path, question: Question<'_>) -> Report {
         let mut notes = Vec::new();
         let read = std::fs::read(page).map_err(|error| error.to_string());
         let read = read.and_then(|bytes| page::read(&bytes));
         let (execution, failure) = match read {
             Ok(read) => {
                 let execution = u64::from(read.execution).max(1);
-                (execution, self.retrace(hosts, test, page, execution, recording))
+                (execution, self.retrace(hosts, test, page, execution, question))
             }
             Err(why) => {
                 notes.push(Note::Text { text: format!("there is no schedule: {why}") });
@@ -286,6 +331,7 @@ impl Died {
                    execution alone"
                 .to_owned(),
         });
+        let recording = question.recording();
         let covered = match recording {
             Some(_) => Covered::Replay,
             None => Covered::Part { executions: execution, preemptions: None },
@@ -311,14 +357,13 @@ impl Died {
         test: &Test,
         page: &Path,
         execution: u64,
-        recording: Option<&str>,
+        question: Question<'_>,
     ) -> Failure {
         let mut retraced = Retraced::new();
         let mut survived = None;
         let work = Work::Retrace { page: page.to_string_lossy().into_owned() };
         // What a replay is run with comes from the recording, so it is needed here too.
-        let more: Vec<_> =
-            recording.iter().map(|what| ("RADDLE_REPLAY".to_owned(), (*what).to_owned())).collect();
+        let more = question.variables();
         let gone = hosts.run(test, work, None, &more, &mut |message| match message {
             Message::Told { told } => retraced.hear(told),
             Message::Survived { outcome } => survived = Some(outcome.kind().to_owned()),

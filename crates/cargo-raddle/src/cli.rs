@@ -28,6 +28,10 @@ pub(crate) enum Asked {
     List(List),
     /// Run one recorded execution again
     Replay(Box<Replay>),
+    /// Make a recorded failure small: fewest preemptions, then steps, then tasks
+    Minimise(Box<Minimise>),
+    /// Say why a recorded failure happens: which orders of steps matter, and when all is lost
+    Explain(Box<Explain>),
     /// Say how many executions tests have, and how long it takes to run them
     Estimate(Box<Estimate>),
     /// Run the same tests under several strategies, and put the results side by side
@@ -72,14 +76,43 @@ pub(crate) struct List {
     pub(crate) build: Build,
 }
 
+/// One recorded execution.
 #[derive(Debug, Args)]
-pub(crate) struct Replay {
+pub(crate) struct Recorded {
     /// A token (rd1...), or the path of a file that raddle wrote
     #[arg(value_name = "TOKEN|FILE")]
     pub(crate) recording: String,
     /// The test it belongs to, if the file does not say
     #[arg(value_name = "TEST")]
     pub(crate) name: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Minimise {
+    #[command(flatten)]
+    pub(crate) recorded: Recorded,
+    /// How long to try: 500ms, 10s, 2m
+    #[arg(long, value_name = "TIME", default_value = "1m")]
+    pub(crate) time: String,
+    /// Leave the file as it is
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) build: Build,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Explain {
+    #[command(flatten)]
+    pub(crate) recorded: Recorded,
+    #[command(flatten)]
+    pub(crate) build: Build,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Replay {
+    #[command(flatten)]
+    pub(crate) recorded: Recorded,
     /// Show every step, however many there are
     #[arg(long)]
     pub(crate) trace: bool,

@@ -64,15 +64,20 @@ pub(crate) fn save(package: &Path, test: &TestId, failure: &Failure) -> io::Resu
         test: Some(test.test.clone()),
         failure: failure.clone(),
     };
-    let json = serde_json::to_string_pretty(&saved).map_err(io::Error::other)?;
     let (directory, stem) = (directory(package), saved::file_stem(&test.test));
     fs::create_dir_all(&directory)?;
     let name = |n: u32| if n == 1 { format!("{stem}.json") } else { format!("{stem}.{n}.json") };
     let path = (1..10_000).map(|n| directory.join(name(n))).find(|path| !path.exists());
     let path = path.ok_or_else(|| io::Error::other("no name is free"))?;
-    // Written beside and moved into place, so that nobody reads half of it.
+    write(&path, &saved)?;
+    Ok(path)
+}
+
+/// Writes a saved failure.
+pub(crate) fn write(path: &Path, saved: &Saved) -> io::Result<()> {
+    let json = serde_json::to_string_pretty(saved).map_err(io::Error::other)?;
+    // Beside it and moved into place, so that nobody reads half of it.
     let draft = path.with_extension("tmp");
     fs::write(&draft, json + "\n")?;
-    fs::rename(&draft, &path)?;
-    Ok(path)
+    fs::rename(&draft, path)
 }

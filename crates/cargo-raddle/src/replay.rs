@@ -1,20 +1,21 @@
-//! One recorded execution again: in a host, or in a debugger.
+//! One recorded execution again: in a host or in a debugger, made small, explained.
 
 use std::path::{Path, PathBuf};
 
 use raddle_report::TextOptions;
 use raddle_trace::events::Ending;
+use raddle_trace::knobs::{self, Value};
 use raddle_trace::{Saved, exit};
 
-use crate::check::{self, Regressions};
-use crate::cli::{self, Build};
+use crate::check::{self, Regressions, Tested, What};
+use crate::cli::{self, Build, Recorded};
 use crate::debugger::Places;
 use crate::find::{self, Test};
 use crate::project::Project;
 use crate::run::{self, Runner};
 use crate::settings::Settings;
 use crate::wrong::Wrong;
-use crate::{debugger, os, print};
+use crate::{debugger, os, print, regressions};
 
 /// A recording and what it says of its test.
 struct Given {
@@ -77,50 +78,112 @@ impl Given {
     }
 }
 
+/// A recording with the one test that it belongs to, built.
+struct Found {
+    given: Given,
+    project: Project,
+    test: Test,
+}
+
+impl Found {
+    fn new(recorded: &Recorded, build: &Build) -> Result<Self, Wrong> {
+        let given = Given::read(&recorded.recording)?;
+        let build = given.build(build);
+        let project = Project::load(build.manifest_path.as_deref())?;
+        let tests = find::all(project.build(&build)?)?;
+        let test = given.test(tests, recorded.name.as_deref())?;
+        Ok(Self { given, project, test })
+    }
+
+    /// Runs it in a host, with these variables too.
+    fn run(&self, what: What, more: &[(&str, &str)]) -> Result<Tested, Wrong> {
+        let mut settings = settings(&self.project.root)?;
+        for (name, value) in more {
+            if let Some(knob) = knobs::find(name) {
+                settings.knobs.insert(knob.name, (*value).to_owned());
+            }
+        }
+        os::catch_interrupts();
+        let desk = run::desk()?;
+        let regressions = Regressions::LeftAlone;
+        let runner = Runner { desk: &desk, settings: &settings, regressions };
+        let recording = &self.given.recording;
+        let tested = runner.with_hosts(|hosts| check::replay(hosts, &self.test, recording, what));
+        match tested.error {
+            Some(error) => Err(Wrong::tool(error)),
+            None => Ok(tested),
+        }
+    }
+
+    /// Prints what came of it.
+    fn show(&self, recorded: &Recorded, tested: &Tested, max_rows: usize) -> u8 {
+        let Some(report) = &tested.report else { return exit::INCONCLUSIVE };
+        if !tested.output.is_empty() {
+            print::out(&format!("{}\n\n", tested.output));
+        }
+        let (recording, test) = (&recorded.recording, &self.test.id.test);
+        let options = TextOptions {
+            width: print::width(),
+            colour: print::colour(),
+            max_rows,
+            replay_command: Some(format!("cargo raddle replay {recording} {test}")),
+            ..TextOptions::default()
+        };
+        print::out(&raddle_report::render(report, &options));
+        match (report.failure.is_some(), tested.ending) {
+            (true, _) => exit::FAILED,
+            (false, Ending::Inconclusive) => exit::INCONCLUSIVE,
+            (false, _) if report.verdict.is_pass() => exit::PASSED,
+            (false, _) => exit::INCONCLUSIVE,
+        }
+    }
+}
+
 pub(crate) fn replay(asked: &cli::Replay) -> Result<u8, Wrong> {
-    let given = Given::read(&asked.recording)?;
-    let build = given.build(&asked.build);
-    let project = Project::load(build.manifest_path.as_deref())?;
-    let tests = find::all(project.build(&build)?)?;
-    let test = given.test(tests, asked.name.as_deref())?;
+    let found = Found::new(&asked.recorded, &asked.build)?;
     if let Some(which) = asked.debugger {
-        let bytes = std::fs::read(&test.binary.path)
-            .map_err(|error| Wrong::tool(format!("{}: {error}", test.binary.path.display())))?;
+        let path = &found.test.binary.path;
+        let bytes = std::fs::read(path)
+            .map_err(|error| Wrong::tool(format!("{}: {error}", path.display())))?;
         let script = debugger::script(which, asked.step, &Places::of(&bytes));
         if asked.print_script {
             print::out(&script);
             return Ok(exit::PASSED);
         }
-        return debugger::start(which, &script, &test, &given.recording);
+        return debugger::start(which, &script, &found.test, &found.given.recording);
     }
-    let settings = settings(&project.root)?;
-    os::catch_interrupts();
-    let desk = run::desk()?;
-    let regressions = Regressions::LeftAlone;
-    let runner = Runner { desk: &desk, settings: &settings, regressions };
-    let tested = runner.with_hosts(|hosts| check::replay(hosts, &test, &given.recording));
-    if let Some(error) = tested.error {
-        return Err(Wrong::tool(error));
+    let tested = found.run(What::Replay, &[])?;
+    let max_rows = if asked.trace { usize::MAX } else { TextOptions::default().max_rows };
+    Ok(found.show(&asked.recorded, &tested, max_rows))
+}
+
+/// A replay that is explained.
+pub(crate) fn explain(asked: &cli::Explain) -> Result<u8, Wrong> {
+    let found = Found::new(&asked.recorded, &asked.build)?;
+    let tested = found.run(What::Replay, &[("explain", "true")])?;
+    Ok(found.show(&asked.recorded, &tested, TextOptions::default().max_rows))
+}
+
+/// Makes a failure small, and writes it where it was read from.
+pub(crate) fn minimise(asked: &cli::Minimise) -> Result<u8, Wrong> {
+    if !Value::Time.accepts(&asked.time) {
+        let (time, expected) = (&asked.time, Value::Time.expected());
+        return Err(Wrong::usage(format!("--time is `{time}`; it must be {expected}")));
     }
-    let Some(report) = &tested.report else { return Ok(exit::INCONCLUSIVE) };
-    if !tested.output.is_empty() {
-        print::out(&format!("{}\n\n", tested.output));
+    let found = Found::new(&asked.recorded, &asked.build)?;
+    let tested = found.run(What::Minimise, &[("minimise", &asked.time)])?;
+    let code = found.show(&asked.recorded, &tested, TextOptions::default().max_rows);
+    let failure = tested.report.as_ref().and_then(|report| report.failure.as_ref());
+    let smaller = failure.filter(|failure| failure.minimised.is_some());
+    let (Some(smaller), Some(saved)) = (smaller, &found.given.saved) else { return Ok(code) };
+    if asked.dry_run || smaller.schedule == saved.failure.schedule {
+        return Ok(code);
     }
-    let usual = TextOptions::default();
-    let options = TextOptions {
-        width: print::width(),
-        colour: print::colour(),
-        max_rows: if asked.trace { usize::MAX } else { usual.max_rows },
-        replay_command: Some(format!("cargo raddle replay {} {}", asked.recording, test.id.test)),
-        ..usual
-    };
-    print::out(&raddle_report::render(report, &options));
-    Ok(match (report.failure.is_some(), tested.ending) {
-        (true, _) => exit::FAILED,
-        (false, Ending::Inconclusive) => exit::INCONCLUSIVE,
-        (false, _) if report.verdict.is_pass() => exit::PASSED,
-        (false, _) => exit::INCONCLUSIVE,
-    })
+    let saved = Saved { failure: smaller.clone(), ..saved.clone() };
+    regressions::write(Path::new(&found.given.recording), &saved)
+        .map_err(|error| Wrong::tool(format!("{}: {error}", found.given.recording)))?;
+    print::out(&format!("\nwritten to {}\n", asked.recorded.recording));
+    Ok(code)
 }
 
 /// Of the file and the environment: no flags.

@@ -97,6 +97,8 @@ pub enum Work {
         /// The page.
         page: String,
     },
+    /// Replay what `RADDLE_REPLAY` says, and make its failure small.
+    Minimise,
     /// Say which strategies there are.
     Strategies,
 }
@@ -123,6 +125,12 @@ pub enum Message {
     Progress {
         /// That.
         progress: Progress,
+    },
+    /// A failure was found. It is made small now, and explained; if the host dies of that, this is
+    /// what is known.
+    Found {
+        /// The report so far.
+        report: Box<Report>,
     },
     /// The search is over.
     Finished {
@@ -259,7 +267,15 @@ impl Retraced {
             schedule.tasks.push(TaskName::root());
             trace.tasks.push(TaskName::root());
         }
-        Failure { outcome, schedule, trace, execution, unstable: None }
+        Failure {
+            outcome,
+            schedule,
+            trace,
+            execution,
+            unstable: None,
+            minimised: None,
+            explanation: None,
+        }
     }
 }
 

@@ -58,6 +58,12 @@ pub const KNOBS: &[Knob] = &[
     knob("teardown", Value::Word(&["unwind", "leak"]), "what happens to tasks that are unfinished"),
     knob("stack_size", Value::Size, "bytes of stack for each task"),
     knob("watchdog", Value::Time, "how long an execution may go without a step"),
+    knob(
+        "minimise",
+        Value::Time,
+        "wall time for making a failure small; none: it is left as it is",
+    ),
+    knob("explain", FLAG, "whether a failure is explained: which orders of steps matter"),
 ];
 
 const fn knob(name: &'static str, value: Value, line: &'static str) -> Knob {

@@ -11,9 +11,11 @@
 
 pub mod events;
 pub mod exit;
+pub mod explanation;
 pub mod guarantee;
 pub mod host;
 pub mod knobs;
+pub mod minimised;
 pub mod outcome;
 pub mod progress;
 pub mod report;
@@ -23,7 +25,9 @@ pub mod schedule;
 pub mod token;
 pub mod trace;
 
+pub use explanation::{Explanation, Lost, Pivot, Second};
 pub use guarantee::{Assumption, Covered, Guarantee, SampleBound, TraceCount, Unseen};
+pub use minimised::{Minimised, Size};
 pub use outcome::{
     CellAccess, CellOp, DataRace, Death, Divergence, HeldLock, LimitKind, Missing, Outcome, Panic,
     Waiting,

@@ -10,7 +10,9 @@ use raddle_trace::{Failure, Report, Saved, Verdict, saved};
 
 use crate::config::{Config, Expect};
 use crate::error::Error;
+use crate::explain;
 use crate::host;
+use crate::minimise;
 use crate::progress;
 use crate::search::{self, Body};
 
@@ -150,20 +152,24 @@ fn run(
         config.test = name;
     }
     config.lines = progress::lines(&config);
-    let report = search::explore_dyn(config.clone(), test)?;
-    Ok(judge(&config, report, Some(caller)).1)
+    let report = search::explore_dyn(config.clone(), Arc::clone(&test))?;
+    let caller = Some(caller);
+    Ok(judge(&config, report, test, caller, &mut |_| {})?.1)
 }
 
 /// Whether a report is what the test is to have: the text of a pass, or that of what is wrong. A
-/// failure is saved if it is known where the test is.
+/// failure is made small and explained, and saved if it is known where the test is. `found` hears of
+/// it before that: the executions that are tried for it may do worse things than the first.
 pub(crate) fn judge(
     config: &Config,
     mut report: Report,
+    test: Body,
     caller: Option<&Location<'_>>,
-) -> (Report, Result<String, String>) {
+    found: &mut dyn FnMut(&Report),
+) -> Result<(Report, Result<String, String>), Error> {
     if config.expect != Expect::Pass {
         let result = expected(config, &report);
-        return (report, result);
+        return Ok((report, result));
     }
     let replays = config.replay.is_some();
     if replays && report.verdict == Verdict::Inconclusive {
@@ -177,7 +183,19 @@ pub(crate) fn judge(
     }
     if report.verdict.is_pass() {
         let text = render(&report);
-        return (report, Ok(text));
+        return Ok((report, Ok(text)));
+    }
+    found(&report);
+    if let (Some(failure), Some(time)) = (&mut report.failure, config.minimise)
+        && !replays
+        && let Some(smaller) = minimise::minimise_dyn(config, time, failure, Arc::clone(&test))?
+    {
+        *failure = smaller;
+    }
+    if let Some(failure) = &mut report.failure
+        && config.explain.unwrap_or(!replays)
+    {
+        failure.explanation = explain::explain_dyn(config, failure, test)?;
     }
     let mut file = None;
     let failure = report.failure.as_ref().filter(|_| !replays);
@@ -188,7 +206,7 @@ pub(crate) fn judge(
         }
     }
     let text = text(config, &report, file);
-    (report, Err(text))
+    Ok((report, Err(text)))
 }
 
 /// The text of a test that has to fail.

@@ -15,11 +15,13 @@ use std::time::Duration;
 
 use raddle_engine::Tape;
 use raddle_search::registry::{Arguments, Entry, REGISTRY, Role, Status};
+use raddle_trace::Report;
 use raddle_trace::host::{Job, Message, OUTPUT, Part, STOP, VERSION, Work, page};
 
 use crate::check;
 use crate::config::{Config, Expect};
 use crate::error::Error;
+use crate::minimise::minimise_dyn;
 use crate::progress::{Observer, ShowProgress};
 use crate::recording::Recording;
 use crate::search::{self, Body};
@@ -106,6 +108,7 @@ fn work(mut config: Config, test: Body) -> Result<Result<String, String>, Error>
     let result = match job.work {
         Work::Search => search(&config, test, &channel),
         Work::Retrace { page } => retrace(&config, &page, test, &channel),
+        Work::Minimise => minimised(&config, test, &channel),
         Work::Strategies => {
             channel.say(&Message::Strategies { parts: strategies() });
             Ok(Ok(String::new()))
@@ -170,14 +173,34 @@ fn fence() {
 }
 
 fn search(config: &Config, test: Body, channel: &Channel) -> Result<Result<String, String>, Error> {
-    let report = search::explore_dyn(config.clone(), test)?;
-    let (report, result) = check::judge(config, report, None);
+    let report = search::explore_dyn(config.clone(), Arc::clone(&test))?;
+    let found =
+        &mut |report: &Report| channel.say(&Message::Found { report: Box::new(report.clone()) });
+    let (report, result) = check::judge(config, report, test, None, found)?;
     channel.say(&Message::Finished {
         report: Box::new(report),
         expected: (config.expect != Expect::Pass).then(|| config.expect.name().to_owned()),
         as_expected: result.is_ok(),
     });
     Ok(result)
+}
+
+/// Replays a recording, and makes its failure as small as it can in the time of `minimise`.
+fn minimised(
+    config: &Config,
+    test: Body,
+    channel: &Channel,
+) -> Result<Result<String, String>, Error> {
+    let mut report = search::explore_dyn(config.clone(), Arc::clone(&test))?;
+    if let Some(failure) = &mut report.failure {
+        let time = config.minimise.unwrap_or(Duration::MAX);
+        if let Some(smaller) = minimise_dyn(config, time, failure, test)? {
+            *failure = smaller;
+        }
+    }
+    let (expected, as_expected) = (None, report.failure.is_none());
+    channel.say(&Message::Finished { report: Box::new(report), expected, as_expected });
+    Ok(Ok(String::new()))
 }
 
 /// Goes the way of a host that died once more, and tells of each step.

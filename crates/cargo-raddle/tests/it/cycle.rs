@@ -6,7 +6,7 @@ use raddle_trace::exit;
 
 use crate::Project;
 
-const WRONG: &str = r#"
+const WRONG: &str = r"
 //! A counter.
 use raddle::sync::atomic::{AtomicU32, Ordering::SeqCst};
 
@@ -41,7 +41,7 @@ mod tests {
         assert_eq!(counter.get(), 1);
     }
 }
-"#;
+";
 
 #[test]
 fn a_bug_is_found_saved_replayed_and_fixed() {
@@ -50,7 +50,8 @@ fn a_bug_is_found_saved_replayed_and_fixed() {
     project.write("src/lib.rs", &wrong);
 
     // Find and save.
-    let done = project.run(&["test"]).ended_with(exit::FAILED);
+    let arguments = ["test", "--strategy=random", "--seed=1", "--minimise=none"];
+    let done = project.run(&arguments).ended_with(exit::FAILED);
     assert!(done.out.contains("1 passed, 1 failed"), "{}", done.out);
     let file = "raddle-regressions/tests.nothing_is_lost.json";
     assert!(
@@ -63,6 +64,23 @@ fn a_bug_is_found_saved_replayed_and_fixed() {
     // Replay: no name is needed, the file knows.
     let done = project.run(&["replay", file]).ended_with(exit::FAILED);
     assert!(done.out.contains("FAILED tests::nothing_is_lost"), "{}", done.out);
+
+    // Make it small: an update is lost with one preemption, and not with none.
+    assert!(!saved.contains("\"minimised\""), "{saved}");
+    let done = project.run(&["minimise", file]).ended_with(exit::FAILED);
+    let small: raddle_trace::Saved =
+        serde_json::from_str(&fs::read_to_string(project.0.join(file)).unwrap()).unwrap();
+    let minimised = small.failure.minimised.expect("it says how small it is");
+    assert_eq!((minimised.to.preemptions, minimised.least), (1, true), "{}", done.out);
+    assert_eq!(small.test.as_deref(), Some("tests::nothing_is_lost"));
+    let saved = fs::read_to_string(project.0.join(file)).unwrap();
+
+    // Explain it.
+    let done = project.run(&["explain", file]).ended_with(exit::FAILED);
+    assert!(done.out.contains("src/lib.rs:9"), "{}", done.out);
+    let explained = done.out.clone();
+    let done = project.run(&["replay", file]).ended_with(exit::FAILED);
+    assert_ne!(explained, done.out, "a replay alone is not explained");
 
     // The next run begins with it, and needs no search.
     let done = project.run(&["test", "--format=json"]).ended_with(exit::FAILED);

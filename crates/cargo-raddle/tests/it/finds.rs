@@ -14,6 +14,7 @@ fn only_raddle_tests_are_listed() {
     let found: Vec<_> = done.events().iter().map(name).collect();
     let expected = [
         ("deaths", "a_death_after_a_value"),
+        ("deaths", "a_death_on_the_way_to_less"),
         ("deaths", "a_lack_of_memory"),
         ("deaths", "a_loop"),
         ("deaths", "a_segmentation_fault"),
@@ -37,7 +38,7 @@ fn only_raddle_tests_are_listed() {
     let ignored: Vec<bool> =
         done.events().iter().map(|event| event["ignored"].as_bool().unwrap()).collect();
     assert_eq!(ignored.iter().filter(|ignored| **ignored).count(), 1);
-    assert_eq!(done.events()[9]["site"], "tests/plain.rs:14");
+    assert_eq!(done.events()[10]["site"], "tests/plain.rs:14");
 }
 
 #[test]
@@ -58,7 +59,7 @@ fn where_there_is_none_that_is_said() {
     let done = project.run(&["test"]).ended_with(exit::NO_TESTS);
     assert!(done.err.contains("there is no raddle test: mark functions with #[raddle::test]"));
     let done = fixture().run(&["test", "nothing_like_that"]).ended_with(exit::NO_TESTS);
-    assert!(done.err.contains("none of the 17 raddle tests has `nothing_like_that` in its name"));
+    assert!(done.err.contains("none of the 18 raddle tests has `nothing_like_that` in its name"));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //!
 //! The fixture is copied beside cargo's own files of this build, so that what it depends on is built
 //! once, and without the network: the lock file is the workspace's.
-#![expect(clippy::unwrap_used, clippy::missing_panics_doc, reason = "a test may panic")]
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod cycle;
 mod deaths;

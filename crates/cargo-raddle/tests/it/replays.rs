@@ -1,5 +1,6 @@
 //! Replays, in hosts and in a debugger.
 
+use std::io::Write as _;
 use std::process::Command;
 
 use raddle_trace::exit;
@@ -51,7 +52,6 @@ fn a_debugger_is_told_where_to_stop() {
 fn gdb_stops_at_steps_and_at_the_failure() {
     if Command::new("gdb").arg("--version").output().is_err() {
         let notice = "gdb is not installed: that it stops where it should was not tested\n";
-        use std::io::Write as _;
         let _ = std::io::stderr().write_all(notice.as_bytes());
         return;
     }
@@ -71,12 +71,12 @@ fn gdb_stops_at_steps_and_at_the_failure() {
         .unwrap();
     std::io::Write::write_all(&mut child.stdin.take().unwrap(), input.as_bytes()).unwrap();
     let done = Done::of(&child.wait_with_output().unwrap());
-    let stops: Vec<&str> = ["raddle_step", "raddle_panicked", "raddle_failed"]
+    let stopped: Vec<&str> = ["raddle_step", "raddle_panicked", "raddle_failed"]
         .into_iter()
         .filter(|name| done.out.lines().any(|line| line.contains("#0") && line.contains(name)))
         .collect();
     assert_eq!(
-        stops,
+        stopped,
         ["raddle_step", "raddle_panicked", "raddle_failed"],
         "{}\n{}",
         done.out,
