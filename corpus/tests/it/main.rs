@@ -16,6 +16,7 @@ mod minimise;
 mod orders;
 mod outcomes;
 mod outside;
+mod retraces;
 mod samplers;
 mod table;
 mod traces;
