@@ -5,6 +5,7 @@
 //! measured. What concerns raddle alone it measures in its own process.
 
 mod actors;
+mod driver;
 mod estimate;
 mod eta;
 mod foundation;
@@ -48,6 +49,8 @@ enum Command {
     Reduction(Output),
     /// States per second beside stateright, on the same protocols
     States(Output),
+    /// What a host of cargo raddle costs beside plain cargo test, in instructions (needs valgrind)
+    Driver(Output),
     /// Messages per second of actors on threads beside kameo, ractor and actix
     Actors(Output),
     /// Eta's tables and figures beside ours, on the actor programs of the corpus
@@ -127,6 +130,7 @@ fn main() -> ExitCode {
         Command::Reduction(output) => reduction(&output),
         Command::States(output) => states(&output),
         Command::Actors(output) => actors(&output),
+        Command::Driver(output) => driver(&output),
         Command::Eta(asked) => eta(&asked),
         Command::Hapset(asked) => hapset(&asked),
         Command::Estimate(output) => estimate(&output),
@@ -246,6 +250,12 @@ fn best_first(output: &Output) -> Result<ExitCode, String> {
         let _ = writeln!(text, "\n![{}]({name})", plot.title);
     }
     finish(&text, &tables)
+}
+
+fn driver(output: &Output) -> Result<ExitCode, String> {
+    let tables = [driver::measure(output.quick, &say)?];
+    let title = "Driver: what a host costs beside plain cargo test";
+    finish(&render(output, "driver", title, &tables), &tables)
 }
 
 fn actors(output: &Output) -> Result<ExitCode, String> {

@@ -1,7 +1,6 @@
 //! Chores of the workspace, as functions that tests can call.
 
 pub mod mutate;
-pub mod raddle;
 pub mod tidy;
 
 use std::path::{Path, PathBuf};

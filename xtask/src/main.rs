@@ -1,12 +1,11 @@
-//! `cargo xtask tidy`, `cargo xtask mutate`, and `cargo raddle` until there is a subcommand of that name.
+//! `cargo xtask tidy` and `cargo xtask mutate`.
 
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
-use xtask::{mutate, raddle, tidy};
+use xtask::{mutate, tidy};
 
 const USAGE: &str = "usage: cargo xtask tidy
-       cargo xtask mutate [--markdown] [NAME ...]
-       cargo raddle test [-p PACKAGE] [ARGUMENTS OF cargo test]";
+       cargo xtask mutate [--markdown] [NAME ...]";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -15,10 +14,6 @@ fn main() -> ExitCode {
         ["tidy"] => tidied(),
         ["mutate", rest @ ..] => match mutate::wanted(rest) {
             Ok(wanted) => mutated(&wanted),
-            Err(why) => refuse(&why),
-        },
-        ["raddle", rest @ ..] => match raddle::cargo_arguments(rest) {
-            Ok(arguments) => run(&arguments),
             Err(why) => refuse(&why),
         },
         _ => refuse(USAGE),
@@ -50,15 +45,6 @@ fn mutated(wanted: &mutate::Wanted) -> ExitCode {
         return ExitCode::FAILURE;
     }
     ExitCode::SUCCESS
-}
-
-fn run(arguments: &[String]) -> ExitCode {
-    say(&format!("running: cargo {}", arguments.join(" ")));
-    match Command::new(env!("CARGO")).args(arguments).status() {
-        Ok(status) if status.success() => ExitCode::SUCCESS,
-        Ok(_) => ExitCode::FAILURE,
-        Err(error) => refuse(&format!("could not run cargo: {error}")),
-    }
 }
 
 fn refuse(why: &str) -> ExitCode {

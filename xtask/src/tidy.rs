@@ -15,6 +15,21 @@ const ONLY: &[(&str, &[&str])] = &[
     ("raddle-threads", &["raddle-engine", "raddle-trace"]),
     ("raddle-report", &["raddle-trace", "serde_json"]),
     ("raddle-macros", &["proc-macro2", "quote", "syn"]),
+    (
+        "cargo-raddle",
+        &[
+            "raddle-report",
+            "raddle-trace",
+            "clap",
+            "clap_complete",
+            "clap_mangen",
+            "indicatif",
+            "libc",
+            "memchr",
+            "serde_json",
+            "toml",
+        ],
+    ),
 ];
 
 /// More crates than this are a burden on whoever tests with raddle.

@@ -18,6 +18,7 @@ mod orders;
 mod outcomes;
 mod outside;
 mod pages;
+mod retraces;
 mod samplers;
 mod table;
 mod traces;

@@ -41,6 +41,7 @@ use crate::script::Script;
 use crate::strategy::{
     Answer, Choice, Cut, Label, Needs, Pending, Plan, Point, Step, Strategy, Stuck, Taken, Tasks,
 };
+use crate::tape::Tape;
 use crate::task::{NO_SLOT, State, Task};
 
 thread_local! {
@@ -166,6 +167,8 @@ pub(crate) struct Execution {
     /// A cell has been used: data races are looked for from the next execution on.
     pub(crate) watch: bool,
     pub(crate) locks: Box<LockOrder>,
+    /// Where options are left for whoever comes after this process.
+    pub(crate) tape: Option<Tape>,
 
     // For one execution.
     pub(crate) stamp: u64,
@@ -254,6 +257,7 @@ impl Execution {
             shared: 0,
             watch: false,
             locks: Box::default(),
+            tape: None,
             stamp: 0,
             current: TaskId::ROOT,
             me: std::ptr::null_mut(),
@@ -309,6 +313,7 @@ impl Execution {
         self.teardown = setup.teardown;
         self.stack_size = setup.stack_size;
         self.loud = setup.loud;
+        self.tape = setup.tape;
         self.seen = Seen::default();
         self.watch = false;
         self.locks.renew();
@@ -336,6 +341,9 @@ impl Execution {
         let pairs = self.plan.prefix.iter().zip(&self.taken);
         self.shared = pairs.take_while(|(planned, taken)| **planned == taken.option).count();
         self.stamp = self.pulse.begin();
+        if let Some(tape) = self.tape {
+            tape.begin();
+        }
         self.clock.renew(Location::caller());
         self.last = TaskId::ROOT;
         self.last_yielded = false;
@@ -596,6 +604,15 @@ impl Execution {
         }
     }
 
+    /// Tells what was recorded, if somebody is to hear it as it happens.
+    #[cold]
+    pub(crate) fn recount(&mut self) {
+        if let Some(mut recorder) = self.recorder.take() {
+            recorder.recount(self);
+            self.recorder = Some(recorder);
+        }
+    }
+
     #[cold]
     fn tell(
         &mut self,
@@ -609,6 +626,7 @@ impl Execution {
         if let Some(recorder) = &mut self.recorder {
             let preempts = how != How::Wait && self.preempting;
             recorder.event(task, text, footprint, site, point, preempts);
+            self.recount();
         }
         let asked = self.needs.steps && !self.strict;
         let mut recorder = self.recorder.take();

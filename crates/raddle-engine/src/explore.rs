@@ -6,7 +6,7 @@ use std::fmt;
 use std::ops::{Deref, DerefMut};
 
 use raddle_trace::{
-    Assumption, Counts, Divergence, Failure, Note, Outcome, Schedule, Settings, Trace,
+    Assumption, Counts, Divergence, Failure, Note, Outcome, Schedule, Settings, Trace, host::Told,
 };
 
 use crate::execution::{Ending, Execution, Seen};
@@ -17,6 +17,7 @@ use crate::pulse::Pulse;
 use crate::recorder::Recorder;
 use crate::script::Script;
 use crate::strategy::{Cut, Finished, Strategy, Taken};
+use crate::tape::Tape;
 
 /// What a search is run with, besides its strategy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +35,8 @@ pub struct Setup {
     /// Whether the search goes on after a failure. Failures are then counted, by kind, and none
     /// is kept with its trace.
     pub keep_going: bool,
+    /// Where the options of the running execution are left, for whoever comes after this process.
+    pub tape: Option<Tape>,
 }
 
 impl Default for Setup {
@@ -45,6 +48,7 @@ impl Default for Setup {
             stack_size: 1 << 20,
             loud: false,
             keep_going: false,
+            tape: None,
         }
     }
 }
@@ -422,6 +426,34 @@ pub fn replay(
     let assumptions = assumptions(ex.seen, setup.settings);
     let (outcome, decisions) = (ran.outcome, ex.taken.clone());
     Ok(Replayed { outcome, schedule: again, decisions, trace, divergence, counts, assumptions })
+}
+
+/// Takes these options in one execution, and tells each thing that happens in it before the next
+/// does: for executions that end their process.
+///
+/// How it ends is returned if it comes to its end after all.
+///
+/// # Errors
+/// If a search runs here already, or another OS thread used an object of the execution.
+pub fn retrace(
+    options: &[u32],
+    setup: &Setup,
+    hear: Box<dyn FnMut(Told)>,
+    lap: &mut dyn FnMut(Lap) -> Stop,
+    pulse: &mut dyn FnMut(&'static Pulse),
+    body: &dyn Fn(),
+) -> Result<Outcome, EngineError> {
+    let mut search = Search::new(setup, pulse)?;
+    let ex = &mut *search;
+    ex.plan.prefix.extend_from_slice(options);
+    ex.watch = true;
+    ex.strict = true;
+    ex.recorder = Some(Box::new(Recorder::telling(hear)));
+    let ran = search.run(body, lap, 0);
+    if ran.ending == Ending::Foreign {
+        return Err(EngineError::Foreign);
+    }
+    Ok(ran.outcome)
 }
 
 /// The first step that two traces do not share.

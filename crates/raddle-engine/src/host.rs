@@ -85,6 +85,9 @@ pub(crate) unsafe fn run(
         let foreign = (*ex).pulse.foreign.swap(false, Ordering::Relaxed);
         let ending = if foreign { Ending::Foreign } else { (*ex).revise(ending) };
         let outcome = outcome(&*ex, &ending);
+        if (*ex).recorder.is_some() && outcome.is_failure() {
+            crate::debug::raddle_failed((*ex).n_steps);
+        }
         let stuck = if (*ex).needs.steps && (*ex).n_live > 0 { (*ex).stuck() } else { Vec::new() };
         let leaked = tear_down(ex);
         Execution::set_current(std::ptr::null_mut());

@@ -57,6 +57,10 @@ fn note(info: &PanicHookInfo<'_>) -> bool {
         );
     }
     let _ = LAST.try_with(|last| *last.borrow_mut() = site);
+    // SAFETY: as above.
+    if unsafe { (*execution).recorder.is_some() && !(*execution).is_tearing() } {
+        crate::debug::raddle_panicked();
+    }
     !loud
 }
 

@@ -1,10 +1,13 @@
-//! Writes down what happens in one execution. Only used when an execution is run for its trace.
+//! Writes down what happens in one execution, and on request tells it step by step. Only used when
+//! an execution is run for its trace.
 
 use std::panic::Location;
 
+use raddle_trace::host::Told;
 use raddle_trace::{Decision, Event, Key, ObjectName, Schedule, Settings, TaskName, Trace};
 
 use crate::announce::site_of;
+use crate::debug;
 use crate::execution::Execution;
 use crate::happens::History;
 use crate::op::{Access, ObjectId, TaskId};
@@ -47,9 +50,69 @@ pub(crate) struct Recorder {
     history: History,
     /// There was no room for that.
     crowded: bool,
+    /// The last decision is a value that stands for a task, which has not been told.
+    late_key: bool,
+    /// Steps of which a debugger has heard.
+    shown: usize,
+    teller: Option<Teller>,
+}
+
+/// Who hears of everything at once, and how much of it they have heard.
+struct Teller {
+    hear: Box<dyn FnMut(Told)>,
+    tasks: usize,
+    objects: usize,
+    events: usize,
+    decisions: usize,
+}
+
+impl std::fmt::Debug for Teller {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Teller").field("events", &self.events).finish_non_exhaustive()
+    }
 }
 
 impl Recorder {
+    /// One that tells what it writes down.
+    pub(crate) fn telling(hear: Box<dyn FnMut(Told)>) -> Self {
+        let teller = Teller { hear, tasks: 0, objects: 0, events: 0, decisions: 0 };
+        Self { teller: Some(teller), ..Self::default() }
+    }
+
+    /// Passes on what has been written down since the last time.
+    pub(crate) fn recount(&mut self, execution: &Execution) {
+        for event in &self.events[self.shown..] {
+            debug::raddle_step(self.shown as u64, execution.task(event.task).seq);
+            self.shown += 1;
+        }
+        let Some(mut teller) = self.teller.take() else { return };
+        if teller.tasks == 0 {
+            (teller.hear)(Told::Settings { settings: execution.settings });
+        }
+        for &task in &execution.created[teller.tasks..] {
+            (teller.hear)(Told::Task { task: task_name(execution, task) });
+        }
+        for object in object_names(&self.objects).skip(teller.objects) {
+            (teller.hear)(Told::Object { object });
+        }
+        for raw in &self.decisions[teller.decisions..] {
+            (teller.hear)(Told::Decision { decision: raw.named(execution) });
+        }
+        if let Some(RawDecision::Value { stands_for: Some(other), .. }) = self.decisions.last()
+            && std::mem::take(&mut self.late_key)
+        {
+            (teller.hear)(Told::Key { task: execution.task(*other).seq });
+        }
+        for raw in &self.events[teller.events..] {
+            (teller.hear)(Told::Step { event: raw.named(execution) });
+        }
+        teller.tasks = execution.created.len();
+        teller.objects = self.objects.len();
+        teller.decisions = self.decisions.len();
+        teller.events = self.events.len();
+        self.teller = Some(teller);
+    }
+
     pub(crate) fn object(
         &mut self,
         kind: &'static str,
@@ -70,6 +133,7 @@ impl Recorder {
     pub(crate) fn value_task(&mut self, other: Option<TaskId>) {
         if let Some(RawDecision::Value { stands_for, .. }) = self.decisions.last_mut() {
             *stands_for = other;
+            self.late_key = other.is_some();
         }
     }
 
@@ -135,19 +199,7 @@ impl Recorder {
     }
 
     pub(crate) fn trace(&self, execution: &Execution) -> Trace {
-        let index = |task: TaskId| execution.task(task).seq;
-        let mut objects: Vec<ObjectName> = Vec::new();
-        for &(kind, created, name) in &self.objects {
-            let created = site_of(created);
-            let alike = |other: &&ObjectName| other.kind == kind && other.created == created;
-            let nth = objects.iter().filter(alike).count() as u32;
-            objects.push(ObjectName {
-                kind: kind.to_owned(),
-                created,
-                name: name.map(str::to_owned),
-                nth,
-            });
-        }
+        let mut objects: Vec<ObjectName> = object_names(&self.objects).collect();
         for raw in &self.events {
             if let Access::Observe(task) = raw.access
                 && let Some(object) = objects.get_mut(raw.object.0 as usize)
@@ -165,32 +217,19 @@ impl Recorder {
             places.unwrap_or_default().into_iter().filter_map(event_of).collect()
         };
         let event = |raw: &RawEvent| Event {
-            task: index(raw.task),
-            op: raw.op.clone(),
-            object: (raw.object != ObjectId::NONE).then_some(raw.object.0),
-            site: site_of(raw.site),
-            decision: raw.decision,
-            preempts: raw.preempts,
             after: (!self.crowded).then(|| after(raw)),
             sent_by: raw.sent_by.and_then(event_of),
+            ..raw.named(execution)
         };
         let events = self.events.iter().map(event).collect();
         Trace { tasks: task_table(execution), objects, events }
     }
 
     pub(crate) fn schedule(&self, execution: &Execution, settings: Settings) -> Schedule {
-        let index = |task: TaskId| execution.task(task).seq;
-        let decision = |raw: &RawDecision| match *raw {
-            RawDecision::Run(task) => Decision::Run(index(task)),
-            RawDecision::Value { task, option, of, stands_for } => {
-                let key = stands_for.map_or(Key::Index(option), |other| Key::Task(index(other)));
-                Decision::Value { task: index(task), key, of }
-            }
-        };
         Schedule {
             settings,
             tasks: task_table(execution),
-            decisions: self.decisions.iter().map(decision).collect(),
+            decisions: self.decisions.iter().map(|raw| raw.named(execution)).collect(),
             steps_hash: self.steps_hash(execution),
             ..Schedule::default()
         }
@@ -219,14 +258,61 @@ fn takes_lock(access: Access) -> bool {
 
 /// The tasks of an execution in order of creation, so that parents come first.
 pub(crate) fn task_table(execution: &Execution) -> Vec<TaskName> {
-    let entry = |&task: &TaskId| {
-        let name = execution.names.get(task);
-        TaskName {
-            parent: execution.task(name.parent).seq,
-            nth: name.nth,
-            kind: name.kind,
-            label: execution.task(task).label.as_deref().map(str::to_owned),
+    execution.created.iter().map(|&task| task_name(execution, task)).collect()
+}
+
+fn task_name(execution: &Execution, task: TaskId) -> TaskName {
+    let name = execution.names.get(task);
+    TaskName {
+        parent: execution.task(name.parent).seq,
+        nth: name.nth,
+        kind: name.kind,
+        label: execution.task(task).label.as_deref().map(str::to_owned),
+    }
+}
+
+/// Objects in order of first use.
+fn object_names(objects: &[RawObject]) -> impl Iterator<Item = ObjectName> {
+    objects.iter().enumerate().map(|(index, &(kind, created, name))| {
+        let alike = |other: &&RawObject| other.0 == kind && same_place(other.1, created);
+        ObjectName {
+            kind: kind.to_owned(),
+            created: site_of(created),
+            name: name.map(str::to_owned),
+            nth: objects[..index].iter().filter(alike).count() as u32,
         }
-    };
-    execution.created.iter().map(entry).collect()
+    })
+}
+
+fn same_place(a: &Location<'_>, b: &Location<'_>) -> bool {
+    (a.file(), a.line(), a.column()) == (b.file(), b.line(), b.column())
+}
+
+impl RawEvent {
+    /// Without what happened before it.
+    fn named(&self, execution: &Execution) -> Event {
+        Event {
+            task: execution.task(self.task).seq,
+            op: self.op.clone(),
+            object: (self.object != ObjectId::NONE).then_some(self.object.0),
+            site: site_of(self.site),
+            decision: self.decision,
+            preempts: self.preempts,
+            after: None,
+            sent_by: None,
+        }
+    }
+}
+
+impl RawDecision {
+    fn named(&self, execution: &Execution) -> Decision {
+        let index = |task: TaskId| execution.task(task).seq;
+        match *self {
+            Self::Run(task) => Decision::Run(index(task)),
+            Self::Value { task, option, of, stands_for } => {
+                let key = stands_for.map_or(Key::Index(option), |other| Key::Task(index(other)));
+                Decision::Value { task: index(task), key, of }
+            }
+        }
+    }
 }

@@ -471,6 +471,7 @@ pub fn choose(n: u32) -> u32 {
         {
             let decision = Some((*ex).taken.len().saturating_sub(1) as u32);
             recorder.event(me, format!("choose({n}) -> {value}"), &[], site, decision, false);
+            (*ex).recount();
         }
         value
     }

@@ -60,6 +60,21 @@ pub(crate) fn test(knobs: TokenStream, item: TokenStream) -> Result<TokenStream>
                 package: ::core::option_env!("CARGO_PKG_NAME"),
                 module: ::core::module_path!(),
                 name: ::core::stringify!(#name),
+                // As `raddle_trace::host::Mark` reads it.
+                mark: {
+                    static MARK: &::core::primitive::str = ::core::concat!(
+                        "\u{1}raddle::test\u{1}1\u{1}",
+                        ::core::module_path!(),
+                        "::",
+                        ::core::stringify!(#name),
+                        "\u{1}",
+                        ::core::file!(),
+                        ":",
+                        ::core::line!(),
+                        "\u{1}",
+                    );
+                    MARK
+                },
             };
             ::raddle::__private::test(config, place, || #body(#fixture));
         }

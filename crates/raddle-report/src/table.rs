@@ -441,6 +441,9 @@ pub(crate) fn endings(trace: &Trace, outcome: &Outcome) -> Vec<Ending> {
             let text = "overflowed its stack".to_owned();
             vec![Ending { task: *task, text, site: site.clone() }]
         }
+        Outcome::Died { death, task: Some(task), .. } => {
+            vec![Ending { task: *task, text: clean(&death.to_string()), site: None }]
+        }
         _ => Vec::new(),
     }
 }

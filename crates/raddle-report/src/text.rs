@@ -6,8 +6,8 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use raddle_trace::{
-    Covered, Divergence, Failure, Minimised, Note, Outcome, PairCount, Panic, Report, Size, Trace,
-    Verdict,
+    Covered, Death, Divergence, Failure, Minimised, Note, Outcome, PairCount, Panic, Report, Size,
+    Trace, Verdict,
 };
 
 use crate::columns::{Colour, Ink, NO_BREAK, clean, count, hang, paragraph, place, printable};
@@ -265,6 +265,25 @@ impl<'a> Text<'a> {
                     "",
                     &format!("the task recurses without end, or needs more stack{last}"),
                 );
+            }
+            Outcome::Died { death, site, .. } => {
+                self.gap();
+                let last = site.as_ref().map(|site| place(site, usize::MAX));
+                let last = last.filter(|site| !site.is_empty());
+                let last = last.map(|site| format!("; the last operation was at {site}"));
+                let last = last.unwrap_or_default();
+                let text = match death {
+                    Death::Hang { .. } => {
+                        "a loop without operations of raddle, or a wait for \
+                                           something that raddle does not control"
+                    }
+                    Death::Memory { .. } => {
+                        "the test allocates without end, or needs a larger \
+                                             limit (host_memory)"
+                    }
+                    _ => "the process of the test did not come to the end of this execution",
+                };
+                self.paragraph("", &format!("{text}{last}"));
             }
             _ => {}
         }

@@ -6,16 +6,22 @@
 //!
 //! Reading order: [`schedule`] (what replays an execution), [`trace`] (what happened in one),
 //! [`outcome`] (how it ended), [`guarantee`] (what a search has covered), [`progress`] (how far it
-//! is), [`report`] (all of it), [`run`] (several searches), [`tree`] (the executions of one).
+//! is), [`report`] (all of it), [`run`] (several searches), [`tree`] (the executions of one). Then what
+//! passes between `cargo raddle` and test binaries: [`host`], [`events`], [`saved`], [`knobs`], [`exit`].
 
+pub mod events;
+pub mod exit;
 pub mod explanation;
 pub mod guarantee;
+pub mod host;
+pub mod knobs;
 pub mod minimised;
 pub mod outcome;
 pub mod pairs;
 pub mod progress;
 pub mod report;
 pub mod run;
+pub mod saved;
 pub mod schedule;
 pub mod token;
 pub mod trace;
@@ -25,12 +31,14 @@ pub use explanation::{Explanation, Lost, Pivot, Second};
 pub use guarantee::{Assumption, Covered, Guarantee, SampleBound, TraceCount, Unseen};
 pub use minimised::{Minimised, Size};
 pub use outcome::{
-    CellAccess, CellOp, DataRace, Divergence, HeldLock, LimitKind, Missing, Outcome, Panic, Waiting,
+    CellAccess, CellOp, DataRace, Death, Divergence, HeldLock, LimitKind, Missing, Outcome, Panic,
+    Waiting,
 };
 pub use pairs::{Coverage, Dropped, PairCount, PairSet, Statement};
 pub use progress::{Band, Estimate, Probed, Progress};
 pub use report::{Counts, Failure, Nested, Note, Report, Verdict};
 pub use run::{Run, Sample, Tried};
+pub use saved::Saved;
 pub use schedule::{Decision, Key, Schedule, Settings, TaskKind, TaskName, Timeouts};
 pub use token::TokenError;
 pub use trace::{Event, ObjectName, Site, Trace};

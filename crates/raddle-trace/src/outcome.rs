@@ -151,6 +151,51 @@ impl DataRace {
     }
 }
 
+/// How a process ended in the middle of an execution.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "by", rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Death {
+    /// By a signal: a segmentation fault, an abort.
+    Signal {
+        /// Its number.
+        number: i32,
+        /// What a person calls it: `SIGSEGV (a segmentation fault)`.
+        name: String,
+    },
+    /// It ended itself.
+    Exit {
+        /// With this code.
+        code: i32,
+    },
+    /// It got no more memory.
+    Memory {
+        /// The bytes it was allowed, if it was limited.
+        limit: Option<u64>,
+    },
+    /// It made no step for too long, and was ended.
+    Hang {
+        /// How long.
+        after_ms: u64,
+    },
+}
+
+impl fmt::Display for Death {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Signal { name, .. } => write!(f, "ended the process by {name}"),
+            Self::Exit { code } => write!(f, "ended the process with exit code {code}"),
+            Self::Memory { limit: None } => f.write_str("ran out of memory"),
+            Self::Memory { limit: Some(bytes) } => {
+                write!(f, "ran out of memory: the host may have {} MiB", bytes >> 20)
+            }
+            Self::Hang { after_ms } => {
+                write!(f, "hangs: no step was made for {after_ms} ms")
+            }
+        }
+    }
+}
+
 /// What one execution did.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
@@ -184,6 +229,15 @@ pub enum Outcome {
     },
     /// Two tasks accessed one cell, one of them to write, and nothing put them in order.
     DataRace(Box<DataRace>),
+    /// The process ended in the middle of it, as the driver saw it.
+    Died {
+        /// How.
+        death: Death,
+        /// Who moved last: an index into the trace's tasks. None if nobody had made a step.
+        task: Option<u32>,
+        /// Its last operation; the process ended somewhere after that.
+        site: Option<Site>,
+    },
     /// A limit of the engine ended it: neither a pass nor a failure.
     Limit {
         /// Which limit.
@@ -208,6 +262,7 @@ impl Outcome {
             Self::Livelock { .. } => "livelock",
             Self::StackOverflow { .. } => "stack-overflow",
             Self::DataRace(_) => "data-race",
+            Self::Died { .. } => "died",
             Self::Limit { .. } => "limit",
         }
     }
@@ -247,6 +302,10 @@ impl Outcome {
                 label(race.second.task),
                 race.cell_label()
             ),
+            Self::Died { death, task, .. } => match task {
+                Some(task) => format!("{} {death}", label(*task)),
+                None => format!("the test {death}"),
+            },
             Self::Limit { limit } => match limit {
                 LimitKind::Steps => "stopped at the limit of steps".to_owned(),
                 LimitKind::Tasks => "stopped at the limit of tasks".to_owned(),

@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use raddle_report::{LONG_TOKEN, TextOptions};
-use raddle_trace::{Failure, Report, Verdict};
+use raddle_trace::{Failure, Report, Saved, Verdict, saved};
 
 use crate::config::{Config, Expect, Pairs};
 use crate::error::Error;
 use crate::explain;
+use crate::host;
 use crate::learned;
 use crate::minimise;
 use crate::progress;
@@ -75,6 +76,8 @@ pub struct Place {
     pub module: &'static str,
     /// The function.
     pub name: &'static str,
+    /// What the driver finds in the binary: see `raddle_trace::host::Mark`.
+    pub mark: &'static str,
 }
 
 /// What `#[raddle::test]` expands to: [`check_with`], with the environment and a name.
@@ -85,6 +88,8 @@ where
     F: Fn() -> R + Send + Sync + 'static,
     R: Returned,
 {
+    // Looked at, so that it is in the binary.
+    std::hint::black_box(place.mark);
     // As the test harness calls it: without the crate.
     let module = place.module.split_once("::").map_or("", |(_, module)| module);
     let colons = if module.is_empty() { "" } else { "::" };
@@ -92,7 +97,10 @@ where
     config.package = place.package.map(str::to_owned);
     let body = Arc::new(move || test().finish());
     let caller = Location::caller();
-    finish(config.with_env().and_then(|config| run(config, caller, body)));
+    match config.with_env() {
+        Ok(config) if config.host.is_some() => host::serve(config, body),
+        config => finish(config.and_then(|config| run(config, caller, body))),
+    }
 }
 
 /// What a test may return.
@@ -145,22 +153,47 @@ fn run(
         config.test = name;
     }
     config.lines = progress::lines(&config);
+    let caller = Some(caller);
+    let report = explored(&mut config, caller, &test)?;
+    Ok(judge(&config, report, test, caller, &mut |_| {})?.1)
+}
+
+/// Searches, with the pairs of statements of earlier runs if they are kept.
+pub(crate) fn explored(
+    config: &mut Config,
+    caller: Option<&Location<'_>>,
+    test: &Body,
+) -> Result<Report, Error> {
     let mut said = None;
     let keeps = config.pairs == Pairs::Keep && config.replay.is_none();
     if keeps {
-        let learned = learned::load(learned_file(&config, caller).as_deref());
+        let learned = learned::load(learned_file(config, caller).as_deref());
         (config.known, said) = learned.map_err(|why| Error::Learned { why })?;
     }
-    let mut report = search::explore_dyn(config.clone(), Arc::clone(&test))?;
+    let mut report = search::explore_dyn(config.clone(), Arc::clone(test))?;
     report.notes.extend(said.map(search::text));
     if keeps && report.verdict.is_pass() {
         let coverage = report.coverage.as_ref();
         let pairs = coverage.map(|coverage| coverage.pairs.clone()).unwrap_or_default();
-        let saved = learned::save(learned_file(&config, caller).as_deref(), pairs);
+        let saved = learned::save(learned_file(config, caller).as_deref(), pairs);
         report.notes.extend(saved.err().map(search::text));
     }
+    Ok(report)
+}
+
+/// Whether a report is what the test is to have: the text of a pass, or that of what is wrong. A
+/// failure is made small and explained, and saved if it is known where the test is. `found` hears of
+/// it before that: the executions that are tried for it may do worse things than the first.
+pub(crate) fn judge(
+    config: &Config,
+    mut report: Report,
+    test: Body,
+    caller: Option<&Location<'_>>,
+    found: &mut dyn FnMut(&Report),
+) -> Result<(Report, Result<String, String>), Error> {
     if config.expect != Expect::Pass {
-        return Ok(expected(&config, &report));
+        let result = expected(config, &report);
+        return Ok((report, result));
     }
     let replays = config.replay.is_some();
     if replays && report.verdict == Verdict::Inconclusive {
@@ -173,27 +206,31 @@ fn run(
         report.notes.push(search::text("the recorded execution passes now".to_owned()));
     }
     if report.verdict.is_pass() {
-        return Ok(Ok(render(&report)));
+        let text = render(&report);
+        return Ok((report, Ok(text)));
     }
+    found(&report);
     if let (Some(failure), Some(time)) = (&mut report.failure, config.minimise)
         && !replays
-        && let Some(smaller) = minimise::minimise_dyn(&config, time, failure, Arc::clone(&test))?
+        && let Some(smaller) = minimise::minimise_dyn(config, time, failure, Arc::clone(&test))?
     {
         *failure = smaller;
     }
     if let Some(failure) = &mut report.failure
         && config.explain.unwrap_or(!replays)
     {
-        failure.explanation = explain::explain_dyn(&config, failure, test)?;
+        failure.explanation = explain::explain_dyn(config, failure, test)?;
     }
     let mut file = None;
-    if let Some(failure) = report.failure.as_ref().filter(|_| !replays) {
-        match save(&config, caller, failure) {
+    let failure = report.failure.as_ref().filter(|_| !replays);
+    if let Some((failure, caller)) = failure.zip(caller) {
+        match save(config, caller, failure) {
             Ok(path) => file = Some(path),
             Err(why) => report.notes.push(search::text(why)),
         }
     }
-    Ok(Err(text(&config, &report, file)))
+    let text = text(config, &report, file);
+    Ok((report, Err(text)))
 }
 
 /// The text of a test that has to fail.
@@ -248,8 +285,8 @@ fn save(config: &Config, caller: &Location<'_>, failure: &Failure) -> Result<Pat
         return Err("the whole trace was not saved: no target directory was found".to_owned());
     };
     let directory = target.join("raddle");
-    let path = directory.join(file_name(config, caller));
-    match write(&path, &raddle_report::failure_to_json(failure)) {
+    let path = directory.join(file_name(config, Some(caller)));
+    match write(&path, &saved_as_json(config, failure)) {
         Ok(()) => Ok(path),
         Err(error) => {
             Err(format!("the whole trace could not be saved in {}: {error}", directory.display()))
@@ -268,25 +305,28 @@ pub(crate) fn write(path: &Path, text: &str) -> std::io::Result<()> {
 }
 
 /// Where pairs of statements are kept from one run to the next.
-fn learned_file(config: &Config, caller: &Location<'_>) -> Option<PathBuf> {
+fn learned_file(config: &Config, caller: Option<&Location<'_>>) -> Option<PathBuf> {
     let name = file_name(config, caller);
     let name = name.strip_suffix(".json").unwrap_or(&name);
     Some(target_dir(config)?.join("raddle").join(format!("{name}.pairs.json")))
 }
 
+/// A failure with the name of its test.
+fn saved_as_json(config: &Config, failure: &Failure) -> String {
+    let (package, test) = (config.package.clone(), config.test.clone());
+    let saved = Saved { package, target: None, test, failure: failure.clone() };
+    serde_json::to_string_pretty(&saved).expect("every map has names for keys")
+}
+
 /// The package and the test, or where the test is if it has no name.
-fn file_name(config: &Config, caller: &Location<'_>) -> String {
-    let test = match &config.test {
-        Some(test) => test.replace("::", "."),
-        None => format!("{}.{}", caller.file(), caller.line()),
+fn file_name(config: &Config, caller: Option<&Location<'_>>) -> String {
+    let test = match (&config.test, caller) {
+        (Some(test), _) => test.replace("::", "."),
+        (None, Some(caller)) => format!("{}.{}", caller.file(), caller.line()),
+        (None, None) => "test".to_owned(),
     };
     let package = config.package.as_ref().map(|package| format!("{package}."));
-    let name = format!("{}{test}", package.unwrap_or_default());
-    let kept = |letter: char| letter.is_alphanumeric() || "._-".contains(letter);
-    let name = name.replace(|letter| !kept(letter), "-");
-    // Leaves room for the extension of the draft on every file system.
-    let name: String = name.chars().take(200).collect();
-    format!("{name}.json")
+    format!("{}.json", saved::file_stem(&format!("{}{test}", package.unwrap_or_default())))
 }
 
 /// The build directory: of the running binary, or as cargo was told, or of the package.

@@ -7,6 +7,7 @@ use raddle_engine::{Limits, Setup, Teardown};
 use raddle_trace::{Outcome, PairSet, Settings, Timeouts};
 
 use crate::error::Error;
+use crate::host::Hosted;
 use crate::progress::{Observer, ShowProgress};
 
 mod vars;
@@ -206,6 +207,10 @@ pub struct Config {
     pub observer: Option<Observer>,
     /// Writes lines, if [`check`](crate::check()) is to.
     pub(crate) lines: Option<Observer>,
+    /// The job of `cargo raddle`, as it stands in the variable.
+    pub(crate) host: Option<String>,
+    /// What `cargo raddle` lends to a search.
+    pub(crate) hosted: Option<Hosted>,
     /// Whether the variable `CI` is set; `None` if the environment was not read.
     pub(crate) ci: Option<bool>,
     /// What was learned before.
@@ -248,6 +253,8 @@ impl Default for Config {
             explain: None,
             observer: None,
             lines: None,
+            host: None,
+            hosted: None,
             ci: None,
             known: None,
             package: None,
@@ -285,8 +292,8 @@ impl Config {
     ///
     /// An empty value is as if the variable were not set. `RADDLE_STRATEGY` also takes back the
     /// field `preemptions`, which belongs to the strategy that was there. Of other variables `CI` is
-    /// read, for [`progress`](Self::progress), and where cargo builds. Nothing else in raddle reads the
-    /// environment.
+    /// read, for [`progress`](Self::progress), and where cargo builds; `RADDLE_HOST` is set by `cargo raddle`.
+    /// Nothing else in raddle reads the environment.
     ///
     /// # Errors
     /// If a value does not parse, or if a variable begins with `RADDLE_` and is none of these.
@@ -335,6 +342,7 @@ impl Config {
         let (teardown, stack_size) = (self.teardown, self.stack_size);
         // Who replays wants to see what happens, as it happens.
         let loud = self.replay.is_some();
-        Setup { settings, limits, teardown, stack_size, loud, ..Setup::default() }
+        let tape = self.hosted.as_ref().and_then(|hosted| hosted.tape);
+        Setup { settings, limits, teardown, stack_size, loud, tape, ..Setup::default() }
     }
 }

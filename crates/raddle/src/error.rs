@@ -58,6 +58,11 @@ pub enum Error {
         /// What it said.
         reason: String,
     },
+    /// `cargo raddle` asked for something that this test binary cannot do.
+    Host {
+        /// What, and what to do.
+        reason: String,
+    },
     /// Something that should be impossible: a bug of raddle, not of the test.
     Bug {
         /// What is known of it.
@@ -109,6 +114,7 @@ impl fmt::Display for Error {
                 "the operating system gave no thread to search on: {reason}; run fewer tests at a \
                  time (cargo test -- --test-threads=1)"
             ),
+            Self::Host { reason } => write!(f, "the job of cargo raddle cannot be done: {reason}"),
             Self::Bug { message } => write!(
                 f,
                 "raddle itself panicked: {message}; this is a bug of raddle, please report it \

@@ -58,6 +58,11 @@ mod config;
 mod error;
 #[cfg(feature = "check")]
 mod explain;
+#[cfg(all(feature = "check", unix))]
+mod host;
+#[cfg(all(feature = "check", not(unix)))]
+#[path = "host/elsewhere.rs"]
+mod host;
 #[cfg(feature = "check")]
 mod learned;
 mod method;

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use raddle_engine::Replayed;
-use raddle_trace::{Covered, Failure, Guarantee, Note, Report, Schedule, Trace, Verdict, report};
+use raddle_trace::{
+    Covered, Failure, Guarantee, Note, Report, Schedule, Settings, Trace, Verdict, report,
+};
 
 use crate::config::Config;
 use crate::error::Error;
@@ -20,6 +22,13 @@ use crate::watch::{self, Turn};
 pub struct Recording {
     schedule: Schedule,
     trace: Option<Trace>,
+}
+
+impl Recording {
+    /// What it was recorded with.
+    pub(crate) fn settings(&self) -> Settings {
+        self.schedule.settings
+    }
 }
 
 impl From<Schedule> for Recording {

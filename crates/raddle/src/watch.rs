@@ -140,6 +140,7 @@ pub(crate) fn run<T: Send + 'static>(
         execution_time: config.execution_time,
         watchdog: config.watchdog,
         observers: config.observers(),
+        stop: config.hosted.as_ref().map(|hosted| &*hosted.stop),
     };
     let result = watch.wait(&receive)?;
     worker.give_back();
@@ -196,6 +197,8 @@ struct Watch<'a> {
     execution_time: Option<Duration>,
     watchdog: Option<Duration>,
     observers: Vec<&'a Observer>,
+    /// Set if the driver wants the search to end.
+    stop: Option<&'a AtomicBool>,
 }
 
 /// Who is to hear next how far the search is.
@@ -306,7 +309,8 @@ impl Watch<'_> {
 
     /// Leaves the order that the time asks for.
     fn order(&self, now: Duration) {
-        if self.time.is_some_and(|time| now >= time) {
+        let stopped = self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
+        if stopped || self.time.is_some_and(|time| now >= time) {
             self.orders.order.store(END, Ordering::Relaxed);
         } else if self.first.is_some_and(|first| now >= first) {
             self.orders.order.store(END_FIRST, Ordering::Relaxed);
@@ -381,6 +385,7 @@ mod tests {
             execution_time: None,
             watchdog: None,
             observers: Vec::new(),
+            stop: None,
         };
         assert_eq!(watch.look(Duration::ZERO), None);
         let watch = Watch { time: second, ..watch };

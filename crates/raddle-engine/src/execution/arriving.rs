@@ -114,6 +114,9 @@ impl Execution {
                 }
             }
             this.taken.push(Taken { option, of });
+            if let Some(tape) = this.tape {
+                tape.put(index, option);
+            }
             this.point = Some(index as u32);
             if (*entry).fiber.is_null() { Self::fire_turn(ex, task) } else { Some(task) }
         }

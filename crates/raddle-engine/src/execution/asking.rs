@@ -128,12 +128,16 @@ impl Execution {
                 return None;
             }
             this.taken.push(Taken { option, of });
+            if let Some(tape) = this.tape {
+                tape.put(index, option);
+            }
             let is_value = matches!(options, Options::Value { .. });
             if !is_value {
                 this.point = Some(index as u32);
             }
             if let Some(recorder) = &mut this.recorder {
                 recorder.decision(task, is_value.then_some((option, of)));
+                this.recount();
             }
             Some(option)
         }
@@ -274,6 +278,7 @@ impl Execution {
                 && let Some(recorder) = &mut (*ex).recorder
             {
                 recorder.value_task(model.option_task(me, op, option));
+                (*ex).recount();
             }
             option
         }

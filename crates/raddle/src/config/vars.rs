@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use raddle_engine::Teardown;
 use raddle_trace::Timeouts;
+use raddle_trace::host::VARIABLE;
+use raddle_trace::knobs;
 
 use super::{Config, Data, Pairs};
 use crate::error::Error;
@@ -22,8 +24,8 @@ const NUMBER: &str = "a whole number such as 5000, or none";
 const TIME: &str = "a time such as 500ms, 10s, 2m or 1h, or none";
 const PREFIX: &str = "RADDLE_";
 
-/// Read by raddle's own tests, and nothing to do with a configuration.
-const OTHERS: [&str; 1] = ["LONG"];
+/// Read by raddle's own tests and by `cargo raddle`, and nothing to do with a configuration.
+const OTHERS: [&str; 4] = ["LONG", "PROFILE", "JOBS", "HOST_MEMORY"];
 
 static VARIABLES: &[Variable] = &[
     Variable {
@@ -206,6 +208,7 @@ pub(super) fn apply(mut config: Config, variables: &[(String, String)]) -> Resul
             "CARGO_PKG_NAME" => config.package.get_or_insert_with(|| value.clone()),
             "CARGO_MANIFEST_DIR" => config.manifest_dir.insert(value.clone()),
             "CARGO_TARGET_DIR" => config.target_dir.insert(value.clone()),
+            VARIABLE => config.host.insert(value.clone()),
             _ => match name.strip_prefix(PREFIX) {
                 Some(rest) if !known(rest) && !OTHERS.contains(&rest) => {
                     let nearest = nearest(rest).map(|near| format!("{PREFIX}{near}"));
@@ -231,27 +234,7 @@ pub(super) fn apply(mut config: Config, variables: &[(String, String)]) -> Resul
 
 /// The name that is nearest to an unknown one, if one is near enough to be meant.
 fn nearest(unknown: &str) -> Option<&'static str> {
-    let names = VARIABLES.iter().map(|variable| variable.name);
-    let unknown = unknown.to_ascii_uppercase();
-    names
-        .map(|name| (distance(unknown.as_bytes(), name.as_bytes()), name))
-        .filter(|&(distance, name)| distance <= 1 + name.len() / 4)
-        .min_by_key(|&(distance, _)| distance)
-        .map(|(_, name)| name)
-}
-
-/// Letters to insert, drop or replace to make `b` of `a`.
-fn distance(a: &[u8], b: &[u8]) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, letter) in a.iter().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, other) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(letter != other);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
+    knobs::nearest(&unknown.to_ascii_uppercase(), VARIABLES.iter().map(|variable| variable.name))
 }
 
 /// Sets a field that may be `none`.
@@ -375,6 +358,26 @@ mod tests {
     #[test]
     fn an_empty_value_changes_nothing() {
         assert_eq!(with(&[("RADDLE_SEED", ""), ("RADDLE_TIME", " ")]), Ok(read()));
+    }
+
+    #[test]
+    fn the_list_for_the_command_line_is_the_same() {
+        let ours =
+            VARIABLES.iter().filter(|variable| !["REPLAY", "PROGRESS"].contains(&variable.name));
+        let ours: Vec<_> =
+            ours.map(|variable| (variable.name.to_owned(), variable.expected.to_owned())).collect();
+        let listed = knobs::KNOBS.iter();
+        let listed: Vec<_> =
+            listed.map(|knob| (knob.name.to_ascii_uppercase(), knob.value.expected())).collect();
+        assert_eq!(ours, listed);
+        let values =
+            ["5", "5_000", "5s", "5ms", "5k", "none", "true", "any", "leak", "seeded", "-1", "x5"];
+        for (variable, knob) in VARIABLES.iter().zip(knobs::KNOBS) {
+            for value in values {
+                let sets = (variable.set)(&mut Config::default(), value).is_some();
+                assert_eq!(sets, knob.value.accepts(value), "{} = {value}", knob.name);
+            }
+        }
     }
 
     #[test]

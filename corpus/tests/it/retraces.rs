@@ -1,0 +1,89 @@
+//! What is told of an execution step by step is what is recorded of it as a whole: so the failure of a
+//! process that died is like any other.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use raddle_corpus::run::{Ask, run};
+use raddle_corpus::{Program, everything};
+use raddle_engine::{Setup, Stop, Tape, explore, replay, retrace};
+use raddle_trace::host::{Retraced, page};
+use raddle_trace::{Event, Failure, ObjectName, Site};
+
+/// The failures of the corpus that are found by chance.
+fn failures() -> impl Iterator<Item = (&'static Program, Failure)> {
+    everything().filter_map(|program| {
+        let ask = Ask { executions: Some(200), ..Ask::new("random") };
+        let report = run(program, &program.defaults(), &ask).ok()?;
+        Some((program, report.failure?))
+    })
+}
+
+fn setup(failure: &Failure) -> Setup {
+    Setup { settings: failure.schedule.settings, ..Setup::default() }
+}
+
+/// The options of a failure, as the engine counts them.
+fn options(program: &'static Program, failure: &Failure) -> Vec<u32> {
+    let body = || program.call(&program.defaults());
+    let (lap, pulse) = (&mut |_| Stop::No, &mut |_| {});
+    let replayed = replay(&failure.schedule, None, &setup(failure), lap, pulse, &body);
+    replayed.expect("it can be run").decisions.iter().map(|taken| taken.option).collect()
+}
+
+/// Who did what where; not which steps had to come before, which is known only at the end.
+fn bare(event: &Event) -> (u32, String, Option<u32>, Site, Option<u32>, bool) {
+    let Event { task, op, object, site, decision, preempts, .. } = event.clone();
+    (task, op, object, site, decision, preempts)
+}
+
+/// Without names: the object of a join is called by the task only at the end.
+fn unnamed(object: &ObjectName) -> ObjectName {
+    ObjectName { name: None, ..object.clone() }
+}
+
+#[test]
+fn what_is_told_is_what_is_recorded() {
+    let mut compared = 0;
+    for (program, failure) in failures() {
+        let told = Rc::new(RefCell::new(Retraced::new()));
+        let theirs = Rc::clone(&told);
+        let hear = Box::new(move |what| theirs.borrow_mut().hear(what));
+        let body = || program.call(&program.defaults());
+        let options = options(program, &failure);
+        let (lap, pulse) = (&mut |_| Stop::No, &mut |_| {});
+        let outcome = retrace(&options, &setup(&failure), hear, lap, pulse, &body);
+        let outcome = outcome.expect("it can be run");
+        assert!(outcome.is_like(&failure.outcome), "{}: {outcome:?}", program.name);
+        let told = told.borrow();
+        let (schedule, trace) = (&failure.schedule, &failure.trace);
+        assert_eq!(told.schedule.settings, schedule.settings, "{}", program.name);
+        assert_eq!(told.schedule.decisions, schedule.decisions, "{}", program.name);
+        assert_eq!(told.schedule.tasks, schedule.tasks, "{}", program.name);
+        assert_eq!(told.trace.tasks, trace.tasks, "{}", program.name);
+        let events = |events: &[Event]| events.iter().map(bare).collect::<Vec<_>>();
+        assert_eq!(events(&told.trace.events), events(&trace.events), "{}", program.name);
+        let objects = |objects: &[ObjectName]| objects.iter().map(unnamed).collect::<Vec<_>>();
+        assert_eq!(objects(&told.trace.objects), objects(&trace.objects), "{}", program.name);
+        compared += 1;
+    }
+    assert!(compared > 50, "only {compared} failures were found");
+}
+
+#[test]
+fn the_tape_has_the_options_of_the_execution_that_failed() {
+    let words: &'static [AtomicU32] =
+        Vec::leak((0..1 << 16).map(|_| AtomicU32::new(0)).collect::<Vec<_>>());
+    for (program, failure) in failures() {
+        let body = || program.call(&program.defaults());
+        let mut strategy = raddle_search::build("random", 0).expect("known").strategy;
+        let setup = Setup { tape: Tape::new(words), ..setup(&failure) };
+        let (lap, pulse) = (&mut |_| Stop::No, &mut |_| {});
+        let explored = explore(&mut *strategy, &setup, lap, pulse, &body).expect("it can be run");
+        let found = explored.failure.expect("found with the same seed");
+        let word = |word: &AtomicU32| word.load(Ordering::Relaxed).to_ne_bytes();
+        let read = page::read(&words.iter().flat_map(word).collect::<Vec<_>>());
+        assert_eq!(read.expect("a page").options, options(program, &found), "{}", program.name);
+    }
+}

@@ -1,0 +1,326 @@
+//! What can be asked for: the one source of `--help`, the man page, completions and the book's page.
+
+use std::path::PathBuf;
+
+use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, Parser, Subcommand, ValueEnum};
+use raddle_trace::knobs::{KNOBS, Value};
+
+/// Finds concurrency bugs: runs the raddle tests of a workspace
+///
+/// Each test runs in a process of its own (a host), under one schedule after another. What a pass
+/// means is said for each; a failure is shown step by step, saved, and tried first the next time.
+#[derive(Debug, Parser)]
+#[command(name = "cargo-raddle", bin_name = "cargo raddle", version)]
+#[command(
+    after_help = "Settings: flags override variables (RADDLE_TIME), which override the profile \
+in raddle.toml, which overrides #[raddle::test(...)]. The words are the same everywhere."
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Asked,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Asked {
+    /// Build, find the raddle tests, and run them
+    Test(Box<Test>),
+    /// Say which raddle tests there are
+    List(List),
+    /// Run one recorded execution again
+    Replay(Box<Replay>),
+    /// Make a recorded failure small: fewest preemptions, then steps, then tasks
+    Minimise(Box<Minimise>),
+    /// Say why a recorded failure happens: which orders of steps matter, and when all is lost
+    Explain(Box<Explain>),
+    /// Say how many executions tests have, and how long it takes to run them
+    Estimate(Box<Estimate>),
+    /// Run the same tests under several strategies, and put the results side by side
+    Compare(Box<Compare>),
+    /// Say which strategies there are and how to write them
+    Strategies(Strategies),
+    /// Say where the page of the last run is, or open it
+    Report(Report),
+    /// Write a completion script to standard output
+    Completions(Completions),
+    /// Write the man page to standard output
+    Man,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Test {
+    #[command(flatten)]
+    pub(crate) chosen: Chosen,
+    #[command(flatten)]
+    pub(crate) settings: Settings,
+    /// What to write: lines for people, or one JSON object for each event
+    #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
+    pub(crate) format: Format,
+    /// Also write the results to this file, as XML for CI servers (junit)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) junit: Option<PathBuf>,
+    /// Neither try saved schedules nor save new ones
+    #[arg(long)]
+    pub(crate) no_regressions: bool,
+    #[command(flatten)]
+    pub(crate) build: Build,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct List {
+    #[command(flatten)]
+    pub(crate) chosen: Chosen,
+    /// What to write: lines for people, or one JSON object for each test
+    #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
+    pub(crate) format: Format,
+    #[command(flatten)]
+    pub(crate) build: Build,
+}
+
+/// One recorded execution.
+#[derive(Debug, Args)]
+pub(crate) struct Recorded {
+    /// A token (rd1...), or the path of a file that raddle wrote
+    #[arg(value_name = "TOKEN|FILE")]
+    pub(crate) recording: String,
+    /// The test it belongs to, if the file does not say
+    #[arg(value_name = "TEST")]
+    pub(crate) name: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Minimise {
+    #[command(flatten)]
+    pub(crate) recorded: Recorded,
+    /// How long to try: 500ms, 10s, 2m
+    #[arg(long, value_name = "TIME", default_value = "1m")]
+    pub(crate) time: String,
+    /// Leave the file as it is
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) build: Build,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Explain {
+    #[command(flatten)]
+    pub(crate) recorded: Recorded,
+    #[command(flatten)]
+    pub(crate) build: Build,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Replay {
+    #[command(flatten)]
+    pub(crate) recorded: Recorded,
+    /// Show every step, however many there are
+    #[arg(long)]
+    pub(crate) trace: bool,
+    /// Run it in a debugger that stops where the failure is
+    #[arg(long, value_enum, value_name = "DEBUGGER")]
+    pub(crate) debugger: Option<Debugger>,
+    /// In the debugger, also stop after this step
+    #[arg(long, value_name = "STEP", requires = "debugger")]
+    pub(crate) step: Option<u64>,
+    /// Write the debugger's commands to standard output instead of starting it
+    #[arg(long, requires = "debugger")]
+    pub(crate) print_script: bool,
+    #[command(flatten)]
+    pub(crate) build: Build,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Estimate {
+    #[command(flatten)]
+    pub(crate) chosen: Chosen,
+    #[command(flatten)]
+    pub(crate) settings: Settings,
+    #[command(flatten)]
+    pub(crate) build: Build,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Compare {
+    /// The strategies, with commas between them
+    #[arg(long, value_name = "STRATEGY,...", required = true)]
+    pub(crate) strategies: String,
+    #[command(flatten)]
+    pub(crate) chosen: Chosen,
+    #[command(flatten)]
+    pub(crate) settings: Settings,
+    #[command(flatten)]
+    pub(crate) build: Build,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Strategies {
+    /// What to write: a table, or one JSON object for each name
+    #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
+    pub(crate) format: Format,
+    #[command(flatten)]
+    pub(crate) build: Build,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Report {
+    /// Open it in the browser
+    #[arg(long)]
+    pub(crate) open: bool,
+    /// Cargo's manifest, if it is not that of this directory
+    #[arg(long, value_name = "PATH")]
+    pub(crate) manifest_path: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Completions {
+    /// For which shell
+    pub(crate) shell: clap_complete::Shell,
+}
+
+/// Which tests.
+#[derive(Debug, Args)]
+pub(crate) struct Chosen {
+    /// Only tests whose names contain one of these
+    #[arg(value_name = "FILTER")]
+    pub(crate) filters: Vec<String>,
+    /// Filters are whole names
+    #[arg(long)]
+    pub(crate) exact: bool,
+    /// Also tests that are marked #[ignore]
+    #[arg(long)]
+    pub(crate) include_ignored: bool,
+}
+
+/// What searches are run with.
+#[derive(Debug, Args)]
+pub(crate) struct Settings {
+    #[command(flatten)]
+    pub(crate) knobs: Knobs,
+    /// Hosts at a time; as many as there are processors if left out
+    #[arg(long, value_name = "N")]
+    pub(crate) jobs: Option<String>,
+    /// Bytes of memory for each host: 512m, 4g, none
+    #[arg(long, value_name = "BYTES")]
+    pub(crate) host_memory: Option<String>,
+    /// A profile of raddle.toml, or one of quick, ci, nightly
+    #[arg(long, value_name = "NAME")]
+    pub(crate) profile: Option<String>,
+    /// Another file than raddle.toml at the root of the workspace
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+}
+
+/// A flag for each knob of a search.
+#[derive(Debug, Default)]
+pub(crate) struct Knobs {
+    /// Names of fields, with values.
+    pub(crate) given: Vec<(&'static str, String)>,
+}
+
+impl Args for Knobs {
+    fn augment_args(mut command: Command) -> Command {
+        for knob in KNOBS {
+            let name = match knob.value {
+                Value::Strategy => "STRATEGY",
+                Value::Time => "TIME",
+                Value::Memory | Value::Size => "BYTES",
+                Value::Word(_) => "WORD",
+                _ => "N",
+            };
+            let (expected, variable) = (knob.value.expected(), knob.variable());
+            command = command.arg(
+                Arg::new(knob.name)
+                    .long(knob.flag())
+                    .value_name(name)
+                    .help_heading("Search")
+                    .help(format!("{}: {expected} [{variable}]", capital(knob.line))),
+            );
+        }
+        command
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for Knobs {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let value = |name| matches.get_one::<String>(name).cloned();
+        let given = KNOBS.iter().filter_map(|knob| Some((knob.name, value(knob.name)?)));
+        Ok(Self { given: given.collect() })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+fn capital(line: &str) -> String {
+    let mut letters = line.chars();
+    let first = letters.next().map(|first| first.to_uppercase().to_string());
+    first.unwrap_or_default() + letters.as_str()
+}
+
+/// What cargo is to build; passed on to `cargo test --no-run`.
+#[expect(clippy::struct_excessive_bools, reason = "flags of a command line")]
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Build")]
+pub(crate) struct Build {
+    /// Only the tests of this package
+    #[arg(short, long, value_name = "PACKAGE")]
+    pub(crate) package: Vec<String>,
+    /// The tests of all packages of the workspace
+    #[arg(long)]
+    pub(crate) workspace: bool,
+    /// Not the tests of this package
+    #[arg(long, value_name = "PACKAGE")]
+    pub(crate) exclude: Vec<String>,
+    /// Only the tests of the library
+    #[arg(long)]
+    pub(crate) lib: bool,
+    /// Only this file of tests
+    #[arg(long, value_name = "NAME")]
+    pub(crate) test: Vec<String>,
+    /// Features to turn on
+    #[arg(short = 'F', long, value_name = "FEATURES")]
+    pub(crate) features: Vec<String>,
+    /// Turn all features on
+    #[arg(long)]
+    pub(crate) all_features: bool,
+    /// Do not turn the default features on
+    #[arg(long)]
+    pub(crate) no_default_features: bool,
+    /// Build with optimisations
+    #[arg(short, long)]
+    pub(crate) release: bool,
+    /// Build with this profile of cargo's
+    #[arg(long, value_name = "NAME")]
+    pub(crate) cargo_profile: Option<String>,
+    /// Cargo's manifest, if it is not that of this directory
+    #[arg(long, value_name = "PATH")]
+    pub(crate) manifest_path: Option<PathBuf>,
+    /// Do not use the network
+    #[arg(long)]
+    pub(crate) offline: bool,
+    /// Cargo.lock must not change
+    #[arg(long)]
+    pub(crate) locked: bool,
+}
+
+/// What is written to standard output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For people
+    Human,
+    /// For programs: one object on each line
+    Json,
+}
+
+/// A debugger.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Debugger {
+    Gdb,
+    Lldb,
+}

@@ -1,0 +1,81 @@
+//! The man page and the reference page of the documentation, from the same source as `--help`.
+
+use std::fmt::Write as _;
+
+use clap::{Command, CommandFactory as _};
+use raddle_trace::exit;
+use raddle_trace::knobs::KNOBS;
+
+use crate::cli::Cli;
+use crate::settings::{BUILT_IN, OURS};
+
+/// The man page, in roff.
+#[must_use]
+pub fn man_page() -> String {
+    let mut bytes = Vec::new();
+    let command = Cli::command();
+    let man = clap_mangen::Man::new(command.clone()).title("cargo-raddle");
+    // Writing to memory does not fail.
+    let _ = man.render(&mut bytes);
+    for subcommand in command.get_subcommands().filter(|command| !command.is_hide_set()) {
+        let heading = format!(".SH \"CARGO RADDLE {}\"\n", subcommand.get_name().to_uppercase());
+        bytes.extend(heading.bytes());
+        let man = clap_mangen::Man::new(subcommand.clone());
+        let _ = man.render_description_section(&mut bytes);
+        let _ = man.render_options_section(&mut bytes);
+    }
+    let mut text = String::from_utf8_lossy(&bytes).into_owned();
+    text.push_str(".SH \"EXIT STATUS\"\n");
+    for (code, meaning) in exit::ALL {
+        let _ = writeln!(text, ".TP\n.B {code}\n{}", meaning.replace('`', ""));
+    }
+    text.push_str(".SH ENVIRONMENT\n");
+    for (name, line, expected) in knobs() {
+        let _ = writeln!(text, ".TP\n.B RADDLE_{}\n{line}: {expected}", name.to_ascii_uppercase());
+    }
+    text
+}
+
+/// Name, line and values of each knob.
+fn knobs() -> impl Iterator<Item = (&'static str, &'static str, String)> {
+    let theirs = KNOBS.iter().map(|knob| (knob.name, knob.line, knob.value.expected()));
+    theirs.chain(OURS.iter().map(|(name, value, line)| (*name, *line, value.expected())))
+}
+
+/// The reference part of `docs/cargo-raddle.md`.
+#[must_use]
+pub fn markdown() -> String {
+    let mut out = String::from("## Commands\n");
+    let mut command = Cli::command().term_width(96);
+    command.build();
+    for subcommand in command.get_subcommands_mut() {
+        if subcommand.get_name() != "help" {
+            section(&mut out, subcommand);
+        }
+    }
+    out.push_str("\n## Settings\n\n");
+    out.push_str(
+        "Each is a flag, a variable, a key of a profile in `raddle.toml`, and (but for the last two) a \
+         field of\n`raddle::Config` and a knob of `#[raddle::test]`.\n\n| setting | value | what it is |\n|---|---|---|\n",
+    );
+    for (name, line, expected) in knobs() {
+        let _ = writeln!(out, "| `{name}` | {expected} | {line} |");
+    }
+    out.push_str("\n## Profiles without a file\n\n");
+    for (name, values) in BUILT_IN {
+        let values: Vec<_> = values.iter().map(|(key, value)| format!("{key} = {value}")).collect();
+        let _ = writeln!(out, "- `{name}`: {}", values.join(", "));
+    }
+    out.push_str("\n## Exit codes\n\n| code | meaning |\n|---:|---|\n");
+    for (code, meaning) in exit::ALL {
+        let _ = writeln!(out, "| {code} | {meaning} |");
+    }
+    out
+}
+
+fn section(out: &mut String, command: &mut Command) {
+    let _ = writeln!(out, "\n### `cargo raddle {}`\n", command.get_name());
+    let help = command.render_long_help().to_string();
+    let lines: Vec<&str> = help.lines().map(str::trim_end).collect();
+    let _ = writeln!(out, "```text\n{}\n```", lines.join("\n").trim());
+}

@@ -1,0 +1,73 @@
+//! How many executions tests have, by running a few of them.
+
+use raddle_trace::Verdict;
+
+use crate::check::{Regressions, Tested};
+use crate::cli;
+use crate::print::{self, Side};
+use crate::project::Project;
+use crate::run::{self, Runner, Tally};
+use crate::show::{Human, Show, verdict};
+use crate::wrong::Wrong;
+use crate::{command, os};
+
+/// How long is run for an estimate, if nobody says.
+const TIME: &str = "3s";
+
+/// Shows lines that move, and no results.
+struct Quiet(Human);
+
+impl Show for Quiet {
+    fn started(&mut self, test: &crate::find::Test) {
+        self.0.started(test);
+    }
+
+    fn progress(&mut self, test: &crate::find::Test, progress: &raddle_trace::Progress) {
+        self.0.progress(test, progress);
+    }
+
+    fn finished(&mut self, tested: &Tested) {
+        self.0.clear(&tested.id);
+    }
+}
+
+pub(crate) fn estimate(asked: &cli::Estimate) -> Result<u8, Wrong> {
+    let project = Project::load(asked.build.manifest_path.as_deref())?;
+    let settings =
+        command::settings(&project, &asked.settings)?.or("time", TIME).or("strategy", "dfs");
+    let (tests, ignored) = command::prepare(&project, &asked.build, &asked.chosen)?;
+    os::catch_interrupts();
+    let desk = run::desk()?;
+    let regressions = Regressions::LeftAlone;
+    let runner = Runner { desk: &desk, settings: &settings, regressions };
+    let tested = runner.run(&tests, &mut Quiet(Human::new()));
+    let head = [
+        ("test", Side::Left),
+        ("executions run", Side::Right),
+        ("strategy", Side::Left),
+        ("in all", Side::Left),
+    ];
+    let rows: Vec<Vec<String>> = tested.iter().map(row).collect();
+    print::out(&print::table(&head, &rows));
+    let tally = Tally::of(&tested, tests.len(), ignored);
+    // A failure is no matter of an estimate.
+    Ok(Tally { failed: 0, passed: tally.passed + tally.failed, ..tally }.exit_code())
+}
+
+fn row(tested: &Tested) -> Vec<String> {
+    let (executions, strategy, all) = match &tested.report {
+        None => (String::new(), String::new(), tested.error.clone().unwrap_or_default()),
+        Some(report) => {
+            let executions = print::grouped(report.counts.executions);
+            let all = match (report.verdict, report.progress.as_ref()) {
+                (Verdict::Covered, _) => format!("{executions}: it ran them all"),
+                (_, Some(progress)) => raddle_report::estimated(progress)
+                    .unwrap_or_else(|| "the strategy cannot tell".to_owned()),
+                (Verdict::Failed, None) => format!("{}: not estimated", verdict(tested)),
+                _ => "the strategy cannot tell".to_owned(),
+            };
+            (executions, report.strategy.clone(), all)
+        }
+    };
+    vec![tested.id.test.clone(), executions, strategy, all]
+}

@@ -1,0 +1,117 @@
+//! Which tests are raddle's: by the marks in their binary, and by what the test harness lists.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::process::Stdio;
+use std::sync::Arc;
+
+use memchr::memmem;
+use raddle_trace::events::TestId;
+use raddle_trace::host::{MARK, Mark};
+
+use crate::cli::Chosen;
+use crate::project::Binary;
+use crate::wrong::Wrong;
+
+/// A raddle test.
+#[derive(Clone, Debug)]
+pub(crate) struct Test {
+    pub(crate) id: TestId,
+    /// Where it is in the source, as `file:line`.
+    pub(crate) site: String,
+    /// Whether it is marked `#[ignore]`.
+    pub(crate) ignored: bool,
+    pub(crate) binary: Arc<Binary>,
+}
+
+/// The raddle tests of these binaries, by package, target and name.
+pub(crate) fn all(binaries: Vec<Binary>) -> Result<Vec<Test>, Wrong> {
+    let mut tests = Vec::new();
+    for binary in binaries {
+        let bytes = fs::read(&binary.path)
+            .map_err(|error| Wrong::build(format!("{}: {error}", binary.path.display())))?;
+        let marks = marks(&bytes);
+        if marks.is_empty() {
+            continue;
+        }
+        let listed = listed(&binary, &["--list"])?;
+        let ignored = listed_ignored(&binary)?;
+        let binary = Arc::new(binary);
+        // A mark without a test is that of a function which was compiled and is none.
+        for (test, site) in marks.into_iter().filter(|(test, _)| listed.contains(test)) {
+            let (package, target) = (binary.package.name.clone(), binary.target.clone());
+            let ignored = ignored.contains(&test);
+            let id = TestId { package, target, test };
+            tests.push(Test { id, site, ignored, binary: Arc::clone(&binary) });
+        }
+    }
+    tests.sort_by(|a, b| a.id.cmp(&b.id));
+    Ok(tests)
+}
+
+/// The tests that were asked for, and how many of them are left out as ignored.
+pub(crate) fn chosen(tests: Vec<Test>, chosen: &Chosen) -> Result<(Vec<Test>, u64), Wrong> {
+    if tests.is_empty() {
+        return Err(Wrong::no_tests(
+            "there is no raddle test: mark functions with #[raddle::test], and see that \
+             dev-dependencies have raddle with the feature `check`",
+        ));
+    }
+    let all = tests.len();
+    let Chosen { filters, exact, include_ignored } = chosen;
+    let named = |test: &Test| {
+        let name = &test.id.test;
+        let hit = |filter: &String| if *exact { name == filter } else { name.contains(filter) };
+        filters.is_empty() || filters.iter().any(hit)
+    };
+    let named: Vec<Test> = tests.into_iter().filter(named).collect();
+    if named.is_empty() {
+        let filters = filters.join("`, `");
+        return Err(Wrong::no_tests(format!(
+            "none of the {all} raddle tests has `{filters}` in its name; cargo raddle list shows them"
+        )));
+    }
+    let (ignored, run): (Vec<_>, Vec<_>) =
+        named.into_iter().partition(|test| test.ignored && !include_ignored);
+    Ok((run, ignored.len() as u64))
+}
+
+/// The marks in a binary: tests, and where they are.
+fn marks(bytes: &[u8]) -> BTreeMap<String, String> {
+    let found = memmem::find_iter(bytes, MARK.as_bytes());
+    let read = |at: usize| Mark::read(&bytes[at + MARK.len()..]);
+    found.filter_map(read).map(|Mark { test, site }| (test, site)).collect()
+}
+
+fn listed_ignored(binary: &Binary) -> Result<BTreeSet<String>, Wrong> {
+    listed(binary, &["--list", "--ignored"])
+}
+
+/// What the test harness lists.
+fn listed(binary: &Binary, arguments: &[&str]) -> Result<BTreeSet<String>, Wrong> {
+    let output = binary.command().args(arguments).stdin(Stdio::null()).output();
+    let output = output.map_err(|error| {
+        Wrong::tool(format!("{} could not be run: {error}", binary.path.display()))
+    })?;
+    let said = String::from_utf8_lossy(&output.stdout);
+    let test = |line: &str| line.strip_suffix(": test").map(str::to_owned);
+    Ok(said.lines().filter_map(test).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_are_found_among_other_bytes() {
+        let mark = |path: &str| format!("{MARK}{path}\u{1}src/a.rs:3\u{1}");
+        let mut bytes = vec![0, 1, 2];
+        bytes.extend(mark("a::b::c").bytes());
+        // The driver's own binary has the beginning of a mark, and no more.
+        bytes.extend(MARK.bytes());
+        bytes.extend(mark("a::d").bytes());
+        let found = marks(&bytes);
+        let names: Vec<_> = found.keys().map(String::as_str).collect();
+        assert_eq!(names, ["b::c", "d"]);
+    }
+}

@@ -1,0 +1,339 @@
+//! One host: a test binary started for one job, heard to its end, whatever end that is.
+
+use std::fs::{self, File};
+use std::io::{self, BufRead as _, BufReader, Read, Write as _};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use raddle_trace::Death;
+use raddle_trace::host::{Job, Message, OUTPUT, STOP, VARIABLE, VERSION, Work, page};
+
+use crate::find::Test;
+use crate::os;
+
+/// From one look at Ctrl-C, or at a host that does not connect, to the next.
+const LOOK: Duration = Duration::from_millis(20);
+/// How long a host may take to end after it was told to, or after it has said its last word.
+const GRACE: Duration = Duration::from_secs(5);
+/// What is kept of what a test prints: the end of it.
+const KEPT: usize = 64 << 10;
+
+/// A directory for sockets and pages, gone when dropped.
+#[derive(Debug)]
+pub(crate) struct Desk {
+    directory: PathBuf,
+    next: AtomicU64,
+}
+
+impl Desk {
+    pub(crate) fn new() -> io::Result<Self> {
+        // Short: the path of a socket has at most 107 bytes.
+        let directory = std::env::temp_dir().join(format!("raddle-{}", std::process::id()));
+        fs::create_dir_all(&directory)?;
+        Ok(Self { directory, next: AtomicU64::new(0) })
+    }
+
+    fn path(&self, extension: &str) -> PathBuf {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        self.directory.join(format!("{number}.{extension}"))
+    }
+
+    /// A file for options, all holes.
+    pub(crate) fn page(&self) -> io::Result<PathBuf> {
+        let path = self.path("page");
+        File::create(&path)?.set_len(4 * page::WORDS as u64)?;
+        Ok(path)
+    }
+}
+
+impl Drop for Desk {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.directory);
+    }
+}
+
+/// How a host is started.
+#[derive(Debug)]
+pub(crate) struct Hosts<'a> {
+    pub(crate) desk: &'a Desk,
+    /// Variables, over those of the driver.
+    pub(crate) variables: &'a [(String, String)],
+    /// Bytes of address space; none: as much as there is.
+    pub(crate) memory: Option<u64>,
+    /// From one message of progress to the next.
+    pub(crate) progress: Duration,
+}
+
+/// What is left when a host is gone.
+#[derive(Debug)]
+pub(crate) struct Gone {
+    pub(crate) status: ExitStatus,
+    /// Whether it said anything at all.
+    pub(crate) greeted: bool,
+    /// Whether it said how its work ended.
+    pub(crate) answered: bool,
+    /// How long nothing moved, if it ended itself for that.
+    pub(crate) hung: Option<u64>,
+    /// Whether the driver killed it, because it was told to stop and did not.
+    pub(crate) killed: bool,
+    /// The end of what the test printed.
+    pub(crate) output: String,
+    /// The same of standard error, with what the harness says.
+    pub(crate) complaint: String,
+}
+
+impl Gone {
+    /// How it died in the middle of its work, if it did.
+    pub(crate) fn death(&self, memory: Option<u64>) -> Option<Death> {
+        if !self.greeted || self.killed {
+            return None;
+        }
+        if let Some(after_ms) = self.hung {
+            return Some(Death::Hang { after_ms });
+        }
+        if self.answered {
+            return None;
+        }
+        // What std says before it aborts.
+        let starved = self.complaint.contains("memory allocation of ");
+        Some(match (self.status.signal(), self.status.code()) {
+            (Some(_), _) if starved => Death::Memory { limit: memory },
+            (Some(number), _) => Death::Signal { number, name: os::signal_name(number) },
+            (None, code) => Death::Exit { code: code.unwrap_or(-1) },
+        })
+    }
+}
+
+impl Hosts<'_> {
+    /// Runs a host to its end. `more` are variables for this one alone. `hear` gets every message; its answer says
+    /// whether the host is to go on.
+    pub(crate) fn run(
+        &self,
+        test: &Test,
+        work: Work,
+        page: Option<&Path>,
+        more: &[(String, String)],
+        hear: &mut dyn FnMut(Message),
+    ) -> io::Result<Gone> {
+        let socket = self.desk.path("sock");
+        let listener = UnixListener::bind(&socket)?;
+        listener.set_nonblocking(true)?;
+        let job = Job {
+            version: VERSION,
+            work,
+            channel: socket.to_string_lossy().into_owned(),
+            page: page.map(|page| page.to_string_lossy().into_owned()),
+            progress_ms: self.progress.as_millis().try_into().unwrap_or(u64::MAX),
+        };
+        let job = serde_json::to_string(&job).map_err(io::Error::other)?;
+        let mut command = test.binary.command();
+        command
+            .args([
+                "--exact",
+                &test.id.test,
+                "--nocapture",
+                "--include-ignored",
+                "--test-threads=1",
+            ])
+            .env(VARIABLE, job)
+            .envs(self.variables.iter().chain(more).map(|(name, value)| (name, value)))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        os::prepare(&mut command, self.memory);
+        let mut child = command.spawn()?;
+        let out = child.stdout.take().map(|pipe| thread::spawn(move || Tail::read(pipe)));
+        let err = child.stderr.take().map(|pipe| thread::spawn(move || Tail::read(pipe)));
+        let heard = Conversation::default().hold(&mut child, &listener, hear);
+        // Whoever the test has started goes with it, and only then is the number given back.
+        os::kill_group(child.id());
+        let status = child.wait()?;
+        let _ = fs::remove_file(&socket);
+        let read = |tail: Option<JoinHandle<Tail>>| tail.and_then(|tail| tail.join().ok());
+        let (out, err) = (read(out).unwrap_or_default(), read(err).unwrap_or_default());
+        let Conversation { greeted, answered, hung, killed } = heard?;
+        let output = [out.own(), err.own()].concat();
+        let complaint = err.text();
+        Ok(Gone { status, greeted, answered, hung, killed, output, complaint })
+    }
+}
+
+/// What was heard of a host so far.
+#[derive(Debug, Default)]
+struct Conversation {
+    greeted: bool,
+    answered: bool,
+    hung: Option<u64>,
+    killed: bool,
+}
+
+impl Conversation {
+    /// Listens until the host is silent for good.
+    fn hold(
+        mut self,
+        child: &mut Child,
+        listener: &UnixListener,
+        hear: &mut dyn FnMut(Message),
+    ) -> io::Result<Self> {
+        let Some(mut stream) = self.accept(child, listener)? else { return Ok(self) };
+        let (send, lines) = mpsc::channel();
+        let theirs = stream.try_clone()?;
+        let reader = thread::spawn(move || {
+            for line in BufReader::new(theirs).lines() {
+                let Ok(line) = line else { break };
+                if send.send(line).is_err() {
+                    break;
+                }
+            }
+        });
+        let mut told: Option<Instant> = None;
+        loop {
+            match lines.recv_timeout(LOOK) {
+                Ok(line) => self.line(&line, hear),
+                Err(RecvTimeoutError::Disconnected) => break,
+                // A process it has started may hold the socket open after it is gone.
+                Err(RecvTimeoutError::Timeout) if has_ended(child)? => break,
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            if os::interrupts() > 0 && told.is_none() {
+                told = Some(Instant::now());
+                let _ = stream.write_all(format!("{STOP}\n").as_bytes());
+            }
+            let late = told.is_some_and(|told| told.elapsed() > GRACE);
+            if late || os::interrupts() > 1 {
+                self.killed = true;
+                os::kill_group(child.id());
+            }
+        }
+        self.await_end(child)?;
+        os::kill_group(child.id());
+        // Only now: while the host lives, a closed socket would end it.
+        drop(stream);
+        let _ = reader.join();
+        for line in lines.try_iter() {
+            self.line(&line, hear);
+        }
+        Ok(self)
+    }
+
+    /// The host's end of the socket; none if it ends without a word.
+    fn accept(&mut self, child: &Child, listener: &UnixListener) -> io::Result<Option<UnixStream>> {
+        loop {
+            match listener.accept() {
+                Ok((stream, _)) => {
+                    stream.set_nonblocking(false)?;
+                    return Ok(Some(stream));
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) => return Err(error),
+            }
+            if has_ended(child)? {
+                return Ok(None);
+            }
+            if os::interrupts() > 0 {
+                self.killed = true;
+                os::kill_group(child.id());
+                return Ok(None);
+            }
+            thread::sleep(LOOK / 10);
+        }
+    }
+
+    fn line(&mut self, line: &str, hear: &mut dyn FnMut(Message)) {
+        // A line that was cut off by its writer's death says nothing.
+        let Ok(message) = serde_json::from_str::<Message>(line) else { return };
+        match &message {
+            Message::Hello { .. } => self.greeted = true,
+            Message::Hung { after_ms, .. } => self.hung = Some(*after_ms),
+            Message::Finished { .. }
+            | Message::Error { .. }
+            | Message::Survived { .. }
+            | Message::Strategies { .. } => self.answered = true,
+            _ => {}
+        }
+        hear(message);
+    }
+
+    /// Waits for the end of the process, and not for ever.
+    fn await_end(&mut self, child: &Child) -> io::Result<()> {
+        let since = Instant::now();
+        while !has_ended(child)? {
+            if since.elapsed() > GRACE {
+                self.killed = !self.answered;
+                os::kill_group(child.id());
+                return Ok(());
+            }
+            thread::sleep(LOOK / 10);
+        }
+        Ok(())
+    }
+}
+
+/// Whether a process has ended, without giving its number back: its group can still be killed.
+fn has_ended(child: &Child) -> io::Result<bool> {
+    os::has_ended(child.id())
+}
+
+/// The end of a stream.
+#[derive(Debug, Default)]
+struct Tail(Vec<u8>);
+
+impl Tail {
+    fn read(mut pipe: impl Read) -> Self {
+        let mut kept: Vec<u8> = Vec::new();
+        let mut chunk = [0; 8192];
+        while let Ok(n @ 1..) = pipe.read(&mut chunk) {
+            kept.extend_from_slice(&chunk[..n]);
+            if kept.len() > 2 * KEPT {
+                // A fence that is dropped here is missed by nobody: what is before it is dropped too.
+                kept.drain(..kept.len() - KEPT);
+            }
+        }
+        Self(kept)
+    }
+
+    fn text(&self) -> String {
+        String::from_utf8_lossy(&self.0).into_owned()
+    }
+
+    /// What the test itself printed: what is between the fences.
+    fn own(&self) -> String {
+        let text = self.text();
+        let fence = format!("\n{OUTPUT}\n");
+        let parts: Vec<&str> = text.split(&fence).collect();
+        match parts.as_slice() {
+            [_, own, ..] => *own,
+            // Without a fence: so much was printed that the first is gone, or the host never came
+            // so far. Then it is all the harness's.
+            _ if self.0.len() >= KEPT => &text,
+            _ => "",
+        }
+        .to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_harness_says_is_not_the_tests() {
+        let own = |text: &str| Tail(text.as_bytes().to_vec()).own();
+        assert_eq!(own(&format!("running 1 test\n\n{OUTPUT}\nhello\n\n{OUTPUT}\nok\n")), "hello\n");
+        assert_eq!(own(&format!("running 1 test\n\n{OUTPUT}\nhello")), "hello");
+        assert_eq!(own("running 1 test\n"), "");
+    }
+
+    #[test]
+    fn the_end_of_a_long_stream_is_kept() {
+        let long = "x".repeat(5 * KEPT) + "end";
+        let tail = Tail::read(long.as_bytes());
+        assert!(tail.0.len() <= 2 * KEPT && tail.text().ends_with("xend"));
+    }
+}

@@ -1,0 +1,98 @@
+//! The only place that writes to the terminal.
+
+use std::io::{self, IsTerminal as _, Write as _};
+
+use raddle_report::Colour;
+
+/// To standard output. If nobody reads it any more, that is no reason to fail.
+pub(crate) fn out(text: &str) {
+    let _ = io::stdout().write_all(text.as_bytes());
+    let _ = io::stdout().flush();
+}
+
+/// To standard error.
+pub(crate) fn err(text: &str) {
+    let _ = io::stderr().write_all(text.as_bytes());
+}
+
+/// Whether text on standard output may be coloured: a terminal, and nobody said no
+/// (<https://no-color.org>).
+pub(crate) fn colour() -> Colour {
+    let forbidden = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+    if io::stdout().is_terminal() && !forbidden && !dumb { Colour::Always } else { Colour::Never }
+}
+
+/// Columns of the terminal; 100 if there is none.
+pub(crate) fn width() -> usize {
+    crate::os::columns().unwrap_or(100).clamp(60, 200)
+}
+
+/// `text` in a colour, if there are colours.
+pub(crate) fn paint(colour: Colour, code: &str, text: &str) -> String {
+    match colour {
+        Colour::Always => format!("\x1b[{code}m{text}\x1b[0m"),
+        Colour::Never => text.to_owned(),
+    }
+}
+
+/// With a comma after each three digits.
+pub(crate) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A table: columns as wide as their widest entry, the first left, numbers right.
+pub(crate) fn table(head: &[(&str, Side)], rows: &[Vec<String>]) -> String {
+    let width = |text: &str| text.chars().count();
+    let mut widths: Vec<usize> = head.iter().map(|(name, _)| width(name)).collect();
+    for row in rows {
+        for (column, text) in widths.iter_mut().zip(row) {
+            *column = (*column).max(width(text));
+        }
+    }
+    let mut out = String::new();
+    let head_row: Vec<String> = head.iter().map(|(name, _)| (*name).to_owned()).collect();
+    for row in std::iter::once(&head_row).chain(rows) {
+        let mut line = String::new();
+        for ((text, (_, side)), column) in row.iter().zip(head).zip(&widths) {
+            let space = " ".repeat(column - width(text));
+            match side {
+                Side::Left => line.extend([text, space.as_str(), "  "]),
+                Side::Right => line.extend([space.as_str(), text, "  "]),
+            }
+        }
+        out.push_str(line.trim_end());
+        out.push('\n');
+    }
+    out
+}
+
+/// On which side a column is straight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    Left,
+    Right,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_straight() {
+        let rows = [vec!["a".to_owned(), grouped(1_234_567)], vec!["bcd".to_owned(), grouped(7)]];
+        insta::assert_snapshot!(table(&[("x", Side::Left), ("n", Side::Right)], &rows), @r"
+        x            n
+        a    1,234,567
+        bcd          7
+        ");
+    }
+}

@@ -1,0 +1,199 @@
+//! One recorded execution again: in a host or in a debugger, made small, explained.
+
+use std::path::{Path, PathBuf};
+
+use raddle_report::TextOptions;
+use raddle_trace::events::Ending;
+use raddle_trace::knobs::{self, Value};
+use raddle_trace::{Saved, exit};
+
+use crate::check::{self, Regressions, Tested, What};
+use crate::cli::{self, Build, Recorded};
+use crate::debugger::Places;
+use crate::find::{self, Test};
+use crate::project::Project;
+use crate::run::{self, Runner};
+use crate::settings::Settings;
+use crate::wrong::Wrong;
+use crate::{debugger, os, print, regressions};
+
+/// A recording and what it says of its test.
+struct Given {
+    /// As a host is given it.
+    recording: String,
+    saved: Option<Saved>,
+}
+
+impl Given {
+    fn read(given: &str) -> Result<Self, Wrong> {
+        let path = PathBuf::from(given);
+        if !path.is_file() {
+            if given.starts_with("rd") && !given.contains(['/', '.']) {
+                return Ok(Self { recording: given.to_owned(), saved: None });
+            }
+            return Err(Wrong::usage(format!(
+                "cannot replay `{given}`: there is no such file, and a token begins with `rd1`; give either"
+            )));
+        }
+        let wrong = |why: String| Wrong::usage(format!("cannot replay `{given}`: {why}"));
+        let path = path.canonicalize().map_err(|error| wrong(error.to_string()))?;
+        let text = std::fs::read_to_string(&path).map_err(|error| wrong(error.to_string()))?;
+        raddle_report::schedule_from_json(&text).map_err(|error| wrong(error.to_string()))?;
+        let saved = serde_json::from_str(&text).ok();
+        Ok(Self { recording: path.to_string_lossy().into_owned(), saved })
+    }
+
+    /// What to build: only the package of the test, if nobody said otherwise.
+    fn build(&self, build: &Build) -> Build {
+        let mut build = build.clone();
+        let package = self.saved.as_ref().and_then(|saved| saved.package.clone());
+        if build.package.is_empty() && !build.workspace {
+            build.package.extend(package);
+        }
+        build
+    }
+
+    /// The one test it belongs to.
+    fn test(&self, tests: Vec<Test>, name: Option<&str>) -> Result<Test, Wrong> {
+        let saved = self.saved.as_ref();
+        let Some(name) = name.or_else(|| saved.and_then(|saved| saved.test.as_deref())) else {
+            return Err(Wrong::usage(
+                "to which test does it belong? Add its name: cargo raddle replay TOKEN TEST",
+            ));
+        };
+        let target = saved.and_then(|saved| saved.target.as_deref());
+        let is_it = |test: &Test| {
+            test.id.test == name && target.is_none_or(|target| target == test.id.target)
+        };
+        let mut found: Vec<Test> = tests.into_iter().filter(is_it).collect();
+        match found.len() {
+            1 => Ok(found.remove(0)),
+            0 => Err(Wrong::no_tests(format!(
+                "there is no raddle test `{name}`; cargo raddle list shows those there are"
+            ))),
+            _ => Err(Wrong::usage(format!(
+                "there are several raddle tests `{name}`; say which by -p and --test"
+            ))),
+        }
+    }
+}
+
+/// A recording with the one test that it belongs to, built.
+struct Found {
+    given: Given,
+    project: Project,
+    test: Test,
+}
+
+impl Found {
+    fn new(recorded: &Recorded, build: &Build) -> Result<Self, Wrong> {
+        let given = Given::read(&recorded.recording)?;
+        let build = given.build(build);
+        let project = Project::load(build.manifest_path.as_deref())?;
+        let tests = find::all(project.build(&build)?)?;
+        let test = given.test(tests, recorded.name.as_deref())?;
+        Ok(Self { given, project, test })
+    }
+
+    /// Runs it in a host, with these variables too.
+    fn run(&self, what: What, more: &[(&str, &str)]) -> Result<Tested, Wrong> {
+        let mut settings = settings(&self.project.root)?;
+        for (name, value) in more {
+            if let Some(knob) = knobs::find(name) {
+                settings.knobs.insert(knob.name, (*value).to_owned());
+            }
+        }
+        os::catch_interrupts();
+        let desk = run::desk()?;
+        let regressions = Regressions::LeftAlone;
+        let runner = Runner { desk: &desk, settings: &settings, regressions };
+        let recording = &self.given.recording;
+        let tested = runner.with_hosts(|hosts| check::replay(hosts, &self.test, recording, what));
+        match tested.error {
+            Some(error) => Err(Wrong::tool(error)),
+            None => Ok(tested),
+        }
+    }
+
+    /// Prints what came of it.
+    fn show(&self, recorded: &Recorded, tested: &Tested, max_rows: usize) -> u8 {
+        let Some(report) = &tested.report else { return exit::INCONCLUSIVE };
+        if !tested.output.is_empty() {
+            print::out(&format!("{}\n\n", tested.output));
+        }
+        let (recording, test) = (&recorded.recording, &self.test.id.test);
+        let options = TextOptions {
+            width: print::width(),
+            colour: print::colour(),
+            max_rows,
+            replay_command: Some(format!("cargo raddle replay {recording} {test}")),
+            ..TextOptions::default()
+        };
+        print::out(&raddle_report::render(report, &options));
+        match (report.failure.is_some(), tested.ending) {
+            (true, _) => exit::FAILED,
+            (false, Ending::Inconclusive) => exit::INCONCLUSIVE,
+            (false, _) if report.verdict.is_pass() => exit::PASSED,
+            (false, _) => exit::INCONCLUSIVE,
+        }
+    }
+}
+
+pub(crate) fn replay(asked: &cli::Replay) -> Result<u8, Wrong> {
+    let found = Found::new(&asked.recorded, &asked.build)?;
+    if let Some(which) = asked.debugger {
+        let path = &found.test.binary.path;
+        let bytes = std::fs::read(path)
+            .map_err(|error| Wrong::tool(format!("{}: {error}", path.display())))?;
+        let script = debugger::script(which, asked.step, &Places::of(&bytes));
+        if asked.print_script {
+            print::out(&script);
+            return Ok(exit::PASSED);
+        }
+        return debugger::start(which, &script, &found.test, &found.given.recording);
+    }
+    let tested = found.run(What::Replay, &[])?;
+    let max_rows = if asked.trace { usize::MAX } else { TextOptions::default().max_rows };
+    Ok(found.show(&asked.recorded, &tested, max_rows))
+}
+
+/// A replay that is explained.
+pub(crate) fn explain(asked: &cli::Explain) -> Result<u8, Wrong> {
+    let found = Found::new(&asked.recorded, &asked.build)?;
+    let tested = found.run(What::Replay, &[("explain", "true")])?;
+    Ok(found.show(&asked.recorded, &tested, TextOptions::default().max_rows))
+}
+
+/// Makes a failure small, and writes it where it was read from.
+pub(crate) fn minimise(asked: &cli::Minimise) -> Result<u8, Wrong> {
+    if !Value::Time.accepts(&asked.time) {
+        let (time, expected) = (&asked.time, Value::Time.expected());
+        return Err(Wrong::usage(format!("--time is `{time}`; it must be {expected}")));
+    }
+    let found = Found::new(&asked.recorded, &asked.build)?;
+    let tested = found.run(What::Minimise, &[("minimise", &asked.time)])?;
+    let code = found.show(&asked.recorded, &tested, TextOptions::default().max_rows);
+    let failure = tested.report.as_ref().and_then(|report| report.failure.as_ref());
+    let smaller = failure.filter(|failure| failure.minimised.is_some());
+    let (Some(smaller), Some(saved)) = (smaller, &found.given.saved) else { return Ok(code) };
+    if asked.dry_run || smaller.schedule == saved.failure.schedule {
+        return Ok(code);
+    }
+    let saved = Saved { failure: smaller.clone(), ..saved.clone() };
+    regressions::write(Path::new(&found.given.recording), &saved)
+        .map_err(|error| Wrong::tool(format!("{}: {error}", found.given.recording)))?;
+    print::out(&format!("\nwritten to {}\n", asked.recorded.recording));
+    Ok(code)
+}
+
+/// Of the file and the environment: no flags.
+fn settings(root: &Path) -> Result<Settings, Wrong> {
+    let flags = cli::Settings {
+        knobs: cli::Knobs::default(),
+        jobs: None,
+        host_memory: None,
+        profile: None,
+        config: None,
+    };
+    Settings::read(root, &flags)
+}

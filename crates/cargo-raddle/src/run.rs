@@ -1,0 +1,142 @@
+//! Many tests, some at a time.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use raddle_trace::events::Ending;
+use raddle_trace::exit;
+
+use crate::check::{self, Heard, Regressions, Tested};
+use crate::find::Test;
+use crate::host::{Desk, Hosts};
+use crate::os;
+use crate::settings::Settings;
+use crate::show::Show;
+use crate::wrong::Wrong;
+
+/// From one line of progress to the next.
+const PROGRESS: Duration = Duration::from_millis(250);
+
+/// What a run is run with.
+#[derive(Debug)]
+pub(crate) struct Runner<'a> {
+    pub(crate) desk: &'a Desk,
+    pub(crate) settings: &'a Settings,
+    pub(crate) regressions: Regressions,
+}
+
+enum Event {
+    Started(usize),
+    Heard(usize, Heard),
+    Finished(usize, Box<Tested>),
+}
+
+impl Runner<'_> {
+    /// How a host is started.
+    pub(crate) fn with_hosts<T>(&self, work: impl FnOnce(&Hosts<'_>) -> T) -> T {
+        let variables = self.settings.variables();
+        let memory = self.settings.host_memory;
+        let hosts = Hosts { desk: self.desk, variables: &variables, memory, progress: PROGRESS };
+        work(&hosts)
+    }
+
+    /// Checks the tests, and shows what happens. The results are in the order of the tests; after
+    /// Ctrl-C those that were not begun are missing.
+    pub(crate) fn run(&self, tests: &[Test], show: &mut dyn Show) -> Vec<Tested> {
+        let mut all: Vec<Option<Tested>> = vec![None; tests.len()];
+        let next = AtomicUsize::new(0);
+        let workers = self.settings.jobs.min(tests.len());
+        let (send, events) = mpsc::channel();
+        self.with_hosts(|hosts| {
+            thread::scope(|scope| {
+                for _ in 0..workers {
+                    let (send, next) = (send.clone(), &next);
+                    // The thread that starts a host waits for it: a host dies with its thread.
+                    scope.spawn(move || {
+                        while os::interrupts() == 0 {
+                            let index = next.fetch_add(1, Ordering::Relaxed);
+                            let Some(test) = tests.get(index) else { break };
+                            let _ = send.send(Event::Started(index));
+                            let mut hear = |heard| drop(send.send(Event::Heard(index, heard)));
+                            let tested = check::check(hosts, test, self.regressions, &mut hear);
+                            let _ = send.send(Event::Finished(index, Box::new(tested)));
+                        }
+                    });
+                }
+                drop(send);
+                for event in events {
+                    match event {
+                        Event::Started(index) => show.started(&tests[index]),
+                        Event::Heard(index, Heard::Progress(progress)) => {
+                            show.progress(&tests[index], &progress);
+                        }
+                        Event::Heard(index, Heard::Retried(path, what)) => {
+                            show.retried(&tests[index], &path, what);
+                        }
+                        Event::Finished(index, tested) => {
+                            show.finished(&tested);
+                            all[index] = Some(*tested);
+                        }
+                    }
+                }
+            });
+        });
+        all.into_iter().flatten().collect()
+    }
+}
+
+/// A place for sockets and pages.
+pub(crate) fn desk() -> Result<Desk, Wrong> {
+    Desk::new().map_err(|error| Wrong::tool(format!("no temporary directory: {error}")))
+}
+
+/// How many tests ended in which way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tally {
+    pub(crate) passed: u64,
+    pub(crate) failed: u64,
+    pub(crate) inconclusive: u64,
+    pub(crate) not_run: u64,
+    pub(crate) ignored: u64,
+}
+
+impl Tally {
+    pub(crate) fn of(tested: &[Tested], all: usize, ignored: u64) -> Self {
+        let count = |ending| tested.iter().filter(|tested| tested.ending == ending).count() as u64;
+        Self {
+            passed: count(Ending::Passed),
+            failed: count(Ending::Failed),
+            inconclusive: count(Ending::Inconclusive),
+            not_run: (all - tested.len()) as u64,
+            ignored,
+        }
+    }
+
+    pub(crate) fn exit_code(&self) -> u8 {
+        match self {
+            _ if os::interrupts() > 0 => exit::INTERRUPTED,
+            Self { failed: 1.., .. } => exit::FAILED,
+            Self { inconclusive: 1.., .. } => exit::INCONCLUSIVE,
+            Self { passed: 0, .. } => exit::NO_TESTS,
+            _ => exit::PASSED,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_weighs_more_than_what_is_not_known() {
+        let code = |failed, inconclusive| {
+            Tally { passed: 1, failed, inconclusive, ..Tally::default() }.exit_code()
+        };
+        assert_eq!(code(0, 0), exit::PASSED);
+        assert_eq!(code(0, 1), exit::INCONCLUSIVE);
+        assert_eq!(code(1, 1), exit::FAILED);
+        assert_eq!(Tally::default().exit_code(), exit::NO_TESTS);
+    }
+}

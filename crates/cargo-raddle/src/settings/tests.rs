@@ -1,0 +1,77 @@
+//! Which setting wins, and what is refused.
+
+use super::*;
+
+fn flags(given: &[(&'static str, &str)]) -> cli::Settings {
+    let given = given.iter().map(|&(name, value)| (name, value.to_owned())).collect();
+    let knobs = cli::Knobs { given };
+    cli::Settings { knobs, jobs: None, host_memory: None, profile: None, config: None }
+}
+
+fn read(file: &str, variables: &[(&str, &str)], flags: &cli::Settings) -> Result<Settings, String> {
+    let owned = |&(name, value): &(&str, &str)| (name.to_owned(), value.to_owned());
+    let variables: Vec<_> = variables.iter().map(owned).collect();
+    let path = PathBuf::from("raddle.toml");
+    Settings::from(Some((&path, file)), &variables, flags).map_err(|wrong| wrong.text)
+}
+
+const FILE: &str = r#"
+profile = "quick"
+[profiles.quick]
+strategy = "pct(3)"
+executions = 100
+[profiles.mine]
+traces = true
+jobs = 3
+host_memory = "1g"
+"#;
+
+#[test]
+fn flags_are_over_variables_and_those_over_the_file() {
+    let settings = read(FILE, &[], &flags(&[])).expect("reads");
+    let expected = [("executions", "100"), ("strategy", "pct(3)"), ("time", "2s")];
+    assert_eq!(settings.knobs, expected.map(|(name, value)| (name, value.to_owned())).into());
+
+    let variables = [("RADDLE_EXECUTIONS", "200"), ("RADDLE_TIME", "3s")];
+    let settings = read(FILE, &variables, &flags(&[("time", "4s")])).expect("reads");
+    let expected = [("executions", "200"), ("strategy", "pct(3)"), ("time", "4s")];
+    assert_eq!(settings.knobs, expected.map(|(name, value)| (name, value.to_owned())).into());
+    assert_eq!(
+        settings.variables()[0],
+        ("RADDLE_EXECUTIONS".to_owned(), "200".to_owned()),
+        "hosts get variables"
+    );
+}
+
+#[test]
+fn a_profile_is_named_by_a_flag_or_a_variable() {
+    let mine = read(FILE, &[("RADDLE_PROFILE", "mine")], &flags(&[])).expect("reads");
+    assert_eq!((mine.jobs, mine.host_memory), (3, Some(1 << 30)));
+    assert_eq!(mine.knobs, [("traces", "true".to_owned())].into());
+    let ci = cli::Settings { profile: Some("ci".into()), ..flags(&[]) };
+    let ci = read(FILE, &[("RADDLE_PROFILE", "mine")], &ci).expect("reads");
+    assert_eq!(ci.knobs, [("time", "30s".to_owned())].into());
+}
+
+#[test]
+fn another_strategy_takes_the_bound_of_the_first_with_it() {
+    let file = "profile = 'a'\n[profiles.a]\nstrategy = 'dfs'\npreemptions = 2";
+    let settings = read(file, &[], &flags(&[("strategy", "random")])).expect("reads");
+    assert_eq!(settings.knobs, [("strategy", "random".to_owned())].into());
+}
+
+#[test]
+fn what_is_wrong_is_said() {
+    let wrong = |file: &str| read(file, &[], &flags(&[])).expect_err("refused");
+    insta::assert_snapshot!(wrong("[profiles.ci]\nexecution = 3"), @"raddle.toml: in [profiles.ci] there is no key `execution`; did you mean `executions`?");
+    insta::assert_snapshot!(wrong("[profile.ci]"), @"raddle.toml: profile is the name of a profile");
+    insta::assert_snapshot!(wrong("profils = 3"), @"raddle.toml: there is no key `profils`; did you mean `profile`?");
+    insta::assert_snapshot!(wrong("[profiles.ci]\ntime = 10"), @"raddle.toml: profiles.ci.time is `10`; it must be a time such as 500ms, 10s, 2m or 1h, or none");
+    insta::assert_snapshot!(wrong("[profiles.ci]\ntime = [1]"), @"raddle.toml: profiles.ci.time is a array; it must be a time such as 500ms, 10s, 2m or 1h, or none");
+    insta::assert_snapshot!(wrong("profile = 'nightlly'"), @"there is no profile `nightlly`; did you mean nightly?");
+    let variable = |name| read("", &[(name, "1")], &flags(&[])).expect_err("refused");
+    insta::assert_snapshot!(variable("RADDLE_JOB"), @"there is no variable RADDLE_JOB; did you mean RADDLE_JOBS?");
+    insta::assert_snapshot!(variable("RADDLE_TIME"), @"RADDLE_TIME is `1`; it must be a time such as 500ms, 10s, 2m or 1h, or none");
+    let flag = read("", &[], &flags(&[("seed", "x")])).expect_err("refused");
+    insta::assert_snapshot!(flag, @"--seed is `x`; it must be a whole number such as 5000, or none");
+}

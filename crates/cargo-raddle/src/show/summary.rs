@@ -1,0 +1,214 @@
+//! The end of a run: a row for each test.
+
+use std::fmt::Write as _;
+
+use raddle_report::{Colour, TextOptions};
+use raddle_trace::Verdict;
+use raddle_trace::events::{Ending, Retried};
+
+use crate::check::Tested;
+use crate::print::{self, Side};
+use crate::run::Tally;
+
+/// One word, or two: how it ended.
+pub(crate) fn verdict(tested: &Tested) -> String {
+    match (&tested.report, tested.ending) {
+        (_, Ending::Inconclusive) | (None, _) => "inconclusive".to_owned(),
+        (Some(report), Ending::Passed) if !report.verdict.is_pass() => "as expected".to_owned(),
+        (Some(report), Ending::Passed) => report.verdict.to_string(),
+        (Some(_), Ending::Failed) => "FAILED".to_owned(),
+    }
+}
+
+/// What the verdict means, in one clause.
+pub(crate) fn guarantee(tested: &Tested) -> String {
+    let Some(report) = &tested.report else {
+        let error = tested.error.as_deref().unwrap_or("nothing is known");
+        return error.lines().next().unwrap_or_default().to_owned();
+    };
+    if let Some(failure) = &report.failure {
+        let summary = failure.outcome.summary(&failure.trace.tasks);
+        return summary.lines().next().unwrap_or_default().to_owned();
+    }
+    if let (Some(expected), Ending::Failed) = (&tested.expected, tested.ending) {
+        return format!("expected {expected}, found no failure");
+    }
+    if report.verdict == Verdict::Inconclusive {
+        return "the search could not go on".to_owned();
+    }
+    let text = report.guarantee.to_string();
+    text.split("; assuming").next().unwrap_or_default().to_owned()
+}
+
+/// Executions there are in all, if the search can tell and did not run them all.
+pub(crate) fn estimate(tested: &Tested) -> String {
+    let progress = tested.report.as_ref().and_then(|report| report.progress);
+    match progress.and_then(|progress| progress.estimate) {
+        Some(estimate) => format!("~{}", short(estimate.total.about)),
+        None => "-".to_owned(),
+    }
+}
+
+/// A number with all its digits, or two.
+#[expect(clippy::cast_sign_loss, reason = "numbers of executions")]
+fn short(number: f64) -> String {
+    if number < 1e6 {
+        print::grouped(number.round().max(0.0) as u64)
+    } else {
+        format!("{number:.1e}")
+    }
+}
+
+/// Distinct traces, if they were counted.
+pub(crate) fn traces(tested: &Tested) -> String {
+    let traces = tested.report.as_ref().and_then(|report| report.guarantee.traces);
+    match traces {
+        Some(traces) if traces.exact => print::grouped(traces.distinct),
+        Some(traces) => format!("~{}", print::grouped(traces.distinct)),
+        None => "-".to_owned(),
+    }
+}
+
+pub(crate) fn executions(tested: &Tested) -> String {
+    let executions = tested.report.as_ref().map(|report| report.counts.executions);
+    executions.map_or("-".to_owned(), print::grouped)
+}
+
+pub(crate) fn time(tested: &Tested) -> String {
+    let seconds = tested.elapsed.as_secs_f64();
+    if seconds < 10.0 { format!("{seconds:.2}s") } else { format!("{seconds:.0}s") }
+}
+
+/// The table, the saved schedules that have something to say, and the sums.
+pub(crate) fn summary(tested: &[Tested], tally: &Tally, colour: Colour, width: usize) -> String {
+    let head = [
+        ("verdict", Side::Left),
+        ("test", Side::Left),
+        ("executions", Side::Right),
+        ("traces", Side::Right),
+        ("estimate", Side::Right),
+        ("time", Side::Right),
+        ("guarantee", Side::Left),
+    ];
+    let row = |test: &Tested| {
+        vec![
+            verdict(test),
+            test.id.test.clone(),
+            executions(test),
+            traces(test),
+            estimate(test),
+            time(test),
+            guarantee(test),
+        ]
+    };
+    let rows: Vec<Vec<String>> = tested.iter().map(row).collect();
+    let table = print::table(&head, &rows);
+    let mut out = String::new();
+    for (index, line) in table.lines().enumerate() {
+        let cut: String = line.chars().take(width).collect();
+        let cut =
+            if cut.len() < line.len() { format!("{}…", &cut[..last_char(&cut)]) } else { cut };
+        let line = match index.checked_sub(1).and_then(|row| tested.get(row)) {
+            None => print::paint(colour, "2", &cut),
+            Some(test) => painted(colour, &verdict(test), &cut, test.ending),
+        };
+        out.push_str(&line);
+        out.push('\n');
+    }
+    for test in tested {
+        out.push_str(&saved(test));
+    }
+    out.push_str(&sums(tally));
+    out
+}
+
+fn last_char(text: &str) -> usize {
+    text.char_indices().next_back().map_or(0, |(at, _)| at)
+}
+
+fn painted(colour: Colour, word: &str, line: &str, ending: Ending) -> String {
+    let code = match ending {
+        Ending::Passed => "32",
+        Ending::Failed => "1;31",
+        Ending::Inconclusive => "33",
+    };
+    line.replacen(word, &print::paint(colour, code, word), 1)
+}
+
+/// What came of saved schedules.
+fn saved(test: &Tested) -> String {
+    let mut out = String::new();
+    for (path, what) in &test.retried {
+        let now = match what {
+            Retried::Fails => continue,
+            Retried::Fixed => "passes now; delete the file when you no longer want it tried",
+            Retried::Stale => {
+                "is stale: the test does something else under it now; delete the file, or keep it \
+                 if the change is not to stay"
+            }
+        };
+        let (test, path) = (&test.id.test, crate::page::shown(path));
+        let _ = writeln!(out, "{test}: the schedule saved in {path} {now}");
+    }
+    out
+}
+
+fn sums(tally: &Tally) -> String {
+    let Tally { passed, failed, inconclusive, not_run, ignored } = *tally;
+    let mut parts = vec![format!("{passed} passed")];
+    for (n, what) in [
+        (failed, "failed"),
+        (inconclusive, "inconclusive"),
+        (not_run, "not run"),
+        (ignored, "ignored"),
+    ] {
+        if n > 0 {
+            parts.push(format!("{n} {what}"));
+        }
+    }
+    parts.join(", ") + "\n"
+}
+
+/// All that helps with a test that did not pass.
+pub(crate) fn failure_text(tested: &Tested, colour: Colour, width: usize) -> String {
+    let mut out = String::new();
+    if let Some(error) = &tested.error {
+        let _ = writeln!(out, "INCONCLUSIVE {}: {error}", tested.id.test);
+    }
+    if let Some(report) = &tested.report {
+        if let (Some(expected), Ending::Failed) = (&tested.expected, tested.ending) {
+            let found = if report.failure.is_some() { "another failure" } else { "no failure" };
+            let _ = writeln!(out, "expected {expected}, found {found}:");
+        }
+        let token = report.failure.as_ref().map(|failure| failure.schedule.to_string());
+        let file = tested.saved.as_ref().map(|path| crate::page::shown(path));
+        let what = file.clone().or(token);
+        let TestArguments(arguments) = TestArguments::of(tested, file.is_some());
+        let command = what.map(|what| format!("cargo raddle replay {what}{arguments}"));
+        let options = TextOptions {
+            width,
+            colour,
+            replay_command: command,
+            trace_file: file.map(Into::into),
+            ..TextOptions::default()
+        };
+        out.push_str(&raddle_report::render(report, &options));
+    }
+    if !tested.output.is_empty() {
+        out.push_str("\nwhat the test printed last:\n");
+        for line in tested.output.lines() {
+            let _ = writeln!(out, "  {line}");
+        }
+    }
+    out
+}
+
+/// What follows a token on the command line.
+struct TestArguments(String);
+
+impl TestArguments {
+    fn of(tested: &Tested, file: bool) -> Self {
+        let id = &tested.id;
+        Self(if file { String::new() } else { format!(" {} -p {}", id.test, id.package) })
+    }
+}

@@ -1,0 +1,37 @@
+//! Documents that are made of the command line are up to date.
+
+use std::fs;
+
+use raddle_trace::exit;
+
+use crate::{fixture, here};
+
+const BEGIN: &str = "<!-- made by `UPDATE_DOCS=1 cargo test -p cargo-raddle documents` -->\n";
+
+#[test]
+fn the_reference_page_is_what_the_command_line_says() {
+    let path = here().parent().unwrap().parent().unwrap().join("docs/cargo-raddle.md");
+    let text = fs::read_to_string(&path).unwrap();
+    let (head, rest) = text.split_once(BEGIN).expect("the page has a place for it");
+    let made = cargo_raddle::markdown();
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        fs::write(&path, format!("{head}{BEGIN}{made}")).unwrap();
+        return;
+    }
+    assert!(rest == made, "docs/cargo-raddle.md is not up to date: {BEGIN}");
+}
+
+#[test]
+fn there_is_a_man_page_and_completions() {
+    let fixture = fixture();
+    let man = fixture.run(&["man"]).ended_with(exit::PASSED);
+    for text in [".TH cargo", "CARGO RADDLE TEST", "EXIT STATUS", "RADDLE_EXECUTION_TIME"] {
+        assert!(man.out.contains(text), "{text}: {}", man.out);
+    }
+    for shell in ["bash", "zsh", "fish"] {
+        let done = fixture.run(&["completions", shell]).ended_with(exit::PASSED);
+        assert!(done.out.contains("replay"), "{shell}");
+    }
+    let help = fixture.run(&["--help"]).ended_with(exit::PASSED);
+    assert!(help.out.contains("Usage: cargo raddle <COMMAND>"), "{}", help.out);
+}

@@ -1,0 +1,71 @@
+//! Which tests are found, and which are not.
+
+use raddle_trace::exit;
+
+use crate::{Project, fixture};
+
+#[test]
+fn only_raddle_tests_are_listed() {
+    let done = fixture().run(&["list", "--format", "json"]).ended_with(exit::PASSED);
+    let name = |event: &serde_json::Value| {
+        let of = |key: &str| event[key].as_str().unwrap().to_owned();
+        (of("target"), of("test"))
+    };
+    let found: Vec<_> = done.events().iter().map(name).collect();
+    let expected = [
+        ("deaths", "a_death_after_a_value"),
+        ("deaths", "a_death_on_the_way_to_less"),
+        ("deaths", "a_lack_of_memory"),
+        ("deaths", "a_loop"),
+        ("deaths", "a_segmentation_fault"),
+        ("deaths", "a_stack_overflow"),
+        ("deaths", "an_abort"),
+        ("deaths", "an_exit"),
+        ("deaths", "an_orphan"),
+        ("fixture", "tests::inner::a_test_in_a_module_is_found"),
+        ("plain", "a_right_one"),
+        ("plain", "a_wrong_one"),
+        ("plain", "an_endless_one"),
+        ("plain", "an_ignored_one"),
+        ("plain", "one_that_cannot_be_run"),
+        ("plain", "one_that_fails_in_another_way"),
+        ("plain", "one_that_is_to_fail"),
+        ("plain", "one_that_the_harness_expects_to_fail"),
+    ];
+    let expected: Vec<_> =
+        expected.iter().map(|(target, test)| ((*target).to_owned(), (*test).to_owned())).collect();
+    assert_eq!(found, expected);
+    let ignored: Vec<bool> =
+        done.events().iter().map(|event| event["ignored"].as_bool().unwrap()).collect();
+    assert_eq!(ignored.iter().filter(|ignored| **ignored).count(), 1);
+    assert_eq!(done.events()[10]["site"], "tests/plain.rs:14");
+}
+
+#[test]
+fn marks_survive_optimisation() {
+    let project = Project::new("optimised");
+    // Of this package alone: what it depends on is built already.
+    project.write_more("Cargo.toml", "[profile.dev.package.optimised]\nopt-level = 3\n");
+    project.write("src/lib.rs", "#[raddle::test]\nfn one() {}\n#[test]\nfn two() {}\n");
+    let done = project.run(&["list", "--format=json"]).ended_with(exit::PASSED);
+    let tests: Vec<_> = done.events().iter().map(|event| event["test"].clone()).collect();
+    assert_eq!(tests, ["one"]);
+}
+
+#[test]
+fn where_there_is_none_that_is_said() {
+    let project = Project::new("without");
+    project.write("src/lib.rs", "#[test]\nfn ordinary() { panic!(\"nobody asked\") }\n");
+    let done = project.run(&["test"]).ended_with(exit::NO_TESTS);
+    assert!(done.err.contains("there is no raddle test: mark functions with #[raddle::test]"));
+    let done = fixture().run(&["test", "nothing_like_that"]).ended_with(exit::NO_TESTS);
+    assert!(done.err.contains("none of the 18 raddle tests has `nothing_like_that` in its name"));
+}
+
+#[test]
+fn what_does_not_compile_is_shown() {
+    let project = Project::new("broken");
+    project.write("src/lib.rs", "fn f() -> u32 { \"text\" }\n");
+    let done = project.run(&["test"]).ended_with(exit::BUILD);
+    assert!(done.err.contains("mismatched types") && done.err.contains("the tests were not built"));
+}

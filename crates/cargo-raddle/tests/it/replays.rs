@@ -1,0 +1,88 @@
+//! Replays, in hosts and in a debugger.
+
+use std::io::Write as _;
+use std::process::Command;
+
+use raddle_trace::exit;
+
+use crate::{Done, Project, fixture};
+
+/// The token of the failure of a test.
+fn token(project: &Project, test: &str) -> (String, usize) {
+    let arguments = ["test", "--no-regressions", "--format=json", "--exact", test];
+    let done = project.run(&arguments).ended_with(exit::FAILED);
+    let report = done.finished()[test]["report"].clone();
+    let failure: raddle_trace::Failure = serde_json::from_value(report["failure"].clone()).unwrap();
+    (failure.schedule.to_string(), failure.trace.events.len())
+}
+
+#[test]
+fn a_token_is_replayed_by_the_test_it_is_given_with() {
+    let fixture = fixture();
+    let (token, _) = token(&fixture, "a_wrong_one");
+    let done = fixture.run(&["replay", &token, "a_wrong_one"]).ended_with(exit::FAILED);
+    assert!(done.out.contains("hello from an execution"), "{}", done.out);
+    assert!(done.out.contains("FAILED a_wrong_one: main panicked"), "{}", done.out);
+    assert!(done.out.contains("execution 1, step by step:"), "{}", done.out);
+    let done = fixture.run(&["replay", &token, "a_right_one"]).ended_with(exit::INCONCLUSIVE);
+    assert!(done.out.contains("did not repeat what was recorded"), "{}", done.out);
+    let done = fixture.run(&["replay", &token]).ended_with(exit::USAGE);
+    assert!(done.err.contains("to which test does it belong?"), "{}", done.err);
+    let done = fixture.run(&["replay", &token, "no_such_test"]).ended_with(exit::NO_TESTS);
+    assert!(done.err.contains("there is no raddle test `no_such_test`"), "{}", done.err);
+    let done = fixture.run(&["replay", "no/such/file.json"]).ended_with(exit::USAGE);
+    assert!(done.err.contains("there is no such file"), "{}", done.err);
+    let done = fixture.run(&["replay", &token[..9], "a_right_one"]).ended_with(exit::INCONCLUSIVE);
+    assert!(done.err.contains("not a schedule token"), "{}", done.err);
+}
+
+#[test]
+fn a_debugger_is_told_where_to_stop() {
+    let fixture = fixture();
+    let (token, _) = token(&fixture, "a_wrong_one");
+    let arguments = ["replay", &token, "a_wrong_one", "--print-script", "--debugger"];
+    let gdb = fixture.run(&[&arguments[..], &["gdb"]].concat()).ended_with(exit::PASSED);
+    assert!(gdb.out.contains("raddle_failed") && gdb.out.ends_with("run\n"), "{}", gdb.out);
+    let lldb = fixture.run(&[&arguments[..], &["lldb", "--step=3"]].concat());
+    assert!(lldb.ended_with(exit::PASSED).out.contains("-N step -i 3 -n "));
+}
+
+/// With gdb, if it is there: it stops at the step asked for, and at the panic.
+#[test]
+fn gdb_stops_at_steps_and_at_the_failure() {
+    if Command::new("gdb").arg("--version").output().is_err() {
+        let notice = "gdb is not installed: that it stops where it should was not tested\n";
+        let _ = std::io::stderr().write_all(notice.as_bytes());
+        return;
+    }
+    let fixture = fixture();
+    let (token, steps) = token(&fixture, "a_wrong_one");
+    let last = steps - 1;
+    let step = format!("--step={last}");
+    let arguments = ["replay", &token, "a_wrong_one", "--debugger=gdb", &step];
+    let mut command = fixture.command(&arguments);
+    // Gdb reads commands from its input when those of the script are done.
+    let input = "bt 1\ninfo breakpoints\ncontinue\nbt 3\ncontinue\nbt 1\nkill\nquit\n";
+    let mut child = command
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::io::Write::write_all(&mut child.stdin.take().unwrap(), input.as_bytes()).unwrap();
+    let done = Done::of(&child.wait_with_output().unwrap());
+    let stopped: Vec<&str> = ["raddle_step", "raddle_panicked", "raddle_failed"]
+        .into_iter()
+        .filter(|name| done.out.lines().any(|line| line.contains("#0") && line.contains(name)))
+        .collect();
+    assert_eq!(
+        stopped,
+        ["raddle_step", "raddle_panicked", "raddle_failed"],
+        "{}\n{}",
+        done.out,
+        done.err
+    );
+    // The breakpoint at steps was met once for each step, and only the last stopped.
+    let hits = format!("breakpoint already hit {steps} times");
+    assert!(done.out.contains(&hits), "{}", done.out);
+}

@@ -1,0 +1,184 @@
+//! Runs, their exit codes, and what is said of them.
+
+use std::fs;
+
+use raddle_trace::events::{Line, VERSION};
+use raddle_trace::exit;
+
+use crate::fixture;
+
+/// The tests of the fixture that end by themselves.
+const PLAIN: [&str; 7] = [
+    "test",
+    "--no-regressions",
+    "--test=plain",
+    "--exact",
+    "a_right_one",
+    "one_that_is_to_fail",
+    "one_that_the_harness_expects_to_fail",
+];
+
+#[test]
+fn what_passes_says_what_that_means() {
+    let fixture = fixture();
+    let marker = fixture.0.join("marker");
+    let _ = fs::remove_file(&marker);
+    let output = fixture.command(&PLAIN).env("FIXTURE_MARKER", &marker).output().unwrap();
+    let done = crate::Done::of(&output).ended_with(exit::PASSED);
+    assert!(!marker.exists(), "an ordinary test was run");
+    assert!(done.out.starts_with("3 raddle tests\n"), "{}", done.out);
+    let table: Vec<&str> =
+        done.out.lines().skip_while(|line| !line.starts_with("verdict")).collect();
+    let words = |row: usize| table[row].split_whitespace().collect::<Vec<_>>();
+    assert_eq!(
+        words(0),
+        ["verdict", "test", "executions", "traces", "estimate", "time", "guarantee"]
+    );
+    assert_eq!(words(1)[..5], ["covered", "a_right_one", "2", "-", "-"]);
+    assert!(table[1].ends_with("  every execution"), "{}", table[1]);
+    assert!(table[2].starts_with("as expected  one_that_is_to_fail "), "{}", table[2]);
+    assert!(table[3].starts_with("as expected  one_that_the_harness_expects_to_fail "));
+    assert_eq!(table[4], "3 passed");
+    assert!(table[5].starts_with("report: "), "{}", table[5]);
+    assert!(!done.out.contains('\u{1b}'), "no colours and no bars where there is no terminal");
+}
+
+#[test]
+fn a_failure_is_shown_with_what_was_printed_and_how_to_see_it_again() {
+    let done = fixture()
+        .run(&["test", "--no-regressions", "--test=plain", "a_wrong_one", "a_right_one"])
+        .ended_with(exit::FAILED);
+    for text in [
+        "FAILED a_wrong_one: main panicked at tests/plain.rs:27:5",
+        "execution 2, step by step:",
+        "what the test printed last:\n",
+        "  hello from an execution\n",
+        "replay it with:\n  cargo raddle replay rd1",
+        " a_wrong_one -p fixture\n",
+        "1 passed, 1 failed\n",
+    ] {
+        assert!(done.out.contains(text), "{text:?} is not in\n{}", done.out);
+    }
+    assert!(!done.out.contains("running 1 test"), "what the harness says is nobody's business");
+}
+
+#[test]
+fn what_is_not_known_is_not_a_pass() {
+    let arguments = ["test", "--no-regressions", "--exact", "one_that_cannot_be_run"];
+    let done = fixture().run(&arguments).ended_with(exit::INCONCLUSIVE);
+    assert!(done.out.contains("the strategy `no such strategy` cannot be used"), "{}", done.out);
+    let done = fixture()
+        .run(&["test", "--no-regressions", "--exact", "one_that_fails_in_another_way"])
+        .ended_with(exit::FAILED);
+    assert!(done.out.contains("expected a deadlock, found another failure:"), "{}", done.out);
+}
+
+#[test]
+fn an_ignored_test_is_run_if_asked_for() {
+    let done = fixture().run(&["test", "an_ignored_one"]).ended_with(exit::NO_TESTS);
+    assert!(done.out.contains("0 raddle tests, 1 ignored"), "{}", done.out);
+    let done = fixture().run(&["test", "an_ignored_one", "--include-ignored"]);
+    assert!(done.ended_with(exit::PASSED).out.contains("nothing").eq(&false));
+}
+
+#[test]
+fn events_are_lines_of_one_version() {
+    let arguments = ["--format=json", "a_wrong_one"];
+    let done = fixture().run(&[&PLAIN[..], &arguments].concat()).ended_with(exit::FAILED);
+    for line in done.out.lines() {
+        let line: Line = serde_json::from_str(line).unwrap();
+        assert_eq!(line.version, VERSION);
+    }
+    let events = done.events();
+    assert_eq!(events[0]["event"], "run-started");
+    assert_eq!(events[0]["tests"], 4);
+    let last = events.last().unwrap();
+    assert_eq!((&last["event"], &last["exit_code"]), (&"run-finished".into(), &1.into()));
+    assert_eq!((&last["passed"], &last["failed"]), (&3.into(), &1.into()));
+    let finished = done.finished();
+    assert_eq!(finished["a_right_one"]["report"]["verdict"], "covered");
+    assert_eq!(finished["a_right_one"]["report"]["counts"]["executions"], 2);
+    let wrong = &finished["a_wrong_one"];
+    assert_eq!((&wrong["ending"], &wrong["package"]), (&"failed".into(), &"fixture".into()));
+    assert_eq!(wrong["report"]["failure"]["outcome"]["kind"], "panicked");
+    assert_eq!(finished["one_that_is_to_fail"]["expected"], "a panic");
+    assert_eq!(finished["one_that_is_to_fail"]["ending"], "passed");
+}
+
+#[test]
+fn results_are_written_as_junit() {
+    let fixture = fixture();
+    let file = fixture.0.join("junit.xml");
+    let junit = format!("--junit={}", file.display());
+    let arguments = [&PLAIN[..], &["a_wrong_one", &junit]].concat();
+    fixture.run(&arguments).ended_with(exit::FAILED);
+    let text = fs::read_to_string(file).unwrap();
+    assert!(text.contains("<testsuites name=\"raddle\" tests=\"4\" failures=\"1\" errors=\"0\">"));
+    assert!(text.contains("<testcase classname=\"fixture::plain\" name=\"a_right_one\""));
+    assert!(text.contains("<failure message=\"main panicked at tests/plain.rs:27:5:"), "{text}");
+    assert!(text.contains("every execution; assuming sequentially consistent memory"));
+}
+
+#[test]
+fn settings_come_from_the_file_the_environment_and_flags() {
+    let fixture = fixture();
+    fixture.write("raddle.toml", "[profiles.mine]\nstrategy = 'random'\nexecutions = 7\n");
+    let executions = |environment: Option<&str>, flags: &[&str]| {
+        let arguments = ["test", "--no-regressions", "--format=json", "--exact", "a_right_one"];
+        let mut command = fixture.command(&[&arguments, flags].concat());
+        if let Some(value) = environment {
+            command.env("RADDLE_EXECUTIONS", value);
+        }
+        let done = crate::Done::of(&command.output().unwrap()).ended_with(exit::PASSED);
+        let report = done.finished()["a_right_one"]["report"].clone();
+        (report["strategy"].as_str().unwrap().to_owned(), report["counts"]["executions"].as_u64())
+    };
+    let profile = "--profile=mine";
+    assert_eq!(executions(None, &[]), ("auto (dfs)".to_owned(), Some(2)));
+    assert_eq!(executions(None, &[profile]), ("random".to_owned(), Some(7)));
+    assert_eq!(executions(Some("8"), &[profile]), ("random".to_owned(), Some(8)));
+    let flag = "--executions=9";
+    assert_eq!(executions(Some("8"), &[profile, flag]), ("random".to_owned(), Some(9)));
+
+    fixture.write("raddle.toml", "[profiles.mine]\nexecution = 7\n");
+    let done = fixture.run(&["test", profile]).ended_with(exit::USAGE);
+    assert!(done.err.contains("there is no key `execution`; did you mean `executions`?"));
+    fs::remove_file(fixture.0.join("raddle.toml")).unwrap();
+    let done = fixture.run(&["test", "--executions=many"]).ended_with(exit::USAGE);
+    assert!(done.err.contains("--executions is `many`; it must be a whole number"), "{}", done.err);
+    fixture.run(&["test", "--no-such-flag"]).ended_with(exit::USAGE);
+    fixture.run(&["no-such-command"]).ended_with(exit::USAGE);
+}
+
+#[test]
+fn strategies_are_those_of_the_tests_own_raddle() {
+    let done = fixture().run(&["strategies"]).ended_with(exit::PASSED);
+    for name in ["random", "pct(", "dfs", "dpor(", "preemptions(k)"] {
+        assert!(done.out.lines().any(|line| line.starts_with(name)), "{name}: {}", done.out);
+    }
+    let done = fixture().run(&["strategies", "--format=json"]).ended_with(exit::PASSED);
+    assert!(done.events().iter().any(|part| part["name"] == "random" && part["role"] == "sampler"));
+}
+
+#[test]
+fn strategies_are_put_side_by_side() {
+    let strategies = "--strategies=dfs,dpor,all best-first(mdpor, pb)";
+    let arguments = ["compare", strategies, "--exact", "a_right_one", "a_wrong_one"];
+    let done = fixture().run(&arguments).ended_with(exit::PASSED);
+    let rows: Vec<Vec<&str>> = done.out.lines().map(|line| line.split("  ").collect()).collect();
+    let of = |test: &str| rows.iter().filter(|row| row[0] == test).count();
+    assert_eq!((of("a_right_one"), of("a_wrong_one")), (3, 3), "{}", done.out);
+    assert!(done.out.contains("all best-first(mdpor, pb)"), "{}", done.out);
+    let report = fixture().run(&["report"]).ended_with(exit::PASSED);
+    assert!(std::path::Path::new(report.out.trim()).is_file(), "{}", report.out);
+}
+
+#[test]
+fn an_estimate_says_how_many_executions_there_are() {
+    let arguments =
+        ["estimate", "--executions=300", "--time=none", "--exact", "a_right_one", "an_endless_one"];
+    let done = fixture().run(&arguments).ended_with(exit::PASSED);
+    let row = |test: &str| done.out.lines().find(|line| line.starts_with(test)).unwrap().to_owned();
+    assert!(row("a_right_one").ends_with("2: it ran them all"), "{}", done.out);
+    assert!(row("an_endless_one").contains("executions in all"), "{}", done.out);
+}

@@ -1,0 +1,87 @@
+//! The options of the running execution, where they outlive the process.
+//!
+//! A process that dies takes its search with it. If the caller lends memory that somebody else can
+//! read afterwards, each option is left there as it is taken: two stores for each decision, and
+//! nothing without such memory. Options are in order of creation, so their indexes mean the same in
+//! the next process. The words are those of [`raddle_trace::host::page`].
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use raddle_trace::host::page;
+
+/// Memory for the options of one search.
+#[derive(Clone, Copy, Debug)]
+pub struct Tape {
+    words: &'static [AtomicU32],
+}
+
+/// Whether they are the same memory.
+impl PartialEq for Tape {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self.words, other.words)
+    }
+}
+
+impl Eq for Tape {}
+
+impl Tape {
+    /// Keeps options in `words`. `None` if there is no room for any.
+    ///
+    /// ```
+    /// use std::sync::atomic::AtomicU32;
+    ///
+    /// let words: &'static [AtomicU32] = Vec::leak((0..8).map(AtomicU32::new).collect());
+    /// assert!(raddle_engine::Tape::new(words).is_some());
+    /// assert!(raddle_engine::Tape::new(&[]).is_none());
+    /// ```
+    #[must_use]
+    pub fn new(words: &'static [AtomicU32]) -> Option<Self> {
+        if words.len() <= page::OPTIONS {
+            return None;
+        }
+        words[page::EXECUTION].store(0, Ordering::Release);
+        words[page::DECISIONS].store(0, Ordering::Release);
+        words[0].store(page::MAGIC.to_le(), Ordering::Release);
+        Some(Self { words })
+    }
+
+    /// An execution begins.
+    pub(crate) fn begin(self) {
+        let number = u32::from_le(self.words[page::EXECUTION].load(Ordering::Relaxed));
+        self.words[page::DECISIONS].store(0, Ordering::Release);
+        self.words[page::EXECUTION].store(number.wrapping_add(1).to_le(), Ordering::Release);
+    }
+
+    /// The decision at `index` is `option`. Released before user code runs on, so that what is read
+    /// after a crash is no later than what happened.
+    #[inline]
+    pub(crate) fn put(self, index: usize, option: u32) {
+        if let Some(word) = self.words.get(page::OPTIONS + index) {
+            word.store(option.to_le(), Ordering::Release);
+        }
+        self.words[page::DECISIONS].store((index as u32 + 1).to_le(), Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tape_holds_the_last_execution_and_counts_what_does_not_fit() {
+        let words: &'static [AtomicU32] = Vec::leak((0..6).map(AtomicU32::new).collect());
+        let tape = Tape::new(words).expect("room");
+        let read = || {
+            let word = |word: &AtomicU32| word.load(Ordering::Relaxed).to_ne_bytes();
+            page::read(&words.iter().flat_map(word).collect::<Vec<_>>())
+        };
+        tape.begin();
+        (0..3).for_each(|index| tape.put(index, 9));
+        tape.begin();
+        tape.put(0, 2);
+        tape.put(1, 1);
+        assert_eq!(read(), Ok(page::Read { execution: 2, options: vec![2, 1] }));
+        (0..4).for_each(|index| tape.put(index, 7));
+        assert!(read().is_err_and(|why| why.contains("4 decisions")));
+    }
+}
