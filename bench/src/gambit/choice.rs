@@ -10,11 +10,12 @@ use crate::numbers::grouped;
 use crate::table::Table;
 
 /// Searches that cover everything if they end.
-const ENDING: [&str; 5] = [
+const ENDING: [&str; 6] = [
     "dpor(classic)",
     "dpor(classic) best-first(pb)",
     "dpor(classic) best-first(mdpor, pb)",
     "dpor",
+    "dpor(source) best-first(pb)",
     "dpor(source) best-first(mdpor, pb)",
 ];
 

@@ -61,6 +61,7 @@ pub(crate) fn passed(verdict: Verdict, covered: Covered) -> Report {
         failure: None,
         notes: Vec::new(),
         progress: None,
+        members: Vec::new(),
         elapsed_ms: 2,
     }
 }

@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use raddle_trace::{Covered, Divergence, Failure, Note, Outcome, Panic, Report, Trace, Verdict};
+use raddle_trace::{
+    Covered, Divergence, Failure, Member, Note, Outcome, Panic, Report, Trace, Verdict,
+};
 
 use crate::columns::{Colour, Ink, NO_BREAK, clean, count, hang, paragraph, place, printable};
 use crate::progress::estimated;
@@ -67,6 +69,7 @@ impl Default for TextOptions {
 ///     failure: None,
 ///     notes: Vec::new(),
 ///     progress: None,
+///     members: Vec::new(),
 ///     elapsed_ms: 3,
 /// };
 /// let text = render(&report, &TextOptions::default());
@@ -238,6 +241,14 @@ impl Text<'_> {
             count(counts.max_depth, "decision"),
         );
         self.paragraph(indent, &text);
+        let member = |member: &Member| {
+            let executions = count(member.counts.executions, "execution");
+            format!("{}: {executions}, {}", clean(&member.strategy), member.verdict)
+        };
+        let members: Vec<_> = report.members.iter().map(member).collect();
+        if !members.is_empty() {
+            self.paragraph(indent, &format!("of these, by {}", members.join("; by ")));
+        }
     }
 
     fn notes(&mut self) {

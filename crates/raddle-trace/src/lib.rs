@@ -21,7 +21,7 @@ pub use outcome::{
     CellAccess, CellOp, DataRace, Divergence, HeldLock, LimitKind, Missing, Outcome, Panic, Waiting,
 };
 pub use progress::{Band, Estimate, Probed, Progress};
-pub use report::{Counts, Failure, Nested, Note, Report, Verdict};
+pub use report::{Counts, Failure, Member, Nested, Note, Report, Verdict};
 pub use schedule::{Decision, Key, Schedule, Settings, TaskKind, TaskName, Timeouts};
 pub use token::TokenError;
 pub use trace::{Event, ObjectName, Site, Trace};

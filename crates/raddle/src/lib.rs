@@ -59,6 +59,8 @@ mod error;
 #[cfg(not(feature = "check"))]
 mod named;
 #[cfg(feature = "check")]
+mod portfolio;
+#[cfg(feature = "check")]
 mod progress;
 #[cfg(feature = "check")]
 mod recording;
@@ -96,8 +98,8 @@ pub use raddle_macros::test;
 pub use raddle_threads::{Named, cell, hint, sync, thread, thread_local, time};
 #[cfg(feature = "check")]
 pub use raddle_trace::{
-    Band, Counts, Covered, DataRace, Estimate, Failure, Guarantee, Note, Outcome, Probed, Progress,
-    Report, SampleBound, Schedule, Timeouts, Trace, TraceCount, Unseen, Verdict,
+    Band, Counts, Covered, DataRace, Estimate, Failure, Guarantee, Member, Note, Outcome, Probed,
+    Progress, Report, SampleBound, Schedule, Timeouts, Trace, TraceCount, Unseen, Verdict,
 };
 
 #[cfg(feature = "check")]

@@ -218,6 +218,7 @@ fn conclude(config: Config, replayed: Replayed) -> Report {
         failure,
         notes,
         progress: None,
+        members: Vec::new(),
         elapsed_ms: 0,
     }
 }

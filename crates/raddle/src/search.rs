@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use raddle_engine::{Ended, EngineError, Explored, Limits, Setup, Strategy};
+use raddle_engine::{Ended, EngineError, Explored, Lap, Limits, Setup, Stop, Strategy};
 use raddle_search::Traces;
 use raddle_trace::{
     Counts, Covered, Guarantee, Note, Probed, Progress, Report, TraceCount, Verdict, report,
@@ -12,6 +12,7 @@ use raddle_trace::{
 
 use crate::config::{AUTO, Config, EXECUTIONS};
 use crate::error::Error;
+use crate::portfolio;
 use crate::progress::Telling;
 use crate::recording::{self, Recording};
 use crate::watch::{self, Orders, Turn};
@@ -57,6 +58,9 @@ pub(crate) fn explore_dyn(config: Config, test: Body) -> Result<Report, Error> {
         let recording = Recording::try_from(given)?;
         return recording::replay_dyn(config, recording, test);
     }
+    if let Some(members) = portfolio::members(&config)? {
+        return portfolio::explore(config, members, &test);
+    }
     let began = Instant::now();
     let searches = searches(&config)?;
     let setup = config.setup();
@@ -79,12 +83,13 @@ struct Search {
 }
 
 /// What one strategy found.
-struct Found {
-    name: String,
-    explored: Explored,
-    covered: Covered,
-    traces: Option<TraceCount>,
-    progress: Progress,
+#[derive(Debug)]
+pub(crate) struct Found {
+    pub(crate) name: String,
+    pub(crate) explored: Explored,
+    pub(crate) covered: Covered,
+    pub(crate) traces: Option<TraceCount>,
+    pub(crate) progress: Progress,
 }
 
 /// Partial orders that are counted one by one: some 50 MB.
@@ -92,13 +97,12 @@ const TRACES: usize = 1_000_000;
 
 fn searches(config: &Config) -> Result<Vec<Search>, Error> {
     let build = |text: &str| {
-        let strategy = text.to_owned();
-        match raddle_search::build(text, config.seed()) {
-            Err(error) => Err(Error::Strategy { strategy, reason: with_sources(&error) }),
-            Ok(built) => match built.strategy.refuses(&config.setup().settings) {
-                Some(reason) => Err(Error::Strategy { strategy, reason: reason.to_owned() }),
-                None => Ok(built),
-            },
+        let built = build(text, config.seed())?;
+        match built.strategy.refuses(&config.setup().settings) {
+            Some(reason) => {
+                Err(Error::Strategy { strategy: text.to_owned(), reason: reason.to_owned() })
+            }
+            None => Ok(built),
         }
     };
     let usual = if config.time.is_some() { u64::MAX } else { EXECUTIONS };
@@ -118,6 +122,14 @@ fn searches(config: &Config) -> Result<Vec<Search>, Error> {
     Ok(vec![Search { strategy, name, executions, turn: Turn::Last }])
 }
 
+/// What a line names, or what is wrong with the line.
+pub(crate) fn build(text: &str, seed: u64) -> Result<raddle_search::Built, Error> {
+    raddle_search::build(text, seed).map_err(|error| Error::Strategy {
+        strategy: text.to_owned(),
+        reason: with_sources(&error),
+    })
+}
+
 /// An error and what caused it, on one line.
 fn with_sources(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
@@ -131,12 +143,12 @@ fn with_sources(error: &dyn std::error::Error) -> String {
 
 /// What every search is run with.
 #[derive(Clone, Copy, Debug)]
-struct Asked {
-    setup: Setup,
+pub(crate) struct Asked {
+    pub(crate) setup: Setup,
     /// Whether distinct partial orders are counted.
-    traces: bool,
+    pub(crate) traces: bool,
     /// Whether somebody hears how far the search is.
-    tells: bool,
+    pub(crate) tells: bool,
 }
 
 /// Runs one search after another until one of them has an answer.
@@ -147,31 +159,13 @@ fn run(
     test: &dyn Fn(),
 ) -> Result<Vec<Found>, EngineError> {
     let mut all: Vec<Found> = Vec::new();
-    for Search { mut strategy, name, executions, turn } in searches {
+    for Search { strategy, name, executions, turn } in searches {
         let done: u64 = all.iter().map(|found| found.explored.counts.executions).sum();
         let executions = executions.saturating_sub(done);
         let limits = Limits { executions, ..asked.setup.limits };
         let setup = Setup { limits, ..asked.setup };
-        let began = Instant::now();
-        let explore = |strategy: &mut dyn Strategy| {
-            let mut lap = |lap| orders.lap(turn, lap);
-            let mut pulse = |pulse| orders.begin(pulse);
-            if asked.tells {
-                let mut telling = Telling { inner: strategy, orders, executions: 0 };
-                raddle_engine::explore(&mut telling, &setup, &mut lap, &mut pulse, test)
-            } else {
-                raddle_engine::explore(strategy, &setup, &mut lap, &mut pulse, test)
-            }
-        };
-        let (explored, covered, progress) = if asked.traces {
-            let mut strategy = Traces::new(strategy, TRACES);
-            (explore(&mut strategy)?, strategy.covered(), strategy.progress())
-        } else {
-            (explore(&mut *strategy)?, strategy.covered(), strategy.progress())
-        };
-        let elapsed_ms = began.elapsed().as_millis().try_into().unwrap_or(u64::MAX);
-        let progress = progress.timed(explored.counts.executions, elapsed_ms);
-        let found = Found { name, explored, covered, traces: progress.traces, progress };
+        let mut lap = |lap| orders.lap(turn, lap);
+        let found = run_one(strategy, name, &Asked { setup, ..*asked }, orders, &mut lap, test)?;
         let ended = &found.explored.ended;
         let more = matches!(ended, Ended::Executions | Ended::Memory | Ended::Stopped);
         all.push(found);
@@ -180,6 +174,36 @@ fn run(
         }
     }
     Ok(all)
+}
+
+/// Runs one search to its end.
+pub(crate) fn run_one(
+    mut strategy: Box<dyn Strategy>,
+    name: String,
+    asked: &Asked,
+    orders: &Orders,
+    lap: &mut dyn FnMut(Lap) -> Stop,
+    test: &dyn Fn(),
+) -> Result<Found, EngineError> {
+    let began = Instant::now();
+    let mut explore = |strategy: &mut dyn Strategy| {
+        let mut pulse = |pulse| orders.begin(pulse);
+        if asked.tells {
+            let mut telling = Telling { inner: strategy, orders, executions: 0 };
+            raddle_engine::explore(&mut telling, &asked.setup, lap, &mut pulse, test)
+        } else {
+            raddle_engine::explore(strategy, &asked.setup, lap, &mut pulse, test)
+        }
+    };
+    let (explored, covered, progress) = if asked.traces {
+        let mut strategy = Traces::new(strategy, TRACES);
+        (explore(&mut strategy)?, strategy.covered(), strategy.progress())
+    } else {
+        (explore(&mut *strategy)?, strategy.covered(), strategy.progress())
+    };
+    let elapsed_ms = began.elapsed().as_millis().try_into().unwrap_or(u64::MAX);
+    let progress = progress.timed(explored.counts.executions, elapsed_ms);
+    Ok(Found { name, explored, covered, traces: progress.traces, progress })
 }
 
 /// The report of what one strategy, or two of them, found.
@@ -250,16 +274,7 @@ fn conclude(config: Config, mut all: Vec<Found>) -> Report {
     } else if let Some(why) = nothing_seen(&counts) {
         notes.push(text(why));
         Verdict::Inconclusive
-    } else if ended == Ended::Covered
-        && counts.rejected == 0
-        && matches!(
-            guarantee.covered,
-            Covered::Everything
-                | Covered::Equivalence
-                | Covered::Preemptions(_)
-                | Covered::Cached { .. }
-        )
-    {
+    } else if is_covered(&ended, &counts, &guarantee.covered) {
         Verdict::Covered
     } else {
         Verdict::Passed
@@ -275,8 +290,22 @@ fn conclude(config: Config, mut all: Vec<Found>) -> Report {
         failure,
         notes,
         progress,
+        members: Vec::new(),
         elapsed_ms: 0,
     }
+}
+
+/// Whether a search has run all that it set out to.
+pub(crate) fn is_covered(ended: &Ended, counts: &Counts, covered: &Covered) -> bool {
+    *ended == Ended::Covered
+        && counts.rejected == 0
+        && matches!(
+            covered,
+            Covered::Everything
+                | Covered::Equivalence
+                | Covered::Preemptions(_)
+                | Covered::Cached { .. }
+        )
 }
 
 /// Why a search without a failure has nothing to say of the test.
@@ -295,7 +324,7 @@ pub(crate) fn text(text: String) -> Note {
     Note::Text { text }
 }
 
-fn add(counts: &mut Counts, more: &Counts) {
+pub(crate) fn add(counts: &mut Counts, more: &Counts) {
     counts.executions += more.executions;
     counts.rejected += more.rejected;
     counts.blocked += more.blocked;

@@ -4,6 +4,7 @@
 mod bad_input;
 mod checks;
 mod hangs;
+mod portfolios;
 mod programs;
 mod replays;
 mod searches;

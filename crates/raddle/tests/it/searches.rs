@@ -95,8 +95,7 @@ fn one_seed_gives_one_search() {
 
 #[test]
 fn the_time_ends_a_search() {
-    // Longer for two: each must have its share even on a busy machine.
-    for (strategy, ms) in [("auto", 400), ("random", 40), ("dfs", 40)] {
+    for (strategy, ms) in [("random", 40), ("dfs", 40)] {
         let report = with(
             |config| {
                 config.strategy = strategy.into();
@@ -106,8 +105,6 @@ fn the_time_ends_a_search() {
         );
         assert_eq!(report.verdict, Verdict::Passed, "{strategy}");
         assert!(report.elapsed_ms >= ms, "{strategy}: {} ms", report.elapsed_ms);
-        let both = report.strategy == "auto (dfs, then random)";
-        assert_eq!(both, strategy == "auto", "{}", report.strategy);
     }
 }
 
