@@ -186,7 +186,7 @@ fn shows_again(config: &Config, failure: &Failure, test: &Body) -> bool {
         raddle_engine::replay(&schedule, None, &setup, &mut lap, &mut pulse, &*test)
     });
     replayed.is_ok_and(|replayed| {
-        replayed.divergence.is_none() && replayed.outcome.kind() == failure.outcome.kind()
+        replayed.divergence.is_none() && replayed.outcome.is_like(&failure.outcome)
     })
 }
 
