@@ -8,11 +8,13 @@
 //! on any machine and on any day. Beside them is CPU time, because the machine is shared.
 
 mod choice;
+mod correct;
 mod cost;
 mod curve;
 mod memory;
 mod methods;
 mod runs;
+mod shown;
 mod table2;
 
 use std::fmt::Write as _;
@@ -32,6 +34,8 @@ pub(crate) enum What {
     Table2,
     /// Bugs found over executions
     Curve,
+    /// The correct versions: what is covered of them
+    Correct,
     /// The memory of the execution tree over executions
     Memory,
     /// The priority by methods, with both names and with one
@@ -92,12 +96,19 @@ pub(crate) fn measure(asked: Asked, progress: &dyn Fn(&str)) -> Vec<Part> {
     if wants(What::Table2) || wants(What::Curve) {
         let all = runs::run_all(asked.effort(), progress);
         if wants(What::Table2) {
+            parts.push(shown::claims(&all).into());
             parts.extend(table2::tables(&all).into_iter().map(Part::from));
-            parts.extend(choice::tables(&all).into_iter().map(Part::from));
+            if !asked.large {
+                parts.push(shown::longer(&all, progress).into());
+                parts.extend(choice::tables(&all).into_iter().map(Part::from));
+            }
         }
         if wants(What::Curve) {
             parts.push(curve::curve(&all));
         }
+    }
+    if wants(What::Correct) && !asked.large {
+        parts.push(correct::table(asked.effort(), progress).into());
     }
     let others: [(What, &str, fn(bool) -> Part); 3] = [
         (What::Memory, "memory of the execution tree", memory::measure),

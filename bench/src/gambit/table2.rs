@@ -210,7 +210,7 @@ fn missed(all: &Runs, nth: usize) -> String {
 
 /// How many times fewer executions, and less time, than the first strategy.
 #[expect(clippy::cast_precision_loss, reason = "executions are far below 2^52")]
-fn speed_up(all: &Runs, nth: usize) -> [String; 2] {
+pub(crate) fn speed_up(all: &Runs, nth: usize) -> [String; 2] {
     let mut ratios: [Vec<f64>; 2] = [Vec::new(), Vec::new()];
     let mut both = 0;
     for bug in &all.bugs {
