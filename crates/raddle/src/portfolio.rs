@@ -1,7 +1,7 @@
 //! Several searches of one test for one report: a portfolio.
 //!
 //! No order of the search suits every test, so GAMBIT suggests to run several at once (Coons,
-//! Burckhardt, Musuvathi, PPoPP 2010, section 5.2). A member is a search of its own, with its own engine
+//! Burckhardt, Musuvathi, 2010, section 5.2). A member is a search of its own, with its own engine
 //! on its own OS thread: nothing is shared but the turns and the budget. The first failure ends them
 //! all, and so does a member that has covered every execution.
 //!
@@ -115,13 +115,13 @@ pub(crate) fn members(config: &Config) -> Result<Option<Members>, Error> {
 }
 
 /// Runs all of them and reports.
-pub(crate) fn explore(config: Config, members: Members, test: &Body) -> Result<Report, Error> {
+pub(crate) fn explore(config: Config, members: &Members, test: &Body) -> Result<Report, Error> {
     let began = Instant::now();
     let cores = || available_parallelism().map_or(1, NonZero::get);
     let usual = if config.time.is_some() { cores() } else { 1 };
     let jobs = config.jobs.map_or(usual, |jobs| jobs as usize).clamp(1, members.all.len());
     let before = raddle_engine::clashes();
-    let mut ran = run(&config, &members, jobs, config.time, test);
+    let mut ran = run(&config, members, jobs, config.time, test);
     let mut notes = members.notes.clone();
     if jobs > 1
         && let Some(why) = interference(&config, &ran, before, test)
@@ -131,9 +131,9 @@ pub(crate) fn explore(config: Config, members: Members, test: &Body) -> Result<R
         )));
         // Some time must be left, or there is nothing to report.
         let left = config.time.map(|time| time.saturating_sub(began.elapsed()).max(time / 4));
-        ran = run(&config, &members, 1, left, test);
+        ran = run(&config, members, 1, left, test);
     }
-    let mut report = conclude(config, &members, ran?, notes);
+    let mut report = conclude(config, members, ran?, notes);
     report.elapsed_ms = began.elapsed().as_millis().try_into().unwrap_or(u64::MAX);
     Ok(report)
 }
@@ -462,7 +462,7 @@ fn member(found: &Found, seed: u64) -> Member {
         Verdict::Passed
     };
     let guarantee = Guarantee {
-        covered: covered.clone(),
+        covered: *covered,
         traces: *traces,
         rejected: explored.counts.rejected,
         assumptions: explored.assumptions.clone(),

@@ -59,7 +59,7 @@ pub(crate) fn explore_dyn(config: Config, test: Body) -> Result<Report, Error> {
         return recording::replay_dyn(config, recording, test);
     }
     if let Some(members) = portfolio::members(&config)? {
-        return portfolio::explore(config, members, &test);
+        return portfolio::explore(config, &members, &test);
     }
     let began = Instant::now();
     let searches = searches(&config)?;

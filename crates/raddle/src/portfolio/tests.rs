@@ -132,10 +132,12 @@ fn meet(calls: &AtomicU32, barrier: &Barrier) -> u32 {
 }
 
 fn told(report: &Report) -> Vec<&str> {
-    let text = |note| match note {
-        &Note::Text { ref text } => Some(text.as_str()),
-        _ => None,
-    };
+    fn text(note: &Note) -> Option<&str> {
+        match note {
+            Note::Text { text } => Some(text),
+            _ => None,
+        }
+    }
     report.notes.iter().filter_map(text).collect()
 }
 

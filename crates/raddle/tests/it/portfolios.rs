@@ -12,7 +12,7 @@ use crate::programs::{kept_update, large, lock_order, lost_update};
 
 fn with(strategy: &str, change: impl FnOnce(&mut Config), program: fn()) -> Report {
     let mut config = Config::default();
-    config.strategy = strategy.to_owned();
+    strategy.clone_into(&mut config.strategy);
     change(&mut config);
     explore(config, program).expect("a search can run here")
 }
