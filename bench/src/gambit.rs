@@ -9,9 +9,9 @@
 
 mod choice;
 mod correct;
-mod cost;
+pub(crate) mod cost;
 mod curve;
-mod memory;
+pub(crate) mod memory;
 mod methods;
 mod runs;
 mod shown;
@@ -112,7 +112,8 @@ pub(crate) fn measure(asked: Asked, progress: &dyn Fn(&str)) -> Vec<Part> {
     }
     if wants(What::Memory) {
         progress("memory of the execution tree");
-        parts.push(memory::measure(asked.quick));
+        let (table, plot) = memory::measure(asked.quick, progress);
+        parts.push(Part { table, plots: vec![("memory".to_owned(), plot)] });
     }
     if wants(What::Methods) {
         progress("priority by methods");
@@ -120,7 +121,7 @@ pub(crate) fn measure(asked: Asked, progress: &dyn Fn(&str)) -> Vec<Part> {
     }
     if wants(What::Cost) {
         progress("cost of an execution");
-        parts.push(cost::measure(asked.quick));
+        parts.push(cost::measure(asked.quick, progress).into());
     }
     parts
 }

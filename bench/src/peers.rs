@@ -27,6 +27,8 @@ pub(crate) enum Tool {
     Traceforge,
     /// raddle, searching states.
     RaddleStates,
+    /// raddle, one search of a program of the corpus.
+    OneSearch,
     Stateright,
     /// Actor libraries, raddle's among them: one binary that takes the library's name.
     Actors,
@@ -40,7 +42,7 @@ impl Tool {
     /// The directory of the package, inside that of this one.
     const fn directory(self) -> &'static str {
         match self {
-            Self::Raddle | Self::RaddleStates => "",
+            Self::Raddle | Self::RaddleStates | Self::OneSearch => "",
             Self::Shuttle => "peer-shuttle",
             Self::Loom | Self::LoomArc => "peer-loom",
             Self::Traceforge => "peer-traceforge",
@@ -52,7 +54,7 @@ impl Tool {
     /// The package whose binary [`binary`](Self::binary) is.
     const fn package(self) -> &'static str {
         match self {
-            Self::Raddle | Self::RaddleStates => "raddle-bench",
+            Self::Raddle | Self::RaddleStates | Self::OneSearch => "raddle-bench",
             Self::Shuttle => "peer-shuttle",
             Self::Loom | Self::LoomArc => "peer-loom",
             Self::Traceforge => "peer-traceforge",
@@ -69,6 +71,7 @@ impl Tool {
             Self::LoomArc => "peer-loom-arc",
             Self::Traceforge => "peer-traceforge",
             Self::RaddleStates => "peer-raddle-states",
+            Self::OneSearch => "one-search",
             Self::Stateright => "peer-stateright",
             Self::Actors => "peer-actors",
         }
@@ -78,7 +81,7 @@ impl Tool {
 impl fmt::Display for Tool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Raddle | Self::RaddleStates => "raddle",
+            Self::Raddle | Self::RaddleStates | Self::OneSearch => "raddle",
             Self::Shuttle => "shuttle",
             Self::Loom => "loom",
             Self::LoomArc => "loom, own Arc",
@@ -178,6 +181,11 @@ impl Peers {
             )));
         }
         Ok(Self { directory })
+    }
+
+    /// Where the binary of a tool is.
+    pub(crate) fn path(&self, tool: Tool) -> PathBuf {
+        self.directory.join(tool.binary())
     }
 
     /// Runs one measurement.

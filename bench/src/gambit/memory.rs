@@ -1,11 +1,274 @@
-//! The memory of the execution tree over executions, against a tree that is not compressed: figure 5.
+//! What the execution tree holds over a search: the shape of GAMBIT's Figure 5.
+//!
+//! GAMBIT (Coons, Burckhardt, Musuvathi, `PPoPP` 2010, section 5.4) counts 16 bytes for each node of a
+//! search of a blocking collection with some 204 steps, every 1,000 executions, and says that its search
+//! with a reduction ended after 326,743 executions with at most 90,159 nodes at once. Ours counts all
+//! bytes, spare room too.
+//!
+//! What it is compared with is not there: known executions, those that were run and are kept and those that
+//! wait, as lists of their decisions, and the tree of partial schedules with a node of 16 bytes for each
+//! decision (GAMBIT, section 3.1). Both are of what ours holds at that moment: a search which does not drop
+//! what it has done with would hold more.
 
-use super::Part;
-use crate::table::Table;
+use raddle_engine::strategy::{Answer, Cut, Finished, Needs, Plan, Point, Step, Strategy, Taken};
+use raddle_engine::{Ended, Limits, Setup, Stop, TaskId, explore};
+use raddle_search::best_first::{BestFirst, Held, ModifiedDpor, Preemptions, Priority, SleepSets};
+use raddle_search::bound::Bound;
+use raddle_search::dpor::Reduction;
+use raddle_search::order::NonPreemptive;
+use raddle_trace::Covered;
 
-/// Measures it.
-pub(crate) fn measure(_quick: bool) -> Part {
-    let title = "Memory".to_owned();
-    let failures = vec!["gambit memory: is not measured yet".to_owned()];
-    Table { title, header: vec![String::new()], failures, ..Table::default() }.into()
+use crate::numbers::{grouped, shown};
+use crate::plot::{Plot, Scale, Series, Style};
+use crate::table::{Comparison, Table};
+
+/// How many times smaller than the list of decisions it must be.
+const ASKED: f64 = 10.0;
+/// What GAMBIT's nodes were of its executions, in percent.
+const GAMBITS: f64 = 100.0 * 90_159.0 / 326_743.0;
+const EVERY: u64 = 1_000;
+
+/// How the collection is searched.
+#[derive(Clone, Copy, Debug)]
+enum Search {
+    Reduced(Reduction),
+    Bounded,
+}
+
+impl Search {
+    const ALL: [Self; 3] =
+        [Self::Reduced(Reduction::Source), Self::Reduced(Reduction::Classic), Self::Bounded];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Reduced(Reduction::Classic) => "dpor(classic) best-first(mdpor, pb)",
+            Self::Reduced(_) => "dpor(source) best-first(mdpor, pb)",
+            Self::Bounded => "all best-first(ss, mdpor) preemptions(2)",
+        }
+    }
+
+    fn build(self) -> BestFirst {
+        match self {
+            Self::Reduced(reduction) => {
+                let parts: Vec<Box<dyn Priority>> =
+                    vec![Box::new(ModifiedDpor), Box::new(Preemptions)];
+                BestFirst::reduced(reduction, parts).expect("not the optimal one")
+            }
+            Self::Bounded => {
+                let parts: Vec<Box<dyn Priority>> =
+                    vec![Box::new(SleepSets), Box::new(ModifiedDpor)];
+                BestFirst::within(parts, NonPreemptive, Bound::Preemptions(2))
+                    .expect("the order does not preempt")
+            }
+        }
+    }
+}
+
+/// Measures it: for each search a row, and what it held over its executions.
+pub(crate) fn measure(quick: bool, progress: impl Fn(&str)) -> (Table, Plot) {
+    let most = if quick { 20_000 } else { 326_743 };
+    let header = [
+        "program",
+        "search",
+        "executions",
+        "ended",
+        "steps",
+        "nodes",
+        "pending",
+        "nodes + pending ÷ executions",
+        "bytes",
+        "lists, 1 byte",
+        "lists, 4 bytes",
+        "partial schedules",
+        "ratio",
+        "asked",
+        "",
+    ];
+    let mut table = Table {
+        title: "What the execution tree holds".to_owned(),
+        header: header.map(str::to_owned).to_vec(),
+        notes: vec![
+            format!(
+                "Of the sample with the most nodes and candidates, every {} executions. GAMBIT's \
+                 search of its collection ended after 326,743 executions with at most 90,159 \
+                 nodes, {GAMBITS:.0} %; ours is run for {} at most, and a search with a reduction \
+                 that has not ended holds candidates that one which has ended does not.",
+                grouped(EVERY),
+                grouped(most)
+            ),
+            "bytes: all that the tree and the fringe hold, spare room too. lists: every known \
+             execution as the list of its decisions, a byte or four each. partial schedules: a node \
+             of 16 bytes for each decision of the tree of all known executions. ratio: lists of \
+             four bytes by ours."
+                .to_owned(),
+        ],
+        ..Table::default()
+    };
+    let mut plot = Plot {
+        title: "Bytes held by best first on a blocking collection".to_owned(),
+        x: "executions".to_owned(),
+        y: "bytes".to_owned(),
+        scales: [Scale::Linear, Scale::Logarithmic],
+        series: Vec::new(),
+    };
+    let programs: &[(&str, &[usize])] = &[("blocking", &[4, 3]), ("blocking", &[1, 1])];
+    for (name, numbers) in programs {
+        for search in Search::ALL {
+            progress(&format!("watching {} on {name}{numbers:?}", search.name()));
+            let watched = watch(search, name, numbers, most);
+            if numbers[1] > 1 {
+                let points = |what: fn(&Held) -> u64| {
+                    watched.samples.iter().map(|(at, held)| (real(*at), real(what(held)))).collect()
+                };
+                let series = |name: &str, points| Series {
+                    name: format!("{}{name}", search.name()),
+                    points,
+                    style: Style::Line,
+                };
+                plot.series.push(series("", points(|held| held.bytes)));
+                if matches!(search, Search::Reduced(Reduction::Source)) {
+                    plot.series.push(series(", as lists", points(|held| 4 * held.decisions)));
+                }
+            }
+            add(&mut table, search, &format!("{name}({},{})", numbers[0], numbers[1]), &watched);
+        }
+    }
+    (table, plot)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
+fn real(number: u64) -> f64 {
+    number as f64
+}
+
+fn add(table: &mut Table, search: Search, program: &str, watched: &Watched) {
+    let known = |held: &Held| held.nodes + held.pending;
+    let Some((_, peak)) = watched.samples.iter().max_by_key(|(_, held)| known(held)) else {
+        table.failures.push(format!("{} on {program} held nothing", search.name()));
+        return;
+    };
+    let ratio = real(4 * peak.decisions) / real(peak.bytes);
+    let share = 100.0 * real(known(peak)) / real(watched.executions);
+    table.rows.push(vec![
+        program.to_owned(),
+        search.name().to_owned(),
+        grouped(watched.executions),
+        (if watched.ended { "yes" } else { "no" }).to_owned(),
+        grouped(watched.steps / watched.executions.max(1)),
+        grouped(peak.nodes),
+        grouped(peak.pending),
+        format!("{share:.0} %"),
+        grouped(peak.bytes),
+        grouped(peak.decisions),
+        grouped(4 * peak.decisions),
+        grouped(16 * peak.partial),
+        shown(Some(ratio), 1),
+        format!("≥ {ASKED}"),
+        (if ratio >= ASKED { "pass" } else { "miss" }).to_owned(),
+    ]);
+    for (column, ours, asked) in [("ratio", ratio, Some(ASKED)), ("nodes-percent", share, None)] {
+        table.comparisons.push(Comparison {
+            table: "best-first-memory",
+            row: format!("{program} {}", search.name()),
+            column: column.to_owned(),
+            ours: Some(ours),
+            peer: (column == "nodes-percent").then_some(GAMBITS),
+            ratio: None,
+            asked,
+        });
+    }
+}
+
+/// A search, and what it held.
+#[derive(Debug)]
+struct Watched {
+    executions: u64,
+    steps: u64,
+    ended: bool,
+    /// After so many executions.
+    samples: Vec<(u64, Held)>,
+}
+
+fn watch(search: Search, name: &str, numbers: &[usize], most: u64) -> Watched {
+    let (program, arguments) =
+        raddle_corpus::find(name, numbers).expect("the corpus has the program");
+    let mut watching = Watching { inner: search.build(), executions: 0, samples: Vec::new() };
+    let limits = Limits { executions: most, ..Limits::default() };
+    let setup = Setup { limits, ..Setup::default() };
+    let body = || program.call(&arguments);
+    let explored = explore(&mut watching, &setup, &mut |_| Stop::No, &mut |_| {}, &body)
+        .expect("no search runs around this one");
+    let ended = explored.ended == Ended::Covered;
+    if ended {
+        let held = watching.inner.held();
+        assert_eq!((held.nodes, held.pending), (1, 0), "only the root is left");
+    }
+    let raddle_trace::Counts { executions, steps, .. } = explored.counts;
+    Watched { executions, steps, ended, samples: watching.samples }
+}
+
+/// Asks a search what it holds.
+#[derive(Debug)]
+struct Watching {
+    inner: BestFirst,
+    executions: u64,
+    samples: Vec<(u64, Held)>,
+}
+
+impl Strategy for Watching {
+    fn needs(&self) -> Needs {
+        self.inner.needs()
+    }
+
+    fn begin(&mut self, plan: &mut Plan) -> bool {
+        self.inner.begin(plan)
+    }
+
+    fn untold(&mut self) -> u64 {
+        self.inner.untold()
+    }
+
+    fn decide(&mut self, point: &Point<'_>) -> Answer {
+        self.inner.decide(point)
+    }
+
+    fn spawn(&mut self, parent: TaskId, child: TaskId) {
+        self.inner.spawn(parent, child);
+    }
+
+    fn value(&mut self, task: TaskId, taken: Taken, during: bool) {
+        self.inner.value(task, taken, during);
+    }
+
+    fn step(&mut self, step: &Step<'_>) -> Option<Cut> {
+        self.inner.step(step)
+    }
+
+    fn end(&mut self, execution: &Finished<'_>) {
+        self.inner.end(execution);
+        self.executions += 1;
+        // Small searches are looked at more often.
+        if self.executions % EVERY == 0 || self.executions < EVERY && self.executions % 10 == 0 {
+            self.samples.push((self.executions, self.inner.held()));
+        }
+    }
+
+    fn covered(&self) -> Covered {
+        self.inner.covered()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // 3 load and store one word: 90 interleavings, 36 traces, one of each.
+    #[test]
+    fn a_search_that_ends_holds_its_root() {
+        let watched = watch(Search::Reduced(Reduction::Source), "inc", &[3], 1_000);
+        assert!(watched.ended);
+        assert!(watched.executions >= 36);
+        let (_, held) = watched.samples[0];
+        assert!(held.decisions > 0 && held.partial > 0 && held.bytes > 0);
+    }
 }

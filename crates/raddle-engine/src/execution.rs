@@ -172,8 +172,10 @@ pub(crate) struct Execution {
     pub(crate) me: *mut Task,
     /// See [`busy`]. 0: an op takes the short way.
     pub(crate) busy: u32,
-    /// Somebody wants to hear of every step.
-    watched: bool,
+    /// Nobody wants to hear of this many steps.
+    pub(crate) untold: u64,
+    /// So many the strategy has from the execution before.
+    pub(crate) known: u64,
     /// Data races are looked for.
     pub(crate) watching: bool,
     /// A cell has been used in this execution.
@@ -252,7 +254,8 @@ impl Execution {
             current: TaskId::ROOT,
             me: std::ptr::null_mut(),
             busy: 0,
-            watched: false,
+            untold: u64::MAX,
+            known: 0,
             watching: false,
             touched: false,
             race: Box::default(),
@@ -338,7 +341,11 @@ impl Execution {
         if self.needs.contexts > 0 && !self.strict {
             self.busy |= busy::CALLED;
         }
-        self.watched = self.recorder.is_some() || self.needs.steps && !self.strict;
+        self.untold = match self.recorder {
+            Some(_) => 0,
+            None if self.needs.steps && !self.strict => self.known,
+            None => u64::MAX,
+        };
         if self.touched || self.watching {
             self.race.begin();
         }
@@ -432,7 +439,7 @@ impl Execution {
         if kind == TaskKind::Thread {
             self.n_live += 1;
         }
-        if self.needs.steps && !self.strict && seq > 0 {
+        if self.needs.steps && !self.strict && seq > 0 && self.n_steps >= self.untold {
             // SAFETY: the strategy outlives the search, and holds no way back to the execution.
             unsafe { (*self.strategy).spawn(parent, id) };
         }
@@ -567,7 +574,7 @@ impl Execution {
                 this.last_change = this.n_steps;
                 this.fruitless = 0;
             }
-            if this.watched {
+            if this.n_steps > this.untold {
                 let text = if this.recorder.is_some() { show() } else { String::new() };
                 this.tell(task, footprint, site, how, text);
             }

@@ -65,6 +65,8 @@ pub enum Ended {
     Stopped,
     /// A replayed prefix did something else.
     Diverged(Divergence),
+    /// The strategy could not go on: why, and what to do.
+    Trouble(String),
 }
 
 /// What a search found.
@@ -272,9 +274,10 @@ pub fn explore(
             plan.prefix.clear();
             plan.prefix.extend(taken.iter().map(|taken| taken.option));
             if !strategy.begin(plan) {
-                break Ended::Covered;
+                break strategy.trouble().map_or(Ended::Covered, Ended::Trouble);
             }
         }
+        search.known = strategy.untold();
         let mut ran = search.run(body, lap, counts.executions);
         leaked += ran.leaked;
         if search.touched && !search.watch {

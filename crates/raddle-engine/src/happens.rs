@@ -29,7 +29,34 @@ pub struct Happened {
     before_on: [u32; 2],
     /// A message came to be by its enabler, which is before it in any case.
     sent: bool,
+    /// Something it depends on is not before it in any case: only then can it race.
+    contends: bool,
     fingerprint: u64,
+}
+
+/// What a history hears of a step.
+#[derive(Clone, Copy, Debug)]
+pub struct Told {
+    footprint: Footprint,
+    immediate: bool,
+    enabled_since: u64,
+    sent_by: Option<u64>,
+}
+
+impl From<&Step<'_>> for Told {
+    #[inline]
+    fn from(step: &Step<'_>) -> Self {
+        let Step { immediate, enabled_since, sent_by, .. } = *step;
+        Self { footprint: Footprint::of(step), immediate, enabled_since, sent_by }
+    }
+}
+
+impl Told {
+    /// What it touched, and whose it was.
+    #[must_use]
+    pub fn footprint(&self) -> &Footprint {
+        &self.footprint
+    }
 }
 
 #[derive(Clone, Debug, Default)]
@@ -107,6 +134,24 @@ pub struct History {
     scratch: Vec<u32>,
     /// The fingerprints of all events, added up.
     sum: u64,
+    /// Whether there are none.
+    plain: bool,
+}
+
+/// What was joined into the clock of an event.
+#[derive(Clone, Copy, Debug, Default)]
+struct Joined {
+    /// Its part of the fingerprint.
+    sum: u64,
+    /// Whether there was anything.
+    any: bool,
+}
+
+impl Joined {
+    fn add(&mut self, other: Self) {
+        self.sum = self.sum.wrapping_add(other.sum);
+        self.any |= other.any;
+    }
 }
 
 fn mix(mut z: u64) -> u64 {
@@ -153,6 +198,13 @@ fn kind(access: Access) -> u64 {
 }
 
 impl History {
+    /// One that has no fingerprint, which is cheaper. It need not hear again of tasks, values and steps of a
+    /// repeated prefix.
+    #[must_use]
+    pub fn plain() -> Self {
+        Self { plain: true, ..Self::default() }
+    }
+
     /// The number of events.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -249,6 +301,9 @@ impl History {
     /// A task begins. Known ones of a repeated prefix are left as they are.
     pub fn spawn(&mut self, parent: TaskId, child: TaskId) {
         self.widen(parent.index().max(child.index()) + 1);
+        if self.plain && self.lanes[child.index()].born.is_some() {
+            return;
+        }
         let lane = &mut self.lanes[parent.index()];
         lane.children += 1;
         let name = mix(lane.name ^ mix(lane.children));
@@ -264,6 +319,9 @@ impl History {
 
     /// A value was decided.
     pub fn value(&mut self, task: TaskId, option: u32) {
+        if self.plain {
+            return;
+        }
         self.widen(task.index() + 1);
         let lane = &mut self.lanes[task.index()];
         lane.values = mix(lane.values ^ (u64::from(option) + 1));
@@ -293,17 +351,42 @@ impl History {
 
     /// A step happened.
     pub fn step(&mut self, step: &Step<'_>) {
-        let mut footprint = Footprint::of(step);
-        let task = step.task.index();
+        self.tell(&Told::from(step));
+    }
+
+    /// A step happened of which the history hears later.
+    pub fn tell(&mut self, step: &Told) {
+        if self.plain { self.happen::<false>(step) } else { self.happen::<true>(step) }
+    }
+
+    /// A step ran on with the last that was chosen: its own event may be told later.
+    pub fn runs_on(&mut self, task: TaskId) {
+        if let Some(last) = self.events.iter_mut().rfind(|event| !event.immediate) {
+            last.footprint.ran_on.insert(task);
+        }
+    }
+
+    /// Whether somebody looked if a task is finished.
+    #[must_use]
+    pub fn has_looks(&self) -> bool {
+        self.lanes.iter().any(|lane| !lane.looks.is_empty())
+    }
+
+    fn happen<const PRINTS: bool>(&mut self, step: &Told) {
+        let mut footprint = step.footprint;
+        let (own, partner) = (footprint.task, footprint.partner);
+        let task = own.index();
         self.widen(task + 1);
         let index = self.events.len() as u32;
         let row = self.clocks.len();
-        let mut predecessors = self.begin_row(step.task);
-        if let Some(partner) = step.partner {
+        let mut predecessors = self.begin_row::<PRINTS>(own);
+        if let Some(partner) = partner {
             self.widen(partner.index() + 1);
-            predecessors = predecessors
-                .wrapping_add(self.join_if_new(row, self.last_before(partner, index as usize)));
+            let last = self.last_before(partner, index as usize);
+            predecessors.add(self.join_if_new::<PRINTS>(row, last));
         }
+        // What follows depends on other things than what it is after in any case.
+        predecessors.any = false;
         let mut before_on = [NONE; 2];
         let mut enabler = NONE;
         for (at, &(object, access)) in footprint.touched.iter().enumerate() {
@@ -311,7 +394,7 @@ impl History {
                 self.widen(other.index() + 1);
                 for lane in self.seen_by(&footprint, other) {
                     for event in self.follows(lane, index as usize) {
-                        predecessors = predecessors.wrapping_add(self.join_if_new(row, event));
+                        predecessors.add(self.join_if_new::<PRINTS>(row, event));
                     }
                     if !step.immediate {
                         self.lanes[lane.index()].looks.push(index);
@@ -326,13 +409,14 @@ impl History {
                 self.chains.resize_with(slot + 1, Chain::default);
             }
             before_on[at] = self.chains[slot].last;
-            predecessors = predecessors.wrapping_add(self.join_conflicts(row, object, access));
+            predecessors.add(self.join_conflicts::<PRINTS>(row, object, access));
             match access {
                 // Whoever waits for the end of all work looks at each task's last piece. To keep them
                 // in the chain would make every step walk through all others.
                 Access::Stir => continue,
                 Access::Settle => {
-                    predecessors = predecessors.wrapping_add(self.join_work(row, object));
+                    predecessors.add(self.join_work::<PRINTS>(row, object));
+                    predecessors.any = true;
                 }
                 _ => {}
             }
@@ -345,51 +429,53 @@ impl History {
         }
         let sent = step.sent_by.and_then(|number| self.rouser(number));
         enabler = sent.unwrap_or(enabler);
-        predecessors = predecessors.wrapping_add(self.join_if_new(row, enabler));
+        predecessors.add(self.join_if_new::<PRINTS>(row, enabler));
         for bit in bits(footprint.also) {
             if self.besides.len() <= bit {
                 self.besides.resize_with(bit + 1, Vec::new);
             }
             let before = self.besides[bit].last().copied().unwrap_or(NONE);
-            predecessors = predecessors.wrapping_add(self.join_if_new(row, before));
+            predecessors.add(self.join_if_new::<PRINTS>(row, before));
             self.besides[bit].push(index);
         }
-        for lane in [Some(step.task), step.partner].into_iter().flatten() {
+        for lane in [Some(own), partner].into_iter().flatten() {
             for at in 0..self.lanes[lane.index()].looks.len() {
                 let look = self.lanes[lane.index()].looks[at];
-                predecessors = predecessors.wrapping_add(self.join_if_new(row, look));
+                predecessors.add(self.join_if_new::<PRINTS>(row, look));
             }
         }
         let lane = &mut self.lanes[task];
         lane.events.push(index);
         let nth = lane.events.len() as u32;
         self.clocks[row + task] = nth;
-        let kinds = kind(footprint.touched[0].1) << 8 | kind(footprint.touched[1].1);
-        let values = std::mem::take(&mut lane.values);
-        let own = mix(lane.name ^ mix(u64::from(nth) << 16 | kinds)).wrapping_add(mix(values));
-        let fingerprint = mix(own ^ predecessors);
+        let mut fingerprint = 0;
+        if PRINTS {
+            let kinds = kind(footprint.touched[0].1) << 8 | kind(footprint.touched[1].1);
+            let values = std::mem::take(&mut lane.values);
+            let own = mix(lane.name ^ mix(u64::from(nth) << 16 | kinds)).wrapping_add(mix(values));
+            fingerprint = mix(own ^ predecessors.sum);
+            self.sum = self.sum.wrapping_add(mix(fingerprint));
+        }
         footprint.nth = nth;
         if enabler != NONE {
             footprint.enabled_by(&self.events[enabler as usize].footprint);
         }
-        self.sum = self.sum.wrapping_add(mix(fingerprint));
         self.events.push(Happened {
             footprint,
             nth,
             immediate: step.immediate,
-            partner: step.partner,
+            partner,
             enabler,
             before_on,
             sent: sent.is_some(),
+            contends: predecessors.any,
             fingerprint,
         });
-        if step.immediate
-            && let Some(last) = self.events[..index as usize].iter_mut().rfind(|e| !e.immediate)
-        {
-            last.footprint.ran_on.insert(step.task);
+        if step.immediate {
+            self.runs_on(own);
         }
         // A timer's step is one of its owner's too.
-        if let Some(partner) = step.partner {
+        if let Some(partner) = partner {
             self.lanes[partner.index()].fired.push(index);
         }
     }
@@ -403,13 +489,26 @@ impl History {
         std::iter::once(other).chain((0..lanes).map(TaskId).filter(waited))
     }
 
-    /// Begins the clock of a task's next event; returns the fingerprint of what it follows.
-    fn begin_row(&mut self, task: TaskId) -> u64 {
+    /// Begins the clock of a task's next event; returns what it follows.
+    fn begin_row<const PRINTS: bool>(&mut self, task: TaskId) -> Joined {
         let row = self.clocks.len();
         let [last, fired] = self.follows(task, self.events.len());
-        self.clocks.resize(row + self.width, 0);
-        let first = self.join_if_new(row, last);
-        mix(first ^ 1).wrapping_add(self.join_if_new(row, fired))
+        if last == NONE {
+            self.clocks.resize(row + self.width, 0);
+        } else {
+            let from = last as usize * self.width;
+            self.clocks.extend_from_within(from..from + self.width);
+        }
+        let mut joined = Joined::default();
+        if PRINTS {
+            let first = match self.events.get(last as usize) {
+                None => 0,
+                Some(last) => mix(last.fingerprint),
+            };
+            joined.sum = mix(first ^ 1);
+        }
+        joined.add(self.join_if_new::<PRINTS>(row, fired));
+        joined
     }
 
     /// What an event of `task` at `index` follows in its own lane: the task's event before, or
@@ -424,15 +523,15 @@ impl History {
         [last, fired.copied().unwrap_or(NONE)]
     }
 
-    /// Joins the clock of `event` into the row, unless it is known there. Returns its part of the
-    /// fingerprint.
-    fn join_if_new(&mut self, row: usize, event: u32) -> u64 {
+    /// Joins the clock of `event` into the row, unless it is known there.
+    #[inline]
+    fn join_if_new<const PRINTS: bool>(&mut self, row: usize, event: u32) -> Joined {
         if event == NONE {
-            return 0;
+            return Joined::default();
         }
         let happened = &self.events[event as usize];
         if self.clocks[row + happened.footprint.task.index()] >= happened.nth {
-            return 0;
+            return Joined::default();
         }
         let from = event as usize * self.width;
         // Its row is an earlier one.
@@ -440,16 +539,21 @@ impl History {
         for (own, theirs) in own.iter_mut().zip(&earlier[from..from + self.width]) {
             *own = (*own).max(*theirs);
         }
-        mix(happened.fingerprint)
+        Joined { sum: if PRINTS { mix(happened.fingerprint) } else { 0 }, any: true }
     }
 
-    fn join_conflicts(&mut self, row: usize, object: ObjectId, access: Access) -> u64 {
-        let mut predecessors = 0u64;
+    fn join_conflicts<const PRINTS: bool>(
+        &mut self,
+        row: usize,
+        object: ObjectId,
+        access: Access,
+    ) -> Joined {
+        let mut predecessors = Joined::default();
         let mut next = self.chains[object.0 as usize].last;
         while next != NONE {
             let (theirs, before) = self.on(next, object);
             if conflict(theirs, access) {
-                predecessors = predecessors.wrapping_add(self.join_if_new(row, next));
+                predecessors.add(self.join_if_new::<PRINTS>(row, next));
                 if dominates(theirs) {
                     break;
                 }
@@ -460,7 +564,7 @@ impl History {
     }
 
     /// Joins the last piece of work of every task.
-    fn join_work(&mut self, row: usize, object: ObjectId) -> u64 {
+    fn join_work<const PRINTS: bool>(&mut self, row: usize, object: ObjectId) -> Joined {
         let works = |&last: &u32| {
             self.events[last as usize].footprint.touched.contains(&(object, Access::Stir))
         };
@@ -468,7 +572,11 @@ impl History {
         let mut lasts: Vec<u32> = lasts.filter(works).collect();
         // The later ones first: then those count that no other follows, in whichever order they came.
         lasts.sort_unstable_by(|a, b| b.cmp(a));
-        lasts.into_iter().fold(0, |sum: u64, last| sum.wrapping_add(self.join_if_new(row, last)))
+        let mut joined = Joined::default();
+        for last in lasts {
+            joined.add(self.join_if_new::<PRINTS>(row, last));
+        }
+        joined
     }
 
     /// What an event did to an object, and the event before it there.

@@ -41,6 +41,7 @@ pub mod race;
 mod recorder;
 pub mod rt;
 mod script;
+pub mod store;
 pub mod strategy;
 mod task;
 

@@ -10,6 +10,7 @@ use raddle_trace::{Covered, Outcome, Progress, Settings};
 
 use crate::context::Context;
 use crate::op::{Access, ObjectId, Op, TaskId};
+use crate::store::Store;
 
 /// One option of a [`Options::Schedule`] point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -286,6 +287,10 @@ impl<S: Strategy + ?Sized> Strategy for Box<S> {
         (**self).begin(plan)
     }
 
+    fn untold(&mut self) -> u64 {
+        (**self).untold()
+    }
+
     fn decide(&mut self, point: &Point<'_>) -> Answer {
         (**self).decide(point)
     }
@@ -320,6 +325,14 @@ impl<S: Strategy + ?Sized> Strategy for Box<S> {
 
     fn progress(&self) -> Progress {
         (**self).progress()
+    }
+
+    fn keep_within(&mut self, bytes: u64, store: Box<dyn Store>) {
+        (**self).keep_within(bytes, store);
+    }
+
+    fn trouble(&self) -> Option<String> {
+        (**self).trouble()
     }
 
     fn split(&mut self, n: usize) -> Result<Vec<Work>, Unsupported> {
@@ -384,6 +397,13 @@ pub trait Strategy: Send {
     /// at the first call it is empty.
     fn begin(&mut self, plan: &mut Plan) -> bool;
 
+    /// How many steps at the beginning of the execution need not be told: they are those of the execution
+    /// before. Asked after [`begin`](Self::begin); of those steps, and the values and tasks with them, the
+    /// strategy does not hear then. One that is never asked hears of all.
+    fn untold(&mut self) -> u64 {
+        0
+    }
+
     /// Picks an option at a point that the plan does not answer.
     fn decide(&mut self, point: &Point<'_>) -> Answer;
 
@@ -427,6 +447,17 @@ pub trait Strategy: Send {
     /// How far the search is.
     fn progress(&self) -> Progress {
         Progress::default()
+    }
+
+    /// Holds about so many bytes in memory from now on, and the rest of what is left to do in a store. One
+    /// that cannot keeps all in memory.
+    fn keep_within(&mut self, bytes: u64, store: Box<dyn Store>) {
+        let _ = (bytes, store);
+    }
+
+    /// Why the strategy ended the search though something is left: a sentence, with what to do.
+    fn trouble(&self) -> Option<String> {
+        None
     }
 
     /// Gives away up to `n` disjoint parts of what is left; what stays and what is given away

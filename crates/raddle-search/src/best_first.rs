@@ -35,11 +35,16 @@ mod analysis;
 mod fringe;
 mod known;
 mod nodes;
+mod parcel;
 mod priority;
+mod saved;
+mod spill;
 
 use raddle_engine::op::{Op, TaskId};
+use raddle_engine::store::Store;
 use raddle_engine::strategy::{
-    Answer, Cut, Finished, Needs, Options, Plan, Point, Step, Strategy, Taken,
+    Answer, Checkpoint, Cut, Finished, Needs, Options, Plan, Point, Step, Strategy, Taken,
+    Unsupported, Work,
 };
 use raddle_trace::{Covered, Outcome, Progress, Settings, Timeouts};
 
@@ -53,6 +58,7 @@ pub use self::priority::{
     By, Candidate, Cost, Delays, Dpor, MOST, ModifiedDpor, Preemptions, Priority, Rand, Reversal,
     Sees, SleepSets, Sum,
 };
+use self::spill::Spill;
 use crate::bound::Bound;
 use crate::depth_first::CostlyOrder;
 use crate::dpor::Reduction;
@@ -89,6 +95,24 @@ enum Stage {
     Last,
 }
 
+/// What a search holds, and what it would hold otherwise. GAMBIT's Figure 5.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Held {
+    /// Executions that were run and are kept, for what waits below them.
+    pub nodes: u64,
+    /// Executions that wait.
+    pub pending: u64,
+    /// Bytes of both, with all that is kept for them and with spare room. What is out of memory is not
+    /// among them.
+    pub bytes: u64,
+    /// Decisions of all those in memory, if each were kept as the list of its decisions: of one that was
+    /// run, to its end; of one that waits, to the one that is its own.
+    pub decisions: u64,
+    /// Nodes of the tree of partial schedules that have those in memory below them: one for each decision.
+    pub partial: u64,
+}
+
 /// Runs every execution within a bound, or one of each equivalence class, the cheapest first.
 ///
 /// ```
@@ -122,6 +146,10 @@ pub struct BestFirst<O = NonPreemptive> {
     left: Vec<u64>,
     analysis: Option<Box<Analysis>>,
     diverged: bool,
+    /// Whether this is neither a part of a search nor has given parts away.
+    whole: bool,
+    /// Where candidates go that do not fit into memory, if they may.
+    spill: Option<Box<Spill>>,
     /// Of a reduction: what was not run need not be equivalent to what was.
     incomplete: bool,
     executions: u64,
@@ -179,6 +207,8 @@ impl<O: Order> BestFirst<O> {
             left: Vec::new(),
             analysis: analysis.map(Box::new),
             diverged: false,
+            whole: true,
+            spill: None,
             incomplete: false,
             executions: 0,
         }
@@ -221,42 +251,49 @@ impl<O: Order> BestFirst<O> {
         self.nodes.len()
     }
 
+    /// What it holds. Takes time in proportion to that.
+    #[must_use]
+    pub fn held(&self) -> Held {
+        let waits = self.fringe.bins().flat_map(|(_, bin, entries)| {
+            entries.iter().filter(move |pending| self.is_valid(bin, pending))
+        });
+        let (mut decisions, mut partial) = (0, 0);
+        for pending in waits {
+            decisions += u64::from(pending.point) + 1;
+            partial += 1;
+        }
+        for (all, own) in self.nodes.lengths() {
+            decisions += all;
+            partial += own;
+        }
+        Held {
+            nodes: self.nodes.len() as u64,
+            pending: self.pending(),
+            bytes: (self.fringe.bytes() + self.nodes.bytes()) as u64,
+            decisions,
+            partial,
+        }
+    }
+
     fn records_tasks(&self) -> bool {
         self.analysis.is_some() || self.priorities.sees.ops
     }
 
-    /// The next one to run.
+    /// The next one to run; none also if what was moved out of memory cannot be read back.
     fn pop(&mut self) -> Option<Pending> {
         loop {
-            let (bin, pending) = self.fringe.pop()?;
-            if self.analysis.is_none() {
-                return Some(pending);
+            if self.spill.is_some() && !self.move_in() {
+                return None;
             }
-            // One that moved up has left its old entry behind; its node may be gone, or be another one.
-            let Some(node) = self.nodes.get(pending.parent) else { continue };
-            let Some(place) = pending.point.checked_sub(node.from) else { continue };
-            let Some(known) = &node.known else { continue };
-            if known.slot(place, pending.option).is_some_and(|slot| slot.bin == bin) {
-                return Some(self.start(pending, place));
+            let (bin, pending) = self.fringe.pop()?;
+            if self.is_valid(bin, &pending) {
+                return Some(self.start(pending));
             }
         }
     }
 
-    /// A candidate is started: it is the last of its siblings that were.
-    fn start(&mut self, pending: Pending, place: u32) -> Pending {
-        let sleeps = self.analysis.as_ref().is_some_and(|analysis| analysis.sleeps);
-        let node = self.nodes.node_mut(pending.parent);
-        let known = node.known.as_mut().expect("kept while there is an analysis");
-        known.slot_mut(place, pending.option).bin = STARTED;
-        let at = known.places[place as usize];
-        if sleeps && !at.value {
-            let before = known.bytes();
-            known.start(place, Done { option: pending.option, footprint: None });
-            let after = known.bytes();
-            self.nodes.recount(before, after);
-        }
-        let preemptions = at.preemptions + u32::from(at.preempts(pending.option));
-        Pending { preemptions, ..pending }
+    fn is_in_trouble(&self) -> bool {
+        self.spill.as_ref().is_some_and(|spill| spill.trouble.is_some())
     }
 
     /// Makes the path that leads to a candidate; says how much of it is that of the last execution.
@@ -295,10 +332,7 @@ impl<O: Order> BestFirst<O> {
             let slot = known.slot_mut(point - node.from, option);
             (slot.bin, slot.reversal) = (bin, reversal);
         }
-        if self.left.len() <= preemptions as usize {
-            self.left.resize(preemptions as usize + 1, 0);
-        }
-        self.left[preemptions as usize] += 1;
+        self.count(preemptions);
     }
 
     /// Puts the execution into the tree; says where. A `leaf` has nothing below it, and is not kept.
@@ -399,7 +433,7 @@ impl<O: Order> BestFirst<O> {
         Some(Box::new(known))
     }
 
-    /// Compares the execution, which is the node at `id`, with those it could have been.
+    /// Compares the execution, which is the node at `id` or none, with those it could have been.
     fn compare(&mut self, id: u32, limited: bool) {
         let Some(mut analysis) = self.analysis.take() else { return };
         analysis.settle(id);
@@ -427,7 +461,7 @@ impl<O: Order> BestFirst<O> {
     /// What was taken at a decision of the path sleeps for those that are started there later.
     fn learn(&mut self, analysis: &Analysis, at: usize) {
         let stop = analysis.road[at];
-        if stop.value {
+        if stop.value || stop.owner == NONE {
             return;
         }
         let (option, footprint) = (self.path[at].option, analysis.done_at(at));
@@ -446,6 +480,10 @@ impl<O: Order> BestFirst<O> {
     /// A race was found: whoever reverses it moves up.
     fn prefer(&mut self, analysis: &Analysis, opening: &Opening) {
         let stop = analysis.road[opening.stop as usize];
+        if stop.owner == NONE {
+            // There is nothing else to run there.
+            return;
+        }
         let node = self.nodes.node(stop.owner);
         let known = node.known.as_ref().expect("kept while there is an analysis");
         let racing = opening.racing.and_then(|task| known.option_of(stop.place, task));
@@ -592,9 +630,12 @@ impl<O: Order> Strategy for BestFirst<O> {
 
     fn begin(&mut self, plan: &mut Plan) -> bool {
         match self.stage {
-            Stage::Ended => {
-                self.stage = self.pop().map_or(Stage::Last, Stage::Running);
-            }
+            Stage::Ended if self.is_in_trouble() => return false,
+            Stage::Ended => match self.pop() {
+                Some(pending) => self.stage = Stage::Running(pending),
+                None if self.is_in_trouble() => return false,
+                None => self.stage = Stage::Last,
+            },
             // One that never ended: again, from the beginning.
             Stage::Running(_) | Stage::First => self.stale = true,
             Stage::Last => {}
@@ -622,6 +663,10 @@ impl<O: Order> Strategy for BestFirst<O> {
         plan.prefix.clear();
         plan.prefix.extend(self.path.iter().map(|taken| taken.option));
         true
+    }
+
+    fn untold(&mut self) -> u64 {
+        self.analysis.as_mut().map_or(0, |analysis| analysis.hush())
     }
 
     fn decide(&mut self, point: &Point<'_>) -> Answer {
@@ -696,9 +741,9 @@ impl<O: Order> Strategy for BestFirst<O> {
         }
     }
 
-    fn value(&mut self, task: TaskId, taken: Taken, during: bool) {
+    fn value(&mut self, _: TaskId, _: Taken, during: bool) {
         if let Some(analysis) = &mut self.analysis {
-            analysis.value(task, taken, during, &self.path, &self.nodes);
+            analysis.value(during, &self.path, &self.nodes);
         }
     }
 
@@ -733,12 +778,11 @@ impl<O: Order> Strategy for BestFirst<O> {
                 analysis.stuck.extend_from_slice(execution.stuck);
             }
         }
-        let compares = self.analysis.is_some();
-        let leaf = !compares && !self.opens(spent);
-        let known = self.known(spent);
+        let leaf = self.reduction.is_none() && !self.opens(spent);
+        let known = if leaf && parent != NONE { None } else { self.known(spent) };
         let id = self.keep(parent, leaf, known);
+        self.compare(id, limited);
         if id != NONE {
-            self.compare(id, limited);
             if self.reduction.is_some() {
                 self.open_values(id);
             } else {
@@ -755,6 +799,7 @@ impl<O: Order> Strategy for BestFirst<O> {
             self.nodes.detach(id);
         }
         self.stage = Stage::Ended;
+        self.relieve();
     }
 
     fn refuses(&self, settings: &Settings) -> Option<&'static str> {
@@ -775,7 +820,7 @@ impl<O: Order> Strategy for BestFirst<O> {
     fn covered(&self) -> Covered {
         let executions = self.executions;
         let part = Covered::Part { executions, preemptions: self.bound.preemptions() };
-        if self.diverged {
+        if self.diverged || !self.whole {
             return part;
         }
         match (self.stage, self.reduction) {
@@ -793,10 +838,36 @@ impl<O: Order> Strategy for BestFirst<O> {
     fn progress(&self) -> Progress {
         let path = self.path.capacity() * size_of::<Taken>();
         let analysis = self.analysis.as_ref().map_or(0, |analysis| analysis.bytes());
-        let frontier_bytes = (self.fringe.bytes() + self.nodes.bytes() + path + analysis) as u64;
+        let spill = self.spill.as_ref().map_or(0, |spill| spill.bytes());
+        let tree = self.fringe.bytes() + self.nodes.bytes();
+        let frontier_bytes = (tree + path + analysis + spill) as u64;
         let pending = self.pending() + u64::from(self.stage == Stage::First);
         let covered = (self.stage == Stage::Last).then_some(1.0);
         Progress { covered, pending, frontier_bytes, ..Progress::default() }
+    }
+
+    /// Not with a reduction: a race may ask for something at any execution that is above what is left, so
+    /// those must be at hand.
+    fn keep_within(&mut self, bytes: u64, store: Box<dyn Store>) {
+        if self.reduction.is_none() {
+            self.spill = Some(Box::new(Spill::new(bytes, store)));
+        }
+    }
+
+    fn trouble(&self) -> Option<String> {
+        self.spill.as_ref()?.trouble.clone()
+    }
+
+    fn split(&mut self, n: usize) -> Result<Vec<Work>, Unsupported> {
+        self.give(n)
+    }
+
+    fn save(&self) -> Result<Checkpoint, Unsupported> {
+        self.save_all()
+    }
+
+    fn restore(&mut self, state: &Checkpoint) -> Result<(), Unsupported> {
+        self.restore_all(state)
     }
 }
 

@@ -266,7 +266,7 @@ fn file_name(config: &Config, caller: &Location<'_>) -> String {
 }
 
 /// The build directory: of the running binary, or as cargo was told, or of the package.
-fn target_dir(config: &Config) -> Option<PathBuf> {
+pub(crate) fn target_dir(config: &Config) -> Option<PathBuf> {
     let marked = |directory: &&Path| directory.join("CACHEDIR.TAG").is_file();
     let exe = std::env::current_exe().ok();
     let of_exe = exe.as_deref().and_then(|exe| exe.ancestors().skip(1).find(marked));

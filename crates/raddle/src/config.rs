@@ -127,7 +127,8 @@ pub struct Config {
     /// Tasks of one execution, timers included. `None`: 10,000.
     pub tasks: Option<u32>,
     /// Bytes that the strategy may hold for alternatives which it knows of and has not run; the
-    /// members of a portfolio have equal shares. `None`: 4 GiB.
+    /// members of a portfolio have equal shares. `None`: 4 GiB. `all best-first(..)` moves what is more
+    /// to a file under `target/raddle/`, which is gone when the search is; other searches stop there.
     pub memory: Option<u64>,
     /// Members of a portfolio that run at once, each on an OS thread. `None`: one for each core if
     /// `time` is given; else 1, so that the members take turns and a test does the same every time.

@@ -72,6 +72,8 @@ mod recording;
 #[cfg(feature = "check")]
 mod search;
 #[cfg(feature = "check")]
+mod spill;
+#[cfg(feature = "check")]
 mod value;
 #[cfg(feature = "check")]
 mod watch;

@@ -31,6 +31,7 @@ use raddle_trace::{
 use crate::config::{AUTO, Config, EXECUTIONS};
 use crate::error::Error;
 use crate::search::{self, Asked, Body, Found};
+use crate::spill;
 use crate::watch::{self, Orders, Turn};
 
 /// The members of `portfolio`, and of `auto` if time is given.
@@ -209,7 +210,8 @@ fn run(
     let asked = Asked { setup: Setup { limits, ..setup }, traces: config.traces, tells };
     let mut searches: Vec<watch::Search<Found>> = Vec::new();
     for (member, (name, seed)) in members.all.iter().enumerate() {
-        let built = search::build(name, *seed)?;
+        let mut built = search::build(name, *seed)?;
+        spill::offer(config, frontier_bytes, &mut *built.strategy);
         let (turns, test) = (Arc::clone(&turns), Arc::clone(test));
         searches.push(Box::new(move |orders| {
             let mut place = Place::new(turns, member);
@@ -477,6 +479,9 @@ fn also(notes: &mut Vec<Note>, found: &Found) {
         more.push(search::text(format!(
             "{probes} of the executions were random probes, run for the estimate alone"
         )));
+    }
+    if let Ended::Trouble(why) = &found.explored.ended {
+        more.push(search::text(format!("`{}` stopped before its end: {why}", found.name)));
     }
     if found.explored.ended == Ended::Memory {
         more.push(search::text(format!(

@@ -143,6 +143,10 @@ impl Strategy for Telling<'_> {
         self.inner.begin(plan)
     }
 
+    fn untold(&mut self) -> u64 {
+        self.inner.untold()
+    }
+
     fn decide(&mut self, point: &Point<'_>) -> Answer {
         self.inner.decide(point)
     }

@@ -15,6 +15,7 @@ use crate::error::Error;
 use crate::portfolio;
 use crate::progress::Telling;
 use crate::recording::{self, Recording};
+use crate::spill;
 use crate::watch::{self, Orders, Turn};
 
 /// Runs `test` under one schedule after another, and reports.
@@ -97,12 +98,16 @@ const TRACES: usize = 1_000_000;
 
 fn searches(config: &Config) -> Result<Vec<Search>, Error> {
     let build = |text: &str| {
-        let built = build(text, config.seed())?;
-        match built.strategy.refuses(&config.setup().settings) {
+        let mut built = build(text, config.seed())?;
+        let setup = config.setup();
+        match built.strategy.refuses(&setup.settings) {
             Some(reason) => {
                 Err(Error::Strategy { strategy: text.to_owned(), reason: reason.to_owned() })
             }
-            None => Ok(built),
+            None => {
+                spill::offer(config, setup.limits.frontier_bytes, &mut *built.strategy);
+                Ok(built)
+            }
         }
     };
     let usual = if config.time.is_some() { u64::MAX } else { EXECUTIONS };
@@ -256,8 +261,12 @@ fn conclude(config: Config, mut all: Vec<Found>) -> Report {
             "{probes} of the executions were random probes, run for the estimate alone"
         )));
     }
-    let stopped = matches!(ended, Ended::Executions | Ended::Memory | Ended::Stopped);
+    let stopped =
+        matches!(ended, Ended::Executions | Ended::Memory | Ended::Stopped | Ended::Trouble(_));
     let progress = progress.filter(|_| stopped && failure.is_none());
+    if let Ended::Trouble(why) = &ended {
+        notes.push(text(format!("the search stopped before its end: {why}")));
+    }
     if ended == Ended::Memory {
         notes.push(text(
             "the search stopped because it knows of more alternatives than it may keep; set \

@@ -239,7 +239,7 @@ impl Execution {
             let point = (*ex).point;
             let option = Self::decide(ex, Options::Value { task, of, during }).unwrap_or(0);
             (*ex).point = point;
-            if (*ex).needs.steps && !(*ex).strict {
+            if (*ex).needs.steps && !(*ex).strict && (*ex).n_steps >= (*ex).untold {
                 (*(*ex).strategy).value(task, Taken { option, of }, during);
             }
             option

@@ -15,6 +15,9 @@ impl History {
     /// later one could have come first.
     pub fn races(&mut self, index: usize, races: &mut Vec<u32>) {
         races.clear();
+        if !self.events[index].contends {
+            return;
+        }
         let happened = self.events[index];
         if happened.immediate {
             self.races_of_immediate(index, races);

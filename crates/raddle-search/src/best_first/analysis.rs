@@ -10,7 +10,7 @@
 //! tried yet, it may do something else.
 
 use raddle_engine::dependence::Footprint;
-use raddle_engine::happens::History;
+use raddle_engine::happens::{History, Told};
 use raddle_engine::op::{Access, ObjectId, TaskId};
 use raddle_engine::strategy::{Pending, Step, Stuck, Taken, Tasks, Timer};
 
@@ -73,6 +73,8 @@ pub(super) struct Analysis {
     /// Whether the next step was chosen.
     chosen: bool,
     pub(super) cut: bool,
+    /// Steps that nobody chose and after which nothing was chosen yet: if that stays so they matter little.
+    waiting: Vec<Told>,
     timers: Vec<(u32, Timer)>,
     pub(super) stuck: Vec<Stuck>,
     raced: Vec<u32>,
@@ -86,7 +88,7 @@ pub(super) struct Analysis {
 impl Analysis {
     /// For priorities: looks for races, keeps sleep sets, or both.
     pub(super) fn new(races: bool, sleeps: bool) -> Self {
-        Self { races, sleeps, ..Self::default() }
+        Self { races, sleeps, history: History::plain(), ..Self::default() }
     }
 
     /// For a reduction.
@@ -133,8 +135,19 @@ impl Analysis {
         self.entered = 0;
         self.chosen = false;
         self.cut = false;
+        self.waiting.clear();
         self.timers.clear();
         self.stuck.clear();
+    }
+
+    /// Of the steps that are known already nothing is told: so many.
+    pub(super) fn hush(&mut self) -> u64 {
+        self.heard = self.kept;
+        // Values that were decided after the last of them are told.
+        let kept = self.kept;
+        let known = self.road.partition_point(|stop| (stop.event as usize) < kept);
+        self.entered = known.min(self.shared);
+        self.kept as u64
     }
 
     /// What sleeps at a decision of the current path.
@@ -193,6 +206,7 @@ impl Analysis {
         path: &[Taken],
         nodes: &Nodes,
     ) -> bool {
+        self.catch_up();
         self.enter_all(path, nodes);
         if let Some((task, true)) = value {
             if !self.chosen && self.is_asleep(task) {
@@ -225,19 +239,13 @@ impl Analysis {
 
     pub(super) fn spawn(&mut self, parent: TaskId, child: TaskId) {
         if !self.cut {
+            self.catch_up();
             self.history.spawn(parent, child);
         }
     }
 
     /// A value was decided.
-    pub(super) fn value(
-        &mut self,
-        task: TaskId,
-        taken: Taken,
-        during: bool,
-        path: &[Taken],
-        nodes: &Nodes,
-    ) {
+    pub(super) fn value(&mut self, during: bool, path: &[Taken], nodes: &Nodes) {
         if self.cut {
             return;
         }
@@ -250,7 +258,6 @@ impl Analysis {
             }
             self.chosen = true;
         }
-        self.history.value(task, taken.option);
     }
 
     /// A step was taken. `true` if the execution need not go on.
@@ -265,7 +272,6 @@ impl Analysis {
         }
         self.heard += 1;
         if self.heard <= self.kept {
-            self.history.forget_values(step.task);
             if !step.immediate {
                 self.chosen = false;
             }
@@ -279,17 +285,28 @@ impl Analysis {
             }
             self.redundant = true;
         }
+        let told = Told::from(step);
+        if self.sleeps && !self.sleep.is_empty() {
+            self.sleep.retain(|sleeper| !sleeper.dependent(told.footprint()));
+        }
+        if step.immediate {
+            self.history.runs_on(step.task);
+            self.waiting.push(told);
+            return false;
+        }
+        self.catch_up();
         let index = self.history.len() as u32;
-        self.history.step(step);
-        if self.sleeps {
-            let footprint = Footprint::of(step);
-            self.sleep.retain(|sleeper| !sleeper.dependent(&footprint));
-        }
+        self.history.tell(&told);
         self.timers.extend(step.timer.map(|timer| (index, timer)));
-        if !step.immediate {
-            self.chosen = false;
-        }
+        self.chosen = false;
         false
+    }
+
+    /// Tells the history of the steps that wait.
+    fn catch_up(&mut self) {
+        for told in self.waiting.drain(..) {
+            self.history.tell(&told);
+        }
     }
 
     /// What the step did that was decided at a stop of the path; none if it is not known, or if it was
@@ -314,6 +331,9 @@ impl Analysis {
     pub(super) fn find_openings(&mut self, sequences: bool) {
         self.openings.clear();
         self.begins.clear();
+        if !self.stuck.is_empty() || self.history.has_looks() {
+            self.catch_up();
+        }
         let own = self.own_from();
         for index in own..self.history.len() {
             let event = self.history.event(index);

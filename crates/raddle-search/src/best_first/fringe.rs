@@ -7,6 +7,9 @@ use std::collections::BTreeMap;
 
 use super::priority::Key;
 
+/// Entries for which a bin keeps room that has none.
+const MOST_SPARE: usize = 64;
+
 /// No bin.
 pub(super) const NONE: u32 = u32::MAX;
 
@@ -76,6 +79,9 @@ impl Fringe {
         let pending = bin.stack.pop().expect("an empty bin is removed");
         self.entries -= 1;
         if bin.stack.is_empty() {
+            if bin.stack.capacity() > MOST_SPARE {
+                bin.stack = Vec::new();
+            }
             self.by_key.pop_first();
             self.free.push(at);
             if self.hint == at {
@@ -85,13 +91,56 @@ impl Fringe {
         Some((at, pending))
     }
 
+    /// What the cheapest costs.
+    pub(super) fn best(&self) -> Option<Key> {
+        self.by_key.first_key_value().map(|(key, _)| *key)
+    }
+
+    /// Adds entries below those of equal cost: they are older.
+    pub(super) fn push_below(&mut self, key: Key, older: &[Pending]) {
+        if older.is_empty() {
+            return;
+        }
+        let at = self.bin_of(key);
+        self.entries += older.len();
+        self.bins[at as usize].stack.splice(0..0, older.iter().copied());
+    }
+
+    /// All bins, the cheapest first, with their numbers; of each the oldest entry first.
+    pub(super) fn bins(&self) -> impl Iterator<Item = (Key, u32, &[Pending])> {
+        self.by_key.iter().map(|(key, &at)| (*key, at, self.bins[at as usize].stack.as_slice()))
+    }
+
+    /// Leaves in each bin what `stays` says of (bin, entry), and no bin without entries.
+    pub(super) fn retain(&mut self, mut stays: impl FnMut(u32, &Pending) -> bool) {
+        let Self { by_key, bins, free, entries, .. } = self;
+        by_key.retain(|_, &mut at| {
+            let stack = &mut bins[at as usize].stack;
+            *entries -= stack.len();
+            stack.retain(|pending| stays(at, pending));
+            stack.shrink_to_fit();
+            *entries += stack.len();
+            if stack.is_empty() {
+                free.push(at);
+            }
+            !stack.is_empty()
+        });
+        self.hint = NONE;
+    }
+
+    /// The parents have moved.
+    pub(super) fn renumber(&mut self, moved: &[u32]) {
+        for pending in self.bins.iter_mut().flat_map(|bin| &mut bin.stack) {
+            pending.parent = moved[pending.parent as usize];
+        }
+    }
+
     /// What a bin that has entries costs.
     pub(super) fn key(&self, bin: u32) -> Key {
         self.bins[bin as usize].key
     }
 
     /// Entries, those among them that are not valid any more.
-    #[cfg(test)]
     pub(super) fn entries(&self) -> usize {
         self.entries
     }

@@ -67,6 +67,20 @@ pub(super) struct Known {
 }
 
 impl Known {
+    /// Of an execution that was away: where its decisions were, by (events before it, whether it is a
+    /// value's), and nothing of their options.
+    pub(super) fn bare(stops: &[(u32, bool)]) -> Self {
+        let (first, of, preemptions, running, record) = (0, 0, 0, u32::MAX, u32::MAX);
+        let place =
+            |&(event, value): &_| Place { event, first, of, preemptions, running, record, value };
+        Self { places: stops.iter().map(place).collect(), ..Self::default() }
+    }
+
+    /// Whether nothing is known of the options of a point.
+    pub(super) fn is_bare(&self, place: u32) -> bool {
+        self.places[place as usize].of == 0
+    }
+
     pub(super) fn bytes(&self) -> usize {
         let done = self.records.iter().map(|done| done.capacity() * size_of::<Done>());
         self.places.capacity() * size_of::<Place>()

@@ -82,13 +82,22 @@ pub(super) struct Link {
 }
 
 /// The execution tree.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Nodes {
     all: Vec<Option<Node>>,
     free: Vec<u32>,
     buffer: Vec<u8>,
     /// Bytes of decisions and of what is known, of all nodes.
     besides: usize,
+    /// The first execution, which stays; none if the tree was not begun here.
+    root: u32,
+}
+
+impl Default for Nodes {
+    fn default() -> Self {
+        let (all, free, buffer) = (Vec::new(), Vec::new(), Vec::new());
+        Self { all, free, buffer, besides: 0, root: NONE }
+    }
 }
 
 impl Nodes {
@@ -126,7 +135,27 @@ impl Nodes {
         let own = from.checked_sub(1).map_or(Taken { option: 0, of: 1 }, |own| path[own as usize]);
         let rest = path.get(from as usize..).unwrap_or_default();
         let decisions = Decisions::new(rest, &mut self.buffer);
-        let node = Node { parent, from, open: 0, delays, own, decisions, known };
+        let at = self.add(Node { parent, from, open: 0, delays, own, decisions, known });
+        if parent == NONE {
+            self.root = at;
+        }
+        at
+    }
+
+    /// Adds an execution whose parent is gone. Its `path` is all that is needed of it.
+    pub(super) fn adopt(
+        &mut self,
+        path: &[Taken],
+        delays: u32,
+        open: u32,
+        known: Option<Box<Known>>,
+    ) -> u32 {
+        let decisions = Decisions::new(path, &mut self.buffer);
+        let own = Taken { option: 0, of: 1 };
+        self.add(Node { parent: NONE, from: 0, open, delays, own, decisions, known })
+    }
+
+    fn add(&mut self, node: Node) -> u32 {
         self.besides += node.besides();
         if let Some(at) = self.free.pop() {
             self.all[at as usize] = Some(node);
@@ -134,6 +163,40 @@ impl Nodes {
         }
         self.all.push(Some(node));
         u32::try_from(self.all.len() - 1).expect("a tree of 4 billion nodes has no memory left")
+    }
+
+    /// Moves all nodes together; says where each is now, by where it was.
+    pub(super) fn compact(&mut self) -> Vec<u32> {
+        let mut moved = vec![NONE; self.all.len()];
+        let mut next = 0;
+        for (at, node) in self.all.iter().enumerate() {
+            if node.is_some() {
+                moved[at] = next;
+                next += 1;
+            }
+        }
+        let of = |at: u32| moved.get(at as usize).copied().unwrap_or(NONE);
+        let mut all = Vec::with_capacity(next as usize);
+        for mut node in self.all.drain(..).flatten() {
+            node.parent = of(node.parent);
+            all.push(Some(node));
+        }
+        self.root = of(self.root);
+        (self.all, self.free) = (all, Vec::new());
+        moved
+    }
+
+    /// Bytes that are in use or held for the next nodes, in a moment.
+    pub(super) fn held(&self) -> usize {
+        self.all.len() * size_of::<Option<Node>>() + self.besides
+    }
+
+    /// Of each node: how many decisions it has, and how many of them its parent has not.
+    pub(super) fn lengths(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.all.iter().flatten().map(|node| {
+            let after = node.decisions.iter().count() as u64;
+            (u64::from(node.from) + after, after + u64::from(node.from > 0))
+        })
     }
 
     /// What a node keeps has changed.
@@ -144,11 +207,14 @@ impl Nodes {
     /// Drops a node that has no pending descendants, and those above it that have none now. The root
     /// stays.
     pub(super) fn detach(&mut self, mut at: u32) {
-        while self.node(at).open == 0 && self.node(at).parent != NONE {
+        while self.node(at).open == 0 && at != self.root {
             let node = self.all[at as usize].take().expect("it was just there");
             self.besides -= node.besides();
             self.free.push(at);
             at = node.parent;
+            if at == NONE {
+                return;
+            }
             self.node_mut(at).open -= 1;
         }
         let root = self.node_mut(at);

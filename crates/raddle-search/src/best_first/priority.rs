@@ -112,6 +112,14 @@ pub struct Candidate {
     pub asleep: bool,
 }
 
+impl Candidate {
+    /// Whether another task moves where the running one waits, yielded or is done.
+    #[must_use]
+    pub fn is_free_switch(&self) -> bool {
+        self.task.is_some() && !self.preempts
+    }
+}
+
 /// Puts an order on candidates.
 ///
 /// Called between executions, on an ordinary stack: user code is welcome. Any order is right; what it
@@ -133,6 +141,16 @@ pub trait Priority: Send + fmt::Debug {
     fn improved(&self, reversal: Reversal) -> Option<Cost> {
         let _ = reversal;
         None
+    }
+
+    /// Adds what a saved search must have to go on as this one would, if anything.
+    fn save(&self, words: &mut Vec<u64>) {
+        let _ = words;
+    }
+
+    /// Takes back what [`save`](Self::save) added.
+    fn restore(&mut self, words: &mut dyn Iterator<Item = u64>) {
+        let _ = words;
     }
 }
 
@@ -176,6 +194,16 @@ impl Priorities {
 
     pub(super) fn name(&self) -> String {
         name(&self.parts)
+    }
+
+    pub(super) fn save(&self) -> Vec<u64> {
+        let mut words = Vec::new();
+        self.parts.iter().for_each(|part| part.save(&mut words));
+        words
+    }
+
+    pub(super) fn restore(&mut self, words: &mut dyn Iterator<Item = u64>) {
+        self.parts.iter_mut().for_each(|part| part.restore(words));
     }
 }
 

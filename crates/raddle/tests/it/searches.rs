@@ -320,3 +320,28 @@ fn an_observer_hears_of_traces_too() {
     }
     assert!(heard.is_sorted_by_key(|progress| progress.executions));
 }
+
+// Many more executions are known than run: without a file the search would have to stop at 1,024, where it
+// is first asked how much it holds.
+#[test]
+fn best_first_moves_to_a_file_what_it_may_not_hold() {
+    let ask = |strategy: &str| {
+        with(
+            |config| {
+                config.strategy = strategy.into();
+                config.executions = Some(3_000);
+                config.memory = Some(128 << 10);
+            },
+            large,
+        )
+    };
+    let stopped = |report: &Report| {
+        let text =
+            |note: &Note| matches!(note, Note::Text { text } if text.contains("RADDLE_MEMORY"));
+        report.notes.iter().any(text)
+    };
+    let all = ask("all best-first(delays)");
+    assert_eq!((all.counts.executions, stopped(&all)), (3_000, false));
+    let reduced = ask("dpor(source) best-first(delays)");
+    assert_eq!((reduced.counts.executions, stopped(&reduced)), (1_024, true));
+}

@@ -1,5 +1,5 @@
 //! `mdpor`: `dpor`, but what a reduction adds only to be on the safe side comes after what it adds because
-//! that very task raced. GAMBIT's.
+//! that very task raced. GAMBIT's. A switch that is no preemption is one of those (see `race.rs`).
 
 use super::{Candidate, Cost, Priority, Reversal, Sees};
 
@@ -27,7 +27,8 @@ impl Priority for ModifiedDpor {
     }
 
     fn cost(&mut self, candidate: &Candidate) -> Cost {
-        Self::of(candidate.reversal)
+        let cost = Self::of(candidate.reversal);
+        if candidate.is_free_switch() { cost.min(Self::of(Reversal::Conservative)) } else { cost }
     }
 
     fn improved(&self, reversal: Reversal) -> Option<Cost> {

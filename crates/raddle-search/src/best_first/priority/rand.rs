@@ -29,4 +29,12 @@ impl Priority for Rand {
     fn cost(&mut self, _: &Candidate) -> Cost {
         Cost(self.rng.below(BINS))
     }
+
+    fn save(&self, words: &mut Vec<u64>) {
+        words.push(self.rng.state());
+    }
+
+    fn restore(&mut self, words: &mut dyn Iterator<Item = u64>) {
+        self.rng = words.next().map_or_else(|| self.rng.clone(), Rng::from_state);
+    }
 }

@@ -43,6 +43,14 @@ impl Priority for Sum {
         }
         Some(Cost(sum))
     }
+
+    fn save(&self, words: &mut Vec<u64>) {
+        self.parts.iter().for_each(|(_, part)| part.save(words));
+    }
+
+    fn restore(&mut self, words: &mut dyn Iterator<Item = u64>) {
+        self.parts.iter_mut().for_each(|(_, part)| part.restore(words));
+    }
 }
 
 #[cfg(test)]
