@@ -1,6 +1,157 @@
-//! GAMBIT's experiments: what best first costs and holds, and the priority by methods.
+//! GAMBIT's experiments, run on the bugs of `corpus/src/libraries`.
+//!
+//! Follows Coons, Burckhardt and Musuvathi, "GAMBIT: Effective Unit Testing for Concurrency Libraries"
+//! (2010): table 2, figure 5 and section 5.3. Their 23 bugs are in code that is not public; ours
+//! are of the same kinds, in libraries of the same shapes.
+//!
+//! Where it differs: the budget of a search is executions, not an hour, so that a table is the same
+//! on any machine and on any day. Beside them is CPU time, because the machine is shared.
 
+mod choice;
+mod correct;
 pub(crate) mod cost;
+mod curve;
 pub(crate) mod memory;
-#[expect(dead_code, reason = "for the command of these experiments")]
-pub(crate) mod methods;
+mod methods;
+mod runs;
+mod shown;
+mod table2;
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use crate::plot::Plot;
+use crate::table::Table;
+
+use runs::{Effort, Size};
+
+/// What to measure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum What {
+    /// Executions and time to each bug, and what portfolio they suggest
+    Table2,
+    /// Bugs found over executions
+    Curve,
+    /// The correct versions: what is covered of them
+    Correct,
+    /// The memory of the execution tree over executions
+    Memory,
+    /// The priority by methods, with both names and with one
+    Methods,
+    /// What an execution costs best first and depth first
+    Cost,
+    /// All of these
+    All,
+}
+
+/// How much.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Asked {
+    pub(crate) what: What,
+    pub(crate) quick: bool,
+    /// With the large arguments instead of the small ones.
+    pub(crate) large: bool,
+    /// Executions for each bug and strategy.
+    pub(crate) budget: Option<u64>,
+    /// Runs of whatever draws.
+    pub(crate) seeds: Option<u64>,
+}
+
+impl Asked {
+    fn effort(self) -> Effort {
+        let (budget, seeds, cap) = match (self.quick, self.large) {
+            (true, _) => (300, 2, 1),
+            (false, false) => (20_000, 10, 20),
+            (false, true) => (200, 2, 5),
+        };
+        Effort {
+            size: if self.large { Size::Large } else { Size::Small },
+            budget: self.budget.unwrap_or(budget).max(1),
+            seeds: self.seeds.unwrap_or(seeds).max(1),
+            cap: Duration::from_secs(cap),
+        }
+    }
+}
+
+/// A table with the plots that belong to it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Part {
+    pub(crate) table: Table,
+    /// By file name.
+    pub(crate) plots: Vec<(String, Plot)>,
+}
+
+impl From<Table> for Part {
+    fn from(table: Table) -> Self {
+        Self { table, plots: Vec::new() }
+    }
+}
+
+/// Measures what was asked for. `progress` hears what is measured next.
+pub(crate) fn measure(asked: Asked, progress: &dyn Fn(&str)) -> Vec<Part> {
+    let wants = |part| asked.what == What::All || asked.what == part;
+    let mut parts = Vec::new();
+    if wants(What::Table2) || wants(What::Curve) {
+        let all = runs::run_all(asked.effort(), progress);
+        if wants(What::Table2) {
+            parts.push(shown::claims(&all).into());
+            parts.extend(table2::tables(&all).into_iter().map(Part::from));
+            if !asked.large {
+                parts.push(shown::longer(&all, progress).into());
+                parts.extend(choice::tables(&all).into_iter().map(Part::from));
+            }
+        }
+        if wants(What::Curve) {
+            parts.push(curve::curve(&all));
+        }
+    }
+    if wants(What::Correct) && !asked.large {
+        parts.push(correct::table(asked.effort(), progress).into());
+    }
+    if wants(What::Memory) {
+        progress("memory of the execution tree");
+        let (table, plot) = memory::measure(asked.quick, progress);
+        parts.push(Part { table, plots: vec![("memory".to_owned(), plot)] });
+    }
+    if wants(What::Methods) {
+        progress("priority by methods");
+        parts.push(methods::measure(asked.quick).into());
+    }
+    if wants(What::Cost) {
+        progress("cost of an execution");
+        parts.push(cost::measure(asked.quick, progress).into());
+    }
+    parts
+}
+
+/// Tables as Markdown, each with its plots below, which are in `plots`.
+pub(crate) fn markdown(parts: &[Part], plots: &str) -> String {
+    let mut text = String::new();
+    for part in parts {
+        let _ = writeln!(text, "{}", part.table.markdown());
+        for (file, plot) in &part.plots {
+            let _ = writeln!(text, "![{}]({plots}/{file}.svg)\n", plot.title);
+        }
+    }
+    text
+}
+
+/// Writes the text to `<dir>/<name>.md` and the plots to `<dir>/<name>/`.
+///
+/// # Errors
+/// If they cannot be written.
+pub(crate) fn write(dir: &Path, name: &str, text: &str, parts: &[Part]) -> Result<(), String> {
+    let failed = |path: &Path, error| format!("could not write {}: {error}", path.display());
+    let plots = dir.join(name);
+    if parts.iter().any(|part| !part.plots.is_empty()) {
+        fs::create_dir_all(&plots).map_err(|error| failed(&plots, error))?;
+    }
+    for (file, plot) in parts.iter().flat_map(|part| &part.plots) {
+        let path = plots.join(file).with_added_extension("svg");
+        fs::write(&path, plot.svg()).map_err(|error| failed(&path, error))?;
+    }
+    let path = dir.join(name).with_added_extension("md");
+    fs::write(&path, text).map_err(|error| failed(&path, error))
+}

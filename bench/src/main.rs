@@ -57,6 +57,8 @@ enum Command {
     Eta(Eta),
     /// HaPSet's tables on programs of the same shapes, and a scoreboard of samplers
     Hapset(Hapset),
+    /// GAMBIT's tables and figures, on the bugs of the libraries of the corpus
+    Gambit(Gambit),
     /// How far off the estimates of a search are, and how often their bands hold
     Estimate(Output),
     /// What best first costs and holds
@@ -107,6 +109,35 @@ struct Hapset {
     date: Option<String>,
 }
 
+#[derive(Debug, Args)]
+struct Gambit {
+    /// Which part
+    #[arg(value_enum, default_value = "all")]
+    what: gambit::What,
+    /// Fewer executions and seeds: some minutes in all
+    #[arg(long)]
+    quick: bool,
+    /// The large arguments of the programs instead of the small ones
+    #[arg(long)]
+    large: bool,
+    /// Executions for each bug and strategy
+    #[arg(long, value_name = "EXECUTIONS")]
+    budget: Option<u64>,
+    /// How often whatever draws is run
+    #[arg(long)]
+    seeds: Option<u64>,
+    /// Print one JSON object for each number
+    #[arg(long)]
+    json: bool,
+    /// Also write the tables to DIR/gambit.md (with --large, or of one part: DIR/gambit-….md) and
+    /// plots to a directory beside it
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// The date for the head of the tables; today if left out
+    #[arg(long, value_name = "YYYY-MM-DD")]
+    date: Option<String>,
+}
+
 /// What every command takes.
 #[derive(Debug, Args)]
 struct Output {
@@ -133,6 +164,7 @@ fn main() -> ExitCode {
         Command::Driver(output) => driver(&output),
         Command::Eta(asked) => eta(&asked),
         Command::Hapset(asked) => hapset(&asked),
+        Command::Gambit(asked) => gambit(&asked),
         Command::Estimate(output) => estimate(&output),
         Command::BestFirst(output) => best_first(&output),
     };
@@ -222,6 +254,39 @@ fn hapset(asked: &Hapset) -> Result<ExitCode, String> {
             _ => format!("hapset-{what}"),
         };
         hapset::write(dir, &name, &text, &parts)?;
+    }
+    let tables: Vec<_> = parts.into_iter().map(|part| part.table).collect();
+    let json =
+        || tables.iter().flat_map(Table::json).fold(String::new(), |text, row| text + &row + "\n");
+    finish(&if asked.json { json() } else { text.clone() }, &tables)
+}
+
+fn gambit(asked: &Gambit) -> Result<ExitCode, String> {
+    let &Gambit { what, quick, large, budget, seeds, .. } = asked;
+    let parts = gambit::measure(gambit::Asked { what, quick, large, budget, seeds }, &say);
+    let mut words =
+        vec![what.to_possible_value().map_or(String::new(), |value| value.get_name().to_owned())];
+    words.extend(quick.then(|| "--quick".to_owned()));
+    words.extend(large.then(|| "--large".to_owned()));
+    words.extend(budget.map(|budget| format!("--budget {budget}")));
+    words.extend(seeds.map(|seeds| format!("--seeds {seeds}")));
+    let mut name = "gambit".to_owned();
+    if what != gambit::What::All {
+        name = format!("{name}-{}", words[0]);
+    }
+    if large {
+        name += "-large";
+    }
+    let date = asked.date.clone().unwrap_or_else(machine::today);
+    let text = format!(
+        "# GAMBIT: best-first search on unit tests of libraries\n\n\
+         `cargo run --release -p raddle-bench -- gambit {} --out docs/results`, {date}, {}\n\n{}",
+        words.join(" "),
+        machine::size(),
+        gambit::markdown(&parts, &name)
+    );
+    if let Some(dir) = &asked.out {
+        gambit::write(dir, &name, &text, &parts)?;
     }
     let tables: Vec<_> = parts.into_iter().map(|part| part.table).collect();
     let json =

@@ -54,6 +54,18 @@ fn the_table_of_libraries_is_as_it_was() {
     assert!(now == before, "docs/results/libraries.md: run the tests with UPDATE_COUNTS=1");
 }
 
+// A wait gives its lock back too; what reverses its race with a notification is no mere precaution.
+#[test]
+fn lost_wake_ups_are_among_the_first_that_races_ask_for() {
+    let most =
+        [("event-unlocked", 100), ("semaphore-unlocked", 2_000), ("unbounded-queue-wake", 2_000)];
+    for (name, executions) in most {
+        let ask = sample("dpor(classic) best-first(mdpor, pb)", executions);
+        let report = run(program(name), &program(name).defaults(), &ask).expect("it runs");
+        assert!(is_as_expected(program(name), &report), "{name}: {}", report.guarantee);
+    }
+}
+
 // At seed 1 `pos` alone finds all but one within 151 executions, and `pct(3)` that one in its 87th.
 #[test]
 fn every_bug_of_a_library_is_found_and_no_other() {

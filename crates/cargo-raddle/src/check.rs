@@ -347,6 +347,8 @@ impl Died {
             failure: Some(failure),
             notes,
             progress: None,
+            coverage: None,
+            members: Vec::new(),
             elapsed_ms: self.elapsed.as_millis().try_into().unwrap_or(u64::MAX),
         }
     }

@@ -50,6 +50,7 @@ mod task;
 pub use explore::{Ended, EngineError, Explored, Replayed, Setup, explore, replay, retrace};
 pub use limits::{Lap, Limits, Stop, Teardown};
 pub use model::Model;
+pub use object::clashes;
 pub use op::{Access, ObjectId, Op, TaskId};
 pub use pulse::{Beat, Pulse};
 pub use strategy::Strategy;

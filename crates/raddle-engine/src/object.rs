@@ -53,6 +53,17 @@ const NEW: u64 = 0;
 /// The stamp of an object that was last used outside any execution. No execution has it.
 const OUTSIDE: u64 = 1;
 
+/// How often an object was refused because another search, or an execution seen from outside, used it.
+static CLASHES: AtomicU64 = AtomicU64::new(0);
+
+/// How often, since the process began, an object was refused to one thread because an execution on
+/// another used it. Whoever runs several searches of one test at once compares it before and after: if
+/// it has grown, the test has objects that outlive an execution, and one of the outcomes may come of that.
+#[must_use]
+pub fn clashes() -> u64 {
+    CLASHES.load(Ordering::SeqCst)
+}
+
 /// Where threads outside any execution wait for their ops.
 struct Monitor {
     lock: Mutex<()>,
@@ -390,6 +401,7 @@ impl<M> Object<M> {
     #[cold]
     fn refuse(&self, other: &Pulse, why: &str) -> ! {
         other.foreign.store(true, Ordering::Relaxed);
+        CLASHES.fetch_add(1, Ordering::SeqCst);
         refuse(self.created, why)
     }
 }

@@ -33,6 +33,7 @@ const KNOBS: &[(&str, Value)] = &[
     ("steps", Value::Maybe("u64")),
     ("tasks", Value::Maybe("u32")),
     ("memory", Value::Maybe("u64")),
+    ("jobs", Value::Maybe("u32")),
     ("seed", Value::Maybe("u64")),
     ("preemptions", Value::Maybe("u32")),
     ("timeouts", Value::Word("Timeouts", &[("any", "Any"), ("idle", "Idle")])),

@@ -33,9 +33,9 @@ use proc_macro::TokenStream;
 ///
 /// | knob | value |
 /// |---|---|
-/// | `strategy` | text: `"auto"`, `"random"`, `"pct(3)"`, `"surw"`, `"dfs preemptions(2)"`, … |
+/// | `strategy` | text: `"auto"`, `"random"`, `"pct(3)"`, `"surw"`, `"dfs preemptions(2)"`, `"portfolio"`, … |
 /// | `executions`, `steps`, `tasks`, `memory`, `stack_size` | a number |
-/// | `seed`, `preemptions` | a number |
+/// | `seed`, `preemptions`, `jobs` | a number |
 /// | `time`, `execution_time`, `watchdog` | text: `"500ms"`, `"10s"`, `"2m"`, `"1h"` |
 /// | `timeouts` | `"any"`, `"idle"` |
 /// | `spurious`, `traces` | nothing, `true`, `false` |

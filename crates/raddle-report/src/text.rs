@@ -6,8 +6,8 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use raddle_trace::{
-    Covered, Death, Divergence, Failure, Minimised, Note, Outcome, PairCount, Panic, Report, Size,
-    Trace, Verdict,
+    Covered, Death, Divergence, Failure, Member, Minimised, Note, Outcome, PairCount, Panic,
+    Report, Size, Trace, Verdict,
 };
 
 use crate::columns::{Colour, Ink, NO_BREAK, clean, count, hang, paragraph, place, printable};
@@ -81,6 +81,7 @@ impl Default for TextOptions {
 ///     notes: Vec::new(),
 ///     progress: None,
 ///     coverage: None,
+///     members: Vec::new(),
 ///     elapsed_ms: 3,
 /// };
 /// let text = render(&report, &TextOptions::default());
@@ -309,6 +310,14 @@ impl<'a> Text<'a> {
             count(counts.max_depth, "decision"),
         );
         self.paragraph(indent, &text);
+        let member = |member: &Member| {
+            let executions = count(member.counts.executions, "execution");
+            format!("{}: {executions}, {}", clean(&member.strategy), member.verdict)
+        };
+        let members: Vec<_> = report.members.iter().map(member).collect();
+        if !members.is_empty() {
+            self.paragraph(indent, &format!("of these, by {}", members.join("; by ")));
+        }
     }
 
     /// Pairs of statements, and which of them are new.

@@ -734,6 +734,9 @@ impl<O: Order> Strategy for BestFirst<O> {
     }
 
     fn untold(&mut self) -> u64 {
+        if self.windows.is_some() || self.priorities.sees.steps {
+            return 0;
+        }
         self.analysis.as_mut().map_or(0, |analysis| analysis.hush())
     }
 

@@ -485,7 +485,7 @@ impl Part<'_> {
         let mut args = self.term.args.iter();
         let over = match args.next() {
             None => Over::Dpor,
-            Some(Arg::Number(_)) => return Err(wrong().into()),
+            Some(Arg::Number(_) | Arg::Word(_)) => return Err(wrong().into()),
             Some(Arg::Term(over)) => match (over.name.as_str(), over.args.as_slice()) {
                 ("dpor", []) => Over::Dpor,
                 ("dpor", [Arg::Term(word)]) if word.name == "classic" && word.args.is_empty() => {

@@ -10,6 +10,7 @@ pub mod mpsc;
 mod mutex;
 mod once;
 mod once_lock;
+mod poison;
 mod rwlock;
 
 // std's own: only those coerce to `Arc<dyn Trait>` and can be the type of `self`, and a program that

@@ -36,7 +36,7 @@ pub use outcome::{
 };
 pub use pairs::{Coverage, Dropped, PairCount, PairSet, Statement};
 pub use progress::{Band, Estimate, Probed, Progress};
-pub use report::{Counts, Failure, Nested, Note, Report, Verdict};
+pub use report::{Counts, Failure, Member, Nested, Note, Report, Verdict};
 pub use run::{Run, Sample, Tried};
 pub use saved::Saved;
 pub use schedule::{Decision, Key, Schedule, Settings, TaskKind, TaskName, Timeouts};

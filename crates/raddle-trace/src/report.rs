@@ -136,6 +136,21 @@ pub enum Note {
     },
 }
 
+/// One of several searches that were run for one report: a member of a portfolio.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Member {
+    /// The composition, as it would be typed.
+    pub strategy: String,
+    /// The seed of all that it drew.
+    pub seed: u64,
+    /// What it found.
+    pub verdict: Verdict,
+    /// What it covered.
+    pub guarantee: Guarantee,
+    /// How much it did.
+    pub counts: Counts,
+}
+
 /// The result of a search.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Report {
@@ -163,6 +178,11 @@ pub struct Report {
     /// Which statement directly preceded which, if that was learned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coverage: Option<Coverage>,
+    /// The searches that it is the report of, if there were several at once. Then `counts` has all
+    /// of them, `guarantee` is that of the strongest, which a note names, and the number of the failing
+    /// execution is that of the member which found it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub members: Vec<Member>,
     /// Wall time in milliseconds, as measured by the caller.
     pub elapsed_ms: u64,
 }

@@ -101,13 +101,37 @@ impl Expect {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Config {
-    /// A composition such as `random`, `pct(3)`, `surw`, `dfs` or `dfs preemptions(2)`; or `auto`.
+    /// A composition such as `random`, `pct(3)`, `surw`, `dfs` or `dfs preemptions(2)`; several with
+    /// `|` between them; or `portfolio` or `auto`.
     ///
-    /// `auto`, the default, is `dfs` for half of the budget. If that covers every execution, the
-    /// search is over; else `random` has the other half.
+    /// `a | b | c` is a portfolio: these searches are run at once, or in turns, until one finds a
+    /// failure or has covered every execution. `portfolio` is the one with the members that did best
+    /// in `docs/results/gambit.md`.
+    ///
+    /// `auto`, the default, is `portfolio` if `time` is given. Else it is `dfs` for half of the budget;
+    /// if that covers every execution, the search is over; else `random` has the other half.
+    ///
+    /// ```
+    /// use raddle::sync::atomic::{AtomicU32, Ordering::SeqCst};
+    ///
+    /// let mut config = raddle::Config::default();
+    /// config.strategy = "dpor | pos".into();
+    /// let report = raddle::explore(config, || {
+    ///     let n = AtomicU32::new(0);
+    ///     raddle::thread::scope(|scope| {
+    ///         scope.spawn(|| n.fetch_add(1, SeqCst));
+    ///         n.fetch_add(1, SeqCst);
+    ///     });
+    /// })?;
+    /// // Two orders of the two steps: `dpor` has run both, so nobody need go on.
+    /// assert_eq!(report.verdict, raddle::Verdict::Covered);
+    /// assert_eq!(report.members[0].counts.executions, 2);
+    /// # Ok::<(), raddle::Error>(())
+    /// ```
     pub strategy: String,
-    /// Executions of the search. If this and `time` are `None`: 10,000 for `auto` and for
-    /// samplers, no limit for searches that end by themselves, such as `dfs`.
+    /// Executions of the search, of all members together if there are several. If this and `time`
+    /// are `None`: 10,000 for `auto`, for samplers and for portfolios with one, no limit for searches
+    /// that end by themselves, such as `dfs`.
     pub executions: Option<u64>,
     /// Wall time of the search.
     pub time: Option<Duration>,
@@ -118,10 +142,16 @@ pub struct Config {
     pub steps: Option<u64>,
     /// Tasks of one execution, timers included. `None`: 10,000.
     pub tasks: Option<u32>,
-    /// Bytes that the strategy may hold for alternatives which it knows of and has not run.
-    /// `None`: 4 GiB. `all best-first(..)` moves what is more to a file under `target/raddle/`, which is
-    /// gone when the search is; other searches stop there.
+    /// Bytes that the strategy may hold for alternatives which it knows of and has not run; the
+    /// members of a portfolio have equal shares. `None`: 4 GiB. `all best-first(..)` moves what is more
+    /// to a file under `target/raddle/`, which is gone when the search is; other searches stop there.
     pub memory: Option<u64>,
+    /// Members of a portfolio that run at once, each on an OS thread. `None`: one for each core if
+    /// `time` is given; else 1, so that the members take turns and a test does the same every time.
+    ///
+    /// If a test has raddle's objects in statics, its members take turns whatever this is. Set it to 1
+    /// if executions of the test must not overlap for other reasons: a file, a static of std.
+    pub jobs: Option<u32>,
     /// The seed of all that is drawn. `None`: 0, so that a test does the same every time.
     pub seed: Option<u64>,
     /// Short for `preemptions(k)` in the strategy, which is `dfs` if it was `auto`.
@@ -235,6 +265,7 @@ impl Default for Config {
             steps: None,
             tasks: None,
             memory: None,
+            jobs: None,
             seed: None,
             preemptions: None,
             timeouts: Timeouts::default(),
@@ -277,9 +308,9 @@ impl Config {
     ///
     /// | variable | value |
     /// |---|---|
-    /// | `RADDLE_STRATEGY` | `auto`, `random`, `pct(3)`, `dfs preemptions(2)`, … |
+    /// | `RADDLE_STRATEGY` | `auto`, `random`, `pct(3)`, `dfs preemptions(2)`, `portfolio`, … |
     /// | `RADDLE_EXECUTIONS`, `RADDLE_STEPS`, `RADDLE_TASKS` | a number, or `none` |
-    /// | `RADDLE_SEED`, `RADDLE_PREEMPTIONS` | a number, or `none` |
+    /// | `RADDLE_SEED`, `RADDLE_PREEMPTIONS`, `RADDLE_JOBS` | a number, or `none` |
     /// | `RADDLE_TIME`, `RADDLE_EXECUTION_TIME`, `RADDLE_WATCHDOG`, `RADDLE_MINIMISE` | `500ms`, `10s`, `2m`, `1h`, or `none` |
     /// | `RADDLE_MEMORY`, `RADDLE_STACK_SIZE` | bytes: `65536`, `64k`, `512m`, `4g`; memory also `none` |
     /// | `RADDLE_TIMEOUTS` | `any`, `idle` |

@@ -73,6 +73,8 @@ mod minimise;
 #[cfg(not(feature = "check"))]
 mod named;
 #[cfg(feature = "check")]
+mod portfolio;
+#[cfg(feature = "check")]
 mod progress;
 #[cfg(feature = "check")]
 mod recording;
@@ -112,8 +114,8 @@ pub use raddle_macros::test;
 pub use raddle_threads::{Named, cell, hint, sync, thread, thread_local, time};
 #[cfg(feature = "check")]
 pub use raddle_trace::{
-    Band, Counts, Covered, DataRace, Estimate, Explanation, Failure, Guarantee, Minimised, Note,
-    Outcome, Probed, Progress, Report, SampleBound, Schedule, Second, Size, Timeouts, Trace,
+    Band, Counts, Covered, DataRace, Estimate, Explanation, Failure, Guarantee, Member, Minimised,
+    Note, Outcome, Probed, Progress, Report, SampleBound, Schedule, Second, Size, Timeouts, Trace,
     TraceCount, Unseen, Verdict,
 };
 

@@ -230,6 +230,7 @@ fn conclude(config: Config, replayed: Replayed) -> Report {
         notes,
         progress: None,
         coverage: None,
+        members: Vec::new(),
         elapsed_ms: 0,
     }
 }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use raddle_engine::{Ended, EngineError, Explored, Limits, Setup, Strategy};
+use raddle_engine::{Ended, EngineError, Explored, Lap, Limits, Setup, Stop, Strategy};
 use raddle_search::hapset::Metric;
 use raddle_search::{Traces, Watched};
 use raddle_trace::{
@@ -14,6 +14,7 @@ use raddle_trace::{
 
 use crate::config::{AUTO, Config, EXECUTIONS, Pairs};
 use crate::error::Error;
+use crate::portfolio;
 use crate::progress::Telling;
 use crate::recording::{self, Recording};
 use crate::spill;
@@ -60,6 +61,9 @@ pub(crate) fn explore_dyn(config: Config, test: Body) -> Result<Report, Error> {
         let recording = Recording::try_from(given)?;
         return recording::replay_dyn(config, recording, test);
     }
+    if let Some(members) = portfolio::members(&config)? {
+        return portfolio::explore(config, &members, &test);
+    }
     let began = Instant::now();
     let searches = searches(&config)?;
     let setup = config.setup();
@@ -84,13 +88,14 @@ struct Search {
 }
 
 /// What one strategy found.
-struct Found {
-    name: String,
-    explored: Explored,
-    covered: Covered,
-    traces: Option<TraceCount>,
-    progress: Progress,
-    coverage: Option<Coverage>,
+#[derive(Debug)]
+pub(crate) struct Found {
+    pub(crate) name: String,
+    pub(crate) explored: Explored,
+    pub(crate) covered: Covered,
+    pub(crate) traces: Option<TraceCount>,
+    pub(crate) progress: Progress,
+    pub(crate) coverage: Option<Coverage>,
 }
 
 /// By how many of the innermost calls statements are told apart where pairs are only counted. None: to
@@ -102,16 +107,16 @@ const TRACES: usize = 1_000_000;
 
 fn searches(config: &Config) -> Result<Vec<Search>, Error> {
     let build = |text: &str| {
-        let strategy = text.to_owned();
-        match raddle_search::build(text, config.seed()) {
-            Err(error) => Err(Error::Strategy { strategy, reason: with_sources(&error) }),
-            Ok(mut built) => match built.strategy.refuses(&config.setup().settings) {
-                Some(reason) => Err(Error::Strategy { strategy, reason: reason.to_owned() }),
-                None => {
-                    spill::offer(config, &mut *built.strategy);
-                    Ok(built)
-                }
-            },
+        let mut built = build(text, config.seed())?;
+        let setup = config.setup();
+        match built.strategy.refuses(&setup.settings) {
+            Some(reason) => {
+                Err(Error::Strategy { strategy: text.to_owned(), reason: reason.to_owned() })
+            }
+            None => {
+                spill::offer(config, setup.limits.frontier_bytes, &mut *built.strategy);
+                Ok(built)
+            }
         }
     };
     let usual = if config.time.is_some() { u64::MAX } else { EXECUTIONS };
@@ -131,6 +136,14 @@ fn searches(config: &Config) -> Result<Vec<Search>, Error> {
     Ok(vec![Search { strategy, name, executions, turn: Turn::Last }])
 }
 
+/// What a line names, or what is wrong with the line.
+pub(crate) fn build(text: &str, seed: u64) -> Result<raddle_search::Built, Error> {
+    raddle_search::build(text, seed).map_err(|error| Error::Strategy {
+        strategy: text.to_owned(),
+        reason: with_sources(&error),
+    })
+}
+
 /// An error and what caused it, on one line.
 fn with_sources(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
@@ -144,15 +157,15 @@ fn with_sources(error: &dyn std::error::Error) -> String {
 
 /// What every search is run with.
 #[derive(Clone, Debug)]
-struct Asked {
-    setup: Setup,
+pub(crate) struct Asked {
+    pub(crate) setup: Setup,
     /// Whether distinct partial orders are counted.
-    traces: bool,
+    pub(crate) traces: bool,
     /// Whether pairs of statements are learned, and which are known.
-    pairs: bool,
-    known: PairSet,
+    pub(crate) pairs: bool,
+    pub(crate) known: PairSet,
     /// Whether somebody hears how far the search is.
-    tells: bool,
+    pub(crate) tells: bool,
 }
 
 /// Runs one search after another until one of them has an answer.
@@ -163,42 +176,17 @@ fn run(
     test: &dyn Fn(),
 ) -> Result<Vec<Found>, EngineError> {
     let mut all: Vec<Found> = Vec::new();
-    let mut known = asked.known.clone();
-    for Search { mut strategy, name, executions, turn } in searches {
+    let mut asked = asked.clone();
+    let limits = asked.setup.limits;
+    for Search { strategy, name, executions, turn } in searches {
         let done: u64 = all.iter().map(|found| found.explored.counts.executions).sum();
         let executions = executions.saturating_sub(done);
-        let limits = Limits { executions, ..asked.setup.limits };
-        let setup = Setup { limits, ..asked.setup };
-        let began = Instant::now();
-        let explore = |strategy: &mut dyn Strategy| {
-            let mut lap = |lap| orders.lap(turn, lap);
-            let mut pulse = |pulse| orders.begin(pulse);
-            if asked.tells {
-                let mut telling = Telling { inner: strategy, orders, executions: 0 };
-                raddle_engine::explore(&mut telling, &setup, &mut lap, &mut pulse, test)
-            } else {
-                raddle_engine::explore(strategy, &setup, &mut lap, &mut pulse, test)
-            }
-        };
-        if !known.is_empty() {
-            strategy.know(&known);
+        asked.setup.limits = Limits { executions, ..limits };
+        let mut lap = |lap| orders.lap(turn, lap);
+        let found = run_one(strategy, name, &asked, orders, &mut lap, test)?;
+        if let Some(coverage) = &found.coverage {
+            asked.known.clone_from(&coverage.pairs);
         }
-        let mut coverage = None;
-        let (explored, covered, progress) = if asked.pairs {
-            let mut watched = Watched::new(strategy, Metric::HapSet, CALLS);
-            watched.know(&known);
-            let (ran, watched) = run_one(watched, asked.traces, explore);
-            let found = watched.coverage();
-            known.clone_from(&found.pairs);
-            coverage = Some(found);
-            ran?
-        } else {
-            run_one(strategy, asked.traces, explore).0?
-        };
-        let elapsed_ms = began.elapsed().as_millis().try_into().unwrap_or(u64::MAX);
-        let progress = progress.timed(explored.counts.executions, elapsed_ms);
-        let traces = progress.traces;
-        let found = Found { name, explored, covered, traces, progress, coverage };
         let ended = &found.explored.ended;
         let more = matches!(ended, Ended::Executions | Ended::Memory | Ended::Stopped);
         all.push(found);
@@ -209,8 +197,45 @@ fn run(
     Ok(all)
 }
 
+/// Runs one search to its end.
+pub(crate) fn run_one(
+    mut strategy: Box<dyn Strategy>,
+    name: String,
+    asked: &Asked,
+    orders: &Orders,
+    lap: &mut dyn FnMut(Lap) -> Stop,
+    test: &dyn Fn(),
+) -> Result<Found, EngineError> {
+    let began = Instant::now();
+    let explore = |strategy: &mut dyn Strategy| {
+        let mut pulse = |pulse| orders.begin(pulse);
+        if asked.tells {
+            let mut telling = Telling { inner: strategy, orders, executions: 0 };
+            raddle_engine::explore(&mut telling, &asked.setup, lap, &mut pulse, test)
+        } else {
+            raddle_engine::explore(strategy, &asked.setup, lap, &mut pulse, test)
+        }
+    };
+    if !asked.known.is_empty() {
+        strategy.know(&asked.known);
+    }
+    let mut coverage = None;
+    let (explored, covered, progress) = if asked.pairs {
+        let mut watched = Watched::new(strategy, Metric::HapSet, CALLS);
+        watched.know(&asked.known);
+        let (ran, watched) = counting(watched, asked.traces, explore);
+        coverage = Some(watched.coverage());
+        ran?
+    } else {
+        counting(strategy, asked.traces, explore).0?
+    };
+    let elapsed_ms = began.elapsed().as_millis().try_into().unwrap_or(u64::MAX);
+    let progress = progress.timed(explored.counts.executions, elapsed_ms);
+    Ok(Found { name, explored, covered, traces: progress.traces, progress, coverage })
+}
+
 /// Explores with one strategy, whose partial orders are counted or not; gives it back.
-fn run_one<S: Strategy>(
+fn counting<S: Strategy>(
     mut strategy: S,
     traces: bool,
     explore: impl FnOnce(&mut dyn Strategy) -> Result<Explored, EngineError>,
@@ -316,16 +341,7 @@ fn conclude(config: Config, mut all: Vec<Found>) -> Report {
     } else if let Some(why) = nothing_seen(&counts) {
         notes.push(text(why));
         Verdict::Inconclusive
-    } else if ended == Ended::Covered
-        && counts.rejected == 0
-        && matches!(
-            guarantee.covered,
-            Covered::Everything
-                | Covered::Equivalence
-                | Covered::Preemptions(_)
-                | Covered::Cached { .. }
-        )
-    {
+    } else if is_covered(&ended, &counts, &guarantee.covered) {
         Verdict::Covered
     } else {
         Verdict::Passed
@@ -342,8 +358,22 @@ fn conclude(config: Config, mut all: Vec<Found>) -> Report {
         notes,
         progress,
         coverage,
+        members: Vec::new(),
         elapsed_ms: 0,
     }
+}
+
+/// Whether a search has run all that it set out to.
+pub(crate) fn is_covered(ended: &Ended, counts: &Counts, covered: &Covered) -> bool {
+    *ended == Ended::Covered
+        && counts.rejected == 0
+        && matches!(
+            covered,
+            Covered::Everything
+                | Covered::Equivalence
+                | Covered::Preemptions(_)
+                | Covered::Cached { .. }
+        )
 }
 
 /// Why a search without a failure has nothing to say of the test.
@@ -362,7 +392,7 @@ pub(crate) fn text(text: String) -> Note {
     Note::Text { text }
 }
 
-fn add(counts: &mut Counts, more: &Counts) {
+pub(crate) fn add(counts: &mut Counts, more: &Counts) {
     counts.executions += more.executions;
     counts.rejected += more.rejected;
     counts.blocked += more.blocked;

@@ -15,9 +15,8 @@ use raddle_engine::store::{Store, StoreError, Ticket};
 use crate::check::target_dir;
 use crate::config::Config;
 
-/// Lets a strategy use a file when it would hold more than it may.
-pub(crate) fn offer(config: &Config, strategy: &mut dyn Strategy) {
-    let limit = config.setup().limits.frontier_bytes;
+/// Lets a strategy use a file when it would hold more than `limit` bytes.
+pub(crate) fn offer(config: &Config, limit: u64, strategy: &mut dyn Strategy) {
     if limit < u64::MAX {
         let target = target_dir(config).map(|target| target.join("raddle"));
         let directory = target.unwrap_or_else(std::env::temp_dir);

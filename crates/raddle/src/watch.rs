@@ -5,10 +5,11 @@
 //! So a question costs one load. The same thread watches the pulse of the search: if an execution
 //! runs and no step is made for too long, the search is given up and its OS thread left behind,
 //! because nothing can be said to a task that never comes back. Without a watchdog and without a
-//! limit of time there is nothing to wait for, and the search runs on the calling thread.
+//! limit of time there is nothing to wait for, and the search runs on the calling thread. Several
+//! searches at once are watched in the same way, each by its own pulse.
 
 use std::any::Any;
-use std::cell::Cell;
+use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
@@ -114,42 +115,79 @@ pub(crate) fn run<T: Send + 'static>(
     if rt::inside() {
         return Err(Error::Nested);
     }
-    let finish = |result: thread::Result<Result<T, EngineError>>| match result {
-        Ok(result) => Ok(result?),
-        Err(payload) => Err(Error::Bug { message: text_of(&*payload) }),
-    };
     let timed = config.time.is_some() || config.execution_time.is_some();
     if config.watchdog.is_none() && !timed && config.observers().is_empty() {
         // Nobody need look at a clock, so nobody need wait: the search runs right here.
         return finish(catch_unwind(AssertUnwindSafe(|| search(&Orders::default()))));
     }
-    let orders = Arc::new(Orders::default());
-    let (send, receive) = mpsc::sync_channel(1);
-    let theirs = Arc::clone(&orders);
-    let work = move || {
-        let result = catch_unwind(AssertUnwindSafe(|| search(&theirs)));
-        // Nobody listens any more if the search was given up.
-        let _ = send.send(result);
-    };
-    let worker = Worker::take()?;
-    worker.start(work)?;
+    let first = config.time.filter(|_| turns == Turn::First).map(|time| time / 2);
+    let mut results = on_threads(config, config.time, first, vec![Box::new(search)])?;
+    results.pop().unwrap_or_else(|| unreachable!("one search has one result"))
+}
+
+/// Runs searches at once, each on an OS thread of its own, and waits for all of them: in `time`, if
+/// given. What each came to is in the order of the searches.
+///
+/// # Errors
+/// If one hangs. The others go on: it is for the caller to end them.
+pub(crate) fn run_all<T: Send + 'static>(
+    config: &Config,
+    time: Option<Duration>,
+    searches: Vec<Search<T>>,
+) -> Result<Vec<Result<T, Error>>, Error> {
+    if rt::inside() {
+        return Err(Error::Nested);
+    }
+    on_threads(config, time, None, searches)
+}
+
+/// What a thread is started for.
+pub(crate) type Search<T> = Box<dyn FnOnce(&Orders) -> Result<T, EngineError> + Send>;
+
+fn finish<T>(result: thread::Result<Result<T, EngineError>>) -> Result<T, Error> {
+    match result {
+        Ok(result) => Ok(result?),
+        Err(payload) => Err(Error::Bug { message: text_of(&*payload) }),
+    }
+}
+
+fn on_threads<T: Send + 'static>(
+    config: &Config,
+    time: Option<Duration>,
+    first: Option<Duration>,
+    searches: Vec<Search<T>>,
+) -> Result<Vec<Result<T, Error>>, Error> {
+    let lanes: Vec<_> = searches.iter().map(|_| Arc::new(Orders::default())).collect();
+    let (send, receive) = mpsc::channel();
+    // All of them before any starts: one that begins may wait for the others.
+    let workers: Vec<_> = lanes.iter().map(|_| Worker::take()).collect::<Result<_, _>>()?;
+    for (lane, (worker, search)) in workers.iter().zip(searches).enumerate() {
+        let (orders, send) = (Arc::clone(&lanes[lane]), send.clone());
+        let work = move || {
+            let result = catch_unwind(AssertUnwindSafe(|| search(&orders)));
+            // Nobody listens any more if the search was given up.
+            let _ = send.send((lane, result));
+        };
+        worker.start(work)?;
+    }
+    drop(send);
     let watch = Watch {
-        orders: &orders,
-        time: config.time,
-        first: config.time.filter(|_| turns == Turn::First).map(|time| time / 2),
+        lanes: &lanes,
+        time,
+        first,
         execution_time: config.execution_time,
         watchdog: config.watchdog,
         observers: config.observers(),
         stop: config.hosted.as_ref().map(|hosted| &*hosted.stop),
     };
-    let result = watch.wait(&receive)?;
-    worker.give_back();
-    finish(result)
+    let results = watch.wait(&receive)?;
+    workers.into_iter().for_each(Worker::give_back);
+    Ok(results.into_iter().map(finish).collect())
 }
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// An OS thread for searches. Each calling thread keeps one for its next search: to start a thread
+/// An OS thread for searches. Each calling thread keeps those it had for its next searches: to start a thread
 /// costs more than many searches take. Not shared between calling threads, because what a test
 /// prints is caught by the thread that started its thread. One whose search hangs is not kept.
 struct Worker {
@@ -157,12 +195,12 @@ struct Worker {
 }
 
 thread_local! {
-    static IDLE: Cell<Option<Worker>> = const { Cell::new(None) };
+    static IDLE: RefCell<Vec<Worker>> = const { RefCell::new(Vec::new()) };
 }
 
 impl Worker {
     fn take() -> Result<Self, Error> {
-        if let Some(worker) = IDLE.take() {
+        if let Some(worker) = IDLE.with_borrow_mut(Vec::pop) {
             return Ok(worker);
         }
         let (jobs, todo) = mpsc::channel::<Job>();
@@ -179,7 +217,7 @@ impl Worker {
     }
 
     fn give_back(self) {
-        IDLE.set(Some(self));
+        IDLE.with_borrow_mut(|idle| idle.push(self));
     }
 }
 
@@ -191,7 +229,8 @@ fn text_of(payload: &(dyn Any + Send)) -> String {
 
 /// The waiting side.
 struct Watch<'a> {
-    orders: &'a Orders,
+    /// One for each search.
+    lanes: &'a [Arc<Orders>],
     time: Option<Duration>,
     first: Option<Duration>,
     execution_time: Option<Duration>,
@@ -203,8 +242,10 @@ struct Watch<'a> {
 
 /// Who is to hear next how far the search is.
 struct Hearing<'a> {
-    orders: &'a Orders,
+    lanes: &'a [Arc<Orders>],
     observers: &'a [&'a Observer],
+    /// The last answer of each search.
+    answers: Vec<Option<Progress>>,
     /// When each of them heard it last.
     last: Vec<Duration>,
     /// Whether the search was asked.
@@ -229,9 +270,17 @@ impl Hearing<'_> {
 
     /// Asks the search if it is time, and passes its answer on.
     fn go_on(&mut self, now: Duration) {
-        if let Some(progress) = self.orders.take_told() {
+        let mut answered = false;
+        for (lane, answer) in self.lanes.iter().zip(&mut self.answers) {
+            if let Some(progress) = lane.take_told() {
+                *answer = Some(progress);
+                answered = true;
+            }
+        }
+        if answered {
             self.asked = false;
             let ms = now.as_millis().try_into().unwrap_or(u64::MAX);
+            let progress = together(self.answers.iter().flatten());
             let progress = progress.timed(progress.executions, ms);
             for index in 0..self.observers.len() {
                 if self.is_due(index, now) {
@@ -241,30 +290,70 @@ impl Hearing<'_> {
             }
         } else if !self.asked && (0..self.observers.len()).any(|index| self.is_due(index, now)) {
             self.asked = true;
-            self.orders.asked.store(true, Ordering::Relaxed);
+            self.lanes.iter().for_each(|lane| lane.asked.store(true, Ordering::Relaxed));
         }
     }
 }
 
+/// How far several searches of one test are: all that they ran, and what the first that can tell says of
+/// the space. A search that waits for its turn is as far as it was when it last answered.
+fn together<'a>(answers: impl Iterator<Item = &'a Progress>) -> Progress {
+    let add = |all: Progress, one: &Progress| Progress {
+        executions: all.executions + one.executions,
+        pending: all.pending + one.pending,
+        frontier_bytes: all.frontier_bytes + one.frontier_bytes,
+        estimate: all.estimate.or(one.estimate),
+        traces: all.traces.or(one.traces),
+        ..all
+    };
+    let mut answers = answers.copied();
+    let first = answers.next().unwrap_or_default();
+    answers.fold(first, |all, one| add(all, &one))
+}
+
+/// What the waiting thread has seen of a search.
+#[derive(Clone, Copy, Debug, Default)]
+struct Vitals {
+    last: Option<Beat>,
+    // Summed up from looks, not read from the clock: if the process was suspended, so was the
+    // search, and nobody is to blame.
+    without_step: Duration,
+    in_execution: Duration,
+}
+
+impl Vitals {
+    fn look(&mut self, beat: Beat, look: Duration) {
+        let same = |beat: &Beat| (beat.running, beat.executions, beat.steps);
+        let moved = self.last.as_ref().map(same) != Some(same(&beat)) || !beat.running;
+        self.without_step = if moved { Duration::ZERO } else { self.without_step + look };
+        let same_execution =
+            beat.running && self.last.is_some_and(|last| last.executions == beat.executions);
+        self.in_execution = if same_execution { self.in_execution + look } else { Duration::ZERO };
+        self.last = Some(beat);
+    }
+}
+
 impl Watch<'_> {
-    fn wait<T>(&self, done: &Receiver<T>) -> Result<T, Error> {
+    /// Waits for the results of all searches.
+    fn wait<T>(&self, done: &Receiver<(usize, T)>) -> Result<Vec<T>, Error> {
         let began = Instant::now();
-        let mut last: Option<Beat> = None;
-        // Summed up from looks, not read from the clock: if the process was suspended, so was the
-        // search, and nobody is to blame.
-        let mut without_step = Duration::ZERO;
-        let mut in_execution = Duration::ZERO;
+        let mut results: Vec<Option<T>> = self.lanes.iter().map(|_| None).collect();
+        let mut vitals = vec![Vitals::default(); self.lanes.len()];
         let mut hearing = Hearing {
-            orders: self.orders,
+            lanes: self.lanes,
             observers: &self.observers,
+            answers: vec![None; self.lanes.len()],
             last: vec![Duration::ZERO; self.observers.len()],
             asked: false,
         };
-        loop {
+        while results.iter().any(Option::is_none) {
             let looks = [self.look(began.elapsed()), hearing.look(began.elapsed())];
             let look = looks.into_iter().flatten().min();
             match done.recv_timeout(look.unwrap_or(Duration::MAX)) {
-                Ok(result) => return Ok(result),
+                Ok((lane, result)) => {
+                    results[lane] = Some(result);
+                    continue;
+                }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => {
                     let message = "the searching thread ended without a result".to_owned();
@@ -273,29 +362,27 @@ impl Watch<'_> {
             }
             self.order(began.elapsed());
             hearing.go_on(began.elapsed());
-            let Some((pulse, before)) = *self.orders.pulse() else { continue };
-            let beat = pulse.beat();
-            let look = look.unwrap_or_default();
-            let same = |beat: &Beat| (beat.running, beat.executions, beat.steps);
-            let moved = last.as_ref().map(same) != Some(same(&beat)) || !beat.running;
-            without_step = if moved { Duration::ZERO } else { without_step + look };
-            let same_execution =
-                beat.running && last.is_some_and(|last| last.executions == beat.executions);
-            in_execution = if same_execution { in_execution + look } else { Duration::ZERO };
-            last = Some(beat);
-            if let Some(after) = self.watchdog.filter(|limit| without_step >= *limit) {
-                return Err(Error::Hung(Box::new(hang(after, &beat, before))));
-            }
-            if self.execution_time.is_some_and(|limit| in_execution >= limit) {
-                let number = beat.executions;
-                let _ = self.orders.order.compare_exchange(
-                    GO_ON,
-                    number,
-                    Ordering::Relaxed,
-                    Ordering::Relaxed,
-                );
+            for lane in (0..self.lanes.len()).filter(|lane| results[*lane].is_none()) {
+                let orders = &self.lanes[lane];
+                let Some((pulse, before)) = *orders.pulse() else { continue };
+                let beat = pulse.beat();
+                vitals[lane].look(beat, look.unwrap_or_default());
+                let Vitals { without_step, in_execution, .. } = vitals[lane];
+                if let Some(after) = self.watchdog.filter(|limit| without_step >= *limit) {
+                    return Err(Error::Hung(Box::new(hang(after, &beat, before))));
+                }
+                if self.execution_time.is_some_and(|limit| in_execution >= limit) {
+                    let number = beat.executions;
+                    let _ = orders.order.compare_exchange(
+                        GO_ON,
+                        number,
+                        Ordering::Relaxed,
+                        Ordering::Relaxed,
+                    );
+                }
             }
         }
+        Ok(results.into_iter().flatten().collect())
     }
 
     /// How long to wait before the next look; `None` if nothing needs one.
@@ -311,9 +398,9 @@ impl Watch<'_> {
     fn order(&self, now: Duration) {
         let stopped = self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
         if stopped || self.time.is_some_and(|time| now >= time) {
-            self.orders.order.store(END, Ordering::Relaxed);
+            self.lanes.iter().for_each(|lane| lane.order.store(END, Ordering::Relaxed));
         } else if self.first.is_some_and(|first| now >= first) {
-            self.orders.order.store(END_FIRST, Ordering::Relaxed);
+            self.lanes.iter().for_each(|lane| lane.order.store(END_FIRST, Ordering::Relaxed));
         }
     }
 }
@@ -357,11 +444,13 @@ mod tests {
                 heard.lock().expect("nobody panicked").push((every, progress.elapsed_ms));
             })
         };
-        let orders = Orders::default();
+        let lanes = [Arc::new(Orders::default())];
+        let orders = &lanes[0];
         let (often, seldom) = (observer(10), observer(40));
         let observers = [&often, &seldom];
         let last = vec![Duration::ZERO; 2];
-        let mut hearing = Hearing { orders: &orders, observers: &observers, last, asked: false };
+        let (observers, answers) = (&observers, vec![None]);
+        let mut hearing = Hearing { lanes: &lanes, observers, answers, last, asked: false };
         for ms in (0..100).step_by(5) {
             hearing.go_on(Duration::from_millis(ms));
             if orders.is_asked() {
@@ -376,10 +465,10 @@ mod tests {
 
     #[test]
     fn nobody_looks_where_nothing_is_limited() {
-        let orders = Orders::default();
+        let lanes = [Arc::new(Orders::default())];
         let second = Some(Duration::from_secs(1));
         let watch = Watch {
-            orders: &orders,
+            lanes: &lanes,
             time: None,
             first: None,
             execution_time: None,

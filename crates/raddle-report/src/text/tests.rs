@@ -103,6 +103,29 @@ fn a_search_that_did_not_finish_says_how_far_it_was() {
 }
 
 #[test]
+fn the_members_of_a_portfolio_are_listed_with_what_they_found() {
+    let member = |strategy: &str, executions, verdict| {
+        let covered = Covered::Sample { executions, bound: None };
+        let Report { guarantee, counts, seed, .. } = passed(verdict, covered);
+        let counts = raddle_trace::Counts { executions, ..counts };
+        Member { strategy: strategy.to_owned(), seed, verdict, guarantee, counts }
+    };
+    let mut report = passed(Verdict::Covered, Covered::Equivalence);
+    report.strategy = "auto (dpor | pos)".to_owned();
+    report.members = vec![member("dpor", 8, Verdict::Covered), member("pos", 4, Verdict::Passed)];
+    assert_snapshot!(shown(&report), @"
+    COVERED transfers: every execution up to equivalence; assuming sequentially consistent memory
+      searched with auto (dpor | pos), seed 7: 12 executions, 96 steps, 41 decisions in 2 ms; deepest: 5
+        decisions
+      of these, by dpor: 8 executions, covered; by pos: 4 executions, passed
+    ");
+    let read = from_json(&to_json(&report)).expect("what was written");
+    assert_eq!(read, report);
+    // Nothing is said of what there is not.
+    assert!(!to_json(&lost_update()).contains("members"));
+}
+
+#[test]
 fn a_deadlock_with_a_cycle() {
     assert_snapshot!(shown_above_counts(&lock_order()), @"
     FAILED transfers: deadlock of 3 tasks: main, thread 1, thread 2

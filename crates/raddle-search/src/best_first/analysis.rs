@@ -11,7 +11,7 @@
 
 use raddle_engine::dependence::Footprint;
 use raddle_engine::happens::{History, Told};
-use raddle_engine::op::{Access, TaskId};
+use raddle_engine::op::{Access, ObjectId, TaskId};
 use raddle_engine::strategy::{Pending, Step, Stuck, Taken, Tasks, Timer};
 
 use super::nodes::{Link, NONE, Nodes};
@@ -40,7 +40,7 @@ pub(super) struct Opening {
     pub(super) stop: u32,
     /// The task of the second one; none if nobody chose it.
     pub(super) racing: Option<TaskId>,
-    /// The first step gave a lock back.
+    /// The first step gave a lock back, and that is all that it had in common with the second.
     pub(super) releases: bool,
     /// Who can begin a sequence that reverses the race: from here on, so many.
     begins: (u32, u32),
@@ -394,9 +394,7 @@ impl Analysis {
             }
             let begins = (from, self.begins.len() as u32 - from);
             let racing = later.step.map(|step| step.task);
-            let gives_back =
-                |(_, access): &(_, Access)| matches!(access, Access::Release | Access::Unshare);
-            let releases = self.history.event(first).footprint.touched.iter().any(gives_back);
+            let releases = is_about_release(&self.history.event(first).footprint, later);
             self.openings.push(Opening { stop, racing, releases, begins });
         }
     }
@@ -447,4 +445,18 @@ impl Analysis {
     pub(super) fn bytes(&self) -> usize {
         self.road.capacity() * size_of::<Stop>() + self.sleepers.capacity() * size_of::<Footprint>()
     }
+}
+
+/// Whether all that the first step of a race has in common with the second is that it gave a lock back. One
+/// that waits on a condition does that too, and a race for the notification is another matter.
+fn is_about_release(first: &Footprint, later: &Later) -> bool {
+    let meets = |object: ObjectId| match &later.step {
+        Some(step) => step.touched.iter().any(|(other, _)| *other == object),
+        None => true,
+    };
+    let common =
+        first.touched.iter().filter(|(object, _)| *object != ObjectId::NONE && meets(*object));
+    let mut gives_back =
+        common.map(|(_, access)| matches!(access, Access::Release | Access::Unshare)).peekable();
+    gives_back.peek().is_some() && gives_back.all(|gives_back| gives_back)
 }

@@ -7,6 +7,7 @@ use std::sync::{self, LockResult, PoisonError, TryLockError, TryLockResult};
 
 use raddle_engine::rt;
 
+use super::poison::PoisonedIn;
 use crate::Named;
 use crate::prelude::*;
 
@@ -90,6 +91,7 @@ impl Model for Lock {
 /// Like [`std::sync::Mutex`].
 pub struct Mutex<T: ?Sized> {
     pub(crate) lock: Object<Lock>,
+    poisoned_in: PoisonedIn,
     /// Guarded by `lock`, so never contended: the real lock only keeps the value safe and carries
     /// the poison.
     value: sync::Mutex<T>,
@@ -100,7 +102,11 @@ impl<T> Mutex<T> {
     #[must_use]
     #[track_caller]
     pub const fn new(value: T) -> Self {
-        Self { lock: Object::new(Lock::new()), value: sync::Mutex::new(value) }
+        Self {
+            lock: Object::new(Lock::new()),
+            poisoned_in: PoisonedIn::new(),
+            value: sync::Mutex::new(value),
+        }
     }
 
     /// The value.
@@ -138,7 +144,7 @@ impl<T: ?Sized> Mutex<T> {
 
     /// Whether a task panicked while it held the mutex.
     pub fn is_poisoned(&self) -> bool {
-        self.value.is_poisoned()
+        self.value.is_poisoned() && !self.poisoned_in.is_stale()
     }
 
     /// Forgets the poison.
@@ -161,6 +167,10 @@ impl<T: ?Sized> Mutex<T> {
         let guard = |value| MutexGuard { mutex: self, value: Some(value), site };
         match self.value.try_lock() {
             Ok(value) => Ok(guard(value)),
+            Err(TryLockError::Poisoned(poisoned)) if self.poisoned_in.is_stale() => {
+                self.clear_poison();
+                Ok(guard(poisoned.into_inner()))
+            }
             Err(TryLockError::Poisoned(poisoned)) => {
                 Err(PoisonError::new(guard(poisoned.into_inner())))
             }
@@ -217,6 +227,8 @@ impl<T: ?Sized> MutexGuard<'_, T> {
         // To be unwound with its execution is not a panic of the program.
         if rt::tearing_down() && !poisoned {
             self.mutex.clear_poison();
+        } else if !poisoned && self.mutex.value.is_poisoned() {
+            self.mutex.poisoned_in.note();
         }
     }
 }

@@ -13,6 +13,7 @@ use std::sync::{self, LockResult, PoisonError, TryLockError, TryLockResult};
 use raddle_engine::rt;
 
 use super::few::Few;
+use super::poison::PoisonedIn;
 use crate::Named;
 use crate::prelude::*;
 
@@ -149,6 +150,7 @@ impl Model for Shared {
 /// Like [`std::sync::RwLock`].
 pub struct RwLock<T: ?Sized> {
     lock: Object<Shared>,
+    poisoned_in: PoisonedIn,
     /// Guarded by `lock`, so never contended: the real lock only keeps the value safe and carries
     /// the poison.
     value: sync::RwLock<T>,
@@ -159,7 +161,11 @@ impl<T> RwLock<T> {
     #[must_use]
     #[track_caller]
     pub const fn new(value: T) -> Self {
-        Self { lock: Object::new(Shared::new()), value: sync::RwLock::new(value) }
+        Self {
+            lock: Object::new(Shared::new()),
+            poisoned_in: PoisonedIn::new(),
+            value: sync::RwLock::new(value),
+        }
     }
 
     /// The value.
@@ -220,7 +226,7 @@ impl<T: ?Sized> RwLock<T> {
 
     /// Whether a task panicked while it held the lock for writing.
     pub fn is_poisoned(&self) -> bool {
-        self.value.is_poisoned()
+        self.value.is_poisoned() && !self.poisoned_in.is_stale()
     }
 
     /// Forgets the poison.
@@ -243,6 +249,10 @@ impl<T: ?Sized> RwLock<T> {
         let guard = |value| RwLockReadGuard { lock: &self.lock, value: Some(value), site };
         match self.value.try_read() {
             Ok(value) => Ok(guard(value)),
+            Err(TryLockError::Poisoned(poisoned)) if self.poisoned_in.is_stale() => {
+                self.clear_poison();
+                Ok(guard(poisoned.into_inner()))
+            }
             Err(TryLockError::Poisoned(poisoned)) => {
                 Err(PoisonError::new(guard(poisoned.into_inner())))
             }
@@ -257,6 +267,10 @@ impl<T: ?Sized> RwLock<T> {
         let guard = |value| RwLockWriteGuard { lock: self, value: Some(value), site };
         match self.value.try_write() {
             Ok(value) => Ok(guard(value)),
+            Err(TryLockError::Poisoned(poisoned)) if self.poisoned_in.is_stale() => {
+                self.clear_poison();
+                Ok(guard(poisoned.into_inner()))
+            }
             Err(TryLockError::Poisoned(poisoned)) => {
                 Err(PoisonError::new(guard(poisoned.into_inner())))
             }
@@ -374,6 +388,8 @@ impl<T: ?Sized> Drop for RwLockWriteGuard<'_, T> {
             // To be unwound with its execution is not a panic of the program.
             if rt::tearing_down() && !poisoned {
                 self.lock.clear_poison();
+            } else if !poisoned && self.lock.value.is_poisoned() {
+                self.lock.poisoned_in.note();
             }
             self.lock.lock.step_at(SharedOp::UnlockWrite, self.site);
         }

@@ -74,6 +74,11 @@ static VARIABLES: &[Variable] = &[
         set: |config, value| maybe(&mut config.memory, value, size),
     },
     Variable {
+        name: "JOBS",
+        expected: NUMBER,
+        set: |config, value| maybe(&mut config.jobs, value, small),
+    },
+    Variable {
         name: "SEED",
         expected: NUMBER,
         set: |config, value| maybe(&mut config.seed, value, number),
@@ -308,6 +313,7 @@ mod tests {
             ("RADDLE_STEPS", "7"),
             ("RADDLE_TASKS", "8"),
             ("RADDLE_MEMORY", "512m"),
+            ("RADDLE_JOBS", "3"),
             ("RADDLE_SEED", "9"),
             ("RADDLE_TIMEOUTS", "idle"),
             ("RADDLE_SPURIOUS", "true"),
@@ -331,6 +337,7 @@ mod tests {
             steps: Some(7),
             tasks: Some(8),
             memory: Some(512 << 20),
+            jobs: Some(3),
             seed: Some(9),
             timeouts: Timeouts::Idle,
             spurious: true,

@@ -5,6 +5,7 @@ mod bad_input;
 mod checks;
 mod hangs;
 mod learned;
+mod portfolios;
 mod programs;
 mod replays;
 mod searches;

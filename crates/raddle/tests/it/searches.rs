@@ -95,8 +95,7 @@ fn one_seed_gives_one_search() {
 
 #[test]
 fn the_time_ends_a_search() {
-    // Longer for two: each must have its share even on a busy machine.
-    for (strategy, ms) in [("auto", 400), ("random", 40), ("dfs", 40)] {
+    for (strategy, ms) in [("random", 40), ("dfs", 40)] {
         let report = with(
             |config| {
                 config.strategy = strategy.into();
@@ -106,8 +105,6 @@ fn the_time_ends_a_search() {
         );
         assert_eq!(report.verdict, Verdict::Passed, "{strategy}");
         assert!(report.elapsed_ms >= ms, "{strategy}: {} ms", report.elapsed_ms);
-        let both = report.strategy == "auto (dfs, then random)";
-        assert_eq!(both, strategy == "auto", "{}", report.strategy);
     }
 }
 
@@ -155,6 +152,33 @@ fn several_searches_run_at_a_time() {
     for thread in threads {
         assert_eq!(thread.join().expect("no panic"), Ok(Verdict::Covered));
     }
+}
+
+static MUTEX: raddle::sync::Mutex<()> = raddle::sync::Mutex::new(());
+static RW_LOCK: raddle::sync::RwLock<()> = raddle::sync::RwLock::new(());
+
+/// In every execution two tasks panic with a lock each, so that it is poisoned from then on.
+#[test]
+fn a_static_lock_is_not_poisoned_from_an_earlier_execution() {
+    fn poisons() {
+        assert!(!MUTEX.is_poisoned() && !RW_LOCK.is_poisoned());
+        let one = raddle::thread::spawn(|| {
+            let _guard = MUTEX.lock().expect("it is new");
+            panic!("on purpose");
+        });
+        let two = raddle::thread::spawn(|| {
+            drop(RW_LOCK.read().expect("it is new"));
+            let _guard = RW_LOCK.write().expect("it is new");
+            panic!("on purpose");
+        });
+        one.join().unwrap_err();
+        two.join().unwrap_err();
+        assert!(MUTEX.is_poisoned() && MUTEX.lock().is_err());
+        assert!(RW_LOCK.is_poisoned() && RW_LOCK.read().is_err() && RW_LOCK.write().is_err());
+    }
+    let report = with(|config| config.strategy = "dfs".into(), poisons);
+    assert_eq!(report.verdict, Verdict::Covered, "{:?}", report.failure);
+    assert!(report.counts.executions > 1);
 }
 
 fn note(report: &Report) -> &str {

@@ -1,0 +1,104 @@
+//! What was to be shown of best-first search, and whether it was.
+
+use std::time::Duration;
+
+use super::runs::{COLUMNS, Effort, End, PORTFOLIO, Runs, run};
+use super::table2::speed_up;
+use crate::numbers::{duration, grouped};
+use crate::table::{Comparison, Table};
+
+/// GAMBIT's best search, and what it is compared with.
+const BEST: &str = "dpor(classic) best-first(mdpor, pb)";
+const CLASSIC: &str = "dpor(classic)";
+
+/// For what a search did not find: so many times the budget.
+const LONGER: u64 = 10;
+
+/// The claims, each with what was measured.
+pub(crate) fn claims(all: &Runs) -> Table {
+    let (best, classic, portfolio) = (of(BEST), of(CLASSIC), of(PORTFOLIO));
+    let n = all.bugs.len();
+    let by_all_seeds = |nth: usize| {
+        let hit = |tries: &[super::runs::Try]| tries.iter().all(|run| run.end == End::Found);
+        all.bugs.iter().filter(|bug| hit(&bug.tries[nth])).count()
+    };
+    let budget = grouped(all.effort.budget);
+    let [by_best, by_portfolio, by_classic] = [best, portfolio, classic].map(by_all_seeds);
+    let [executions, time] = speed_up(all, best);
+    let [portfolio_executions, portfolio_time] = speed_up(all, portfolio);
+    let rows = [
+        (format!("`{BEST}` finds all bugs"), format!("{by_best} of {n}"), Some(by_best == n)),
+        (
+            format!(
+                "the default portfolio finds all bugs, in turns, with {} seeds",
+                all.effort.seeds
+            ),
+            format!("{by_portfolio} of {n}"),
+            Some(by_portfolio == n),
+        ),
+        (
+            format!("`{CLASSIC}` depth first does not"),
+            format!("{by_classic} of {n}"),
+            Some(by_classic < n),
+        ),
+        (format!("fewer executions, `{BEST}`: times (bugs)"), executions, None),
+        (format!("less CPU time, `{BEST}`: times (bugs)"), time, None),
+        ("fewer executions, the portfolio: times (bugs)".to_owned(), portfolio_executions, None),
+        ("less CPU time, the portfolio: times (bugs)".to_owned(), portfolio_time, None),
+    ];
+    let mut table = Table {
+        title: format!("To show, within {budget} executions"),
+        header: ["claim", "measured", "asked"].map(str::to_owned).to_vec(),
+        ..Table::default()
+    };
+    for (claim, measured, holds) in rows {
+        let verdict = holds.map_or("reported", |holds| if holds { "pass" } else { "miss" });
+        table.comparisons.extend(holds.map(|holds| Comparison {
+            table: "gambit claims",
+            row: claim.clone(),
+            column: measured.clone(),
+            ours: Some(f64::from(u8::from(holds))),
+            peer: None,
+            ratio: None,
+            asked: Some(1.0),
+        }));
+        table.rows.push(vec![claim, measured, verdict.to_owned()]);
+    }
+    table
+}
+
+fn of(strategy: &str) -> usize {
+    COLUMNS.iter().position(|column| column.strategy == strategy).expect("it is a column")
+}
+
+/// What the best search needs for the bugs that it did not find.
+pub(crate) fn longer(all: &Runs, progress: &dyn Fn(&str)) -> Table {
+    let effort = Effort {
+        budget: all.effort.budget * LONGER,
+        cap: all.effort.cap.max(Duration::from_secs(20)) * 3,
+        ..all.effort
+    };
+    let mut table = Table {
+        title: format!("What `{BEST}` missed, with {LONGER} times the executions"),
+        header: ["bug", "executions", "CPU time", "kind"].map(str::to_owned).to_vec(),
+        ..Table::default()
+    };
+    let missed = all.bugs.iter().filter(|bug| bug.tries[of(BEST)][0].end != End::Found);
+    for bug in missed {
+        progress(&format!("longer: {}", bug.program.name));
+        let found = run(bug.program, BEST, 1, effort);
+        let executions = grouped(found.executions);
+        let what = match found.end {
+            End::Found => executions,
+            End::Covered => format!("ended after {executions}"),
+            End::Cap => format!("not in {executions}, given up by its time"),
+            _ => format!("not in {executions}"),
+        };
+        let time = duration(found.cpu.as_secs_f64() * 1e9);
+        table.rows.push(vec![bug.program.name.to_owned(), what, time, bug.kind().to_owned()]);
+    }
+    if table.rows.is_empty() {
+        table.notes.push("It missed none.".to_owned());
+    }
+    table
+}

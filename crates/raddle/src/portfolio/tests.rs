@@ -1,0 +1,206 @@
+//! What needs a look inside: turns, panics of our own, and executions that meet.
+
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
+use std::thread;
+
+use raddle_engine::EngineError;
+
+use super::*;
+
+const BETWEEN: Lap = Lap { executions: 0, steps: 0 };
+
+fn named(strategy: &str) -> Config {
+    Config { strategy: strategy.to_owned(), ..Config::default() }
+}
+
+#[test]
+fn the_default_members_can_be_built_and_the_first_covers_everything_if_it_ends() {
+    for strategy in ["portfolio", " portfolio "] {
+        let members = members(&named(strategy)).expect("they are known").expect("there are some");
+        let names: Vec<_> = members.all.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, DEFAULT, "in their shortest form");
+        assert_eq!(members.notes, []);
+    }
+    let report = crate::explore(named(DEFAULT[0]), || {
+        let n = crate::sync::atomic::AtomicU32::new(0);
+        crate::thread::scope(|scope| {
+            scope.spawn(|| n.store(1, SeqCst));
+            n.store(2, SeqCst);
+        });
+    });
+    assert_eq!(report.expect("runs").guarantee.covered, Covered::Equivalence);
+}
+
+#[test]
+fn what_draws_may_be_there_several_times_with_other_seeds() {
+    let config =
+        Config { seed: Some(7), ..named("random | all best-first(rand) | random | random") };
+    let members = members(&config).expect("known").expect("several");
+    let expected = [("random", 7), ("all best-first(rand)", 7), ("random", 8), ("random", 9)];
+    assert_eq!(members.all, expected.map(|(name, seed)| (name.to_owned(), seed)));
+}
+
+/// With one job: in order, each for as long as its turn, whoever arrives first.
+#[test]
+fn with_one_job_members_take_turns_in_order() {
+    let turns = Turns::new(3, 1, u64::MAX);
+    let told = |turns: &Turns| {
+        let state = turns.state();
+        (state.runs.clone(), Vec::from(state.waits.clone()))
+    };
+    assert_eq!(told(&turns), (vec![true, false, false], vec![1, 2]));
+    thread::scope(|scope| {
+        scope.spawn(|| turns.hand_on(0));
+        turns.wait(1, turns.state());
+        assert_eq!(told(&turns), (vec![false, true, false], vec![2, 0]));
+        turns.leave(1, false);
+        assert_eq!(told(&turns), (vec![false, false, true], vec![0]));
+        turns.leave(2, false);
+    });
+    assert_eq!(told(&turns), (vec![true, false, false], vec![]));
+}
+
+#[test]
+fn a_turn_grows_with_what_is_behind() {
+    let turns = [0, 1, 15, 16, 80, 1_000_000].map(turn);
+    assert_eq!(turns, [1, 1, 1, 2, 10, 256]);
+}
+
+#[test]
+fn what_is_taken_and_not_run_is_for_the_others() {
+    let turns = Arc::new(Turns::new(1, 1, 2));
+    let orders = Orders::default();
+    let mut place = Place::new(Arc::clone(&turns), 0);
+    assert_eq!(place.lap(&orders, BETWEEN), Stop::No);
+    assert_eq!(place.lap(&orders, Lap { executions: 1, steps: 0 }), Stop::No);
+    // The second question after the same execution is one of its steps.
+    assert_eq!(place.lap(&orders, Lap { executions: 1, steps: 0 }), Stop::No);
+    assert_eq!(place.lap(&orders, Lap { executions: 2, steps: 0 }), Stop::Search);
+    let found = crate::search::run_one(
+        search::build("dfs", 0).expect("known").strategy,
+        "dfs".to_owned(),
+        &Asked { setup: Setup::default(), traces: false, tells: false },
+        &orders,
+        &mut |_| Stop::No,
+        &|| {},
+    );
+    place.leave(&found.expect("runs"));
+    assert_eq!(turns.left.load(SeqCst), 1, "two were taken and one was run");
+}
+
+/// Asks until it is told to end.
+fn run_on(turns: &Arc<Turns>, member: usize, orders: &Orders) {
+    let mut place = Place::new(Arc::clone(turns), member);
+    let mut executions = 0;
+    while place.lap(orders, Lap { executions, steps: 0 }) != Stop::Search {
+        executions += 1;
+    }
+    place.has_left = true;
+    turns.leave(member, false);
+}
+
+#[test]
+fn a_panic_of_our_own_ends_all_and_is_told() {
+    for jobs in [1, 2] {
+        let turns = Arc::new(Turns::new(2, jobs, u64::MAX));
+        let (first, second) = (Arc::clone(&turns), Arc::clone(&turns));
+        let searches: Vec<watch::Search<()>> = vec![
+            Box::new(move |orders| {
+                run_on(&first, 0, orders);
+                Ok(())
+            }),
+            Box::new(move |orders| -> Result<(), EngineError> {
+                let mut place = Place::new(second, 1);
+                place.lap(orders, BETWEEN);
+                panic!("a slip of the pen");
+            }),
+        ];
+        let results = watch::run_all(&Config::default(), None, searches).expect("nobody hangs");
+        let bug = Error::Bug { message: "a slip of the pen".to_owned() };
+        assert_eq!(results, [Ok(()), Err(bug)], "{jobs} jobs");
+    }
+}
+
+/// The first two calls meet here; later ones pass.
+fn meet(calls: &AtomicU32, barrier: &Barrier) -> u32 {
+    let call = calls.fetch_add(1, SeqCst);
+    if call < 2 {
+        barrier.wait();
+    }
+    call
+}
+
+fn told(report: &Report) -> Vec<&str> {
+    fn text(note: &Note) -> Option<&str> {
+        match note {
+            Note::Text { text } => Some(text),
+            _ => None,
+        }
+    }
+    report.notes.iter().filter_map(text).collect()
+}
+
+/// If they did not run at once the first would wait for ever.
+#[test]
+fn two_jobs_run_at_once() {
+    let (calls, barrier) = (AtomicU32::new(0), Barrier::new(2));
+    let config = Config { jobs: Some(2), executions: Some(10), ..named("random | pos") };
+    let test = move || {
+        meet(&calls, &barrier);
+        crate::thread::scope(|scope| {
+            scope.spawn(crate::thread::yield_now);
+        });
+    };
+    let report = crate::explore(config, test).expect("runs");
+    assert_eq!(report.verdict, Verdict::Passed);
+    assert_eq!(report.counts.executions, 10);
+    assert_eq!(report.members.len(), 2);
+}
+
+static SHARED: crate::sync::Mutex<u32> = crate::sync::Mutex::new(0);
+
+/// The first execution has the static until the second has been refused it.
+#[test]
+fn members_that_meet_at_a_static_begin_anew_and_take_turns() {
+    let (calls, barrier, claimed) = (AtomicU32::new(0), Barrier::new(2), AtomicBool::new(false));
+    let clashes = raddle_engine::clashes();
+    let config = Config { jobs: Some(2), ..named("dfs | dpor") };
+    let test = move || {
+        let call = meet(&calls, &barrier);
+        while call == 1 && !claimed.load(SeqCst) {
+            thread::yield_now();
+        }
+        *SHARED.lock().expect("nobody panicked") = 1;
+        claimed.store(true, SeqCst);
+        while call == 0 && raddle_engine::clashes() == clashes {
+            thread::yield_now();
+        }
+        crate::thread::scope(|scope| {
+            scope.spawn(|| *SHARED.lock().expect("nobody panicked") += 1);
+        });
+        assert_eq!(*SHARED.lock().expect("nobody panicked"), 2);
+    };
+    let report = crate::explore(config, test).expect("runs");
+    assert_eq!(report.verdict, Verdict::Covered, "{:?}", report.failure);
+    let notes = told(&report);
+    insta::assert_snapshot!(notes[0], @"executions that ran at once used the same object of raddle, such as a static, so the members began anew and took turns; with RADDLE_JOBS=1 they do so at once");
+}
+
+#[test]
+fn a_failure_that_comes_of_running_at_once_is_not_reported() {
+    let (calls, barrier, inside) = (AtomicU32::new(0), Barrier::new(2), AtomicU32::new(0));
+    let config = Config { jobs: Some(2), ..named("dfs | dpor") };
+    let test = move || {
+        let before = inside.fetch_add(1, SeqCst);
+        let call = meet(&calls, &barrier);
+        inside.fetch_sub(1, SeqCst);
+        assert!(call >= 2 || before == 0, "a static of std was not as it should be");
+        crate::thread::scope(|scope| {
+            scope.spawn(crate::thread::yield_now);
+        });
+    };
+    let report = crate::explore(config, test).expect("runs");
+    assert_eq!(report.verdict, Verdict::Covered, "{:?}", report.failure);
+    insta::assert_snapshot!(told(&report)[0], @"a failure did not show again when it was run alone, so the members began anew and took turns; with RADDLE_JOBS=1 they do so at once");
+}
