@@ -20,7 +20,8 @@
 //! `app::deque::Deque::push`), and a closure does not say of what. Inlined functions are seen if there is
 //! debug information of any kind, and else not; a function that ends with a call may be missing where the
 //! compiler made a jump of it. A scope in a function that was inlined comes before all names of the frame.
-//! Where stacks cannot be walked (Windows, 32-bit ARM, Miri) there are scopes alone.
+//! Where stacks cannot be walked (Windows, 32-bit ARM, Miri), and where less than 128 KiB of the task's stack
+//! are left, there are scopes alone.
 //!
 //! A timer's context is that of the wait it ends. The steps of passive tasks, which are handlers of actors,
 //! have none: nobody called them.
@@ -155,6 +156,9 @@ struct Walked {
 /// Of one place on a stack so many ways to come there are remembered, and of so many places.
 const MOST_WAYS: usize = 64;
 const MOST_PLACES: usize = 1 << 14;
+/// Bytes of stack that must be left. To find names takes less than 32 KiB; to run out of stack meanwhile would be
+/// an overflow that is not the program's, and leave locks of std held.
+const ROOM: usize = 128 << 10;
 /// Further out than so many frames nobody looks.
 const MOST_FRAMES: usize = 256;
 
@@ -198,6 +202,10 @@ impl Known {
         stack: &Range<usize>,
         scopes: &[Opened],
     ) -> Context {
+        if from < stack.start + ROOM {
+            self.list(depth, &[], stack, scopes);
+            return self.number();
+        }
         let same = |way: &Walked| way.depth == depth && walk::is_same(&way.frames, stack);
         let ways = self.walked.get(&from);
         let known = ways.and_then(|ways| ways.iter().position(same));

@@ -65,15 +65,19 @@ impl Strategy for Listener {
     }
 }
 
-fn listen(depth: u8, program: &dyn Fn()) -> Listener {
-    let mut listener = Listener {
+fn listener(depth: u8) -> Listener {
+    Listener {
         inner: DepthFirst::default(),
         depth,
         nth: BTreeMap::new(),
         steps: BTreeSet::new(),
         pending: BTreeSet::new(),
         executions: 0,
-    };
+    }
+}
+
+fn listen(depth: u8, program: &dyn Fn()) -> Listener {
+    let mut listener = listener(depth);
     let setup = Setup::default();
     let explored = explore(&mut listener, &setup, &mut |_| Stop::No, &mut |_| {}, program)
         .expect("a search can run here");
@@ -345,4 +349,22 @@ fn recursion_counts_once() {
     if WALKS {
         assert_eq!(*seen.borrow(), ["down", "down"]);
     }
+}
+
+// To find names takes more stack than this task has, so there are scopes alone; unless the pool has a larger
+// stack for it.
+#[test]
+fn a_small_stack_is_not_walked() {
+    let program = || {
+        let scope = Scope::new("small");
+        let _entered = scope.enter();
+        store(&AtomicU32::new(0));
+    };
+    let mut listener = listener(1);
+    let setup = Setup { stack_size: 16 << 10, ..Setup::default() };
+    let explored = explore(&mut listener, &setup, &mut |_| Stop::No, &mut |_| {}, &program)
+        .expect("a search can run here");
+    assert_eq!(explored.ended, Ended::Covered);
+    let found = listener.steps.into_iter().map(|step| last_names(step.3)).collect::<Vec<_>>();
+    assert!(found == [["small"]] || found == [["store"]], "{found:?}");
 }

@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+use raddle::sync::Arc;
+use raddle::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use raddle::thread;
 use raddle::{
     Config, Covered, Note, Observer, Progress, Report, TraceCount, Unseen, Verdict, explore,
 };
@@ -344,4 +347,25 @@ fn best_first_moves_to_a_file_what_it_may_not_hold() {
     assert_eq!((all.counts.executions, stopped(&all)), (3_000, false));
     let reduced = ask("dpor(source) best-first(delays)");
     assert_eq!((reduced.counts.executions, stopped(&reduced)), (1_024, true));
+}
+
+#[test]
+fn methods_are_found_by_name_and_unknown_names_are_told() {
+    fn increment(n: &AtomicU32) {
+        raddle::method!("increment");
+        n.store(n.load(SeqCst) + 1, SeqCst);
+    }
+    fn program() {
+        let n = Arc::new(AtomicU32::new(0));
+        let theirs = Arc::clone(&n);
+        let thread = thread::spawn(move || increment(&theirs));
+        increment(&n);
+        thread.join().unwrap();
+        assert_eq!(n.load(SeqCst), 2);
+    }
+    let by_method = "all best-first(method(increment, decrement), pb)";
+    let report = with(|config| by_method.clone_into(&mut config.strategy), program);
+    assert_eq!(report.verdict, Verdict::Failed);
+    let [Note::Text { text }] = &report.notes[..] else { panic!("{:?}", report.notes) };
+    assert!(text.starts_with("method(decrement): no call of this name was seen."), "{text}");
 }
