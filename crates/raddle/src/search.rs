@@ -96,13 +96,13 @@ fn searches(config: &Config) -> Result<Vec<Search>, Error> {
         let strategy = text.to_owned();
         match raddle_search::build(text, config.seed()) {
             Err(error) => Err(Error::Strategy { strategy, reason: with_sources(&error) }),
-            Ok(mut built) => match built.strategy.refuses(&config.setup().settings) {
-                Some(reason) => Err(Error::Strategy { strategy, reason: reason.to_owned() }),
-                None => {
-                    spill::offer(config, &mut *built.strategy);
-                    Ok(built)
+            Ok(mut built) => {
+                if let Some(reason) = built.strategy.refuses(&config.setup().settings) {
+                    return Err(Error::Strategy { strategy, reason: reason.to_owned() });
                 }
-            },
+                spill::offer(config, &mut *built.strategy);
+                Ok(built)
+            }
         }
     };
     let usual = if config.time.is_some() { u64::MAX } else { EXECUTIONS };
