@@ -21,9 +21,11 @@
 
 pub mod actors;
 pub mod bugs;
+pub mod case;
 pub mod counts;
 pub mod libraries;
 pub mod litmus;
+pub mod minimise;
 pub mod ours;
 pub mod peers;
 pub mod program;

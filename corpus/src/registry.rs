@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::program::Program;
-use crate::{actors, bugs, counts, libraries, litmus, ours, peers};
+use crate::{actors, bugs, case, counts, libraries, litmus, ours, peers};
 
 /// All programs that a search can cover at their defaults, by group. Those of
 /// [`libraries`](mod@libraries) are longer.
@@ -93,9 +93,9 @@ pub static REGISTRY: &[Program] = &[
     ours::DEADLOCK_HELD_IN_DROP,
 ];
 
-/// All programs, those of the libraries last.
+/// All programs, those that no search can cover in a test last: the libraries, and the case.
 pub fn everything() -> impl Iterator<Item = &'static Program> {
-    REGISTRY.iter().chain(libraries::programs())
+    REGISTRY.iter().chain(libraries::programs()).chain(&case::PROGRAMS)
 }
 
 /// Why a program cannot be run as asked, and what to write instead.

@@ -1,7 +1,40 @@
 //! Calling contexts: from where an op was called, as a small number.
 //!
-//! HaPSet (Wang, Said, Gupta, ICSE 2011) tells statements apart by the innermost calls that lead to them;
-//! GAMBIT (Coons, Burckhardt, Musuvathi, `PPoPP` 2010) orders candidates by the methods they stand in.
+//! `HaPSet` (Wang, Said, Gupta, ICSE 2011) tells statements apart by the innermost calls that lead to them;
+//! GAMBIT (Coons, Burckhardt, Musuvathi, `PPoPP` 2010) orders candidates by the methods they stand in. So
+//! if a strategy asks ([`Needs::contexts`](crate::strategy::Needs)), each op is announced with the names of
+//! its innermost calls. They come from two sources and count alike:
+//!
+//! - functions, found by walking the task's stack (`context/walk.rs`) from the op outwards to where the task
+//!   began. Those of raddle, of std and of what has no name are left out; closures, generic arguments and
+//!   hashes are taken off the names (`context/symbol.rs`);
+//! - [scopes](Scope) that the program opens, `raddle::method!("push")`: each is a call inside the function in
+//!   which it was opened, so it comes before that function's name.
+//!
+//! A name that follows itself counts once: a function and its closures are one call, and so is recursion.
+//!
+//! Which context an op has does not depend on the schedule: only the task's own stack is looked at. A
+//! number means the same in all executions of a process, a [`key`] or [`names`] in all processes that run
+//! the same build. Between builds names stay the same if both have full debug information. With line tables
+//! alone a function is known by its file and its last name (`deque::push` and not `app::deque::Deque::push`),
+//! and a closure does not say of what. Inlined functions are seen if there is debug information of any kind,
+//! and else not; one that another ended with may be missing where the compiler made a jump of the call.
+//! Where stacks cannot be walked (Windows, 32-bit ARM, Miri) there are scopes alone.
+//!
+//! A timer's context is that of the wait it ends. The steps of passive tasks, which are handlers of actors,
+//! have none: nobody called them.
+
+mod symbol;
+mod walk;
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::marker::PhantomData;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::execution::{Execution, busy};
+use crate::fiber::Fiber;
 
 /// The calls that lead to an op. Equal numbers are equal calls, in one process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -10,4 +43,284 @@ pub struct Context(pub u32);
 impl Context {
     /// Nothing is known of the calls.
     pub const NONE: Self = Self(0);
+}
+
+/// The names of the calls, the innermost first. None for a number that is no context of this process.
+#[must_use]
+pub fn names(context: Context) -> Vec<Arc<str>> {
+    let table = Table::lock();
+    let list = table.lists.get(context.0 as usize);
+    let name = |id: &u32| Arc::clone(&table.names[*id as usize]);
+    list.map_or_else(Vec::new, |(list, _)| list.iter().map(name).collect())
+}
+
+/// A hash of the [`names`]: the same in every process of one build. 0 for [`Context::NONE`].
+#[must_use]
+pub fn key(context: Context) -> u64 {
+    Table::lock().lists.get(context.0 as usize).map_or(0, |(_, key)| *key)
+}
+
+/// The context of these calls, the innermost first: for data of another process, and for tests.
+#[must_use]
+pub fn of(names: &[&str]) -> Context {
+    let mut table = Table::lock();
+    let list: Vec<u32> = names.iter().map(|name| table.name(name)).collect();
+    table.number(&list)
+}
+
+/// All names and contexts of the process.
+#[derive(Debug)]
+struct Table {
+    names: Vec<Arc<str>>,
+    ids: BTreeMap<Arc<str>, u32>,
+    /// With their keys. The first is empty.
+    lists: Vec<(Box<[u32]>, u64)>,
+    numbers: BTreeMap<Box<[u32]>, u32>,
+}
+
+static TABLE: Mutex<Option<Table>> = Mutex::new(None);
+
+/// The table, for a moment.
+struct Locked(MutexGuard<'static, Option<Table>>);
+
+impl std::ops::Deref for Locked {
+    type Target = Table;
+
+    fn deref(&self) -> &Table {
+        self.0.as_ref().expect("made when it was locked")
+    }
+}
+
+impl std::ops::DerefMut for Locked {
+    fn deref_mut(&mut self) -> &mut Table {
+        self.0.as_mut().expect("made when it was locked")
+    }
+}
+
+impl Table {
+    fn lock() -> Locked {
+        let mut table = TABLE.lock().unwrap_or_else(PoisonError::into_inner);
+        table.get_or_insert_with(|| Self {
+            names: Vec::new(),
+            ids: BTreeMap::new(),
+            lists: vec![(Box::default(), 0)],
+            numbers: BTreeMap::from([(Box::default(), 0)]),
+        });
+        Locked(table)
+    }
+
+    fn name(&mut self, name: &str) -> u32 {
+        if let Some(&id) = self.ids.get(name) {
+            return id;
+        }
+        let (id, name) = (self.names.len() as u32, Arc::<str>::from(name));
+        self.names.push(Arc::clone(&name));
+        self.ids.insert(name, id);
+        id
+    }
+
+    fn number(&mut self, list: &[u32]) -> Context {
+        if let Some(&number) = self.numbers.get(list) {
+            return Context(number);
+        }
+        let number = self.lists.len() as u32;
+        let key = hash(list.iter().map(|id| &*self.names[*id as usize]));
+        self.lists.push((list.into(), key));
+        self.numbers.insert(list.into(), number);
+        Context(number)
+    }
+}
+
+/// FNV-1a, with a mark after each name.
+fn hash<'a>(names: impl Iterator<Item = &'a str>) -> u64 {
+    let fold = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    let bytes = names.flat_map(|name| name.bytes().chain([0xff]));
+    bytes.fold(0xcbf2_9ce4_8422_2325, fold)
+}
+
+/// What an OS thread knows of the table, so that it need not be locked for each op.
+#[derive(Debug, Default)]
+struct Known {
+    /// The names at each address, the innermost first; those that are left out have none.
+    frames: BTreeMap<usize, Box<[u32]>>,
+    scopes: BTreeMap<&'static str, u32>,
+    numbers: BTreeMap<Box<[u32]>, Context>,
+    list: Vec<u32>,
+    unknown: Vec<usize>,
+}
+
+thread_local! {
+    static KNOWN: RefCell<Known> = RefCell::default();
+}
+
+impl Known {
+    fn scope(&mut self, name: &'static str) -> u32 {
+        *self.scopes.entry(name).or_insert_with(|| Table::lock().name(name))
+    }
+
+    fn number(&mut self) -> Context {
+        if let Some(&number) = self.numbers.get(&*self.list) {
+            return number;
+        }
+        let number = Table::lock().number(&self.list);
+        self.numbers.insert(self.list.as_slice().into(), number);
+        number
+    }
+
+    /// Finds the names at the addresses of the current stack.
+    #[cold]
+    fn resolve(&mut self) {
+        for (address, names) in symbol::resolve() {
+            let mut table = Table::lock();
+            let ids = names.iter().map(|name| table.name(name)).collect();
+            self.frames.insert(address, ids);
+        }
+        // Where the stack is looked at is not the same place as where it is resolved.
+        for address in self.unknown.drain(..) {
+            self.frames.entry(address).or_default();
+        }
+    }
+
+    /// Lists the innermost calls. `false` if there was an address whose names are not known.
+    fn list(&mut self, depth: usize, stack: &Range<usize>, scopes: &[Opened]) -> bool {
+        self.list.clear();
+        self.unknown.clear();
+        let scopes: Vec<(u32, usize)> =
+            scopes.iter().rev().map(|opened| (self.scope(opened.name), opened.address)).collect();
+        let mut scopes = scopes.into_iter().peekable();
+        let Self { frames, list, unknown, .. } = self;
+        let frames = &*frames;
+        let mut push = |id: u32| {
+            if list.last() != Some(&id) && list.len() < depth {
+                list.push(id);
+            }
+            list.len() == depth
+        };
+        // The names of a frame follow the scopes in it, which end where the next frame begins.
+        let mut last: &[u32] = &[];
+        let mut full = false;
+        walk::walk(stack, &mut |address, from| {
+            let inside = |&(_, at): &(u32, usize)| at < from || !stack.contains(&at);
+            while let Some((id, _)) = scopes.next_if(inside) {
+                full |= push(id);
+            }
+            for id in last {
+                full |= push(*id);
+            }
+            last = frames.get(&address).map_or(&[], |names| names);
+            if !full && !frames.contains_key(&address) {
+                unknown.push(address);
+            }
+            !full
+        });
+        for id in scopes.map(|(id, _)| id).chain(last.iter().copied()) {
+            push(id);
+        }
+        unknown.is_empty()
+    }
+}
+
+/// The context of the op that the current task announces.
+///
+/// # Safety
+/// `ex` is the current execution, called on the stack of its current task.
+#[cold]
+#[inline(never)]
+pub(crate) unsafe fn capture(ex: *mut Execution) -> Context {
+    // SAFETY: by contract; nothing here switches, and the table's names are no engine state.
+    let (depth, stack, scopes) = unsafe {
+        let task = (*ex).me;
+        ((*ex).needs.contexts as usize, Fiber::stack((*task).fiber), &(*task).scopes)
+    };
+    KNOWN.with_borrow_mut(|known| {
+        if !known.list(depth, &stack, scopes) {
+            known.resolve();
+            known.list(depth, &stack, scopes);
+        }
+        known.number()
+    })
+}
+
+/// A scope that is open, of a task.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Opened {
+    name: &'static str,
+    /// Where its [`Scope`] is: in the frame of the function that opened it.
+    address: usize,
+}
+
+/// A name for the code that follows, up to the end of the block: `raddle::method!` makes one.
+#[derive(Debug)]
+pub struct Scope(&'static str);
+
+impl Scope {
+    /// Not yet entered.
+    #[must_use]
+    pub const fn new(name: &'static str) -> Self {
+        Self(name)
+    }
+
+    /// Enters it, until what is returned is dropped. Outside an execution, and if nobody asks for contexts,
+    /// nothing happens.
+    #[must_use]
+    pub fn enter(&self) -> Entered<'_> {
+        let ex = Execution::current();
+        // SAFETY: the current execution, changed for a moment.
+        unsafe {
+            let open = !ex.is_null() && (*ex).busy & busy::CALLED != 0;
+            if open {
+                let address = std::ptr::from_ref(self) as usize;
+                (*(*ex).me).scopes.push(Opened { name: self.0, address });
+            }
+            Entered { open, scope: PhantomData }
+        }
+    }
+}
+
+/// A scope is entered as long as this lives.
+#[derive(Debug)]
+pub struct Entered<'a> {
+    open: bool,
+    scope: PhantomData<(&'a Scope, *const ())>,
+}
+
+impl Drop for Entered<'_> {
+    fn drop(&mut self) {
+        let ex = Execution::current();
+        if self.open && !ex.is_null() {
+            // SAFETY: the current execution, changed for a moment. It lives on the stack of the task that
+            // entered, so that is the one which runs, and scopes are left in the order of the blocks.
+            unsafe { (*(*ex).me).scopes.pop() };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_calls_have_one_number_and_others_another() {
+        let (inner, outer) = (of(&["push", "fill"]), of(&["push", "drain"]));
+        assert_ne!(inner, outer);
+        assert_eq!(of(&["push", "fill"]), inner);
+        assert_eq!(names(inner), [Arc::from("push"), Arc::from("fill")]);
+        assert_eq!(of(&[]), Context::NONE);
+        assert_eq!(names(Context(u32::MAX)), []);
+    }
+
+    // FNV-1a of "a", 0xff: the same in every process.
+    #[test]
+    fn a_key_is_a_hash_of_the_names() {
+        let one = (0xcbf2_9ce4_8422_2325_u64 ^ 0x61).wrapping_mul(0x0100_0000_01b3);
+        assert_eq!(key(of(&["a"])), (one ^ 0xff).wrapping_mul(0x0100_0000_01b3));
+        assert_ne!(key(of(&["ab", "c"])), key(of(&["a", "bc"])));
+        assert_eq!(key(Context::NONE), 0);
+    }
+
+    #[test]
+    fn a_scope_outside_an_execution_is_nothing() {
+        let scope = Scope::new("nobody");
+        assert!(!scope.enter().open);
+    }
 }

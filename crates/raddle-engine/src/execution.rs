@@ -73,6 +73,8 @@ pub(crate) mod busy {
     pub(crate) const ALIEN: u32 = 128;
     /// The step of a passive task is being taken.
     pub(crate) const WORKING: u32 = 256;
+    /// The strategy asks from where ops are called.
+    pub(crate) const CALLED: u32 = 512;
 }
 
 /// What unwinds a task that is cancelled.
@@ -134,6 +136,8 @@ pub(crate) struct Seen {
     pub(crate) timers: bool,
     /// A task that yielded had to wait for others to move.
     pub(crate) held_back: bool,
+    /// A step counted as a yield, because nothing had changed for long.
+    pub(crate) idle: bool,
     pub(crate) spurious: bool,
     pub(crate) unwound: bool,
     pub(crate) seeded: bool,
@@ -333,6 +337,9 @@ impl Execution {
         self.trail = 0;
         let unasked = self.strict || self.recorder.is_some();
         self.busy = if unasked { busy::UNASKED } else { 0 };
+        if self.needs.contexts > 0 && !self.strict {
+            self.busy |= busy::CALLED;
+        }
         self.watched = self.recorder.is_some() || self.needs.steps && !self.strict;
         if self.touched || self.watching {
             self.race.begin();
@@ -569,6 +576,9 @@ impl Execution {
                 let text = if this.recorder.is_some() { show() } else { String::new() };
                 this.tell(task, footprint, site, how, text);
             }
+            if this.n_steps - this.last_change > this.limits.idle {
+                this.idle(task, footprint[0].1, how);
+            }
         }
     }
 
@@ -593,7 +603,7 @@ impl Execution {
             let entry = self.task(task);
             let is_timer = entry.fiber.is_null() && entry.passive.is_none();
             let partner = is_timer.then_some(entry.owner);
-            let (also, sent_by, context) = (entry.also, entry.sent_by, entry.context);
+            let (also, sent_by, context) = (entry.also, entry.sent_by, self.context_of(task));
             let learned = entry.passive.is_some();
             let enabled_since = entry.first_since.unwrap_or(entry.fair.enabled_since);
             let timer = entry.timer.filter(|_| matches!(how, How::Timed(_)));
@@ -831,6 +841,15 @@ impl Execution {
         &self.options
     }
 
+    /// From where the op of a task was called. That of a timer is the wait it ends.
+    fn context_of(&self, task: TaskId) -> Context {
+        let entry = self.task(task);
+        let has_code = !entry.fiber.is_null() || entry.passive.is_some();
+        let of =
+            if has_code || entry.state != State::Live { entry } else { self.task(entry.owner) };
+        of.context
+    }
+
     fn op_of(&self, task: TaskId) -> Option<Op> {
         let entry = self.tasks.get(task.index())?;
         if entry.state != State::Live {
@@ -912,7 +931,7 @@ impl Pending for View {
 
     fn context(&self, task: TaskId) -> Context {
         // SAFETY: as above.
-        unsafe { (*self.0).task(task).context }
+        unsafe { (*self.0).context_of(task) }
     }
 
     fn blocked(&self) -> Vec<TaskId> {

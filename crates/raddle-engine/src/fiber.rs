@@ -22,6 +22,8 @@ pub(crate) struct Fiber {
     stack_size: usize,
     /// The lowest address of the stack: that of its guard page.
     limit: usize,
+    /// The address above the stack.
+    base: usize,
     /// What to run when it is resumed next. Must not unwind.
     job: Option<fn()>,
     /// Set by the coroutine itself when it first runs; valid as long as the coroutine.
@@ -138,7 +140,7 @@ impl Fiber {
         });
         let stack = DefaultStack::new(stack_size + STAGGERS * STAGGER).ok()?;
         let stack = Staggered { stack, free: nth * STAGGER };
-        let limit = stack.limit().get();
+        let (limit, base) = (stack.limit().get(), stack.base().get());
         let this = Box::into_raw(Box::<Fiber>::new_uninit());
         let address = this as usize;
         let coroutine = Coroutine::with_stack(stack, move |yielder: &Yielder<(), ()>, ()| {
@@ -156,7 +158,8 @@ impl Fiber {
                 yielder.suspend(());
             }
         });
-        let fiber = Fiber { coroutine, stack_size, limit, job: None, yielder: std::ptr::null() };
+        let yielder = std::ptr::null();
+        let fiber = Fiber { coroutine, stack_size, limit, base, job: None, yielder };
         // SAFETY: `this` is a fresh allocation of the right size.
         unsafe { (*this).write(fiber) };
         Some(this.cast())
@@ -195,6 +198,15 @@ impl Fiber {
         // SAFETY: by contract; `limit` is written once.
         let limit = unsafe { (*fiber).limit };
         limit..limit + GUARD
+    }
+
+    /// The addresses of the stack.
+    ///
+    /// # Safety
+    /// `fiber` is live.
+    pub(crate) unsafe fn stack(fiber: *const Fiber) -> std::ops::Range<usize> {
+        // SAFETY: by contract; both are written once.
+        unsafe { (*fiber).limit..(*fiber).base }
     }
 
     /// Frees a fiber whose coroutine has ended.

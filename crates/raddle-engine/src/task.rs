@@ -8,7 +8,7 @@ use std::sync::Arc;
 use raddle_trace::Site;
 
 use crate::announce::Announced;
-use crate::context::Context;
+use crate::context::{Context, Opened};
 use crate::execution::Passive;
 use crate::fiber::Fiber;
 use crate::life::{Life, Parker};
@@ -75,6 +75,8 @@ pub(crate) struct Task {
     pub(crate) site: &'static Location<'static>,
     /// From where that op was called, if the strategy asks.
     pub(crate) context: Context,
+    /// The scopes it is in, the outermost first.
+    pub(crate) scopes: Vec<Opened>,
     /// Whether it is among the options.
     pub(crate) enabled: bool,
     /// The number of steps before a pending op could run that is no scheduling point, or the first
@@ -146,6 +148,7 @@ impl Task {
             pending: None,
             site: Location::caller(),
             context: Context::NONE,
+            scopes: Vec::new(),
             enabled: false,
             first_since: None,
             immediate: false,
@@ -212,5 +215,6 @@ impl Task {
         self.parker.renew(created);
         self.site = created;
         self.context = Context::NONE;
+        self.scopes.clear();
     }
 }

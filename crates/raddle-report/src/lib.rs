@@ -23,6 +23,7 @@ mod races;
 mod table;
 mod text;
 mod waits;
+mod why;
 
 #[cfg(test)]
 mod samples;
@@ -36,3 +37,4 @@ pub use links::Links;
 pub use progress::{estimated, progress_line};
 pub use table::{TableOptions, table};
 pub use text::{LONG_TOKEN, TextOptions, render};
+pub use why::explanation;

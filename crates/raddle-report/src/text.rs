@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use raddle_trace::{Covered, Divergence, Failure, Note, Outcome, Panic, Report, Trace, Verdict};
+use raddle_trace::{
+    Covered, Divergence, Failure, Minimised, Note, Outcome, Panic, Report, Size, Trace, Verdict,
+};
 
 use crate::columns::{Colour, Ink, NO_BREAK, clean, count, hang, paragraph, place, printable};
 use crate::html::sites;
@@ -14,6 +16,7 @@ use crate::progress::estimated;
 use crate::races;
 use crate::table::{TableOptions, table};
 use crate::waits::{explain, op_on_object};
+use crate::why::explanation;
 
 #[cfg(test)]
 mod tests;
@@ -154,8 +157,21 @@ impl<'a> Text<'a> {
             self.line("replaying the failure did something else, so it may not show again");
             self.divergence(divergence);
         }
+        if let Some(why) = &failure.explanation {
+            let lines = explanation(why, trace);
+            if !lines.is_empty() {
+                self.section("why:");
+            }
+            for line in lines {
+                self.paragraph("  ", &line);
+            }
+        }
         self.notes();
         self.gap();
+        let says_something = |m: &&Minimised| m.from != m.to || m.to.preemptions > 0;
+        if let Some(minimised) = failure.minimised.as_ref().filter(says_something) {
+            self.paragraph("", &made_small(minimised));
+        }
         self.counts("");
         self.paragraph("", &format!("covered so far: {}", self.report.guarantee));
         if let Some(file) = &self.options.trace_file {
@@ -191,10 +207,12 @@ impl<'a> Text<'a> {
         let options = TableOptions { width, max_rows, colour, links: self.options.links.clone() };
         let table = table(&failure.trace, &failure.outcome, &options);
         let execution = failure.execution;
+        let is_smaller = failure.minimised.is_some_and(|Minimised { from, to, .. }| to < from);
+        let smaller = if is_smaller { ", made small" } else { "" };
         if table.is_empty() {
             self.paragraph("", &format!("execution {execution} failed before its first step"));
         } else {
-            self.line(&format!("execution {execution}, step by step:"));
+            self.line(&format!("execution {execution}{smaller}, step by step:"));
             self.gap();
             let start = self.out.len();
             self.out.push_str(&table);
@@ -434,4 +452,25 @@ fn shell_word(word: &str) -> String {
         return word.to_owned();
     }
     format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+/// From what to what a failing execution was made.
+fn made_small(minimised: &Minimised) -> String {
+    let size = |size: &Size| {
+        let preemptions = count(size.preemptions.into(), "preemption");
+        format!("{preemptions} in {}", count(size.steps, "step"))
+    };
+    let Minimised { from, to, executions, least } = minimised;
+    let what = if from == to {
+        size(to)
+    } else {
+        let by = count(*executions, "execution");
+        format!("made small: from {} to {}, by {by}", size(from), size(to))
+    };
+    let least = match (least, to.preemptions) {
+        (true, 0) => "",
+        (true, _) => "; no execution with fewer preemptions shows it",
+        (false, _) => "; there may be one with fewer preemptions",
+    };
+    format!("{what}{least}")
 }

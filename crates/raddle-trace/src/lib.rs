@@ -8,7 +8,9 @@
 //! [`outcome`] (how it ended), [`guarantee`] (what a search has covered), [`progress`] (how far it
 //! is), [`report`] (all of it), [`run`] (several searches), [`tree`] (the executions of one).
 
+pub mod explanation;
 pub mod guarantee;
+pub mod minimised;
 pub mod outcome;
 pub mod progress;
 pub mod report;
@@ -18,7 +20,9 @@ pub mod token;
 pub mod trace;
 pub mod tree;
 
+pub use explanation::{Explanation, Lost, Pivot, Second};
 pub use guarantee::{Assumption, Covered, Guarantee, SampleBound, TraceCount, Unseen};
+pub use minimised::{Minimised, Size};
 pub use outcome::{
     CellAccess, CellOp, DataRace, Divergence, HeldLock, LimitKind, Missing, Outcome, Panic, Waiting,
 };

@@ -10,6 +10,8 @@ use raddle_trace::{Failure, Report, Verdict};
 
 use crate::config::{Config, Expect};
 use crate::error::Error;
+use crate::explain;
+use crate::minimise;
 use crate::progress;
 use crate::search::{self, Body};
 
@@ -142,7 +144,7 @@ fn run(
         config.test = name;
     }
     config.lines = progress::lines(&config);
-    let mut report = search::explore_dyn(config.clone(), test)?;
+    let mut report = search::explore_dyn(config.clone(), Arc::clone(&test))?;
     if config.expect != Expect::Pass {
         return Ok(expected(&config, &report));
     }
@@ -158,6 +160,17 @@ fn run(
     }
     if report.verdict.is_pass() {
         return Ok(Ok(render(&report)));
+    }
+    if let (Some(failure), Some(time)) = (&mut report.failure, config.minimise)
+        && !replays
+        && let Some(smaller) = minimise::minimise_dyn(&config, time, failure, Arc::clone(&test))?
+    {
+        *failure = smaller;
+    }
+    if let Some(failure) = &mut report.failure
+        && config.explain.unwrap_or(!replays)
+    {
+        failure.explanation = explain::explain_dyn(&config, failure, test)?;
     }
     let mut file = None;
     if let Some(failure) = report.failure.as_ref().filter(|_| !replays) {

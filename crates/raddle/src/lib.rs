@@ -56,6 +56,13 @@ mod check;
 mod config;
 #[cfg(feature = "check")]
 mod error;
+#[cfg(feature = "check")]
+mod explain;
+mod method;
+#[cfg(feature = "check")]
+pub mod migrate;
+#[cfg(feature = "check")]
+mod minimise;
 #[cfg(not(feature = "check"))]
 mod named;
 #[cfg(feature = "check")]
@@ -96,8 +103,9 @@ pub use raddle_macros::test;
 pub use raddle_threads::{Named, cell, hint, sync, thread, thread_local, time};
 #[cfg(feature = "check")]
 pub use raddle_trace::{
-    Band, Counts, Covered, DataRace, Estimate, Failure, Guarantee, Note, Outcome, Probed, Progress,
-    Report, SampleBound, Schedule, Timeouts, Trace, TraceCount, Unseen, Verdict,
+    Band, Counts, Covered, DataRace, Estimate, Explanation, Failure, Guarantee, Minimised, Note,
+    Outcome, Probed, Progress, Report, SampleBound, Schedule, Second, Size, Timeouts, Trace,
+    TraceCount, Unseen, Verdict,
 };
 
 #[cfg(feature = "check")]
@@ -106,6 +114,10 @@ pub use check::{check, check_with, render};
 pub use config::{Config, Data, Expect};
 #[cfg(feature = "check")]
 pub use error::{Error, Hang};
+#[cfg(feature = "check")]
+pub use explain::explain;
+#[cfg(feature = "check")]
+pub use minimise::minimise;
 #[cfg(feature = "check")]
 pub use progress::{Observer, ShowProgress};
 #[cfg(feature = "check")]
@@ -119,5 +131,7 @@ pub use value::{Arbitrary, Rng, any, choose, rng};
 #[cfg(feature = "check")]
 #[doc(hidden)]
 pub mod __private {
+    pub use raddle_engine::context::Scope;
+
     pub use crate::check::{Place, Returned, test};
 }

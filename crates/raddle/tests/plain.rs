@@ -34,6 +34,7 @@ fn cells_are_no_larger_than_those_of_std() {
 
 #[test]
 fn names_are_for_nobody() {
+    raddle::method!("nobody");
     raddle::thread_local! {
         static LOCAL: u8 = const { 1 };
     }

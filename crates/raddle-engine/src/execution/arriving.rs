@@ -4,6 +4,7 @@ use std::panic::{Location, resume_unwind};
 
 use super::{Cancelled, Execution, How, MAX_SWALLOWED, Mark, Next, View, busy, erase};
 use crate::announce::Announced;
+use crate::context;
 use crate::fiber::Fiber;
 use crate::op::{Access, TaskId};
 use crate::strategy::{Answer, Choice, Cut, Options, Point, Taken};
@@ -205,6 +206,9 @@ impl Execution {
                     return Self::arrive_torn(ex, what, me);
                 }
                 Self::refuse_at_work(site);
+            }
+            if (*ex).busy & busy::CALLED != 0 {
+                (*task).context = context::capture(ex);
             }
             if how == How::Wait && what.enabled(me) {
                 return true;

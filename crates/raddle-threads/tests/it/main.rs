@@ -7,6 +7,7 @@ mod barriers;
 mod cells;
 mod channels;
 mod condvars;
+mod contexts;
 mod counted;
 mod executions;
 mod locals;
