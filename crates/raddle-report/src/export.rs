@@ -1,7 +1,7 @@
 //! A failure for other tools: a timeline for Perfetto and Chrome's tracing, a sequence diagram for
 //! Mermaid, the tree of decisions for Graphviz.
 //!
-//! [`perfetto`] and [`mermaid`] take one execution. [`dot`] takes what a search has kept of the
+//! [`perfetto()`] and [`mermaid()`] take one execution. [`dot()`] takes what a search has kept of the
 //! executions it ran: a [`DecisionTree`](raddle_trace::DecisionTree), which of a failure alone is one
 //! path.
 

@@ -3,7 +3,7 @@
 //! [`trace_page`] is the page of one report: what failed, its steps in lanes, and what was searched.
 //! [`run_page`] is the page of several. Styles and scripts are files beside this one, written by hand
 //! and put into the page; a policy in the page forbids it to load anything else. Text of the program
-//! under test reaches the page only through [`escape`] or, as data, through [`embed`].
+//! under test reaches the page only through `escape` or, as data, through `embed`.
 
 mod data;
 mod plot;

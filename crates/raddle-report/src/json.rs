@@ -356,6 +356,16 @@ mod tests {
         }
     }
 
+    /// Makes everything that can be looked at.
+    fn drawn(report: &Report) {
+        let _ = crate::html::trace_page(report, &crate::html::Sources::default());
+        if let Some(failure) = &report.failure {
+            let _ = crate::export::perfetto(failure);
+            let _ = crate::export::mermaid(failure);
+            let _ = crate::export::dot(&raddle_trace::DecisionTree::from(failure));
+        }
+    }
+
     #[test]
     fn a_changed_byte_is_read_or_refused() {
         let text = to_json(&lock_order());
@@ -366,6 +376,9 @@ mod tests {
                 let changed = String::from_utf8(bytes).expect("ASCII");
                 if let Ok(report) = from_json(&changed) {
                     let _ = crate::render(&report, &crate::TextOptions::default());
+                    if at % 7 == 0 {
+                        drawn(&report);
+                    }
                 }
             }
         }

@@ -513,7 +513,7 @@ fn shell_word(word: &str) -> String {
 }
 
 /// From what to what a failing execution was made.
-fn made_small(minimised: &Minimised) -> String {
+pub(crate) fn made_small(minimised: &Minimised) -> String {
     let size = |size: &Size| {
         let preemptions = count(size.preemptions.into(), "preemption");
         format!("{preemptions} in {}", count(size.steps, "step"))

@@ -130,6 +130,18 @@ fn every_outcome_has_a_page() {
 }
 
 #[test]
+fn a_page_says_why() {
+    let mut report = lost_update();
+    let failure = report.failure.as_mut().expect("failed");
+    let lost = Some(raddle_trace::Lost { step: Some(1), tried: 30 });
+    failure.explanation = Some(raddle_trace::Explanation { lost, ..Default::default() });
+    let page = trace_page(&report, &Sources::default());
+    let why = "<summary><h2>Why</h2></summary><ul class=\"plain\"><li>after step 1 (thread 2: load \
+               counter -&gt; 0) it was lost: all of 30 ways to go on that were tried fail</li></ul>";
+    assert!(page.contains(why));
+}
+
+#[test]
 fn numbers_have_their_thousands_apart() {
     for (n, text) in [(0, "0"), (999, "999"), (1_000, "1,000"), (1_234_567, "1,234,567")] {
         assert_eq!(number(n), text);

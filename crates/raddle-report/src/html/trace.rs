@@ -12,8 +12,9 @@ use crate::notes::said;
 use crate::progress::estimated;
 use crate::races;
 use crate::table::{TableOptions, table};
-use crate::text::{elapsed, panicked, replay_command, spins};
+use crate::text::{elapsed, made_small, panicked, replay_command, spins};
 use crate::waits::explain;
+use crate::why::explanation;
 
 const STYLE: &str = include_str!("trace.css");
 const SCRIPT: &str = include_str!("trace.js");
@@ -169,6 +170,10 @@ fn failed(failure: &Failure) -> String {
             out.push_str(&section("Failure", &format!("<p class=\"said\">{text}</p>")));
         }
     }
+    let why = failure.explanation.as_ref().map(|why| list(&explanation(why, trace)));
+    if let Some(why) = why.filter(|why| !why.is_empty()) {
+        out.push_str(&section("Why", &why));
+    }
     if let Some(divergence) = &failure.unstable {
         let text = escape(&clean(&divergence.to_string()));
         let told = "replaying the failure did something else, so it may not show again";
@@ -202,6 +207,7 @@ fn search(report: &Report) -> String {
     ];
     if let Some(failure) = &report.failure {
         facts.push(("failed in", format!("execution {}", number(failure.execution))));
+        facts.extend(failure.minimised.as_ref().map(|minimised| ("size", made_small(minimised))));
     }
     if counts.rejected > 0 {
         facts.push(("rejected", format!("{} cut off by a limit", number(counts.rejected))));

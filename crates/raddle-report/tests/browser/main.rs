@@ -27,7 +27,7 @@ fn main() -> ExitCode {
     let exact = has("--exact");
     let wanted = |name: &str| {
         let matches = |asked: &&String| if exact { *asked == name } else { name.contains(*asked) };
-        names.is_empty() || names.iter().any(|asked| matches(asked))
+        names.is_empty() || names.iter().any(matches)
     };
     let tests: Vec<Test> = traces::TESTS.iter().chain(runs::TESTS).copied().collect();
     let tests: Vec<Test> = tests.into_iter().filter(|(name, _)| wanted(name)).collect();
