@@ -1,6 +1,7 @@
 //! What is learned of orders of statements: counted, kept from one run to the next, and shown.
 
 use std::fs;
+use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -72,7 +73,7 @@ fn a_guided_search_goes_on_where_the_last_one_stopped() {
     fs::write(file(&test), kept.replace(&hash, "0000000000000000")).unwrap();
     assert_eq!(run("hapset(dpor, calls(0))"), 2);
     fs::write(file(&test), "{}").unwrap();
-    let refused = std::panic::catch_unwind(|| run("dfs"));
+    let refused = std::panic::catch_unwind(AssertUnwindSafe(|| run("dfs")));
     let said = *refused.unwrap_err().downcast::<String>().unwrap();
     assert!(said.contains("remove the file to begin anew"), "{said}");
     fs::remove_file(file(&test)).unwrap();
@@ -83,7 +84,8 @@ fn a_failing_search_leaves_nothing() {
     let test = format!("failing-pairs-{}", std::process::id());
     let mut config = config("dfs", Pairs::Keep);
     config.test = Some(test.clone());
-    let failed = std::panic::catch_unwind(move || check_with(config, lost_update));
+    let check = AssertUnwindSafe(move || check_with(config, lost_update));
+    let failed = std::panic::catch_unwind(check);
     assert!(failed.is_err());
     assert!(!file(&test).exists());
 }
