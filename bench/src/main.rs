@@ -51,7 +51,7 @@ enum Command {
     Actors(Output),
     /// Eta's tables and figures beside ours, on the actor programs of the corpus
     Eta(Eta),
-    /// HaPSet's tables on programs of the same shapes, and a scoreboard of samplers
+    /// What searches guided by pairs of statements find and miss, and a scoreboard of samplers
     Hapset(Hapset),
     /// How far off the estimates of a search are, and how often their bands hold
     Estimate(Output),

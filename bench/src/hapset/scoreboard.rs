@@ -1,4 +1,4 @@
-//! Samplers on the shapes of SCTBench: the mean execution that shows the bug, beside what was published.
+//! Samplers on the shapes of `SCTBench`: the mean execution that shows the bug, beside what was published.
 
 use super::searched::{How, Result, mean, until_bug};
 use super::tables::case;
@@ -11,7 +11,7 @@ const SAMPLERS: [&str; 7] = ["random", "pct(3)", "pos", "urw", "surw", "rff", "h
 const DRAWN: usize = 6;
 
 struct Shape {
-    /// As SCTBench has it.
+    /// As `SCTBench` has it.
     name: &'static str,
     program: (&'static str, &'static [usize]),
     /// The best mean that was published, and by whom.
