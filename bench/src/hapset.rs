@@ -65,7 +65,7 @@ pub(crate) struct Effort {
 
 impl Effort {
     pub(crate) fn new(quick: bool) -> Self {
-        let (executions, cap) = if quick { (1_000, 200) } else { (10_000, 2_000) };
+        let (executions, cap) = if quick { (1_000, 200) } else { (5_000, 1_500) };
         Self { executions, cap: Duration::from_millis(cap), seeds: if quick { 2 } else { 5 } }
     }
 }

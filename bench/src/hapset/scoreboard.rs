@@ -50,6 +50,7 @@ const SHAPES: [Shape; 17] = [
 
 pub(crate) fn scoreboard(effort: Effort, progress: &dyn Fn(&str)) -> Vec<Part> {
     let seeds = if effort.seeds < 5 { 3 } else { 20 };
+    let effort = Effort { executions: effort.executions * 2, cap: effort.cap * 2, ..effort };
     let header = ["shape", "ours"].into_iter().chain(SAMPLERS).chain(["published", "best of ours"]);
     let mut table = Table {
         title: format!("Scoreboard: mean executions to the first bug, {seeds} seeds"),
