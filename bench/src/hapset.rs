@@ -1,8 +1,8 @@
-//! HaPSet's tables, measured with raddle: what is found, after how many executions, and what is missed.
+//! `HaPSet`'s tables, measured with raddle: what is found, after how many executions, and what is missed.
 //!
 //! Follows Wang, Said and Gupta, "Coverage Guided Systematic Concurrency Testing" (ICSE 2011): tables 1
 //! to 5. The programs are those of `corpus/src/applications`. Beside them a scoreboard of samplers on the
-//! shapes of SCTBench, the bugs of the whole corpus that pruning loses, and how soon there is nothing new.
+//! shapes of `SCTBench`, the bugs of the whole corpus that pruning loses, and how soon there is nothing new.
 //!
 //! Where it differs: searches are given up after so many executions, not after minutes, so that the same
 //! is measured on every machine; a cap on CPU time is there for searches that would hold up the rest.
@@ -36,11 +36,11 @@ pub(crate) enum What {
     Table3,
     /// aget with 2 to 10 threads
     Table4,
-    /// The bugs out of Mozilla and MySQL
+    /// The eleven bugs out of Mozilla and of a database
     Table5,
     /// The loop without a yield
     BusyWait,
-    /// Samplers on the shapes of SCTBench
+    /// Samplers on shapes that others have published means of
     Scoreboard,
     /// Bugs that `dpor` finds and `hapset(dpor)` does not
     Missed,
@@ -65,7 +65,7 @@ pub(crate) struct Effort {
 
 impl Effort {
     pub(crate) fn new(quick: bool) -> Self {
-        let (executions, cap) = if quick { (1_000, 200) } else { (10_000, 2_000) };
+        let (executions, cap) = if quick { (1_000, 200) } else { (5_000, 1_500) };
         Self { executions, cap: Duration::from_millis(cap), seeds: if quick { 2 } else { 5 } }
     }
 }

@@ -55,7 +55,7 @@ enum Command {
     Actors(Output),
     /// Eta's tables and figures beside ours, on the actor programs of the corpus
     Eta(Eta),
-    /// HaPSet's tables on programs of the same shapes, and a scoreboard of samplers
+    /// What searches guided by pairs of statements find and miss, and a scoreboard of samplers
     Hapset(Hapset),
     /// GAMBIT's tables and figures, on the bugs of the libraries of the corpus
     Gambit(Gambit),

@@ -1,9 +1,9 @@
 //! Small programs in the shape of real ones, written for this corpus: each in a version that is right
 //! and in versions with a mistake that its original had.
 //!
-//! The experiment of HaPSet (Wang, Said, Gupta, ICSE 2011) is a thread library, three command-line
-//! programs and eleven bugs out of Mozilla and MySQL, all in C or C++. These are programs of the same
-//! shapes; beside them stand those shapes of SCTBench (Thomson, Donaldson, Betts, PPoPP 2014) that
+//! The experiment of `HaPSet` (Wang, Said, Gupta, ICSE 2011) is a thread library, three command-line
+//! programs and eleven bugs out of Mozilla and `MySQL`, all in C or C++. These are programs of the same
+//! shapes; beside them stand those shapes of `SCTBench` (Thomson, Donaldson, Betts, `PPoPP` 2014) that
 //! [`bugs`](crate::bugs) and [`libraries`](crate::libraries) do not have.
 //!
 //! The environment is in memory: files, servers, disks, a clock that ticks. A system call that may

@@ -57,7 +57,7 @@ fn growth(name: &'static str, effort: Effort, progress: &dyn Fn(&str)) -> Part {
                 .collect(),
         );
     }
-    let mut all = series.into();
+    let mut all: Vec<Series> = series.into();
     for (what, points) in [("to the bug", ours(&all)), ("to the end", to_the_end)] {
         let (note, comparison) = fitted(name, what, &points);
         table.notes.push(note);
@@ -77,7 +77,7 @@ fn growth(name: &'static str, effort: Effort, progress: &dyn Fn(&str)) -> Part {
     Part { table, plots: vec![(format!("growth-{name}"), plot)] }
 }
 
-fn ours(series: &Vec<Series>) -> Vec<(f64, f64)> {
+fn ours(series: &[Series]) -> Vec<(f64, f64)> {
     series.first().map(|series| series.points.clone()).unwrap_or_default()
 }
 

@@ -10,7 +10,7 @@ const STRATEGIES: [&str; 5] =
     ["dpor", "dpor(classic)", "hapset(dpor)", "hapset(preemptions(2))", "pset(dpor)"];
 
 pub(crate) fn missed(effort: Effort, progress: &dyn Fn(&str)) -> Vec<Part> {
-    let effort = Effort { executions: effort.executions / 4, cap: effort.cap / 4, ..effort };
+    let effort = Effort { executions: effort.executions / 2, cap: effort.cap / 3, ..effort };
     let bugs: Vec<_> = everything().filter(|program| program.expected != Expected::Pass).collect();
     let found = STRATEGIES.map(|strategy| {
         progress(&format!("missed: {} bugs under {strategy}", bugs.len()));

@@ -1,4 +1,4 @@
-//! Samplers on the shapes of SCTBench: the mean execution that shows the bug, beside what was published.
+//! Samplers on the shapes of `SCTBench`: the mean execution that shows the bug, beside what was published.
 
 use super::searched::{How, Result, mean, until_bug};
 use super::tables::case;
@@ -11,7 +11,7 @@ const SAMPLERS: [&str; 7] = ["random", "pct(3)", "pos", "urw", "surw", "rff", "h
 const DRAWN: usize = 6;
 
 struct Shape {
-    /// As SCTBench has it.
+    /// As `SCTBench` has it.
     name: &'static str,
     program: (&'static str, &'static [usize]),
     /// The best mean that was published, and by whom.
@@ -50,6 +50,7 @@ const SHAPES: [Shape; 17] = [
 
 pub(crate) fn scoreboard(effort: Effort, progress: &dyn Fn(&str)) -> Vec<Part> {
     let seeds = if effort.seeds < 5 { 3 } else { 20 };
+    let effort = Effort { executions: effort.executions * 2, cap: effort.cap * 2, ..effort };
     let header = ["shape", "ours"].into_iter().chain(SAMPLERS).chain(["published", "best of ours"]);
     let mut table = Table {
         title: format!("Scoreboard: mean executions to the first bug, {seeds} seeds"),

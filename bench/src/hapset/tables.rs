@@ -64,7 +64,7 @@ fn both(
         header: [&["program"][..], &SEARCHES, &["ended"]].into_iter().flat_map(texts).collect(),
         ..Table::default()
     };
-    let half = Effort { executions: effort.executions / 2, cap: effort.cap / 2, ..effort };
+    let part = Effort { executions: effort.executions / 4, cap: effort.cap / 4, ..effort };
     for &case in cases {
         let name = named(case);
         progress(&format!("{key}: {name}"));
@@ -84,7 +84,7 @@ fn both(
                 .chain([verdict.to_owned()])
                 .collect(),
         );
-        let ended = SEARCHES.map(|strategy| until_bug(case, How::new(strategy, half).to_the_end()));
+        let ended = SEARCHES.map(|strategy| until_bug(case, How::new(strategy, part).to_the_end()));
         let n = ended.iter().filter(|result| matches!(result, Result::Ended(..))).count();
         let verdict = format!("{n} of {}", ended.len());
         end.rows.push(
@@ -100,7 +100,9 @@ fn both(
         effort.seeds
     )];
     end.notes = vec![
-        "Executions · CPU time of the search on the same program, failures or not.".to_owned(),
+        "Executions · CPU time of the search on the same program, failures or not, with a quarter of the \
+         budget."
+            .to_owned(),
     ];
     vec![bug.into(), end.into()]
 }

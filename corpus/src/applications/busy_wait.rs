@@ -1,4 +1,4 @@
-//! The loop of figure 2 of the HaPSet paper: one polls a value under a lock, another sets it.
+//! The loop of figure 2 of the `HaPSet` paper: one polls a value under a lock, another sets it.
 //!
 //! There is no yield in the loop, so nothing says that the other must come to its turn: each number of
 //! rounds before it does is an execution of its own, in no way equivalent to the others.
@@ -18,13 +18,13 @@ pub const APPLICATION: Application = Application {
 };
 
 /// `busy-wait`.
-pub const BUSY_WAIT: Program = program("busy-wait", "one polls under a lock; n others write once")
+const BUSY_WAIT: Program = program("busy-wait", "one polls under a lock; n others write once")
     .one(busy_wait, &[parameter("n", 1, 1, 8)])
     .steps(400)
     .large(&[2]);
 
 /// do { lock; tmp = x; unlock } while tmp < n ‖ n × (lock; x += 1; unlock).
-pub fn busy_wait(n: usize) {
+fn busy_wait(n: usize) {
     let x = Mutex::new(0);
     thread::scope(|scope| {
         scope.spawn(|| {

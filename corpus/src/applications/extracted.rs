@@ -1,4 +1,4 @@
-//! Eleven bugs out of Mozilla and MySQL, each as small as it can be: those of table 5 of the HaPSet
+//! Eleven bugs out of Mozilla and `MySQL`, each as small as it can be: those of table 5 of the `HaPSet`
 //! paper, by their names there.
 //!
 //! The paper names them and their kinds and does not show them. Where the bug is known from the study of

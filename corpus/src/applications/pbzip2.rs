@@ -203,7 +203,9 @@ fn test(flaw: Flaw, b: usize, n: usize) {
         }
         queue.close();
         if flaw != Flaw::EarlyFree {
-            consumers.into_iter().for_each(|consumer| consumer.join().unwrap());
+            for consumer in consumers {
+                consumer.join().unwrap();
+            }
         }
         let file = writer.join().unwrap();
         queue.freed.store(true, SeqCst);

@@ -1,4 +1,4 @@
-//! Shapes of SCTBench that stand nowhere else in the corpus.
+//! Shapes of `SCTBench` that stand nowhere else in the corpus.
 //!
 //! `reorder`, `two-stage`, `bluetooth`, `token-ring` and `wrong-lock` are in [`bugs`](crate::bugs), the
 //! work-stealing queue is the deque of [`libraries`](crate::libraries).

@@ -1,4 +1,4 @@
-//! MySQL's binary log is closed and opened again when it is rotated. A statement that asks in between
+//! `MySQL`'s binary log is closed and opened again when it is rotated. A statement that asks in between
 //! whether it is open is done and not logged.
 
 use raddle::sync::Mutex;

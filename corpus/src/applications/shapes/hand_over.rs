@@ -21,7 +21,7 @@ pub(super) const QUEUE: Test = Test {
         .bug(Expected::Panic, "check without a wait")],
 };
 
-/// `ring-log`: SCTBench's `circular_buffer`; that name is one of the counts.
+/// `ring-log`: `SCTBench`'s `circular_buffer`; that name is one of the counts.
 pub(super) const RING: Test = Test {
     correct: of("ring-log", "one logs n numbers in a ring, one reads them back", |n| {
         ring(Flaw::None, n);

@@ -89,7 +89,7 @@ impl Sort {
         let mut numbers = self.numbers.lock().unwrap();
         let pivot = numbers[from];
         let mut part = numbers[from..to].to_vec();
-        part.sort_by_key(|number| (*number >= pivot, *number != pivot && *number >= pivot));
+        part.sort_by_key(|number| (*number >= pivot, *number > pivot));
         numbers[from..to].copy_from_slice(&part);
         from + part.iter().filter(|number| **number < pivot).count()
     }

@@ -76,7 +76,9 @@ impl Manager {
         drop(state);
         self.remove_workers(n);
         let threads = std::mem::take(&mut *self.threads.lock().unwrap());
-        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        for thread in threads {
+            thread.join().unwrap();
+        }
     }
 
     /// Waits for room if there is none.
@@ -111,7 +113,7 @@ impl Manager {
     /// With the lock of `state`.
     fn must_leave(&self, state: &State) -> bool {
         let many = self.workers.load(SeqCst) > state.wanted;
-        many && !(state.joining && !state.tasks.is_empty())
+        many && (!state.joining || state.tasks.is_empty())
     }
 
     fn work(&self) {
