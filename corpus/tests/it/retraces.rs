@@ -3,6 +3,7 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use raddle_corpus::run::{Ask, run};
@@ -11,13 +12,15 @@ use raddle_engine::{Setup, Stop, Tape, explore, replay, retrace};
 use raddle_trace::host::{Retraced, page};
 use raddle_trace::{Event, Failure, ObjectName, Site};
 
-/// The failures of the corpus that are found by chance.
-fn failures() -> impl Iterator<Item = (&'static Program, Failure)> {
-    everything().filter_map(|program| {
-        let ask = Ask { executions: Some(200), ..Ask::new("random") };
+/// The failures of the corpus that are found by chance, soon.
+fn failures() -> &'static [(&'static Program, Failure)] {
+    static FAILURES: OnceLock<Vec<(&'static Program, Failure)>> = OnceLock::new();
+    let find = |program: &'static Program| {
+        let ask = Ask { executions: Some(20), ..Ask::new("random") };
         let report = run(program, &program.defaults(), &ask).ok()?;
         Some((program, report.failure?))
-    })
+    };
+    FAILURES.get_or_init(|| everything().filter_map(find).collect())
 }
 
 fn setup(failure: &Failure) -> Setup {
@@ -46,14 +49,14 @@ fn unnamed(object: &ObjectName) -> ObjectName {
 #[test]
 fn what_is_told_is_what_is_recorded() {
     let mut compared = 0;
-    for (program, failure) in failures() {
+    for &(program, ref failure) in failures() {
         let told = Rc::new(RefCell::new(Retraced::new()));
         let theirs = Rc::clone(&told);
         let hear = Box::new(move |what| theirs.borrow_mut().hear(what));
         let body = || program.call(&program.defaults());
-        let options = options(program, &failure);
+        let options = options(program, failure);
         let (lap, pulse) = (&mut |_| Stop::No, &mut |_| {});
-        let outcome = retrace(&options, &setup(&failure), hear, lap, pulse, &body);
+        let outcome = retrace(&options, &setup(failure), hear, lap, pulse, &body);
         let outcome = outcome.expect("it can be run");
         assert!(outcome.is_like(&failure.outcome), "{}: {outcome:?}", program.name);
         let told = told.borrow();
@@ -75,10 +78,10 @@ fn what_is_told_is_what_is_recorded() {
 fn the_tape_has_the_options_of_the_execution_that_failed() {
     let words: &'static [AtomicU32] =
         Vec::leak((0..1 << 16).map(|_| AtomicU32::new(0)).collect::<Vec<_>>());
-    for (program, failure) in failures() {
+    for &(program, ref failure) in failures() {
         let body = || program.call(&program.defaults());
         let mut strategy = raddle_search::build("random", 0).expect("known").strategy;
-        let setup = Setup { tape: Tape::new(words), ..setup(&failure) };
+        let setup = Setup { tape: Tape::new(words), ..setup(failure) };
         let (lap, pulse) = (&mut |_| Stop::No, &mut |_| {});
         let explored = explore(&mut *strategy, &setup, lap, pulse, &body).expect("it can be run");
         let found = explored.failure.expect("found with the same seed");
