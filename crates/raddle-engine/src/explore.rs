@@ -496,6 +496,9 @@ fn assumptions(seen: Seen, settings: Settings) -> Vec<Assumption> {
     }
     if seen.held_back {
         assumptions.push(Assumption::FairYields);
+        if seen.idle {
+            assumptions.push(Assumption::FairSpins);
+        }
     }
     if seen.spurious && !settings.spurious {
         assumptions.push(Assumption::NothingSpurious);

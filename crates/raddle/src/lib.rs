@@ -65,6 +65,8 @@ mod host;
 mod host;
 mod method;
 #[cfg(feature = "check")]
+pub mod migrate;
+#[cfg(feature = "check")]
 mod minimise;
 #[cfg(not(feature = "check"))]
 mod named;
