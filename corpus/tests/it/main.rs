@@ -16,6 +16,7 @@ mod minimise;
 mod orders;
 mod outcomes;
 mod outside;
+mod pages;
 mod retraces;
 mod samplers;
 mod table;

@@ -446,6 +446,9 @@ impl Execution {
             // SAFETY: the strategy outlives the search, and holds no way back to the execution.
             unsafe { (*self.strategy).spawn(parent, id) };
         }
+        if let Some(recorder) = self.recorder.as_mut().filter(|_| seq > 0) {
+            recorder.spawn(parent, id);
+        }
     }
 
     /// Numbers an object at its first use.
@@ -609,9 +612,10 @@ impl Execution {
         if let Some(recorder) = &mut self.recorder {
             let preempts = how != How::Wait && self.preempting;
             recorder.event(task, text, footprint, site, point, preempts);
-            self.recount();
         }
-        if self.needs.steps && !self.strict {
+        let asked = self.needs.steps && !self.strict;
+        let mut recorder = self.recorder.take();
+        if asked || recorder.is_some() {
             let replayed = point.is_some_and(|point| (point as usize) < self.plan.prefix.len());
             let entry = self.task(task);
             let is_timer = entry.fiber.is_null() && entry.passive.is_none();
@@ -644,12 +648,18 @@ impl Execution {
                 waited_for,
                 pending: &view,
             };
+            if let Some(recorder) = &mut recorder {
+                recorder.step(&step);
+            }
             // SAFETY: the strategy outlives the search, and holds no way back to the execution.
-            if let Some(cut) = unsafe { (*self.strategy).step(&step) } {
-                self.cut = Some(cut);
+            let cut = if asked { unsafe { (*self.strategy).step(&step) } } else { None };
+            if cut.is_some() {
+                self.cut = cut;
                 self.busy |= busy::UNASKED;
             }
         }
+        self.recorder = recorder;
+        self.recount();
     }
 
     /// Whom a task waits for that will run on by itself, and whom those wait for.

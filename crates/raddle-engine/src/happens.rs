@@ -184,6 +184,24 @@ impl History {
         self.clock(second)[event.footprint.task.index()] >= event.nth
     }
 
+    /// The events of other tasks that happened before an event, without those that another of them
+    /// or its own task's event before it follows. Ascending.
+    #[must_use]
+    pub fn directly_before(&self, index: usize) -> Vec<u32> {
+        let event = &self.events[index];
+        let own = event.footprint.task;
+        let previous = self.index_of(own, event.nth - 1);
+        let known = |task: usize| previous.map_or(0, |previous| self.clock(previous)[task]);
+        let clock = self.clock(index).iter().enumerate();
+        let new = clock.filter(|&(task, &nth)| task != own.index() && nth > known(task));
+        let mut last: Vec<usize> =
+            new.filter_map(|(task, &nth)| self.index_of(TaskId(task as u32), nth)).collect();
+        last.sort_unstable();
+        let is_direct =
+            |&&one: &&usize| !last.iter().any(|&other| other != one && self.before(one, other));
+        last.iter().filter(is_direct).map(|&place| place as u32).collect()
+    }
+
     /// How many events of each task happened before all events from `from` on.
     pub fn seen_since(&self, from: usize, seen: &mut Vec<u32>) {
         seen.clear();
@@ -424,16 +442,19 @@ impl History {
         [last, fired.copied().unwrap_or(NONE)]
     }
 
+    /// Whether an event is known in a row.
+    fn knows(&self, row: usize, event: u32) -> bool {
+        let happened = &self.events[event as usize];
+        self.clocks[row + happened.footprint.task.index()] >= happened.nth
+    }
+
     /// Joins the clock of `event` into the row, unless it is known there. Returns its part of the
     /// fingerprint.
     fn join_if_new(&mut self, row: usize, event: u32) -> u64 {
-        if event == NONE {
+        if event == NONE || self.knows(row, event) {
             return 0;
         }
         let happened = &self.events[event as usize];
-        if self.clocks[row + happened.footprint.task.index()] >= happened.nth {
-            return 0;
-        }
         let from = event as usize * self.width;
         // Its row is an earlier one.
         let (earlier, own) = self.clocks.split_at_mut(row);
@@ -453,6 +474,11 @@ impl History {
                 if dominates(theirs) {
                     break;
                 }
+            } else if theirs == access && self.knows(row, next) {
+                // What conflicts with this access conflicts with the same one there, so all of it is
+                // before that event, and known with it. A task that looks again and again would walk
+                // through all its looks.
+                break;
             }
             next = before;
         }

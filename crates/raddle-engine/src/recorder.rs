@@ -9,7 +9,12 @@ use raddle_trace::{Decision, Event, Key, ObjectName, Schedule, Settings, TaskNam
 use crate::announce::site_of;
 use crate::debug;
 use crate::execution::Execution;
+use crate::happens::History;
 use crate::op::{Access, ObjectId, TaskId};
+use crate::strategy::Step;
+
+/// Happens-before is written down until its clocks have this many entries: 64 MiB.
+const MOST_CLOCKS: usize = 1 << 24;
 
 #[derive(Debug)]
 struct RawEvent {
@@ -22,6 +27,10 @@ struct RawEvent {
     site: &'static Location<'static>,
     decision: Option<u32>,
     preempts: bool,
+    /// Its place in the history, if it is a step there.
+    happened: Option<u32>,
+    /// The place of the step that sent its message.
+    sent_by: Option<u32>,
 }
 
 #[derive(Debug)]
@@ -37,6 +46,12 @@ pub(crate) struct Recorder {
     objects: Vec<RawObject>,
     events: Vec<RawEvent>,
     decisions: Vec<RawDecision>,
+    /// Which steps happened before which.
+    history: History,
+    /// The events that are steps of the history, in order: values that were decided are none.
+    steps: Vec<u32>,
+    /// There was no room for that.
+    crowded: bool,
     /// The last decision is a value that stands for a task, which has not been told.
     late_key: bool,
     /// Steps of which a debugger has heard.
@@ -91,7 +106,7 @@ impl Recorder {
             (teller.hear)(Told::Key { task: execution.task(*other).seq });
         }
         for raw in &self.events[teller.events..] {
-            (teller.hear)(Told::Step { event: raw.named(execution) });
+            (teller.hear)(Told::Step { event: self.named(raw, execution) });
         }
         teller.tasks = execution.created.len();
         teller.objects = self.objects.len();
@@ -135,7 +150,62 @@ impl Recorder {
     ) {
         let (object, access) = footprint.first().copied().unwrap_or(crate::announce::NOTHING);
         let second = footprint.get(1).copied();
-        self.events.push(RawEvent { task, op, object, access, second, site, decision, preempts });
+        self.events.push(RawEvent {
+            task,
+            op,
+            object,
+            access,
+            second,
+            site,
+            decision,
+            preempts,
+            happened: None,
+            sent_by: None,
+        });
+    }
+
+    /// A task begins.
+    pub(crate) fn spawn(&mut self, parent: TaskId, child: TaskId) {
+        if !self.crowded {
+            self.history.spawn(parent, child);
+        }
+    }
+
+    /// How the last event was a step.
+    pub(crate) fn step(&mut self, step: &Step<'_>) {
+        self.crowded |= self.history.len() * self.history.width() > MOST_CLOCKS;
+        let place = self.history.len() as u32;
+        if let Some(event) = self.events.last_mut() {
+            event.happened = Some(place).filter(|_| !self.crowded);
+            event.sent_by = step.sent_by.and_then(|number| u32::try_from(number - 1).ok());
+            if event.happened.is_some() {
+                self.steps.push(self.events.len() as u32 - 1);
+            }
+        }
+        if self.crowded {
+            self.history = History::default();
+        } else {
+            self.history.step(step);
+        }
+    }
+
+    /// An event, with the steps that had to come before it.
+    fn named(&self, raw: &RawEvent, execution: &Execution) -> Event {
+        let event_of = |place: u32| self.steps.get(place as usize).copied();
+        let after = || {
+            let places = raw.happened.map(|place| self.history.directly_before(place as usize));
+            places.unwrap_or_default().into_iter().filter_map(event_of).collect()
+        };
+        Event {
+            task: execution.task(raw.task).seq,
+            op: raw.op.clone(),
+            object: (raw.object != ObjectId::NONE).then_some(raw.object.0),
+            site: site_of(raw.site),
+            decision: raw.decision,
+            preempts: raw.preempts,
+            after: (!self.crowded).then(after),
+            sent_by: raw.sent_by.and_then(event_of),
+        }
     }
 
     /// Where `task` last took `object` without having given it back.
@@ -161,7 +231,7 @@ impl Recorder {
                 object.name = Some(execution.label(task));
             }
         }
-        let events = self.events.iter().map(|raw| raw.named(execution)).collect();
+        let events = self.events.iter().map(|raw| self.named(raw, execution)).collect();
         Trace { tasks: task_table(execution), objects, events }
     }
 
@@ -226,19 +296,6 @@ fn object_names(objects: &[RawObject]) -> impl Iterator<Item = ObjectName> {
 
 fn same_place(a: &Location<'_>, b: &Location<'_>) -> bool {
     (a.file(), a.line(), a.column()) == (b.file(), b.line(), b.column())
-}
-
-impl RawEvent {
-    fn named(&self, execution: &Execution) -> Event {
-        Event {
-            task: execution.task(self.task).seq,
-            op: self.op.clone(),
-            object: (self.object != ObjectId::NONE).then_some(self.object.0),
-            site: site_of(self.site),
-            decision: self.decision,
-            preempts: self.preempts,
-        }
-    }
 }
 
 impl RawDecision {

@@ -26,9 +26,39 @@ pub(crate) enum Ink {
     Doubtful,
     Faint,
     Strong,
+    /// The lane with this index. None is red or green: these mean something.
+    Lane(usize),
 }
 
+/// Cyan, magenta, blue and yellow, then their bright forms.
+const LANES: [&str; 8] = ["36", "35", "34", "33", "96", "95", "94", "93"];
+
 impl Colour {
+    /// What suits a terminal, by the environment; `variable` looks one up. Nothing is coloured that is
+    /// no terminal, where `NO_COLOR` is set (see no-color.org), or where `TERM` is `dumb`;
+    /// `CLICOLOR_FORCE` colours whatever it is, unless `NO_COLOR` forbids it.
+    ///
+    /// ```
+    /// use raddle_report::Colour;
+    ///
+    /// let none = |_: &str| None;
+    /// assert_eq!(Colour::for_terminal(true, none), Colour::Always);
+    /// assert_eq!(Colour::for_terminal(false, none), Colour::Never);
+    /// let asked_not_to = |name: &str| (name == "NO_COLOR").then(|| "1".to_owned());
+    /// assert_eq!(Colour::for_terminal(true, asked_not_to), Colour::Never);
+    /// ```
+    #[must_use]
+    pub fn for_terminal(is_terminal: bool, variable: impl Fn(&str) -> Option<String>) -> Self {
+        let is_set = |name: &str| variable(name).is_some_and(|value| !value.is_empty());
+        let forced = variable("CLICOLOR_FORCE").is_some_and(|value| !matches!(&*value, "" | "0"));
+        let dumb = variable("TERM").is_some_and(|value| value == "dumb");
+        if is_set("NO_COLOR") || !forced && (!is_terminal || dumb) {
+            Self::Never
+        } else {
+            Self::Always
+        }
+    }
+
     pub(crate) fn paint(self, ink: Ink, text: &str) -> String {
         if self == Self::Never || text.is_empty() {
             return text.to_owned();
@@ -39,6 +69,7 @@ impl Colour {
             Ink::Doubtful => "33",
             Ink::Faint => "2",
             Ink::Strong => "1",
+            Ink::Lane(index) => LANES[index % LANES.len()],
         };
         format!("\x1b[{code}m{text}\x1b[0m")
     }

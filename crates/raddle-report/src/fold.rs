@@ -7,14 +7,18 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use raddle_trace::{Outcome, Trace};
+use raddle_trace::{Event, Outcome, Trace};
 
 use crate::columns::{clean, count};
+use crate::waits::op_on_object;
 
 /// Below this the end of an execution would not be legible.
 const FEWEST_ROWS: usize = 6;
 /// A fold that mixes more tasks than this says only how many.
 const NAMED_TASKS: usize = 3;
+
+/// Longer rounds of steps that repeat are not looked for.
+const LONGEST_ROUND: usize = 4;
 
 /// One row of the table.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,6 +83,21 @@ pub(crate) fn describe(trace: &Trace, folded: &Range<usize>) -> (String, Option<
     }
 }
 
+/// If a folded range is the same few steps again and again: these.
+pub(crate) fn repeated(trace: &Trace, folded: &Range<usize>) -> Option<String> {
+    let events = &trace.events[folded.clone()];
+    let alike = |a: &Event, b: &Event| {
+        a.task == b.task && a.op == b.op && a.object == b.object && a.site == b.site
+    };
+    let is_round = |&n: &usize| {
+        let mut pairs = events.iter().zip(&events[n..]);
+        events.len() >= 2 * n && pairs.all(|(a, b)| alike(a, b))
+    };
+    let n = (1..=LONGEST_ROUND.min(events.len())).find(is_round)?;
+    let ops = events[..n].iter().map(|event| op_on_object(trace, &event.op, event.object));
+    Some(ops.collect::<Vec<_>>().join(", "))
+}
+
 /// The steps that explain the outcome: where held locks were taken, where spinning began.
 fn landmarks(trace: &Trace, outcome: &Outcome) -> Vec<usize> {
     let n_events = trace.events.len();
@@ -139,8 +158,6 @@ impl Selection {
 
 #[cfg(test)]
 mod tests {
-    use raddle_trace::{Event, Site};
-
     use super::*;
 
     /// One event for each letter; an upper-case one preempts.
@@ -150,10 +167,8 @@ mod tests {
             .map(|letter| Event {
                 task: u32::from(letter.to_ascii_lowercase() - b'a'),
                 op: "yield".to_owned(),
-                object: None,
-                site: Site::default(),
-                decision: None,
                 preempts: letter.is_ascii_uppercase(),
+                ..Event::default()
             })
             .collect();
         Trace { events, ..Trace::default() }
@@ -191,6 +206,18 @@ mod tests {
                 assert!(!matches!(row, Row::Fold(range) if range.len() < 2), "{row:?}");
             }
         }
+    }
+
+    #[test]
+    fn a_fold_of_one_task_says_what_repeats() {
+        let mut trace = trace("aaaaaab");
+        for event in trace.events.iter_mut().step_by(2) {
+            event.op = "load".to_owned();
+        }
+        assert_eq!(repeated(&trace, &(0..6)).as_deref(), Some("load, yield"));
+        assert_eq!(repeated(&trace, &(1..6)).as_deref(), Some("yield, load"));
+        assert_eq!(repeated(&trace, &(0..3)), None, "twice is needed to see that it repeats");
+        assert_eq!(repeated(&trace, &(3..7)), None, "two tasks do not repeat each other");
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! What a person or a program reads of a search: [`raddle_trace`] data as terminal text and JSON.
+//! What a person or a program reads of a search: [`raddle_trace`] data as terminal text, JSON, pages,
+//! and files for other tools.
 //!
 //! Everything here is a function from data to a `String`: nothing prints, reads a file, or looks
 //! at the environment, and the engine is not linked. So a report can be rendered on another
@@ -6,11 +7,17 @@
 //!
 //! Reading order: [`render()`] (a whole report), [`table()`] (one execution, a lane for each task),
 //! [`to_json`] and [`from_json`] (stored reports), [`schedule_from_json`] (what a replay needs),
-//! [`progress_line`] (a search that runs).
+//! [`progress_line`] (a search that runs), [`html`] (pages to look at), [`export`] (other tools).
 
 mod columns;
+pub mod export;
 mod fold;
+pub mod html;
 mod json;
+mod links;
+mod messages;
+mod notes;
+mod order;
 mod progress;
 mod races;
 mod table;
@@ -26,6 +33,7 @@ pub use json::{
     MAX_BYTES, ReportError, failure_from_json, failure_to_json, from_json, schedule_from_json,
     to_json, to_json_pretty,
 };
+pub use links::Links;
 pub use progress::{estimated, progress_line};
 pub use table::{TableOptions, table};
 pub use text::{LONG_TOKEN, TextOptions, render};

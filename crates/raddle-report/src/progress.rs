@@ -101,7 +101,7 @@ fn grouped(n: u64) -> String {
 
 /// Two digits, and a power of ten where there would be too many zeros. Numbers below 100 are whole.
 #[expect(clippy::cast_sign_loss, reason = "numbers of things")]
-fn rounded(number: f64) -> String {
+pub(crate) fn rounded(number: f64) -> String {
     if !number.is_finite() || number >= MOST {
         return "10^300 or more".to_owned();
     }

@@ -27,7 +27,7 @@ pub(crate) fn object(kind: &str, name: Option<&str>, line: u32) -> ObjectName {
 /// precedes the op.
 pub(crate) fn event((task, op, object, line): (u32, &str, Option<u32>, u32)) -> Event {
     let (op, preempts) = op.strip_prefix('*').map_or((op, false), |op| (op, true));
-    Event { task, op: op.to_owned(), object, site: site(line), decision: None, preempts }
+    Event { task, op: op.to_owned(), object, site: site(line), preempts, ..Event::default() }
 }
 
 pub(crate) fn panic(task: u32, message: &str, line: u32) -> Panic {
@@ -220,6 +220,42 @@ pub(crate) fn many_tasks() -> Report {
         events: steps.into_iter().map(event).collect(),
     };
     failed(trace, Outcome::Panicked { panics: vec![panic(5, "more in flight than workers", 19)] })
+}
+
+/// Two tills ask whether the last piece is there before either takes it.
+pub(crate) fn two_tills() -> Report {
+    let link = |label: &str| TaskName {
+        parent: 0,
+        nth: 0,
+        kind: TaskKind::Environment,
+        label: Some(label.to_owned()),
+    };
+    let links = ["test → left", "test → right", "left → stock", "right → stock"];
+    let links = links.into_iter().chain(["stock → left", "stock → right"]);
+    let steps = [
+        (1, "Sell", Some(0), 31),
+        (2, "Sell", Some(1), 31),
+        (3, "Left { till: actor 1 }", Some(2), 40),
+        (4, "Left { till: actor 2 }", Some(2), 40),
+        (5, "There(1)", Some(0), 52),
+        (6, "There(1)", Some(1), 52),
+        (0, "handle all", Some(3), 60),
+    ];
+    let mut events = steps.map(event).to_vec();
+    for (step, sender) in [(2, 0), (3, 1), (4, 2), (5, 3)] {
+        events[step].sent_by = Some(sender);
+    }
+    let after: [&[u32]; 7] = [&[], &[], &[0], &[1, 2], &[2], &[3], &[4, 5]];
+    for (event, after) in events.iter_mut().zip(after) {
+        event.after = Some(after.to_vec());
+    }
+    let actor = |line| object("Actor", None, line);
+    let trace = Trace {
+        tasks: [TaskName::root()].into_iter().chain(links.map(link)).collect(),
+        objects: vec![actor(11), actor(12), actor(13), object("System", None, 10)],
+        events,
+    };
+    failed(trace, Outcome::Panicked { panics: vec![panic(0, "sold twice", 61)] })
 }
 
 pub(crate) fn divergence() -> Divergence {

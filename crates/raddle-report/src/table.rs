@@ -6,8 +6,9 @@
 
 use raddle_trace::{Event, Outcome, Panic, Site, Trace, Waiting};
 
-use crate::columns::{Colour, Ink, clean, fit, paragraph, place, width, wrap};
+use crate::columns::{Colour, Ink, NO_BREAK, clean, fit, paragraph, place, width, wrap};
 use crate::fold::{self, Row};
+use crate::links::Links;
 use crate::races::access_in_lane;
 use crate::waits::{op_on_object, waits_for_in_lane};
 
@@ -37,12 +38,14 @@ pub struct TableOptions {
     pub max_rows: usize,
     /// Whether to colour.
     pub colour: Colour,
+    /// Where sites lead, if they are to be links.
+    pub links: Option<Links>,
 }
 
 impl Default for TableOptions {
-    /// 100 columns, 40 rows, no colour.
+    /// 100 columns, 40 rows, no colour, no links.
     fn default() -> Self {
-        Self { width: 100, max_rows: 40, colour: Colour::Never }
+        Self { width: 100, max_rows: 40, colour: Colour::Never, links: None }
     }
 }
 
@@ -58,7 +61,7 @@ impl Default for TableOptions {
 ///
 /// let site = Site { file: "src/lib.rs".into(), line: 7, column: 5 };
 /// let op = "choose(3) -> 1".to_owned();
-/// let event = Event { task: 0, op, object: None, site, decision: Some(0), preempts: false };
+/// let event = Event { op, site, decision: Some(0), ..Event::default() };
 /// let trace = Trace { tasks: vec![TaskName::root()], events: vec![event], ..Trace::default() };
 /// assert_eq!(
 ///     table(&trace, &Outcome::Completed, &TableOptions::default()),
@@ -82,16 +85,24 @@ pub fn table(trace: &Trace, outcome: &Outcome, options: &TableOptions) -> String
 }
 
 /// How a task ended, if not well.
-struct Ending {
-    task: u32,
-    text: String,
-    site: Option<Site>,
+pub(crate) struct Ending {
+    pub(crate) task: u32,
+    pub(crate) text: String,
+    pub(crate) site: Option<Site>,
+}
+
+impl Ending {
+    /// The text where it is not wrapped.
+    pub(crate) fn plain(&self) -> String {
+        self.text.replace(NO_BREAK, " ")
+    }
 }
 
 struct Table<'a> {
     trace: &'a Trace,
     width: usize,
     colour: Colour,
+    links: Option<&'a Links>,
     rows: Vec<Row>,
     endings: Vec<Ending>,
     /// The tasks that have a lane, ascending.
@@ -101,7 +112,7 @@ struct Table<'a> {
 }
 
 impl<'a> Table<'a> {
-    fn new(trace: &'a Trace, outcome: &Outcome, options: &TableOptions) -> Self {
+    fn new(trace: &'a Trace, outcome: &Outcome, options: &'a TableOptions) -> Self {
         let width_in_all = options.width.clamp(FEWEST_COLUMNS, MOST_COLUMNS);
         let rows = fold::rows(trace, outcome, options.max_rows);
         let endings = endings(trace, outcome);
@@ -109,6 +120,7 @@ impl<'a> Table<'a> {
             trace,
             width: width_in_all,
             colour: options.colour,
+            links: options.links.as_ref(),
             rows,
             endings,
             tasks: Vec::new(),
@@ -168,7 +180,7 @@ impl<'a> Table<'a> {
 
     fn wide(&self, lanes: &[usize]) -> String {
         let names = self.tasks.iter().zip(lanes).map(|(&task, &lane)| fit(&self.label(task), lane));
-        let mut grid = Grid::new(self, lanes.to_vec(), &names.collect::<Vec<_>>());
+        let mut grid = Grid::new(self, lanes.to_vec(), &names.collect::<Vec<_>>(), true);
         let lane_of = |task: u32| self.tasks.iter().position(|&other| other == task);
         let in_lane = |task: u32, text: &str| {
             let mut cells = vec![String::new(); lanes.len()];
@@ -225,7 +237,8 @@ impl<'a> Table<'a> {
             let cells = [marks, fit(&self.label(task), label_width), fit(op, op_width)];
             cells[columns.clone()].to_vec()
         };
-        let mut grid = Grid::new(self, widths[columns.clone()].to_vec(), &names[columns.clone()]);
+        let mut grid =
+            Grid::new(self, widths[columns.clone()].to_vec(), &names[columns.clone()], false);
         for row in &self.rows {
             grid.row(self, row, |_| None, |event| cells(event.task, &self.op(event)));
         }
@@ -268,27 +281,37 @@ impl<'a> Table<'a> {
             numbered.push("…".to_owned());
         }
         if !numbered.is_empty() {
-            out.push_str(&paragraph("", &numbered.join(", "), self.width));
+            let from = paragraph("", &numbered.join(", "), self.width);
+            let created: Vec<&Site> = self.trace.objects.iter().map(|o| &o.created).collect();
+            let from = self.links.map_or(from.clone(), |links| links.within(&from, &created));
+            out.push_str(&from);
         }
         out
     }
 }
 
 /// The table as it grows, line by line.
-struct Grid {
+struct Grid<'a> {
     out: String,
     colour: Colour,
+    links: Option<&'a Links>,
+    /// Columns in all.
+    width: usize,
+    /// Whether each column is the lane of a task.
+    are_lanes: bool,
     step_width: usize,
     site_width: usize,
     widths: Vec<usize>,
 }
 
-impl Grid {
-    fn new(table: &Table<'_>, widths: Vec<usize>, names: &[String]) -> Self {
-        let (colour, step_width) = (table.colour, table.step_width);
-        let site_width = table.site_width;
-        let mut grid = Self { out: String::new(), colour, step_width, site_width, widths };
-        grid.push("step ", names, "at", Some(Ink::Strong), Ink::Strong);
+impl<'a> Grid<'a> {
+    fn new(table: &Table<'a>, widths: Vec<usize>, names: &[String], are_lanes: bool) -> Self {
+        let Table { width, colour, links, step_width, site_width, .. } = *table;
+        let out = String::new();
+        let mut grid =
+            Self { out, colour, links, width, are_lanes, step_width, site_width, widths };
+        let at = grid.colour.paint(Ink::Strong, "at");
+        grid.push("step ", names, &at, Some(Ink::Strong));
         grid.rule();
         grid
     }
@@ -308,18 +331,28 @@ impl Grid {
             }
             Row::Fold(range) => {
                 let (text, task) = fold::describe(table.trace, range);
-                self.fold(&text, task.and_then(lane_of).unwrap_or(0));
+                let round = fold::repeated(table.trace, range);
+                let lane = task.and_then(lane_of).unwrap_or(0);
+                self.fold(&text, round.as_deref(), lane);
             }
         }
     }
 
-    /// Text from this lane on, as far to the right as it needs.
-    fn fold(&mut self, text: &str, from: usize) {
+    /// Text from this lane on, as far to the right as it needs; and what repeats, if that has room.
+    fn fold(&mut self, text: &str, round: Option<&str>, lane: usize) {
         let room = |from: usize| {
-            let lanes = &self.widths[from..];
-            lanes.iter().sum::<usize>() + width(BORDER) * (lanes.len() - 1)
+            let before = self.widths[..from].iter().map(|lane| lane + width(BORDER));
+            let before = self.step_width + 1 + width(BORDER) + before.sum::<usize>();
+            self.width.saturating_sub(before)
         };
-        let from = if width(text) <= room(from) { from } else { 0 };
+        let long = round.map(|round| {
+            let text = text.trim_end_matches(" …");
+            format!("{text}, again and again {round} …")
+        });
+        let texts = [long.as_deref(), Some(text)].into_iter().flatten();
+        let mut places = texts.flat_map(|text| [(text, lane), (text, 0)]);
+        let (text, from) =
+            places.find(|(text, from)| width(text) <= room(*from)).unwrap_or((text, 0));
         let text = self.colour.paint(Ink::Faint, &fit(text, room(from)));
         let before = self.widths[..from].iter().map(|&lane| " ".repeat(lane));
         let cells = [format!("{:>1$}", "⋮ ", self.step_width + 1)].into_iter().chain(before);
@@ -328,19 +361,26 @@ impl Grid {
     }
 
     fn line(&mut self, step: &str, cells: &[String], site: Option<&Site>, ink: Option<Ink>) {
-        let site = site.map(|site| place(site, self.site_width)).unwrap_or_default();
-        self.push(step, cells, &site, ink, Ink::Faint);
+        let at = site.map(|site| {
+            let text = self.colour.paint(Ink::Faint, &place(site, self.site_width));
+            self.links.map_or_else(|| text.clone(), |links| links.wrap(site, &text))
+        });
+        self.push(step, cells, &at.unwrap_or_default(), ink);
     }
 
-    fn push(&mut self, step: &str, cells: &[String], at: &str, ink: Option<Ink>, at_ink: Ink) {
-        let cell = |(cell, &lane): (&String, &usize)| {
+    fn push(&mut self, step: &str, cells: &[String], at: &str, ink: Option<Ink>) {
+        let cell = |(index, (cell, &lane)): (usize, (&String, &usize))| {
             let gap = " ".repeat(lane.saturating_sub(width(cell)));
+            let ink = ink.or(self.are_lanes.then_some(Ink::Lane(index)));
             let cell = ink.map_or_else(|| cell.clone(), |ink| self.colour.paint(ink, cell));
             format!("{cell}{gap}")
         };
-        let mut columns = vec![format!("{step:>0$}", self.step_width + 1)];
-        columns.extend(cells.iter().zip(&self.widths).map(cell));
-        columns.push(self.colour.paint(at_ink, at));
+        let step = format!("{step:>0$}", self.step_width + 1);
+        let is_preemption = step.ends_with('*');
+        let step = if is_preemption { self.colour.paint(Ink::Doubtful, &step) } else { step };
+        let mut columns = vec![step];
+        columns.extend(cells.iter().zip(&self.widths).enumerate().map(cell));
+        columns.push(at.to_owned());
         self.end_line(&columns.join(BORDER));
     }
 
@@ -373,7 +413,8 @@ fn wrap_short(text: &str, lane: usize) -> Vec<String> {
     lines
 }
 
-fn endings(trace: &Trace, outcome: &Outcome) -> Vec<Ending> {
+/// How tasks ended, if not well.
+pub(crate) fn endings(trace: &Trace, outcome: &Outcome) -> Vec<Ending> {
     let panicked = |panic: &Panic| Ending {
         task: panic.task,
         text: clean(&format!("panicked: {}", panic.message.lines().next().unwrap_or_default())),

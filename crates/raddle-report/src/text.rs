@@ -1,6 +1,7 @@
 //! A report as a person reads it: what failed, how, what that means, and how to see it again.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use raddle_trace::{
@@ -9,6 +10,9 @@ use raddle_trace::{
 };
 
 use crate::columns::{Colour, Ink, NO_BREAK, clean, count, hang, paragraph, place, printable};
+use crate::html::sites;
+use crate::links::Links;
+use crate::notes::said;
 use crate::progress::estimated;
 use crate::races;
 use crate::table::{TableOptions, table};
@@ -35,6 +39,8 @@ pub struct TextOptions {
     pub max_rows: usize,
     /// Whether to colour.
     pub colour: Colour,
+    /// Where places in the source lead, if they are to be links.
+    pub links: Option<Links>,
     /// The command that replays the failure, if it is not `RADDLE_REPLAY=… cargo test …`.
     pub replay_command: Option<String>,
     /// Where the whole failure has been saved, if it has.
@@ -42,10 +48,10 @@ pub struct TextOptions {
 }
 
 impl Default for TextOptions {
-    /// 100 columns, 40 rows, no colour, the usual command, no file.
+    /// 100 columns, 40 rows, no colour, no links, the usual command, no file.
     fn default() -> Self {
-        let TableOptions { width, max_rows, colour } = TableOptions::default();
-        Self { width, max_rows, colour, replay_command: None, trace_file: None }
+        let TableOptions { width, max_rows, colour, links } = TableOptions::default();
+        Self { width, max_rows, colour, links, replay_command: None, trace_file: None }
     }
 }
 
@@ -80,12 +86,12 @@ impl Default for TextOptions {
 /// ```
 #[must_use]
 pub fn render(report: &Report, options: &TextOptions) -> String {
-    let mut text = Text { report, options, causes_said: false, out: String::new() };
+    let mut text = Text { report, options, causes_said: false, table: 0..0, out: String::new() };
     match &report.failure {
         Some(failure) => text.failed(failure),
         None => text.not_failed(),
     }
-    text.out
+    text.linked()
 }
 
 struct Text<'a> {
@@ -93,10 +99,29 @@ struct Text<'a> {
     options: &'a TextOptions,
     /// Whether the causes of a divergence have been listed: once is enough.
     causes_said: bool,
+    /// Where the table is, which has its own links.
+    table: Range<usize>,
     out: String,
 }
 
-impl Text<'_> {
+impl<'a> Text<'a> {
+    /// What was written, with links if there are to be any.
+    fn linked(self) -> String {
+        let Some(links) = &self.options.links else { return self.out };
+        let report: &'a Report = self.report;
+        let mut all = sites(report);
+        for note in &report.notes {
+            if let Note::LockOrder { cycle } = note {
+                all.extend(cycle.iter().flat_map(|nested| {
+                    [&nested.held_at, &nested.taken_at, &nested.held.created, &nested.taken.created]
+                }));
+            }
+        }
+        let (before, rest) = self.out.split_at(self.table.start);
+        let (table, after) = rest.split_at(self.table.len());
+        format!("{}{table}{}", links.within(before, &all), links.within(after, &all))
+    }
+
     fn not_failed(&mut self) {
         let guarantee = self.report.guarantee.to_string();
         let passed = self.report.verdict.is_pass();
@@ -180,7 +205,7 @@ impl Text<'_> {
 
     fn interleaving(&mut self, failure: &Failure) {
         let TextOptions { width, max_rows, colour, .. } = *self.options;
-        let options = TableOptions { width, max_rows, colour };
+        let options = TableOptions { width, max_rows, colour, links: self.options.links.clone() };
         let table = table(&failure.trace, &failure.outcome, &options);
         let execution = failure.execution;
         let is_smaller = failure.minimised.is_some_and(|Minimised { from, to, .. }| to < from);
@@ -190,7 +215,9 @@ impl Text<'_> {
         } else {
             self.line(&format!("execution {execution}{smaller}, step by step:"));
             self.gap();
+            let start = self.out.len();
             self.out.push_str(&table);
+            self.table = start..self.out.len();
         }
     }
 
@@ -284,36 +311,14 @@ impl Text<'_> {
             if failed {
                 self.gap();
             }
-            match note {
-                Note::NothingConcurrent => self.note(
-                    "nothing concurrent happened: at no point was there more than one option, so \
-                     the test has one execution only. Spawn with raddle's `thread::spawn` and \
-                     share raddle's locks, atomics and channels: raddle does not see those of \
-                     std. A test that is sequential by design does not need raddle.",
-                ),
-                Note::Diverged(divergence) => {
-                    self.note("the search stopped: an execution did not repeat what was recorded");
-                    self.divergence(divergence);
-                }
-                Note::Leaked { tasks } => {
-                    let (were, they) = if *tasks == 1 { ("was", "it") } else { ("were", "they") };
-                    self.note(&format!(
-                        "{} could not be unwound after the failure and {were} leaked: what {they} \
-                         held is never dropped. The failure itself is not in doubt.",
-                        count(*tasks, "task"),
-                    ));
-                }
-                Note::LockOrder { cycle } => {
-                    self.note(
-                        "locks were taken in orders that can deadlock. No execution that was run \
-                         did, and if something else than a lock keeps these apart none will:",
-                    );
-                    for line in races::cycle(cycle) {
-                        self.hang("  - ", &line);
-                    }
-                }
-                Note::Text { text } => self.note(&clean(text)),
-                _ => self.note(&format!("{note:?}")),
+            let (text, lines) = said(note);
+            self.note(&text);
+            if let Note::Diverged(divergence) = note {
+                self.divergence(divergence);
+                continue;
+            }
+            for line in lines {
+                self.hang("  - ", &line);
             }
         }
     }
@@ -349,13 +354,7 @@ impl Text<'_> {
         if let Some(command) = &self.options.replay_command {
             return command.clone();
         }
-        let token = failure.schedule.to_string();
-        let what = match &self.options.trace_file {
-            Some(file) if token.len() > LONG_TOKEN => shell_path(file),
-            _ => token,
-        };
-        let test = self.report.test.as_deref().map(|test| format!(" {}", shell_word(test)));
-        format!("RADDLE_REPLAY={what} cargo test{}", test.unwrap_or_default())
+        replay_command(self.report, failure, self.options.trace_file.as_deref())
     }
 
     /// The lines of a panic message, which may be laid out with care.
@@ -397,6 +396,17 @@ impl Text<'_> {
     }
 }
 
+/// The usual command that replays a failure, by its token or by the file in which it was saved.
+pub(crate) fn replay_command(report: &Report, failure: &Failure, file: Option<&Path>) -> String {
+    let token = failure.schedule.to_string();
+    let what = match file {
+        Some(file) if token.len() > LONG_TOKEN => shell_path(file),
+        _ => token,
+    };
+    let test = report.test.as_deref().map(|test| format!(" {}", shell_word(test)));
+    format!("RADDLE_REPLAY={what} cargo test{}", test.unwrap_or_default())
+}
+
 /// What makes executions differ, and what to do about it.
 const UNCONTROLLED: [(&str, &str); 5] = [
     (
@@ -409,7 +419,7 @@ const UNCONTROLLED: [(&str, &str); 5] = [
     ("random numbers or addresses", "use `raddle::rng` or `raddle::choose`"),
 ];
 
-fn panicked(trace: &Trace, panic: &Panic) -> String {
+pub(crate) fn panicked(trace: &Trace, panic: &Panic) -> String {
     let label = clean(&trace.task_label(panic.task));
     match &panic.site {
         Some(site) => format!("{label} panicked at {}", clean(&site.to_string())),
@@ -418,7 +428,7 @@ fn panicked(trace: &Trace, panic: &Panic) -> String {
 }
 
 /// The last different things that a task did while nothing changed, the latest first.
-fn spins(trace: &Trace, task: u32, steps: u64) -> String {
+pub(crate) fn spins(trace: &Trace, task: u32, steps: u64) -> String {
     let steps = usize::try_from(steps).unwrap_or(usize::MAX);
     let mut seen = BTreeSet::new();
     let recent = trace.events.iter().rev().take(steps).filter(|event| event.task == task);
@@ -442,7 +452,7 @@ fn spins(trace: &Trace, task: u32, steps: u64) -> String {
     }
 }
 
-fn elapsed(ms: u64) -> String {
+pub(crate) fn elapsed(ms: u64) -> String {
     match ms {
         0..1_000 => format!("{ms} ms"),
         1_000..60_000 => format!("{}.{} s", ms / 1_000, ms % 1_000 / 100),

@@ -6,10 +6,12 @@ use std::collections::btree_map::{BTreeMap, Entry};
 use raddle_trace::{Site, Trace, Waiting};
 
 use crate::columns::{NO_BREAK, clean, place};
+use crate::messages::is_actor;
 
-/// An op with its object: `lock` and `Mutex#1` give `lock Mutex#1`; the result stays last.
+/// An op with its object: `lock` and `Mutex#1` give `lock Mutex#1`; the result stays last. A message
+/// stands alone: whom it is for is the name of the lane.
 pub(crate) fn op_on_object(trace: &Trace, op: &str, object: Option<u32>) -> String {
-    let Some(object) = object else { return clean(op) };
+    let Some(object) = object.filter(|&object| !is_actor(trace, object)) else { return clean(op) };
     let end = [op.find('('), op.find(" -> ")].into_iter().flatten().min().unwrap_or(op.len());
     let (verb, rest) = op.split_at(end);
     clean(&format!("{verb} {} {rest}", trace.object_label(object)))
@@ -81,7 +83,7 @@ fn sentence(trace: &Trace, waiting: &[Waiting], one: &Waiting) -> String {
 }
 
 /// The shortest cycle of tasks that wait for each other; of several, one with the first task.
-fn cycle(waiting: &[Waiting]) -> Option<Vec<u32>> {
+pub(crate) fn cycle(waiting: &[Waiting]) -> Option<Vec<u32>> {
     waiting.iter().filter_map(|one| cycle_through(waiting, one.task)).min_by_key(Vec::len)
 }
 
@@ -108,7 +110,8 @@ fn cycle_through(waiting: &[Waiting], start: u32) -> Option<Vec<u32>> {
     None
 }
 
-fn is_join(waiting: &Waiting) -> bool {
+/// Whether it waits for the end of another task.
+pub(crate) fn is_join(waiting: &Waiting) -> bool {
     waiting.op == "join" && waiting.held_by.len() == 1
 }
 

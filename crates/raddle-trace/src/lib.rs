@@ -6,8 +6,8 @@
 //!
 //! Reading order: [`schedule`] (what replays an execution), [`trace`] (what happened in one),
 //! [`outcome`] (how it ended), [`guarantee`] (what a search has covered), [`progress`] (how far it
-//! is), [`report`] (all of it). Then what passes between `cargo raddle` and test binaries: [`host`],
-//! [`events`], [`saved`], [`knobs`], [`exit`].
+//! is), [`report`] (all of it), [`run`] (several searches), [`tree`] (the executions of one). Then what
+//! passes between `cargo raddle` and test binaries: [`host`], [`events`], [`saved`], [`knobs`], [`exit`].
 
 pub mod events;
 pub mod exit;
@@ -19,11 +19,12 @@ pub mod minimised;
 pub mod outcome;
 pub mod progress;
 pub mod report;
-
+pub mod run;
 pub mod saved;
 pub mod schedule;
 pub mod token;
 pub mod trace;
+pub mod tree;
 
 pub use explanation::{Explanation, Lost, Pivot, Second};
 pub use guarantee::{Assumption, Covered, Guarantee, SampleBound, TraceCount, Unseen};
@@ -34,7 +35,9 @@ pub use outcome::{
 };
 pub use progress::{Band, Estimate, Probed, Progress};
 pub use report::{Counts, Failure, Nested, Note, Report, Verdict};
+pub use run::{Run, Sample, Tried};
 pub use saved::Saved;
 pub use schedule::{Decision, Key, Schedule, Settings, TaskKind, TaskName, Timeouts};
 pub use token::TokenError;
 pub use trace::{Event, ObjectName, Site, Trace};
+pub use tree::{Branch, BranchEnd, DecisionTree};

@@ -38,7 +38,7 @@ pub struct ObjectName {
 }
 
 /// One executed step.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Event {
     /// Who moved: an index into [`Trace::tasks`].
     pub task: u32,
@@ -54,6 +54,14 @@ pub struct Event {
     /// Whether the task that moved before could have gone on.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub preempts: bool,
+    /// The steps of other tasks that had to come before this one, ascending: those from which nothing
+    /// leads here but a step of this list or the task's own step before. With the order of each task
+    /// they are the whole happens-before relation. None: it was not written down.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<Vec<u32>>,
+    /// The step that sent the message which this one handles, if it handles one that a step sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent_by: Option<u32>,
 }
 
 /// The steps of one execution in the order in which they happened.

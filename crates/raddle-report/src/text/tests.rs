@@ -185,7 +185,7 @@ fn a_livelock() {
        2* │ store ready (false) │                          │ tests/account.rs:10
        3  │                     │ load AtomicBool -> false │ tests/account.rs:15
        4  │                     │ yield                    │ tests/account.rs:16
-       ⋮  │ … 993 steps of thread 2 …
+       ⋮  │ … 993 steps of thread 2, again and again load AtomicBool -> false, yield …
      998  │                     │ yield                    │ tests/account.rs:16
      999  │                     │ load AtomicBool -> false │ tests/account.rs:15
     1000  │                     │ yield                    │ tests/account.rs:16
@@ -230,26 +230,26 @@ fn a_long_execution_is_folded() {
     step  │ thread 1                   │ thread 2     │ thread 3                   │ at
     ──────┼────────────────────────────┼──────────────┼────────────────────────────┼────────────────────
        0  │ lock queue                 │              │                            │ tests/account.rs:21
-       ⋮  │ … 98 steps of thread 1 …
+       ⋮  │ … 98 steps of thread 1, again and again unlock queue, lock queue …
       99  │ unlock queue               │              │                            │ tests/account.rs:22
      100  │                            │ lock queue   │                            │ tests/account.rs:21
-       ⋮  │                            │ … 98 steps of thread 2 …
+       ⋮  │ … 98 steps of thread 2, again and again unlock queue, lock queue …
      199  │                            │ unlock queue │                            │ tests/account.rs:22
      200  │                            │              │ lock queue                 │ tests/account.rs:21
-       ⋮  │                            │              │ … 39 steps of thread 3 …
+       ⋮  │ … 39 steps of thread 3, again and again unlock queue, lock queue …
      240  │                            │              │ lock queue                 │ tests/account.rs:21
      241* │ try_lock qu… -> WouldBlock │              │                            │ tests/account.rs:30
      242  │ compare_exchang… -> Err(2) │              │                            │ tests/account.rs:31
      243  │                            │              │ unlock queue               │ tests/account.rs:22
-       ⋮  │                            │              │ … 57 steps of thread 3 …
+       ⋮  │ … 57 steps of thread 3, again and again lock queue, unlock queue …
      301  │                            │              │ unlock queue               │ tests/account.rs:22
      302  │ lock queue                 │              │                            │ tests/account.rs:21
-       ⋮  │ … 19 steps of thread 1 …
+       ⋮  │ … 19 steps of thread 1, again and again unlock queue, lock queue …
      322  │ lock queue                 │              │                            │ tests/account.rs:21
      323* │                            │              │ try_lock qu… -> WouldBlock │ tests/account.rs:30
      324  │                            │              │ compare_exchang… -> Err(2) │ tests/account.rs:31
      325  │ unlock queue               │              │                            │ tests/account.rs:22
-       ⋮  │ … 68 steps of thread 1 …
+       ⋮  │ … 68 steps of thread 1, again and again lock queue, unlock queue …
      394  │ lock queue                 │              │                            │ tests/account.rs:21
      395  │ unlock queue               │              │                            │ tests/account.rs:22
      396  │ lock queue                 │              │                            │ tests/account.rs:21
@@ -670,4 +670,68 @@ fn orders_of_locks_that_can_deadlock() {
       - thread 2 held the Mutex from tests/account.rs:5 (#2), taken at tests/account.rs:14, and took the
         Mutex from tests/account.rs:5 (#1) at tests/account.rs:15
     ");
+}
+
+/// Escape sequences in a form that can be read and compared.
+fn readable(text: &str) -> String {
+    let text = text.replace("\x1b]8;;\x1b\\", "›").replace("\x1b]8;;", "‹").replace("\x1b\\", "|");
+    text.replace("\x1b[0m", "}").replace("\x1b[", "{")
+}
+
+#[test]
+fn lanes_have_colours_and_places_are_links() {
+    let links = Some(crate::Links { root: "/w".into(), format: "{path}#{line}".to_owned() });
+    let options = TextOptions { colour: Colour::Always, links, ..TextOptions::default() };
+    let text = render(&lock_order(), &options);
+    let text = text.split("\n\nsearched with").next().unwrap_or_default();
+    assert_snapshot!(readable(text), @"
+    {1;31mFAILED transfers: deadlock of 3 tasks: main, thread 1, thread 2}
+
+    execution 12, step by step:
+
+    step  │ {1mmain}                  │ {1mthread 1}              │ {1mthread 2}              │ {1mat}
+    ──────┼───────────────────────┼───────────────────────┼───────────────────────┼────────────────────
+       0  │                       │ {35mlock Mutex#1}          │                       │ ‹/w/tests/account.rs#9|{2mtests/account.rs:9}›
+    {33m   1*} │                       │                       │ {34mlock Mutex#2}          │ ‹/w/tests/account.rs#14|{2mtests/account.rs:14}›
+    ──────┼───────────────────────┼───────────────────────┼───────────────────────┼────────────────────
+          │ {1;31mwaits to join}         │ {1;31mwaits for lock}        │ {1;31mwaits for lock}        │
+          │ {1;31mthread 1}              │ {1;31mMutex#2 held by}       │ {1;31mMutex#1 held by}       │
+          │                       │ {1;31mthread 2}              │ {1;31mthread 1}              │
+    * a preemption: the task that moved before could have gone on
+    Mutex#1 is from ‹/w/tests/account.rs#5|tests/account.rs:5›, Mutex#2 is from ‹/w/tests/account.rs#6|tests/account.rs:6›
+
+    who waits for whom:
+      main waits to join thread 1 at ‹/w/tests/account.rs#18|tests/account.rs:18›
+      thread 1 waits for lock Mutex#2 at ‹/w/tests/account.rs#10|tests/account.rs:10›, held by thread 2 since ‹/w/tests/account.rs#14|tests/account.rs:14›
+      thread 2 waits for lock Mutex#1 at ‹/w/tests/account.rs#15|tests/account.rs:15›, held by thread 1 since ‹/w/tests/account.rs#9|tests/account.rs:9›
+      cycle: thread 1 -> thread 2 -> thread 1
+    ");
+}
+
+#[test]
+fn links_change_nothing_but_links() {
+    let links = Some(crate::Links::to_files("/w"));
+    let linked = TextOptions { links, ..TextOptions::default() };
+    let mut warned = passed(Verdict::Covered, Covered::Everything);
+    warned.notes.push(lock_cycle());
+    let race = data_race(Missing::Everything);
+    // What a lane says of an access to a cell is wrapped as it is.
+    let in_lanes = [0, 0, 0, 0, 2, 0];
+    let reports = [lost_update(), lock_order(), long(), many_tasks(), race, warned];
+    for (report, in_lanes) in reports.into_iter().zip(in_lanes) {
+        let text = render(&report, &linked);
+        let mut parts = text.split("\x1b]8;;");
+        let mut plain = parts.next().unwrap_or_default().to_owned();
+        plain.extend(parts.map(|part| part.split_once("\x1b\\").expect("an address").1));
+        assert_eq!(plain, shown(&report));
+        let n_links = text.matches("\x1b]8;;file:///w/tests/account.rs#").count();
+        assert_eq!(n_links + in_lanes, shown(&report).matches("tests/account.rs:").count());
+    }
+}
+
+#[test]
+fn what_repeats_is_said_once() {
+    let text = shown(&livelock());
+    let fold = "… 993 steps of thread 2, again and again load AtomicBool -> false, yield …";
+    assert!(text.contains(fold), "{text}");
 }

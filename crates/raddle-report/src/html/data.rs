@@ -1,0 +1,150 @@
+//! What the script of a page is given: the steps as columns of numbers, with tables of their texts.
+//!
+//! An execution of 100,000 steps has few different ops and sites, so this is small, and the script
+//! makes rows only of what can be seen.
+
+use std::collections::BTreeMap;
+
+use raddle_trace::{Failure, Report, Site, Trace};
+use serde_json::{Value, json};
+
+use crate::columns::clean;
+use crate::html::sources::Sources;
+use crate::messages::Messages;
+use crate::order::Order;
+use crate::table::endings;
+use crate::waits::op_on_object;
+
+/// Texts by number.
+#[derive(Default)]
+struct Texts {
+    numbers: BTreeMap<String, u32>,
+    texts: Vec<String>,
+}
+
+impl Texts {
+    fn number(&mut self, text: String) -> u32 {
+        let next = self.texts.len() as u32;
+        *self.numbers.entry(text).or_insert_with_key(|text| {
+            self.texts.push(text.clone());
+            next
+        })
+    }
+}
+
+/// Sites by number, and the lines of source that are shown for them.
+struct Places<'a> {
+    sources: &'a Sources,
+    numbers: BTreeMap<Site, i64>,
+    files: Texts,
+    sites: Vec<Value>,
+    lines: BTreeMap<u32, BTreeMap<u32, &'a str>>,
+}
+
+impl<'a> Places<'a> {
+    fn new(sources: &'a Sources) -> Self {
+        Self {
+            sources,
+            numbers: BTreeMap::new(),
+            files: Texts::default(),
+            sites: Vec::new(),
+            lines: BTreeMap::new(),
+        }
+    }
+
+    /// -1 for a site that is not known.
+    fn number(&mut self, site: &Site) -> i64 {
+        if site.file.is_empty() {
+            return -1;
+        }
+        if let Some(&number) = self.numbers.get(site) {
+            return number;
+        }
+        let number = i64::from(self.sites.len() as u32);
+        self.numbers.insert(site.clone(), number);
+        let file = self.files.number(site.file.clone());
+        self.sites.push(json!([file, site.line, site.column]));
+        self.lines.entry(file).or_default().extend(self.sources.around(site));
+        number
+    }
+}
+
+/// Everything that the page of a failure shows of its steps, as JSON.
+pub(super) fn data(report: &Report, failure: &Failure, sources: &Sources) -> String {
+    let trace = &failure.trace;
+    let mut places = Places::new(sources);
+    let mut ops = Texts::default();
+    // The same op on the same object is written out once.
+    let mut known: BTreeMap<(&str, Option<u32>), u32> = BTreeMap::new();
+    let mut columns: [Vec<i64>; 6] = Default::default();
+    for event in &trace.events {
+        let op = *known
+            .entry((&event.op, event.object))
+            .or_insert_with(|| ops.number(op_on_object(trace, &event.op, event.object)));
+        let optional = |number: Option<u32>| number.map_or(-1, i64::from);
+        let row = [
+            i64::from(event.task),
+            i64::from(op),
+            optional(event.object),
+            places.number(&event.site),
+            optional(event.decision),
+            i64::from(event.preempts),
+        ];
+        for (column, entry) in columns.iter_mut().zip(row) {
+            column.push(entry);
+        }
+    }
+    let [task, op, object, site, decision, preempts] = columns;
+    let order = Order::of(trace);
+    // Most steps follow nothing but their own task: 0 is shorter than [].
+    let after = |steps: &Vec<u32>| if steps.is_empty() { json!(0) } else { json!(steps) };
+    let after: Vec<Value> = order.after.iter().map(after).collect();
+    let mut ends = Vec::new();
+    for end in endings(trace, &failure.outcome) {
+        let site = end.site.as_ref().map_or(-1, |site| places.number(site));
+        ends.push(json!({"task": end.task, "text": end.plain(), "site": site}));
+    }
+    let mut objects = Vec::new();
+    for (index, object) in (0..).zip(&trace.objects) {
+        let site = places.number(&object.created);
+        let label = clean(&trace.object_label(index));
+        objects.push(json!({"label": label, "kind": clean(&object.kind), "site": site}));
+    }
+    let lines: Vec<Value> = (0..places.files.texts.len() as u32)
+        .map(|file| places.lines.get(&file).map_or(json!({}), |lines| json!(lines)))
+        .collect();
+    json!({
+        "test": report.test,
+        "tasks": tasks(trace),
+        "objects": objects,
+        "files": places.files.texts,
+        "sites": places.sites,
+        "lines": lines,
+        "ops": ops.texts,
+        "task": task,
+        "op": op,
+        "object": object,
+        "site": site,
+        "decision": decision,
+        "preempts": preempts,
+        "after": after,
+        "exact": order.exact,
+        "ends": ends,
+        "messages": Messages::of(trace).map(|messages| messages_data(&messages)),
+    })
+    .to_string()
+}
+
+fn tasks(trace: &Trace) -> Vec<String> {
+    (0..trace.tasks.len() as u32).map(|task| clean(&trace.task_label(task))).collect()
+}
+
+fn messages_data(messages: &Messages) -> Value {
+    let from = |entry: &Option<(u32, Option<u32>)>| match entry {
+        Some((lane, step)) => json!([lane, step.map_or(-1, i64::from)]),
+        None => json!(0),
+    };
+    let names: Vec<String> = messages.names.iter().map(|name| clean(name)).collect();
+    let from: Vec<Value> = messages.from.iter().map(from).collect();
+    json!({"names": names, "lanes": messages.lanes, "from": from})
+}

@@ -1,0 +1,276 @@
+//! The page of several searches: verdicts, what they mean, and how the searches went.
+//!
+//! Searches of one test are shown together, so that strategies stand side by side.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use raddle_trace::{Report, Run, Sample, Tried, Verdict};
+
+use crate::columns::clean;
+use crate::html::plot::{Series, plot};
+use crate::html::trace::{counted, headline};
+use crate::html::{Sources, badge, escape, number, page};
+use crate::progress::rounded;
+use crate::table::{TableOptions, table};
+use crate::text::{elapsed, replay_command};
+
+const STYLE: &str = include_str!("run.css");
+const SCRIPT: &str = include_str!("run.js");
+/// Rows of the table of steps; the whole is on the page of the failure.
+const STEPS: usize = 24;
+
+/// The page of a run: one file, which loads nothing.
+///
+/// `sources` has the files in which failures are shown; see [`Sources::wanted`].
+///
+/// ```
+/// use raddle_report::html::{Sources, run_page};
+/// use raddle_trace::Run;
+///
+/// let run = Run { title: Some("queue".into()), ..Run::default() };
+/// assert!(run_page(&run, &Sources::default()).contains("<h1>queue</h1>"));
+/// ```
+#[must_use]
+pub fn run_page(run: &Run, sources: &Sources) -> String {
+    let title = run.title.as_deref().map_or_else(|| "A run of raddle".to_owned(), clean);
+    let tests = by_test(run);
+    let mut body = head(run, &title, tests.len());
+    body.push_str("<main>\n");
+    body.push_str(&summary(&tests));
+    for (index, (name, searches)) in tests.iter().enumerate() {
+        body.push_str(&test(index, name, searches, sources));
+    }
+    body.push_str("</main>\n");
+    page(&title, "run", &body, STYLE, SCRIPT)
+}
+
+fn name(report: &Report) -> String {
+    report.test.as_deref().map_or_else(|| "a test".to_owned(), clean)
+}
+
+/// The searches of each test, tests in order of their first search.
+fn by_test(run: &Run) -> Vec<(String, Vec<&Tried>)> {
+    let mut places: BTreeMap<String, usize> = BTreeMap::new();
+    let mut tests: Vec<(String, Vec<&Tried>)> = Vec::new();
+    for tried in &run.tried {
+        let name = name(&tried.report);
+        let place = *places.entry(name.clone()).or_insert(tests.len());
+        match tests.get_mut(place) {
+            Some((_, searches)) => searches.push(tried),
+            None => tests.push((name, vec![tried])),
+        }
+    }
+    tests
+}
+
+fn head(run: &Run, title: &str, n_tests: usize) -> String {
+    let verdicts = [Verdict::Failed, Verdict::Inconclusive, Verdict::Passed, Verdict::Covered];
+    let of = |verdict| run.tried.iter().filter(|tried| tried.report.verdict == verdict).count();
+    let badges = verdicts.into_iter().filter(|&verdict| of(verdict) > 0);
+    let badges = badges
+        .map(|verdict| format!("<span class=\"tally\">{} {}</span>", of(verdict), badge(verdict)));
+    let executions: u64 = run.tried.iter().map(|tried| tried.report.counts.executions).sum();
+    format!(
+        "<header class=\"top\"><h1>{}</h1>{}<span class=\"quiet\">{}, {}, {} in {}</span>\
+         <input id=\"filter\" type=\"search\" placeholder=\"Filter ( / )\" aria-label=\"Filter tests\" \
+         autocomplete=\"off\" spellcheck=\"false\"></header>\n",
+        escape(title),
+        badges.collect::<String>(),
+        counted(n_tests as u64, "test"),
+        searches(run.tried.len()),
+        counted(executions, "execution"),
+        escape(&elapsed(run.elapsed_ms)),
+    )
+}
+
+fn searches(n: usize) -> String {
+    if n == 1 { "1 search".to_owned() } else { format!("{} searches", number(n as u64)) }
+}
+
+/// One line for each search.
+fn summary(tests: &[(String, Vec<&Tried>)]) -> String {
+    let mut out = "<table class=\"summary\"><thead><tr><th scope=\"col\">test</th>\
+                   <th scope=\"col\">verdict</th><th scope=\"col\">strategy</th>\
+                   <th scope=\"col\" class=\"n\">executions</th>\
+                   <th scope=\"col\" class=\"n\">distinct traces</th>\
+                   <th scope=\"col\" class=\"n\">in all, about</th>\
+                   <th scope=\"col\" class=\"n\">time</th>\
+                   <th scope=\"col\">what that means</th></tr></thead>\n"
+        .to_owned();
+    for (index, (name, searches)) in tests.iter().enumerate() {
+        let _ = write!(out, "<tbody data-test=\"{index}\">");
+        for (nth, tried) in searches.iter().enumerate() {
+            let report = &tried.report;
+            let first = if nth == 0 {
+                let rows = searches.len();
+                let name = escape(name);
+                format!(
+                    "<th scope=\"rowgroup\" rowspan=\"{rows}\"><a href=\"#t{index}\">{name}</a></th>"
+                )
+            } else {
+                String::new()
+            };
+            let _ = writeln!(
+                out,
+                "<tr>{first}<td>{}</td><td class=\"mono\">{}</td><td class=\"n\">{}</td>\
+                 <td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td>\
+                 <td>{}</td></tr>",
+                badge(report.verdict),
+                escape(&clean(&report.strategy)),
+                number(report.counts.executions),
+                traces(report).map_or_else(|| "–".to_owned(), |(distinct, _)| number(distinct)),
+                in_all(tried).map_or_else(|| "–".to_owned(), |text| escape(&text)),
+                escape(&elapsed(report.elapsed_ms)),
+                escape(&meaning(report)),
+            );
+        }
+        out.push_str("</tbody>\n");
+    }
+    out.push_str(
+        "</table>\n<p class=\"nothing\" id=\"nothing\" hidden>No test passes the filter.</p>\n",
+    );
+    out
+}
+
+fn meaning(report: &Report) -> String {
+    match &report.failure {
+        Some(failure) => headline(failure),
+        None => report.guarantee.to_string(),
+    }
+}
+
+fn traces(report: &Report) -> Option<(u64, bool)> {
+    report.guarantee.traces.map(|traces| (traces.distinct, traces.exact))
+}
+
+/// How many executions there are, as far as the search knows.
+fn in_all(tried: &Tried) -> Option<String> {
+    if tried.report.verdict == Verdict::Covered {
+        return Some(number(tried.report.counts.executions));
+    }
+    let last = tried.samples.last().map(|sample| sample.progress);
+    let estimate = tried.report.progress.or(last)?.estimate?;
+    Some(rounded(estimate.search.about))
+}
+
+fn test(index: usize, name: &str, searches: &[&Tried], sources: &Sources) -> String {
+    let mut out = format!(
+        "<section class=\"test\" id=\"t{index}\" data-test=\"{index}\" aria-labelledby=\"h{index}\">\
+         <h2 id=\"h{index}\">{}</h2>\n",
+        escape(name)
+    );
+    let plots = plots(searches);
+    if !plots.is_empty() {
+        let _ = writeln!(out, "<div class=\"plots\">{plots}</div>");
+    }
+    // What searches without a failure mean is in the table above.
+    let needed = |tried: &&&Tried| plots.is_empty() || tried.report.failure.is_some();
+    for tried in searches.iter().filter(needed) {
+        out.push_str(&search(tried, searches.len() > 1, sources));
+    }
+    out.push_str("</section>\n");
+    out
+}
+
+/// What one search came to, in words; of a failure its steps.
+fn search(tried: &Tried, several: bool, sources: &Sources) -> String {
+    let report = &tried.report;
+    let strategy = escape(&clean(&report.strategy));
+    let mut out = String::new();
+    let Some(failure) = &report.failure else {
+        let lead = if several { format!("<code>{strategy}</code> ") } else { String::new() };
+        let guarantee = escape(&report.guarantee.to_string());
+        let _ =
+            writeln!(out, "<p class=\"meaning\">{} {lead}{guarantee}</p>", badge(report.verdict));
+        return out;
+    };
+    let open = if several { "" } else { " open" };
+    let link = tried.page.as_deref().filter(|page| is_relative(page));
+    let link = link.map(|page| format!(" <a href=\"{}\">walk through it</a>", escape(page)));
+    let _ = write!(
+        out,
+        "<details class=\"failure\"{open}><summary>{} <code>{strategy}</code> {}</summary>\
+         <p>in execution {}{}</p>",
+        badge(report.verdict),
+        escape(&headline(failure)),
+        number(failure.execution),
+        link.unwrap_or_default(),
+    );
+    if let raddle_trace::Outcome::Panicked { panics } = &failure.outcome
+        && let Some(site) = panics.first().and_then(|panic| panic.site.as_ref())
+    {
+        out.push_str(&excerpt(site, sources));
+    }
+    let options = TableOptions { width: 132, max_rows: STEPS, ..TableOptions::default() };
+    let steps = table(&failure.trace, &failure.outcome, &options);
+    let command = replay_command(report, failure, None);
+    let _ = writeln!(
+        out,
+        "<pre class=\"steps\" tabindex=\"0\" aria-label=\"Steps\">{}</pre>\
+         <pre class=\"command\" tabindex=\"0\" aria-label=\"Command that replays it\">{}</pre></details>",
+        escape(&steps),
+        escape(&command)
+    );
+    out
+}
+
+/// A link from the run to a page beside it, and nowhere else.
+fn is_relative(page: &str) -> bool {
+    !page.contains(':') && !page.starts_with('/') && !page.starts_with('\\')
+}
+
+fn excerpt(site: &raddle_trace::Site, sources: &Sources) -> String {
+    let lines = sources.around(site);
+    if lines.is_empty() {
+        return String::new();
+    }
+    let mut out = "<pre class=\"excerpt\" tabindex=\"0\" aria-label=\"Source\">".to_owned();
+    for (at, line) in lines {
+        let class = if at == site.line { " class=\"here\"" } else { "" };
+        let _ = write!(out, "<span{class}><i>{at:>5}</i> {}</span>", escape(line));
+    }
+    out.push_str("</pre>");
+    out
+}
+
+/// A number, and the band around it.
+type Measured = (f64, Option<(f64, f64)>);
+
+/// What changed over time, for all searches of a test together.
+#[expect(clippy::cast_precision_loss, reason = "a plot shows few digits")]
+fn plots(searches: &[&Tried]) -> String {
+    let series = |of: &dyn Fn(&Sample) -> Option<Measured>| {
+        let one = |tried: &&Tried| {
+            let mut series = Series { name: clean(&tried.report.strategy), ..Series::default() };
+            for sample in &tried.samples {
+                let Some((number, band)) = of(sample) else { continue };
+                series.points.push((sample.progress.elapsed_ms as f64, number));
+                series.band.extend(band);
+            }
+            series
+        };
+        let all: Vec<Series> = searches.iter().map(one).collect();
+        all.into_iter().filter(|series| series.points.len() > 1).collect::<Vec<_>>()
+    };
+    let estimate = series(&|sample| {
+        let search = sample.progress.estimate?.search;
+        Some((search.about, Some((search.low, search.high))))
+    });
+    let covered = series(&|sample| {
+        let estimate = sample.progress.estimate;
+        let part = estimate.map(|estimate| estimate.covered / estimate.total.about);
+        Some((sample.progress.covered.or(part)? * 100.0, None))
+    });
+    let traces = series(&|sample| Some((sample.progress.traces?.distinct as f64, None)));
+    let pairs = series(&|sample| Some((sample.pairs? as f64, None)));
+    let executions = series(&|sample| Some((sample.progress.executions as f64, None)));
+    [
+        plot("Executions in all, estimated", "executions", &estimate),
+        plot("Covered", "% of the space", &covered),
+        plot("Distinct traces", "traces", &traces),
+        plot("Pairs of places in order", "pairs", &pairs),
+        plot("Executions", "executions", &executions),
+    ]
+    .concat()
+}

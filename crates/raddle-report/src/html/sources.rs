@@ -1,0 +1,86 @@
+//! The text of source files, which a page shows beside a step.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use raddle_trace::{Missing, Outcome, Report, Site};
+
+/// How many lines a page shows before and after the one of a step.
+const AROUND: u32 = 5;
+/// A longer line is cut: nobody reads it, and generated files have lines of megabytes.
+const LONGEST_LINE: usize = 400;
+
+/// Source files by their name in sites. Whoever makes a page reads them: this crate reads no files.
+///
+/// ```
+/// use raddle_report::html::Sources;
+///
+/// let mut sources = Sources::default();
+/// sources.insert("src/lib.rs", "fn main() {}\n");
+/// assert!(!sources.is_empty());
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sources {
+    files: BTreeMap<String, Vec<String>>,
+}
+
+impl Sources {
+    /// The text of a file. `file` is as in [`Site::file`].
+    pub fn insert(&mut self, file: impl Into<String>, text: &str) {
+        let cut = |line: &str| line.chars().take(LONGEST_LINE).collect();
+        self.files.insert(file.into(), text.lines().map(cut).collect());
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty()
+    }
+
+    /// The files of which the page of a report shows lines, if it is given them.
+    #[must_use]
+    pub fn wanted(report: &Report) -> BTreeSet<&str> {
+        let files = sites(report).into_iter().map(|site| site.file.as_str());
+        files.filter(|file| !file.is_empty()).collect()
+    }
+
+    /// The lines around a site, with their numbers.
+    pub(crate) fn around(&self, site: &Site) -> Vec<(u32, &str)> {
+        let Some(lines) = self.files.get(&site.file) else { return Vec::new() };
+        let from = site.line.saturating_sub(AROUND).max(1);
+        let to = site.line.saturating_add(AROUND);
+        let lines = (from..=to).filter_map(|at| {
+            let line = lines.get(at as usize - 1)?;
+            Some((at, line.as_str()))
+        });
+        lines.collect()
+    }
+}
+
+/// The sites of a failure: of its steps, and of how it ended.
+pub(crate) fn sites(report: &Report) -> Vec<&Site> {
+    let Some(failure) = &report.failure else { return Vec::new() };
+    let trace = &failure.trace;
+    let mut sites: Vec<&Site> = trace.events.iter().map(|event| &event.site).collect();
+    sites.extend(trace.objects.iter().map(|object| &object.created));
+    match &failure.outcome {
+        Outcome::Panicked { panics } => {
+            sites.extend(panics.iter().filter_map(|panic| panic.site.as_ref()));
+        }
+        Outcome::Deadlock { waiting } => {
+            sites.extend(waiting.iter().map(|one| &one.site));
+            let holders = waiting.iter().flat_map(|one| &one.held_by);
+            sites.extend(holders.filter_map(|(_, since)| since.as_ref()));
+        }
+        Outcome::DataRace(race) => {
+            sites.extend([&race.first.site, &race.second.site, &race.cell.created]);
+            let locks = race.first.locks.iter().chain(&race.second.locks);
+            sites.extend(locks.map(|lock| &lock.taken));
+            if let Missing::Ordering { written, read, .. } = &race.missing {
+                sites.extend([written, read]);
+            }
+        }
+        Outcome::StackOverflow { site: Some(site), .. } => sites.push(site),
+        _ => {}
+    }
+    sites
+}

@@ -1,0 +1,440 @@
+//! The page of one execution.
+
+use raddle_report::html::{Sources, trace_page};
+use raddle_trace::{Event, Outcome, Report, Trace};
+use serde_json::{Value, json};
+
+use crate::Test;
+use crate::chromium::{Browser, Scheme, WIDE};
+use crate::samples::{
+    FILE, data_race, event, failed, livelock, lock_order, lost_update, many_tasks, object, panic,
+    threads, two_tills,
+};
+
+pub(crate) const TESTS: &[Test] = &[
+    ("a_page_shows_every_step_and_chooses_the_end", shows),
+    ("keys_walk_through_the_steps", walks),
+    ("steps_are_filtered_by_text_task_and_object", filters),
+    ("arrows_show_what_had_to_come_before", arrows),
+    ("steps_in_no_order_are_faded", fades),
+    ("messages_have_a_lane_for_each_actor", messages),
+    ("a_deadlock_has_its_graph", deadlock),
+    ("every_outcome_has_a_page_without_errors", outcomes),
+    ("nothing_of_the_program_becomes_markup", hostile),
+    ("100_000_steps_are_a_few_rows", long),
+    ("many_tasks_become_marks", marks),
+    ("what_is_read_aloud_is_there", aloud),
+    ("text_is_legible_in_light_and_dark", legible),
+    ("a_page_loads_nothing", alone),
+    ("a_narrow_window_shows_steps_and_details", narrow),
+];
+
+/// The lost update, with happens-before as the engine writes it down.
+fn update() -> Report {
+    let mut report = lost_update();
+    let events = &mut report.failure.as_mut().expect("failed").trace.events;
+    let after: [&[u32]; 5] = [&[], &[], &[0], &[2], &[3]];
+    for (event, after) in events.iter_mut().zip(after) {
+        event.after = Some(after.to_vec());
+    }
+    report
+}
+
+fn sources() -> Sources {
+    let lines: Vec<String> = (1..=80).map(|line| format!("let line_{line} = {line};")).collect();
+    let mut sources = Sources::default();
+    sources.insert(FILE, &lines.join("\n"));
+    sources
+}
+
+fn page(report: &Report) -> String {
+    trace_page(report, &sources())
+}
+
+fn shows(browser: &Browser) {
+    let script = r##"
+        const source = [...document.querySelectorAll("#source li")].map((line) => line.textContent);
+        return {
+          heads: heads(), rows: rows(), here: here(), shown: $("shown").textContent,
+          title: document.title, verdict: document.querySelector(".badge").textContent,
+          source: source.length, line: document.querySelector("#source .here").textContent,
+          ops: [...document.querySelectorAll("#steps .op")].map((op) => op.textContent),
+        };
+    "##;
+    let said = browser.run(&page(&update()), script);
+    assert_eq!(said["heads"], json!(["step", "main", "thread 1", "thread 2", "at"]));
+    assert_eq!(said["rows"], json!([0, 1, 2, 3, 4, 5]), "five steps and how it ended");
+    assert_eq!(said["here"], "5");
+    assert_eq!(said["shown"], "5 steps");
+    assert_eq!(said["title"], "transfers: failed");
+    assert_eq!(said["verdict"], "failed");
+    assert_eq!(said["source"], 11);
+    assert_eq!(said["line"], "19let line_19 = 19;");
+    assert_eq!(said["ops"][3], "store counter (1)");
+}
+
+fn walks(browser: &Browser) {
+    let script = r##"
+        const seen = [];
+        const press = (name) => { key(name); seen.push(`${name} ${here()}`); };
+        for (const name of ["Home", "ArrowDown", "j", "k", "ArrowUp", "ArrowUp", "n", "t", "N", "o", "O",
+          "s", "S", "End", "k", "ArrowLeft", "ArrowLeft", "ArrowRight", "PageUp", "PageDown"]) press(name);
+        key("Home");
+        const facts = $("facts").textContent;
+        key("?");
+        const open = $("help").open;
+        key("ArrowDown");
+        const kept = here();
+        document.querySelector("#help button").click();
+        return { seen, facts, open, kept, closed: !$("help").open, hash: location.hash };
+    "##;
+    let said = browser.run(&page(&update()), script);
+    // 0: thread 1; 1 and 2: thread 2, the first a preemption; 3: thread 1; 4: main; 5: the end.
+    let expected = [
+        "Home 0",
+        "ArrowDown 1",
+        "j 2",
+        "k 1",
+        "ArrowUp 0",
+        "ArrowUp 0",
+        "n 1",
+        "t 2",
+        "N 1",
+        "o 2",
+        "O 1",
+        "s 3",
+        "S 1",
+        "End 5",
+        "k 4",
+        "ArrowLeft 3",
+        "ArrowLeft 2",
+        "ArrowRight 3",
+        "PageUp 0",
+        "PageDown 5",
+    ];
+    assert_eq!(said["seen"], json!(expected));
+    assert!(said["facts"].as_str().is_some_and(|facts| facts.contains("load counter -> 0")));
+    assert_eq!((&said["open"], &said["closed"]), (&json!(true), &json!(true)));
+    assert_eq!(said["kept"], "0", "keys do nothing behind the list of keys");
+    assert_eq!(said["hash"], "#step=0");
+}
+
+fn filters(browser: &Browser) {
+    let script = r#"
+        const seen = {};
+        key("/");
+        seen.focus = document.activeElement.id;
+        type("filter", "store");
+        seen.text = rows();
+        type("filter", "thread STORE 2");
+        seen.words = rows();
+        key("j");
+        seen.typing = $("filter").value;
+        type("filter", "no such step");
+        seen.nothing = [rows(), $("nothing").hidden];
+        key("Escape");
+        seen.all = [rows().length, document.activeElement.id, $("shown").textContent];
+        key("Home"); key("f");
+        seen.task = [rows(), $("shown").textContent];
+        key("f");
+        key("g");
+        seen.object = rows();
+        key("Escape"); key("b");
+        seen.brief = rows();
+        key("Escape");
+        type("task", "2");
+        seen.select = rows();
+        return seen;
+    "#;
+    let said = browser.run(&page(&update()), script);
+    assert_eq!(said["focus"], "filter");
+    assert_eq!(said["text"], json!([2, 3]));
+    assert_eq!(said["words"], json!([2]), "all words, in any case, in task, op or site");
+    assert_eq!(said["typing"], "thread STORE 2", "a letter in the filter is no key");
+    assert_eq!(said["nothing"], json!([[], false]));
+    assert_eq!(said["all"], json!([6, "lanes", "5 steps"]));
+    assert_eq!(said["task"], json!([[0, 3], "2 of 5 steps"]));
+    assert_eq!(said["object"], json!([0, 1, 2, 3, 4]));
+    assert_eq!(said["brief"], json!([0, 1, 2, 3, 4, 5]));
+    assert_eq!(said["select"], json!([1, 2]));
+}
+
+fn arrows(browser: &Browser) {
+    let script = r##"
+        const drawn = () => [count(".arrows g.in"), count(".arrows g.out")];
+        const seen = {};
+        key("Home"); seen.first = drawn();
+        key("ArrowDown"); key("ArrowDown"); seen.third = drawn();
+        seen.after = $("after").textContent; seen.before = $("before").textContent;
+        document.querySelector('[data-row="3"]').dispatchEvent(new MouseEvent("mousemove", { bubbles: true }));
+        seen.hovered = [...drawn(), here()];
+        $("lanes").dispatchEvent(new MouseEvent("mouseleave"));
+        seen.left = drawn();
+        document.querySelector("#after button").click();
+        seen.followed = here();
+        document.querySelector('[data-row="4"]').dispatchEvent(new MouseEvent("click", { bubbles: true }));
+        seen.clicked = here();
+        // An arrow begins and ends at the dots of its steps.
+        const dot = (row) => { const box = document.querySelector(`[data-row="${row}"] .op`).getBoundingClientRect(); return [box.left + 12, box.top + 11]; };
+        const path = document.querySelector(".arrows g.in path"), box = path.getBoundingClientRect();
+        const [from, to] = [dot(3), dot(4)];
+        seen.ends = [Math.abs(box.right - from[0]) < 3, Math.abs(box.top - from[1]) < 3, Math.abs(box.left - to[0]) < 3, box.bottom <= to[1]];
+        return seen;
+    "##;
+    let said = browser.run(&page(&update()), script);
+    assert_eq!(said["first"], json!([0, 1]), "the load is before the other thread's store");
+    assert_eq!(said["third"], json!([1, 1]));
+    assert_eq!(said["after"], "0 thread 1: load counter -> 0");
+    assert_eq!(said["before"], "3 thread 1: store counter (1)");
+    assert_eq!(said["hovered"], json!([1, 1, "2"]), "hovering draws and does not choose");
+    assert_eq!(said["left"], json!([1, 1]));
+    assert_eq!(said["followed"], "0");
+    assert_eq!(said["clicked"], "4");
+    assert_eq!(said["ends"], json!([true, true, true, true]));
+}
+
+fn fades(browser: &Browser) {
+    let script = r#"
+        const faded = () => [...document.querySelectorAll(".row.apart")].map((row) => Number(row.dataset.row));
+        const seen = [];
+        key("h");
+        for (const _ of [0, 1, 2, 3, 4]) { key("k"); seen.unshift(faded()); }
+        key("h");
+        seen.push(faded());
+        return seen;
+    "#;
+    // Arrows: 0 to 2, 2 to 3, 3 to 4. Lanes: 0 and 3, 1 and 2, 4.
+    let said = browser.run(&page(&update()), script);
+    assert_eq!(said, json!([[1], [0], [], [], [], []]), "only the two loads are in no order");
+}
+
+fn messages(browser: &Browser) {
+    let script = r#"
+        const seen = { tasks: heads().length };
+        key("m");
+        seen.heads = heads();
+        seen.messages = count(".arrows g.message");
+        seen.pressed = $("messages").getAttribute("aria-pressed");
+        key("m");
+        seen.back = [heads().length, count(".arrows g.message")];
+        return seen;
+    "#;
+    let said = browser.run(&page(&two_tills()), script);
+    assert_eq!(said["tasks"], 2 + 7);
+    let heads = ["step", "test", "left", "right", "stock", "main", "at"];
+    assert_eq!(said["heads"], json!(heads));
+    assert_eq!(said["messages"], 6, "two of the test, two questions, two answers");
+    assert_eq!(said["pressed"], "true");
+    assert_eq!(said["back"], json!([9, 0]));
+    let hidden =
+        browser.run(&page(&update()), "key('m'); return $('messages').hidden && heads().length;");
+    assert_eq!(hidden, 5, "threads send none");
+}
+
+fn deadlock(browser: &Browser) {
+    let script = r#"
+        const inside = [...document.querySelectorAll("svg.waits text")].map((text) => text.textContent);
+        const box = document.querySelector("svg.waits").getBoundingClientRect();
+        return {
+          inside, cycle: count("svg.waits path.cycle"), edges: count("svg.waits > path"),
+          label: document.querySelector("svg.waits").getAttribute("aria-label"),
+          visible: box.width > 200 && box.height > 80 && box.bottom < innerHeight,
+          ends: [...document.querySelectorAll(".row.end .op")].map((op) => op.textContent),
+        };
+    "#;
+    let said = browser.run(&page(&lock_order()), script);
+    assert_eq!(said["inside"], json!(["main", "thread 1", "thread 2", "Mutex#1", "Mutex#2"]));
+    assert_eq!(said["cycle"], 4, "two waits and two holds");
+    assert_eq!(said["edges"], 5, "and a join");
+    assert!(
+        said["label"].as_str().is_some_and(|label| label.contains("cycle: thread 1 -> thread 2"))
+    );
+    assert_eq!(said["visible"], true);
+    assert_eq!(said["ends"][1], "waits for lock Mutex#2 held by thread 2");
+}
+
+fn outcomes(browser: &Browser) {
+    let mut without_steps = lost_update();
+    without_steps.failure.as_mut().expect("failed").trace.events.clear();
+    let race = data_race(raddle_trace::Missing::Everything);
+    let mut unknown = update();
+    for event in &mut unknown.failure.as_mut().expect("failed").trace.events {
+        event.site = raddle_trace::Site::default();
+    }
+    for report in [livelock(), race, without_steps, unknown] {
+        let said = browser.run(&page(&report), "return document.querySelector('h1').textContent;");
+        assert_eq!(said, "transfers");
+    }
+}
+
+fn hostile(browser: &Browser) {
+    let evil =
+        "</script><script>window.owned=1</script><img src=x onerror=owned=1>\"'><b>&lt;--${1}";
+    let mut report = update();
+    report.test = Some(evil.to_owned());
+    evil.clone_into(&mut report.strategy);
+    report.notes.push(raddle_trace::Note::Text { text: evil.to_owned() });
+    let failure = report.failure.as_mut().expect("failed");
+    failure.outcome = Outcome::Panicked { panics: vec![panic(0, evil, 19)] };
+    let trace: &mut Trace = &mut failure.trace;
+    evil.clone_into(&mut trace.events[2].op);
+    evil.clone_into(&mut trace.events[3].site.file);
+    trace.objects[0].name = Some(evil.to_owned());
+    trace.tasks[1].label = Some(evil.to_owned());
+    let mut sources = Sources::default();
+    sources.insert(FILE, &format!("{evil}\n").repeat(80));
+    sources.insert(evil, &format!("{evil}\n").repeat(80));
+    let script = r#"
+        for (const name of ["Home", "j", "j", "j", "j", "j", "h", "f", "g", "?"]) key(name);
+        return { owned: window.owned ?? null, images: count("img"), bold: count("b:not(.steplink b)"),
+          scripts: count("script"), name: document.querySelector("h1").textContent };
+    "#;
+    let said = browser.run(&trace_page(&report, &sources), script);
+    assert_eq!(said["owned"], Value::Null);
+    assert_eq!((&said["images"], &said["bold"]), (&json!(0), &json!(0)));
+    // The data, the page's own, and the two of this test.
+    assert_eq!(said["scripts"], 4);
+    assert_eq!(said["name"], evil);
+    let mut deadlock = lock_order();
+    let trace = &mut deadlock.failure.as_mut().expect("failed").trace;
+    trace.objects[0].name = Some(evil.to_owned());
+    trace.tasks[1].label = Some(evil.to_owned());
+    let said = browser.run(&page(&deadlock), "return [window.owned ?? null, count('img')];");
+    assert_eq!(said, json!([null, 0]));
+}
+
+/// As many steps as an execution may well have, of eight threads.
+pub(crate) fn endless(steps: u32) -> Report {
+    let step = |index: u32| {
+        let (task, turn) = (1 + index / 3 % 8, index % 3);
+        let (op, preempts) =
+            [("lock", index.is_multiple_of(999)), ("load -> 7", false), ("unlock", false)]
+                [turn as usize];
+        let object = u32::from(turn == 1);
+        let first = event((task, op, Some(object), 20 + turn));
+        let after = if turn == 0 && index > 2 { vec![index - 1] } else { Vec::new() };
+        Event { preempts, after: Some(after), ..first }
+    };
+    let trace = Trace {
+        tasks: threads(8),
+        objects: vec![object("Mutex", Some("queue"), 5), object("AtomicUsize", Some("length"), 6)],
+        events: (0..steps).map(step).collect(),
+    };
+    failed(trace, Outcome::Panicked { panics: vec![panic(8, "the queue is empty", 23)] })
+}
+
+fn long(browser: &Browser) {
+    let page = page(&endless(100_000));
+    assert!(page.len() < 8 << 20, "{} bytes", page.len());
+    let script = r#"
+        const seen = { elements: [], heres: [] };
+        const look = () => { seen.elements.push(count("*")); seen.heres.push(here()); };
+        look();
+        key("Home"); look();
+        key("n"); look();
+        key("End"); look();
+        $("lanes").scrollTop = 50000 * 22; await paint();
+        seen.middle = rows().includes(50000) && rows().length < 120;
+        key("Home"); key("h"); look();
+        type("filter", "unlock thread\u00a08"); type("filter", "unlock");
+        seen.shown = $("shown").textContent;
+        key("End"); look();
+        seen.visible = document.querySelector(".row.here").getBoundingClientRect().bottom <= innerHeight;
+        return seen;
+    "#;
+    let said = browser.run(&page, script);
+    assert_eq!(said["heres"], json!(["100000", "0", "999", "100000", "0", "99998"]));
+    let most = said["elements"].as_array().into_iter().flatten().filter_map(Value::as_u64).max();
+    assert!(most.is_some_and(|most| most < 900), "{said}");
+    assert_eq!(said["middle"], true);
+    // Every third step from step 2 on: 33,333.
+    assert_eq!(said["shown"], "33,333 of 100,000 steps");
+    assert_eq!(said["visible"], true);
+}
+
+fn marks(browser: &Browser) {
+    let said =
+        browser.run(&page(&many_tasks()), "return { heads: heads(), lines: count('.line') };");
+    assert_eq!(said["heads"], json!(["step", "13 lanes", "task", "op", "at"]));
+    assert_eq!(said["lines"], 13);
+}
+
+fn aloud(browser: &Browser) {
+    let script = r#"
+        key("Home"); key("j");
+        const lanes = $("lanes"), active = $(lanes.getAttribute("aria-activedescendant"));
+        const named = (one) => one.labels?.length || one.getAttribute("aria-label") || one.textContent.trim();
+        return {
+          role: lanes.getAttribute("role"), rows: lanes.getAttribute("aria-rowcount"),
+          active: active?.getAttribute("aria-label"), selected: active?.getAttribute("aria-selected"),
+          live: $("live").textContent, language: document.documentElement.lang,
+          nameless: [...document.querySelectorAll("input, select, button")].filter((one) => !named(one)).length,
+          focus: document.activeElement.id,
+          pictures: [...document.querySelectorAll("svg:not([aria-hidden])")].filter((one) => !one.getAttribute("aria-label")).length,
+          headings: count("h1"),
+        };
+    "#;
+    let said = browser.run(&page(&lock_order()), script);
+    assert_eq!((&said["role"], &said["rows"]), (&json!("grid"), &json!("6")));
+    assert_eq!(
+        said["active"],
+        "step 1, thread 2, lock Mutex#2, at tests/account.rs:14, a preemption"
+    );
+    assert_eq!(said["live"], said["active"]);
+    assert_eq!((&said["selected"], &said["language"]), (&json!("true"), &json!("en")));
+    assert_eq!((&said["nameless"], &said["pictures"]), (&json!(0), &json!(0)));
+    assert_eq!((&said["focus"], &said["headings"]), (&json!("lanes"), &json!(1)));
+}
+
+/// Contrast of text on its ground as WCAG computes it, in the colours that are drawn.
+pub(crate) const CONTRAST: &str = r#"
+    const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+    const rgb = (colour) => { canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1); return [...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3); };
+    const light = (colour) => { const [r, g, b] = rgb(colour).map((part) => { part /= 255; return part <= .03928 ? part / 12.92 : ((part + .055) / 1.055) ** 2.4; }); return .2126 * r + .7152 * g + .0722 * b; };
+    const contrast = (a, b) => { const [x, y] = [light(a), light(b)]; return (Math.max(x, y) + .05) / (Math.min(x, y) + .05); };
+    const probe = document.body.appendChild(document.createElement("i"));
+    const colour = (name) => { probe.style.color = `var(--${name})`; return getComputedStyle(probe).color; };
+    const weak = [];
+    for (const ink of ["text", "quiet", "link", "bad", "good", "warn", "l0", "l1", "l2", "l3", "l4", "l5", "l6", "l7"])
+      for (const ground of ["ground", "panel", "raised", "mark"]) {
+        const found = contrast(colour(ink), colour(ground));
+        if (found < 4.5) weak.push(`${ink} on ${ground}: ${found.toFixed(2)}`);
+      }
+    for (const kind of ["bad", "good", "warn"]) if (contrast(colour(kind), colour(`${kind}-ground`)) < 4.5) weak.push(kind);
+    return { weak, ground: light(colour("ground")) };
+"#;
+
+fn legible(browser: &Browser) {
+    let page = page(&update());
+    let said = browser.run_in(&page, CONTRAST, Scheme::Light, WIDE);
+    assert_eq!(said["weak"], json!([]));
+    assert!(said["ground"].as_f64().is_some_and(|ground| ground > 0.8));
+    let said = browser.run_in(&page, CONTRAST, Scheme::Dark, WIDE);
+    assert_eq!(said["weak"], json!([]));
+    assert!(said["ground"].as_f64().is_some_and(|ground| ground < 0.05));
+}
+
+fn alone(browser: &Browser) {
+    let script = r#"
+        let refused = false;
+        document.addEventListener("securitypolicyviolation", () => { refused = true; });
+        const image = new Image();
+        image.src = "https://example.invalid/pixel.png";
+        await paint(); await paint();
+        return { refused, loaded: performance.getEntriesByType("resource").filter((one) => one.transferSize > 0).length };
+    "#;
+    let said = browser.run(&page(&update()), script);
+    assert_eq!(said, json!({"refused": true, "loaded": 0}));
+}
+
+fn narrow(browser: &Browser) {
+    let script = r#"
+        const [a, b] = [$("lanes").getBoundingClientRect(), document.querySelector(".side").getBoundingClientRect()];
+        return { below: b.top >= a.bottom - 1, seen: a.height > 150 && b.height > 150, rows: rows().length,
+          wide: document.documentElement.scrollWidth <= innerWidth, heads: heads() };
+    "#;
+    let said = browser.run_in(&page(&update()), script, Scheme::Light, (600, 800));
+    let heads = ["step", "main", "thread 1", "thread 2", "at"];
+    let expected = json!({"below": true, "seen": true, "rows": 6, "wide": true, "heads": heads});
+    assert_eq!(said, expected);
+}

@@ -1,0 +1,62 @@
+//! Several searches together: what each found, and how it got there. What a driver keeps of one run
+//! over many tests, or of one test under many strategies.
+
+use serde::{Deserialize, Serialize};
+
+use crate::progress::Progress;
+use crate::report::Report;
+
+/// The version of [`Run`] that this crate writes.
+pub const VERSION: u32 = 1;
+
+/// Several searches. Those of one test, by the name in their reports, are compared with each other.
+///
+/// ```
+/// let run: raddle_trace::Run = serde_json::from_str(r#"{"version": 1, "tried": []}"#)?;
+/// assert_eq!(run, raddle_trace::Run::default());
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// The version of this format: [`VERSION`].
+    pub version: u32,
+    /// What was run, in a few words: a package, a command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// Wall time of all in milliseconds.
+    #[serde(default)]
+    pub elapsed_ms: u64,
+    /// The searches, in the order in which they are to be shown.
+    pub tried: Vec<Tried>,
+}
+
+impl Default for Run {
+    /// Nothing was run.
+    fn default() -> Self {
+        Self { version: VERSION, title: None, elapsed_ms: 0, tried: Vec::new() }
+    }
+}
+
+/// One search: a test under a strategy.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Tried {
+    /// What came of it.
+    pub report: Report,
+    /// How far it was, from time to time, in order. The last is the end.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub samples: Vec<Sample>,
+    /// Where the page of its failure is, relative to that of the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub page: Option<String>,
+}
+
+/// How far a search was at one time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Sample {
+    /// Executions, traces, the estimate; its `elapsed_ms` says when.
+    pub progress: Progress,
+    /// Ordered pairs of places in the source that were seen to follow each other on one object, in
+    /// two tasks, if they are counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pairs: Option<u64>,
+}
