@@ -18,9 +18,7 @@ pub(crate) fn err(text: &str) {
 /// Whether text on standard output may be coloured: a terminal, and nobody said no
 /// (<https://no-color.org>).
 pub(crate) fn colour() -> Colour {
-    let forbidden = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-    if io::stdout().is_terminal() && !forbidden && !dumb { Colour::Always } else { Colour::Never }
+    Colour::for_terminal(io::stdout().is_terminal(), |name| std::env::var(name).ok())
 }
 
 /// Columns of the terminal; 100 if there is none.

@@ -626,7 +626,6 @@ impl Execution {
         if let Some(recorder) = &mut self.recorder {
             let preempts = how != How::Wait && self.preempting;
             recorder.event(task, text, footprint, site, point, preempts);
-            self.recount();
         }
         let asked = self.needs.steps && !self.strict;
         let mut recorder = self.recorder.take();
@@ -674,6 +673,7 @@ impl Execution {
             }
         }
         self.recorder = recorder;
+        self.recount();
     }
 
     /// Whom a task waits for that will run on by itself, and whom those wait for.

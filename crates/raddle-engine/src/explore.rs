@@ -450,6 +450,8 @@ pub fn retrace(
     ex.strict = true;
     ex.recorder = Some(Box::new(Recorder::telling(hear)));
     let ran = search.run(body, lap, 0);
+    // Tasks that came to be after the last step.
+    search.recount();
     if ran.ending == Ending::Foreign {
         return Err(EngineError::Foreign);
     }

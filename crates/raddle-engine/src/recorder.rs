@@ -48,6 +48,8 @@ pub(crate) struct Recorder {
     decisions: Vec<RawDecision>,
     /// Which steps happened before which.
     history: History,
+    /// The events that are steps of the history, in order: values that were decided are none.
+    steps: Vec<u32>,
     /// There was no room for that.
     crowded: bool,
     /// The last decision is a value that stands for a task, which has not been told.
@@ -104,7 +106,7 @@ impl Recorder {
             (teller.hear)(Told::Key { task: execution.task(*other).seq });
         }
         for raw in &self.events[teller.events..] {
-            (teller.hear)(Told::Step { event: raw.named(execution) });
+            (teller.hear)(Told::Step { event: self.named(raw, execution) });
         }
         teller.tasks = execution.created.len();
         teller.objects = self.objects.len();
@@ -176,11 +178,33 @@ impl Recorder {
         if let Some(event) = self.events.last_mut() {
             event.happened = Some(place).filter(|_| !self.crowded);
             event.sent_by = step.sent_by.and_then(|number| u32::try_from(number - 1).ok());
+            if event.happened.is_some() {
+                self.steps.push(self.events.len() as u32 - 1);
+            }
         }
         if self.crowded {
             self.history = History::default();
         } else {
             self.history.step(step);
+        }
+    }
+
+    /// An event, with the steps that had to come before it.
+    fn named(&self, raw: &RawEvent, execution: &Execution) -> Event {
+        let event_of = |place: u32| self.steps.get(place as usize).copied();
+        let after = || {
+            let places = raw.happened.map(|place| self.history.directly_before(place as usize));
+            places.unwrap_or_default().into_iter().filter_map(event_of).collect()
+        };
+        Event {
+            task: execution.task(raw.task).seq,
+            op: raw.op.clone(),
+            object: (raw.object != ObjectId::NONE).then_some(raw.object.0),
+            site: site_of(raw.site),
+            decision: raw.decision,
+            preempts: raw.preempts,
+            after: (!self.crowded).then(after),
+            sent_by: raw.sent_by.and_then(event_of),
         }
     }
 
@@ -207,21 +231,7 @@ impl Recorder {
                 object.name = Some(execution.label(task));
             }
         }
-        // Values that were decided are events and no steps.
-        let events = (0..).zip(&self.events);
-        let steps = events.filter(|(_, raw)| raw.happened.is_some()).map(|(event, _)| event);
-        let steps: Vec<u32> = steps.collect();
-        let event_of = |place: u32| steps.get(place as usize).copied();
-        let after = |raw: &RawEvent| {
-            let places = raw.happened.map(|place| self.history.directly_before(place as usize));
-            places.unwrap_or_default().into_iter().filter_map(event_of).collect()
-        };
-        let event = |raw: &RawEvent| Event {
-            after: (!self.crowded).then(|| after(raw)),
-            sent_by: raw.sent_by.and_then(event_of),
-            ..raw.named(execution)
-        };
-        let events = self.events.iter().map(event).collect();
+        let events = self.events.iter().map(|raw| self.named(raw, execution)).collect();
         Trace { tasks: task_table(execution), objects, events }
     }
 
@@ -286,22 +296,6 @@ fn object_names(objects: &[RawObject]) -> impl Iterator<Item = ObjectName> {
 
 fn same_place(a: &Location<'_>, b: &Location<'_>) -> bool {
     (a.file(), a.line(), a.column()) == (b.file(), b.line(), b.column())
-}
-
-impl RawEvent {
-    /// Without what happened before it.
-    fn named(&self, execution: &Execution) -> Event {
-        Event {
-            task: execution.task(self.task).seq,
-            op: self.op.clone(),
-            object: (self.object != ObjectId::NONE).then_some(self.object.0),
-            site: site_of(self.site),
-            decision: self.decision,
-            preempts: self.preempts,
-            after: None,
-            sent_by: None,
-        }
-    }
 }
 
 impl RawDecision {

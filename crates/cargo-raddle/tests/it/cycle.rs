@@ -4,7 +4,7 @@ use std::fs;
 
 use raddle_trace::exit;
 
-use crate::Project;
+use crate::{Project, fixture};
 
 const WRONG: &str = r"
 //! A counter.
@@ -45,6 +45,8 @@ mod tests {
 
 #[test]
 fn a_bug_is_found_saved_replayed_and_fixed() {
+    // The report of a run is where cargo builds, which is one place for all these projects.
+    let _alone = fixture();
     let project = Project::new("cycle");
     let wrong = WRONG.trim_start().replace("EXPECTED", "2");
     project.write("src/lib.rs", &wrong);
@@ -133,6 +135,7 @@ fn a_bug_is_found_saved_replayed_and_fixed() {
 
 #[test]
 fn a_damaged_file_is_named_and_left_alone() {
+    let _alone = fixture();
     let project = Project::new("damaged");
     project.write("src/lib.rs", &WRONG.trim_start().replace("EXPECTED", "counter.get()"));
     project.write("raddle-regressions/tests.nothing_is_lost.json", "{\"schedule\": 3");

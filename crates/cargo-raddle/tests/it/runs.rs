@@ -169,8 +169,20 @@ fn strategies_are_put_side_by_side() {
     let of = |test: &str| rows.iter().filter(|row| row[0] == test).count();
     assert_eq!((of("a_right_one"), of("a_wrong_one")), (3, 3), "{}", done.out);
     assert!(done.out.contains("all best-first(mdpor, pb)"), "{}", done.out);
+    // The page has both tests, and a page for each failure.
     let report = fixture().run(&["report"]).ended_with(exit::PASSED);
-    assert!(std::path::Path::new(report.out.trim()).is_file(), "{}", report.out);
+    let page = std::path::Path::new(report.out.trim());
+    let text = fs::read_to_string(page).unwrap();
+    assert!(text.contains("a_right_one") && text.contains("strategies compared: dfs, dpor"));
+    let failures: Vec<_> = fs::read_dir(page.with_file_name("failures")).unwrap().collect();
+    assert_eq!(failures.len(), 3, "one for each strategy");
+    for failure in failures {
+        let path = failure.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        assert!(text.contains(&format!("failures/{name}")), "{name} is linked");
+        // With the lines of the source: the compiler names them from the root of the workspace.
+        assert!(fs::read_to_string(path).unwrap().contains("self.0.load(SeqCst) + 1"));
+    }
 }
 
 #[test]
