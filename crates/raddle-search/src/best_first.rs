@@ -24,6 +24,17 @@
 //!
 //! Memory: 16 bytes for each that waits; for each that was run and has some that wait below it, 72 and a
 //! byte for each decision; and if executions are compared, what `known.rs` keeps. [`Progress`] counts all.
+//! If it may not hold all that, the dear part goes to a store (`spill.rs`), and it can be saved and split
+//! (`saved.rs`); not with a reduction, whose races may ask for something at any execution that is kept.
+//!
+//! Time: an execution repeats its beginning without being asked about it, and hears of no step that the one
+//! before had too. Priorities that compare executions, and reductions, hear of each other step, with clocks.
+//!
+//! By `pb` alone this is iterative preemption bounding (Musuvathi and Qadeer, PLDI 2007) that repeats
+//! nothing: all executions without a preemption, then those with one. Whatever the priorities, [`covered`]
+//! names the bound below which nothing is left.
+//!
+//! [`covered`]: Strategy::covered
 //!
 //! Misses: what is out of the bound; what follows an execution that a limit cut off, which the engine
 //! counts; with a reduction, what `dpor.rs` says. With a reduction spurious wake-ups are refused: of a wait
