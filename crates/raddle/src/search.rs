@@ -109,15 +109,12 @@ fn searches(config: &Config) -> Result<Vec<Search>, Error> {
     let build = |text: &str| {
         let mut built = build(text, config.seed())?;
         let setup = config.setup();
-        match built.strategy.refuses(&setup.settings) {
-            Some(reason) => {
-                Err(Error::Strategy { strategy: text.to_owned(), reason: reason.to_owned() })
-            }
-            None => {
-                spill::offer(config, setup.limits.frontier_bytes, &mut *built.strategy);
-                Ok(built)
-            }
+        if let Some(reason) = built.strategy.refuses(&setup.settings) {
+            let (strategy, reason) = (text.to_owned(), reason.to_owned());
+            return Err(Error::Strategy { strategy, reason });
         }
+        spill::offer(config, setup.limits.frontier_bytes, &mut *built.strategy);
+        Ok(built)
     };
     let usual = if config.time.is_some() { u64::MAX } else { EXECUTIONS };
     let Some(composition) = config.composition() else {
