@@ -59,20 +59,22 @@ pub fn sources(root: &Path) -> Result<Vec<String>, String> {
         let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
         let name = path.strip_prefix(root).unwrap_or(&path);
         let complain = |(line, what): (usize, &str)| format!("{}:{line}: {what}", name.display());
-        complaints.extend(source(&text, is_ui(name)).into_iter().map(complain));
+        complaints.extend(source(&text, has_no_header(name)).into_iter().map(complain));
     }
     Ok(complaints)
 }
 
-/// Programs that must not compile: their columns matter, so they have no header.
-fn is_ui(path: &Path) -> bool {
-    path.parent().is_some_and(|parent| parent.ends_with("tests/ui"))
+/// Programs that must not compile, whose columns matter; and files that are included in others, where no
+/// header can be.
+fn has_no_header(path: &Path) -> bool {
+    let inside = |directory: &str| path.parent().is_some_and(|parent| parent.ends_with(directory));
+    inside("tests/ui") || inside("tests/moved")
 }
 
 /// What is wrong with one file, by line.
-fn source(text: &str, ui: bool) -> Vec<(usize, &'static str)> {
+fn source(text: &str, headless: bool) -> Vec<(usize, &'static str)> {
     let mut complaints = Vec::new();
-    if !ui && !text.starts_with("//!") {
+    if !headless && !text.starts_with("//!") {
         complaints.push((1, "a file begins with `//!` and says what it is"));
     }
     // Put together here, so that this file has neither of them.

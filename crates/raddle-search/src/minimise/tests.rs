@@ -1,3 +1,5 @@
+//! Changes to a guide, one by one.
+
 use super::*;
 
 fn block(task: u32, moves: u32) -> Block {

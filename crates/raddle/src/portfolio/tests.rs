@@ -80,7 +80,13 @@ fn what_is_taken_and_not_run_is_for_the_others() {
     let found = crate::search::run_one(
         search::build("dfs", 0).expect("known").strategy,
         "dfs".to_owned(),
-        &Asked { setup: Setup::default(), traces: false, tells: false },
+        &Asked {
+            setup: Setup::default(),
+            traces: false,
+            pairs: false,
+            known: raddle_trace::PairSet::default(),
+            tells: false,
+        },
         &orders,
         &mut |_| Stop::No,
         &|| {},
