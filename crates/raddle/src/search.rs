@@ -196,7 +196,7 @@ fn run(
 
 /// Runs one search to its end.
 pub(crate) fn run_one(
-    mut strategy: Box<dyn Strategy>,
+    strategy: Box<dyn Strategy>,
     name: String,
     asked: &Asked,
     orders: &Orders,
@@ -213,13 +213,12 @@ pub(crate) fn run_one(
             raddle_engine::explore(strategy, &asked.setup, lap, &mut pulse, test)
         }
     };
-    if !asked.known.is_empty() {
-        strategy.know(&asked.known);
-    }
     let mut coverage = None;
     let (explored, covered, progress) = if asked.pairs {
         let mut watched = Watched::new(strategy, Metric::HapSet, CALLS);
-        watched.know(&asked.known);
+        if !asked.known.is_empty() {
+            watched.know(&asked.known);
+        }
         let (ran, watched) = counting(watched, asked.traces, explore);
         coverage = Some(watched.coverage());
         ran?
@@ -292,8 +291,11 @@ fn conclude(config: Config, mut all: Vec<Found>) -> Report {
     }
     let before = counts.executions;
     let mut coverage = then(coverage, before, last.coverage);
-    if let (Some(coverage), Some(known)) = (&mut coverage, &config.known) {
-        coverage.new = coverage.pairs.difference(known);
+    if let Some(coverage) = &mut coverage {
+        // Of two searches the second begins with what the first has learned: that is not new.
+        let known = config.known.as_ref();
+        coverage.new =
+            known.map_or_else(PairSet::default, |known| coverage.pairs.difference(known));
     }
     let Explored { ended, counts: more, failure, assumptions: also, notes: others, .. } =
         last.explored;

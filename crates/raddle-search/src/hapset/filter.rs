@@ -196,12 +196,12 @@ impl Filter {
 
     fn retain(&mut self, earlier: StatementId, index: usize, races: &mut Vec<u32>) {
         let (learner, events) = (&self.learner, &self.events);
-        let (mut pruned, prunes) = (0, self.prunes);
+        let (mut left_out, prunes) = (0, self.prunes);
         races.retain(|&first| {
             let known = learner.knows(events[first as usize], earlier, index);
-            pruned += u64::from(known);
+            left_out += u64::from(known);
             !(known && prunes)
         });
-        self.pruned += pruned;
+        self.pruned += left_out;
     }
 }

@@ -236,14 +236,14 @@ impl Learner {
             }
             return;
         }
-        let last = Last::new(task, access, statement);
+        let newest = Last::new(task, access, statement);
         match own {
             Some(own) => {
                 let since = &mut list[own..];
-                since[0] = last;
+                since[0] = newest;
                 since.rotate_left(1);
             }
-            None => list.push(last),
+            None => list.push(newest),
         }
     }
 

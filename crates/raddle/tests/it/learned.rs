@@ -11,7 +11,7 @@ use crate::programs::{kept_update, lost_update};
 
 fn config(strategy: &str, pairs: Pairs) -> Config {
     let mut config = Config::default();
-    config.strategy = strategy.to_owned();
+    config.strategy = strategy.into();
     config.pairs = pairs;
     config
 }
