@@ -206,8 +206,8 @@ pub(crate) fn judge(
         report.notes.push(search::text("the recorded execution passes now".to_owned()));
     }
     if report.verdict.is_pass() {
-        let text = render(&report);
-        return Ok((report, Ok(text)));
+        let pass = render(&report);
+        return Ok((report, Ok(pass)));
     }
     found(&report);
     if let (Some(failure), Some(time)) = (&mut report.failure, config.minimise)
@@ -229,8 +229,8 @@ pub(crate) fn judge(
             Err(why) => report.notes.push(search::text(why)),
         }
     }
-    let text = text(config, &report, file);
-    Ok((report, Err(text)))
+    let failed = text(config, &report, file);
+    Ok((report, Err(failed)))
 }
 
 /// The text of a test that has to fail.

@@ -64,14 +64,14 @@ impl Channel {
 /// Does the job, and ends as the test would: by a panic, or not. The driver has heard what there is to
 /// say, so the panic is for the test harness alone, and nothing is printed.
 pub(crate) fn serve(config: Config, test: Body) {
-    let text = match work(config, test) {
+    let why = match work(config, test) {
         Ok(Ok(_)) => return,
         Ok(Err(failed)) => failed,
         // It may be that the driver was not reached.
         Err(error @ Error::Host { .. }) => panic!("{error}"),
         Err(error) => error.to_string(),
     };
-    resume_unwind(Box::new(text));
+    resume_unwind(Box::new(why));
 }
 
 /// Does the job. The result is as that of [`check::judge`].
@@ -265,5 +265,20 @@ fn part(entry: &Entry) -> Part {
         line: entry.line.to_owned(),
         paper: entry.paper.to_owned(),
         here: entry.status == Status::Here,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_job_of_another_version_says_what_to_install() {
+        let wrong = |job: &str| read(job).expect_err("refused").to_string();
+        insta::assert_snapshot!(wrong(r#"{"version": 99, "work": 3}"#), @"the job of cargo raddle cannot be done: it has format version 99 and this test speaks version 1; install the cargo-raddle of the raddle that the test depends on");
+        assert!(wrong("nothing").contains("cannot be done"));
+        let job =
+            r#"{"version": 1, "work": {"do": "search"}, "channel": "/a", "progress_ms": 250}"#;
+        assert_eq!(read(job).expect("a job").work, Work::Search);
     }
 }
