@@ -18,7 +18,7 @@ fn a_failure_made_small_has_as_many_preemptions_as_its_bug_needs_and_replays() {
         let (name, arguments) = (program.name, program.defaults());
         for seed in 0..SEEDS {
             let mut config = config(program, &Ask { seed, ..Ask::new("random") });
-            config.minimise = Some(Duration::from_secs(600));
+            config.minimise = Some(Duration::from_mins(10));
             let given = arguments.clone();
             let test = move || program.call(&given);
             let report = explore(config.clone(), test.clone()).expect("it can be run");

@@ -220,7 +220,7 @@ fn ask_for(
         hosts.run(test, question.work(), Some(&page), &more, &mut |message| match message {
             Message::Hello { strategy, seed, .. } => greeting = (strategy, seed),
             Message::Progress { progress } => {
-                keep(&mut samples, progress);
+                keep(&mut samples, &progress);
                 hear(progress);
             }
             Message::Found { report } => found = Some(*report),
@@ -272,7 +272,7 @@ fn silent(gone: &Gone) -> String {
 }
 
 /// Adds a point to a curve, and thins it out when it has many.
-fn keep(samples: &mut Vec<Progress>, progress: Progress) {
+fn keep(samples: &mut Vec<Progress>, progress: &Progress) {
     if samples.len() >= SAMPLES {
         let mut index = 0;
         samples.retain(|_| {
@@ -280,7 +280,7 @@ fn keep(samples: &mut Vec<Progress>, progress: Progress) {
             index % 2 == 0
         });
     }
-    samples.push(progress);
+    samples.push(*progress);
 }
 
 fn last_lines(text: &str) -> String {
@@ -400,7 +400,7 @@ mod tests {
     fn a_long_curve_is_thinned_out() {
         let mut samples = Vec::new();
         for executions in 0..10_000 {
-            keep(&mut samples, Progress { executions, ..Progress::default() });
+            keep(&mut samples, &Progress { executions, ..Progress::default() });
         }
         assert!(samples.len() <= SAMPLES);
         assert_eq!(samples.last().map(|progress| progress.executions), Some(9_999));

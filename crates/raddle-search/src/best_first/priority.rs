@@ -88,7 +88,6 @@ pub enum Window {
 /// What a priority may look at. Each costs, so ask for the least.
 #[expect(clippy::struct_excessive_bools, reason = "a list of wishes")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "they are independent of each other")]
 pub struct Sees {
     /// [`Candidate::task`], [`Candidate::op`] and [`Candidate::instead`].
     pub ops: bool,
