@@ -248,7 +248,8 @@ impl Strategy for Watching {
         self.inner.end(execution);
         self.executions += 1;
         // Small searches are looked at more often.
-        if self.executions % EVERY == 0 || self.executions < EVERY && self.executions % 10 == 0 {
+        let n = self.executions;
+        if n.is_multiple_of(EVERY) || n < EVERY && n.is_multiple_of(10) {
             self.samples.push((self.executions, self.inner.held()));
         }
     }

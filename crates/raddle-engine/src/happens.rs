@@ -448,14 +448,8 @@ impl History {
         lane.events.push(index);
         let nth = lane.events.len() as u32;
         self.clocks[row + task] = nth;
-        let mut fingerprint = 0;
-        if PRINTS {
-            let kinds = kind(footprint.touched[0].1) << 8 | kind(footprint.touched[1].1);
-            let values = std::mem::take(&mut lane.values);
-            let own = mix(lane.name ^ mix(u64::from(nth) << 16 | kinds)).wrapping_add(mix(values));
-            fingerprint = mix(own ^ predecessors.sum);
-            self.sum = self.sum.wrapping_add(mix(fingerprint));
-        }
+        let fingerprint =
+            if PRINTS { self.fingerprint_of(&footprint, nth, predecessors.sum) } else { 0 };
         footprint.nth = nth;
         if enabler != NONE {
             footprint.enabled_by(&self.events[enabler as usize].footprint);
@@ -478,6 +472,17 @@ impl History {
         if let Some(partner) = partner {
             self.lanes[partner.index()].fired.push(index);
         }
+    }
+
+    /// Makes the fingerprint of a task's `nth` event, which follows what adds up to `predecessors`.
+    fn fingerprint_of(&mut self, footprint: &Footprint, nth: u32, predecessors: u64) -> u64 {
+        let lane = &mut self.lanes[footprint.task.index()];
+        let kinds = kind(footprint.touched[0].1) << 8 | kind(footprint.touched[1].1);
+        let values = std::mem::take(&mut lane.values);
+        let own = mix(lane.name ^ mix(u64::from(nth) << 16 | kinds)).wrapping_add(mix(values));
+        let fingerprint = mix(own ^ predecessors);
+        self.sum = self.sum.wrapping_add(mix(fingerprint));
+        fingerprint
     }
 
     /// The tasks whose steps matter to somebody who looks whether one is finished.

@@ -133,6 +133,7 @@ pub struct Held {
 /// assert_eq!(search.name(), "best-first(pb)");
 /// ```
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "they are independent of each other")]
 pub struct BestFirst<O = NonPreemptive> {
     order: O,
     bound: Bound,

@@ -142,33 +142,34 @@ mod tests {
     #[test]
     fn what_was_put_is_read_back_and_its_room_used_again() {
         let mut spill = spill("room");
-        let [a, b, c] = [&b"first"[..], b"second", b"third"].map(|bytes| spill.put(bytes).unwrap());
+        let [a, b, c] = [&b"first"[..], b"second", b"third"]
+            .map(|bytes| spill.put(bytes).expect("there is room"));
         assert_eq!(spill.end, 5 + 6 + 5);
         spill.free(a);
         spill.free(b);
         assert_eq!(spill.free, [Ticket { at: 0, len: 11 }]);
-        let d = spill.put(b"fourth one").unwrap();
+        let d = spill.put(b"fourth one").expect("there is room");
         assert_eq!((d.at, spill.end), (0, 16));
-        assert_eq!(spill.get(c).unwrap(), b"third");
-        assert_eq!(spill.get(d).unwrap(), b"fourth one");
+        assert_eq!(spill.get(c).expect("there is room"), b"third");
+        assert_eq!(spill.get(d).expect("there is room"), b"fourth one");
         spill.free(c);
         spill.free(d);
         assert_eq!((spill.free.len(), spill.end), (0, 0));
         // The file has no name: the directory is empty.
         let directory = spill.directory.clone();
-        assert_eq!(fs::read_dir(&directory).unwrap().count(), 0);
+        assert_eq!(fs::read_dir(&directory).expect("there is room").count(), 0);
         drop(spill);
-        fs::remove_dir(directory).unwrap();
+        fs::remove_dir(directory).expect("there is room");
     }
 
     #[test]
     fn a_directory_that_cannot_be_is_said() {
         // A file is where the directory should be.
         let file = std::env::temp_dir().join(format!("raddle-{}-file", std::process::id()));
-        fs::write(&file, "").unwrap();
+        fs::write(&file, "").expect("there is room");
         let mut spill = Spill::new(file.join("below"));
-        let StoreError(why) = spill.put(b"anything").unwrap_err();
-        fs::remove_file(file).unwrap();
+        let StoreError(why) = spill.put(b"anything").expect_err("there is no directory");
+        fs::remove_file(file).expect("there is room");
         assert!(
             why.contains("could not be written") && why.ends_with("or raise RADDLE_MEMORY"),
             "{why}"

@@ -4,7 +4,7 @@
 //! A candidate stands for all executions that begin as it does, within the bound: whoever has it runs them.
 //! So what is left of a search is its candidates, and any way to deal them out is a split.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 use raddle_engine::strategy::{Checkpoint, Unsupported, Work};
 
@@ -64,7 +64,7 @@ impl<O: Order> BestFirst<O> {
             return entries.to_vec();
         }
         // An entry that was left behind may look like a candidate of another node, which has its own.
-        let mut seen = HashSet::new();
+        let mut seen = BTreeSet::new();
         let mut valid: Vec<_> = entries
             .iter()
             .rev()
@@ -234,7 +234,9 @@ impl<O: Order> BestFirst<O> {
         }
         let words = self.priorities.save();
         writer.number(words.len() as u64);
-        words.into_iter().for_each(|word| writer.number(word));
+        for word in words {
+            writer.number(word);
+        }
         writer.number(state.stage);
         writer.number(u64::from(state.whole));
         writer.number(u64::from(state.diverged));
@@ -243,7 +245,9 @@ impl<O: Order> BestFirst<O> {
             running.write(&mut writer);
         }
         writer.number(state.parcels.len() as u64);
-        state.parcels.iter().for_each(|parcel| parcel.write(&mut writer));
+        for parcel in state.parcels {
+            parcel.write(&mut writer);
+        }
         writer.finish()
     }
 
@@ -281,11 +285,11 @@ impl<O: Order> BestFirst<O> {
         }))
     }
 
-    pub(super) fn restore_all(&mut self, state: &Checkpoint) -> Result<(), Unsupported> {
+    pub(super) fn restore_all(&mut self, saved: &Checkpoint) -> Result<(), Unsupported> {
         if self.reduction.is_some() {
             return Err(REDUCED);
         }
-        let mut reader = Reader::new(state, NAME)?;
+        let mut reader = Reader::new(saved, NAME)?;
         reader.expect_text(&self.name())?;
         reader.expect_text(self.order.name())?;
         let order = reader.number()?;

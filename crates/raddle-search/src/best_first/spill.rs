@@ -87,7 +87,9 @@ impl Spill {
             match self.put_block(&parcels[from..from + n]) {
                 Ok(ticket) => new.push((parcels[from].key, Block { ticket, parcels: n })),
                 Err(StoreError(why)) => {
-                    new.iter().for_each(|(_, block)| self.store.free(block.ticket));
+                    for (_, block) in new {
+                        self.store.free(block.ticket);
+                    }
                     self.trouble = Some(why);
                     return false;
                 }
@@ -103,7 +105,9 @@ impl Spill {
 
     fn put_block(&mut self, parcels: &[Parcel]) -> Result<Ticket, StoreError> {
         let mut writer = Writer::new(NAME);
-        parcels.iter().for_each(|parcel| parcel.write(&mut writer));
+        for parcel in parcels {
+            parcel.write(&mut writer);
+        }
         self.store.put(&writer.finish().0)
     }
 

@@ -202,7 +202,7 @@ pub(crate) fn compare_all(
         for (at, parts) in priorities(seed).into_iter().enumerate() {
             let mut best =
                 BestFirst::within(parts, NonPreemptive, bound).expect("it does not preempt");
-            if (at as u64 + seed) % 2 == 0 {
+            if (at as u64 + seed).is_multiple_of(2) {
                 // It may hold next to nothing.
                 best.keep_within(seed % 1_000, Box::new(Shelf::default()));
             }
