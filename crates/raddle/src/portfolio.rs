@@ -36,8 +36,8 @@ use crate::watch::{self, Orders, Turn};
 
 /// The members of `portfolio`, and of `auto` if time is given.
 ///
-/// Chosen by `raddle-bench gambit` on one half of the bugs of `corpus/src/libraries`, and reported on the
-/// other: see `docs/results/gambit.md`. The first can end, and then everything is covered.
+/// Chosen by `raddle-bench gambit` on one half of the bugs of `corpus/src/libraries`, when it was first run,
+/// and reported on the other: see `docs/results/gambit.md`. The first can end, and then everything is covered.
 pub(crate) const DEFAULT: [&str; 2] = ["dpor(classic) best-first(pb)", "pos"];
 
 /// What stands for [`DEFAULT`].
