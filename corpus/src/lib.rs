@@ -26,6 +26,7 @@ pub mod case;
 pub mod counts;
 pub mod libraries;
 pub mod litmus;
+pub mod minimise;
 pub mod ours;
 pub mod peers;
 pub mod program;

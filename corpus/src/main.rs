@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
-use raddle_corpus::{Ask, Lookup, Program, REGISTRY, Told, everything, find, run};
+use raddle_corpus::{Ask, Expected, Lookup, Program, REGISTRY, Told, everything, find, run};
 use raddle_corpus::{applications, libraries};
 use serde_json::json;
 
@@ -39,6 +39,12 @@ enum Command {
     Libraries,
     /// Shows the applications and their bugs, as Markdown.
     Applications,
+    /// Finds the failures of all programs by chance and makes them small, as Markdown.
+    Minimise {
+        /// How often: with the seeds from 0 on.
+        #[arg(long, default_value_t = 1)]
+        seeds: u64,
+    },
     /// Runs a program, or all with --all.
     Run(Run),
 }
@@ -130,6 +136,7 @@ fn main() -> ExitCode {
         Command::List { json } => list(&mut out, *json).map(|()| AS_KNOWN),
         Command::Libraries => show(&mut out, &libraries::table::table()).map(|()| AS_KNOWN),
         Command::Applications => show(&mut out, &applications::table::table()).map(|()| AS_KNOWN),
+        Command::Minimise { seeds } => minimise(&mut out, *seeds).map(|()| AS_KNOWN),
         Command::Run(asked) if asked.all => run_all(&mut out, asked),
         Command::Run(asked) => run_one(&mut out, asked),
     };
@@ -187,6 +194,17 @@ fn list(out: &mut impl Write, json: bool) -> Result<(), Error> {
 
 fn show(out: &mut impl Write, table: &str) -> Result<(), Error> {
     write!(out, "{table}")?;
+    Ok(())
+}
+
+fn minimise(out: &mut impl Write, seeds: u64) -> Result<(), Error> {
+    let mut all = Vec::new();
+    for program in everything().filter(|program| program.expected != Expected::Pass) {
+        for seed in 0..seeds {
+            all.extend(raddle_corpus::minimise::small(program, &program.defaults(), seed)?);
+        }
+    }
+    write!(out, "{}", raddle_corpus::minimise::table(&all))?;
     Ok(())
 }
 

@@ -61,7 +61,9 @@ pub fn replay(
     raddle::replay_with(config, token, move || program.call(&arguments))
 }
 
-fn config(program: &Program, ask: &Ask) -> Config {
+/// What a program is run with.
+#[must_use]
+pub fn config(program: &Program, ask: &Ask) -> Config {
     let mut config = Config::default();
     config.strategy.clone_from(&ask.strategy);
     config.executions = ask.executions;

@@ -7,8 +7,8 @@ use crate::program::{Group, Program};
 
 /// `spin-without-yield`.
 ///
-/// Whether the spinner or the one who yields moves is a choice each time, so some executions end
-/// only by the limit: these are rejected, and no livelock, since somebody could have moved.
+/// Whether the spinner or the one who yields moves is a choice each time, until nothing has changed for
+/// fifty steps: then the spinner lets the other one move. It is no livelock in any execution.
 pub const SPIN_WITHOUT_YIELD: Program = Program::new(
     "spin-without-yield",
     Group::Ours,

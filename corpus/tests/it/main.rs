@@ -13,6 +13,7 @@ mod cli;
 mod counts;
 mod guarantees;
 mod libraries;
+mod minimise;
 mod orders;
 mod outcomes;
 mod outside;

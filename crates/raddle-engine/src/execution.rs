@@ -136,6 +136,8 @@ pub(crate) struct Seen {
     pub(crate) timers: bool,
     /// A task that yielded had to wait for others to move.
     pub(crate) held_back: bool,
+    /// A step counted as a yield, because nothing had changed for long.
+    pub(crate) idle: bool,
     pub(crate) spurious: bool,
     pub(crate) unwound: bool,
     pub(crate) seeded: bool,
@@ -570,6 +572,9 @@ impl Execution {
             if this.watched {
                 let text = if this.recorder.is_some() { show() } else { String::new() };
                 this.tell(task, footprint, site, how, text);
+            }
+            if this.n_steps - this.last_change > this.limits.idle {
+                this.idle(task, footprint[0].1, how);
             }
         }
     }

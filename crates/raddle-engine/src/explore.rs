@@ -16,7 +16,7 @@ use crate::panics;
 use crate::pulse::Pulse;
 use crate::recorder::Recorder;
 use crate::script::Script;
-use crate::strategy::{Cut, Finished, Strategy};
+use crate::strategy::{Cut, Finished, Strategy, Taken};
 
 /// What a search is run with, besides its strategy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -351,7 +351,7 @@ fn fail(
     };
     // The repeated outcome knows more: where locks were taken. If it is another one, keep ours.
     let outcome = if unstable.is_none() { again.outcome } else { found.outcome };
-    Failure { outcome, schedule, trace, execution, unstable }
+    Failure { outcome, schedule, trace, execution, unstable, minimised: None, explanation: None }
 }
 
 /// One execution, as recorded.
@@ -361,6 +361,8 @@ pub struct Replayed {
     pub outcome: Outcome,
     /// The decisions, as far as it came.
     pub schedule: Schedule,
+    /// The same as indexes, for a strategy of this process.
+    pub decisions: Vec<Taken>,
     /// What happened.
     pub trace: Trace,
     /// If it did not do what was recorded: where.
@@ -414,7 +416,8 @@ pub fn replay(
         max_tasks: ex.created.len() as u64,
     };
     let assumptions = assumptions(ex.seen, setup.settings);
-    Ok(Replayed { outcome: ran.outcome, schedule: again, trace, divergence, counts, assumptions })
+    let (outcome, decisions) = (ran.outcome, ex.taken.clone());
+    Ok(Replayed { outcome, schedule: again, decisions, trace, divergence, counts, assumptions })
 }
 
 /// The first step that two traces do not share.
@@ -459,6 +462,9 @@ fn assumptions(seen: Seen, settings: Settings) -> Vec<Assumption> {
     }
     if seen.held_back {
         assumptions.push(Assumption::FairYields);
+        if seen.idle {
+            assumptions.push(Assumption::FairSpins);
+        }
     }
     if seen.spurious && !settings.spurious {
         assumptions.push(Assumption::NothingSpurious);

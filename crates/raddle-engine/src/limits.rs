@@ -12,6 +12,9 @@ pub struct Limits {
     pub tasks: u32,
     /// Yields and fired timeouts in a row that change nothing: then it is a livelock.
     pub fruitless: u64,
+    /// Steps in a row, of all tasks, that change nothing: each further one counts as a yield of its task.
+    /// So a loop that waits for another task and does not yield is treated as if it did.
+    pub idle: u64,
     /// Bytes that a strategy may hold for alternatives it knows of.
     pub frontier_bytes: u64,
 }
@@ -23,6 +26,7 @@ impl Default for Limits {
             steps: 1_000_000,
             tasks: 10_000,
             fruitless: 5_000,
+            idle: 50,
             frontier_bytes: 4 << 30,
         }
     }

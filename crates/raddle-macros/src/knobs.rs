@@ -43,6 +43,8 @@ const KNOBS: &[(&str, Value)] = &[
     ("teardown", Value::Word("Teardown", &[("unwind", "Unwind"), ("leak", "Leak")])),
     ("stack_size", Value::Plain("usize")),
     ("watchdog", Value::Time),
+    ("minimise", Value::Time),
+    ("explain", Value::Maybe("bool")),
     (
         "expect",
         Value::Word(

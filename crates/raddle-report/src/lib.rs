@@ -16,6 +16,7 @@ mod races;
 mod table;
 mod text;
 mod waits;
+mod why;
 
 #[cfg(test)]
 mod samples;
@@ -28,3 +29,4 @@ pub use json::{
 pub use progress::{estimated, progress_line};
 pub use table::{TableOptions, table};
 pub use text::{LONG_TOKEN, TextOptions, render};
+pub use why::explanation;

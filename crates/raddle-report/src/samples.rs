@@ -70,7 +70,15 @@ pub(crate) fn passed(verdict: Verdict, covered: Covered) -> Report {
 pub(crate) fn failed(trace: Trace, outcome: Outcome) -> Report {
     let decisions = trace.events.iter().map(|event| Decision::Run(event.task)).collect();
     let schedule = Schedule { tasks: trace.tasks.clone(), decisions, ..Schedule::default() };
-    let failure = Failure { outcome, schedule, trace, execution: 12, unstable: None };
+    let failure = Failure {
+        outcome,
+        schedule,
+        trace,
+        execution: 12,
+        unstable: None,
+        minimised: None,
+        explanation: None,
+    };
     let covered = Covered::Sample { executions: 12, bound: None };
     Report { failure: Some(failure), ..passed(Verdict::Failed, covered) }
 }

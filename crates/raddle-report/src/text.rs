@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use raddle_trace::{
-    Covered, Divergence, Failure, Note, Outcome, PairCount, Panic, Report, Trace, Verdict,
+    Covered, Divergence, Failure, Minimised, Note, Outcome, PairCount, Panic, Report, Size, Trace,
+    Verdict,
 };
 
 use crate::columns::{Colour, Ink, NO_BREAK, clean, count, hang, paragraph, place, printable};
@@ -13,6 +14,7 @@ use crate::progress::estimated;
 use crate::races;
 use crate::table::{TableOptions, table};
 use crate::waits::{explain, op_on_object};
+use crate::why::explanation;
 
 #[cfg(test)]
 mod tests;
@@ -136,8 +138,21 @@ impl Text<'_> {
             self.line("replaying the failure did something else, so it may not show again");
             self.divergence(divergence);
         }
+        if let Some(why) = &failure.explanation {
+            let lines = explanation(why, trace);
+            if !lines.is_empty() {
+                self.section("why:");
+            }
+            for line in lines {
+                self.paragraph("  ", &line);
+            }
+        }
         self.notes();
         self.gap();
+        let says_something = |m: &&Minimised| m.from != m.to || m.to.preemptions > 0;
+        if let Some(minimised) = failure.minimised.as_ref().filter(says_something) {
+            self.paragraph("", &made_small(minimised));
+        }
         self.counts("");
         self.paragraph("", &format!("covered so far: {}", self.report.guarantee));
         self.coverage("");
@@ -174,10 +189,12 @@ impl Text<'_> {
         let options = TableOptions { width, max_rows, colour };
         let table = table(&failure.trace, &failure.outcome, &options);
         let execution = failure.execution;
+        let is_smaller = failure.minimised.is_some_and(|Minimised { from, to, .. }| to < from);
+        let smaller = if is_smaller { ", made small" } else { "" };
         if table.is_empty() {
             self.paragraph("", &format!("execution {execution} failed before its first step"));
         } else {
-            self.line(&format!("execution {execution}, step by step:"));
+            self.line(&format!("execution {execution}{smaller}, step by step:"));
             self.gap();
             self.out.push_str(&table);
         }
@@ -455,4 +472,25 @@ fn shell_word(word: &str) -> String {
         return word.to_owned();
     }
     format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+/// From what to what a failing execution was made.
+fn made_small(minimised: &Minimised) -> String {
+    let size = |size: &Size| {
+        let preemptions = count(size.preemptions.into(), "preemption");
+        format!("{preemptions} in {}", count(size.steps, "step"))
+    };
+    let Minimised { from, to, executions, least } = minimised;
+    let what = if from == to {
+        size(to)
+    } else {
+        let by = count(*executions, "execution");
+        format!("made small: from {} to {}, by {by}", size(from), size(to))
+    };
+    let least = match (least, to.preemptions) {
+        (true, 0) => "",
+        (true, _) => "; no execution with fewer preemptions shows it",
+        (false, _) => "; there may be one with fewer preemptions",
+    };
+    format!("{what}{least}")
 }

@@ -25,7 +25,7 @@
 //! lock finds it held, in an order that could not be told to be impossible.
 //!
 //! With a filter ([`Dpor::filtered`], `hapset.rs`) orders of statements that passing executions have shown
-//! are left out: HaPSet's one extra condition, where races open alternatives.
+//! are left out: `HaPSet`'s one extra condition, where races open alternatives.
 //!
 //! Memory: one node for each step of the current path, and the wakeup trees along it.
 //!

@@ -1,4 +1,4 @@
-//! Coverage of orders of statements, and searches guided by it: HaPSet.
+//! Coverage of orders of statements, and searches guided by it: `HaPSet`.
 //!
 //! Wang, Said and Gupta, ICSE 2011. Most executions, even after partial-order reduction, repeat what
 //! others have shown. So learn from executions that passed which statement directly preceded which on the

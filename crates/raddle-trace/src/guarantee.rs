@@ -160,6 +160,8 @@ pub enum Assumption {
     Timeouts(TimeoutsUsed),
     /// A task that yields again and again lets the others move first. Only named if one had to.
     FairYields,
+    /// A task that goes on while nothing has changed for many steps counts as one that yields.
+    FairSpins,
     /// No wake-up or weak compare-exchange is spurious. Only named if the program had either.
     NothingSpurious,
     /// A task that unwinds is not interrupted. Only named if one unwound.
@@ -453,6 +455,9 @@ impl fmt::Display for Assumption {
             Self::SequentialConsistency => "sequentially consistent memory",
             Self::Timeouts(TimeoutsUsed::Any) => "a timeout may fire whenever it is pending",
             Self::Timeouts(TimeoutsUsed::Idle) => "a timeout fires only when nothing else can move",
+            Self::FairSpins => {
+                "a task that goes on while nothing has changed for 50 steps counts as one that yields"
+            }
             Self::FairYields => {
                 "a task that yields twice lets every task move that could have in between"
             }

@@ -8,7 +8,9 @@
 //! [`outcome`] (how it ended), [`guarantee`] (what a search has covered), [`progress`] (how far it
 //! is), [`report`] (all of it).
 
+pub mod explanation;
 pub mod guarantee;
+pub mod minimised;
 pub mod outcome;
 pub mod pairs;
 pub mod progress;
@@ -17,7 +19,9 @@ pub mod schedule;
 pub mod token;
 pub mod trace;
 
+pub use explanation::{Explanation, Lost, Pivot, Second};
 pub use guarantee::{Assumption, Covered, Guarantee, SampleBound, TraceCount, Unseen};
+pub use minimised::{Minimised, Size};
 pub use outcome::{
     CellAccess, CellOp, DataRace, Divergence, HeldLock, LimitKind, Missing, Outcome, Panic, Waiting,
 };

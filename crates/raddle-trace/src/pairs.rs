@@ -214,11 +214,11 @@ struct Saved {
     statements: Vec<Statement>,
     /// Of each later statement, those before it.
     sets: Vec<(u32, Vec<u32>)>,
-    lines: Vec<Line>,
+    lines: Vec<Noted>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Line {
+struct Noted {
     file: String,
     line: u32,
     /// As text: not every reader of JSON keeps 64 bits.
@@ -234,7 +234,7 @@ impl From<PairSet> for Saved {
         };
         let sets = set.sets.iter();
         let sets = sets.map(|(l, set)| (number(l), set.iter().map(number).collect())).collect();
-        let line = |((file, line), hash): (&(String, u32), &u64)| Line {
+        let line = |((file, line), hash): (&(String, u32), &u64)| Noted {
             file: file.clone(),
             line: *line,
             hash: format!("{hash:016x}"),
@@ -262,7 +262,7 @@ impl TryFrom<Saved> for PairSet {
                 set.insert(statement(later)?, statement(earlier)?);
             }
         }
-        for Line { file, line, hash } in saved.lines {
+        for Noted { file, line, hash } in saved.lines {
             let number = u64::from_str_radix(&hash, 16);
             let number = number.map_err(|_| format!("`{hash}` is not a hash of a line"))?;
             set.hashes.insert((file, line), number);
@@ -326,10 +326,10 @@ mod tests {
     fn what_is_written_is_read_back() {
         let mut set = set(&[(7, 3), (2, 9)]);
         set.note_lines(|_, line| (line != 9).then(|| format!("line {line}")));
-        let json = serde_json::to_string(&set).unwrap();
-        assert_eq!(serde_json::from_str::<PairSet>(&json).unwrap(), set);
+        let json = serde_json::to_string(&set).expect("it can be written");
+        assert_eq!(serde_json::from_str::<PairSet>(&json).expect("as written"), set);
         let later = json.replace("\"version\":1", "\"version\":2");
-        let error = serde_json::from_str::<PairSet>(&later).unwrap_err().to_string();
+        let error = serde_json::from_str::<PairSet>(&later).expect_err("refused").to_string();
         assert!(error.contains("pairs of version 2; this is for version 1"), "{error}");
         let wrong = json.replace("[0,[", "[9,[");
         assert!(serde_json::from_str::<PairSet>(&wrong).is_err());

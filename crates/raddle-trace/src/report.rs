@@ -4,7 +4,9 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::explanation::Explanation;
 use crate::guarantee::Guarantee;
+use crate::minimised::Minimised;
 use crate::outcome::{Divergence, Outcome};
 use crate::pairs::Coverage;
 use crate::progress::Progress;
@@ -84,6 +86,12 @@ pub struct Failure {
     /// If replaying the schedule did something else: where.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unstable: Option<Divergence>,
+    /// If this is a smaller execution than the one that was found: how it was made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub minimised: Option<Minimised>,
+    /// Why it fails, if that was looked into.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub explanation: Option<Explanation>,
 }
 
 /// A lock that a task took while it held another.

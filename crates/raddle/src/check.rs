@@ -10,7 +10,9 @@ use raddle_trace::{Failure, Report, Verdict};
 
 use crate::config::{Config, Expect, Pairs};
 use crate::error::Error;
+use crate::explain;
 use crate::learned;
+use crate::minimise;
 use crate::progress;
 use crate::search::{self, Body};
 
@@ -149,7 +151,7 @@ fn run(
         let learned = learned::load(learned_file(&config, caller).as_deref());
         (config.known, said) = learned.map_err(|why| Error::Learned { why })?;
     }
-    let mut report = search::explore_dyn(config.clone(), test)?;
+    let mut report = search::explore_dyn(config.clone(), Arc::clone(&test))?;
     report.notes.extend(said.map(search::text));
     if keeps && report.verdict.is_pass() {
         let coverage = report.coverage.as_ref();
@@ -172,6 +174,17 @@ fn run(
     }
     if report.verdict.is_pass() {
         return Ok(Ok(render(&report)));
+    }
+    if let (Some(failure), Some(time)) = (&mut report.failure, config.minimise)
+        && !replays
+        && let Some(smaller) = minimise::minimise_dyn(&config, time, failure, Arc::clone(&test))?
+    {
+        *failure = smaller;
+    }
+    if let Some(failure) = &mut report.failure
+        && config.explain.unwrap_or(!replays)
+    {
+        failure.explanation = explain::explain_dyn(&config, failure, test)?;
     }
     let mut file = None;
     if let Some(failure) = report.failure.as_ref().filter(|_| !replays) {

@@ -194,6 +194,13 @@ pub struct Config {
     /// Whether [`check`](crate::check()) writes lines to standard error while it searches, with the
     /// executions, the estimate and the time left.
     pub progress: ShowProgress,
+    /// How long [`check`](crate::check()) may try to make a failure that it found smaller: fewer
+    /// preemptions, then fewer steps, then fewer tasks. `None`: not at all. [`explore`](crate::explore)
+    /// shows what it found; see [`minimise`](crate::minimise()).
+    pub minimise: Option<Duration>,
+    /// Whether [`check`](crate::check()) looks into why the test fails: see
+    /// [`explain`](crate::explain()). `None`: of failures that it found, not of replays.
+    pub explain: Option<bool>,
     /// Hears how far the search is. No variable and no knob.
     pub observer: Option<Observer>,
     /// Writes lines, if [`check`](crate::check()) is to.
@@ -211,7 +218,7 @@ pub struct Config {
 }
 
 impl Default for Config {
-    /// `auto`, 10,000 executions, a watchdog of 10 s, 1 MiB of stack; every other field is `None`
+    /// `auto`, 10,000 executions, a watchdog of 10 s, 1 MiB of stack, 2 s to make a failure small; every other field is `None`
     /// or the type's own default.
     fn default() -> Self {
         Self {
@@ -236,6 +243,8 @@ impl Default for Config {
             test: None,
             expect: Expect::default(),
             progress: ShowProgress::default(),
+            minimise: Some(Duration::from_secs(2)),
+            explain: None,
             observer: None,
             lines: None,
             ci: None,
@@ -263,10 +272,10 @@ impl Config {
     /// | `RADDLE_STRATEGY` | `auto`, `random`, `pct(3)`, `dfs preemptions(2)`, … |
     /// | `RADDLE_EXECUTIONS`, `RADDLE_STEPS`, `RADDLE_TASKS` | a number, or `none` |
     /// | `RADDLE_SEED`, `RADDLE_PREEMPTIONS` | a number, or `none` |
-    /// | `RADDLE_TIME`, `RADDLE_EXECUTION_TIME`, `RADDLE_WATCHDOG` | `500ms`, `10s`, `2m`, `1h`, or `none` |
+    /// | `RADDLE_TIME`, `RADDLE_EXECUTION_TIME`, `RADDLE_WATCHDOG`, `RADDLE_MINIMISE` | `500ms`, `10s`, `2m`, `1h`, or `none` |
     /// | `RADDLE_MEMORY`, `RADDLE_STACK_SIZE` | bytes: `65536`, `64k`, `512m`, `4g`; memory also `none` |
     /// | `RADDLE_TIMEOUTS` | `any`, `idle` |
-    /// | `RADDLE_SPURIOUS`, `RADDLE_TRACES` | `true`, `false` |
+    /// | `RADDLE_SPURIOUS`, `RADDLE_TRACES`, `RADDLE_EXPLAIN` | `true`, `false` |
     /// | `RADDLE_PAIRS` | `off`, `count`, `keep` |
     /// | `RADDLE_DATA` | `decisions`, `seeded` |
     /// | `RADDLE_TEARDOWN` | `unwind`, `leak` |

@@ -57,8 +57,14 @@ mod config;
 #[cfg(feature = "check")]
 mod error;
 #[cfg(feature = "check")]
+mod explain;
+#[cfg(feature = "check")]
 mod learned;
 mod method;
+#[cfg(feature = "check")]
+pub mod migrate;
+#[cfg(feature = "check")]
+mod minimise;
 #[cfg(not(feature = "check"))]
 mod named;
 #[cfg(feature = "check")]
@@ -99,8 +105,9 @@ pub use raddle_macros::test;
 pub use raddle_threads::{Named, cell, hint, sync, thread, thread_local, time};
 #[cfg(feature = "check")]
 pub use raddle_trace::{
-    Band, Counts, Covered, DataRace, Estimate, Failure, Guarantee, Note, Outcome, Probed, Progress,
-    Report, SampleBound, Schedule, Timeouts, Trace, TraceCount, Unseen, Verdict,
+    Band, Counts, Covered, DataRace, Estimate, Explanation, Failure, Guarantee, Minimised, Note,
+    Outcome, Probed, Progress, Report, SampleBound, Schedule, Second, Size, Timeouts, Trace,
+    TraceCount, Unseen, Verdict,
 };
 
 #[cfg(feature = "check")]
@@ -109,6 +116,10 @@ pub use check::{check, check_with, render};
 pub use config::{Config, Data, Expect, Pairs};
 #[cfg(feature = "check")]
 pub use error::{Error, Hang};
+#[cfg(feature = "check")]
+pub use explain::explain;
+#[cfg(feature = "check")]
+pub use minimise::minimise;
 #[cfg(feature = "check")]
 pub use progress::{Observer, ShowProgress};
 #[cfg(feature = "check")]

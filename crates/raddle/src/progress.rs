@@ -138,7 +138,7 @@ impl Strategy for Telling<'_> {
     fn begin(&mut self, plan: &mut Plan) -> bool {
         if self.orders.is_asked() {
             let progress = self.inner.progress();
-            self.orders.tell(Progress { executions: self.executions, ..progress });
+            self.orders.tell(&Progress { executions: self.executions, ..progress });
         }
         self.inner.begin(plan)
     }

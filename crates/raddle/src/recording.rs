@@ -201,6 +201,8 @@ fn conclude(config: Config, replayed: Replayed) -> Report {
         trace,
         execution: 1,
         unstable: None,
+        minimised: None,
+        explanation: None,
     });
     Report {
         version: report::VERSION,

@@ -160,7 +160,7 @@ fn run(
 ) -> Result<Vec<Found>, EngineError> {
     let mut all: Vec<Found> = Vec::new();
     let mut known = asked.known.clone();
-    for Search { mut strategy, name, executions, turn } in searches {
+    for Search { strategy, name, executions, turn } in searches {
         let done: u64 = all.iter().map(|found| found.explored.counts.executions).sum();
         let executions = executions.saturating_sub(done);
         let limits = Limits { executions, ..asked.setup.limits };
@@ -176,13 +176,12 @@ fn run(
                 raddle_engine::explore(strategy, &setup, &mut lap, &mut pulse, test)
             }
         };
-        if !known.is_empty() {
-            strategy.know(&known);
-        }
         let mut coverage = None;
         let (explored, covered, progress) = if asked.pairs {
             let mut watched = Watched::new(strategy, Metric::HapSet, CALLS);
-            watched.know(&known);
+            if !known.is_empty() {
+                watched.know(&known);
+            }
             let (ran, watched) = run_one(watched, asked.traces, explore);
             let found = watched.coverage();
             known.clone_from(&found.pairs);
@@ -266,8 +265,11 @@ fn conclude(config: Config, mut all: Vec<Found>) -> Report {
     }
     let before = counts.executions;
     let mut coverage = then(coverage, before, last.coverage);
-    if let (Some(coverage), Some(known)) = (&mut coverage, &config.known) {
-        coverage.new = coverage.pairs.difference(known);
+    if let Some(coverage) = &mut coverage {
+        // Of two searches the second begins with what the first has learned: that is not new.
+        let known = config.known.as_ref();
+        coverage.new =
+            known.map_or_else(PairSet::default, |known| coverage.pairs.difference(known));
     }
     let Explored { ended, counts: more, failure, assumptions: also, notes: others, .. } =
         last.explored;

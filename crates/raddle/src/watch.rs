@@ -69,8 +69,8 @@ impl Orders {
 
     /// Answers that question.
     #[cold]
-    pub(crate) fn tell(&self, progress: Progress) {
-        *self.told.lock().unwrap_or_else(PoisonError::into_inner) = Some(progress);
+    pub(crate) fn tell(&self, progress: &Progress) {
+        *self.told.lock().unwrap_or_else(PoisonError::into_inner) = Some(*progress);
         self.asked.store(false, Ordering::Relaxed);
     }
 
@@ -361,7 +361,7 @@ mod tests {
         for ms in (0..100).step_by(5) {
             hearing.go_on(Duration::from_millis(ms));
             if orders.is_asked() {
-                orders.tell(Progress::default());
+                orders.tell(&Progress::default());
             }
         }
         // Asked at 10, answered at 15, asked again 10 later; the other hears with it from 40 on.

@@ -1,7 +1,7 @@
 //! What a yield means for the others: see [`crate::fair`].
 
-use super::{Ending, Execution, busy};
-use crate::op::TaskId;
+use super::{Ending, Execution, How, busy};
+use crate::op::{Access, TaskId};
 use crate::strategy::Choice;
 use crate::task::State;
 
@@ -34,6 +34,17 @@ impl Execution {
                 self.busy |= busy::UNFAIR;
             }
             self.task_mut(task).fair.waits_for = (now, waits_for);
+        }
+    }
+
+    /// A task took a step, and for a long time nobody has changed anything: as good as a yield, unless it
+    /// is one.
+    #[cold]
+    pub(super) fn idle(&mut self, task: TaskId, access: Access, how: How) {
+        let is_timer = self.task(task).fiber.is_null();
+        if how != How::Wait && access != Access::Yield && !is_timer {
+            self.seen.idle = true;
+            self.yielded(task);
         }
     }
 

@@ -68,6 +68,7 @@ pub enum Reversal {
 
 /// What a priority may look at. Each costs, so ask for the least.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "they are independent of each other")]
 pub struct Sees {
     /// [`Candidate::task`], [`Candidate::op`] and [`Candidate::instead`].
     pub ops: bool,

@@ -131,23 +131,26 @@ impl Filter {
             if gives_back(access) {
                 continue;
             }
-            let learner = &self.learner;
-            let new = |past: &&Past| {
-                past.task != task
+            let list = &mut self.pasts[slot];
+            let (mut own, mut any) = (None, false);
+            for (at, past) in list.iter().enumerate().rev() {
+                if past.task == task {
+                    own = own.or((past.statement == statement).then_some(at));
+                    continue;
+                }
+                // Mostly it is known.
+                let wanted = past.event >= since || !any;
+                if wanted
+                    && !self.learner.has_seen(past.statement, statement)
                     && conflict(past.access, access)
                     && reversible(past.access, access)
-                    && !learner.has_seen(past.statement, statement)
-            };
-            for (nth, past) in self.pasts[slot].iter().rev().filter(new).enumerate() {
-                if nth > 0 && past.event < since {
-                    break;
+                {
+                    any = true;
+                    self.behind.push((event, past.event));
                 }
-                self.behind.push((event, past.event));
             }
-            let list = &mut self.pasts[slot];
-            let same = |past: &Past| past.task == task && past.statement == statement;
-            if let Some(at) = list.iter().rposition(same) {
-                list.remove(at);
+            if let Some(own) = own {
+                list.remove(own);
             }
             list.push(Past { task, statement, access, event });
         }
@@ -193,12 +196,12 @@ impl Filter {
 
     fn retain(&mut self, earlier: StatementId, index: usize, races: &mut Vec<u32>) {
         let (learner, events) = (&self.learner, &self.events);
-        let (mut pruned, prunes) = (0, self.prunes);
+        let (mut left_out, prunes) = (0, self.prunes);
         races.retain(|&first| {
             let known = learner.knows(events[first as usize], earlier, index);
-            pruned += u64::from(known);
+            left_out += u64::from(known);
             !(known && prunes)
         });
-        self.pruned += pruned;
+        self.pruned += left_out;
     }
 }

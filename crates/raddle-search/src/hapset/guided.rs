@@ -1,4 +1,4 @@
-//! Depth-first search that opens a point only if a race asks for it: HaPSet over `all`, and within a bound
+//! Depth-first search that opens a point only if a race asks for it: `HaPSet` over `all`, and within a bound
 //! on preemptions.
 //!
 //! Wang, Said and Gupta, ICSE 2011: their baseline and their PCB. A new execution goes along the default

@@ -23,8 +23,33 @@ struct Last {
     task: TaskId,
     access: Access,
     statement: StatementId,
-    /// If it has given back the lock since: what did that, and how.
-    gave_back: Option<(StatementId, Access)>,
+    /// If it has given back the lock since: what did that, and whether it was shared.
+    gave_back: StatementId,
+    shared: bool,
+}
+
+const NONE: StatementId = StatementId::NONE;
+
+impl Last {
+    fn new(task: TaskId, access: Access, statement: StatementId) -> Self {
+        Self { task, access, statement, gave_back: NONE, shared: false }
+    }
+
+    /// The statement that directly precedes another task's step with this access, if that tells something.
+    fn comes_before(&self, access: Access) -> Option<StatementId> {
+        if gives_back(access) {
+            return (self.access == Access::Refused).then_some(self.statement);
+        }
+        if self.gave_back != NONE {
+            // Who waits for a lock could not have come before it was given back, so that says nothing:
+            // the one that had taken it does.
+            let how = if self.shared { Access::Unshare } else { Access::Release };
+            if conflict(how, access) && reversible(how, access) {
+                return Some(self.gave_back);
+            }
+        }
+        conflict(self.access, access).then_some(self.statement)
+    }
 }
 
 /// A pair that no passing execution has shown before this one.
@@ -188,43 +213,37 @@ impl Learner {
 
     /// Learns after whom a step came.
     fn follows(&mut self, slot: usize, task: TaskId, access: Access, statement: StatementId) {
-        let gives_back = gives_back(access);
         let mut own = None;
         for at in (0..self.objects[slot].len()).rev() {
-            let last = self.objects[slot][at];
+            let last = &self.objects[slot][at];
             if last.task == task {
                 own = Some(at);
                 break;
             }
-            let refused = last.access == Access::Refused;
-            match last.gave_back {
-                // Who waits for a lock could not have come before it was given back, so that says
-                // nothing: the one that had taken it does.
-                Some((theirs, how))
-                    if !gives_back && conflict(how, access) && reversible(how, access) =>
-                {
-                    self.meet(statement, theirs);
-                }
-                _ if gives_back && !refused => {}
-                _ if conflict(last.access, access) => self.meet(statement, last.statement),
-                _ => {}
+            // Mostly there is nothing to learn.
+            let knows = |earlier| self.known.contains(statement, earlier);
+            if !(knows(last.statement) && (last.gave_back == NONE || knows(last.gave_back)))
+                && let Some(earlier) = last.comes_before(access)
+            {
+                self.meet(statement, earlier);
             }
         }
         let list = &mut self.objects[slot];
-        if gives_back {
+        if gives_back(access) {
             if let Some(own) = own {
-                list[own].gave_back = Some((statement, access));
+                list[own].gave_back = statement;
+                list[own].shared = access == Access::Unshare;
             }
             return;
         }
-        let last = Last { task, access, statement, gave_back: None };
+        let newest = Last::new(task, access, statement);
         match own {
-            Some(own) if own + 1 == list.len() => list[own] = last,
             Some(own) => {
-                list.remove(own);
-                list.push(last);
+                let since = &mut list[own..];
+                since[0] = newest;
+                since.rotate_left(1);
             }
-            None => list.push(last),
+            None => list.push(newest),
         }
     }
 
@@ -236,7 +255,7 @@ impl Learner {
         }
         if access.changes() {
             self.objects[slot].clear();
-            self.objects[slot].push(Last { task, access, statement, gave_back: None });
+            self.objects[slot].push(Last::new(task, access, statement));
         }
     }
 }

@@ -140,6 +140,19 @@ static VARIABLES: &[Variable] = &[
         set: |config, value| maybe(&mut config.watchdog, value, time),
     },
     Variable {
+        name: "MINIMISE",
+        expected: TIME,
+        set: |config, value| maybe(&mut config.minimise, value, time),
+    },
+    Variable {
+        name: "EXPLAIN",
+        expected: "true or false",
+        set: |config, value| {
+            config.explain = Some(word(value, &[("true", true), ("false", false)])?);
+            Some(())
+        },
+    },
+    Variable {
         name: "REPLAY",
         expected: "a token (rd1…), or the path of a file that raddle wrote",
         set: |config, value| {

@@ -1,6 +1,7 @@
 //! What is learned of orders of statements: counted, kept from one run to the next, and shown.
 
 use std::fs;
+use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -10,12 +11,12 @@ use crate::programs::{kept_update, lost_update};
 
 fn config(strategy: &str, pairs: Pairs) -> Config {
     let mut config = Config::default();
-    config.strategy = strategy.to_owned();
+    config.strategy = strategy.into();
     config.pairs = pairs;
     config
 }
 
-// The two `fetch_add`s of `kept_update`, each directly after the other.
+// The two `fetch_add`s of `kept_update`, each directly after the other, and the load after the thread's.
 #[test]
 fn pairs_are_counted_under_every_strategy() {
     for strategy in ["dfs", "auto", "random", "pos", "surw", "dpor", "rff", "hapset(dpor)"] {
@@ -24,8 +25,8 @@ fn pairs_are_counted_under_every_strategy() {
         config.traces = strategy == "pos";
         let report = explore(config, kept_update).unwrap();
         let coverage = report.coverage.unwrap();
-        assert_eq!((coverage.count.known, coverage.pairs.len()), (2, 2), "{strategy}");
-        assert_eq!(coverage.series.last(), Some(&(report.counts.executions, 2)), "{strategy}");
+        assert_eq!((coverage.count.known, coverage.pairs.len()), (3, 3), "{strategy}");
+        assert_eq!(coverage.series.last(), Some(&(report.counts.executions, 3)), "{strategy}");
         assert!(coverage.new.is_empty(), "nothing was known before");
     }
     let report = explore(config("dfs", Pairs::Off), kept_update).unwrap();
@@ -66,13 +67,13 @@ fn a_guided_search_goes_on_where_the_last_one_stopped() {
     assert_eq!((run("hapset(dpor, calls(0))"), run("hapset(dpor, calls(0))")), (2, 1));
     let kept = fs::read_to_string(file(&test)).unwrap();
     let pairs = raddle_report::pairs_from_json(&kept).unwrap();
-    assert_eq!(pairs.len(), 2);
+    assert_eq!(pairs.len(), 3);
     // A line whose text was another one: what is known of it goes.
     let hash = kept.split("\"hash\": \"").nth(1).unwrap().split('"').next().unwrap().to_owned();
     fs::write(file(&test), kept.replace(&hash, "0000000000000000")).unwrap();
     assert_eq!(run("hapset(dpor, calls(0))"), 2);
     fs::write(file(&test), "{}").unwrap();
-    let refused = std::panic::catch_unwind(|| run("dfs"));
+    let refused = std::panic::catch_unwind(AssertUnwindSafe(|| run("dfs")));
     let said = *refused.unwrap_err().downcast::<String>().unwrap();
     assert!(said.contains("remove the file to begin anew"), "{said}");
     fs::remove_file(file(&test)).unwrap();
@@ -83,7 +84,8 @@ fn a_failing_search_leaves_nothing() {
     let test = format!("failing-pairs-{}", std::process::id());
     let mut config = config("dfs", Pairs::Keep);
     config.test = Some(test.clone());
-    let failed = std::panic::catch_unwind(move || check_with(config, lost_update));
+    let check = AssertUnwindSafe(move || check_with(config, lost_update));
+    let failed = std::panic::catch_unwind(check);
     assert!(failed.is_err());
     assert!(!file(&test).exists());
 }

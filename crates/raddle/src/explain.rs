@@ -1,0 +1,105 @@
+//! Why a failure happens: which orders of two steps matter, and after which step all is lost.
+
+use std::sync::Arc;
+
+use raddle_engine::{EngineError, Setup};
+use raddle_search::Explain;
+use raddle_trace::{Explanation, Failure, Lost, Pivot, Second};
+
+use crate::config::Config;
+use crate::error::Error;
+use crate::search::Body;
+use crate::watch::{self, Orders, Turn};
+
+/// Steps of all executions for one failure.
+const STEPS: u64 = 4_000_000;
+
+/// Tells why a failure happens, by running executions that are like it.
+///
+/// Best after [`minimise`](crate::minimise()). None if replaying the failure does not fail in that way.
+///
+/// ```
+/// use raddle::sync::atomic::{AtomicU32, Ordering::SeqCst};
+///
+/// fn test() {
+///     let n = AtomicU32::new(0);
+///     raddle::thread::scope(|scope| {
+///         scope.spawn(|| n.store(n.load(SeqCst) + 1, SeqCst));
+///         scope.spawn(|| n.store(n.load(SeqCst) + 1, SeqCst));
+///     });
+///     assert_eq!(n.load(SeqCst), 2);
+/// }
+/// let config = raddle::Config::default();
+/// let failure = raddle::explore(config.clone(), test)?.failure.expect("a lost update");
+/// let why = raddle::explain(&config, &failure, test)?.expect("it fails again");
+/// // The first load came before the other thread's store: after it, nothing would have been lost.
+/// assert_eq!((why.pivots.len(), why.pivots[0].first), (1, 0));
+/// assert_eq!(why.pivots[0].otherwise, "completed");
+/// # Ok::<(), raddle::Error>(())
+/// ```
+///
+/// # Errors
+/// If the executions cannot be run.
+pub fn explain<F>(config: &Config, failure: &Failure, test: F) -> Result<Option<Explanation>, Error>
+where
+    F: Fn() + Send + Sync + 'static,
+{
+    explain_dyn(config, failure, Arc::new(test))
+}
+
+pub(crate) fn explain_dyn(
+    config: &Config,
+    failure: &Failure,
+    test: Body,
+) -> Result<Option<Explanation>, Error> {
+    let settings = failure.schedule.settings;
+    let setup = Setup { settings, loud: false, keep_going: true, ..config.setup() };
+    let watched = Config { time: config.minimise, observer: None, lines: None, ..config.clone() };
+    let (given, seed) = (failure.clone(), config.seed());
+    watch::run(&watched, Turn::Last, move |orders| why(&given, seed, &setup, orders, &*test))
+}
+
+fn why(
+    given: &Failure,
+    seed: u64,
+    setup: &Setup,
+    orders: &Orders,
+    test: &dyn Fn(),
+) -> Result<Option<Explanation>, EngineError> {
+    let lap = &mut |lap| orders.lap(Turn::Last, lap);
+    let pulse = &mut |pulse| orders.begin(pulse);
+    let replayed = raddle_engine::replay(&given.schedule, None, setup, lap, pulse, test)?;
+    if replayed.divergence.is_some() || !replayed.outcome.is_like(&given.outcome) {
+        return Ok(None);
+    }
+    let options = replayed.decisions.iter().map(|taken| taken.option).collect();
+    let mut strategy = Explain::new(options, given.outcome.clone(), seed, STEPS);
+    raddle_engine::explore(&mut strategy, setup, lap, pulse, test)?;
+    Ok(Some(told(&strategy, &replayed.trace)))
+}
+
+/// What was found out, in the words of the trace.
+fn told(explain: &Explain, trace: &raddle_trace::Trace) -> Explanation {
+    let steps: Vec<_> = trace.steps().collect();
+    let event = |step: u32| steps.get(step as usize).map(|(event, _)| *event);
+    let task = |wanted| {
+        let step = (0..steps.len() as u32).find(|step| explain.task_of(*step) == wanted)?;
+        Some(steps[step as usize].1.task)
+    };
+    let pivot = |matters: &raddle_search::explain::Matters| {
+        let second = match matters.race.second {
+            Some(second) => Second::Step(event(second)?),
+            None => Second::Waiting(task(matters.race.task)?),
+        };
+        let otherwise = matters.otherwise.summary(&trace.tasks);
+        Some(Pivot { first: event(matters.race.first)?, second, otherwise })
+    };
+    let lost = explain.lost().map(|lost| {
+        let by = lost.decisions.checked_sub(1);
+        let step =
+            by.and_then(|by| trace.events.iter().position(|event| event.decision == Some(by)));
+        Lost { step: step.map(|step| step as u32), tried: lost.tried }
+    });
+    let pivots = explain.matters().iter().filter_map(pivot).collect();
+    Explanation { pivots, races: explain.races() as u64, lost }
+}

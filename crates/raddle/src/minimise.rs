@@ -1,0 +1,95 @@
+//! A failure made small: the same failure with fewer preemptions, then fewer steps, then fewer tasks.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use raddle_engine::{EngineError, Setup};
+use raddle_search::{Minimise, Replay};
+use raddle_trace::{Failure, Minimised};
+
+use crate::config::Config;
+use crate::error::Error;
+use crate::search::Body;
+use crate::watch::{self, Orders, Turn};
+
+/// Steps of all executions for one failure.
+const STEPS: u64 = 4_000_000;
+
+/// Makes a failure small, in about four million steps and the time of `config.minimise`.
+///
+/// The failure that comes back is the same one ([`Outcome::is_like`](crate::Outcome::is_like)), with a
+/// schedule of its own and, in [`Failure::minimised`], how it was made. None if replaying the given one
+/// does not fail in that way. [`check`](crate::check()) does this by itself.
+///
+/// ```
+/// use raddle::sync::atomic::{AtomicU32, Ordering::SeqCst};
+///
+/// fn test() {
+///     let n = AtomicU32::new(0);
+///     raddle::thread::scope(|scope| {
+///         for _ in 0..3 {
+///             scope.spawn(|| n.store(n.load(SeqCst) + 1, SeqCst));
+///         }
+///     });
+///     assert_eq!(n.load(SeqCst), 3);
+/// }
+/// let mut config = raddle::Config::default();
+/// config.strategy = "random".into();
+/// let failure = raddle::explore(config.clone(), test)?.failure.expect("a lost update");
+/// let small = raddle::minimise(&config, &failure, test)?.expect("it fails again");
+/// let minimised = small.minimised.expect("says how");
+/// assert_eq!((minimised.to.preemptions, minimised.least), (1, true));
+/// # Ok::<(), raddle::Error>(())
+/// ```
+///
+/// # Errors
+/// If the executions cannot be run.
+pub fn minimise<F>(config: &Config, failure: &Failure, test: F) -> Result<Option<Failure>, Error>
+where
+    F: Fn() + Send + Sync + 'static,
+{
+    minimise_dyn(config, config.minimise.unwrap_or(Duration::MAX), failure, Arc::new(test))
+}
+
+pub(crate) fn minimise_dyn(
+    config: &Config,
+    time: Duration,
+    failure: &Failure,
+    test: Body,
+) -> Result<Option<Failure>, Error> {
+    let settings = failure.schedule.settings;
+    let setup = Setup { settings, loud: false, ..config.setup() };
+    let time = Some(time).filter(|time| *time < Duration::MAX);
+    let watched = Config { time, observer: None, lines: None, ..config.clone() };
+    let given = failure.clone();
+    watch::run(&watched, Turn::Last, move |orders| smaller(&given, &setup, orders, &*test))
+}
+
+fn smaller(
+    given: &Failure,
+    setup: &Setup,
+    orders: &Orders,
+    test: &dyn Fn(),
+) -> Result<Option<Failure>, EngineError> {
+    let lap = &mut |lap| orders.lap(Turn::Last, lap);
+    let pulse = &mut |pulse| orders.begin(pulse);
+    let replayed = raddle_engine::replay(&given.schedule, None, setup, lap, pulse, test)?;
+    if replayed.divergence.is_some() {
+        return Ok(None);
+    }
+    let options = replayed.decisions.iter().map(|taken| taken.option).collect();
+    let mut strategy = Minimise::new(options, given.outcome.clone(), STEPS);
+    let all = Setup { keep_going: true, ..*setup };
+    raddle_engine::explore(&mut strategy, &all, lap, pulse, test)?;
+    let (Some(best), Some((from, to))) = (strategy.best(), strategy.sizes()) else {
+        return Ok(None);
+    };
+    let (executions, least) = (strategy.executions(), strategy.is_least());
+    let minimised = Some(Minimised { from, to, executions, least });
+    // The time may be up, but this one is still needed.
+    let (lap, mut replay) = (&mut |_| raddle_engine::Stop::No, Replay::new(best.to_vec()));
+    let explored = raddle_engine::explore(&mut replay, setup, lap, pulse, test)?;
+    let same = |failure: &Failure| failure.outcome.is_like(&given.outcome);
+    let found = explored.failure.filter(same);
+    Ok(found.map(|found| Failure { execution: given.execution, minimised, ..found }))
+}
