@@ -147,7 +147,7 @@ pub(crate) fn table1(effort: Effort, progress: &dyn Fn(&str)) -> Vec<Part> {
         rows,
         notes: vec![
             what.to_owned(),
-            "`thrift-leave` is a deadlock that Thrift's own pool had; the other two are of our making. \
+            "`thrift-leave` has the shape of Thrift's own code; the other two are of our making. \
              `thrift-room` shows in the first execution of every search."
                 .to_owned(),
         ],

@@ -11,7 +11,8 @@ const HEAD: &str = "\
 
 Small programs in the shape of those that HaPSet was measured on, and of SCTBench. The first program of each
 test is correct; those below it, set off by `-`, are the same with one mistake. Each bug was written down
-with its fix before any search had seen it.
+with its fix before any search had seen it, and not changed after; only `thrift-room` and `thrift-timer` were,
+once, because as first written they could not show.
 
 Steps are those of one execution in which all threads take turns (`round-robin`), at the default
 arguments and at the large ones; `*`: it showed the bug and ended there.

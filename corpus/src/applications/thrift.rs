@@ -3,8 +3,11 @@
 //!
 //! The test is the one that comes with it, made small: w workers and t tasks for each of them, of
 //! which every third is given to the timer first. When all are done the pool gives one worker back,
-//! then it is joined. The three deadlocks are of the kind that such pools have had; the first is in
-//! Thrift's `ThreadManager.cpp` of the 0.9 series as public repositories keep it.
+//! then it is joined. The paper does not say which deadlock it found. The first of the three here has the
+//! shape of `ThreadManager.cpp` of the 0.9 series, where workers are counted off under another lock than
+//! the one under which they decide to leave; the other two are of the kind that such pools have. These two
+//! were changed once after a search had seen them, because as first written they could not show: there was
+//! room for as many tasks as workers, and the timer was told to stop in the section in which one waits.
 
 mod manager;
 mod timer;
