@@ -8,7 +8,11 @@ use raddle::thread;
 fn two_threads(n: AtomicU32) {
     thread::scope(|scope| {
         for _ in 0..2 {
-            scope.spawn(|| (0..3).for_each(|_| drop(n.fetch_add(1, SeqCst))));
+            scope.spawn(|| {
+                for _ in 0..3 {
+                    n.fetch_add(1, SeqCst);
+                }
+            });
         }
     });
     assert_eq!(n.load(SeqCst), 6);
