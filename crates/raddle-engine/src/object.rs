@@ -4,7 +4,7 @@
 //! Outside, the same model is driven by one monitor for all objects of the process: a thread of
 //! the operating system waits there until its op is enabled. So a primitive is written once.
 
-use std::cell::UnsafeCell;
+use std::cell::{Cell, UnsafeCell};
 use std::fmt;
 use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -53,15 +53,18 @@ const NEW: u64 = 0;
 /// The stamp of an object that was last used outside any execution. No execution has it.
 const OUTSIDE: u64 = 1;
 
-/// How often an object was refused because another search, or an execution seen from outside, used it.
-static CLASHES: AtomicU64 = AtomicU64::new(0);
+thread_local! {
+    /// How often an object was refused to this OS thread because another search, or an execution seen from
+    /// outside, used it.
+    static CLASHES: Cell<u64> = const { Cell::new(0) };
+}
 
-/// How often, since the process began, an object was refused to one thread because an execution on
-/// another used it. Whoever runs several searches of one test at once compares it before and after: if
-/// it has grown, the test has objects that outlive an execution, and one of the outcomes may come of that.
+/// How often an object was refused to this OS thread because an execution on another used it. Whoever runs
+/// several searches of one test at once compares it before and after each: if it has grown, the test has
+/// objects that outlive an execution, and one of the outcomes may come of that.
 #[must_use]
 pub fn clashes() -> u64 {
-    CLASHES.load(Ordering::SeqCst)
+    CLASHES.get()
 }
 
 /// Where threads outside any execution wait for their ops.
@@ -401,7 +404,7 @@ impl<M> Object<M> {
     #[cold]
     fn refuse(&self, other: &Pulse, why: &str) -> ! {
         other.foreign.store(true, Ordering::Relaxed);
-        CLASHES.fetch_add(1, Ordering::SeqCst);
+        CLASHES.set(CLASHES.get() + 1);
         refuse(self.created, why)
     }
 }

@@ -55,6 +55,11 @@ pub const KNOBS: &[Knob] = &[
         "whether values of raddle::rng are decisions",
     ),
     knob("traces", FLAG, "whether distinct partial orders are counted"),
+    knob(
+        "pairs",
+        Value::Word(&["off", "count", "keep"]),
+        "whether orders of statements are counted, and kept for the next run",
+    ),
     knob("teardown", Value::Word(&["unwind", "leak"]), "what happens to tasks that are unfinished"),
     knob("stack_size", Value::Size, "bytes of stack for each task"),
     knob("watchdog", Value::Time, "how long an execution may go without a step"),
@@ -100,7 +105,10 @@ impl Value {
             Self::Time => "a time such as 500ms, 10s, 2m or 1h, or none".to_owned(),
             Self::Memory => "a number of bytes such as 512m or 4g, or none".to_owned(),
             Self::Size => "a number of bytes such as 262144, 256k or 2m".to_owned(),
-            Self::Word(words) => words.join(" or "),
+            Self::Word(words) => match words.split_last() {
+                Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
+                _ => words.concat(),
+            },
         }
     }
 

@@ -125,11 +125,10 @@ pub(crate) fn explore(config: Config, members: &Members, test: &Body) -> Result<
     let usual = if hosted { 1 } else { usual };
     let jobs = config.jobs.filter(|_| !hosted);
     let jobs = jobs.map_or(usual, |jobs| jobs as usize).clamp(1, members.all.len());
-    let before = raddle_engine::clashes();
     let mut ran = run(&config, members, jobs, config.time, test);
     let mut notes = members.notes.clone();
     if jobs > 1
-        && let Some(why) = interference(&config, &ran, before, test)
+        && let Some(why) = interference(&config, &ran, test)
     {
         notes.push(search::text(format!(
             "{why}, so the members began anew and took turns; with RADDLE_JOBS=1 they do so at once"
@@ -148,6 +147,8 @@ struct Ran {
     found: Vec<Found>,
     /// Who ended them all, if anybody did.
     ended_by: Option<usize>,
+    /// Whether two of them met at an object.
+    clashed: bool,
 }
 
 impl Ran {
@@ -159,13 +160,8 @@ impl Ran {
 }
 
 /// Why the members should not have run at once, if so.
-fn interference(
-    config: &Config,
-    ran: &Result<Ran, Error>,
-    clashes: u64,
-    test: &Body,
-) -> Option<&'static str> {
-    if matches!(ran, Err(Error::Foreign)) || raddle_engine::clashes() != clashes {
+fn interference(config: &Config, ran: &Result<Ran, Error>, test: &Body) -> Option<&'static str> {
+    if matches!(ran, Err(Error::Foreign)) || ran.as_ref().is_ok_and(|ran| ran.clashed) {
         return Some(
             "executions that ran at once used the same object of raddle, such as a static",
         );
@@ -224,7 +220,9 @@ fn run(
             let mut place = Place::new(turns, member);
             let mut lap = |lap| place.lap(orders, lap);
             let raddle_search::Built { strategy, name } = built;
+            let clashes = raddle_engine::clashes();
             let found = search::run_one(strategy, name, &asked, orders, &mut lap, &*test)?;
+            place.turns.clashed.fetch_or(raddle_engine::clashes() != clashes, Ordering::Relaxed);
             place.leave(&found);
             Ok(found)
         }));
@@ -232,7 +230,7 @@ fn run(
     let results = watch::run_all(config, time, searches).inspect_err(|_| turns.end());
     let found = results?.into_iter().collect::<Result<_, _>>()?;
     let ended_by = turns.state().ended_by;
-    Ok(Ran { found, ended_by })
+    Ok(Ran { found, ended_by, clashed: turns.clashed.load(Ordering::Relaxed) })
 }
 
 /// Who may run, and how much is left to run.
@@ -244,6 +242,8 @@ struct Turns {
     over: AtomicBool,
     /// Executions that nobody has taken yet.
     left: AtomicU64,
+    /// An object was refused to a member, because another one had it.
+    clashed: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -266,6 +266,7 @@ impl Turns {
             moved: Condvar::new(),
             over: AtomicBool::new(false),
             left: AtomicU64::new(executions),
+            clashed: AtomicBool::new(false),
         }
     }
 

@@ -166,20 +166,30 @@ fn two_jobs_run_at_once() {
 
 static SHARED: crate::sync::Mutex<u32> = crate::sync::Mutex::new(0);
 
+/// Says that its owner was refused something.
+struct Refused<'a>(&'a AtomicBool);
+
+impl Drop for Refused<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_or(thread::panicking(), SeqCst);
+    }
+}
+
 /// The first execution has the static until the second has been refused it.
 #[test]
 fn members_that_meet_at_a_static_begin_anew_and_take_turns() {
     let (calls, barrier, claimed) = (AtomicU32::new(0), Barrier::new(2), AtomicBool::new(false));
-    let clashes = raddle_engine::clashes();
+    let refused = AtomicBool::new(false);
     let config = Config { jobs: Some(2), ..named("dfs | dpor") };
     let test = move || {
         let call = meet(&calls, &barrier);
+        let _says = (call == 1).then(|| Refused(&refused));
         while call == 1 && !claimed.load(SeqCst) {
             thread::yield_now();
         }
         *SHARED.lock().expect("nobody panicked") = 1;
         claimed.store(true, SeqCst);
-        while call == 0 && raddle_engine::clashes() == clashes {
+        while call == 0 && !refused.load(SeqCst) {
             thread::yield_now();
         }
         crate::thread::scope(|scope| {
