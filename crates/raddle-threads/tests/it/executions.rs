@@ -12,7 +12,7 @@ use raddle_engine::{
 use raddle_threads::sync::Mutex;
 use raddle_threads::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use raddle_threads::thread;
-use raddle_trace::{Note, Outcome, Schedule, Settings};
+use raddle_trace::{Assumption, Note, Outcome, Schedule, Settings};
 
 use crate::{explore_all, failure, outcomes, shared};
 
@@ -119,16 +119,30 @@ fn spinning_for_what_never_comes_is_a_livelock() {
     assert!(matches!(outcome, Outcome::Livelock { spinning, .. } if spinning == [1]));
 }
 
+/// One spins without a yield until the other has set a flag.
+fn spin_without_a_yield() {
+    let (a, b) = shared(AtomicUsize::new(0));
+    let other = thread::spawn(move || while a.load(SeqCst) == 0 {});
+    b.store(1, SeqCst);
+    other.join().expect("no panic");
+}
+
+// The flag is set after 0 to 51 looks. Each look after the 50th counts as a yield, and the second of them is
+// the last before the other has to move.
 #[test]
-fn spinning_without_a_yield_is_cut_off_and_counted() {
-    let limits = Limits { steps: 1000, executions: 3, ..Limits::default() };
-    let explored = run("dfs", &Setup { limits, ..Setup::default() }, &|| {
-        let (a, b) = shared(AtomicUsize::new(0));
-        let other = thread::spawn(move || while a.load(SeqCst) == 0 {});
-        thread::yield_now();
-        b.store(1, SeqCst);
-        other.join().expect("no panic");
-    });
+fn spinning_without_a_yield_ends_and_the_guarantee_says_why() {
+    let explored = run("dfs", &Setup::default(), &spin_without_a_yield);
+    assert_eq!(explored.ended, Ended::Covered);
+    assert_eq!((explored.counts.executions, explored.counts.rejected), (53, 0));
+    let fair = [Assumption::FairYields, Assumption::FairSpins];
+    assert!(fair.iter().all(|fair| explored.assumptions.contains(fair)));
+}
+
+#[test]
+fn spinning_is_cut_off_and_counted_where_it_may_go_on() {
+    let limits = Limits { steps: 1000, executions: 3, idle: u64::MAX, ..Limits::default() };
+    let setup = Setup { limits, ..Setup::default() };
+    let explored = run("dfs", &setup, &spin_without_a_yield);
     // The setter could have moved, so this is no livelock: neither pass nor failure.
     assert_eq!(explored.failure.map(|failure| failure.outcome), None);
     assert!(explored.counts.rejected > 0);
