@@ -32,18 +32,26 @@ const EVERY: u64 = 1_000;
 #[derive(Clone, Copy, Debug)]
 enum Search {
     Reduced(Reduction),
+    /// With executions compared.
     Bounded,
+    /// By preemptions alone.
+    Plain,
 }
 
 impl Search {
-    const ALL: [Self; 3] =
-        [Self::Reduced(Reduction::Source), Self::Reduced(Reduction::Classic), Self::Bounded];
+    const ALL: [Self; 4] = [
+        Self::Reduced(Reduction::Source),
+        Self::Reduced(Reduction::Classic),
+        Self::Bounded,
+        Self::Plain,
+    ];
 
     fn name(self) -> &'static str {
         match self {
             Self::Reduced(Reduction::Classic) => "dpor(classic) best-first(mdpor, pb)",
             Self::Reduced(_) => "dpor(source) best-first(mdpor, pb)",
             Self::Bounded => "all best-first(ss, mdpor) preemptions(2)",
+            Self::Plain => "all best-first(pb) preemptions(2)",
         }
     }
 
@@ -53,6 +61,11 @@ impl Search {
                 let parts: Vec<Box<dyn Priority>> =
                     vec![Box::new(ModifiedDpor), Box::new(Preemptions)];
                 BestFirst::reduced(reduction, parts).expect("not the optimal one")
+            }
+            Self::Plain => {
+                let parts: Vec<Box<dyn Priority>> = vec![Box::new(Preemptions)];
+                BestFirst::within(parts, NonPreemptive, Bound::Preemptions(2))
+                    .expect("the order does not preempt")
             }
             Self::Bounded => {
                 let parts: Vec<Box<dyn Priority>> =

@@ -14,7 +14,7 @@ use crate::table::{Comparison, Table};
 const MOST: f64 = 1.4;
 
 /// Programs with locks, atomics and condition variables, and so many executions that no search ends.
-const PROGRAMS: [&str; 5] = ["inc", "circular-buffer", "philosophers-fixed", "aget", "thrift"];
+const PROGRAMS: [&str; 4] = ["inc", "circular-buffer", "aget", "thrift"];
 
 /// Measures the table. Needs `valgrind` in the path and `hapset-cost` beside this binary.
 pub(crate) fn measure(quick: bool) -> Table {

@@ -186,7 +186,7 @@ pub(crate) struct Chosen {
     /// Filters are whole names
     #[arg(long)]
     pub(crate) exact: bool,
-    /// Also tests that are marked #[ignore]
+    /// Also tests that are marked `ignore`
     #[arg(long)]
     pub(crate) include_ignored: bool,
 }

@@ -24,7 +24,7 @@
 //! (unless they are named); with `is_finished` of a task that waits; and where an op that waits for a
 //! lock finds it held, in an order that could not be told to be impossible.
 //!
-//! With a filter ([`Dpor::filtered`], `hapset.rs`) orders of statements that passing executions have shown
+//! With a filter (`Dpor::filtered`, `hapset.rs`) orders of statements that passing executions have shown
 //! are left out: `HaPSet`'s one extra condition, where races open alternatives.
 //!
 //! Memory: one node for each step of the current path, and the wakeup trees along it.
