@@ -98,7 +98,7 @@ fn search(
     config.observer = Some(observer);
     let report = raddle::explore(config, move || program.call(&arguments))?;
     let samples = samples.lock().map(|samples| samples.clone()).unwrap_or_default();
-    Ok(Tried { report, samples, page: None })
+    Ok(Tried { report, samples, page: None, expected: false })
 }
 
 fn sources(report: &Report) -> Sources {

@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use raddle_report::html::{Sources, run_page, trace_page};
+use raddle_trace::events::Ending;
 use raddle_trace::saved::file_stem;
-use raddle_trace::{Report, Run, Sample, Tried};
+use raddle_trace::{Progress, Report, Run, Sample, Tried};
 
 use crate::check::Tested;
 use crate::project::Project;
@@ -38,9 +39,13 @@ pub(crate) fn write(
             Some(_) => Some(write_failure(&directory, index, test, report, &sources)?),
             None => None,
         };
-        let sample = |&progress| Sample { progress, pairs: None };
+        let sample = |progress: &Progress| {
+            let pairs = progress.pairs.map(|pairs| pairs.known);
+            Sample { progress: *progress, pairs }
+        };
         let samples = test.samples.iter().map(sample).collect();
-        tried.push(Tried { report: report.clone(), samples, page });
+        let expected = test.ending == Ending::Passed && !report.verdict.is_pass();
+        tried.push(Tried { report: report.clone(), samples, page, expected });
     }
     let run = Run {
         title: Some(title.to_owned()),

@@ -48,6 +48,9 @@ pub struct Tried {
     /// Where the page of its failure is, relative to that of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page: Option<String>,
+    /// Whether the test is to fail in just this way.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub expected: bool,
 }
 
 /// How far a search was at one time.

@@ -64,12 +64,25 @@ fn by_test(run: &Run) -> Vec<(String, Vec<&Tried>)> {
     tests
 }
 
+/// Of a test that is to fail, and does.
+const AS_EXPECTED: &str = "<span class=\"badge expected\">as expected</span>";
+
+/// What came of a search, in a word or two.
+fn badge_of(tried: &Tried) -> String {
+    if tried.expected { AS_EXPECTED.to_owned() } else { badge(tried.report.verdict) }
+}
+
 fn head(run: &Run, title: &str, n_tests: usize) -> String {
     let verdicts = [Verdict::Failed, Verdict::Inconclusive, Verdict::Passed, Verdict::Covered];
-    let of = |verdict| run.tried.iter().filter(|tried| tried.report.verdict == verdict).count();
-    let badges = verdicts.into_iter().filter(|&verdict| of(verdict) > 0);
-    let badges = badges
-        .map(|verdict| format!("<span class=\"tally\">{} {}</span>", of(verdict), badge(verdict)));
+    let of = |verdict| {
+        let is_it = |tried: &&Tried| tried.report.verdict == verdict && !tried.expected;
+        run.tried.iter().filter(is_it).count()
+    };
+    let expected = run.tried.iter().filter(|tried| tried.expected).count();
+    let tallies = std::iter::once((expected, AS_EXPECTED.to_owned()))
+        .chain(verdicts.map(|verdict| (of(verdict), badge(verdict))))
+        .filter(|(n, _)| *n > 0);
+    let badges = tallies.map(|(n, badge)| format!("<span class=\"tally\">{n} {badge}</span>"));
     let executions: u64 = run.tried.iter().map(|tried| tried.report.counts.executions).sum();
     format!(
         "<header class=\"top\"><h1>{}</h1>{}<span class=\"quiet\">{}, {}, {} in {}</span>\
@@ -116,7 +129,7 @@ fn summary(tests: &[(String, Vec<&Tried>)]) -> String {
                 "<tr>{first}<td>{}</td><td class=\"mono\">{}</td><td class=\"n\">{}</td>\
                  <td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td>\
                  <td>{}</td></tr>",
-                badge(report.verdict),
+                badge_of(tried),
                 escape(&clean(&report.strategy)),
                 number(report.counts.executions),
                 traces(report).map_or_else(|| "–".to_owned(), |(distinct, _)| number(distinct)),
@@ -181,8 +194,7 @@ fn search(tried: &Tried, several: bool, sources: &Sources) -> String {
     let Some(failure) = &report.failure else {
         let lead = if several { format!("<code>{strategy}</code> ") } else { String::new() };
         let guarantee = escape(&report.guarantee.to_string());
-        let _ =
-            writeln!(out, "<p class=\"meaning\">{} {lead}{guarantee}</p>", badge(report.verdict));
+        let _ = writeln!(out, "<p class=\"meaning\">{} {lead}{guarantee}</p>", badge_of(tried));
         return out;
     };
     let open = if several { "" } else { " open" };
@@ -192,7 +204,7 @@ fn search(tried: &Tried, several: bool, sources: &Sources) -> String {
         out,
         "<details class=\"failure\"{open}><summary>{} <code>{strategy}</code> {}</summary>\
          <p>in execution {}{}</p>",
-        badge(report.verdict),
+        badge_of(tried),
         escape(&headline(failure)),
         number(failure.execution),
         link.unwrap_or_default(),

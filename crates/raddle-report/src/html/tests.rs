@@ -46,7 +46,12 @@ fn a_page_with_a_failure_has_all_its_parts() {
 
 #[test]
 fn a_page_of_a_run_has_all_its_parts() {
-    let tried = |report: Report| Tried { report, samples: Vec::new(), page: Some("a.html".into()) };
+    let tried = |report: Report| Tried {
+        report,
+        samples: Vec::new(),
+        page: Some("a.html".into()),
+        expected: false,
+    };
     let tests = vec![
         tried(lost_update()),
         tried(passed(Verdict::Inconclusive, Covered::Everything)),
@@ -57,6 +62,19 @@ fn a_page_of_a_run_has_all_its_parts() {
     let mut sources = Sources::default();
     sources.insert(FILE, &"a line\n".repeat(40));
     assert_snapshot!(skeleton(&run_page(&run, &sources)));
+}
+
+#[test]
+fn a_test_that_is_to_fail_and_does_is_as_expected() {
+    let failed =
+        |expected| Tried { report: lost_update(), samples: Vec::new(), page: None, expected };
+    let run = Run { tried: vec![failed(true), failed(true), failed(false)], ..Run::default() };
+    let page = run_page(&run, &Sources::default());
+    let tally = |n, class, word| {
+        format!("<span class=\"tally\">{n} <span class=\"badge {class}\">{word}</span></span>")
+    };
+    assert!(page.contains(&tally(2, "expected", "as expected")), "{page}");
+    assert!(page.contains(&tally(1, "failed", "failed")), "{page}");
 }
 
 #[test]

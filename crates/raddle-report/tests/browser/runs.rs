@@ -42,13 +42,19 @@ pub(crate) fn samples(rate: u32) -> Vec<Sample> {
 fn run() -> Run {
     let covered = passed(Verdict::Covered, Covered::Everything);
     let part = passed(Verdict::Passed, Covered::Sample { executions: 12, bound: None });
-    let tried = |report, rate| Tried { report, samples: samples(rate), page: None };
-    let failed =
-        Tried { report: lost_update(), samples: Vec::new(), page: Some("lost.html".into()) };
+    let tried =
+        |report, rate| Tried { report, samples: samples(rate), page: None, expected: false };
+    let failed = Tried {
+        report: lost_update(),
+        samples: Vec::new(),
+        page: Some("lost.html".into()),
+        expected: false,
+    };
     let elsewhere = Tried {
         report: named(lock_order(), "locks", "dfs"),
         samples: Vec::new(),
         page: Some("https://example.invalid/".to_owned()),
+        expected: false,
     };
     let searches = vec![
         failed,

@@ -74,6 +74,22 @@ pub(crate) fn exhaustive(
     search(DepthFirst::default(), most, settings, program)
 }
 
+/// Whether a reduction comes to its end and does not claim to have seen everything.
+pub(crate) fn promises_nothing(
+    reduction: Reduction,
+    most: u64,
+    settings: Settings,
+    program: &dyn Fn() -> String,
+) -> bool {
+    let mut dpor = Dpor::new(reduction);
+    let limits = Limits { executions: most, ..Limits::default() };
+    let setup = Setup { limits, keep_going: true, settings, ..Setup::default() };
+    let body = || drop(program());
+    let explored = explore(&mut dpor, &setup, &mut |_| Stop::No, &mut |_| {}, &body)
+        .expect("a search can run here");
+    explored.ended == Ended::Covered && matches!(dpor.covered(), Covered::Part { .. })
+}
+
 /// One execution for each trace.
 pub(crate) fn reduced(
     reduction: Reduction,
