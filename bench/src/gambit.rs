@@ -9,9 +9,9 @@
 
 mod choice;
 mod correct;
-pub(crate) mod cost;
+mod cost;
 mod curve;
-pub(crate) mod memory;
+mod memory;
 mod methods;
 mod runs;
 mod shown;

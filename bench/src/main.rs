@@ -61,10 +61,6 @@ enum Command {
     Gambit(Gambit),
     /// How far off the estimates of a search are, and how often their bands hold
     Estimate(Output),
-    /// What best first costs and holds
-    ///
-    /// With --markdown also writes the plot of what it holds, to docs/results/best-first-memory.svg
-    BestFirst(Output),
 }
 
 #[derive(Debug, Args)]
@@ -166,7 +162,6 @@ fn main() -> ExitCode {
         Command::Hapset(asked) => hapset(&asked),
         Command::Gambit(asked) => gambit(&asked),
         Command::Estimate(output) => estimate(&output),
-        Command::BestFirst(output) => best_first(&output),
     };
     match done {
         Ok(code) => code,
@@ -300,21 +295,6 @@ fn estimate(output: &Output) -> Result<ExitCode, String> {
         &render(output, "estimate", "Estimates: how many executions there are", &tables),
         &tables,
     )
-}
-
-fn best_first(output: &Output) -> Result<ExitCode, String> {
-    let cost = gambit::cost::measure(output.quick, say);
-    let (memory, plot) = gambit::memory::measure(output.quick, say);
-    let tables = [cost, memory];
-    let mut text = render(output, "best-first", "Best first: what it costs and holds", &tables);
-    if output.markdown {
-        let name = "best-first-memory.svg";
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/results").join(name);
-        fs::write(&path, plot.svg())
-            .map_err(|error| format!("could not write {}: {error}", path.display()))?;
-        let _ = writeln!(text, "\n![{}]({name})", plot.title);
-    }
-    finish(&text, &tables)
 }
 
 fn driver(output: &Output) -> Result<ExitCode, String> {

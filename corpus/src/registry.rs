@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use raddle_trace::knobs::distance;
+
 use crate::program::Program;
 use crate::{actors, applications, bugs, case, counts, libraries, litmus, ours, peers};
 
@@ -201,20 +203,6 @@ fn nearest(name: &str) -> Option<&'static str> {
         .min_by_key(|&(distance, _)| distance)
         .filter(|&(distance, _)| distance <= 1 + asked.len() / 4)
         .map(|(_, name)| name)
-}
-
-/// Letters to insert, drop or replace to make `b` of `a`.
-fn distance(a: &[u8], b: &[u8]) -> usize {
-    let mut row: Vec<_> = (0..=b.len()).collect();
-    for (i, letter) in a.iter().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, other) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(letter != other);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
 }
 
 #[cfg(test)]

@@ -160,7 +160,8 @@ pub fn nearest<'a>(unknown: &str, names: impl IntoIterator<Item = &'a str>) -> O
 }
 
 /// Letters to insert, drop or replace to make `b` of `a`.
-fn distance(a: &[u8], b: &[u8]) -> usize {
+#[must_use]
+pub fn distance(a: &[u8], b: &[u8]) -> usize {
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, letter) in a.iter().enumerate() {
         let mut diagonal = std::mem::replace(&mut row[0], i + 1);

@@ -14,7 +14,7 @@ use std::thread;
 use std::time::Duration;
 
 use raddle_engine::Tape;
-use raddle_search::registry::{Arguments, Entry, REGISTRY, Role, Status};
+use raddle_search::registry::{Arguments, Entry, REGISTRY, Status};
 use raddle_trace::Report;
 use raddle_trace::host::{Job, Message, OUTPUT, Part, STOP, VERSION, Work, page};
 
@@ -247,21 +247,9 @@ fn part(entry: &Entry) -> Part {
         Arguments::Parts(what) => format!("({what})"),
         _ => String::new(),
     };
-    let role = match entry.role {
-        Role::Sampler => "sampler",
-        Role::Search => "search",
-        Role::Expansion => "expansion",
-        Role::Frontier => "frontier",
-        Role::Bound => "bound",
-        Role::Order => "order",
-        Role::Cache => "cache",
-        Role::Probes => "probes",
-        Role::Priority => "priority",
-        _ => "part",
-    };
     Part {
         name: format!("{}{brackets}", entry.name),
-        role: role.to_owned(),
+        role: entry.role.to_string(),
         line: entry.line.to_owned(),
         paper: entry.paper.to_owned(),
         here: entry.status == Status::Here,

@@ -6,6 +6,7 @@ use proptest::prelude::{Just, Strategy as _, prop_oneof, proptest};
 use raddle_engine::strategy::Plan;
 use raddle_trace::Covered;
 
+use super::error::distance;
 use super::*;
 use crate::replay::Replay;
 use crate::toy::{self, Op, Toy};

@@ -1,0 +1,411 @@
+//! All names, with what each is and what may stand in its brackets.
+
+use std::fmt;
+
+/// One name of the registry. A name may have an entry for each of several roles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// As it is written.
+    pub name: &'static str,
+    /// What it is.
+    pub role: Role,
+    /// What it does, in one line.
+    pub line: &'static str,
+    /// Where it comes from; empty if it is folklore.
+    pub paper: &'static str,
+    /// What may stand in its brackets.
+    pub arguments: Arguments,
+    /// Whether it can be built.
+    pub status: Status,
+}
+
+/// What a name stands for in a composition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Role {
+    /// Decides step by step; a strategy by itself.
+    Sampler,
+    /// A short name for an expansion with its frontier.
+    Search,
+    /// Which alternatives an execution opens.
+    Expansion,
+    /// Which known alternative is next.
+    Frontier,
+    /// What is out of budget.
+    Bound,
+    /// Who moves where the plan is silent.
+    Order,
+    /// What has been seen before.
+    Cache,
+    /// Executions beside the search, for its estimate.
+    Probes,
+    /// What `best-first` goes by.
+    Priority,
+}
+
+/// What may stand in the brackets of a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Arguments {
+    /// No brackets.
+    None,
+    /// One number.
+    Number {
+        /// What it is called.
+        name: &'static str,
+        /// The smallest that makes sense.
+        least: u32,
+        /// The largest that makes sense.
+        most: u32,
+        /// What it is without brackets; none if it must be given.
+        default: Option<u32>,
+    },
+    /// One of these words, or no brackets.
+    OneOf(&'static [&'static str]),
+    /// Other parts.
+    Parts(&'static str),
+}
+
+/// Whether a name can be built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Status {
+    /// In this version.
+    Here,
+    /// In a later one.
+    Planned,
+    /// In another way, which is this.
+    Elsewhere(&'static str),
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Sampler => "sampler",
+            Self::Search => "search",
+            Self::Expansion => "expansion",
+            Self::Frontier => "frontier",
+            Self::Bound => "bound",
+            Self::Order => "order",
+            Self::Cache => "cache",
+            Self::Probes => "probes",
+            Self::Priority => "priority",
+        })
+    }
+}
+
+/// As in a reference: with the brackets, and empty without arguments.
+impl fmt::Display for Arguments {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => Ok(()),
+            Self::Number { name, .. } => write!(f, "({name})"),
+            Self::OneOf(words) => write!(f, "({})", words.join(" | ")),
+            Self::Parts(what) => write!(f, "({what})"),
+        }
+    }
+}
+
+const COUNT: Arguments = Arguments::Number { name: "k", least: 0, most: u32::MAX, default: None };
+
+/// What is filtered, and how it learns.
+const FILTERED: Arguments = Arguments::Parts("dpor | all | preemptions(k), calls(n), train(n)");
+
+/// An entry that is here and takes no arguments: the start of every entry below.
+const HERE: Entry = Entry {
+    name: "",
+    role: Role::Sampler,
+    line: "",
+    paper: "",
+    arguments: Arguments::None,
+    status: Status::Here,
+};
+
+const PLANNED: Entry = Entry { status: Status::Planned, ..HERE };
+
+const EXPLORERS: &str = "Desai, Qadeer, Seshia, FSE 2015";
+const GAMBIT: &str = "Coons, Burckhardt, Musuvathi, PPoPP 2010";
+const ETA: &str = "Simsa, Bryant, Gibson, Hickey, CMU-PDL-11-113";
+const CHESS: &str = "Musuvathi, Qadeer, PLDI 2007";
+
+/// All names, by role.
+pub static REGISTRY: &[Entry] = &[
+    Entry { name: "random", line: "every option with the same chance", ..HERE },
+    Entry { name: "round-robin", line: "one execution in which the tasks take turns", ..HERE },
+    Entry {
+        name: "pct",
+        line: "random priorities, lowered at d - 1 random points",
+        paper: "Burckhardt, Kothari, Musuvathi, Nagarakatte, ASPLOS 2010",
+        // More change points than this have no use, and each is compared at every decision.
+        arguments: Arguments::Number { name: "d", least: 1, most: 64, default: Some(3) },
+        ..HERE
+    },
+    Entry {
+        name: "pos",
+        line: "random priorities by op, redrawn after each race",
+        paper: "Yuan, Yang, Gu, CAV 2018",
+        ..HERE
+    },
+    Entry {
+        name: "rff",
+        line: "as `pos`, but asks for reads to see what none has seen yet, by statements",
+        paper: "after Wolff, Shi, Duck, Mathur, Roychoudhury, ASPLOS 2024",
+        ..HERE
+    },
+    Entry {
+        name: "surw",
+        line: "interleavings of the accesses to one object with equal chances; counts first",
+        paper: "Zhao et al., ASPLOS 2025",
+        ..HERE
+    },
+    Entry {
+        name: "urw",
+        line: "interleavings of all steps with equal chances; counts first",
+        paper: "Zhao et al., ASPLOS 2025",
+        ..HERE
+    },
+    Entry {
+        name: "ss",
+        line: "delays at random points, stratum by stratum",
+        paper: EXPLORERS,
+        arguments: Arguments::Parts("order"),
+        ..PLANNED
+    },
+    Entry {
+        name: "replay",
+        line: "one recorded execution",
+        status: Status::Elsewhere("set RADDLE_REPLAY or call raddle::replay"),
+        ..HERE
+    },
+    Entry {
+        name: "dfs",
+        role: Role::Search,
+        line: "every option of every point: `all depth-first`",
+        paper: "Godefroid, POPL 1997",
+        ..HERE
+    },
+    Entry {
+        name: "ses",
+        role: Role::Search,
+        line: "every execution within a rising number of delays, states seen once",
+        paper: EXPLORERS,
+        arguments: Arguments::Parts("order"),
+        ..PLANNED
+    },
+    Entry {
+        name: "bita",
+        role: Role::Search,
+        line: "executions that reverse pairs of receives of one execution",
+        paper: "Tasharofi et al., ASE 2013",
+        ..PLANNED
+    },
+    Entry { name: "all", role: Role::Expansion, line: "every option of every point", ..HERE },
+    Entry {
+        name: "dpor",
+        role: Role::Expansion,
+        line: "one execution of each equivalence class",
+        paper: "Flanagan, Godefroid, POPL 2005; Abdulla et al., POPL 2014",
+        arguments: Arguments::OneOf(&["classic", "source", "optimal", "eta"]),
+        ..HERE
+    },
+    Entry {
+        name: "hapset",
+        role: Role::Expansion,
+        line: "only alternatives that show an order of statements not seen before; may miss failures",
+        paper: "Wang, Said, Gupta, ICSE 2011",
+        arguments: FILTERED,
+        ..HERE
+    },
+    Entry {
+        name: "pset",
+        role: Role::Expansion,
+        line: "as `hapset`, by reads and writes alone, whoever called them",
+        paper: "Yu, Narayanasamy, ISCA 2009",
+        arguments: FILTERED,
+        ..HERE
+    },
+    Entry {
+        name: "depth-first",
+        role: Role::Frontier,
+        line: "the latest alternative first; constant memory",
+        ..HERE
+    },
+    Entry {
+        name: "breadth-first",
+        role: Role::Frontier,
+        line: "the alternative with the fewest decisions before it first; memory grows",
+        paper: ETA,
+        ..HERE
+    },
+    Entry {
+        name: "random",
+        role: Role::Frontier,
+        line: "any alternative next, with the same chance; memory grows",
+        paper: ETA,
+        ..HERE
+    },
+    Entry {
+        name: "best-first",
+        role: Role::Frontier,
+        line: "the alternative of highest priority first",
+        paper: GAMBIT,
+        arguments: Arguments::Parts("priority, priority, …"),
+        ..HERE
+    },
+    Entry {
+        name: "preemptions",
+        role: Role::Bound,
+        line: "at most k times a task is left that could go on",
+        paper: CHESS,
+        arguments: COUNT,
+        ..HERE
+    },
+    Entry {
+        name: "delays",
+        role: Role::Bound,
+        line: "at most k departures from the default order",
+        paper: "Emmi, Qadeer, Rakamarić, POPL 2011",
+        arguments: COUNT,
+        ..PLANNED
+    },
+    Entry {
+        name: "depth",
+        role: Role::Bound,
+        line: "alternatives only at the first k decisions",
+        arguments: COUNT,
+        ..PLANNED
+    },
+    Entry {
+        name: "non-preemptive",
+        role: Role::Order,
+        line: "the running task while it can go on; the default",
+        paper: CHESS,
+        ..HERE
+    },
+    Entry {
+        name: "round-robin",
+        role: Role::Order,
+        line: "the tasks take turns",
+        paper: EXPLORERS,
+        ..HERE
+    },
+    Entry {
+        name: "rtc",
+        role: Role::Order,
+        line: "run to completion: the receiver of the latest message first",
+        paper: EXPLORERS,
+        ..PLANNED
+    },
+    Entry {
+        name: "probabilistic-rr",
+        role: Role::Order,
+        line: "the tasks take turns, new ones from a random place on",
+        paper: EXPLORERS,
+        ..PLANNED
+    },
+    Entry { name: "random", role: Role::Order, line: "any task next", paper: ETA, ..HERE },
+    Entry {
+        name: "state-cache",
+        role: Role::Cache,
+        line: "program states seen before are not explored again",
+        ..PLANNED
+    },
+    Entry {
+        name: "cache",
+        role: Role::Cache,
+        line: "what follows equivalent prefixes is run once; remembers n prefixes",
+        paper: "Musuvathi, Qadeer, MSR-TR-2007-12",
+        arguments: Arguments::Number {
+            name: "n",
+            least: 1,
+            most: u32::MAX,
+            default: Some(1_000_000),
+        },
+        ..HERE
+    },
+    Entry {
+        name: "probes",
+        role: Role::Probes,
+        line: "after every n executions one that is drawn, to estimate the size of the space",
+        paper: "Knuth, Mathematics of Computation 1975",
+        arguments: Arguments::Number { name: "n", least: 1, most: u32::MAX, default: Some(10) },
+        ..HERE
+    },
+];
+
+/// What `best-first` can go by, in its brackets: the names there are names of their own.
+pub static PRIORITIES: &[Entry] = &[
+    Entry {
+        name: "pb",
+        role: Role::Priority,
+        line: "fewest preemptions first; the default",
+        paper: GAMBIT,
+        ..HERE
+    },
+    Entry {
+        name: "delays",
+        role: Role::Priority,
+        line: "fewest departures from the default order first",
+        paper: "Emmi, Qadeer, Rakamarić, POPL 2011",
+        ..HERE
+    },
+    Entry {
+        name: "dpor",
+        role: Role::Priority,
+        line: "what dynamic partial-order reduction would have added first",
+        paper: GAMBIT,
+        ..HERE
+    },
+    Entry {
+        name: "mdpor",
+        role: Role::Priority,
+        line: "as `dpor`, but what it adds to be on the safe side comes second",
+        paper: GAMBIT,
+        ..HERE
+    },
+    Entry {
+        name: "ss",
+        role: Role::Priority,
+        line: "what sleep sets would not have left out first",
+        paper: GAMBIT,
+        ..HERE
+    },
+    Entry { name: "rand", role: Role::Priority, line: "any first", paper: GAMBIT, ..HERE },
+    Entry {
+        name: "sum",
+        role: Role::Priority,
+        line: "the smallest weighted sum first, as in `sum(2, pb, 1, mdpor)`",
+        arguments: Arguments::Parts("weight, priority, …"),
+        ..HERE
+    },
+    Entry {
+        name: "method",
+        role: Role::Priority,
+        line: "preemptions between functions with these names first, as in `method(push, Deque::pop)`",
+        paper: GAMBIT,
+        arguments: Arguments::Parts("name, …"),
+        ..HERE
+    },
+    Entry {
+        name: "var",
+        role: Role::Priority,
+        line: "preemptions between uses of these objects first: by name, type or place (`deque.rs:42`)",
+        paper: GAMBIT,
+        arguments: Arguments::Parts("name, …"),
+        ..HERE
+    },
+    Entry {
+        name: "patterns",
+        role: Role::Priority,
+        line: "what breaks into another task's check-then-act, or its order of locks, first",
+        paper: "Farchi, Nir, Ur, IPDPS 2003",
+        ..HERE
+    },
+    Entry {
+        name: "new-pair",
+        role: Role::Priority,
+        line: "orders of two statements that were not seen first",
+        paper: "after Wang, Said, Gupta, ICSE 2011",
+        ..HERE
+    },
+];
