@@ -373,11 +373,8 @@ impl Died {
             _ => {}
         });
         let events = &retraced.trace.events;
-        let (task, site) = (events.last().map(|event| event.task), events.last());
-        let site = site.map(|event| event.site.clone());
         let (step, decision) = (events.len() as u64, retraced.schedule.decisions.len() as u32);
-        let outcome = Outcome::Died { death: self.death.clone(), task, site };
-        let mut failure = retraced.failure(outcome, execution);
+        let mut failure = retraced.died(self.death.clone(), execution);
         let found = match gone {
             Err(error) => Some(error.to_string()),
             Ok(_) => survived,

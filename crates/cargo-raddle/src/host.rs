@@ -104,7 +104,7 @@ impl Gone {
         let starved = self.complaint.contains("memory allocation of ");
         Some(match (self.status.signal(), self.status.code()) {
             (Some(_), _) if starved => Death::Memory { limit: memory },
-            (Some(number), _) => Death::Signal { number, name: os::signal_name(number) },
+            (Some(number), _) => Death::signal(number),
             (None, code) => Death::Exit { code: code.unwrap_or(-1) },
         })
     }

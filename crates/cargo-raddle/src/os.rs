@@ -84,22 +84,6 @@ pub(crate) fn columns() -> Option<usize> {
     (found > 0).then_some(usize::from(found))
 }
 
-/// What a person calls a signal.
-pub(crate) fn signal_name(number: i32) -> String {
-    let (name, what) = match number {
-        libc::SIGSEGV => ("SIGSEGV", "a segmentation fault"),
-        libc::SIGABRT => ("SIGABRT", "an abort"),
-        libc::SIGBUS => ("SIGBUS", "a bus error"),
-        libc::SIGILL => ("SIGILL", "an illegal instruction"),
-        libc::SIGFPE => ("SIGFPE", "an arithmetic error"),
-        libc::SIGTRAP => ("SIGTRAP", "a trap"),
-        libc::SIGKILL => ("SIGKILL", "killed from outside, perhaps for lack of memory"),
-        libc::SIGTERM => ("SIGTERM", "ended from outside"),
-        _ => return format!("signal {number}"),
-    };
-    format!("{name} ({what})")
-}
-
 /// Whether a child has ended. It is left to be waited for, so its number stays its own until then.
 pub(crate) fn has_ended(pid: u32) -> io::Result<bool> {
     // SAFETY: a valid pointer for the time of the call; a zeroed siginfo is a valid one.

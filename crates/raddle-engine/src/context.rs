@@ -56,6 +56,11 @@ pub fn names(context: Context) -> Vec<Arc<str>> {
     list.map_or_else(Vec::new, |(list, _)| list.iter().map(name).collect())
 }
 
+/// How many contexts there are, [`Context::NONE`] among them.
+pub(crate) fn count() -> u32 {
+    Table::lock().lists.len() as u32
+}
+
 /// A hash of the [`names`]: the same in every process of one build. 0 for [`Context::NONE`].
 #[must_use]
 pub fn key(context: Context) -> u64 {

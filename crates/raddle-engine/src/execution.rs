@@ -28,10 +28,11 @@ use crate::clock::Clock;
 use crate::context::Context;
 use crate::explore::Setup;
 use crate::fiber::Fiber;
+use crate::isolation::Log;
 use crate::limits::{Limits, Teardown};
 use crate::locks::{Held, LockOrder};
 use crate::model::Model;
-use crate::names::Names;
+use crate::names::{Name, Names};
 use crate::object::Object;
 use crate::op::{Access, ObjectId, Op, TaskId};
 use crate::pulse::Pulse;
@@ -106,6 +107,8 @@ pub(crate) enum Ending {
     DataRace(Box<DataRace>),
     Limit(LimitKind),
     Diverged(Divergence),
+    /// Going on is known to end the process, or has ended it.
+    Died,
     /// The caller stopped the search.
     Stopped,
     /// Another OS thread used an object of this execution.
@@ -122,7 +125,7 @@ pub(crate) enum Next {
 
 /// What a decision was about, to notice when a replayed prefix goes another way.
 #[derive(Clone, Copy, Debug)]
-struct Mark {
+pub(crate) struct Mark {
     of: u32,
     task: TaskId,
     site: &'static Location<'static>,
@@ -169,6 +172,10 @@ pub(crate) struct Execution {
     pub(crate) locks: Box<LockOrder>,
     /// Where options are left for whoever comes after this process.
     pub(crate) tape: Option<Tape>,
+    /// Where the process that forked this one finds what happens.
+    pub(crate) log: Option<Log>,
+    /// One of them is there.
+    witnessed: bool,
 
     // For one execution.
     pub(crate) stamp: u64,
@@ -258,6 +265,8 @@ impl Execution {
             watch: false,
             locks: Box::default(),
             tape: None,
+            log: None,
+            witnessed: false,
             stamp: 0,
             current: TaskId::ROOT,
             me: std::ptr::null_mut(),
@@ -314,6 +323,7 @@ impl Execution {
         self.stack_size = setup.stack_size;
         self.loud = setup.loud;
         self.tape = setup.tape;
+        self.log = None;
         self.seen = Seen::default();
         self.watch = false;
         self.locks.renew();
@@ -341,6 +351,7 @@ impl Execution {
         let pairs = self.plan.prefix.iter().zip(&self.taken);
         self.shared = pairs.take_while(|(planned, taken)| **planned == taken.option).count();
         self.stamp = self.pulse.begin();
+        self.witnessed = self.tape.is_some() || self.log.is_some();
         if let Some(tape) = self.tape {
             tape.begin();
         }
@@ -383,6 +394,18 @@ impl Execution {
         self.ending = None;
         self.point = None;
         self.preempting = false;
+    }
+
+    /// Takes over what an execution in another process decided.
+    pub(crate) fn adopt(&mut self, names: &[Name], taken: Vec<Taken>, marks: &[Mark]) {
+        for name in names {
+            self.names.intern(name.parent, name.nth, name.kind);
+        }
+        self.taken = taken;
+        // What is beyond belongs to an earlier execution still, as it would without another process.
+        let kept = self.marks.len().min(marks.len());
+        self.marks[..kept].copy_from_slice(&marks[..kept]);
+        self.marks.extend_from_slice(&marks[kept..]);
     }
 
     /// The execution is over, for this reason.

@@ -6,14 +6,15 @@ use std::fmt;
 use std::ops::{Deref, DerefMut};
 
 use raddle_trace::{
-    Assumption, Counts, Divergence, Failure, Note, Outcome, Schedule, Settings, Trace, host::Told,
+    Assumption, Counts, Death, Divergence, Failure, Note, Outcome, Schedule, Settings, Trace, host::Told,
 };
 
 use crate::execution::{Ending, Execution, Seen};
 use crate::host::{self, Ran};
+use crate::isolation::{self, Isolation, Repeated};
 use crate::limits::{Lap, Limits, Stop, Teardown};
 use crate::panics;
-use crate::pulse::Pulse;
+use crate::pulse::{Beat, Pulse};
 use crate::recorder::Recorder;
 use crate::script::Script;
 use crate::strategy::{Cut, Finished, Strategy, Taken};
@@ -37,6 +38,9 @@ pub struct Setup {
     pub keep_going: bool,
     /// Where the options of the running execution are left, for whoever comes after this process.
     pub tape: Option<Tape>,
+    /// Whether each execution runs in a process of its own, forked from this one: statics start anew, and
+    /// an execution that ends its process is a failure like others, after which the search goes on.
+    pub isolation: bool,
 }
 
 impl Default for Setup {
@@ -49,6 +53,7 @@ impl Default for Setup {
             loud: false,
             keep_going: false,
             tape: None,
+            isolation: false,
         }
     }
 }
@@ -80,8 +85,11 @@ pub struct Explored {
     pub ended: Ended,
     /// How much was done.
     pub counts: Counts,
-    /// The failure.
+    /// The failure. If the search went on after executions that ended their process and found nothing
+    /// else: the first of them.
     pub failure: Option<Failure>,
+    /// Further executions that ended their process, one for each way of doing so at each place.
+    pub deaths: Vec<Failure>,
     /// How many executions ended in which way, by [`Outcome::kind`]; only with
     /// [`Setup::keep_going`].
     pub kinds: BTreeMap<&'static str, u64>,
@@ -101,6 +109,8 @@ pub enum EngineError {
     Foreign,
     /// A schedule that cannot be one of this program's.
     Schedule(String),
+    /// Executions cannot be run in processes of their own: why.
+    Isolation(String),
 }
 
 impl fmt::Display for EngineError {
@@ -116,6 +126,9 @@ impl fmt::Display for EngineError {
                  raddle runs",
             ),
             Self::Schedule(why) => write!(f, "the schedule cannot be replayed: {why}"),
+            Self::Isolation(why) => {
+                write!(f, "an execution could not be run in a process of its own: {why}")
+            }
         }
     }
 }
@@ -123,9 +136,11 @@ impl fmt::Display for EngineError {
 impl std::error::Error for EngineError {}
 
 /// A search's place on this OS thread. Ends every execution state when dropped.
-struct Search {
+pub(crate) struct Search {
     /// None only while it is dropped.
     execution: Option<Box<Execution>>,
+    /// Whether others may have its pulse and its allocations when it is over.
+    reusable: bool,
 }
 
 thread_local! {
@@ -136,6 +151,9 @@ thread_local! {
 impl Drop for Search {
     fn drop(&mut self) {
         if let Some(execution) = self.execution.take() {
+            if !self.reusable {
+                return;
+            }
             execution.pulse.give_back();
             // The thread may be on its way out.
             let _ = SPARE.try_with(|spare| spare.set(Some(execution)));
@@ -164,15 +182,26 @@ impl Search {
         }
         panics::install();
         crate::overflow::install();
-        let own = Pulse::acquire();
+        let own = if setup.isolation { isolation::pulse()? } else { Pulse::acquire() };
         pulse(own);
         let limits = Limits { tasks: setup.limits.tasks.max(1), ..setup.limits };
         let mut execution = SPARE.take().unwrap_or_else(|| Execution::new(own));
         execution.renew(setup, limits, own);
-        Ok(Self { execution: Some(execution) })
+        Ok(Self { execution: Some(execution), reusable: !setup.isolation })
     }
 
-    fn run(&mut self, body: &dyn Fn(), lap: &mut dyn FnMut(Lap) -> Stop, executions: u64) -> Ran {
+    /// Puts questions to this strategy, which must outlive what is run from now on.
+    pub(crate) fn ask(&mut self, strategy: &mut dyn Strategy) {
+        let pointer: *mut (dyn Strategy + '_) = strategy;
+        #[expect(clippy::transmute_ptr_to_ptr, reason = "a cast cannot change the lifetime")]
+        // SAFETY: only the lifetime changes; the callers' strategies outlive their searches.
+        let pointer = unsafe {
+            std::mem::transmute::<*mut (dyn Strategy + '_), *mut (dyn Strategy + 'static)>(pointer)
+        };
+        self.strategy = pointer;
+    }
+
+    pub(crate) fn run(&mut self, body: &dyn Fn(), lap: &mut dyn FnMut(Lap) -> Stop, executions: u64) -> Ran {
         // SAFETY: no execution runs on this OS thread (checked in `new`, and `run` leaves none).
         unsafe { host::run(&raw mut **self, body, lap, executions) }
     }
@@ -193,7 +222,7 @@ impl Search {
     /// A cell was used for the first time, so data races are looked for from now on. The execution
     /// in which that happened is run once more, so that none is missed in it; a race found there is
     /// how it ends. What was decided and counted stays: the strategy has seen all of it.
-    fn watch_again(
+    pub(crate) fn watch_again(
         &mut self,
         ran: &mut Ran,
         body: &dyn Fn(),
@@ -224,7 +253,7 @@ impl Search {
         again.leaked
     }
 
-    fn recorded(&mut self) -> (Schedule, Trace) {
+    pub(crate) fn recorded(&mut self) -> (Schedule, Trace) {
         let ex = &mut **self;
         let recorder: Box<Recorder> = ex.recorder.take().expect("a recorder was set");
         (recorder.schedule(ex, ex.settings), recorder.trace(ex))
@@ -248,18 +277,14 @@ pub fn explore(
     body: &dyn Fn(),
 ) -> Result<Explored, EngineError> {
     let mut search = Search::new(setup, pulse)?;
-    let pointer: *mut (dyn Strategy + '_) = strategy;
-    #[expect(clippy::transmute_ptr_to_ptr, reason = "a cast cannot change the lifetime")]
-    // SAFETY: only the lifetime changes; `search` is gone before `strategy` is.
-    let pointer = unsafe {
-        std::mem::transmute::<*mut (dyn Strategy + '_), *mut (dyn Strategy + 'static)>(pointer)
-    };
-    search.strategy = pointer;
+    let mut apart = if setup.isolation { Some(Isolation::new()?) } else { None };
+    search.ask(strategy);
     search.needs = strategy.needs();
     let mut counts = Counts::default();
     let mut leaked = 0;
     let mut notes = Vec::new();
     let mut failure = None;
+    let mut deaths = Deaths::default();
     let mut kinds = BTreeMap::new();
     let ended = loop {
         if counts.executions >= setup.limits.executions {
@@ -282,9 +307,12 @@ pub fn explore(
             }
         }
         search.known = strategy.untold();
-        let mut ran = search.run(body, lap, counts.executions);
+        let mut ran = match &mut apart {
+            Some(apart) => apart.run(&mut search, strategy, body, lap, counts.executions)?,
+            None => search.run(body, lap, counts.executions),
+        };
         leaked += ran.leaked;
-        if search.touched && !search.watch {
+        if apart.is_none() && search.touched && !search.watch {
             leaked += search.watch_again(&mut ran, body, lap, counts.executions);
         }
         match ran.ending {
@@ -317,11 +345,31 @@ pub fn explore(
         });
         if setup.keep_going {
             *kinds.entry(ran.outcome.kind()).or_insert(0) += 1;
+        } else if let Outcome::Died { death, .. } = &ran.outcome {
+            let number = counts.executions;
+            deaths.count += 1;
+            // One that was expected is known to whoever knew of it.
+            if let Some(apart) = &mut apart
+                && deaths.is_new(death, &search)
+            {
+                deaths.found.push(fail_apart(apart, &mut search, body, ran, number, &mut leaked)?);
+            }
+            if deaths.count >= MOST_DEATHS {
+                break Ended::Failed;
+            }
         } else if ran.outcome.is_failure() {
-            failure = Some(fail(&mut search, body, ran, counts.executions, &mut leaked));
+            let number = counts.executions;
+            failure = Some(match &mut apart {
+                Some(apart) => fail_apart(apart, &mut search, body, ran, number, &mut leaked)?,
+                None => fail(&mut search, body, ran, number, &mut leaked),
+            });
             break Ended::Failed;
         }
     };
+    let mut deaths = deaths.found;
+    if failure.is_none() && !deaths.is_empty() {
+        failure = Some(deaths.remove(0));
+    }
     if leaked > 0 {
         notes.push(Note::Leaked { tasks: leaked });
     }
@@ -334,7 +382,31 @@ pub fn explore(
     }
     notes.append(&mut strategy.notes());
     let assumptions = assumptions(search.seen, setup.settings);
-    Ok(Explored { ended, counts, failure, kinds, assumptions, notes })
+    Ok(Explored { ended, counts, failure, deaths, kinds, assumptions, notes })
+}
+
+/// After so many executions that ended their process there is little to learn from more.
+const MOST_DEATHS: u64 = 32;
+
+/// Executions that ended their process.
+#[derive(Default)]
+struct Deaths {
+    found: Vec<Failure>,
+    count: u64,
+    /// How, and after which step of which task.
+    known: Vec<(Death, Beat)>,
+}
+
+impl Deaths {
+    /// Whether no execution before has ended its process in this way at this place.
+    fn is_new(&mut self, death: &Death, search: &Search) -> bool {
+        let place = Beat { executions: 0, steps: 0, ..search.pulse.beat() };
+        let new = !self.known.iter().any(|known| known.0 == *death && known.1 == place);
+        if new {
+            self.known.push((death.clone(), place));
+        }
+        new
+    }
 }
 
 /// Runs a failing execution once more and writes down what happens.
@@ -347,6 +419,36 @@ fn fail(
 ) -> Failure {
     let (again, schedule, trace) = search.repeat(body);
     *leaked += again.leaked;
+    failed_again(search, found, again, schedule, trace, execution)
+}
+
+/// The same in a process of its own.
+fn fail_apart(
+    apart: &mut Isolation,
+    search: &mut Search,
+    body: &dyn Fn(),
+    found: Ran,
+    execution: u64,
+    leaked: &mut u64,
+) -> Result<Failure, EngineError> {
+    // What the search goes on from is the execution that was found, not this one.
+    let before = (search.taken.clone(), search.n_steps, search.cut, search.created.clone());
+    let Repeated { ran, schedule, trace } = apart.repeat(search, body)?;
+    *leaked += ran.leaked;
+    let failure = failed_again(search, found, ran, schedule, trace, execution);
+    (search.taken, search.n_steps, search.cut, search.created) = before;
+    Ok(failure)
+}
+
+/// The failure of an execution that was run once more for its trace.
+fn failed_again(
+    search: &Search,
+    found: Ran,
+    again: Ran,
+    schedule: Schedule,
+    trace: Trace,
+    execution: u64,
+) -> Failure {
     let unstable = match &again.ending {
         Ending::Diverged(divergence) => Some(divergence.clone()),
         _ if again.outcome.kind() != found.outcome.kind() => Some(Divergence {
@@ -398,14 +500,20 @@ pub fn replay(
     let mut search = Search::new(&setup, pulse)?;
     let ex = &mut *search;
     ex.script = Some(Script::new(schedule, &mut ex.names));
-    ex.watch = true;
-    ex.strict = true;
-    ex.recorder = Some(Box::default());
-    let ran = search.run(body, lap, 0);
+    let (ran, again, trace) = if setup.isolation {
+        let apart = Isolation::new()?.record(&mut search, body, lap, |_| {})?;
+        (apart.ran, apart.schedule, apart.trace)
+    } else {
+        ex.watch = true;
+        ex.strict = true;
+        ex.recorder = Some(Box::default());
+        let ran = search.run(body, lap, 0);
+        let (again, trace) = search.recorded();
+        (ran, again, trace)
+    };
     if ran.ending == Ending::Foreign {
         return Err(EngineError::Foreign);
     }
-    let (again, trace) = search.recorded();
     let divergence = match ran.ending {
         Ending::Diverged(divergence) => Some(divergence),
         _ => expected

@@ -4,7 +4,7 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 
-use raddle_trace::{LimitKind, Outcome, Panic, TaskKind, Waiting};
+use raddle_trace::{Death, LimitKind, Outcome, Panic, TaskKind, Waiting};
 
 use crate::announce::site_of;
 use crate::execution::{Cancelled, Ending, Execution, Next, busy};
@@ -14,6 +14,7 @@ use crate::op::TaskId;
 use crate::panics;
 use crate::script::Script;
 use crate::strategy::Stuck;
+use crate::tape::Tape;
 use crate::task::{Job, State, TaskPanic};
 
 /// What one execution came to.
@@ -62,7 +63,8 @@ pub(crate) unsafe fn run(
                 (*ex).check_limits();
                 let steps = (*ex).n_steps;
                 match lap(Lap { executions, steps }) {
-                    Stop::No => {}
+                    // Whoever asks has come back.
+                    Stop::No | Stop::Hang { .. } => {}
                     Stop::Execution => (*ex).end(Ending::Limit(LimitKind::Time)),
                     Stop::Search => (*ex).end(Ending::Stopped),
                 }
@@ -219,7 +221,8 @@ unsafe fn tear_down(ex: *mut Execution) -> u64 {
             if (*ex).task(task).state != State::Live || (*ex).task(task).fiber.is_null() {
                 continue;
             }
-            if (*ex).teardown == Teardown::Unwind {
+            let unwinds = (*ex).ending != Some(Ending::Died);
+            if (*ex).teardown == Teardown::Unwind && unwinds {
                 (*ex).task_mut(task).cancelled = true;
                 Execution::resume(ex, task, false);
             }
@@ -244,6 +247,11 @@ fn outcome(ex: &Execution, ending: &Ending) -> Outcome {
         Ending::Completed | Ending::Diverged(_) | Ending::Stopped | Ending::Foreign => {
             Outcome::Completed
         }
+        Ending::Died => Outcome::Died {
+            death: ex.tape.map_or(Death::Exit { code: 0 }, Tape::death),
+            task: None,
+            site: None,
+        },
         Ending::BodyPanicked => Outcome::Panicked { panics: panics_of(ex) },
         Ending::Deadlock => Outcome::Deadlock { waiting: waiting(ex) },
         Ending::Livelock { steps } => Outcome::Livelock {

@@ -28,6 +28,8 @@ mod fiber;
 pub mod fresh;
 pub mod happens;
 mod host;
+#[cfg_attr(not(unix), path = "isolation/elsewhere.rs")]
+mod isolation;
 mod life;
 pub mod limits;
 mod locks;
@@ -54,4 +56,4 @@ pub use object::clashes;
 pub use op::{Access, ObjectId, Op, TaskId};
 pub use pulse::{Beat, Pulse};
 pub use strategy::Strategy;
-pub use tape::Tape;
+pub use tape::{Known, Tape};

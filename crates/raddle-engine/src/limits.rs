@@ -51,6 +51,12 @@ pub enum Stop {
     Execution,
     /// End the search.
     Search,
+    /// This execution does not come back. Only an execution in a process of its own hears that: it is
+    /// ended, and counts as one that hangs.
+    Hang {
+        /// How long nothing has moved.
+        after_ms: u64,
+    },
 }
 
 /// When the caller is asked.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use raddle_trace::TaskKind;
 
+use crate::isolation::{Entry, Log};
 use crate::op::TaskId;
 
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +22,8 @@ pub(crate) struct Names {
     children: Vec<[Vec<TaskId>; 2]>,
     /// By key, of those that are named by one.
     keyed: BTreeMap<u32, TaskId>,
+    /// Where new names are written down.
+    log: Option<Log>,
 }
 
 /// Marks an n that is a key's hash and no number of spawns.
@@ -29,7 +32,8 @@ const KEYED: u32 = 1 << 31;
 impl Names {
     pub(crate) fn new() -> Self {
         let root = Name { parent: TaskId::ROOT, nth: 0, kind: TaskKind::Thread };
-        Self { list: vec![root], children: vec![[Vec::new(), Vec::new()]], keyed: BTreeMap::new() }
+        let (children, keyed) = (vec![[Vec::new(), Vec::new()]], BTreeMap::new());
+        Self { list: vec![root], children, keyed, log: None }
     }
 
     pub(crate) fn intern(&mut self, parent: TaskId, nth: u32, kind: TaskKind) -> TaskId {
@@ -43,7 +47,7 @@ impl Names {
         // Executions spawn in order, but a schedule from a file may name the third child first.
         for nth in self.children[parent.index()][row].len() as u32..=nth {
             let id = TaskId(self.list.len() as u32);
-            self.list.push(Name { parent, nth, kind });
+            self.add(Name { parent, nth, kind });
             self.children.push([Vec::new(), Vec::new()]);
             self.children[parent.index()][row].push(id);
         }
@@ -64,12 +68,24 @@ impl Names {
         }
     }
 
+    /// Writes new names into `log` from now on.
+    pub(crate) fn tell(&mut self, log: Log) {
+        self.log = Some(log);
+    }
+
+    fn add(&mut self, name: Name) {
+        self.list.push(name);
+        if let Some(log) = self.log {
+            log.put(Entry::Name(name));
+        }
+    }
+
     fn keyed(&mut self, nth: u32) -> TaskId {
         if let Some(&known) = self.keyed.get(&nth) {
             return known;
         }
         let id = TaskId(self.list.len() as u32);
-        self.list.push(Name { parent: TaskId::ROOT, nth, kind: TaskKind::Environment });
+        self.add(Name { parent: TaskId::ROOT, nth, kind: TaskKind::Environment });
         self.children.push([Vec::new(), Vec::new()]);
         self.keyed.insert(nth, id);
         id

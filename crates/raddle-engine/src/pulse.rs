@@ -57,17 +57,37 @@ impl Pulse {
             pulse.foreign.store(false, Ordering::Relaxed);
             return pulse;
         }
-        let pulse: &'static Pulse = Box::leak(Box::new(Pulse {
-            id: registry.all.len() as u64 + 1,
+        let pulse: &'static Pulse = Box::leak(Box::new(Pulse::new(registry.all.len())));
+        registry.all.push(pulse);
+        pulse
+    }
+
+    /// The same in memory that is given for good.
+    ///
+    /// # Safety
+    /// There is room for a pulse, aligned, which nobody else uses, ever.
+    pub(crate) unsafe fn place(memory: *mut Pulse) -> &'static Pulse {
+        let mut registry = REGISTRY.lock().unwrap_or_else(PoisonError::into_inner);
+        // SAFETY: by contract.
+        let pulse: &'static Pulse = unsafe {
+            memory.write(Pulse::new(registry.all.len()));
+            &*memory
+        };
+        registry.all.push(pulse);
+        pulse
+    }
+
+    /// The pulse after so many others.
+    fn new(others: usize) -> Pulse {
+        Pulse {
+            id: others as u64 + 1,
             live: AtomicU64::new(0),
             executions: AtomicU64::new(0),
             steps: AtomicU64::new(0),
             task: AtomicU32::new(0),
             site: AtomicPtr::new(ptr::null_mut()),
             foreign: AtomicBool::new(false),
-        }));
-        registry.all.push(pulse);
-        pulse
+        }
     }
 
     pub(crate) fn give_back(&'static self) {

@@ -7,12 +7,23 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use raddle_trace::Death;
 use raddle_trace::host::page;
 
 /// Memory for the options of one search.
 #[derive(Clone, Copy, Debug)]
 pub struct Tape {
     words: &'static [AtomicU32],
+    deaths: &'static [Known],
+}
+
+/// A way that ended a process: how, after which options.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Known {
+    /// The options, all of them.
+    pub options: Vec<u32>,
+    /// How the process ended.
+    pub death: Death,
 }
 
 /// Whether they are the same memory.
@@ -42,7 +53,29 @@ impl Tape {
         words[page::EXECUTION].store(0, Ordering::Release);
         words[page::DECISIONS].store(0, Ordering::Release);
         words[0].store(page::MAGIC.to_le(), Ordering::Release);
-        Some(Self { words })
+        Some(Self { words, deaths: &[] })
+    }
+
+    /// Executions that go one of these ways are ended where the process would be. Kept for good.
+    #[must_use]
+    pub fn avoiding(self, deaths: Vec<Known>) -> Self {
+        Self { deaths: deaths.leak(), ..self }
+    }
+
+    /// How the process would have ended that was not to.
+    pub(crate) fn death(self) -> Death {
+        let taken = u32::from_le(self.words[page::DECISIONS].load(Ordering::Relaxed)) as usize;
+        let known = self.deaths.iter().find(|known| self.is_at(known, taken));
+        known.map_or(Death::Exit { code: 0 }, |known| known.death.clone())
+    }
+
+    /// Whether so many options were taken, and these.
+    fn is_at(self, known: &Known, taken: usize) -> bool {
+        let word = |at: usize| {
+            self.words.get(page::OPTIONS + at).map(|word| u32::from_le(word.load(Ordering::Relaxed)))
+        };
+        known.options.len() == taken
+            && known.options.iter().enumerate().rev().all(|(at, option)| word(at) == Some(*option))
     }
 
     /// An execution begins.
@@ -52,14 +85,15 @@ impl Tape {
         self.words[page::EXECUTION].store(number.wrapping_add(1).to_le(), Ordering::Release);
     }
 
-    /// The decision at `index` is `option`. Released before user code runs on, so that what is read
+    /// The decision at `index` is `option`; whether it is known to end the process. Released before user code runs on, so that what is read
     /// after a crash is no later than what happened.
     #[inline]
-    pub(crate) fn put(self, index: usize, option: u32) {
+    pub(crate) fn put(self, index: usize, option: u32) -> bool {
         if let Some(word) = self.words.get(page::OPTIONS + index) {
             word.store(option.to_le(), Ordering::Release);
         }
         self.words[page::DECISIONS].store((index as u32 + 1).to_le(), Ordering::Release);
+        self.deaths.iter().any(|known| self.is_at(known, index + 1))
     }
 }
 

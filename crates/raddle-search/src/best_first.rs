@@ -827,7 +827,7 @@ impl<O: Order> Strategy for BestFirst<O> {
         self.executions += 1;
         let passed = matches!(execution.outcome, Outcome::Completed);
         self.priorities.hearing().for_each(|part| part.end(passed));
-        let limited = matches!(execution.outcome, Outcome::Limit { .. });
+        let limited = execution.outcome.is_cut_off();
         let taken = execution.decisions;
         let same = |(planned, taken): (&Taken, &Taken)| planned == taken;
         if (taken.len() < self.planned && !limited) || !self.path.iter().zip(taken).all(same) {
@@ -857,7 +857,7 @@ impl<O: Order> Strategy for BestFirst<O> {
         let leaf = self.reduction.is_none() && !self.opens(spent);
         let known = if leaf && parent != NONE { None } else { self.known(spent) };
         let id = self.keep(parent, leaf, known);
-        self.compare(id, limited);
+        self.compare(id, matches!(execution.outcome, Outcome::Limit { .. }));
         if id != NONE {
             if self.reduction.is_some() {
                 self.open_values(id);

@@ -27,7 +27,7 @@ use raddle_engine::strategy::{
     Answer, Checkpoint, Cut, Finished, Needs, Options, Plan, Point, Step, Strategy, Taken,
     Unsupported, Work,
 };
-use raddle_trace::{Covered, Estimate, Outcome, Progress};
+use raddle_trace::{Covered, Estimate, Progress};
 
 use crate::bound::{Bound, Price};
 use crate::cache::{Alike, Cache, Mark, Used};
@@ -421,12 +421,12 @@ impl<O: Order> Strategy for DepthFirst<O> {
         self.executions += 1;
         self.path = Path::Ended;
         self.leaf = if execution.cut.is_some() { Size::CUT } else { Size::LEAF };
-        if matches!(execution.outcome, Outcome::Limit { .. }) && execution.cut.is_none() {
+        if execution.outcome.is_cut_off() && execution.cut.is_none() {
             self.withdraw(0);
         }
         let mut met = execution.decisions.len();
         if met < self.planned {
-            if matches!(execution.outcome, Outcome::Limit { .. }) {
+            if execution.outcome.is_cut_off() {
                 // A limit on time may cut the plan itself: what is known of it still holds.
                 met = self.planned;
             } else {

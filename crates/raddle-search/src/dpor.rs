@@ -860,8 +860,7 @@ impl Strategy for Dpor {
 
     fn end(&mut self, execution: &Finished<'_>) {
         self.executions += 1;
-        let limited = matches!(execution.outcome, Outcome::Limit { .. });
-        self.incomplete |= execution.irregular || limited;
+        self.incomplete |= execution.irregular || execution.outcome.is_cut_off();
         self.blocked += u64::from(self.cut);
         self.leaf = if self.cut { Size::CUT } else { Size::LEAF };
         if !self.cut {
@@ -873,7 +872,8 @@ impl Strategy for Dpor {
         if let Some(filter) = &mut self.filter {
             filter.end(execution);
         }
-        if !limited {
+        // What a limit cuts off is long; what ends its process has shown all that leads to that.
+        if !matches!(execution.outcome, Outcome::Limit { .. }) {
             self.open_races();
         }
     }

@@ -17,7 +17,7 @@ use raddle_engine::strategy::{
     Answer, Finished, Needs, Options, Plan, Point, Step, Strategy, Taken,
 };
 use raddle_engine::{Access, TaskId};
-use raddle_trace::{Covered, Estimate, Outcome, Progress, Settings};
+use raddle_trace::{Covered, Estimate, Progress, Settings};
 
 use crate::dpor::refuses_idle;
 use crate::estimate::{Children, Kind, Levels, Size};
@@ -305,7 +305,7 @@ impl Strategy for Eta {
     fn end(&mut self, execution: &Finished<'_>) {
         self.executions += 1;
         self.leaf = Size::LEAF;
-        let limited = matches!(execution.outcome, Outcome::Limit { .. });
+        let limited = execution.outcome.is_cut_off();
         // Ops that never ran, and those of threads, need what this reduction does not look at.
         let threads = self.steps.iter().any(|s| !s.immediate && !s.footprint.learned);
         self.incomplete |= limited || threads || execution.irregular || !execution.stuck.is_empty();

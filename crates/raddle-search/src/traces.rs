@@ -18,7 +18,7 @@ use raddle_engine::op::TaskId;
 use raddle_engine::strategy::{
     Answer, Checkpoint, Cut, Finished, Needs, Plan, Point, Step, Strategy, Taken, Unsupported, Work,
 };
-use raddle_trace::{Covered, Note, Outcome, PairSet, Progress, Settings, TraceCount, Unseen};
+use raddle_trace::{Covered, Note, PairSet, Progress, Settings, TraceCount, Unseen};
 
 /// A strategy whose executions are told apart by their partial order.
 ///
@@ -156,7 +156,7 @@ impl<S: Strategy> Strategy for Traces<S> {
 
     fn end(&mut self, execution: &Finished<'_>) {
         self.drawn += u64::from(self.drawing);
-        let whole = !matches!(execution.outcome, Outcome::Limit { .. });
+        let whole = !execution.outcome.is_cut_off();
         if execution.cut.is_none() && whole {
             self.note(self.history.fingerprint());
         }

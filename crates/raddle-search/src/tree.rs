@@ -28,7 +28,7 @@ use std::fmt;
 use raddle_engine::strategy::{
     Answer, Checkpoint, Finished, Options, Plan, Point, Strategy, Taken, Unsupported, Work,
 };
-use raddle_trace::{Covered, Estimate, Outcome, Progress};
+use raddle_trace::{Covered, Estimate, Progress};
 
 pub use self::seeds::Frontier;
 use self::seeds::{Seed, Seeds};
@@ -327,7 +327,7 @@ impl<O: Order> Strategy for Tree<O> {
 
     fn end(&mut self, execution: &Finished<'_>) {
         self.executions += 1;
-        let limited = matches!(execution.outcome, Outcome::Limit { .. });
+        let limited = execution.outcome.is_cut_off();
         let same = |(planned, taken): (&Taken, &Taken)| planned.of == taken.of;
         let short = execution.decisions.len() < self.prefix.len();
         if (short && !limited) || !self.prefix.iter().zip(execution.decisions).all(same) {

@@ -12,7 +12,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::outcome::Outcome;
+use crate::outcome::{Death, Outcome};
 use crate::progress::Progress;
 use crate::report::{Failure, Report};
 use crate::schedule::{Decision, Key, Schedule, Settings, TaskName};
@@ -257,6 +257,14 @@ impl Retraced {
             }
             Told::Step { event } => self.trace.events.push(event),
         }
+    }
+
+    /// The failure of an execution that ended its process like this, after the last step that was told.
+    #[must_use]
+    pub fn died(self, death: Death, execution: u64) -> Failure {
+        let last = self.trace.events.last();
+        let (task, site) = (last.map(|event| event.task), last.map(|event| event.site.clone()));
+        self.failure(Outcome::Died { death, task, site }, execution)
     }
 
     /// The failure of an execution that ended like this.

@@ -180,6 +180,31 @@ pub enum Death {
     },
 }
 
+impl Death {
+    /// By the signal with this number.
+    ///
+    /// ```
+    /// assert_eq!(raddle_trace::Death::signal(11).to_string(), "ended the process by SIGSEGV (a segmentation fault)");
+    /// ```
+    #[must_use]
+    pub fn signal(number: i32) -> Self {
+        // The numbers that Linux, macOS and the BSDs share, and the one that they do not.
+        let bus = if cfg!(any(target_os = "linux", target_os = "android")) { 7 } else { 10 };
+        let name = match number {
+            4 => "SIGILL (an illegal instruction)",
+            5 => "SIGTRAP (a trap)",
+            6 => "SIGABRT (an abort)",
+            8 => "SIGFPE (an arithmetic error)",
+            9 => "SIGKILL (killed from outside, perhaps for lack of memory)",
+            11 => "SIGSEGV (a segmentation fault)",
+            15 => "SIGTERM (ended from outside)",
+            _ if number == bus => "SIGBUS (a bus error)",
+            _ => return Self::Signal { number, name: format!("signal {number}") },
+        };
+        Self::Signal { number, name: name.to_owned() }
+    }
+}
+
 impl fmt::Display for Death {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -250,6 +275,12 @@ impl Outcome {
     #[must_use]
     pub fn is_failure(&self) -> bool {
         !matches!(self, Self::Completed | Self::Limit { .. })
+    }
+
+    /// Whether it ended before the program could come to an end of its own: by a limit, or with its process.
+    #[must_use]
+    pub fn is_cut_off(&self) -> bool {
+        matches!(self, Self::Limit { .. } | Self::Died { .. })
     }
 
     /// One word for it, as in the JSON.

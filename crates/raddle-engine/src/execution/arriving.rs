@@ -114,8 +114,8 @@ impl Execution {
                 }
             }
             this.taken.push(Taken { option, of });
-            if let Some(tape) = this.tape {
-                tape.put(index, option);
+            if this.witnessed && !this.bear_witness(index, task) {
+                return None;
             }
             this.point = Some(index as u32);
             if (*entry).fiber.is_null() { Self::fire_turn(ex, task) } else { Some(task) }

@@ -6,6 +6,7 @@ use std::panic::Location;
 use raddle_trace::Divergence;
 
 use super::{Ending, Execution, Mark, Next, View, busy};
+use crate::isolation::Entry;
 use crate::model::Model;
 use crate::op::TaskId;
 use crate::strategy::{Answer, Choice, Options, Point, Taken};
@@ -128,8 +129,8 @@ impl Execution {
                 return None;
             }
             this.taken.push(Taken { option, of });
-            if let Some(tape) = this.tape {
-                tape.put(index, option);
+            if this.witnessed && !this.bear_witness(index, task) {
+                return None;
             }
             let is_value = matches!(options, Options::Value { .. });
             if !is_value {
@@ -141,6 +142,21 @@ impl Execution {
             }
             Some(option)
         }
+    }
+
+    /// Leaves word of the decision taken last, about `task`, where another process finds it. `false`: going
+    /// on is known to end this one.
+    pub(super) fn bear_witness(&mut self, index: usize, task: TaskId) -> bool {
+        let taken = self.taken[index];
+        if let Some(log) = self.log {
+            let (of, site, trail) = (taken.of, self.task(task).site, self.trail);
+            log.put(Entry::Taken(taken, Mark { of, task, site, trail }));
+        }
+        let deadly = self.tape.is_some_and(|tape| tape.put(index, taken.option));
+        if deadly {
+            self.end(Ending::Died);
+        }
+        !deadly
     }
 
     /// The answer where no strategy is asked.
@@ -243,6 +259,10 @@ impl Execution {
             let point = (*ex).point;
             let option = Self::decide(ex, Options::Value { task, of, during }).unwrap_or(0);
             (*ex).point = point;
+            if (*ex).ending == Some(Ending::Died) && !(*ex).task(task).fiber.is_null() {
+                // With the value it would die; without, it would go where no decision leads.
+                Self::leak(ex, task);
+            }
             if (*ex).needs.steps && !(*ex).strict && (*ex).n_steps >= (*ex).untold {
                 (*(*ex).strategy).value(task, Taken { option, of }, during);
             }

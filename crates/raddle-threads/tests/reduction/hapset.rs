@@ -27,9 +27,9 @@ use crate::random::{execute, program};
 use crate::{Saw, exhaustive};
 
 /// A search that keeps its schedules, in order.
-struct Listed<S> {
-    inner: S,
-    all: Vec<Vec<u32>>,
+pub(crate) struct Listed<S> {
+    pub(crate) inner: S,
+    pub(crate) all: Vec<Vec<u32>>,
 }
 
 impl<S: Strategy> Strategy for Listed<S> {

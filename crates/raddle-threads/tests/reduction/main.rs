@@ -4,6 +4,8 @@ mod best_first;
 mod cache;
 mod counts;
 mod hapset;
+#[cfg(unix)]
+mod isolation;
 mod programs;
 mod random;
 

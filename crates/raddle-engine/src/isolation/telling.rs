@@ -1,0 +1,408 @@
+//! What a strategy is asked and told in a forked process, and the same once more in the one that stays.
+//!
+//! The fork has a copy of the strategy and asks it; so no question has to wait for another process. Since
+//! answers depend on the strategy's state and on the arguments alone, the original comes to the same state
+//! when it is asked the same afterwards. What it looks up while it answers was written down too: it gets the
+//! same answers in the same order.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+
+use raddle_trace::Covered;
+
+use super::log::{Entry, Labelled, Log, Offered, Read, Told};
+use crate::context::{self, Context};
+use crate::execution::Mark;
+use crate::names::Name;
+use crate::op::{ObjectId, Op, TaskId};
+use crate::strategy::{
+    Answer, Cut, Label, Needs, Options, Pending, Plan, Point, Step, Strategy, Stuck, Taken,
+};
+
+/// In the fork: writes down what passes between the engine and the strategy.
+pub(super) struct Telling<'a> {
+    inner: &'a mut dyn Strategy,
+    log: Log,
+    /// Contexts whose calls are known on the other side.
+    contexts: u32,
+}
+
+impl<'a> Telling<'a> {
+    pub(super) fn new(inner: &'a mut dyn Strategy, log: Log) -> Self {
+        Self { inner, log, contexts: context::count() }
+    }
+
+    /// Explains contexts that are new.
+    fn explain(&mut self) {
+        while self.contexts < context::count() {
+            let number = Context(self.contexts);
+            let names = context::names(number);
+            self.log.put(Entry::Calls { number, names: names.len() as u32 });
+            names.iter().for_each(|name| self.log.text(name));
+            self.contexts += 1;
+        }
+    }
+}
+
+impl Strategy for Telling<'_> {
+    fn needs(&self) -> Needs {
+        self.inner.needs()
+    }
+
+    fn begin(&mut self, _: &mut Plan) -> bool {
+        unreachable!("engine bug: a fork runs one execution, which was begun before")
+    }
+
+    fn decide(&mut self, point: &Point<'_>) -> Answer {
+        self.explain();
+        let &Point { index, options, running, last, objects, pending } = point;
+        let (offered, choices) = match options {
+            Options::Schedule(choices) => (Offered::Tasks(choices.len() as u32), choices),
+            Options::Value { task, of, during } => (Offered::Value { task, of, during }, &[][..]),
+        };
+        let entry = Entry::Decide { index, running, last, objects, options: offered };
+        self.log.with(entry, |write| write.all(choices));
+        let pending = Noting { inner: pending, log: self.log };
+        let answer = self.inner.decide(&Point { pending: &pending, ..*point });
+        self.log.put(Entry::Answered(answer));
+        answer
+    }
+
+    fn spawn(&mut self, parent: TaskId, child: TaskId) {
+        self.log.put(Entry::Spawn(parent, child));
+        self.inner.spawn(parent, child);
+    }
+
+    fn value(&mut self, task: TaskId, taken: Taken, during: bool) {
+        self.log.put(Entry::Value(task, taken, during));
+        self.inner.value(task, taken, during);
+    }
+
+    fn step(&mut self, step: &Step<'_>) -> Option<Cut> {
+        self.explain();
+        let told = Told {
+            task: step.task,
+            touched: step.footprint.len() as u32,
+            site: step.site,
+            context: step.context,
+            also: step.also,
+            learned: step.learned,
+            sent_by: step.sent_by,
+            point: step.point,
+            replayed: step.replayed,
+            immediate: step.immediate,
+            partner: step.partner,
+            enabled_since: step.enabled_since,
+            timer: step.timer,
+            waited_for: step.waited_for,
+        };
+        self.log.with(Entry::Step(told), |write| write.all(step.footprint));
+        let pending = Noting { inner: step.pending, log: self.log };
+        let cut = self.inner.step(&Step { pending: &pending, ..*step });
+        self.log.put(Entry::Went(cut));
+        cut
+    }
+
+    fn covered(&self) -> Covered {
+        self.inner.covered()
+    }
+}
+
+/// Writes down what a strategy looks up.
+#[derive(Debug)]
+struct Noting<'a> {
+    inner: &'a dyn Pending,
+    log: Log,
+}
+
+impl Pending for Noting<'_> {
+    fn op(&self, task: TaskId) -> Option<Op> {
+        let op = self.inner.op(task);
+        self.log.put(Entry::Op(op));
+        op
+    }
+
+    fn context(&self, task: TaskId) -> Context {
+        let context = self.inner.context(task);
+        self.log.put(Entry::Called(context));
+        context
+    }
+
+    fn label(&self, object: ObjectId) -> Option<Label> {
+        let label = self.inner.label(object);
+        let short = |label: Label| Labelled { created: label.created, named: label.name.is_some() };
+        self.log.put(Entry::Label(label.map(short)));
+        if let Some(Label { kind, name, .. }) = label {
+            self.log.text(kind);
+            name.into_iter().for_each(|name| self.log.text(name));
+        }
+        label
+    }
+
+    fn blocked(&self) -> Vec<TaskId> {
+        let tasks = self.inner.blocked();
+        self.log.with(Entry::Blocked(tasks.len() as u32), |write| write.all(&tasks));
+        tasks
+    }
+
+    fn stuck(&self) -> Vec<Stuck> {
+        let stuck = self.inner.stuck();
+        self.log.with(Entry::Stuck(stuck.len() as u32), |write| write.all(&stuck));
+        stuck
+    }
+
+    fn place(&self, task: TaskId) -> u32 {
+        let place = self.inner.place(task);
+        self.log.put(Entry::Place(place));
+        place
+    }
+
+    fn strayed(&self) -> bool {
+        let strayed = self.inner.strayed();
+        self.log.put(Entry::Strayed(strayed));
+        strayed
+    }
+}
+
+/// What the engine takes over from an execution in a fork.
+#[derive(Debug, Default)]
+pub(super) struct Heard {
+    pub(super) names: Vec<Name>,
+    pub(super) taken: Vec<Taken>,
+    pub(super) marks: Vec<Mark>,
+    /// If it came to its end.
+    pub(super) over: Option<Over>,
+}
+
+/// The end of an execution.
+#[derive(Debug)]
+pub(super) struct Over {
+    pub(super) entry: Entry,
+    pub(super) stuck: Vec<Stuck>,
+    pub(super) tasks: Vec<TaskId>,
+    /// The rest, as JSON.
+    pub(super) text: String,
+}
+
+/// Texts that labels are made of: few, and the same in every execution.
+#[derive(Debug, Default)]
+pub(super) struct Texts(BTreeSet<&'static str>);
+
+impl Texts {
+    fn keep(&mut self, text: &str) -> &'static str {
+        if let Some(known) = self.0.get(text) {
+            return known;
+        }
+        let kept: &'static str = Box::leak(text.into());
+        self.0.insert(kept);
+        kept
+    }
+}
+
+/// In the process that stays: has the strategy live through what the fork wrote down.
+///
+/// # Panics
+/// If the strategy does not answer as its copy did: then it has read something that no strategy may.
+pub(super) fn hear(log: &Log, strategy: &mut dyn Strategy, texts: &mut Texts) -> Heard {
+    let mut heard = Heard::default();
+    let hearing = RefCell::new(Hearing { read: log.read(), contexts: BTreeMap::new(), texts });
+    loop {
+        let entry = hearing.borrow_mut().entry();
+        match entry {
+            None => return heard,
+            Some(Entry::Name(name)) => heard.names.push(name),
+            Some(Entry::Taken(taken, mark)) => {
+                heard.taken.push(taken);
+                heard.marks.push(mark);
+            }
+            Some(Entry::Decide { index, running, last, objects, options }) => {
+                let choices: Vec<_>;
+                let options = match options {
+                    Offered::Tasks(count) => {
+                        // SAFETY: so many follow.
+                        choices = unsafe { hearing.borrow_mut().read.all(count) };
+                        Options::Schedule(&choices)
+                    }
+                    Offered::Value { task, of, during } => Options::Value { task, of, during },
+                };
+                let pending = &Again(&hearing);
+                let point = Point { index, options, running, last, objects, pending };
+                let answer = strategy.decide(&point);
+                match hearing.borrow_mut().entry() {
+                    Some(Entry::Answered(before)) => {
+                        assert!(before == answer, "{}", changed(&before, &answer));
+                    }
+                    // The fork died while it asked.
+                    _ => return heard,
+                }
+            }
+            Some(Entry::Spawn(parent, child)) => strategy.spawn(parent, child),
+            Some(Entry::Value(task, taken, during)) => strategy.value(task, taken, during),
+            Some(Entry::Step(told)) => {
+                // SAFETY: so much was touched.
+                let footprint: Vec<_> = unsafe { hearing.borrow_mut().read.all(told.touched) };
+                let context = hearing.borrow().translate(told.context);
+                let cut = strategy.step(&Step {
+                    task: told.task,
+                    footprint: &footprint,
+                    site: told.site,
+                    context,
+                    also: told.also,
+                    learned: told.learned,
+                    sent_by: told.sent_by,
+                    point: told.point,
+                    replayed: told.replayed,
+                    immediate: told.immediate,
+                    partner: told.partner,
+                    enabled_since: told.enabled_since,
+                    timer: told.timer,
+                    waited_for: told.waited_for,
+                    pending: &Again(&hearing),
+                });
+                match hearing.borrow_mut().entry() {
+                    Some(Entry::Went(before)) => {
+                        assert!(before == cut, "{}", changed(&before, &cut));
+                    }
+                    _ => return heard,
+                }
+            }
+            Some(entry @ Entry::Over { stuck, tasks, .. }) => {
+                let mut hearing = hearing.borrow_mut();
+                // SAFETY: so many follow, in this order.
+                let (mut stuck, tasks) =
+                    unsafe { (hearing.read.all::<Stuck>(stuck), hearing.read.all(tasks)) };
+                for stuck in &mut stuck {
+                    stuck.context = hearing.translate(stuck.context);
+                }
+                let text = hearing.read.text().unwrap_or_default();
+                heard.over = Some(Over { entry, stuck, tasks, text });
+                return heard;
+            }
+            Some(other) => unreachable!("engine bug: a log goes on with {other:?}"),
+        }
+    }
+}
+
+fn changed(before: &dyn std::fmt::Debug, now: &dyn std::fmt::Debug) -> String {
+    format!("engine bug: a strategy answered {before:?} in a fork, and {now:?} when asked the same")
+}
+
+/// Where in the log the strategy is.
+struct Hearing<'a> {
+    read: Read<'a>,
+    /// Numbers that are others here.
+    contexts: BTreeMap<Context, Context>,
+    texts: &'a mut Texts,
+}
+
+impl std::fmt::Debug for Hearing<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Hearing").field("read", &self.read).finish_non_exhaustive()
+    }
+}
+
+impl Hearing<'_> {
+    /// The next entry that is not an explanation.
+    fn entry(&mut self) -> Option<Entry> {
+        loop {
+            match self.read.entry()? {
+                Entry::Calls { number, names } => {
+                    let names: Option<Vec<String>> = (0..names).map(|_| self.read.text()).collect();
+                    let names = names?;
+                    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+                    self.contexts.insert(number, context::of(&names));
+                }
+                entry => return Some(entry),
+            }
+        }
+    }
+
+    fn translate(&self, context: Context) -> Context {
+        self.contexts.get(&context).copied().unwrap_or(context)
+    }
+}
+
+/// Answers what a strategy looks up as it was answered in the fork. If the fork died in the middle of that,
+/// the answers after it do not matter: nothing comes of them.
+#[derive(Debug)]
+struct Again<'a, 'b>(&'a RefCell<Hearing<'b>>);
+
+impl Pending for Again<'_, '_> {
+    fn op(&self, _: TaskId) -> Option<Op> {
+        match self.0.borrow_mut().entry() {
+            Some(Entry::Op(op)) => op,
+            other => lost("op", other.as_ref()),
+        }
+    }
+
+    fn context(&self, _: TaskId) -> Context {
+        let mut hearing = self.0.borrow_mut();
+        match hearing.entry() {
+            Some(Entry::Called(context)) => hearing.translate(context),
+            other => lost("context", other.as_ref()),
+        }
+    }
+
+    fn label(&self, _: ObjectId) -> Option<Label> {
+        let mut hearing = self.0.borrow_mut();
+        match hearing.entry() {
+            Some(Entry::Label(label)) => {
+                let Labelled { created, named } = label?;
+                let kind = hearing.read.text()?;
+                let kind = hearing.texts.keep(&kind);
+                let name = if named { hearing.read.text() } else { None };
+                let name = name.map(|name| hearing.texts.keep(&name));
+                Some(Label { kind, created, name })
+            }
+            other => lost("label", other.as_ref()),
+        }
+    }
+
+    fn blocked(&self) -> Vec<TaskId> {
+        let mut hearing = self.0.borrow_mut();
+        match hearing.entry() {
+            // SAFETY: so many follow.
+            Some(Entry::Blocked(count)) => unsafe { hearing.read.all(count) },
+            other => lost("blocked", other.as_ref()),
+        }
+    }
+
+    fn stuck(&self) -> Vec<Stuck> {
+        let mut hearing = self.0.borrow_mut();
+        match hearing.entry() {
+            Some(Entry::Stuck(count)) => {
+                // SAFETY: so many follow.
+                let mut stuck: Vec<Stuck> = unsafe { hearing.read.all(count) };
+                for stuck in &mut stuck {
+                    stuck.context = hearing.translate(stuck.context);
+                }
+                stuck
+            }
+            other => lost("stuck", other.as_ref()),
+        }
+    }
+
+    fn place(&self, _: TaskId) -> u32 {
+        match self.0.borrow_mut().entry() {
+            Some(Entry::Place(place)) => place,
+            other => lost("place", other.as_ref()),
+        }
+    }
+
+    fn strayed(&self) -> bool {
+        match self.0.borrow_mut().entry() {
+            Some(Entry::Strayed(strayed)) => strayed,
+            other => lost("strayed", other.as_ref()),
+        }
+    }
+}
+
+/// There is no such answer: the fork died before it came so far, or the strategy asks something else.
+#[expect(clippy::needless_pass_by_value, reason = "a word and a look")]
+fn lost<T: Default>(what: &str, found: Option<&Entry>) -> T {
+    assert!(
+        found.is_none(),
+        "engine bug: a strategy looks up '{what}' where its copy in a fork did not: {found:?}"
+    );
+    T::default()
+}
