@@ -112,6 +112,8 @@ fn instructions(binary: &Path, strategy: &str, executions: u32, how: How) -> Res
             work: Work::Search,
             channel: socket.to_string_lossy().into_owned(),
             page: Some(file.to_string_lossy().into_owned()),
+            avoid: None,
+            spent_ms: 0,
             progress_ms: 250,
         };
         command.env(VARIABLE, serde_json::to_string(&job).map_err(|error| error.to_string())?);

@@ -1,18 +1,16 @@
 //! One test: its saved schedules first, then the search; and of a host that died, what it did last.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use raddle_trace::events::{Ending, Retried, TestId};
-use raddle_trace::host::{Message, Retraced, Work, page};
-use raddle_trace::{
-    Counts, Covered, Death, Divergence, Failure, Guarantee, Note, Outcome, Progress, Report,
-    Verdict, report,
-};
+use raddle_trace::host::{Avoid, Message, Work};
+use raddle_trace::{Failure, Note, Progress, Report, Verdict};
 
+use crate::deaths::{self, Deaths, Died};
 use crate::find::Test;
-use crate::host::{Gone, Hosts};
+use crate::host::{Gone, Hosts, Task};
 use crate::os;
 use crate::regressions;
 
@@ -60,17 +58,19 @@ pub(crate) enum Regressions {
 pub(crate) enum What {
     Replay,
     Minimise,
+    /// Each execution in a process of its own.
+    MinimiseApart,
 }
 
 /// What a host is asked for.
 #[derive(Clone, Copy, Debug)]
-enum Question<'a> {
+pub(crate) enum Question<'a> {
     Search,
     Recording(&'a str, What),
 }
 
 impl<'a> Question<'a> {
-    fn recording(self) -> Option<&'a str> {
+    pub(crate) fn recording(self) -> Option<&'a str> {
         match self {
             Self::Search => None,
             Self::Recording(recording, _) => Some(recording),
@@ -79,25 +79,33 @@ impl<'a> Question<'a> {
 
     fn work(self) -> Work {
         match self {
-            Self::Recording(_, What::Minimise) => Work::Minimise,
+            Self::Recording(_, What::Minimise | What::MinimiseApart) => Work::Minimise,
             _ => Work::Search,
         }
     }
 
     /// A recording reaches a host as everybody else's does.
-    fn variables(self) -> Vec<(String, String)> {
-        let variable = |recording: &str| ("RADDLE_REPLAY".to_owned(), recording.to_owned());
-        self.recording().map(variable).into_iter().collect()
+    pub(crate) fn variables(self) -> Vec<(String, String)> {
+        let variable = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let mut variables = Vec::new();
+        if let Self::Recording(recording, what) = self {
+            variables.push(variable("RADDLE_REPLAY", recording));
+            if what == What::MinimiseApart {
+                variables.push(variable("RADDLE_ISOLATION", "process"));
+            }
+        }
+        variables
     }
 }
 
 /// One host's answer.
-struct Answer {
-    report: Option<Report>,
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) report: Option<Report>,
     expected: Option<String>,
-    error: Option<String>,
-    passed: bool,
-    output: String,
+    pub(crate) error: Option<String>,
+    pub(crate) passed: bool,
+    pub(crate) output: String,
     samples: Vec<Progress>,
 }
 
@@ -131,9 +139,10 @@ pub(crate) fn check(
             return tested(test, answer, Some(path), retried, began);
         }
     }
-    let answer = ask(hosts, test, Question::Search, &mut |progress| {
+    let mut answer = ask(hosts, test, Question::Search, &mut |progress| {
         hear(Heard::Progress(Box::new(progress)));
     });
+    make_small(hosts, test, &mut answer);
     let failure = answer.report.as_ref().and_then(|report| report.failure.as_ref());
     let new = failure.filter(|_| !answer.passed && answer.expected.is_none());
     let new = new.filter(|_| regressions == Regressions::Kept);
@@ -150,6 +159,24 @@ pub(crate) fn check(
             }
             tested
         }
+    }
+}
+
+/// Makes a failure small that ended its process, which the host that found it could not do.
+fn make_small(hosts: &Hosts<'_>, test: &Test, answer: &mut Answer) {
+    let failure = answer.report.as_mut().and_then(|report| report.failure.as_mut());
+    let found = failure.filter(|failure| deaths::ends_its_process(failure));
+    let Some(failure) = found.filter(|failure| failure.minimised.is_none()) else { return };
+    let none = |(name, value): &(String, String)| name == "RADDLE_MINIMISE" && value == "none";
+    if hosts.variables.iter().any(none) {
+        return;
+    }
+    let Ok(file) = hosts.desk.recording(failure) else { return };
+    let recording = file.to_string_lossy();
+    let question = Question::Recording(&recording, What::MinimiseApart);
+    let smaller = ask(hosts, test, question, &mut |_| {}).report.and_then(|report| report.failure);
+    if let Some(smaller) = smaller.filter(|smaller| smaller.minimised.is_some()) {
+        *failure = Failure { execution: failure.execution, ..smaller };
     }
 }
 
@@ -189,16 +216,33 @@ fn ask(
     question: Question<'_>,
     hear: &mut dyn FnMut(Progress),
 ) -> Answer {
-    match ask_for(hosts, test, question, hear) {
+    let mut deaths = Deaths::new();
+    loop {
+        let (answer, avoid) = ask_once(hosts, test, question, &deaths, hear);
+        if question.recording().is_some() {
+            return answer;
+        }
+        if let Some(answer) = deaths.after(answer, avoid) {
+            return answer;
+        }
+    }
+}
+
+/// One host's answer; and how to keep from its death, if it died.
+fn ask_once(
+    hosts: &Hosts<'_>,
+    test: &Test,
+    question: Question<'_>,
+    deaths: &Deaths,
+    hear: &mut dyn FnMut(Progress),
+) -> (Answer, Option<Avoid>) {
+    match ask_for(hosts, test, question, deaths, hear) {
         Ok(answer) => answer,
-        Err(error) => Answer {
-            report: None,
-            expected: None,
-            error: Some(format!("its host could not be run: {error}")),
-            passed: false,
-            output: String::new(),
-            samples: Vec::new(),
-        },
+        Err(error) => {
+            let error = Some(format!("its host could not be run: {error}"));
+            let (output, samples) = (String::new(), Vec::new());
+            (Answer { report: None, expected: None, error, passed: false, output, samples }, None)
+        }
     }
 }
 
@@ -206,8 +250,9 @@ fn ask_for(
     hosts: &Hosts<'_>,
     test: &Test,
     question: Question<'_>,
+    deaths: &Deaths,
     hear: &mut dyn FnMut(Progress),
-) -> io::Result<Answer> {
+) -> io::Result<(Answer, Option<Avoid>)> {
     let page = hosts.desk.page()?;
     let mut samples = Vec::new();
     let mut finished = None;
@@ -215,19 +260,20 @@ fn ask_for(
     let mut error = None;
     let mut greeting = (String::new(), 0);
     let began = Instant::now();
-    let more = question.variables();
-    let gone =
-        hosts.run(test, question.work(), Some(&page), &more, &mut |message| match message {
-            Message::Hello { strategy, seed, .. } => greeting = (strategy, seed),
-            Message::Progress { progress } => {
-                keep(&mut samples, &progress);
-                hear(progress);
-            }
-            Message::Found { report } => found = Some(*report),
-            Message::Finished { report, expected, .. } => finished = Some((*report, expected)),
-            Message::Error { text } => error = Some(text),
-            _ => {}
-        })?;
+    let more = [question.variables(), deaths.variables()].concat();
+    let mut avoid = None;
+    let task = Task { work: question.work(), page: Some(&page), deaths: Some(deaths) };
+    let gone = hosts.run(test, task, &more, &mut |message| match message {
+        Message::Hello { strategy, seed, .. } => greeting = (strategy, seed),
+        Message::Progress { progress } => {
+            keep(&mut samples, &progress);
+            hear(progress);
+        }
+        Message::Found { report } => found = Some(*report),
+        Message::Finished { report, expected, .. } => finished = Some((*report, expected)),
+        Message::Error { text } => error = Some(text),
+        _ => {}
+    })?;
     // One execution's output is wanted whole.
     let output = if question.recording().is_some() {
         gone.output.trim().to_owned()
@@ -248,14 +294,15 @@ fn ask_for(
         let last = samples.last().map_or(0, |progress: &Progress| progress.executions);
         let died =
             Died { death, strategy: greeting.0, seed: greeting.1, elapsed: began.elapsed(), last };
-        let report = died.report(hosts, test, &page, question);
+        let (report, way) = died.report(hosts, test, &page, question);
+        avoid = way;
         Answer { report: Some(report), expected: None, error: None, passed: false, output, samples }
     } else {
         let error = Some(error.unwrap_or_else(|| silent(&gone)));
         Answer { report: None, expected: None, error, passed: false, output, samples }
     };
     let _ = std::fs::remove_file(&page);
-    Ok(answer)
+    Ok((answer, avoid))
 }
 
 /// Why a host said nothing.
@@ -287,106 +334,6 @@ fn last_lines(text: &str) -> String {
     let lines: Vec<&str> = text.lines().collect();
     let from = lines.len().saturating_sub(LINES);
     lines[from..].join("\n").trim().to_owned()
-}
-
-/// A host that died, and what is known of it.
-struct Died {
-    death: Death,
-    strategy: String,
-    seed: u64,
-    elapsed: Duration,
-    /// Executions by the last word it said.
-    last: u64,
-}
-
-impl Died {
-    /// Has another host go the same way once more, and reports it as a failure.
-    fn report(self, hosts: &Hosts<'_>, test: &Test, page: &Path, question: Question<'_>) -> Report {
-        let mut notes = Vec::new();
-        let read = std::fs::read(page).map_err(|error| error.to_string());
-        let read = read.and_then(|bytes| page::read(&bytes));
-        let (execution, failure) = match read {
-            Ok(read) => {
-                let execution = u64::from(read.execution).max(1);
-                (execution, self.retrace(hosts, test, page, execution, question))
-            }
-            Err(why) => {
-                notes.push(Note::Text { text: format!("there is no schedule: {why}") });
-                let outcome = Outcome::Died { death: self.death.clone(), task: None, site: None };
-                (self.last + 1, Retraced::new().failure(outcome, self.last + 1))
-            }
-        };
-        let trace = &failure.trace;
-        let counts = Counts {
-            executions: execution,
-            steps: trace.events.len() as u64,
-            decisions: failure.schedule.decisions.len() as u64,
-            max_steps: trace.events.len() as u64,
-            max_depth: failure.schedule.decisions.len() as u64,
-            max_tasks: trace.tasks.len() as u64,
-            ..Counts::default()
-        };
-        notes.push(Note::Text {
-            text: "the process of the test ended, so steps and decisions are those of the last \
-                   execution alone"
-                .to_owned(),
-        });
-        let recording = question.recording();
-        let covered = match recording {
-            Some(_) => Covered::Replay,
-            None => Covered::Part { executions: execution, preemptions: None },
-        };
-        Report {
-            version: report::VERSION,
-            test: Some(test.id.test.clone()),
-            strategy: if recording.is_some() { "replay".to_owned() } else { self.strategy },
-            seed: self.seed,
-            verdict: Verdict::Failed,
-            guarantee: Guarantee { covered, traces: None, rejected: 0, assumptions: Vec::new() },
-            counts,
-            failure: Some(failure),
-            notes,
-            progress: None,
-            coverage: None,
-            members: Vec::new(),
-            elapsed_ms: self.elapsed.as_millis().try_into().unwrap_or(u64::MAX),
-        }
-    }
-
-    fn retrace(
-        &self,
-        hosts: &Hosts<'_>,
-        test: &Test,
-        page: &Path,
-        execution: u64,
-        question: Question<'_>,
-    ) -> Failure {
-        let mut retraced = Retraced::new();
-        let mut survived = None;
-        let work = Work::Retrace { page: page.to_string_lossy().into_owned() };
-        // What a replay is run with comes from the recording, so it is needed here too.
-        let more = question.variables();
-        let gone = hosts.run(test, work, None, &more, &mut |message| match message {
-            Message::Told { told } => retraced.hear(told),
-            Message::Survived { outcome } => survived = Some(outcome.kind().to_owned()),
-            Message::Error { text } => survived = Some(text),
-            _ => {}
-        });
-        let events = &retraced.trace.events;
-        let (step, decision) = (events.len() as u64, retraced.schedule.decisions.len() as u32);
-        let mut failure = retraced.died(self.death.clone(), execution);
-        let found = match gone {
-            Err(error) => Some(error.to_string()),
-            Ok(_) => survived,
-        };
-        failure.unstable = found.map(|found| Divergence {
-            step,
-            decision,
-            expected: "the end of the process".to_owned(),
-            found,
-        });
-        failure
-    }
 }
 
 #[cfg(test)]

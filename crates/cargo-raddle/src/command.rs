@@ -14,6 +14,7 @@ use serde_json::json;
 use crate::check::Regressions;
 use crate::cli::{self, Asked, Build, Chosen, Cli, Format};
 use crate::find::{self, Test};
+use crate::host::Task;
 use crate::print::{self, Side};
 use crate::project::Project;
 use crate::run::{self, Runner, Tally};
@@ -182,7 +183,7 @@ fn strategies(asked: &cli::Strategies) -> Result<u8, Wrong> {
     let runner = Runner { desk: &desk, settings: &settings, regressions };
     let mut found: Vec<Part> = Vec::new();
     let gone = runner.with_hosts(|hosts| {
-        hosts.run(test, Work::Strategies, None, &[], &mut |message| {
+        hosts.run(test, Task::of(Work::Strategies), &[], &mut |message| {
             if let Message::Strategies { parts } = message {
                 found = parts;
             }

@@ -11,9 +11,10 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use raddle_trace::Death;
 use raddle_trace::host::{Job, Message, OUTPUT, STOP, VARIABLE, VERSION, Work, page};
+use raddle_trace::{Death, Failure};
 
+use crate::deaths::Deaths;
 use crate::find::Test;
 use crate::os;
 
@@ -52,9 +53,42 @@ impl Desk {
     }
 }
 
+impl Desk {
+    /// A file with a failure, to be replayed.
+    pub(crate) fn recording(&self, failure: &Failure) -> io::Result<PathBuf> {
+        let path = self.path("json");
+        serde_json::to_writer(File::create(&path)?, failure).map_err(io::Error::other)?;
+        Ok(path)
+    }
+
+    /// A file that says what to keep from.
+    fn avoid(&self, deaths: &Deaths) -> io::Result<PathBuf> {
+        let path = self.path("avoid");
+        serde_json::to_writer(File::create(&path)?, &deaths.avoid).map_err(io::Error::other)?;
+        Ok(path)
+    }
+}
+
 impl Drop for Desk {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.directory);
+    }
+}
+
+/// What a host is to do.
+#[derive(Debug)]
+pub(crate) struct Task<'a> {
+    pub(crate) work: Work,
+    /// Where its options are kept.
+    pub(crate) page: Option<&'a Path>,
+    /// Those that have died of the same work.
+    pub(crate) deaths: Option<&'a Deaths>,
+}
+
+impl Task<'_> {
+    /// Work that nobody has died of, and whose options nobody needs.
+    pub(crate) fn of(work: Work) -> Self {
+        Self { work, page: None, deaths: None }
     }
 }
 
@@ -111,16 +145,17 @@ impl Gone {
 }
 
 impl Hosts<'_> {
-    /// Runs a host to its end. `more` are variables for this one alone. `hear` gets every message; its answer says
-    /// whether the host is to go on.
+    /// Runs a host to its end. `more` are variables for this one alone. `hear` gets every message.
     pub(crate) fn run(
         &self,
         test: &Test,
-        work: Work,
-        page: Option<&Path>,
+        task: Task<'_>,
         more: &[(String, String)],
         hear: &mut dyn FnMut(Message),
     ) -> io::Result<Gone> {
+        let Task { work, page, deaths } = task;
+        let avoid = deaths.filter(|deaths| !deaths.avoid.is_empty());
+        let avoid = avoid.map(|deaths| self.desk.avoid(deaths)).transpose()?;
         let socket = self.desk.path("sock");
         let listener = UnixListener::bind(&socket)?;
         listener.set_nonblocking(true)?;
@@ -129,6 +164,8 @@ impl Hosts<'_> {
             work,
             channel: socket.to_string_lossy().into_owned(),
             page: page.map(|page| page.to_string_lossy().into_owned()),
+            avoid: avoid.map(|path| path.to_string_lossy().into_owned()),
+            spent_ms: deaths.map_or(0, Deaths::spent_ms),
             progress_ms: self.progress.as_millis().try_into().unwrap_or(u64::MAX),
         };
         let job = serde_json::to_string(&job).map_err(io::Error::other)?;

@@ -14,6 +14,7 @@ mod check;
 mod cli;
 mod command;
 mod compare;
+mod deaths;
 mod debugger;
 mod documents;
 mod estimate;

@@ -15,7 +15,7 @@ use crate::project::Project;
 use crate::run::{self, Runner};
 use crate::settings::Settings;
 use crate::wrong::Wrong;
-use crate::{debugger, os, print, regressions};
+use crate::{deaths, debugger, os, print, regressions};
 
 /// A recording and what it says of its test.
 struct Given {
@@ -115,6 +115,13 @@ impl Found {
         }
     }
 
+    /// What a failure that ends its process needs besides, to be tried again and again.
+    fn apart(&self) -> &'static [(&'static str, &'static str)] {
+        let saved = self.given.saved.as_ref();
+        let ends = saved.is_some_and(|saved| deaths::ends_its_process(&saved.failure));
+        if ends { &[("isolation", "process")] } else { &[] }
+    }
+
     /// Prints what came of it.
     fn show(&self, recorded: &Recorded, tested: &Tested, max_rows: usize) -> u8 {
         let Some(report) = &tested.report else { return exit::INCONCLUSIVE };
@@ -160,7 +167,7 @@ pub(crate) fn replay(asked: &cli::Replay) -> Result<u8, Wrong> {
 /// A replay that is explained.
 pub(crate) fn explain(asked: &cli::Explain) -> Result<u8, Wrong> {
     let found = Found::new(&asked.recorded, &asked.build)?;
-    let tested = found.run(What::Replay, &[("explain", "true")])?;
+    let tested = found.run(What::Replay, &[&[("explain", "true")], found.apart()].concat())?;
     Ok(found.show(&asked.recorded, &tested, TextOptions::default().max_rows))
 }
 
@@ -171,7 +178,8 @@ pub(crate) fn minimise(asked: &cli::Minimise) -> Result<u8, Wrong> {
         return Err(Wrong::usage(format!("--time is `{time}`; it must be {expected}")));
     }
     let found = Found::new(&asked.recorded, &asked.build)?;
-    let tested = found.run(What::Minimise, &[("minimise", &asked.time)])?;
+    let more = [&[("minimise", asked.time.as_str())], found.apart()].concat();
+    let tested = found.run(What::Minimise, &more)?;
     let code = found.show(&asked.recorded, &tested, TextOptions::default().max_rows);
     let failure = tested.report.as_ref().and_then(|report| report.failure.as_ref());
     let smaller = failure.filter(|failure| failure.minimised.is_some());

@@ -6,7 +6,8 @@ use std::fmt;
 use std::ops::{Deref, DerefMut};
 
 use raddle_trace::{
-    Assumption, Counts, Death, Divergence, Failure, Note, Outcome, Schedule, Settings, Trace, host::Told,
+    Assumption, Counts, Death, Divergence, Failure, Note, Outcome, Schedule, Settings, Trace,
+    host::Told,
 };
 
 use crate::execution::{Ending, Execution, Seen};
@@ -201,7 +202,12 @@ impl Search {
         self.strategy = pointer;
     }
 
-    pub(crate) fn run(&mut self, body: &dyn Fn(), lap: &mut dyn FnMut(Lap) -> Stop, executions: u64) -> Ran {
+    pub(crate) fn run(
+        &mut self,
+        body: &dyn Fn(),
+        lap: &mut dyn FnMut(Lap) -> Stop,
+        executions: u64,
+    ) -> Ran {
         // SAFETY: no execution runs on this OS thread (checked in `new`, and `run` leaves none).
         unsafe { host::run(&raw mut **self, body, lap, executions) }
     }
@@ -347,12 +353,13 @@ pub fn explore(
             *kinds.entry(ran.outcome.kind()).or_insert(0) += 1;
         } else if let Outcome::Died { death, .. } = &ran.outcome {
             let number = counts.executions;
-            deaths.count += 1;
-            // One that was expected is known to whoever knew of it.
-            if let Some(apart) = &mut apart
-                && deaths.is_new(death, &search)
-            {
-                deaths.found.push(fail_apart(apart, &mut search, body, ran, number, &mut leaked)?);
+            // Without a process of its own it was only kept from dying, by somebody who knows.
+            if let Some(apart) = &mut apart {
+                deaths.count += 1;
+                if deaths.is_new(death, &search) {
+                    let failure = fail_apart(apart, &mut search, body, ran, number, &mut leaked)?;
+                    deaths.found.push(failure);
+                }
             }
             if deaths.count >= MOST_DEATHS {
                 break Ended::Failed;

@@ -17,9 +17,7 @@ use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use raddle_trace::host::{Retraced, Told};
-use raddle_trace::{
-    Death, Divergence, Failure, LimitKind, Note, Outcome, Schedule, Trace,
-};
+use raddle_trace::{Death, Divergence, Failure, LimitKind, Note, Outcome, Schedule, Trace};
 use serde::{Deserialize, Serialize};
 
 use log::Shared;

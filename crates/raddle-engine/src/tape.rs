@@ -72,7 +72,9 @@ impl Tape {
     /// Whether so many options were taken, and these.
     fn is_at(self, known: &Known, taken: usize) -> bool {
         let word = |at: usize| {
-            self.words.get(page::OPTIONS + at).map(|word| u32::from_le(word.load(Ordering::Relaxed)))
+            self.words
+                .get(page::OPTIONS + at)
+                .map(|word| u32::from_le(word.load(Ordering::Relaxed)))
         };
         known.options.len() == taken
             && known.options.iter().enumerate().rev().all(|(at, option)| word(at) == Some(*option))
@@ -110,12 +112,30 @@ mod tests {
             page::read(&words.iter().flat_map(word).collect::<Vec<_>>())
         };
         tape.begin();
-        (0..3).for_each(|index| tape.put(index, 9));
+        assert!(!(0..3).any(|index| tape.put(index, 9)), "nothing is known to be deadly");
         tape.begin();
         tape.put(0, 2);
         tape.put(1, 1);
         assert_eq!(read(), Ok(page::Read { execution: 2, options: vec![2, 1] }));
-        (0..4).for_each(|index| tape.put(index, 7));
+        assert!(!(0..4).any(|index| tape.put(index, 7)));
         assert!(read().is_err_and(|why| why.contains("4 decisions")));
+    }
+    #[test]
+    fn a_way_that_ended_a_process_is_known_at_its_last_option() {
+        let words: &'static [AtomicU32] = Vec::leak((0..9).map(AtomicU32::new).collect());
+        let known =
+            |options: &[u32], code| Known { options: options.into(), death: Death::Exit { code } };
+        let ways = vec![known(&[1, 0], 1), known(&[1, 1, 2], 2)];
+        let tape = Tape::new(words).expect("room").avoiding(ways);
+        let walk = |options: &[u32]| {
+            tape.begin();
+            options.iter().enumerate().position(|(index, option)| tape.put(index, *option))
+        };
+        assert_eq!(walk(&[1, 0]), Some(1));
+        assert_eq!(tape.death(), Death::Exit { code: 1 });
+        assert_eq!(walk(&[1, 1, 2]), Some(2));
+        assert_eq!(tape.death(), Death::Exit { code: 2 });
+        assert_eq!(walk(&[1, 1, 0]), None);
+        assert_eq!(walk(&[0, 1, 2]), None);
     }
 }

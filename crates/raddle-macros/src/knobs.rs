@@ -42,6 +42,7 @@ const KNOBS: &[(&str, Value)] = &[
     ("traces", Value::Flag),
     ("pairs", Value::Word("Pairs", &[("off", "Off"), ("count", "Count"), ("keep", "Keep")])),
     ("teardown", Value::Word("Teardown", &[("unwind", "Unwind"), ("leak", "Leak")])),
+    ("isolation", Value::Word("Isolation", &[("none", "None"), ("process", "Process")])),
     ("stack_size", Value::Plain("usize")),
     ("watchdog", Value::Time),
     ("minimise", Value::Time),

@@ -41,6 +41,7 @@ use proc_macro::TokenStream;
 /// | `spurious`, `traces` | nothing, `true`, `false` |
 /// | `data` | `"decisions"`, `"seeded"` |
 /// | `teardown` | `"unwind"`, `"leak"` |
+/// | `isolation` | `"none"`, `"process"` |
 /// | `expect` | `"panic"`, `"deadlock"`, `"livelock"`, `"stack-overflow"`, `"data-race"`: the test passes only if that is found |
 #[proc_macro_attribute]
 pub fn test(knobs: TokenStream, item: TokenStream) -> TokenStream {

@@ -59,6 +59,7 @@ pub(crate) fn passed(verdict: Verdict, covered: Covered) -> Report {
             max_tasks: 3,
         },
         failure: None,
+        others: Vec::new(),
         notes: Vec::new(),
         progress: None,
         coverage: None,

@@ -78,6 +78,7 @@ impl Default for TextOptions {
 ///     },
 ///     counts: Counts { executions: 20, steps: 120, decisions: 70, ..Counts::default() },
 ///     failure: None,
+///     others: Vec::new(),
 ///     notes: Vec::new(),
 ///     progress: None,
 ///     coverage: None,
@@ -189,6 +190,21 @@ impl<'a> Text<'a> {
         let command = self.replay_command(failure);
         self.line("replay it with:");
         self.line(&format!("  {command}"));
+        self.others();
+    }
+
+    /// Failures after which the search went on.
+    fn others(&mut self) {
+        let report = self.report;
+        if report.others.is_empty() {
+            return;
+        }
+        self.section("the search went on, and found these too:");
+        for other in &report.others {
+            let what = clean(&other.outcome.summary(&other.trace.tasks));
+            self.paragraph("  ", &format!("{what}, in execution {}", other.execution));
+            self.line(&format!("    {}", replay_command(report, other, None)));
+        }
     }
 
     /// The verdict, the test, and what is to be said of it.

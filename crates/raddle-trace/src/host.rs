@@ -81,8 +81,23 @@ pub struct Job {
     /// The file in which options are kept, made by the driver; none: they are not kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page: Option<String>,
+    /// The file with the ways to keep from, a list of [`Avoid`]; none: there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub avoid: Option<String>,
+    /// Wall time that hosts have spent on this search before, in milliseconds.
+    #[serde(default)]
+    pub spent_ms: u64,
     /// From one [`Message::Progress`] to the next.
     pub progress_ms: u64,
+}
+
+/// A way that a host died of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Avoid {
+    /// The options that it took in its last execution.
+    pub options: Vec<u32>,
+    /// How it died.
+    pub death: Death,
 }
 
 /// The work of a [`Job`]. What else a search is run with comes from the usual variables.

@@ -61,6 +61,11 @@ pub const KNOBS: &[Knob] = &[
         "whether orders of statements are counted, and kept for the next run",
     ),
     knob("teardown", Value::Word(&["unwind", "leak"]), "what happens to tasks that are unfinished"),
+    knob(
+        "isolation",
+        Value::Word(&["none", "process"]),
+        "whether each execution runs in a process of its own, so that statics start anew",
+    ),
     knob("stack_size", Value::Size, "bytes of stack for each task"),
     knob("watchdog", Value::Time, "how long an execution may go without a step"),
     knob(

@@ -277,6 +277,12 @@ impl Outcome {
         !matches!(self, Self::Completed | Self::Limit { .. })
     }
 
+    /// Whether it never came back, so that each time it is run takes as long as the watchdog waits.
+    #[must_use]
+    pub fn hangs(&self) -> bool {
+        matches!(self, Self::Died { death: Death::Hang { .. }, .. })
+    }
+
     /// Whether it ended before the program could come to an end of its own: by a limit, or with its process.
     #[must_use]
     pub fn is_cut_off(&self) -> bool {

@@ -170,6 +170,10 @@ pub struct Report {
     pub counts: Counts,
     /// The failure, if one was found.
     pub failure: Option<Failure>,
+    /// Further failures: of executions that ended their process, after which the search went on. One for
+    /// each way of doing so at each place.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub others: Vec<Failure>,
     /// What else the user should know.
     pub notes: Vec<Note>,
     /// How far the search was, if it did not cover what it set out to and can tell.

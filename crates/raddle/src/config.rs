@@ -43,6 +43,20 @@ pub enum Pairs {
     Keep,
 }
 
+/// Whether executions share a process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Isolation {
+    /// All executions run in the process of the test: a hundred thousand a second. What they leave in
+    /// statics is there in the next one.
+    #[default]
+    None,
+    /// Each execution runs in a fork of a process that has run none: some thousand a second. Statics start
+    /// anew, and one that ends its process is a failure like others, after which the search goes on. Not on
+    /// Windows. What the test prints is not caught by the test harness.
+    Process,
+}
+
 /// How [`check`](crate::check()) expects a test to end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -213,8 +227,27 @@ pub struct Config {
     pub teardown: Teardown,
     /// Bytes of stack for each task.
     pub stack_size: usize,
-    /// How long an execution may go without a step before the search is given up as hung.
-    /// `None`: for ever.
+    /// Whether executions share a process, and so their statics.
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+    ///
+    /// static STARTED: AtomicU32 = AtomicU32::new(0);
+    ///
+    /// let mut config = raddle::Config::default();
+    /// config.isolation = raddle::Isolation::Process;
+    /// let report = raddle::explore(config, || {
+    ///     assert_eq!(STARTED.fetch_add(1, Relaxed), 0, "an earlier execution was here");
+    ///     raddle::thread::spawn(raddle::thread::yield_now);
+    /// })?;
+    /// # if cfg!(unix) {
+    /// assert!(report.verdict.is_pass());
+    /// # }
+    /// # Ok::<(), raddle::Error>(())
+    /// ```
+    pub isolation: Isolation,
+    /// How long an execution may go without a step before the search is given up as hung. With
+    /// [`Isolation::Process`] it is that execution's failure instead. `None`: for ever.
     pub watchdog: Option<Duration>,
     /// Replays instead of searching: a token (`rd1…`), or the path of a file that raddle wrote.
     pub replay: Option<String>,
@@ -274,6 +307,7 @@ impl Default for Config {
             traces: false,
             pairs: Pairs::default(),
             teardown: Teardown::default(),
+            isolation: Isolation::default(),
             stack_size: Setup::default().stack_size,
             watchdog: Some(Duration::from_secs(10)),
             replay: None,
@@ -318,6 +352,7 @@ impl Config {
     /// | `RADDLE_PAIRS` | `off`, `count`, `keep` |
     /// | `RADDLE_DATA` | `decisions`, `seeded` |
     /// | `RADDLE_TEARDOWN` | `unwind`, `leak` |
+    /// | `RADDLE_ISOLATION` | `none`, `process` |
     /// | `RADDLE_REPLAY` | a token, or the path of a saved failure |
     /// | `RADDLE_PROGRESS` | `auto`, `true`, `false`, or a time from one line to the next: `500ms` |
     ///
@@ -374,6 +409,8 @@ impl Config {
         // Who replays wants to see what happens, as it happens.
         let loud = self.replay.is_some();
         let tape = self.hosted.as_ref().and_then(|hosted| hosted.tape);
-        Setup { settings, limits, teardown, stack_size, loud, tape, ..Setup::default() }
+        let isolation = self.isolation == Isolation::Process;
+        let usual = Setup::default();
+        Setup { settings, limits, teardown, stack_size, loud, tape, isolation, ..usual }
     }
 }

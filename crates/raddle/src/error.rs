@@ -58,6 +58,11 @@ pub enum Error {
         /// What it said.
         reason: String,
     },
+    /// Executions cannot be run in processes of their own.
+    Isolation {
+        /// Why, and what to do.
+        reason: String,
+    },
     /// `cargo raddle` asked for something that this test binary cannot do.
     Host {
         /// What, and what to do.
@@ -114,6 +119,7 @@ impl fmt::Display for Error {
                 "the operating system gave no thread to search on: {reason}; run fewer tests at a \
                  time (cargo test -- --test-threads=1)"
             ),
+            Self::Isolation { reason } => EngineError::Isolation(reason.clone()).fmt(f),
             Self::Host { reason } => write!(f, "the job of cargo raddle cannot be done: {reason}"),
             Self::Bug { message } => write!(
                 f,
@@ -154,6 +160,7 @@ impl From<EngineError> for Error {
         match error {
             EngineError::Nested => Self::Nested,
             EngineError::Foreign => Self::Foreign,
+            EngineError::Isolation(reason) => Self::Isolation { reason },
             EngineError::Schedule(reason) => {
                 Self::Recording { given: "the schedule".to_owned(), reason }
             }

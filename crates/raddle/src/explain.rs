@@ -52,6 +52,9 @@ pub(crate) fn explain_dyn(
     failure: &Failure,
     test: Body,
 ) -> Result<Option<Explanation>, Error> {
+    if failure.outcome.hangs() {
+        return Ok(None);
+    }
     let settings = failure.schedule.settings;
     let setup = Setup { settings, loud: false, keep_going: true, ..config.setup() };
     let watched = Config { time: config.minimise, observer: None, lines: None, ..config.clone() };

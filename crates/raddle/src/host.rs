@@ -13,14 +13,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use raddle_engine::Tape;
+use raddle_engine::{Known, Tape};
 use raddle_search::registry::{Arguments, Entry, REGISTRY, Status};
 use raddle_trace::Report;
-use raddle_trace::host::{Job, Message, OUTPUT, Part, STOP, VERSION, Work, page};
+use raddle_trace::host::{Avoid, Job, Message, OUTPUT, Part, STOP, VERSION, Work, page};
 
 use crate::check;
-use crate::config::{Config, Expect};
+use crate::config::{Config, Expect, Isolation};
 use crate::error::Error;
+use crate::explain::explain_dyn;
 use crate::minimise::minimise_dyn;
 use crate::progress::{Observer, ShowProgress};
 use crate::recording::Recording;
@@ -97,6 +98,12 @@ fn work(mut config: Config, test: Body) -> Result<Result<String, String>, Error>
         Some(path) => Some(memory::map(path).map_err(|why| wrong(format!("{path}: {why}")))?),
         None => None,
     };
+    let tape = match &job.avoid {
+        Some(path) => tape.map(|tape| avoiding(tape, path)).transpose()?,
+        None => tape,
+    };
+    let spent = Duration::from_millis(job.spent_ms);
+    config.time = config.time.map(|time| time.saturating_sub(spent));
     let every = Duration::from_millis(job.progress_ms);
     let teller = channel.clone();
     config.observer = Some(Observer::new(every, move |progress| {
@@ -145,6 +152,15 @@ fn read(job: &str) -> Result<Job, Error> {
         )));
     }
     serde_json::from_value(value).map_err(|error| wrong(error.to_string()))
+}
+
+/// Has the search keep from what other hosts died of.
+fn avoiding(tape: Tape, path: &str) -> Result<Tape, Error> {
+    let bytes = fs::read(path).map_err(|error| wrong(format!("{path}: {error}")))?;
+    let ways: Vec<Avoid> =
+        serde_json::from_slice(&bytes).map_err(|error| wrong(format!("{path}: {error}")))?;
+    let known = |Avoid { options, death }| Known { options, death };
+    Ok(tape.avoiding(ways.into_iter().map(known).collect()))
 }
 
 /// Hears the driver. If it is gone, so are we: nobody would end a search that has no limit.
@@ -198,8 +214,11 @@ fn minimised(
     let mut report = search::explore_dyn(config.clone(), Arc::clone(&test))?;
     if let Some(failure) = &mut report.failure {
         let time = config.minimise.unwrap_or(Duration::MAX);
-        if let Some(smaller) = minimise_dyn(config, time, failure, test)? {
+        if let Some(smaller) = minimise_dyn(config, time, failure, Arc::clone(&test))? {
             *failure = smaller;
+        }
+        if config.explain.unwrap_or(config.isolation == Isolation::Process) {
+            failure.explanation = explain_dyn(config, failure, test)?;
         }
     }
     let (expected, as_expected) = (None, report.failure.is_none());

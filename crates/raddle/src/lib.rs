@@ -122,7 +122,7 @@ pub use raddle_trace::{
 #[cfg(feature = "check")]
 pub use check::{check, check_with, render};
 #[cfg(feature = "check")]
-pub use config::{Config, Data, Expect, Pairs};
+pub use config::{Config, Data, Expect, Isolation, Pairs};
 #[cfg(feature = "check")]
 pub use error::{Error, Hang};
 #[cfg(feature = "check")]

@@ -57,6 +57,9 @@ pub(crate) fn minimise_dyn(
     failure: &Failure,
     test: Body,
 ) -> Result<Option<Failure>, Error> {
+    if failure.outcome.hangs() {
+        return Ok(None);
+    }
     let settings = failure.schedule.settings;
     let setup = Setup { settings, loud: false, ..config.setup() };
     let time = Some(time).filter(|time| *time < Duration::MAX);

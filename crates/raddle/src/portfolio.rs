@@ -430,7 +430,9 @@ fn conclude(config: Config, members: &Members, ran: Ran, mut notes: Vec<Note>) -
     let strongest = (0..all.len()).max_by_key(|nth| (strength(&all[*nth]), all.len() - nth));
     let strongest = strongest.expect("a portfolio has members");
     let diverged = ran.found.iter().any(|one| matches!(one.explored.ended, Ended::Diverged(_)));
-    let failure = failed_by.and_then(|by| ran.found.into_iter().nth(by)?.explored.failure);
+    let failed = failed_by.and_then(|by| ran.found.into_iter().nth(by)).map(|by| by.explored);
+    let (failure, others) =
+        failed.map_or((None, Vec::new()), |explored| (explored.failure, explored.deaths));
     let verdict = if failure.is_some() {
         Verdict::Failed
     } else if diverged {
@@ -457,6 +459,7 @@ fn conclude(config: Config, members: &Members, ran: Ran, mut notes: Vec<Note>) -
         counts,
         progress: progress.filter(|_| verdict == Verdict::Passed),
         failure,
+        others,
         notes,
         coverage,
         members: all,

@@ -227,6 +227,7 @@ fn conclude(config: Config, replayed: Replayed) -> Report {
         },
         counts,
         failure,
+        others: Vec::new(),
         notes,
         progress: None,
         coverage: None,

@@ -8,8 +8,8 @@ use raddle_engine::{Ended, EngineError, Explored, Lap, Limits, Setup, Stop, Stra
 use raddle_search::hapset::Metric;
 use raddle_search::{Traces, Watched};
 use raddle_trace::{
-    Counts, Coverage, Covered, Guarantee, Note, PairCount, PairSet, Probed, Progress, Report,
-    TraceCount, Verdict, report,
+    Counts, Coverage, Covered, Failure, Guarantee, Note, PairCount, PairSet, Probed, Progress,
+    Report, TraceCount, Verdict, report,
 };
 
 use crate::config::{AUTO, Config, EXECUTIONS, Pairs};
@@ -297,21 +297,23 @@ fn conclude(config: Config, mut all: Vec<Found>) -> Report {
         coverage.new =
             known.map_or_else(PairSet::default, |known| coverage.pairs.difference(known));
     }
-    let Explored { ended, counts: more, failure, assumptions: also, notes: others, .. } =
+    let Explored { ended, counts: more, failure, deaths, assumptions: also, notes: noted, .. } =
         last.explored;
     add(&mut counts, &more);
     assumptions.extend(also);
     assumptions.sort_unstable();
     assumptions.dedup();
-    for note in others {
+    for note in noted {
         if !notes.contains(&note) {
             notes.push(note);
         }
     }
-    let failure = failure.map(|mut failure| {
+    let later = |mut failure: Failure| {
         failure.execution += before;
         failure
-    });
+    };
+    let failure = failure.map(later);
+    let others = deaths.into_iter().map(later).collect();
     let probes = progress.and_then(|progress| progress.estimate?.probed);
     if let Some(Probed { probes, .. }) = probes {
         notes.push(text(format!(
@@ -354,6 +356,7 @@ fn conclude(config: Config, mut all: Vec<Found>) -> Report {
         guarantee,
         counts,
         failure,
+        others,
         notes,
         progress,
         coverage,

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 use raddle_engine::{Beat, EngineError, Lap, Pulse, Stop, rt};
 use raddle_trace::{Progress, Site};
 
-use crate::config::Config;
+use crate::config::{Config, Isolation};
 use crate::error::{Error, Hang};
 use crate::progress::Observer;
 
@@ -48,6 +48,8 @@ pub(crate) enum Turn {
 pub(crate) struct Orders {
     /// One of the constants above, or the number (by the pulse) of an execution to reject.
     order: AtomicU64,
+    /// That execution hangs, for so many milliseconds; 0: it only takes too long.
+    hangs: AtomicU64,
     /// The pulse of the search that runs, and the executions it had seen before.
     pulse: Mutex<Option<(&'static Pulse, u64)>>,
     /// Whether somebody wants to know how far the search is.
@@ -96,7 +98,17 @@ impl Orders {
         let running = self.pulse().map(|(pulse, _)| pulse.beat().executions);
         // If it fails, the search is to end: the next question finds that.
         let _ = self.order.compare_exchange(execution, GO_ON, Ordering::Relaxed, Ordering::Relaxed);
-        if lap.steps > 0 && running == Some(execution) { Stop::Execution } else { Stop::No }
+        match self.hangs.swap(0, Ordering::Relaxed) {
+            _ if lap.steps == 0 || running != Some(execution) => Stop::No,
+            0 => Stop::Execution,
+            after_ms => Stop::Hang { after_ms },
+        }
+    }
+
+    /// Orders an execution to be rejected, unless there is another order.
+    fn reject_now(&self, execution: u64) {
+        let relaxed = Ordering::Relaxed;
+        let _ = self.order.compare_exchange(GO_ON, execution, relaxed, relaxed);
     }
 
     fn pulse(&self) -> std::sync::MutexGuard<'_, Option<(&'static Pulse, u64)>> {
@@ -177,6 +189,7 @@ fn on_threads<T: Send + 'static>(
         first,
         execution_time: config.execution_time,
         watchdog: config.watchdog,
+        isolated: config.isolation == Isolation::Process,
         observers: config.observers(),
         stop: config.hosted.as_ref().map(|hosted| &*hosted.stop),
     };
@@ -235,6 +248,8 @@ struct Watch<'a> {
     first: Option<Duration>,
     execution_time: Option<Duration>,
     watchdog: Option<Duration>,
+    /// Each execution has a process of its own.
+    isolated: bool,
     observers: Vec<&'a Observer>,
     /// Set if the driver wants the search to end.
     stop: Option<&'a AtomicBool>,
@@ -368,17 +383,17 @@ impl Watch<'_> {
                 let beat = pulse.beat();
                 vitals[lane].look(beat, look.unwrap_or_default());
                 let Vitals { without_step, in_execution, .. } = vitals[lane];
-                if let Some(after) = self.watchdog.filter(|limit| without_step >= *limit) {
+                let hangs = self.watchdog.filter(|limit| without_step >= *limit);
+                if let Some(after) = hangs.filter(|_| self.isolated) {
+                    // It is in a process of its own, and does not take the search with it.
+                    let after = after.as_millis().try_into().unwrap_or(u64::MAX).max(1);
+                    orders.hangs.store(after, Ordering::Relaxed);
+                    orders.reject_now(beat.executions);
+                } else if let Some(after) = hangs {
                     return Err(Error::Hung(Box::new(hang(after, &beat, before))));
                 }
                 if self.execution_time.is_some_and(|limit| in_execution >= limit) {
-                    let number = beat.executions;
-                    let _ = orders.order.compare_exchange(
-                        GO_ON,
-                        number,
-                        Ordering::Relaxed,
-                        Ordering::Relaxed,
-                    );
+                    orders.reject_now(beat.executions);
                 }
             }
         }
@@ -473,6 +488,7 @@ mod tests {
             first: None,
             execution_time: None,
             watchdog: None,
+            isolated: false,
             observers: Vec::new(),
             stop: None,
         };

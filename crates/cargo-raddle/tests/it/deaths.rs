@@ -137,3 +137,63 @@ fn what_a_test_has_started_goes_with_its_host() {
         assert!(!alive, "{orphan} is left: {state}");
     }
 }
+
+/// Every failure of a report, the first first.
+fn kinds(report: &Value) -> Vec<String> {
+    let others = report["others"].as_array().cloned().unwrap_or_default();
+    let all = std::iter::once(report["failure"].clone()).chain(others);
+    let kind = |failure: Value| {
+        let outcome = &failure["outcome"];
+        match outcome["kind"].as_str().unwrap() {
+            "died" => format!("died: {}", outcome["death"]["by"].as_str().unwrap()),
+            other => other.to_owned(),
+        }
+    };
+    all.map(kind).collect()
+}
+
+#[test]
+fn the_search_goes_on_in_a_fresh_host() {
+    let report = died("several_ends", &[]);
+    // A failure of another kind goes first, whenever it was found.
+    assert_eq!(kinds(&report)[0], "panicked");
+    let mut others = kinds(&report)[1..].to_vec();
+    others.sort();
+    assert_eq!(others, ["died: exit", "died: signal"]);
+    let notes = report["notes"].as_array().unwrap();
+    let said = notes.iter().filter_map(|note| note["text"].as_str());
+    assert!(said.clone().any(|text| text.contains("went on in a fresh one")), "{notes:?}");
+}
+
+#[test]
+fn the_search_goes_on_where_each_execution_has_a_process() {
+    let report = died("several_ends", &["--isolation=process"]);
+    let mut all = kinds(&report);
+    all.sort();
+    assert_eq!(all, ["died: exit", "died: signal", "panicked"]);
+}
+
+#[test]
+fn a_death_is_made_small_and_explained() {
+    let report = died("a_death_after_a_value", &[]);
+    let failure = &report["failure"];
+    assert_eq!(failure["minimised"]["to"]["preemptions"], 0);
+    assert_eq!(failure["minimised"]["least"], true);
+    assert!(failure["explanation"].is_object());
+}
+
+#[test]
+fn statics_start_anew_where_each_execution_has_a_process() {
+    let arguments = ["test", "--no-regressions", "--exact", "a_static"];
+    fixture().run(&arguments).ended_with(exit::FAILED);
+    let arguments = [&arguments[..], &["--isolation=process"]].concat();
+    let done = fixture().run(&arguments).ended_with(exit::PASSED);
+    assert!(done.out.contains("1 passed"), "{}", done.out);
+}
+
+#[test]
+fn a_loop_without_steps_does_not_end_a_search_of_processes() {
+    let report = died("a_loop", &["--isolation=process"]);
+    assert_eq!(kinds(&report), ["died: hang"]);
+    assert_eq!(report["counts"]["executions"], 2, "both orders");
+}

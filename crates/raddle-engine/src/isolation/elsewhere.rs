@@ -64,11 +64,7 @@ impl Isolation {
         match *self {}
     }
 
-    pub(crate) fn repeat(
-        &mut self,
-        _: &mut Search,
-        _: &dyn Fn(),
-    ) -> Result<Repeated, EngineError> {
+    pub(crate) fn repeat(&mut self, _: &mut Search, _: &dyn Fn()) -> Result<Repeated, EngineError> {
         match *self {}
     }
 

@@ -67,7 +67,10 @@ fn run(name: &str, executions: u64, settings: Settings, isolation: bool, body: &
 
 /// A hundred programs if there is time, else three.
 #[test]
-#[expect(clippy::disallowed_methods, reason = "how much time there is is for the environment to say")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "how much time there is is for the environment to say"
+)]
 fn every_strategy_does_in_processes_of_its_own_what_it_does_without() {
     let programs = if std::env::var_os("RADDLE_LONG").is_some() { 100 } else { 3 };
     for seed in 0..programs {
@@ -134,7 +137,9 @@ fn the_search_goes_on_after_executions_that_end_their_process() {
         let failures: Vec<_> = explored.failure.iter().chain(&explored.deaths).collect();
         let deaths: Vec<_> = failures.iter().map(|failure| &failure.outcome).collect();
         let by = |wanted: &Death| {
-            deaths.iter().any(|outcome| matches!(outcome, Outcome::Died { death, .. } if death == wanted))
+            deaths
+                .iter()
+                .any(|outcome| matches!(outcome, Outcome::Died { death, .. } if death == wanted))
         };
         assert!(by(&Death::signal(6)) && by(&Death::Exit { code: 3 }), "{name}: {deaths:?}");
         assert_eq!(deaths.len(), 2, "{name}: each way of dying once");

@@ -8,7 +8,7 @@ use raddle_trace::Timeouts;
 use raddle_trace::host::VARIABLE;
 use raddle_trace::knobs;
 
-use super::{Config, Data, Pairs};
+use super::{Config, Data, Isolation, Pairs};
 use crate::error::Error;
 use crate::progress::ShowProgress;
 
@@ -130,6 +130,15 @@ static VARIABLES: &[Variable] = &[
         set: |config, value| {
             config.teardown =
                 word(value, &[("unwind", Teardown::Unwind), ("leak", Teardown::Leak)])?;
+            Some(())
+        },
+    },
+    Variable {
+        name: "ISOLATION",
+        expected: "none or process",
+        set: |config, value| {
+            config.isolation =
+                word(value, &[("none", Isolation::None), ("process", Isolation::Process)])?;
             Some(())
         },
     },

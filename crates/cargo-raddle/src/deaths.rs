@@ -1,0 +1,230 @@
+//! Hosts that die: what they did last, and a fresh host that goes on without it.
+//!
+//! A search depends on its seed and on what the test does, so a fresh host does all that the one before it
+//! did, up to where that died; there it is kept from going on, and goes on with the next execution. It runs
+//! again what the other had run: as long as the way to the death was, so long it takes to come back there.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use raddle_trace::host::{Avoid, Message, Retraced, Work, page};
+use raddle_trace::{
+    Counts, Covered, Death, Divergence, Failure, Guarantee, Note, Outcome, Report, Verdict, report,
+};
+
+use crate::check::{Answer, Question};
+use crate::find::Test;
+use crate::host::{Hosts, Task};
+use crate::os;
+
+/// So many hosts of one test may die.
+const MOST: usize = 8;
+
+/// The hosts of one search that have died so far.
+#[derive(Debug)]
+pub(crate) struct Deaths {
+    /// When the first of them began.
+    began: Instant,
+    /// The ways that the next host is to keep from.
+    pub(crate) avoid: Vec<Avoid>,
+    /// One failure for each way of dying at each place.
+    failures: Vec<Failure>,
+    /// What came of the last of them.
+    last: Option<Answer>,
+}
+
+impl Deaths {
+    pub(crate) fn new() -> Self {
+        Self { began: Instant::now(), avoid: Vec::new(), failures: Vec::new(), last: None }
+    }
+
+    /// How long hosts have searched that are gone now, in milliseconds.
+    pub(crate) fn spent_ms(&self) -> u64 {
+        if self.avoid.is_empty() {
+            return 0;
+        }
+        self.began.elapsed().as_millis().try_into().unwrap_or(u64::MAX)
+    }
+
+    /// What else the next host is to be given.
+    pub(crate) fn variables(&self) -> Vec<(String, String)> {
+        let report = self.last.as_ref().and_then(|answer| answer.report.as_ref());
+        let seed = |report: &Report| ("RADDLE_SEED".to_owned(), report.seed.to_string());
+        report.map(seed).into_iter().collect()
+    }
+
+    /// A host has answered, and if it died of it, in this way. What came of the search, if no other host is to
+    /// go on.
+    pub(crate) fn after(&mut self, answer: Answer, avoid: Option<Avoid>) -> Option<Answer> {
+        let failure = answer.report.as_ref().and_then(|report| report.failure.clone());
+        // One that dies where it was to be kept from that cannot be kept from it.
+        let new = avoid.filter(|avoid| !self.avoid.contains(avoid));
+        let (Some(avoid), Some(failure)) = (new, failure) else {
+            return Some(self.add_to(answer));
+        };
+        if self.avoid.len() + 1 >= MOST || os::interrupts() > 0 {
+            return Some(self.add_to(answer));
+        }
+        self.avoid.push(avoid);
+        self.keep(failure);
+        self.last = Some(answer);
+        None
+    }
+
+    fn keep(&mut self, failure: Failure) {
+        if !self.failures.iter().any(|known| known.outcome == failure.outcome) {
+            self.failures.push(failure);
+        }
+    }
+
+    /// What all hosts of the search found together, the last of which gave this answer.
+    fn add_to(&mut self, answer: Answer) -> Answer {
+        let Some(before) = self.last.take() else { return answer };
+        let hosts = self.avoid.len();
+        // If nothing came of the last one, what the others found stands all the same.
+        let told = answer.report.as_ref().is_some_and(|report| report.counts.executions > 0);
+        let mut answer = if told { answer } else { before };
+        let Some(report) = &mut answer.report else { return answer };
+        report.failure.take().into_iter().for_each(|failure| self.keep(failure));
+        // A failure of another kind goes first: it was made small, and explained.
+        let first = self.failures.iter().position(|failure| !is_death(failure)).unwrap_or(0);
+        report.failure = Some(self.failures.remove(first));
+        report.others = std::mem::take(&mut self.failures);
+        report.verdict = Verdict::Failed;
+        report.elapsed_ms = self.began.elapsed().as_millis().try_into().unwrap_or(u64::MAX);
+        let times = if hosts == 1 { "once".to_owned() } else { format!("{hosts} times") };
+        report.notes.push(Note::Text {
+            text: format!(
+                "the process of the test died {times}; the search went on in a fresh one, which was kept \
+                 from what the others died of"
+            ),
+        });
+        answer.passed = false;
+        answer
+    }
+}
+
+fn is_death(failure: &Failure) -> bool {
+    matches!(failure.outcome, Outcome::Died { .. })
+}
+
+/// Whether a failure ends its process, so that trying it again needs a process for each execution; one that
+/// hangs takes too long for that.
+pub(crate) fn ends_its_process(failure: &Failure) -> bool {
+    match &failure.outcome {
+        Outcome::Died { death, .. } => !matches!(death, Death::Hang { .. }),
+        _ => false,
+    }
+}
+
+/// A host that died, and what is known of it.
+pub(crate) struct Died {
+    pub(crate) death: Death,
+    pub(crate) strategy: String,
+    pub(crate) seed: u64,
+    pub(crate) elapsed: Duration,
+    /// Executions by the last word it said.
+    pub(crate) last: u64,
+}
+
+impl Died {
+    /// Has another host go the same way once more, and reports it as a failure; and the way, if there is one
+    /// that another host can keep from.
+    pub(crate) fn report(
+        self,
+        hosts: &Hosts<'_>,
+        test: &Test,
+        page: &Path,
+        question: Question<'_>,
+    ) -> (Report, Option<Avoid>) {
+        let mut notes = Vec::new();
+        let read = std::fs::read(page).map_err(|error| error.to_string());
+        let read = read.and_then(|bytes| page::read(&bytes));
+        let mut avoid = None;
+        let (execution, failure) = match read {
+            Ok(read) => {
+                let (options, death) = (read.options, self.death.clone());
+                avoid = Some(Avoid { options, death }).filter(|avoid| !avoid.options.is_empty());
+                let execution = u64::from(read.execution).max(1);
+                (execution, self.retrace(hosts, test, page, execution, question))
+            }
+            Err(why) => {
+                notes.push(Note::Text { text: format!("there is no schedule: {why}") });
+                let outcome = Outcome::Died { death: self.death.clone(), task: None, site: None };
+                (self.last + 1, Retraced::new().failure(outcome, self.last + 1))
+            }
+        };
+        let trace = &failure.trace;
+        let counts = Counts {
+            executions: execution,
+            steps: trace.events.len() as u64,
+            decisions: failure.schedule.decisions.len() as u64,
+            max_steps: trace.events.len() as u64,
+            max_depth: failure.schedule.decisions.len() as u64,
+            max_tasks: trace.tasks.len() as u64,
+            ..Counts::default()
+        };
+        notes.push(Note::Text {
+            text: "the process of the test ended, so steps and decisions are those of the last \
+                   execution alone"
+                .to_owned(),
+        });
+        let recording = question.recording();
+        let covered = match recording {
+            Some(_) => Covered::Replay,
+            None => Covered::Part { executions: execution, preemptions: None },
+        };
+        let report = Report {
+            version: report::VERSION,
+            test: Some(test.id.test.clone()),
+            strategy: if recording.is_some() { "replay".to_owned() } else { self.strategy },
+            seed: self.seed,
+            verdict: Verdict::Failed,
+            guarantee: Guarantee { covered, traces: None, rejected: 0, assumptions: Vec::new() },
+            counts,
+            failure: Some(failure),
+            others: Vec::new(),
+            notes,
+            progress: None,
+            coverage: None,
+            members: Vec::new(),
+            elapsed_ms: self.elapsed.as_millis().try_into().unwrap_or(u64::MAX),
+        };
+        (report, avoid)
+    }
+
+    fn retrace(
+        &self,
+        hosts: &Hosts<'_>,
+        test: &Test,
+        page: &Path,
+        execution: u64,
+        question: Question<'_>,
+    ) -> Failure {
+        let mut retraced = Retraced::new();
+        let mut survived = None;
+        let work = Work::Retrace { page: page.to_string_lossy().into_owned() };
+        // What a replay is run with comes from the recording, so it is needed here too.
+        let more = question.variables();
+        let gone = hosts.run(test, Task::of(work), &more, &mut |message| match message {
+            Message::Told { told } => retraced.hear(told),
+            Message::Survived { outcome } => survived = Some(outcome.kind().to_owned()),
+            Message::Error { text } => survived = Some(text),
+            _ => {}
+        });
+        let events = &retraced.trace.events;
+        let (step, decision) = (events.len() as u64, retraced.schedule.decisions.len() as u32);
+        let mut failure = retraced.died(self.death.clone(), execution);
+        let found = match gone {
+            Err(error) => Some(error.to_string()),
+            Ok(_) => survived,
+        };
+        failure.unstable = found.map(|found| Divergence {
+            step,
+            decision,
+            expected: "the end of the process".to_owned(),
+            found,
+        });
+        failure
+    }
+}
