@@ -298,7 +298,7 @@ fn estimate(output: &Output) -> Result<ExitCode, String> {
 }
 
 fn driver(output: &Output) -> Result<ExitCode, String> {
-    let tables = [driver::measure(output.quick, &say)?];
+    let tables = [driver::measure(output.quick, &say)?, driver::speed(output.quick, &say)?];
     let title = "Driver: what a host costs beside plain cargo test";
     finish(&render(output, "driver", title, &tables), &tables)
 }

@@ -146,11 +146,19 @@ pub(crate) fn check(
     let failure = answer.report.as_ref().and_then(|report| report.failure.as_ref());
     let new = failure.filter(|_| !answer.passed && answer.expected.is_none());
     let new = new.filter(|_| regressions == Regressions::Kept);
-    let saved = new.map(|failure| regressions::save(package, &test.id, failure));
+    let others = answer.report.iter().flat_map(|report| &report.others);
+    let saved = new.map(|failure| {
+        // Those too, each in a file of its own; the first is the one that is shown.
+        let first = regressions::save(package, &test.id, failure)?;
+        for other in others {
+            regressions::save(package, &test.id, other)?;
+        }
+        Ok(first)
+    });
     match saved {
         None => tested(test, answer, None, retried, began),
         Some(Ok(path)) => tested(test, answer, Some(path), retried, began),
-        Some(Err(error)) => {
+        Some(Err::<_, io::Error>(error)) => {
             let mut tested = tested(test, answer, None, retried, began);
             if let Some(report) = &mut tested.report {
                 report

@@ -6,16 +6,16 @@ use std::fmt;
 use std::ops::{Deref, DerefMut};
 
 use raddle_trace::{
-    Assumption, Counts, Death, Divergence, Failure, Note, Outcome, Schedule, Settings, Trace,
-    host::Told,
+    Assumption, Counts, Divergence, Failure, Note, Outcome, Schedule, Settings, Trace, host::Told,
 };
 
 use crate::execution::{Ending, Execution, Seen};
+use crate::failures::{Failures, Found};
 use crate::host::{self, Ran};
-use crate::isolation::{self, Isolation, Repeated};
+use crate::isolation::{self, Isolation};
 use crate::limits::{Lap, Limits, Stop, Teardown};
 use crate::panics;
-use crate::pulse::{Beat, Pulse};
+use crate::pulse::Pulse;
 use crate::recorder::Recorder;
 use crate::script::Script;
 use crate::strategy::{Cut, Finished, Strategy, Taken};
@@ -213,7 +213,7 @@ impl Search {
     }
 
     /// Runs the last execution once more, for its trace.
-    fn repeat(&mut self, body: &dyn Fn()) -> (Ran, Schedule, Trace) {
+    pub(crate) fn repeat(&mut self, body: &dyn Fn()) -> (Ran, Schedule, Trace) {
         let ex = &mut **self;
         ex.plan.prefix.clear();
         ex.plan.prefix.extend(ex.taken.iter().map(|taken| taken.option));
@@ -289,8 +289,7 @@ pub fn explore(
     let mut counts = Counts::default();
     let mut leaked = 0;
     let mut notes = Vec::new();
-    let mut failure = None;
-    let mut deaths = Deaths::default();
+    let mut failures = Failures::default();
     let mut kinds = BTreeMap::new();
     let ended = loop {
         if counts.executions >= setup.limits.executions {
@@ -351,32 +350,15 @@ pub fn explore(
         });
         if setup.keep_going {
             *kinds.entry(ran.outcome.kind()).or_insert(0) += 1;
-        } else if let Outcome::Died { death, .. } = &ran.outcome {
-            let number = counts.executions;
-            // Without a process of its own it was only kept from dying, by somebody who knows.
-            if let Some(apart) = &mut apart {
-                deaths.count += 1;
-                if deaths.is_new(death, &search) {
-                    let failure = fail_apart(apart, &mut search, body, ran, number, &mut leaked)?;
-                    deaths.found.push(failure);
-                }
-            }
-            if deaths.count >= MOST_DEATHS {
+        } else if ran.outcome.is_failure() {
+            let search = &mut search;
+            let found = Found { search, apart: apart.as_mut(), body, lap, leaked: &mut leaked };
+            if failures.hear(found, ran, counts.executions)? {
                 break Ended::Failed;
             }
-        } else if ran.outcome.is_failure() {
-            let number = counts.executions;
-            failure = Some(match &mut apart {
-                Some(apart) => fail_apart(apart, &mut search, body, ran, number, &mut leaked)?,
-                None => fail(&mut search, body, ran, number, &mut leaked),
-            });
-            break Ended::Failed;
         }
     };
-    let mut deaths = deaths.found;
-    if failure.is_none() && !deaths.is_empty() {
-        failure = Some(deaths.remove(0));
-    }
+    let (failure, deaths) = failures.end();
     if leaked > 0 {
         notes.push(Note::Leaked { tasks: leaked });
     }
@@ -390,85 +372,6 @@ pub fn explore(
     notes.append(&mut strategy.notes());
     let assumptions = assumptions(search.seen, setup.settings);
     Ok(Explored { ended, counts, failure, deaths, kinds, assumptions, notes })
-}
-
-/// After so many executions that ended their process there is little to learn from more.
-const MOST_DEATHS: u64 = 32;
-
-/// Executions that ended their process.
-#[derive(Default)]
-struct Deaths {
-    found: Vec<Failure>,
-    count: u64,
-    /// How, and after which step of which task.
-    known: Vec<(Death, Beat)>,
-}
-
-impl Deaths {
-    /// Whether no execution before has ended its process in this way at this place.
-    fn is_new(&mut self, death: &Death, search: &Search) -> bool {
-        let place = Beat { executions: 0, steps: 0, ..search.pulse.beat() };
-        let new = !self.known.iter().any(|known| known.0 == *death && known.1 == place);
-        if new {
-            self.known.push((death.clone(), place));
-        }
-        new
-    }
-}
-
-/// Runs a failing execution once more and writes down what happens.
-fn fail(
-    search: &mut Search,
-    body: &dyn Fn(),
-    found: Ran,
-    execution: u64,
-    leaked: &mut u64,
-) -> Failure {
-    let (again, schedule, trace) = search.repeat(body);
-    *leaked += again.leaked;
-    failed_again(search, found, again, schedule, trace, execution)
-}
-
-/// The same in a process of its own.
-fn fail_apart(
-    apart: &mut Isolation,
-    search: &mut Search,
-    body: &dyn Fn(),
-    found: Ran,
-    execution: u64,
-    leaked: &mut u64,
-) -> Result<Failure, EngineError> {
-    // What the search goes on from is the execution that was found, not this one.
-    let before = (search.taken.clone(), search.n_steps, search.cut, search.created.clone());
-    let Repeated { ran, schedule, trace } = apart.repeat(search, body)?;
-    *leaked += ran.leaked;
-    let failure = failed_again(search, found, ran, schedule, trace, execution);
-    (search.taken, search.n_steps, search.cut, search.created) = before;
-    Ok(failure)
-}
-
-/// The failure of an execution that was run once more for its trace.
-fn failed_again(
-    search: &Search,
-    found: Ran,
-    again: Ran,
-    schedule: Schedule,
-    trace: Trace,
-    execution: u64,
-) -> Failure {
-    let unstable = match &again.ending {
-        Ending::Diverged(divergence) => Some(divergence.clone()),
-        _ if again.outcome.kind() != found.outcome.kind() => Some(Divergence {
-            step: search.n_steps,
-            decision: search.taken.len() as u32,
-            expected: found.outcome.kind().to_owned(),
-            found: again.outcome.kind().to_owned(),
-        }),
-        _ => None,
-    };
-    // The repeated outcome knows more: where locks were taken. If it is another one, keep ours.
-    let outcome = if unstable.is_none() { again.outcome } else { found.outcome };
-    Failure { outcome, schedule, trace, execution, unstable, minimised: None, explanation: None }
 }
 
 /// One execution, as recorded.

@@ -221,8 +221,7 @@ unsafe fn tear_down(ex: *mut Execution) -> u64 {
             if (*ex).task(task).state != State::Live || (*ex).task(task).fiber.is_null() {
                 continue;
             }
-            let unwinds = (*ex).ending != Some(Ending::Died);
-            if (*ex).teardown == Teardown::Unwind && unwinds {
+            if (*ex).teardown == Teardown::Unwind {
                 (*ex).task_mut(task).cancelled = true;
                 Execution::resume(ex, task, false);
             }

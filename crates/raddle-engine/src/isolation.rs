@@ -34,6 +34,8 @@ use crate::strategy::{Answer, Plan, Point, Strategy};
 
 /// From one look whether a fork may go on to the next.
 const LOOK_MS: i32 = 10;
+/// So many looks at an execution that does not move are enough, if the search is to end.
+const PATIENCE: u32 = 200;
 
 /// What is needed to run executions apart.
 #[derive(Debug)]
@@ -46,7 +48,7 @@ pub(crate) struct Isolation {
 pub(crate) fn pulse() -> Result<&'static Pulse, EngineError> {
     let memory = log::shared(size_of::<Pulse>()).map_err(|error| failed("memory", &error))?;
     // SAFETY: a mapping of that size, aligned to a page, zeroed, and never unmapped.
-    Ok(unsafe { Pulse::place(memory.cast()) })
+    Ok(unsafe { Pulse::place(memory) })
 }
 
 fn failed(what: &str, error: &io::Error) -> EngineError {
@@ -54,6 +56,7 @@ fn failed(what: &str, error: &io::Error) -> EngineError {
 }
 
 /// How a forked process came to its end.
+#[derive(Clone, Copy)]
 enum End {
     /// By itself, or by something that happened in it.
     Status(libc::c_int),
@@ -133,18 +136,32 @@ impl Isolation {
             }
             conclude(search, &ran, log);
         })?;
-        let heard = telling::hear(&log, strategy, &mut self.texts);
+        let heard = telling::hear(log, strategy, &mut self.texts);
         take_over(search, heard, end)
     }
 
-    /// Runs the last execution once more, for its trace.
+    /// Runs the last execution once more, for its trace: to its end, also if the search is to end, but not if
+    /// it does not move.
     pub(crate) fn repeat(
         &mut self,
         search: &mut Search,
         body: &dyn Fn(),
+        lap: &mut dyn FnMut(Lap) -> Stop,
     ) -> Result<Repeated, EngineError> {
         let options: Vec<u32> = search.taken.iter().map(|taken| taken.option).collect();
-        self.record(search, body, &mut |_| Stop::No, |search| {
+        let (mut steps, mut looks) = (0, 0);
+        let mut patient = |at: Lap| {
+            looks = if at.steps == steps { looks + 1 } else { 0 };
+            steps = at.steps;
+            match lap(at) {
+                Stop::Search if looks > PATIENCE => {
+                    Stop::Hang { after_ms: u64::from(PATIENCE) * LOOK_MS as u64 }
+                }
+                Stop::Search => Stop::No,
+                stop => stop,
+            }
+        };
+        self.record(search, body, &mut patient, |search| {
             search.plan.prefix.clear();
             search.plan.prefix.extend_from_slice(&options);
         })

@@ -23,6 +23,7 @@ pub mod debug;
 pub mod dependence;
 mod execution;
 pub mod explore;
+mod failures;
 mod fair;
 mod fiber;
 pub mod fresh;

@@ -38,7 +38,7 @@ pub struct Minimised {
 impl Outcome {
     /// Whether two executions fail in the same way, whatever led there: panics at one place, deadlocks
     /// of tasks that wait at the same places, races of the same two places, stack overflows after the
-    /// same operation. Livelocks are all alike.
+    /// same operation, processes that ended by the same signal or code. Livelocks are all alike.
     ///
     /// ```
     /// use raddle_trace::Outcome;
@@ -66,6 +66,7 @@ impl Outcome {
                 sites == theirs
             }
             (Self::Livelock { .. }, Self::Livelock { .. }) => true,
+            (Self::Died { death, .. }, Self::Died { death: other, .. }) => death == other,
             (Self::StackOverflow { site, .. }, Self::StackOverflow { site: other, .. }) => {
                 site == other
             }

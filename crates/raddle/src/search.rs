@@ -297,13 +297,13 @@ fn conclude(config: Config, mut all: Vec<Found>) -> Report {
         coverage.new =
             known.map_or_else(PairSet::default, |known| coverage.pairs.difference(known));
     }
-    let Explored { ended, counts: more, failure, deaths, assumptions: also, notes: noted, .. } =
+    let Explored { ended, counts: more, failure, deaths, assumptions: also, notes: told, .. } =
         last.explored;
     add(&mut counts, &more);
     assumptions.extend(also);
     assumptions.sort_unstable();
     assumptions.dedup();
-    for note in noted {
+    for note in told {
         if !notes.contains(&note) {
             notes.push(note);
         }

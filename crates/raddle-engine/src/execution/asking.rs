@@ -259,9 +259,10 @@ impl Execution {
             let point = (*ex).point;
             let option = Self::decide(ex, Options::Value { task, of, during }).unwrap_or(0);
             (*ex).point = point;
-            if (*ex).ending == Some(Ending::Died) && !(*ex).task(task).fiber.is_null() {
+            let dies = (*ex).ending == Some(Ending::Died);
+            if dies && !(*ex).task(task).fiber.is_null() && !std::thread::panicking() {
                 // With the value it would die; without, it would go where no decision leads.
-                Self::leak(ex, task);
+                Self::raise();
             }
             if (*ex).needs.steps && !(*ex).strict && (*ex).n_steps >= (*ex).untold {
                 (*(*ex).strategy).value(task, Taken { option, of }, during);

@@ -64,7 +64,12 @@ impl Isolation {
         match *self {}
     }
 
-    pub(crate) fn repeat(&mut self, _: &mut Search, _: &dyn Fn()) -> Result<Repeated, EngineError> {
+    pub(crate) fn repeat(
+        &mut self,
+        _: &mut Search,
+        _: &dyn Fn(),
+        _: &mut dyn FnMut(Lap) -> Stop,
+    ) -> Result<Repeated, EngineError> {
         match *self {}
     }
 

@@ -131,7 +131,7 @@ unsafe impl Plain for u8 {}
 /// The shared memory. Copies are of the same.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Log {
-    memory: *mut u8,
+    memory: *mut AtomicU64,
 }
 
 // SAFETY: one process writes at a time, from one thread, and the other reads when that is done.
@@ -145,7 +145,7 @@ impl Log {
 
     fn word(&self, index: usize) -> &AtomicU64 {
         // SAFETY: the mapping begins on a page and its header is made of words, used as these alone.
-        unsafe { &*self.memory.cast::<AtomicU64>().add(index) }
+        unsafe { &*self.memory.add(index) }
     }
 
     /// Bytes that can be read.
@@ -200,7 +200,7 @@ impl Drop for Shared {
 pub(crate) struct Shared(pub(crate) Log);
 
 /// Memory for this process and those forked from it.
-pub(super) fn shared(bytes: usize) -> io::Result<*mut u8> {
+pub(super) fn shared<T>(bytes: usize) -> io::Result<*mut T> {
     let protection = libc::PROT_READ | libc::PROT_WRITE;
     let flags = libc::MAP_SHARED | libc::MAP_ANON | libc::MAP_NORESERVE;
     // SAFETY: a new mapping, of no file.
@@ -231,7 +231,7 @@ impl Write {
         }
         // SAFETY: inside the mapping; the memory belongs to the writer until the length is moved on.
         unsafe {
-            let to = self.log.memory.add(HEADER + self.at);
+            let to = self.log.memory.cast::<u8>().add(HEADER + self.at);
             ptr::copy_nonoverlapping(values.as_ptr().cast::<u8>(), to, bytes);
         }
         self.at += bytes;
@@ -259,7 +259,7 @@ impl Read<'_> {
         self.at += size_of::<T>();
         assert!(self.at <= self.end, "engine bug: a log was read past its end");
         // SAFETY: inside what was written, and by the caller's word a `T`, which means the same here.
-        unsafe { ptr::read_unaligned(self.log.memory.add(HEADER + at).cast::<T>()) }
+        unsafe { ptr::read_unaligned(self.log.memory.cast::<u8>().add(HEADER + at).cast::<T>()) }
     }
 
     /// So many values, which follow the entry that was read last.

@@ -38,7 +38,9 @@ impl<'a> Telling<'a> {
             let number = Context(self.contexts);
             let names = context::names(number);
             self.log.put(Entry::Calls { number, names: names.len() as u32 });
-            names.iter().for_each(|name| self.log.text(name));
+            for name in &names {
+                self.log.text(name);
+            }
             self.contexts += 1;
         }
     }
@@ -134,7 +136,9 @@ impl Pending for Noting<'_> {
         self.log.put(Entry::Label(label.map(short)));
         if let Some(Label { kind, name, .. }) = label {
             self.log.text(kind);
-            name.into_iter().for_each(|name| self.log.text(name));
+            if let Some(name) = name {
+                self.log.text(name);
+            }
         }
         label
     }
@@ -203,7 +207,7 @@ impl Texts {
 ///
 /// # Panics
 /// If the strategy does not answer as its copy did: then it has read something that no strategy may.
-pub(super) fn hear(log: &Log, strategy: &mut dyn Strategy, texts: &mut Texts) -> Heard {
+pub(super) fn hear(log: Log, strategy: &mut dyn Strategy, texts: &mut Texts) -> Heard {
     let mut heard = Heard::default();
     let hearing = RefCell::new(Hearing { read: log.read(), contexts: BTreeMap::new(), texts });
     loop {
@@ -398,7 +402,6 @@ impl Pending for Again<'_, '_> {
 }
 
 /// There is no such answer: the fork died before it came so far, or the strategy asks something else.
-#[expect(clippy::needless_pass_by_value, reason = "a word and a look")]
 fn lost<T: Default>(what: &str, found: Option<&Entry>) -> T {
     assert!(
         found.is_none(),

@@ -4,6 +4,7 @@
 mod bad_input;
 mod checks;
 mod hangs;
+mod isolation;
 mod learned;
 mod portfolios;
 mod programs;

@@ -1,0 +1,43 @@
+//! Executions in processes of their own, by the library alone.
+#![cfg(unix)]
+
+use raddle::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use raddle::{Config, Isolation, Outcome, thread};
+
+fn isolated() -> Config {
+    let mut config = Config::default();
+    config.isolation = Isolation::Process;
+    config
+}
+
+/// Ends the process if the other thread was first.
+fn aborts() {
+    let n = AtomicU32::new(0);
+    thread::scope(|scope| {
+        scope.spawn(|| n.store(1, SeqCst));
+        scope.spawn(|| n.load(SeqCst));
+        if n.load(SeqCst) == 1 {
+            std::process::abort();
+        }
+    });
+}
+
+#[test]
+fn a_death_is_found_made_small_and_explained() {
+    let mut config = isolated();
+    config.strategy = "random".into();
+    config.executions = Some(50);
+    let report = raddle::explore(config.clone(), aborts).expect("a search");
+    let failure = report.failure.expect("an abort");
+    assert!(matches!(failure.outcome, Outcome::Died { .. }), "{:?}", failure.outcome);
+    assert_eq!(report.counts.executions, 50, "the search went on");
+    let small =
+        raddle::minimise(&config, &failure, aborts).expect("a search").expect("it dies again");
+    let minimised = small.minimised.expect("says how");
+    // The store before the load of the body.
+    assert_eq!((minimised.to.preemptions, minimised.least), (1, true));
+    let why = raddle::explain(&config, &small, aborts).expect("a search").expect("it dies again");
+    assert_eq!(why.pivots.len(), 1, "the store and the load: {why:?}");
+    let again = raddle::replay_with(config, &small, aborts).expect("a replay");
+    assert_eq!(again.failure.map(|failure| failure.outcome), Some(small.outcome));
+}
