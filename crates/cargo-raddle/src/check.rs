@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use raddle_trace::events::{Ending, Retried, TestId};
 use raddle_trace::host::{Avoid, Message, Work};
-use raddle_trace::{Failure, Note, Progress, Report, Verdict};
+use raddle_trace::{Failure, Note, Outcome, Progress, Report, Verdict};
 
 use crate::deaths::{self, Deaths, Died};
 use crate::find::Test;
@@ -183,7 +183,13 @@ fn make_small(hosts: &Hosts<'_>, test: &Test, answer: &mut Answer) {
     let recording = file.to_string_lossy();
     let question = Question::Recording(&recording, What::MinimiseApart);
     let smaller = ask(hosts, test, question, &mut |_| {}).report.and_then(|report| report.failure);
-    if let Some(smaller) = smaller.filter(|smaller| smaller.minimised.is_some()) {
+    if let Some(mut smaller) = smaller.filter(|smaller| smaller.minimised.is_some()) {
+        // Why there was a signal is seen from outside: a lack of memory, for one.
+        if let (Outcome::Died { death, .. }, Outcome::Died { death: known, .. }) =
+            (&mut smaller.outcome, &failure.outcome)
+        {
+            death.clone_from(known);
+        }
         *failure = Failure { execution: failure.execution, ..smaller };
     }
 }

@@ -203,7 +203,14 @@ impl<'a> Text<'a> {
         for other in &report.others {
             let what = clean(&other.outcome.summary(&other.trace.tasks));
             self.paragraph("  ", &format!("{what}, in execution {}", other.execution));
-            self.line(&format!("    {}", replay_command(report, other, None)));
+            // Whoever has a command for the first has one for tokens.
+            let command = match (&self.options.replay_command, &report.test) {
+                (Some(_), Some(test)) => {
+                    format!("cargo raddle replay {} {}", other.schedule, clean(test))
+                }
+                _ => replay_command(report, other, None),
+            };
+            self.line(&format!("    {command}"));
         }
     }
 
