@@ -110,7 +110,8 @@ impl Dpor {
             let (ran, timer) = (reader.flag()?, reader.small()?);
             let timer = timer.checked_sub(1).map(TaskId);
             let step = if reader.flag()? { Some(reader.footprint()?) } else { None };
-            if first as usize >= index {
+            // A timer may race with the op itself.
+            if first as usize > index {
                 return Err(FOREIGN);
             }
             new.found.push((first, Later { step, index, ran, timer }));

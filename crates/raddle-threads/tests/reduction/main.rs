@@ -6,6 +6,7 @@ mod counts;
 mod hapset;
 mod programs;
 mod random;
+mod saving;
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
