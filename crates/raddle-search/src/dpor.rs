@@ -624,6 +624,8 @@ impl Dpor {
         }
         if let Some(filter) = &mut self.filter {
             filter.keep_new(&self.history, later, &mut races);
+            // It adds events of which the history was not asked.
+            self.history.order_of(later.index, later.timer);
         }
         for &first in &races {
             self.open_race(first as usize, later);
