@@ -10,6 +10,7 @@
 //! passes between `cargo raddle` and test binaries: [`host`], [`events`], [`saved`], [`knobs`], [`exit`].
 
 pub mod carried;
+pub mod checkpoint;
 pub mod events;
 pub mod exit;
 pub mod explanation;
