@@ -187,3 +187,18 @@ fn programs_of_the_literature_are_searched_as_if_nothing_had_happened() {
         }
     }
 }
+
+/// In the first a timer is there before any step or not, by a value: what was known of it in one execution was
+/// taken to hold in the next. In the second a filter asks about an op that races with nothing.
+#[test]
+fn what_once_hung_on_the_executions_before_does_not() {
+    let mut rng = Rng::new(12);
+    for (seed, text) in [(700_986, "pos"), (700_247, "hapset(dpor)"), (700_247, "pset(dpor)")] {
+        let program = program(seed);
+        let body = || drop(execute(&program));
+        for _ in 0..4 {
+            let what = format!("seed {seed}: {program:?}");
+            compare(text, 150, program.settings(), &body, &what, &mut rng);
+        }
+    }
+}
