@@ -14,7 +14,7 @@ use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hasher as _};
 use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use raddle_engine::Ended;
@@ -143,8 +143,15 @@ fn settings(config: &Config) -> BTreeMap<String, String> {
 
 /// A number for the running binary, as text. Of the same file it is the same.
 fn binary() -> Result<String, String> {
+    static BINARY: OnceLock<Result<String, String>> = OnceLock::new();
+    BINARY.get_or_init(hashed_binary).clone()
+}
+
+fn hashed_binary() -> Result<String, String> {
     let hash = || -> io::Result<u64> {
-        let mut file = File::open(std::env::current_exe()?)?;
+        // What runs, also if another file was built in its place since.
+        let own = File::open("/proc/self/exe");
+        let mut file = own.or_else(|_| File::open(std::env::current_exe()?))?;
         let mut hasher = DefaultHasher::new();
         let mut chunk = vec![0; 1 << 20];
         loop {
