@@ -215,7 +215,10 @@ fn ask_for(
     let mut error = None;
     let mut greeting = (String::new(), 0);
     let began = Instant::now();
-    let more = question.variables();
+    let mut more = question.variables();
+    if let (Question::Search, Some(checkpoints)) = (question, &hosts.desk.checkpoints) {
+        more.extend(checkpoints.variables(&test.id));
+    }
     let gone =
         hosts.run(test, question.work(), Some(&page), &more, &mut |message| match message {
             Message::Hello { strategy, seed, .. } => greeting = (strategy, seed),
