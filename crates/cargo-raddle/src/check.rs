@@ -274,7 +274,11 @@ fn ask_for(
     let mut error = None;
     let mut greeting = (String::new(), 0);
     let began = Instant::now();
-    let more = [question.variables(), deaths.variables()].concat();
+    let mut more = question.variables();
+    if let (Question::Search, Some(checkpoints)) = (question, &hosts.desk.checkpoints) {
+        more.extend(checkpoints.variables(&test.id));
+    }
+    more.extend(deaths.variables(hosts, &test.id));
     let mut avoid = None;
     let task = Task { work: question.work(), page: Some(&page), deaths: Some(deaths) };
     let gone = hosts.run(test, task, &more, &mut |message| match message {

@@ -61,6 +61,9 @@ pub(crate) struct Test {
     /// Neither try saved schedules nor save new ones
     #[arg(long)]
     pub(crate) no_regressions: bool,
+    /// Only tests that an earlier run has stopped before they were through, each from where it was
+    #[arg(long)]
+    pub(crate) resume: bool,
     #[command(flatten)]
     pub(crate) build: Build,
 }

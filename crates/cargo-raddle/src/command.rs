@@ -12,6 +12,7 @@ use raddle_trace::host::{Message, Part, Work};
 use serde_json::json;
 
 use crate::check::Regressions;
+use crate::checkpoints::{self, Checkpoints};
 use crate::cli::{self, Asked, Build, Chosen, Cli, Format};
 use crate::find::{self, Test};
 use crate::host::Task;
@@ -30,6 +31,8 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     if arguments.get(1).is_some_and(|argument| argument == "raddle") {
         arguments.remove(1);
     }
+    let text = |argument: &OsString| argument.to_string_lossy().into_owned();
+    let given: Vec<String> = arguments.iter().skip(1).map(text).collect();
     let cli = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli,
         Err(error) => {
@@ -43,7 +46,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         }
     };
     let done = match &cli.command {
-        Asked::Test(asked) => test(asked),
+        Asked::Test(asked) => test(asked, &given),
         Asked::List(asked) => list(asked),
         Asked::Replay(asked) => replay::replay(asked),
         Asked::Minimise(asked) => replay::minimise(asked),
@@ -87,14 +90,17 @@ pub(crate) fn settings(project: &Project, flags: &cli::Settings) -> Result<Setti
     Settings::read(&project.root, flags)
 }
 
-fn test(asked: &cli::Test) -> Result<u8, Wrong> {
+fn test(asked: &cli::Test, given: &[String]) -> Result<u8, Wrong> {
     // First what can be wrong without building.
     let project = Project::load(asked.build.manifest_path.as_deref())?;
     let settings = settings(&project, &asked.settings)?;
     let (tests, ignored) = prepare(&project, &asked.build, &asked.chosen)?;
+    let checkpoints = Checkpoints::new(project.directory(), asked.resume);
+    let tests = checkpoints.chosen(tests)?;
     os::catch_interrupts();
     let began = Instant::now();
-    let desk = run::desk()?;
+    let mut desk = run::desk()?;
+    desk.checkpoints = Some(checkpoints);
     let regressions = if asked.no_regressions { Regressions::LeftAlone } else { Regressions::Kept };
     if regressions == Regressions::Kept {
         warn_of_unreadable(&tests);
@@ -108,6 +114,12 @@ fn test(asked: &cli::Test) -> Result<u8, Wrong> {
     let tested = runner.run(&tests, &mut *show);
     let tally = Tally::of(&tested, tests.len(), ignored);
     show.ended(&tested, &tally);
+    if let Some(Err(error)) = desk.checkpoints.as_ref().map(|kept| kept.mark(&tests, &tested)) {
+        print::err(&format!("which tests were not run was not noted: {error}\n"));
+    }
+    if asked.format == Format::Human {
+        print::out(&checkpoints::said(&tested, tally.not_run, given));
+    }
     if let Some(path) = &asked.junit {
         std::fs::write(path, junit(&tested))
             .map_err(|error| Wrong::tool(format!("{}: {error}", path.display())))?;

@@ -1,12 +1,14 @@
 //! Hosts that die: what they did last, and a fresh host that goes on without it.
 //!
 //! A search depends on its seed and on what the test does, so a fresh host does all that the one before it
-//! did, up to where that died; there it is kept from going on, and goes on with the next execution. It runs
-//! again what the other had run: as long as the way to the death was, so long it takes to come back there.
+//! did, up to where that died; there it is kept from going on, and goes on with the next execution. It begins
+//! with what the other has kept last, or anew: as long as the way from there to the death was, so long it takes to
+//! come back.
 
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
+use raddle_trace::events::TestId;
 use raddle_trace::host::{Avoid, Message, Retraced, Work, page};
 use raddle_trace::{
     Counts, Covered, Death, Divergence, Failure, Guarantee, Note, Outcome, Report, Verdict, report,
@@ -23,8 +25,9 @@ const MOST: usize = 8;
 /// The hosts of one search that have died so far.
 #[derive(Debug)]
 pub(crate) struct Deaths {
-    /// When the first of them began.
+    /// When the first of them began, by either clock.
     began: Instant,
+    since: SystemTime,
     /// The ways that the next host is to keep from.
     pub(crate) avoid: Vec<Avoid>,
     /// One failure for each way of dying at each place.
@@ -35,7 +38,8 @@ pub(crate) struct Deaths {
 
 impl Deaths {
     pub(crate) fn new() -> Self {
-        Self { began: Instant::now(), avoid: Vec::new(), failures: Vec::new(), last: None }
+        let (began, since) = (Instant::now(), SystemTime::now());
+        Self { began, since, avoid: Vec::new(), failures: Vec::new(), last: None }
     }
 
     /// How long hosts have searched that are gone now, in milliseconds.
@@ -47,10 +51,16 @@ impl Deaths {
     }
 
     /// What else the next host is to be given.
-    pub(crate) fn variables(&self) -> Vec<(String, String)> {
+    pub(crate) fn variables(&self, hosts: &Hosts<'_>, test: &TestId) -> Vec<(String, String)> {
         let report = self.last.as_ref().and_then(|answer| answer.report.as_ref());
-        let seed = |report: &Report| ("RADDLE_SEED".to_owned(), report.seed.to_string());
-        report.map(seed).into_iter().collect()
+        let Some(report) = report else { return Vec::new() };
+        let mut variables = vec![("RADDLE_SEED".to_owned(), report.seed.to_string())];
+        // What the one before has kept, and not an earlier run, shortens the way.
+        let checkpoints = hosts.desk.checkpoints.as_ref();
+        if checkpoints.is_some_and(|checkpoints| checkpoints.is_newer(test, self.since)) {
+            variables.push(("RADDLE_RESUME".to_owned(), "true".to_owned()));
+        }
+        variables
     }
 
     /// A host has answered, and if it died of it, in this way. What came of the search, if no other host is to

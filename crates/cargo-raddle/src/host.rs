@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use raddle_trace::host::{Job, Message, OUTPUT, STOP, VARIABLE, VERSION, Work, page};
 use raddle_trace::{Death, Failure};
 
+use crate::checkpoints::Checkpoints;
 use crate::deaths::Deaths;
 use crate::find::Test;
 use crate::os;
@@ -30,6 +31,8 @@ const KEPT: usize = 64 << 10;
 pub(crate) struct Desk {
     directory: PathBuf,
     next: AtomicU64,
+    /// Where hosts leave what their searches need to go on, if they are to.
+    pub(crate) checkpoints: Option<Checkpoints>,
 }
 
 impl Desk {
@@ -37,7 +40,7 @@ impl Desk {
         // Short: the path of a socket has at most 107 bytes.
         let directory = std::env::temp_dir().join(format!("raddle-{}", std::process::id()));
         fs::create_dir_all(&directory)?;
-        Ok(Self { directory, next: AtomicU64::new(0) })
+        Ok(Self { directory, next: AtomicU64::new(0), checkpoints: None })
     }
 
     fn path(&self, extension: &str) -> PathBuf {

@@ -11,6 +11,7 @@
 //! sees of it); then a file for each other command.
 
 mod check;
+mod checkpoints;
 mod cli;
 mod command;
 mod compare;

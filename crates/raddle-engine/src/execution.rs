@@ -147,6 +147,34 @@ pub(crate) struct Seen {
     pub(crate) seeded: bool,
 }
 
+impl Seen {
+    fn all(&mut self) -> [(&'static str, &mut bool); 6] {
+        let Self { timers, held_back, idle, spurious, unwound, seeded } = self;
+        [
+            ("timers", timers),
+            ("held-back", held_back),
+            ("idle", idle),
+            ("spurious", spurious),
+            ("unwound", unwound),
+            ("seeded", seeded),
+        ]
+    }
+
+    /// Those that were seen.
+    pub(crate) fn words(mut self) -> Vec<String> {
+        let seen = self.all().into_iter().filter(|(_, seen)| **seen);
+        seen.map(|(word, _)| word.to_owned()).collect()
+    }
+
+    /// Takes these to have been seen. `false` if there is no such word.
+    pub(crate) fn take_over(&mut self, words: &[String]) -> bool {
+        words.iter().all(|word| {
+            let known = self.all().into_iter().find(|(known, _)| known == word);
+            known.map(|(_, seen)| *seen = true).is_some()
+        })
+    }
+}
+
 #[expect(clippy::struct_excessive_bools, reason = "the state of one execution, in one place")]
 pub(crate) struct Execution {
     // For the whole search.

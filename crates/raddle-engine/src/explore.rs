@@ -6,7 +6,8 @@ use std::fmt;
 use std::ops::{Deref, DerefMut};
 
 use raddle_trace::{
-    Assumption, Counts, Divergence, Failure, Note, Outcome, Schedule, Settings, Trace, host::Told,
+    Assumption, Carried, Counts, Divergence, Failure, Note, Outcome, Schedule, Settings, Trace,
+    host::Told,
 };
 
 use crate::execution::{Ending, Execution, Seen};
@@ -18,7 +19,7 @@ use crate::panics;
 use crate::pulse::Pulse;
 use crate::recorder::Recorder;
 use crate::script::Script;
-use crate::strategy::{Cut, Finished, Strategy, Taken};
+use crate::strategy::{Carries, Cut, Finished, Strategy, Taken};
 use crate::tape::Tape;
 
 /// What a search is run with, besides its strategy.
@@ -112,6 +113,8 @@ pub enum EngineError {
     Schedule(String),
     /// Executions cannot be run in processes of their own: why.
     Isolation(String),
+    /// A search was to go on from what no engine carries.
+    Carried,
 }
 
 impl fmt::Display for EngineError {
@@ -126,6 +129,9 @@ impl fmt::Display for EngineError {
                  raddle::thread::spawn, and create what a test shares inside the closure that \
                  raddle runs",
             ),
+            Self::Carried => f.write_str(
+                "what the search was to go on from is damaged, or of another version; begin anew",
+            ),
             Self::Schedule(why) => write!(f, "the schedule cannot be replayed: {why}"),
             Self::Isolation(why) => {
                 write!(f, "an execution could not be run in a process of its own: {why}")
@@ -135,6 +141,26 @@ impl fmt::Display for EngineError {
 }
 
 impl std::error::Error for EngineError {}
+
+/// The engine between two executions.
+struct Between<'a> {
+    execution: &'a Execution,
+    counts: Counts,
+    leaked: u64,
+}
+
+impl Carries for Between<'_> {
+    fn carried(&self) -> Carried {
+        let Self { execution, counts, leaked } = *self;
+        Carried {
+            counts,
+            tasks: execution.names.all().collect(),
+            seen: execution.seen.words(),
+            leaked,
+            notes: execution.locks.notes.clone(),
+        }
+    }
+}
 
 /// A search's place on this OS thread. Ends every execution state when dropped.
 pub(crate) struct Search {
@@ -200,6 +226,17 @@ impl Search {
             std::mem::transmute::<*mut (dyn Strategy + '_), *mut (dyn Strategy + 'static)>(pointer)
         };
         self.strategy = pointer;
+    }
+
+    /// Begins with what another search ended with.
+    fn take_over(&mut self, carried: &Carried) -> Result<(), EngineError> {
+        let ex = &mut **self;
+        let known = ex.names.take_over(&carried.tasks) && ex.seen.take_over(&carried.seen);
+        if !known {
+            return Err(EngineError::Carried);
+        }
+        ex.locks.take_over(&carried.notes);
+        Ok(())
     }
 
     pub(crate) fn run(
@@ -282,12 +319,29 @@ pub fn explore(
     pulse: &mut dyn FnMut(&'static Pulse),
     body: &dyn Fn(),
 ) -> Result<Explored, EngineError> {
+    explore_from(&Carried::default(), strategy, setup, lap, pulse, body)
+}
+
+/// [`explore`] that goes on where another search stopped, with a strategy that was restored from what that
+/// one saved and with what its engine [carried](Carries). Counts, limits and notes are of both together.
+///
+/// # Errors
+/// As for `explore`; and if what was carried cannot be an engine's.
+pub fn explore_from(
+    carried: &Carried,
+    strategy: &mut dyn Strategy,
+    setup: &Setup,
+    lap: &mut dyn FnMut(Lap) -> Stop,
+    pulse: &mut dyn FnMut(&'static Pulse),
+    body: &dyn Fn(),
+) -> Result<Explored, EngineError> {
     let mut search = Search::new(setup, pulse)?;
+    search.take_over(carried)?;
     let mut apart = if setup.isolation { Some(Isolation::new()?) } else { None };
     search.ask(strategy);
     search.needs = strategy.needs();
-    let mut counts = Counts::default();
-    let mut leaked = 0;
+    let mut counts = carried.counts;
+    let mut leaked = carried.leaked;
     let mut notes = Vec::new();
     let mut failures = Failures::default();
     let mut kinds = BTreeMap::new();
@@ -348,6 +402,7 @@ pub fn explore(
             irregular: ex.seen.held_back
                 || ex.settings.spurious && ex.seen.spurious && ex.seen.timers,
         });
+        strategy.carry(&Between { execution: ex, counts, leaked }, None);
         if setup.keep_going {
             *kinds.entry(ran.outcome.kind()).or_insert(0) += 1;
         } else if ran.outcome.is_failure() {
@@ -358,6 +413,7 @@ pub fn explore(
             }
         }
     };
+    strategy.carry(&Between { execution: &search, counts, leaked }, Some(&ended));
     let (failure, deaths) = failures.end();
     if leaked > 0 {
         notes.push(Note::Leaked { tasks: leaked });

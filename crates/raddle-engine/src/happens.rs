@@ -310,7 +310,8 @@ impl History {
         for lane in &mut self.lanes {
             lane.children = 0;
             lane.values = 0;
-            if lane.born.is_some_and(|(_, events)| events as usize > kept) {
+            // Who was born right after the last of them is told of again, or is not there this time.
+            if lane.born.is_some_and(|(_, events)| events as usize >= kept) {
                 lane.born = None;
             }
         }

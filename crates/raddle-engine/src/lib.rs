@@ -50,7 +50,9 @@ pub mod strategy;
 mod tape;
 mod task;
 
-pub use explore::{Ended, EngineError, Explored, Replayed, Setup, explore, replay, retrace};
+pub use explore::{
+    Ended, EngineError, Explored, Replayed, Setup, explore, explore_from, replay, retrace,
+};
 pub use limits::{Lap, Limits, Stop, Teardown};
 pub use model::Model;
 pub use object::clashes;

@@ -92,6 +92,11 @@ impl LockOrder {
         *self = Self::default();
     }
 
+    /// Begins with what another search has told: that is not told again.
+    pub(crate) fn take_over(&mut self, notes: &[Note]) {
+        self.notes.extend_from_slice(notes);
+    }
+
     /// Forgets the last execution.
     #[inline]
     pub(crate) fn begin(&mut self) {
@@ -236,8 +241,16 @@ impl Execution {
             taken: name(&edge.taken),
             taken_at: site_of(edge.taken.site),
         };
-        let note = Note::LockOrder { cycle: cycle.iter().map(nested).collect() };
-        self.locks.notes.push(note);
+        let cycle: Vec<_> = cycle.iter().map(nested).collect();
+        // A search that this one goes on from may have told it, from another lock on.
+        let alike = |told: &[Nested], from: usize| {
+            told.len() == cycle.len()
+                && told.iter().cycle().skip(from).zip(&cycle).all(|(a, b)| a == b)
+        };
+        let told = |note: &Note| matches!(note, Note::LockOrder { cycle: told } if (0..told.len()).any(|from| alike(told, from)));
+        if !self.locks.notes.iter().any(told) {
+            self.locks.notes.push(Note::LockOrder { cycle });
+        }
         self.locks.told.push(tellable);
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use raddle_trace::TaskKind;
+use raddle_trace::{TaskKind, TaskName};
 
 use crate::isolation::{Entry, Log};
 use crate::op::TaskId;
@@ -94,6 +94,26 @@ impl Names {
     pub(crate) fn get(&self, task: TaskId) -> Name {
         self.list[task.index()]
     }
+
+    /// All of them, by number.
+    pub(crate) fn all(&self) -> impl Iterator<Item = TaskName> {
+        self.list.iter().map(|&Name { parent, nth, kind }| TaskName {
+            parent: parent.0,
+            nth,
+            kind,
+            label: None,
+        })
+    }
+
+    /// Gives the same numbers to these names. `false` if they are not those of a search.
+    pub(crate) fn take_over(&mut self, tasks: &[TaskName]) -> bool {
+        let fits = |(number, name): (usize, &TaskName)| {
+            (name.parent as usize) < number
+                && (name.nth & KEYED != 0 || (name.nth as usize) < number)
+                && self.intern(TaskId(name.parent), name.nth, name.kind).index() == number
+        };
+        tasks.iter().enumerate().skip(1).all(fits)
+    }
 }
 
 #[cfg(test)]
@@ -107,6 +127,23 @@ mod tests {
         let Name { parent, nth, kind } = names.get(link);
         assert_eq!(names.intern(parent, nth, kind), link);
         assert_ne!(names.intern_key(77 << 32 | 5, |task| task == link), link);
+    }
+
+    #[test]
+    fn names_have_the_same_numbers_in_another_search() {
+        let mut names = Names::new();
+        let child = names.intern(TaskId::ROOT, 0, TaskKind::Thread);
+        let link = names.intern_key(9, |_| false);
+        let timer = names.intern(child, 0, TaskKind::Environment);
+        let all: Vec<_> = names.all().collect();
+        let mut others = Names::new();
+        assert!(others.take_over(&all));
+        assert_eq!(others.intern(child, 0, TaskKind::Environment), timer);
+        assert_eq!(others.intern_key(9, |_| false), link);
+        assert!(others.all().eq(all.iter().cloned()));
+        // The second child before the first.
+        let strange = TaskName { nth: 1, ..all[1].clone() };
+        assert!(!Names::new().take_over(&[all[0].clone(), strange]));
     }
 
     #[test]

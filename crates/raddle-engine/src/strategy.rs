@@ -6,9 +6,10 @@
 use std::fmt;
 use std::panic::Location;
 
-use raddle_trace::{Covered, Note, Outcome, PairSet, Progress, Settings};
+use raddle_trace::{Carried, Covered, Note, Outcome, PairSet, Progress, Settings};
 
 use crate::context::Context;
+use crate::explore::Ended;
 use crate::op::{Access, ObjectId, Op, TaskId};
 use crate::store::Store;
 
@@ -154,6 +155,14 @@ impl Tasks {
     #[must_use]
     pub fn contains(self, task: TaskId) -> bool {
         self.0 & Self::bit(task) != 0
+    }
+
+    pub(crate) fn bits(self) -> u64 {
+        self.0
+    }
+
+    pub(crate) fn of_bits(bits: u64) -> Self {
+        Self(bits)
     }
 
     /// Whether there is none.
@@ -333,6 +342,10 @@ impl<S: Strategy + ?Sized> Strategy for Box<S> {
         (**self).end(execution);
     }
 
+    fn carry(&mut self, engine: &dyn Carries, ended: Option<&Ended>) {
+        (**self).carry(engine, ended);
+    }
+
     fn know(&mut self, pairs: &PairSet) {
         (**self).know(pairs);
     }
@@ -393,6 +406,13 @@ pub struct Work {
 /// A strategy's state, from which the registry entry that made it can go on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Checkpoint(pub Vec<u8>);
+
+/// The engine between two executions.
+pub trait Carries {
+    /// What it would bring to the next one: with it and [`Strategy::save`] a search can go on in another
+    /// process.
+    fn carried(&self) -> Carried;
+}
 
 /// What a strategy cannot do: fits after "this strategy cannot".
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -459,6 +479,13 @@ pub trait Strategy: Send {
         let _ = execution;
     }
 
+    /// Called after [`end`](Self::end), between two executions, and once more when the search has ended: for
+    /// who keeps what a search needs to go on. Strategies have no use for it, nor have those that wrap
+    /// them.
+    fn carry(&mut self, engine: &dyn Carries, ended: Option<&Ended>) {
+        let _ = (engine, ended);
+    }
+
     /// Why the strategy cannot be used with these settings, if it cannot: fits after "because".
     fn refuses(&self, settings: &Settings) -> Option<&'static str> {
         let _ = settings;
@@ -511,10 +538,11 @@ pub trait Strategy: Send {
         Err(Unsupported("be split yet"))
     }
 
-    /// The state between two executions.
+    /// The state between two executions. Tasks are in it by their numbers, which mean the same in another
+    /// process if its engine begins with what this one [carries](Carries).
     ///
     /// # Errors
-    /// If this strategy cannot be saved.
+    /// If this strategy cannot be saved, or not while an execution runs.
     fn save(&self) -> Result<Checkpoint, Unsupported> {
         Err(Unsupported("be saved yet"))
     }

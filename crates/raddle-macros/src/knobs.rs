@@ -46,6 +46,7 @@ const KNOBS: &[(&str, Value)] = &[
     ("stack_size", Value::Plain("usize")),
     ("watchdog", Value::Time),
     ("minimise", Value::Time),
+    ("checkpoint_every", Value::Time),
     ("explain", Value::Maybe("bool")),
     (
         "expect",

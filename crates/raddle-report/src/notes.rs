@@ -39,6 +39,32 @@ pub(crate) fn said(note: &Note) -> (String, Vec<String>) {
                 .to_owned(),
             races::cycle(cycle),
         ),
+        Note::Kept { file, anew } => {
+            let file = clean(file);
+            let mut text =
+                format!("the search was stopped before it was through; it can go on from {file}");
+            for strategy in anew {
+                text +=
+                    &format!(", but `{}` cannot be saved and would begin anew", clean(strategy));
+            }
+            (text, Vec::new())
+        }
+        Note::NotKept { why } => (
+            format!(
+                "the search was stopped before it was through and cannot go on later: {}",
+                clean(why)
+            ),
+            Vec::new(),
+        ),
+        Note::Resumed { parts, executions, elapsed_ms } => {
+            let before = count(*executions, "execution");
+            let text = format!(
+                "the search went on where an earlier one had stopped: executions, traces and time are of {parts} \
+                 parts together, {before} and {} s of them before this one",
+                elapsed_ms / 1000,
+            );
+            (text, Vec::new())
+        }
         Note::Text { text } => (clean(text), Vec::new()),
         _ => (format!("{note:?}"), Vec::new()),
     }

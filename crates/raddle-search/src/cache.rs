@@ -33,7 +33,7 @@
 //! run, or was cut because an equivalent prefix of as many steps has been. The induction asks who
 //! has run it nowhere, so a part that was given away may be relied on, provided that it is run:
 //! without it neither side claims anything. What a limit, or the end of the search, kept from being
-//! run is taken out again. Parts and restored searches begin with an empty cache.
+//! run is taken out again. Parts begin with an empty cache; a restored search has the one that was saved.
 //!
 //! Misses: what follows a prefix whose fingerprint is that of another by accident. [`Covered`] has
 //! the numbers and the chance.
@@ -49,7 +49,9 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 use raddle_engine::happens::History;
 use raddle_engine::op::TaskId;
-use raddle_engine::strategy::{Options, Point, Step, Taken};
+use raddle_engine::strategy::{Options, Point, Step, Taken, Unsupported};
+
+use crate::state::{FOREIGN, Reader, Writer};
 
 /// Hashes what is a hash already.
 #[derive(Clone, Copy, Debug, Default)]
@@ -124,6 +126,20 @@ pub(crate) enum Alike {
     Bounded,
 }
 
+impl Mark {
+    pub(crate) fn save(&self, writer: &mut Writer) {
+        writer.number(self.steps as u64);
+        writer.flag(self.key.is_some());
+        self.key.iter().for_each(|key| writer.number(*key));
+    }
+
+    pub(crate) fn restore(reader: &mut Reader<'_>) -> Result<Self, Unsupported> {
+        let steps = usize::try_from(reader.number()?).map_err(|_| FOREIGN)?;
+        let key = if reader.flag()? { Some(reader.number()?) } else { None };
+        Ok(Self { steps, key })
+    }
+}
+
 impl Cache {
     /// Of at most so many prefixes, but at least one.
     pub(crate) fn new(limit: usize) -> Self {
@@ -158,6 +174,33 @@ impl Cache {
         self.ring.clear();
         self.oldest = 0;
         self.history.begin(0);
+    }
+
+    /// Adds all prefixes to a saved state, the oldest first.
+    pub(crate) fn save(&self, writer: &mut Writer) {
+        let (newer, older) = self.ring.split_at(self.oldest.min(self.ring.len()));
+        writer.number(self.ring.len() as u64);
+        for key in older.iter().chain(newer) {
+            writer.number(*key);
+            // One that was withdrawn keeps its place.
+            writer.number(self.left.get(key).map_or(0, |left| u64::from(*left) + 1));
+        }
+    }
+
+    /// Forgets all prefixes, and takes back those that [`save`](Self::save) added.
+    pub(crate) fn restore(&mut self, reader: &mut Reader<'_>) -> Result<(), Unsupported> {
+        self.clear();
+        for _ in 0..reader.length()? {
+            let (key, left) = (reader.number()?, reader.number()?);
+            if self.ring.len() == self.limit {
+                return Err(FOREIGN);
+            }
+            self.ring.push(key);
+            if let Some(left) = left.checked_sub(1) {
+                self.left.insert(key, u32::try_from(left).map_err(|_| FOREIGN)?);
+            }
+        }
+        Ok(())
     }
 
     /// Begins an execution whose first `kept` steps are those of the one before.

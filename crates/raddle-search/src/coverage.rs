@@ -15,6 +15,9 @@ use raddle_engine::strategy::{
 use raddle_trace::{Coverage, Covered, Outcome, PairCount, PairSet, Progress, Settings};
 
 use crate::hapset::{Learner, Metric};
+use crate::state::{Reader, Writer};
+
+const NAME: &str = "watched";
 
 /// A strategy of whose executions it is learned which statement directly preceded which.
 ///
@@ -72,6 +75,23 @@ impl<S: Strategy> Watched<S> {
         let new = self.before.as_ref().map(|before| pairs.difference(before));
         let new = new.unwrap_or_default();
         Coverage { count: self.count, series, pairs, new }
+    }
+}
+
+impl<S: Strategy> Watched<S> {
+    fn write(&self, inner: &Checkpoint) -> Checkpoint {
+        let mut writer = Writer::new(NAME);
+        self.learner.save(&mut writer);
+        let PairCount { known, added, last } = self.count;
+        for number in [self.executions, known, added, last, self.series.len() as u64] {
+            writer.number(number);
+        }
+        for (executions, pairs) in &self.series {
+            writer.number(*executions);
+            writer.number(*pairs);
+        }
+        writer.bytes(&inner.0);
+        writer.finish()
     }
 }
 
@@ -140,15 +160,37 @@ impl<S: Strategy> Strategy for Watched<S> {
         Progress { pairs: Some(self.count), ..self.inner.progress() }
     }
 
+    fn trouble(&self) -> Option<String> {
+        self.inner.trouble()
+    }
+
+    /// A part begins with what is known.
     fn split(&mut self, n: usize) -> Result<Vec<Work>, Unsupported> {
-        self.inner.split(n)
+        let mut parts = self.inner.split(n)?;
+        for part in &mut parts {
+            part.state = self.write(&part.state);
+        }
+        Ok(parts)
     }
 
     fn save(&self) -> Result<Checkpoint, Unsupported> {
-        self.inner.save()
+        Ok(self.write(&self.inner.save()?))
     }
 
     fn restore(&mut self, state: &Checkpoint) -> Result<(), Unsupported> {
-        self.inner.restore(state)
+        let mut reader = Reader::new(state, NAME)?;
+        let learner = self.learner.restored(&mut reader)?;
+        let mut number = || reader.number();
+        let (executions, known, added, last) = (number()?, number()?, number()?, number()?);
+        let mut series = Vec::new();
+        for _ in 0..reader.length()? {
+            series.push((reader.number()?, reader.number()?));
+        }
+        let inner = Checkpoint(reader.bytes()?.to_vec());
+        reader.finish()?;
+        self.inner.restore(&inner)?;
+        (self.learner, self.executions, self.series) = (learner, executions, series);
+        self.count = PairCount { known, added, last };
+        Ok(())
     }
 }

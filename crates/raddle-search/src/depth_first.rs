@@ -315,6 +315,13 @@ impl<O: Order> DepthFirst<O> {
         }
         state.leaf.save(&mut writer);
         state.levels.save(state.frames.len(), &mut writer);
+        if let Some(cache) = &self.cache {
+            writer.flag(state.marks.is_some());
+            if let Some(marks) = state.marks {
+                marks.iter().for_each(|mark| mark.save(&mut writer));
+                cache.save(&mut writer);
+            }
+        }
         writer.finish()
     }
 
@@ -345,6 +352,8 @@ struct State<'a> {
     frames: &'a [Frame],
     leaf: Size,
     levels: &'a Levels,
+    /// Of the frames, if the cache is saved with them.
+    marks: Option<&'a [Mark]>,
 }
 
 impl<O: Order> Strategy for DepthFirst<O> {
@@ -511,6 +520,7 @@ impl<O: Order> Strategy for DepthFirst<O> {
                 frames: &frames,
                 leaf: Size::LEAF,
                 levels: &Levels::new(frames.len()),
+                marks: None,
             };
             let taken = |frame: &Frame| Taken { option: frame.option(), of: frame.of };
             let prefix = frames.iter().map(taken).collect();
@@ -532,6 +542,7 @@ impl<O: Order> Strategy for DepthFirst<O> {
             frames,
             leaf: self.leaf,
             levels: &self.levels,
+            marks: self.marks.get(..frames.len()),
         }))
     }
 
@@ -569,6 +580,20 @@ impl<O: Order> Strategy for DepthFirst<O> {
             (0..length).map(|_| self.read_frame(&mut reader)).collect::<Result<_, _>>()?;
         let leaf = Size::restore(&mut reader)?;
         let levels = Levels::restore(&mut reader)?;
+        let mut marks = Vec::new();
+        let mut cache = None;
+        if let Some(own) = &self.cache {
+            let mut new = Cache::new(own.limit());
+            if reader.flag()? {
+                for _ in 0..length {
+                    marks.push(Mark::restore(&mut reader)?);
+                }
+                new.restore(&mut reader)?;
+            }
+            marks.resize_with(length, Mark::default);
+            new.used = used;
+            cache = Some(Box::new(new));
+        }
         reader.finish()?;
         if levels.len() != length {
             return Err(FOREIGN);
@@ -583,12 +608,7 @@ impl<O: Order> Strategy for DepthFirst<O> {
                 return Err(FOREIGN);
             }
         }
-        if let Some(cache) = &mut self.cache {
-            cache.clear();
-            cache.used = used;
-            self.marks.clear();
-            self.marks.resize_with(length, Mark::default);
-        }
+        (self.cache, self.marks) = (cache, marks);
         self.order.set_state(order);
         self.frames = frames;
         self.levels = levels;

@@ -36,21 +36,24 @@
 //! Overreports: nothing.
 
 pub(crate) mod reversal;
+mod saved;
 mod wakeup;
 
 use raddle_engine::dependence::{Footprint, widest};
 use raddle_engine::happens::History;
 use raddle_engine::op::{Access, ObjectId, TaskId};
 use raddle_engine::strategy::{
-    Answer, Choice, Cut, Finished, Needs, Options, Pending, Plan, Point, Step, Strategy, Stuck,
-    Taken, Tasks, Timer,
+    Answer, Checkpoint, Choice, Cut, Finished, Needs, Options, Pending, Plan, Point, Step,
+    Strategy, Stuck, Taken, Tasks, Timer, Unsupported,
 };
 use raddle_trace::{Covered, Estimate, Outcome, Progress, Settings, Timeouts};
 
 use self::reversal::{Later, find_begins, find_sequence, repeats};
+use self::saved::Stage;
 use self::wakeup::{Branch, Found, Way};
 use crate::estimate::{Children, Kind, Levels, Size};
 use crate::hapset::Filter;
+use crate::state::STRAYED;
 
 /// Which alternatives a race opens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -144,8 +147,11 @@ pub struct Dpor {
     /// A limit ended an execution, or a task that yielded was held back: what was not run need not be
     /// equivalent to what was.
     incomplete: bool,
-    started: bool,
-    done: bool,
+    stage: Stage,
+    /// The execution after a search was restored is not the one that was planned.
+    strayed: bool,
+    /// What the last execution did at points of its path, if the search was restored since.
+    done: Vec<(u32, Footprint)>,
     /// Completed executions, and those that turned out to be redundant.
     executions: u64,
     blocked: u64,
@@ -201,8 +207,9 @@ impl Dpor {
             heard: 0,
             cut: false,
             incomplete: false,
-            started: false,
-            done: false,
+            stage: Stage::First,
+            strayed: false,
+            done: Vec::new(),
             executions: 0,
             blocked: 0,
             timers: Vec::new(),
@@ -254,12 +261,14 @@ impl Dpor {
     /// Leaves the path at its deepest point with something left to try; `false` if there is none.
     fn backtrack(&mut self) -> bool {
         let mut left = self.leaf;
-        while let Some(node) = self.path.last_mut() {
+        while let Some(event) = self.path.last().map(|node| node.event) {
+            let done = self.done_at(event);
+            let Some(node) = self.path.last_mut() else { break };
             if let What::Value { during: true, .. } = &node.what
-                && (node.event as usize) < self.history.len()
+                && let Some(done) = done
             {
                 // What the step did with this value it may not do with another.
-                self.valued.push((node.event, self.history.event(node.event as usize).footprint));
+                self.valued.push((event, done));
             }
             self.levels.add(left);
             match &mut node.what {
@@ -278,11 +287,8 @@ impl Dpor {
                             node.sleep.push(step);
                         }
                     }
-                    if let Some(event) = (node.event as usize != self.history.len())
-                        .then(|| self.history.event(node.event as usize))
-                        && !node.sleep.contains(&event.footprint)
-                    {
-                        node.sleep.push(event.footprint);
+                    if let Some(done) = done.filter(|done| !node.sleep.contains(done)) {
+                        node.sleep.push(done);
                     }
                     while !node.wakeup.is_empty() {
                         let branch = node.wakeup.remove(0);
@@ -618,6 +624,8 @@ impl Dpor {
         }
         if let Some(filter) = &mut self.filter {
             filter.keep_new(&self.history, later, &mut races);
+            // It adds events of which the history was not asked.
+            self.history.order_of(later.index, later.timer);
         }
         for &first in &races {
             self.open_race(first as usize, later);
@@ -705,11 +713,16 @@ impl Strategy for Dpor {
     }
 
     fn begin(&mut self, plan: &mut Plan) -> bool {
-        if self.started && !self.backtrack() {
-            self.done = true;
+        let goes_on = match self.stage {
+            Stage::First => true,
+            Stage::Running | Stage::Ended => !self.strayed && self.backtrack(),
+            Stage::Last => false,
+        };
+        if !goes_on {
+            self.stage = if self.strayed { Stage::Running } else { Stage::Last };
             return false;
         }
-        self.started = true;
+        self.stage = Stage::Running;
         plan.prefix.clear();
         for node in &self.path {
             match &node.what {
@@ -723,6 +736,7 @@ impl Strategy for Dpor {
         }
         // The last node's step is taken anew; a value's node has no step of its own.
         self.kept = self.path.last().map_or(0, |node| node.event as usize);
+        self.done.clear();
         let is_value = |node: &Node| matches!(node.what, What::Value { .. });
         self.other_value = self.path.last().is_some_and(is_value);
         self.history.begin(self.kept);
@@ -841,7 +855,11 @@ impl Strategy for Dpor {
             if !step.immediate {
                 self.last = Some(index);
             }
-            self.history.forget_values(step.task);
+            if self.history.len() < self.heard {
+                self.recall(step);
+            } else {
+                self.history.forget_values(step.task);
+            }
             return None;
         }
         if !step.immediate && !self.chosen && !self.go_on_with(step.task) {
@@ -860,6 +878,8 @@ impl Strategy for Dpor {
 
     fn end(&mut self, execution: &Finished<'_>) {
         self.executions += 1;
+        self.stage = Stage::Ended;
+        self.strayed |= self.history.len() < self.kept;
         self.incomplete |= execution.irregular || execution.outcome.is_cut_off();
         self.blocked += u64::from(self.cut);
         self.leaf = if self.cut { Size::CUT } else { Size::LEAF };
@@ -873,7 +893,7 @@ impl Strategy for Dpor {
             filter.end(execution);
         }
         // What a limit cuts off is long; what ends its process has shown all that leads to that.
-        if !matches!(execution.outcome, Outcome::Limit { .. }) {
+        if !matches!(execution.outcome, Outcome::Limit { .. }) && !self.strayed {
             self.open_races();
         }
     }
@@ -884,9 +904,9 @@ impl Strategy for Dpor {
 
     fn covered(&self) -> Covered {
         if let Some(filter) = &self.filter {
-            return filter.covered(self.done, None);
+            return filter.covered(self.stage == Stage::Last, None);
         }
-        if self.done && !self.incomplete {
+        if self.stage == Stage::Last && !self.incomplete {
             Covered::Equivalence
         } else {
             Covered::Part { executions: self.executions, preemptions: None }
@@ -900,8 +920,20 @@ impl Strategy for Dpor {
         let frontier_bytes = (self.path.len() * size_of::<Node>() + self.levels.bytes()) as u64;
         let estimate = self.estimate();
         let part = |estimate: Estimate| estimate.covered / estimate.total.about;
-        let covered = if self.done { Some(1.0) } else { estimate.map(part) };
+        let is_over = self.stage == Stage::Last;
+        let covered = if is_over { Some(1.0) } else { estimate.map(part) };
         let pairs = self.filter.as_ref().map(|filter| filter.count());
         Progress { covered, estimate, pending, frontier_bytes, pairs, ..Progress::default() }
+    }
+    fn trouble(&self) -> Option<String> {
+        self.strayed.then(|| STRAYED.to_owned())
+    }
+
+    fn save(&self) -> Result<Checkpoint, Unsupported> {
+        self.saved()
+    }
+
+    fn restore(&mut self, state: &Checkpoint) -> Result<(), Unsupported> {
+        self.take_over(state)
     }
 }

@@ -14,13 +14,16 @@
 
 use raddle_engine::dependence::Footprint;
 use raddle_engine::strategy::{
-    Answer, Finished, Needs, Options, Plan, Point, Step, Strategy, Taken,
+    Answer, Checkpoint, Finished, Needs, Options, Plan, Point, Step, Strategy, Taken, Unsupported,
 };
 use raddle_engine::{Access, TaskId};
 use raddle_trace::{Covered, Estimate, Progress, Settings};
 
 use crate::dpor::refuses_idle;
 use crate::estimate::{Children, Kind, Levels, Size};
+use crate::state::{FOREIGN, RUNNING, Reader, STRAYED, Writer};
+
+const NAME: &str = "eta";
 
 /// A point of the current path.
 #[derive(Debug)]
@@ -89,9 +92,13 @@ pub struct Eta {
     /// By task: its last step and the step at which it was made, by their numbers from 1.
     lasts: Vec<(u32, u32)>,
     started: bool,
+    /// An execution was begun and has not ended.
+    running: bool,
     done: bool,
     executions: u64,
     incomplete: bool,
+    /// The execution after a search was restored is not the one that was planned.
+    strayed: bool,
 }
 
 impl Default for Eta {
@@ -105,9 +112,11 @@ impl Default for Eta {
             heard: 0,
             lasts: Vec::new(),
             started: false,
+            running: false,
             done: false,
             executions: 0,
             incomplete: false,
+            strayed: false,
         }
     }
 }
@@ -219,11 +228,14 @@ impl Strategy for Eta {
     }
 
     fn begin(&mut self, plan: &mut Plan) -> bool {
+        if self.strayed {
+            return false;
+        }
         if self.started && !self.backtrack() {
             self.done = true;
             return false;
         }
-        self.started = true;
+        (self.started, self.running) = (true, true);
         plan.prefix.clear();
         plan.prefix.extend(self.path.iter().map(|node| match &node.what {
             What::Step { option, .. } | What::Value { option, .. } => *option,
@@ -264,7 +276,8 @@ impl Strategy for Eta {
         let number = self.heard as u32;
         let (last, born) = *self.lane(step.task);
         self.lane(step.task).0 = number;
-        if self.heard <= self.kept {
+        // After a search was restored they are all new.
+        if self.heard <= self.kept.min(self.steps.len()) {
             return None;
         }
         let mut clock = Vec::new();
@@ -304,6 +317,8 @@ impl Strategy for Eta {
 
     fn end(&mut self, execution: &Finished<'_>) {
         self.executions += 1;
+        self.running = false;
+        self.strayed |= self.steps.len() < self.kept;
         self.leaf = Size::LEAF;
         let limited = execution.outcome.is_cut_off();
         // Ops that never ran, and those of threads, need what this reduction does not look at.
@@ -336,4 +351,85 @@ impl Strategy for Eta {
         let covered = if self.done { Some(1.0) } else { estimate.map(part) };
         Progress { covered, estimate, pending, frontier_bytes, ..Progress::default() }
     }
+    fn trouble(&self) -> Option<String> {
+        self.strayed.then(|| STRAYED.to_owned())
+    }
+
+    /// The steps of the path are not in it: the next execution has them again.
+    fn save(&self) -> Result<Checkpoint, Unsupported> {
+        if self.running {
+            return Err(RUNNING);
+        }
+        let mut writer = Writer::new(NAME);
+        [self.started, self.done, self.incomplete].iter().for_each(|flag| writer.flag(*flag));
+        writer.number(self.executions);
+        self.leaf.save(&mut writer);
+        self.levels.save(self.path.len(), &mut writer);
+        writer.number(self.path.len() as u64);
+        for Node { step, what } in &self.path {
+            writer.number((*step).into());
+            match what {
+                What::Value { option, of } => {
+                    writer.number(0);
+                    writer.number((*option).into());
+                    writer.number((*of).into());
+                }
+                What::Step { option, options, left, tried } => {
+                    writer.number(options.len() as u64);
+                    options.iter().for_each(|task| writer.number(task.0.into()));
+                    writer.number((*option).into());
+                    for list in [left, tried] {
+                        writer.number(list.len() as u64);
+                        list.iter().for_each(|option| writer.number((*option).into()));
+                    }
+                }
+            }
+        }
+        Ok(writer.finish())
+    }
+
+    fn restore(&mut self, state: &Checkpoint) -> Result<(), Unsupported> {
+        let mut reader = Reader::new(state, NAME)?;
+        let mut new = Self::new();
+        for flag in [&mut new.started, &mut new.done, &mut new.incomplete] {
+            *flag = reader.flag()?;
+        }
+        new.executions = reader.number()?;
+        new.leaf = Size::restore(&mut reader)?;
+        new.levels = Levels::restore(&mut reader)?;
+        for _ in 0..reader.length()? {
+            let node = read_node(&mut reader)?;
+            if new.path.last().is_some_and(|above| above.step > node.step) {
+                return Err(FOREIGN);
+            }
+            new.path.push(node);
+        }
+        reader.finish()?;
+        if new.levels.len() != new.path.len() {
+            return Err(FOREIGN);
+        }
+        *self = new;
+        Ok(())
+    }
+}
+
+fn read_node(reader: &mut Reader<'_>) -> Result<Node, Unsupported> {
+    let step = reader.small()?;
+    let width = reader.length()?;
+    if width == 0 {
+        let (option, of) = (reader.small()?, reader.small()?);
+        let what = What::Value { option, of };
+        return if option < of { Ok(Node { step, what }) } else { Err(FOREIGN) };
+    }
+    let options = (0..width).map(|_| reader.task()).collect::<Result<Vec<_>, _>>()?;
+    let option = |reader: &mut Reader<'_>| match reader.small()? {
+        option if (option as usize) < width => Ok(option),
+        _ => Err(FOREIGN),
+    };
+    let chosen = option(reader)?;
+    let list = |reader: &mut Reader<'_>| {
+        (0..reader.length()?).map(|_| option(reader)).collect::<Result<Vec<_>, _>>()
+    };
+    let (left, tried) = (list(reader)?, list(reader)?);
+    Ok(Node { step, what: What::Step { option: chosen, options, left, tried } })
 }

@@ -14,12 +14,13 @@
 //! Overreports: nothing that the band does not say.
 
 use raddle_engine::op::TaskId;
+use raddle_engine::store::Store;
 use raddle_engine::strategy::{
     Answer, Checkpoint, Cut, Finished, Needs, Options, Plan, Point, Step, Strategy, Taken,
     Unsupported, Work,
 };
 use raddle_trace::progress::MOST;
-use raddle_trace::{Band, Covered, Note, Probed, Progress, Settings};
+use raddle_trace::{Band, Covered, Note, PairSet, Probed, Progress, Settings};
 
 use crate::bound::Bound;
 use crate::order::{NonPreemptive, Order};
@@ -216,6 +217,18 @@ impl<S: Strategy> Strategy for Probes<S> {
             estimate.probed = self.probed();
         }
         progress
+    }
+
+    fn know(&mut self, pairs: &PairSet) {
+        self.inner.know(pairs);
+    }
+
+    fn keep_within(&mut self, bytes: u64, store: Box<dyn Store>) {
+        self.inner.keep_within(bytes, store);
+    }
+
+    fn trouble(&self) -> Option<String> {
+        self.inner.trouble()
     }
 
     fn split(&mut self, n: usize) -> Result<Vec<Work>, Unsupported> {

@@ -550,4 +550,6 @@ fn named(name: &str) -> impl Iterator<Item = &'static Entry> {
 }
 
 #[cfg(test)]
+mod saving;
+#[cfg(test)]
 mod tests;

@@ -4,14 +4,26 @@
 //! mostly numbers. The checksum is FNV-1a; it is there against mix-ups and torn files, not against
 //! malice, so readers still check every number they use.
 
+use raddle_engine::dependence::Footprint;
+use raddle_engine::op::TaskId;
 use raddle_engine::strategy::{Checkpoint, Unsupported};
 
 /// The version of every state that this crate writes.
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
 
 /// The refusal of a state that is damaged, or of another strategy, or of another version.
 pub(crate) const FOREIGN: Unsupported =
     Unsupported("go on from this state, which is damaged or not its own");
+
+/// The refusal to be saved in the midst of an execution, by a strategy that cannot.
+pub(crate) const RUNNING: Unsupported = Unsupported("be saved while an execution runs");
+
+/// What was restored was of another program than the one that runs: to stand as a sentence.
+pub(crate) const STRAYED: &str = "the first execution did not repeat what was saved, so the program is another \
+     one, or does not do the same under the same decisions; begin anew";
+
+/// More tasks than this no search has.
+const MOST_TASKS: u32 = 1 << 24;
 
 /// Writes a state.
 #[derive(Debug)]
@@ -40,6 +52,14 @@ impl Writer {
     /// short.
     pub(crate) fn real(&mut self, real: f64) {
         self.number(real.to_bits().reverse_bits());
+    }
+
+    pub(crate) fn flag(&mut self, flag: bool) {
+        self.number(flag.into());
+    }
+
+    pub(crate) fn footprint(&mut self, step: &Footprint) {
+        step.to_words().into_iter().for_each(|word| self.number(word));
     }
 
     pub(crate) fn text(&mut self, text: &str) {
@@ -93,6 +113,19 @@ impl<'a> Reader<'a> {
         u32::try_from(self.number()?).map_err(|_| FOREIGN)
     }
 
+    pub(crate) fn task(&mut self) -> Result<TaskId, Unsupported> {
+        let task = self.small()?;
+        if task < MOST_TASKS { Ok(TaskId(task)) } else { Err(FOREIGN) }
+    }
+
+    pub(crate) fn footprint(&mut self) -> Result<Footprint, Unsupported> {
+        let mut words = [0; Footprint::WORDS];
+        for word in &mut words {
+            *word = self.number()?;
+        }
+        Footprint::from_words(words).filter(|step| step.task.0 < MOST_TASKS).ok_or(FOREIGN)
+    }
+
     pub(crate) fn real(&mut self) -> Result<f64, Unsupported> {
         let real = f64::from_bits(self.number()?.reverse_bits());
         if real.is_finite() && real >= 0.0 { Ok(real) } else { Err(FOREIGN) }
@@ -130,7 +163,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-fn checksum(bytes: &[u8]) -> u64 {
+pub(crate) fn checksum(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |sum, &byte| {
         (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     })

@@ -141,16 +141,16 @@ impl<'a> State<'a> {
         task: usize,
         point: Option<u32>,
         decided: Option<Taken>,
-    ) {
+    ) -> Option<Cut> {
         if !strategy.needs().steps {
-            return;
+            return None;
         }
         let id = self.id(task);
         if let Some(taken) = decided {
             strategy.value(id, taken, true);
         }
         let op = self.next_op(task).expect("it is about to move");
-        let cut = strategy.step(&Step {
+        strategy.step(&Step {
             task: id,
             footprint: &[Self::touched(task, op)],
             site: std::panic::Location::caller(),
@@ -166,8 +166,7 @@ impl<'a> State<'a> {
             timer: None,
             waited_for: raddle_engine::strategy::Tasks::default(),
             pending: self,
-        });
-        assert_eq!(cut, None, "strategies cut where they decide");
+        })
     }
 }
 
@@ -317,7 +316,8 @@ pub(crate) fn execute_unended(
             let options = Options::Value { task: state.id(task), of, during: true };
             value = ask(strategy, plan, &state, options, &mut decisions, &mut cut);
         }
-        before.tell(strategy, task, point, (of > 1).then_some(Taken { option: value, of }));
+        let decided = (of > 1).then_some(Taken { option: value, of });
+        cut = cut.or(before.tell(strategy, task, point, decided));
         moves.push((task as u32, value));
     }
     (Execution { moves, decisions, cut }, outcome)

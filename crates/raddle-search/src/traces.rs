@@ -20,6 +20,10 @@ use raddle_engine::strategy::{
 };
 use raddle_trace::{Covered, Note, PairSet, Progress, Settings, TraceCount, Unseen};
 
+use crate::state::{FOREIGN, Reader, Writer};
+
+const NAME: &str = "traces";
+
 /// A strategy whose executions are told apart by their partial order.
 ///
 /// ```
@@ -33,18 +37,78 @@ use raddle_trace::{Covered, Note, PairSet, Progress, Settings, TraceCount, Unsee
 pub struct Traces<S> {
     inner: S,
     history: History,
-    /// Up to `limit`; all are in the sketch.
+    counted: Counted,
+    limit: usize,
+    /// Whether the running execution is drawn with the chances that stay.
+    drawing: bool,
+}
+
+/// What was counted.
+#[derive(Debug, Default)]
+struct Counted {
+    /// Up to the limit; all are in the sketch.
     seen: BTreeSet<u64>,
     /// Those of `seen` that one execution showed, which was drawn as all after it.
     once: BTreeSet<u64>,
     sketch: Sketch,
-    limit: usize,
     overflown: bool,
     repeated: u64,
     /// Executions that were drawn with the chances that stay.
     drawn: u64,
-    /// Whether the running execution is one of them.
-    drawing: bool,
+}
+
+impl Counted {
+    /// Numbers in order, each as what it is more than the one before; and of those that were seen once,
+    /// how many others are between.
+    fn save(&self, writer: &mut Writer) {
+        writer.flag(self.overflown);
+        writer.number(self.repeated);
+        writer.number(self.drawn);
+        writer.number(self.seen.len() as u64);
+        let mut before = 0;
+        for &trace in &self.seen {
+            writer.number(trace - before);
+            before = trace;
+        }
+        writer.number(self.once.len() as u64);
+        let mut before = 0;
+        for &trace in &self.once {
+            writer.number(trace - before);
+            before = trace;
+        }
+        // Else it has just what was seen.
+        if self.overflown {
+            writer.bytes(&self.sketch.registers);
+        }
+    }
+
+    fn restore(reader: &mut Reader<'_>) -> Result<Self, Unsupported> {
+        let overflown = reader.flag()?;
+        let (repeated, drawn) = (reader.number()?, reader.number()?);
+        let set = |reader: &mut Reader<'_>| {
+            let (mut set, mut last) = (BTreeSet::new(), 0_u64);
+            for _ in 0..reader.length()? {
+                last = last.checked_add(reader.number()?).ok_or(FOREIGN)?;
+                set.insert(last);
+            }
+            Ok(set)
+        };
+        let (seen, once) = (set(reader)?, set(reader)?);
+        let mut sketch = Sketch::default();
+        if overflown {
+            let registers = reader.bytes()?;
+            if registers.len() != sketch.registers.len() {
+                return Err(FOREIGN);
+            }
+            sketch.registers.copy_from_slice(registers);
+        } else {
+            seen.iter().for_each(|trace| sketch.insert(*trace));
+        }
+        if !once.is_subset(&seen) {
+            return Err(FOREIGN);
+        }
+        Ok(Self { seen, once, sketch, overflown, repeated, drawn })
+    }
 }
 
 impl<S: Strategy> Traces<S> {
@@ -54,13 +118,8 @@ impl<S: Strategy> Traces<S> {
         Self {
             inner,
             history: History::default(),
-            seen: BTreeSet::new(),
-            once: BTreeSet::new(),
-            sketch: Sketch::default(),
+            counted: Counted::default(),
             limit,
-            overflown: false,
-            repeated: 0,
-            drawn: 0,
             drawing: false,
         }
     }
@@ -69,32 +128,33 @@ impl<S: Strategy> Traces<S> {
     /// that were cut are not among them.
     #[must_use]
     pub fn seen(&self) -> &BTreeSet<u64> {
-        &self.seen
+        &self.counted.seen
     }
 
     /// Whether there were more than could be counted one by one.
     #[must_use]
     pub fn is_full(&self) -> bool {
-        self.overflown
+        self.counted.overflown
     }
 
     /// Executions that showed a trace which had been seen before.
     #[must_use]
     pub fn repeated(&self) -> u64 {
-        self.repeated
+        self.counted.repeated
     }
 
     /// How many there are, and how likely a new one is.
     #[must_use]
     pub fn count(&self) -> TraceCount {
-        if self.overflown {
-            let distinct = self.sketch.estimate();
+        let Counted { seen, once, sketch, overflown, drawn, .. } = &self.counted;
+        if *overflown {
+            let distinct = sketch.estimate();
             return TraceCount { distinct, exact: false, error: Sketch::ERROR, unseen: None };
         }
-        let (once, executions) = (self.once.len() as u64, self.drawn);
+        let (once, executions) = (once.len() as u64, *drawn);
         let unseen =
             (self.inner.is_memoryless() && executions > 0).then_some(Unseen { once, executions });
-        TraceCount { distinct: self.seen.len() as u64, exact: true, error: 0.0, unseen }
+        TraceCount { distinct: seen.len() as u64, exact: true, error: 0.0, unseen }
     }
 
     /// The strategy.
@@ -108,19 +168,28 @@ impl<S: Strategy> Traces<S> {
     }
 
     fn note(&mut self, fingerprint: u64) {
-        self.sketch.insert(fingerprint);
-        if self.seen.contains(&fingerprint) {
-            self.repeated += 1;
-            self.once.remove(&fingerprint);
-        } else if self.seen.len() < self.limit {
-            self.seen.insert(fingerprint);
-            if self.drawing {
-                self.once.insert(fingerprint);
+        let Self { counted, limit, drawing, .. } = self;
+        counted.sketch.insert(fingerprint);
+        if counted.seen.contains(&fingerprint) {
+            counted.repeated += 1;
+            counted.once.remove(&fingerprint);
+        } else if counted.seen.len() < *limit {
+            counted.seen.insert(fingerprint);
+            if *drawing {
+                counted.once.insert(fingerprint);
             }
         } else {
-            self.overflown = true;
-            self.once.clear();
+            counted.overflown = true;
+            counted.once.clear();
         }
+    }
+
+    fn write(&self, counted: &Counted, inner: &Checkpoint) -> Checkpoint {
+        let mut writer = Writer::new(NAME);
+        writer.number(self.limit as u64);
+        counted.save(&mut writer);
+        writer.bytes(&inner.0);
+        writer.finish()
     }
 }
 
@@ -155,7 +224,7 @@ impl<S: Strategy> Strategy for Traces<S> {
     }
 
     fn end(&mut self, execution: &Finished<'_>) {
-        self.drawn += u64::from(self.drawing);
+        self.counted.drawn += u64::from(self.drawing);
         let whole = !execution.outcome.is_cut_off();
         if execution.cut.is_none() && whole {
             self.note(self.history.fingerprint());
@@ -187,16 +256,37 @@ impl<S: Strategy> Strategy for Traces<S> {
         Progress { traces: Some(self.count()), ..self.inner.progress() }
     }
 
+    fn trouble(&self) -> Option<String> {
+        self.inner.trouble()
+    }
+
+    /// A part counts its own.
     fn split(&mut self, n: usize) -> Result<Vec<Work>, Unsupported> {
-        self.inner.split(n)
+        let mut parts = self.inner.split(n)?;
+        for part in &mut parts {
+            part.state = self.write(&Counted::default(), &part.state);
+        }
+        Ok(parts)
     }
 
     fn save(&self) -> Result<Checkpoint, Unsupported> {
-        self.inner.save()
+        Ok(self.write(&self.counted, &self.inner.save()?))
     }
 
     fn restore(&mut self, state: &Checkpoint) -> Result<(), Unsupported> {
-        self.inner.restore(state)
+        let mut reader = Reader::new(state, NAME)?;
+        if reader.number()? != self.limit as u64 {
+            return Err(FOREIGN);
+        }
+        let counted = Counted::restore(&mut reader)?;
+        let inner = Checkpoint(reader.bytes()?.to_vec());
+        reader.finish()?;
+        if counted.seen.len() > self.limit {
+            return Err(FOREIGN);
+        }
+        self.inner.restore(&inner)?;
+        (self.counted, self.drawing) = (counted, false);
+        Ok(())
     }
 }
 
@@ -292,7 +382,7 @@ mod tests {
         let mut counted = Traces::new(Random::new(1), limit);
         for &trace in traces {
             counted.drawing = true;
-            counted.drawn += 1;
+            counted.counted.drawn += 1;
             counted.note(trace);
         }
         counted.count()

@@ -73,6 +73,11 @@ pub const KNOBS: &[Knob] = &[
         Value::Time,
         "wall time for making a failure small; none: it is left as it is",
     ),
+    knob(
+        "checkpoint_every",
+        Value::Time,
+        "time from one checkpoint of a search to the next; none: only when it is stopped",
+    ),
     knob("explain", FLAG, "whether a failure is explained: which orders of steps matter"),
 ];
 

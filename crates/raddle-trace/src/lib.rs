@@ -9,6 +9,8 @@
 //! is), [`report`] (all of it), [`run`] (several searches), [`tree`] (the executions of one). Then what
 //! passes between `cargo raddle` and test binaries: [`host`], [`events`], [`saved`], [`knobs`], [`exit`].
 
+pub mod carried;
+pub mod checkpoint;
 pub mod events;
 pub mod exit;
 pub mod explanation;
@@ -27,6 +29,7 @@ pub mod token;
 pub mod trace;
 pub mod tree;
 
+pub use carried::Carried;
 pub use explanation::{Explanation, Lost, Pivot, Second};
 pub use guarantee::{Assumption, Covered, Guarantee, SampleBound, TraceCount, Unseen};
 pub use minimised::{Minimised, Size};

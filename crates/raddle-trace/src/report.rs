@@ -129,6 +129,28 @@ pub enum Note {
         /// At least two; the last took the lock that the first held.
         cycle: Vec<Nested>,
     },
+    /// The search was stopped before it was through, and what it needs to go on is in a file.
+    Kept {
+        /// The file.
+        file: String,
+        /// Members of a portfolio that could not be saved: they would begin anew.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        anew: Vec<String>,
+    },
+    /// The search was stopped before it was through, and cannot go on later.
+    NotKept {
+        /// Why.
+        why: String,
+    },
+    /// The search went on where an earlier one had stopped: all numbers are of all parts together.
+    Resumed {
+        /// How many parts there are, this one among them.
+        parts: u32,
+        /// Executions of the earlier ones.
+        executions: u64,
+        /// Their wall time.
+        elapsed_ms: u64,
+    },
     /// A sentence.
     Text {
         /// The sentence.

@@ -249,6 +249,44 @@ pub struct Config {
     /// How long an execution may go without a step before the search is given up as hung. With
     /// [`Isolation::Process`] it is that execution's failure instead. `None`: for ever.
     pub watchdog: Option<Duration>,
+    /// A file for what the search needs to go on later. It is written when the search is stopped before it is
+    /// through, by a limit of time, memory or (if it was given) executions, and every
+    /// [`checkpoint_every`](Self::checkpoint_every) before. If it is there already the search goes on from
+    /// it, and the report is of all parts together: counts, traces and time; so are limits of executions,
+    /// but not of time. It fits the same test, strategy, seed, settings and binary, else it is an error.
+    /// When the search is over the file is removed.
+    ///
+    /// ```
+    /// use raddle::sync::atomic::{AtomicU32, Ordering::SeqCst};
+    ///
+    /// let search = |executions| {
+    ///     let mut config = raddle::Config::default();
+    ///     config.strategy = "dpor".into();
+    ///     config.executions = executions;
+    ///     let file = std::env::temp_dir().join(format!("{}.checkpoint", std::process::id()));
+    ///     config.checkpoint = Some(file.to_string_lossy().into_owned());
+    ///     raddle::explore(config, || {
+    ///         let n = AtomicU32::new(0);
+    ///         raddle::thread::scope(|scope| {
+    ///             scope.spawn(|| n.store(1, SeqCst));
+    ///             scope.spawn(|| n.store(2, SeqCst));
+    ///             n.store(3, SeqCst);
+    ///         });
+    ///     })
+    /// };
+    /// assert_eq!(search(Some(4))?.verdict, raddle::Verdict::Passed);
+    /// // Three stores have 3! orders: it runs the two that are left.
+    /// let report = search(None)?;
+    /// assert_eq!((report.verdict, report.counts.executions), (raddle::Verdict::Covered, 6));
+    /// # Ok::<(), raddle::Error>(())
+    /// ```
+    pub checkpoint: Option<String>,
+    /// How often the file of [`checkpoint`](Self::checkpoint) is written while the search runs: so much is lost,
+    /// at most, if the process is killed. `None`: only when the search is stopped.
+    pub checkpoint_every: Option<Duration>,
+    /// Whether the search goes on from the file of [`checkpoint`](Self::checkpoint) if it is there; else it begins
+    /// anew, and writes over it when it has something to write.
+    pub resume: bool,
     /// Replays instead of searching: a token (`rd1…`), or the path of a file that raddle wrote.
     pub replay: Option<String>,
     /// What the test is called in reports. `None`: as its OS thread, if the test harness named it.
@@ -276,6 +314,8 @@ pub struct Config {
     pub(crate) hosted: Option<Hosted>,
     /// Whether the variable `CI` is set; `None` if the environment was not read.
     pub(crate) ci: Option<bool>,
+    /// Wall time of earlier parts of the search.
+    pub(crate) searched: Duration,
     /// What was learned before.
     pub(crate) known: Option<PairSet>,
     /// The package of the test, for the command that replays it.
@@ -287,7 +327,8 @@ pub struct Config {
 }
 
 impl Default for Config {
-    /// `auto`, 10,000 executions, a watchdog of 10 s, 1 MiB of stack, 2 s to make a failure small; every other field is `None`
+    /// `auto`, 10,000 executions, a watchdog of 10 s, 1 MiB of stack, 2 s to make a failure small, a checkpoint (if
+    /// there is a file for it) every 30 s; every other field is `None`
     /// or the type's own default.
     fn default() -> Self {
         Self {
@@ -310,6 +351,9 @@ impl Default for Config {
             isolation: Isolation::default(),
             stack_size: Setup::default().stack_size,
             watchdog: Some(Duration::from_secs(10)),
+            checkpoint: None,
+            checkpoint_every: Some(Duration::from_secs(30)),
+            resume: true,
             replay: None,
             test: None,
             expect: Expect::default(),
@@ -321,6 +365,7 @@ impl Default for Config {
             host: None,
             hosted: None,
             ci: None,
+            searched: Duration::ZERO,
             known: None,
             package: None,
             manifest_dir: None,
@@ -353,6 +398,9 @@ impl Config {
     /// | `RADDLE_DATA` | `decisions`, `seeded` |
     /// | `RADDLE_TEARDOWN` | `unwind`, `leak` |
     /// | `RADDLE_ISOLATION` | `none`, `process` |
+    /// | `RADDLE_CHECKPOINT` | the path of a file |
+    /// | `RADDLE_CHECKPOINT_EVERY` | as `RADDLE_TIME` |
+    /// | `RADDLE_RESUME` | `true`, `false` |
     /// | `RADDLE_REPLAY` | a token, or the path of a saved failure |
     /// | `RADDLE_PROGRESS` | `auto`, `true`, `false`, or a time from one line to the next: `500ms` |
     ///

@@ -47,6 +47,13 @@ pub enum Error {
         /// The file, and what is wrong with it.
         why: String,
     },
+    /// A search cannot go on from the checkpoint that is there.
+    Checkpoint {
+        /// The file.
+        file: String,
+        /// What is wrong with it, and what to do.
+        why: String,
+    },
     /// A search was started inside an execution.
     Nested,
     /// Another OS thread used an object of the running execution.
@@ -111,6 +118,9 @@ impl fmt::Display for Error {
                 f,
                 "what earlier runs have learned cannot be read: {why}; remove the file to begin anew"
             ),
+            Self::Checkpoint { file, why } => {
+                write!(f, "the search cannot go on from the checkpoint {file}: {why}")
+            }
             Self::Nested => EngineError::Nested.fmt(f),
             Self::Foreign => EngineError::Foreign.fmt(f),
             Self::Hung(hang) => hang.fmt(f),
@@ -164,6 +174,10 @@ impl From<EngineError> for Error {
             EngineError::Schedule(reason) => {
                 Self::Recording { given: "the schedule".to_owned(), reason }
             }
+            EngineError::Carried => Self::Checkpoint {
+                file: "that was read".to_owned(),
+                why: "it is damaged, or not of this strategy; delete it to begin anew".to_owned(),
+            },
             other => Self::Bug { message: other.to_string() },
         }
     }

@@ -53,6 +53,8 @@ pub mod cell;
 #[cfg(feature = "check")]
 mod check;
 #[cfg(feature = "check")]
+mod checkpoint;
+#[cfg(feature = "check")]
 mod config;
 #[cfg(feature = "check")]
 mod error;

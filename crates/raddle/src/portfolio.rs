@@ -28,6 +28,7 @@ use raddle_trace::{
     Counts, Coverage, Covered, Failure, Guarantee, Member, Note, Probed, Report, Verdict, report,
 };
 
+use crate::checkpoint::{self, How, Keeper};
 use crate::config::{AUTO, Config, EXECUTIONS, Pairs};
 use crate::error::Error;
 use crate::search::{self, Asked, Body, Found};
@@ -116,8 +117,10 @@ pub(crate) fn members(config: &Config) -> Result<Option<Members>, Error> {
 }
 
 /// Runs all of them and reports.
-pub(crate) fn explore(config: Config, members: &Members, test: &Body) -> Result<Report, Error> {
+pub(crate) fn explore(mut config: Config, members: &Members, test: &Body) -> Result<Report, Error> {
     let began = Instant::now();
+    let keeper = checkpoint::open(&config, &members.all)?;
+    config.searched = keeper.as_ref().map(|keeper| keeper.elapsed()).unwrap_or_default();
     let cores = || available_parallelism().map_or(1, NonZero::get);
     let usual = if config.time.is_some() { cores() } else { 1 };
     // The page on which a host writes what it is about to do has room for one execution.
@@ -125,7 +128,7 @@ pub(crate) fn explore(config: Config, members: &Members, test: &Body) -> Result<
     let usual = if hosted { 1 } else { usual };
     let jobs = config.jobs.filter(|_| !hosted);
     let jobs = jobs.map_or(usual, |jobs| jobs as usize).clamp(1, members.all.len());
-    let mut ran = run(&config, members, jobs, config.time, test);
+    let mut ran = run(&config, members, keeper.as_ref(), jobs, config.time, test);
     let mut notes = members.notes.clone();
     if jobs > 1
         && let Some(why) = interference(&config, &ran, test)
@@ -135,10 +138,17 @@ pub(crate) fn explore(config: Config, members: &Members, test: &Body) -> Result<
         )));
         // Some time must be left, or there is nothing to report.
         let left = config.time.map(|time| time.saturating_sub(began.elapsed()).max(time / 4));
-        ran = run(&config, members, 1, left, test);
+        ran = run(&config, members, keeper.as_ref(), 1, left, test);
     }
-    let mut report = conclude(config, members, ran?, notes);
-    report.elapsed_ms = began.elapsed().as_millis().try_into().unwrap_or(u64::MAX);
+    let ran = ran.map_err(|error| checkpoint::named(&config, error))?;
+    let how = ran.how(config.executions.is_some());
+    let mut report = conclude(config, members, ran, notes);
+    let mut elapsed = began.elapsed();
+    if let Some(keeper) = keeper {
+        elapsed = keeper.elapsed();
+        report.notes.append(&mut keeper.end(how));
+    }
+    report.elapsed_ms = elapsed.as_millis().try_into().unwrap_or(u64::MAX);
     Ok(report)
 }
 
@@ -149,9 +159,24 @@ struct Ran {
     ended_by: Option<usize>,
     /// Whether two of them met at an object.
     clashed: bool,
+    /// Whether all executions there were to run have been run.
+    used_up: bool,
 }
 
 impl Ran {
+    /// Whether there is something to go on with later.
+    fn how(&self, gave: bool) -> How {
+        let ended = |found: &Found| match &found.explored.ended {
+            Ended::Stopped if self.used_up => How::of(&Ended::Executions, gave),
+            ended => How::of(ended, gave),
+        };
+        if self.failure().is_some() || self.ended_by.is_some() {
+            return How::Over;
+        }
+        let mut all = self.found.iter().map(ended);
+        if all.any(|how| how == How::Stopped) { How::Stopped } else { How::Over }
+    }
+
     /// The failure that ended them all; or one that came too late for that, which is none the less one.
     fn failure(&self) -> Option<(usize, &Failure)> {
         let of = |nth: usize| Some((nth, self.found[nth].explored.failure.as_ref()?));
@@ -195,6 +220,7 @@ fn shows_again(config: &Config, failure: &Failure, test: &Body) -> bool {
 fn run(
     config: &Config,
     members: &Members,
+    keeper: Option<&Arc<Keeper>>,
     jobs: usize,
     time: Option<Duration>,
     test: &Body,
@@ -202,7 +228,12 @@ fn run(
     let n = members.all.len();
     let limited = time.is_none() && members.samples;
     let usual = if limited { EXECUTIONS } else { u64::MAX };
-    let turns = Arc::new(Turns::new(n, jobs, config.executions.unwrap_or(usual)));
+    let before = keeper.map_or(0, |keeper| keeper.executions());
+    let executions = config.executions.unwrap_or(usual).saturating_sub(before);
+    let turns = Arc::new(Turns::new(n, jobs, executions));
+    if let Some(keeper) = keeper {
+        keeper.begin();
+    }
     let setup = config.setup();
     let frontier_bytes = setup.limits.frontier_bytes / n as u64;
     let limits = Limits { executions: u64::MAX, frontier_bytes, ..setup.limits };
@@ -216,12 +247,17 @@ fn run(
         let mut built = search::build(name, *seed)?;
         spill::offer(config, frontier_bytes, &mut *built.strategy);
         let (turns, test, asked) = (Arc::clone(&turns), Arc::clone(test), asked.clone());
+        let kept =
+            keeper.map(|keeper| checkpoint::Place { keeper: Arc::clone(keeper), search: member });
         searches.push(Box::new(move |orders| {
             let mut place = Place::new(turns, member);
+            let before = kept.as_ref().and_then(checkpoint::Place::before);
+            place.taken = before.map_or(0, |before| before.carried.counts.executions);
             let mut lap = |lap| place.lap(orders, lap);
             let raddle_search::Built { strategy, name } = built;
             let clashes = raddle_engine::clashes();
-            let found = search::run_one(strategy, name, &asked, orders, &mut lap, &*test)?;
+            let found =
+                search::run_one(strategy, name, &asked, kept.as_ref(), orders, &mut lap, &*test)?;
             place.turns.clashed.fetch_or(raddle_engine::clashes() != clashes, Ordering::Relaxed);
             place.leave(&found);
             Ok(found)
@@ -230,7 +266,9 @@ fn run(
     let results = watch::run_all(config, time, searches).inspect_err(|_| turns.end());
     let found = results?.into_iter().collect::<Result<_, _>>()?;
     let ended_by = turns.state().ended_by;
-    Ok(Ran { found, ended_by, clashed: turns.clashed.load(Ordering::Relaxed) })
+    let used_up = turns.left.load(Ordering::Relaxed) == 0;
+    let clashed = turns.clashed.load(Ordering::Relaxed);
+    Ok(Ran { found, ended_by, clashed, used_up })
 }
 
 /// Who may run, and how much is left to run.

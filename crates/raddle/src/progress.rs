@@ -9,12 +9,14 @@ use std::io::{self, IsTerminal as _, Write as _};
 use std::sync::Arc;
 use std::time::Duration;
 
+use raddle_engine::Ended;
 use raddle_engine::op::TaskId;
 use raddle_engine::strategy::{
-    Answer, Cut, Finished, Needs, Plan, Point, Step, Strategy, Taken, Unsupported, Work,
+    Answer, Carries, Cut, Finished, Needs, Plan, Point, Step, Strategy, Taken, Unsupported, Work,
 };
 use raddle_trace::{Covered, Note, PairSet, Progress, Settings};
 
+use crate::checkpoint;
 use crate::config::Config;
 use crate::watch::Orders;
 
@@ -122,12 +124,14 @@ fn how_often(config: &Config, is_terminal: bool) -> Option<Duration> {
     }
 }
 
-/// A strategy that says how far it is when it is asked to.
+/// A strategy that says how far it is, and leaves a checkpoint, when it is asked to.
 pub(crate) struct Telling<'a> {
     pub(crate) inner: &'a mut dyn Strategy,
     pub(crate) orders: &'a Orders,
     /// Executions of this strategy.
     pub(crate) executions: u64,
+    /// Where what it needs to go on is kept, if it is.
+    pub(crate) kept: Option<&'a checkpoint::Place>,
 }
 
 impl Strategy for Telling<'_> {
@@ -168,6 +172,14 @@ impl Strategy for Telling<'_> {
         self.inner.end(execution);
     }
 
+    fn carry(&mut self, engine: &dyn Carries, ended: Option<&Ended>) {
+        if let Some(kept) = self.kept
+            && (ended.is_some() || self.orders.is_to_be_kept())
+        {
+            kept.carry(self.inner, engine, ended);
+        }
+    }
+
     fn know(&mut self, pairs: &PairSet) {
         self.inner.know(pairs);
     }
@@ -190,6 +202,10 @@ impl Strategy for Telling<'_> {
 
     fn progress(&self) -> Progress {
         self.inner.progress()
+    }
+
+    fn trouble(&self) -> Option<String> {
+        self.inner.trouble()
     }
 
     fn split(&mut self, n: usize) -> Result<Vec<Work>, Unsupported> {

@@ -8,10 +8,11 @@ use raddle_engine::{Ended, EngineError, Explored, Lap, Limits, Setup, Stop, Stra
 use raddle_search::hapset::Metric;
 use raddle_search::{Traces, Watched};
 use raddle_trace::{
-    Counts, Coverage, Covered, Failure, Guarantee, Note, PairCount, PairSet, Probed, Progress,
-    Report, TraceCount, Verdict, report,
+    Carried, Counts, Coverage, Covered, Failure, Guarantee, Note, PairCount, PairSet, Probed,
+    Progress, Report, TraceCount, Verdict, report,
 };
 
+use crate::checkpoint::{self, How, Place};
 use crate::config::{AUTO, Config, EXECUTIONS, Pairs};
 use crate::error::Error;
 use crate::portfolio;
@@ -56,7 +57,7 @@ where
 /// What is run: once in each execution.
 pub(crate) type Body = Arc<dyn Fn() + Send + Sync>;
 
-pub(crate) fn explore_dyn(config: Config, test: Body) -> Result<Report, Error> {
+pub(crate) fn explore_dyn(mut config: Config, test: Body) -> Result<Report, Error> {
     if let Some(given) = &config.replay {
         let recording = Recording::try_from(given)?;
         return recording::replay_dyn(config, recording, test);
@@ -65,7 +66,15 @@ pub(crate) fn explore_dyn(config: Config, test: Body) -> Result<Report, Error> {
         return portfolio::explore(config, &members, &test);
     }
     let began = Instant::now();
-    let searches = searches(&config)?;
+    let mut searches = searches(&config)?;
+    let names: Vec<_> =
+        searches.iter().map(|search| (search.name.clone(), config.seed())).collect();
+    let keeper = checkpoint::open(&config, &names)?;
+    config.searched = keeper.as_ref().map(|keeper| keeper.elapsed()).unwrap_or_default();
+    for (at, search) in searches.iter_mut().enumerate() {
+        let place = |keeper| Place { keeper, search: at };
+        search.place = keeper.clone().map(place);
+    }
     let setup = config.setup();
     let (turns, traces) = (searches[0].turn, config.traces);
     let tells = !config.observers().is_empty();
@@ -73,9 +82,17 @@ pub(crate) fn explore_dyn(config: Config, test: Body) -> Result<Report, Error> {
     let known = config.known.clone().unwrap_or_default();
     let found = watch::run(&config, turns, move |orders| {
         run(searches, &Asked { setup, traces, pairs, known, tells }, orders, &*test)
-    })?;
+    });
+    let found = found.map_err(|error| checkpoint::named(&config, error))?;
+    let gave = config.executions.is_some();
+    let how = found.last().map_or(How::Over, |last| How::of(&last.explored.ended, gave));
     let mut report = conclude(config, found);
-    report.elapsed_ms = began.elapsed().as_millis().try_into().unwrap_or(u64::MAX);
+    let mut elapsed = began.elapsed();
+    if let Some(keeper) = keeper {
+        elapsed = keeper.elapsed();
+        report.notes.append(&mut keeper.end(how));
+    }
+    report.elapsed_ms = elapsed.as_millis().try_into().unwrap_or(u64::MAX);
     Ok(report)
 }
 
@@ -85,6 +102,8 @@ struct Search {
     name: String,
     executions: u64,
     turn: Turn,
+    /// Where what it needs to go on is kept.
+    place: Option<Place>,
 }
 
 /// What one strategy found.
@@ -121,16 +140,16 @@ fn searches(config: &Config) -> Result<Vec<Search>, Error> {
         let (dfs, random) = (build("dfs")?, build("random")?);
         let all = config.executions.unwrap_or(usual);
         let half = if all == u64::MAX { all } else { all.div_ceil(2) };
-        let (first, last) = (Turn::First, Turn::Last);
-        return Ok(vec![
-            Search { strategy: dfs.strategy, name: dfs.name, executions: half, turn: first },
-            Search { strategy: random.strategy, name: random.name, executions: all, turn: last },
-        ]);
+        let search = |built: raddle_search::Built, executions, turn| {
+            let raddle_search::Built { strategy, name } = built;
+            Search { strategy, name, executions, turn, place: None }
+        };
+        return Ok(vec![search(dfs, half, Turn::First), search(random, all, Turn::Last)]);
     };
     let raddle_search::Built { strategy, name } = build(&composition)?;
     let samples = matches!(strategy.covered(), Covered::Sample { .. });
     let executions = config.executions.unwrap_or(if samples { usual } else { u64::MAX });
-    Ok(vec![Search { strategy, name, executions, turn: Turn::Last }])
+    Ok(vec![Search { strategy, name, executions, turn: Turn::Last, place: None }])
 }
 
 /// What a line names, or what is wrong with the line.
@@ -175,12 +194,12 @@ fn run(
     let mut all: Vec<Found> = Vec::new();
     let mut asked = asked.clone();
     let limits = asked.setup.limits;
-    for Search { strategy, name, executions, turn } in searches {
+    for Search { strategy, name, executions, turn, place } in searches {
         let done: u64 = all.iter().map(|found| found.explored.counts.executions).sum();
         let executions = executions.saturating_sub(done);
         asked.setup.limits = Limits { executions, ..limits };
         let mut lap = |lap| orders.lap(turn, lap);
-        let found = run_one(strategy, name, &asked, orders, &mut lap, test)?;
+        let found = run_one(strategy, name, &asked, place.as_ref(), orders, &mut lap, test)?;
         if let Some(coverage) = &found.coverage {
             asked.known.clone_from(&coverage.pairs);
         }
@@ -199,16 +218,23 @@ pub(crate) fn run_one(
     strategy: Box<dyn Strategy>,
     name: String,
     asked: &Asked,
+    kept: Option<&Place>,
     orders: &Orders,
     lap: &mut dyn FnMut(Lap) -> Stop,
     test: &dyn Fn(),
 ) -> Result<Found, EngineError> {
     let began = Instant::now();
+    let before = kept.and_then(Place::before);
     let explore = |strategy: &mut dyn Strategy| {
         let mut pulse = |pulse| orders.begin(pulse);
-        if asked.tells {
-            let mut telling = Telling { inner: strategy, orders, executions: 0 };
-            raddle_engine::explore(&mut telling, &asked.setup, lap, &mut pulse, test)
+        let carried = before.map_or_else(Carried::default, |before| before.carried.clone());
+        if let Some(before) = before {
+            strategy.restore(&before.state).map_err(|_| EngineError::Carried)?;
+        }
+        if asked.tells || kept.is_some() {
+            let executions = carried.counts.executions;
+            let mut telling = Telling { inner: strategy, orders, executions, kept };
+            raddle_engine::explore_from(&carried, &mut telling, &asked.setup, lap, &mut pulse, test)
         } else {
             raddle_engine::explore(strategy, &asked.setup, lap, &mut pulse, test)
         }
@@ -225,7 +251,8 @@ pub(crate) fn run_one(
     } else {
         counting(strategy, asked.traces, explore).0?
     };
-    let elapsed_ms = began.elapsed().as_millis().try_into().unwrap_or(u64::MAX);
+    let elapsed = kept.map_or_else(|| began.elapsed(), |place| place.keeper.elapsed());
+    let elapsed_ms = elapsed.as_millis().try_into().unwrap_or(u64::MAX);
     let progress = progress.timed(explored.counts.executions, elapsed_ms);
     Ok(Found { name, explored, covered, traces: progress.traces, progress, coverage })
 }

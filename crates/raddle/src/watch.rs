@@ -36,6 +36,10 @@ const LONGEST_LOOK: Duration = Duration::from_millis(250);
 /// From a question how far the search is to the look whether it was answered.
 const ANSWER_LOOK: Duration = Duration::from_millis(5);
 
+/// How long an execution that runs when the search is to end may take to its end, if a checkpoint is kept:
+/// most strategies are saved between two executions.
+const PATIENCE: Duration = Duration::from_secs(1);
+
 /// Whether another search follows, for which time must be left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Turn {
@@ -56,6 +60,10 @@ pub(crate) struct Orders {
     asked: AtomicBool,
     /// The answer.
     told: Mutex<Option<Progress>>,
+    /// Whether a checkpoint is due.
+    kept: AtomicBool,
+    /// An execution that runs when the search is to end may come to its end, so that nothing of it is lost.
+    patient: AtomicBool,
 }
 
 impl Orders {
@@ -77,6 +85,12 @@ impl Orders {
         self.asked.store(false, Ordering::Relaxed);
     }
 
+    /// Whether a checkpoint is due; asks once.
+    #[inline]
+    pub(crate) fn is_to_be_kept(&self) -> bool {
+        self.kept.load(Ordering::Relaxed) && self.kept.swap(false, Ordering::Relaxed)
+    }
+
     fn take_told(&self) -> Option<Progress> {
         self.told.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
@@ -85,6 +99,7 @@ impl Orders {
     #[inline]
     pub(crate) fn lap(&self, turn: Turn, lap: Lap) -> Stop {
         match self.order.load(Ordering::Relaxed) {
+            END if lap.steps > 0 && self.patient.load(Ordering::Relaxed) => Stop::No,
             END => Stop::Search,
             END_FIRST if turn == Turn::First => Stop::Search,
             GO_ON | END_FIRST => Stop::No,
@@ -127,7 +142,8 @@ pub(crate) fn run<T: Send + 'static>(
     if rt::inside() {
         return Err(Error::Nested);
     }
-    let timed = config.time.is_some() || config.execution_time.is_some();
+    let keeps = config.checkpoint.is_some() && config.checkpoint_every.is_some();
+    let timed = config.time.is_some() || config.execution_time.is_some() || keeps;
     if config.watchdog.is_none() && !timed && config.observers().is_empty() {
         // Nobody need look at a clock, so nobody need wait: the search runs right here.
         return finish(catch_unwind(AssertUnwindSafe(|| search(&Orders::default()))));
@@ -169,7 +185,9 @@ fn on_threads<T: Send + 'static>(
     first: Option<Duration>,
     searches: Vec<Search<T>>,
 ) -> Result<Vec<Result<T, Error>>, Error> {
-    let lanes: Vec<_> = searches.iter().map(|_| Arc::new(Orders::default())).collect();
+    let keeps = config.checkpoint.is_some();
+    let orders = || Orders { patient: AtomicBool::new(keeps), ..Orders::default() };
+    let lanes: Vec<_> = searches.iter().map(|_| Arc::new(orders())).collect();
     let (send, receive) = mpsc::channel();
     // All of them before any starts: one that begins may wait for the others.
     let workers: Vec<_> = lanes.iter().map(|_| Worker::take()).collect::<Result<_, _>>()?;
@@ -192,6 +210,9 @@ fn on_threads<T: Send + 'static>(
         isolated: config.isolation == Isolation::Process,
         observers: config.observers(),
         stop: config.hosted.as_ref().map(|hosted| &*hosted.stop),
+        keeps: config.checkpoint_every.filter(|_| keeps),
+        patient: keeps,
+        searched: config.searched,
     };
     let results = watch.wait(&receive)?;
     workers.into_iter().for_each(Worker::give_back);
@@ -253,6 +274,12 @@ struct Watch<'a> {
     observers: Vec<&'a Observer>,
     /// Set if the driver wants the search to end.
     stop: Option<&'a AtomicBool>,
+    /// From one checkpoint to the next.
+    keeps: Option<Duration>,
+    /// Whether executions that run when the search is to end may come to their end.
+    patient: bool,
+    /// Wall time of earlier parts of the search.
+    searched: Duration,
 }
 
 /// Who is to hear next how far the search is.
@@ -265,6 +292,8 @@ struct Hearing<'a> {
     last: Vec<Duration>,
     /// Whether the search was asked.
     asked: bool,
+    /// Wall time of earlier parts of the search.
+    searched: Duration,
 }
 
 impl Hearing<'_> {
@@ -294,7 +323,7 @@ impl Hearing<'_> {
         }
         if answered {
             self.asked = false;
-            let ms = now.as_millis().try_into().unwrap_or(u64::MAX);
+            let ms = (self.searched + now).as_millis().try_into().unwrap_or(u64::MAX);
             let progress = together(self.answers.iter().flatten());
             let progress = progress.timed(progress.executions, ms);
             for index in 0..self.observers.len() {
@@ -360,9 +389,15 @@ impl Watch<'_> {
             answers: vec![None; self.lanes.len()],
             last: vec![Duration::ZERO; self.observers.len()],
             asked: false,
+            searched: self.searched,
         };
+        let (mut kept, mut ended) = (Duration::ZERO, None);
         while results.iter().any(Option::is_none) {
-            let looks = [self.look(began.elapsed()), hearing.look(began.elapsed())];
+            let now = began.elapsed();
+            let keep =
+                self.keeps.map(|every| (kept + every).saturating_sub(now).max(SHORTEST_LOOK));
+            let patience = self.patient.then_some(LONGEST_LOOK);
+            let looks = [self.look(now), hearing.look(now), keep, patience];
             let look = looks.into_iter().flatten().min();
             match done.recv_timeout(look.unwrap_or(Duration::MAX)) {
                 Ok((lane, result)) => {
@@ -375,7 +410,19 @@ impl Watch<'_> {
                     return Err(Error::Bug { message });
                 }
             }
-            self.order(began.elapsed());
+            let now = began.elapsed();
+            if self.order(now) {
+                let since = *ended.get_or_insert(now);
+                if self.patient && now >= since + PATIENCE {
+                    let impatient =
+                        |lane: &Arc<Orders>| lane.patient.store(false, Ordering::Relaxed);
+                    self.lanes.iter().for_each(impatient);
+                }
+            }
+            if self.keeps.is_some_and(|every| now >= kept + every) {
+                kept = now;
+                self.lanes.iter().for_each(|lane| lane.kept.store(true, Ordering::Relaxed));
+            }
             hearing.go_on(began.elapsed());
             for lane in (0..self.lanes.len()).filter(|lane| results[*lane].is_none()) {
                 let orders = &self.lanes[lane];
@@ -409,14 +456,16 @@ impl Watch<'_> {
         deadlines.into_iter().chain(periods).flatten().min()
     }
 
-    /// Leaves the order that the time asks for.
-    fn order(&self, now: Duration) {
+    /// Leaves the order that the time asks for. Whether that is to end.
+    fn order(&self, now: Duration) -> bool {
         let stopped = self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
-        if stopped || self.time.is_some_and(|time| now >= time) {
+        let ends = stopped || self.time.is_some_and(|time| now >= time);
+        if ends {
             self.lanes.iter().for_each(|lane| lane.order.store(END, Ordering::Relaxed));
         } else if self.first.is_some_and(|first| now >= first) {
             self.lanes.iter().for_each(|lane| lane.order.store(END_FIRST, Ordering::Relaxed));
         }
+        ends
     }
 }
 
@@ -465,7 +514,9 @@ mod tests {
         let observers = [&often, &seldom];
         let last = vec![Duration::ZERO; 2];
         let (observers, answers) = (&observers, vec![None]);
-        let mut hearing = Hearing { lanes: &lanes, observers, answers, last, asked: false };
+        let searched = Duration::ZERO;
+        let mut hearing =
+            Hearing { lanes: &lanes, observers, answers, last, asked: false, searched };
         for ms in (0..100).step_by(5) {
             hearing.go_on(Duration::from_millis(ms));
             if orders.is_asked() {
@@ -491,6 +542,9 @@ mod tests {
             isolated: false,
             observers: Vec::new(),
             stop: None,
+            keeps: None,
+            patient: false,
+            searched: Duration::ZERO,
         };
         assert_eq!(watch.look(Duration::ZERO), None);
         let watch = Watch { time: second, ..watch };

@@ -13,7 +13,12 @@ use crate::fixture;
 /// A driver whose host has said how far it is.
 fn started() -> (Child, BufReader<ChildStdout>, u32) {
     let arguments = ["test", "--no-regressions", "--format=json", "--exact", "an_endless_one"];
-    let mut child = fixture().command(&arguments).stdout(Stdio::piped()).spawn().unwrap();
+    started_with(&mut fixture().command(&arguments))
+}
+
+/// The same of this command, which writes JSON.
+pub(crate) fn started_with(command: &mut Command) -> (Child, BufReader<ChildStdout>, u32) {
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
     let mut out = BufReader::new(child.stdout.take().unwrap());
     let mut line = String::new();
     while !line.contains("\"event\":\"progress\"") {
@@ -36,7 +41,7 @@ fn children(of: u32) -> Vec<u32> {
     found
 }
 
-fn signal(name: &str, pid: u32) {
+pub(crate) fn signal(name: &str, pid: u32) {
     let status = Command::new("kill").args([name, &pid.to_string()]).status().unwrap();
     assert!(status.success());
 }

@@ -4,6 +4,7 @@
 //! once, and without the network: the lock file is the workspace's.
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+mod checkpoints;
 mod cycle;
 mod deaths;
 mod documents;
@@ -29,7 +30,7 @@ pub(crate) fn here() -> &'static Path {
 }
 
 /// Where cargo builds.
-fn target() -> PathBuf {
+pub(crate) fn target() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().to_owned()
 }
 

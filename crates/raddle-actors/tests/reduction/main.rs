@@ -3,6 +3,7 @@
 
 mod counts;
 mod random;
+mod saving;
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};

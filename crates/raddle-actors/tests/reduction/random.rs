@@ -57,7 +57,7 @@ enum Way {
 }
 
 #[derive(Clone, Debug)]
-struct Program {
+pub(crate) struct Program {
     mailboxes: Mailboxes,
     faults: Faults,
     /// By actor, then by message.
@@ -88,7 +88,7 @@ impl Rng {
 }
 
 impl Program {
-    fn random(seed: u64) -> Self {
+    pub(crate) fn random(seed: u64) -> Self {
         let mut rng = Rng(seed);
         let mailboxes = [Mailboxes::Pairs, Mailboxes::Queue, Mailboxes::Unordered][rng.below(3)];
         let actors = 2 + rng.below(3);
@@ -141,7 +141,7 @@ impl Program {
         }
     }
 
-    fn run(self: &Arc<Self>) -> String {
+    pub(crate) fn run(self: &Arc<Self>) -> String {
         let system = System::builder().mailboxes(self.mailboxes).faults(self.faults).build();
         let log = Arc::new(Mutex::new(Vec::new()));
         let watch = system.monitor(Noted(Arc::clone(&log)));
@@ -418,7 +418,7 @@ fn smaller(program: &Program) -> Vec<Program> {
     found
 }
 
-fn variable(name: &str) -> Option<u64> {
+pub(crate) fn variable(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
 }
 

@@ -7,7 +7,7 @@
 use raddle_engine::dependence::{conflict, reversible};
 use raddle_engine::happens::History;
 use raddle_engine::op::{Access, ObjectId, TaskId};
-use raddle_engine::strategy::{Finished, Step, Stuck};
+use raddle_engine::strategy::{Finished, Step, Stuck, Unsupported};
 use raddle_trace::{Covered, Outcome, PairCount, PairSet};
 
 use super::Metric;
@@ -15,6 +15,7 @@ use super::laps::Laps;
 use super::learner::{Learner, gives_back};
 use super::statements::StatementId;
 use crate::dpor::reversal::Later;
+use crate::state::{FOREIGN, Reader, Writer};
 
 /// The last step of a task, at a statement, on an object.
 #[derive(Clone, Copy, Debug)]
@@ -81,6 +82,31 @@ impl Filter {
     /// How many calls the engine is asked for.
     pub(crate) fn contexts(&self) -> u8 {
         self.contexts
+    }
+
+    /// Adds what was learned to a saved state.
+    pub(crate) fn save(&self, writer: &mut Writer) {
+        writer.number(self.contexts.into());
+        writer.flag(self.prunes);
+        self.learner.save(writer);
+        let PairCount { known, added, last } = self.count;
+        for number in [self.pruned, self.executions, known, added, last] {
+            writer.number(number);
+        }
+    }
+
+    /// One of the same settings with what [`save`](Self::save) added.
+    pub(crate) fn restored(&self, reader: &mut Reader<'_>) -> Result<Self, Unsupported> {
+        if reader.number()? != u64::from(self.contexts) || reader.flag()? != self.prunes {
+            return Err(FOREIGN);
+        }
+        let mut new = Self::new(self.learner.metric(), self.contexts);
+        new.prunes = self.prunes;
+        new.learner = self.learner.restored(reader)?;
+        (new.pruned, new.executions) = (reader.number()?, reader.number()?);
+        let (known, added, last) = (reader.number()?, reader.number()?, reader.number()?);
+        new.count = PairCount { known, added, last };
+        Ok(new)
     }
 
     /// What was learned.

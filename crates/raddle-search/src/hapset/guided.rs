@@ -21,7 +21,8 @@ use raddle_engine::dependence::Footprint;
 use raddle_engine::happens::History;
 use raddle_engine::op::TaskId;
 use raddle_engine::strategy::{
-    Answer, Cut, Finished, Needs, Options, Plan, Point, Step, Strategy, Taken, Timer,
+    Answer, Checkpoint, Cut, Finished, Needs, Options, Plan, Point, Step, Strategy, Taken, Timer,
+    Unsupported,
 };
 use raddle_trace::{Covered, Outcome, Progress};
 
@@ -29,6 +30,9 @@ use super::Filter;
 use crate::bound::{Bound, Price};
 use crate::dpor::reversal::Later;
 use crate::order::{NonPreemptive, Order as _};
+use crate::state::{FOREIGN, RUNNING, Reader, STRAYED, Writer};
+
+const NAME: &str = "guided";
 
 /// One decision of the current path.
 #[derive(Clone, Copy, Debug)]
@@ -72,7 +76,11 @@ pub(crate) struct Guided {
     timers: Vec<(u32, Timer)>,
     races: Vec<u32>,
     started: bool,
+    /// An execution was begun and has not ended.
+    running: bool,
     done: bool,
+    /// The execution after a search was restored is not the one that was planned.
+    strayed: bool,
 }
 
 impl Guided {
@@ -90,7 +98,9 @@ impl Guided {
             timers: Vec::new(),
             races: Vec::new(),
             started: false,
+            running: false,
             done: false,
+            strayed: false,
         }
     }
 
@@ -188,11 +198,14 @@ impl Strategy for Guided {
     }
 
     fn begin(&mut self, plan: &mut Plan) -> bool {
+        if self.strayed {
+            return false;
+        }
         if self.done || self.started && !self.advance() {
             self.done = true;
             return false;
         }
-        self.started = true;
+        (self.started, self.running) = (true, true);
         plan.prefix.clear();
         plan.prefix.extend(self.frames.iter().map(|frame| frame.option()));
         self.planned = self.frames.len();
@@ -235,7 +248,12 @@ impl Strategy for Guided {
         let index = self.heard as u32;
         self.heard += 1;
         if self.heard <= self.kept {
-            self.history.forget_values(step.task);
+            // After a search was restored they are all new.
+            if self.history.len() < self.heard {
+                self.history.step(step);
+            } else {
+                self.history.forget_values(step.task);
+            }
             return None;
         }
         self.history.step(step);
@@ -245,13 +263,15 @@ impl Strategy for Guided {
 
     fn end(&mut self, execution: &Finished<'_>) {
         self.filter.end(execution);
+        self.running = false;
+        self.strayed |= self.history.len() < self.kept;
         // A limit may cut the plan itself, or end at a point that was asked about.
         let met = execution.decisions.len().max(self.planned.min(self.frames.len()));
         while self.frames.len() > met {
             self.frames.pop();
         }
         self.spent = self.frames.iter().map(|frame| frame.price.cost(frame.rank)).sum();
-        if !matches!(execution.outcome, Outcome::Limit { .. }) {
+        if !matches!(execution.outcome, Outcome::Limit { .. }) && !self.strayed {
             self.open_races(execution);
         }
     }
@@ -267,5 +287,61 @@ impl Strategy for Guided {
         let covered = self.done.then_some(1.0);
         let pairs = Some(self.filter.count());
         Progress { covered, pending, frontier_bytes, pairs, ..Progress::default() }
+    }
+    fn trouble(&self) -> Option<String> {
+        self.strayed.then(|| STRAYED.to_owned())
+    }
+
+    /// The events of the path are not in it: the next execution has them again.
+    fn save(&self) -> Result<Checkpoint, Unsupported> {
+        if self.running {
+            return Err(RUNNING);
+        }
+        let mut writer = Writer::new(NAME);
+        writer.number(self.bound.preemptions().map_or(0, |k| u64::from(k) + 1));
+        writer.flag(self.started);
+        writer.flag(self.done);
+        writer.number(self.frames.len() as u64);
+        for frame in &self.frames {
+            for number in [frame.of, frame.default, frame.rank, frame.event] {
+                writer.number(number.into());
+            }
+            for flag in [frame.price == Price::One, frame.value, frame.open] {
+                writer.flag(flag);
+            }
+        }
+        self.filter.save(&mut writer);
+        Ok(writer.finish())
+    }
+
+    fn restore(&mut self, state: &Checkpoint) -> Result<(), Unsupported> {
+        let mut reader = Reader::new(state, NAME)?;
+        if reader.number()? != self.bound.preemptions().map_or(0, |k| u64::from(k) + 1) {
+            return Err(FOREIGN);
+        }
+        let (started, done) = (reader.flag()?, reader.flag()?);
+        let mut frames: Vec<Frame> = Vec::new();
+        for _ in 0..reader.length()? {
+            let mut small = || reader.small();
+            let (of, default, rank, event) = (small()?, small()?, small()?, small()?);
+            let price = if reader.flag()? { Price::One } else { Price::Free };
+            let (value, open) = (reader.flag()?, reader.flag()?);
+            let earlier = frames.last().is_some_and(|above| above.event > event);
+            if default >= of || rank >= of || earlier {
+                return Err(FOREIGN);
+            }
+            frames.push(Frame { of, default, rank, event, price, value, open });
+        }
+        let filter = self.filter.restored(&mut reader)?;
+        reader.finish()?;
+        let cost = |frame: &Frame| u64::from(frame.price.cost(frame.rank));
+        let spent = frames.iter().map(cost).sum::<u64>();
+        let spent = u32::try_from(spent).ok().filter(|spent| *spent <= self.bound.limit());
+        let mut new = Self::new(self.bound, filter);
+        (new.started, new.done, new.spent) = (started, done, spent.ok_or(FOREIGN)?);
+        new.planned = frames.len();
+        new.frames = frames;
+        *self = new;
+        Ok(())
     }
 }

@@ -9,13 +9,14 @@ use std::panic::Location;
 use raddle_engine::context::Context;
 use raddle_engine::dependence::{conflict, reversible};
 use raddle_engine::op::{Access, ObjectId, TaskId};
-use raddle_engine::strategy::Step;
+use raddle_engine::strategy::{Step, Unsupported};
 
 use raddle_trace::PairSet;
 
 use super::Metric;
 use super::pairs::Pairs;
 use super::statements::{StatementId, Statements};
+use crate::state::{FOREIGN, Reader, Writer};
 
 /// What a task did last to an object.
 #[derive(Clone, Copy, Debug)]
@@ -118,6 +119,36 @@ impl Learner {
             pairs.insert(self.statements.name(later), self.statements.name(earlier));
         }
         pairs
+    }
+
+    /// Adds what was learned to a saved state. Between two executions there is nothing else.
+    pub(crate) fn save(&self, writer: &mut Writer) {
+        writer.number(self.metric as u64);
+        writer.flag(self.contexts);
+        self.statements.save(writer);
+        writer.number(self.known.len() as u64);
+        for (later, earlier) in self.known.iter() {
+            writer.number(later.0.into());
+            writer.number(earlier.0.into());
+        }
+    }
+
+    /// One of the same settings with what [`save`](Self::save) added.
+    pub(crate) fn restored(&self, reader: &mut Reader<'_>) -> Result<Self, Unsupported> {
+        if reader.number()? != self.metric as u64 || reader.flag()? != self.contexts {
+            return Err(FOREIGN);
+        }
+        let mut new = Self::new(self.metric, self.contexts);
+        new.statements = Statements::restore(reader)?;
+        let most = new.statements.len();
+        for _ in 0..reader.length()? {
+            let (later, earlier) = (StatementId(reader.small()?), StatementId(reader.small()?));
+            if later.index() >= most || earlier.index() >= most {
+                return Err(FOREIGN);
+            }
+            new.known.insert(later, earlier);
+        }
+        Ok(new)
     }
 
     /// An execution begins.

@@ -1,13 +1,18 @@
 //! The guided searches as one strategy: what is filtered, by what, and how it was trained.
 
 use raddle_engine::op::TaskId;
-use raddle_engine::strategy::{Answer, Cut, Finished, Needs, Plan, Point, Step, Strategy, Taken};
+use raddle_engine::strategy::{
+    Answer, Checkpoint, Cut, Finished, Needs, Plan, Point, Step, Strategy, Taken, Unsupported,
+};
 use raddle_trace::{Covered, PairSet, Progress, Settings};
 
 use super::{CALLS, Filter, Guided, Metric};
 use crate::bound::Bound;
 use crate::dpor::Dpor;
 use crate::random::Random;
+use crate::state::{FOREIGN, RUNNING, Reader, Writer};
+
+const NAME: &str = "hapset";
 
 /// Which alternatives there would be without a filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -196,7 +201,7 @@ impl Strategy for HapSet {
     }
 
     fn end(&mut self, execution: &Finished<'_>) {
-        if self.training {
+        if std::mem::take(&mut self.training) {
             self.random.end(execution);
             self.filter_mut().end(execution);
         } else {
@@ -219,5 +224,37 @@ impl Strategy for HapSet {
     fn progress(&self) -> Progress {
         let pairs = Some(self.filter().count());
         Progress { pairs, ..self.strategy_ref().progress() }
+    }
+    fn trouble(&self) -> Option<String> {
+        self.strategy_ref().trouble()
+    }
+
+    fn save(&self) -> Result<Checkpoint, Unsupported> {
+        if self.training {
+            return Err(RUNNING);
+        }
+        let mut writer = Writer::new(NAME);
+        writer.text(&self.name());
+        writer.number(self.trained);
+        writer.bytes(&self.random.save()?.0);
+        writer.bytes(&self.strategy_ref().save()?.0);
+        Ok(writer.finish())
+    }
+
+    fn restore(&mut self, state: &Checkpoint) -> Result<(), Unsupported> {
+        let mut reader = Reader::new(state, NAME)?;
+        reader.expect_text(&self.name())?;
+        let trained = reader.number()?;
+        let random = Checkpoint(reader.bytes()?.to_vec());
+        let inner = Checkpoint(reader.bytes()?.to_vec());
+        reader.finish()?;
+        if trained > self.train {
+            return Err(FOREIGN);
+        }
+        let mut drawing = self.random.clone();
+        drawing.restore(&random)?;
+        self.strategy().restore(&inner)?;
+        (self.random, self.trained, self.training) = (drawing, trained, false);
+        Ok(())
     }
 }

@@ -137,16 +137,31 @@ impl Statements {
             writer.text(&place.file);
             writer.number(place.line.into());
             writer.number(place.column.into());
+            let calls = context::names(place.context);
+            writer.number(calls.len() as u64);
+            calls.iter().for_each(|call| writer.text(call));
         }
     }
 
-    /// Takes back what [`save`](Self::save) added. Only of statements without calls.
+    /// How many there are, nowhere among them.
+    pub(crate) fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// Takes back what [`save`](Self::save) added.
     pub(crate) fn restore(reader: &mut Reader<'_>) -> Result<Self, Unsupported> {
         let mut statements = Self::default();
         for _ in 0..reader.length()? {
-            let file = str::from_utf8(reader.bytes()?).map_err(|_| FOREIGN)?.to_owned();
+            let text = |reader: &mut Reader<'_>| {
+                str::from_utf8(reader.bytes()?).map(str::to_owned).map_err(|_| FOREIGN)
+            };
+            let file = text(reader)?;
             let (line, column) = (reader.small()?, reader.small()?);
-            let (file, context) = (Cow::Owned(file), Context::NONE);
+            let calls =
+                (0..reader.length()?).map(|_| text(reader)).collect::<Result<Vec<_>, _>>()?;
+            let calls: Vec<&str> = calls.iter().map(String::as_str).collect();
+            let context = if calls.is_empty() { Context::NONE } else { context::of(&calls) };
+            let file = Cow::Owned(file);
             statements.places.push(Some(Place { line, column, context, file }));
         }
         Ok(statements)

@@ -8,6 +8,7 @@ mod hapset;
 mod isolation;
 mod programs;
 mod random;
+mod saving;
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};

@@ -161,10 +161,31 @@ static VARIABLES: &[Variable] = &[
         set: |config, value| maybe(&mut config.minimise, value, time),
     },
     Variable {
+        name: "CHECKPOINT_EVERY",
+        expected: TIME,
+        set: |config, value| maybe(&mut config.checkpoint_every, value, time),
+    },
+    Variable {
         name: "EXPLAIN",
         expected: "true or false",
         set: |config, value| {
             config.explain = Some(word(value, &[("true", true), ("false", false)])?);
+            Some(())
+        },
+    },
+    Variable {
+        name: "CHECKPOINT",
+        expected: "the path of a file",
+        set: |config, value| {
+            config.checkpoint = Some(value.to_owned());
+            Some(())
+        },
+    },
+    Variable {
+        name: "RESUME",
+        expected: "true or false",
+        set: |config, value| {
+            config.resume = word(value, &[("true", true), ("false", false)])?;
             Some(())
         },
     },
@@ -333,6 +354,9 @@ mod tests {
             ("RADDLE_STACK_SIZE", "64k"),
             ("RADDLE_WATCHDOG", "none"),
             ("RADDLE_REPLAY", "a.json"),
+            ("RADDLE_CHECKPOINT", "b.checkpoint"),
+            ("RADDLE_CHECKPOINT_EVERY", "1m"),
+            ("RADDLE_RESUME", "false"),
             ("RADDLE_PROGRESS", "true"),
             ("CARGO_PKG_NAME", "tour"),
             ("CI", "1"),
@@ -357,6 +381,9 @@ mod tests {
             stack_size: 64 << 10,
             watchdog: None,
             replay: Some("a.json".into()),
+            checkpoint: Some("b.checkpoint".into()),
+            checkpoint_every: Some(Duration::from_mins(1)),
+            resume: false,
             progress: ShowProgress::Always,
             ci: Some(true),
             package: Some("tour".into()),
@@ -378,8 +405,9 @@ mod tests {
 
     #[test]
     fn the_list_for_the_command_line_is_the_same() {
-        // The driver has others for these: a command, lines of its own, and hosts at a time.
-        let not_listed = ["REPLAY", "PROGRESS", "JOBS"];
+        // The driver has others for these: a command, lines of its own, hosts at a time, files of its own and
+        // a flag without a value.
+        let not_listed = ["REPLAY", "PROGRESS", "JOBS", "CHECKPOINT", "RESUME"];
         let listed = |variable: &&Variable| !not_listed.contains(&variable.name);
         let ours = VARIABLES.iter().filter(listed);
         let ours: Vec<_> =

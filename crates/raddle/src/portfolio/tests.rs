@@ -87,6 +87,7 @@ fn what_is_taken_and_not_run_is_for_the_others() {
             known: raddle_trace::PairSet::default(),
             tells: false,
         },
+        None,
         &orders,
         &mut |_| Stop::No,
         &|| {},

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "programs under test, written as users write them")]
 
 mod bad_input;
+mod checkpoints;
 mod checks;
 mod hangs;
 mod isolation;

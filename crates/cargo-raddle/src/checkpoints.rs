@@ -1,0 +1,177 @@
+//! Tests that were stopped before they were through: under `target/raddle/checkpoints/` there is a file for
+//! each, from which `cargo raddle test --resume` goes on.
+//!
+//! A host writes the file of its test, and removes it when there is nothing left to do; the driver only says
+//! where. A test that was not begun when a run was stopped has a mark there instead.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+use std::time::SystemTime;
+
+use raddle_trace::Note;
+use raddle_trace::events::TestId;
+use raddle_trace::saved::file_stem;
+
+use crate::check::Tested;
+use crate::find::Test;
+use crate::wrong::Wrong;
+
+/// Where the checkpoints of a workspace are, and what is done with them.
+#[derive(Debug)]
+pub(crate) struct Checkpoints {
+    directory: PathBuf,
+    /// Whether tests go on from them.
+    resume: bool,
+}
+
+impl Checkpoints {
+    pub(crate) fn new(target: PathBuf, resume: bool) -> Self {
+        Self { directory: target.join("checkpoints"), resume }
+    }
+
+    fn file(&self, test: &TestId, extension: &str) -> PathBuf {
+        let TestId { package, target, test } = test;
+        let stem = file_stem(&format!("{package}.{target}.{test}"));
+        self.directory.join(format!("{stem}.{extension}"))
+    }
+
+    /// What a host that searches is told.
+    pub(crate) fn variables(&self, test: &TestId) -> [(String, String); 2] {
+        let file = self.file(test, "checkpoint").to_string_lossy().into_owned();
+        [
+            ("RADDLE_CHECKPOINT".to_owned(), file),
+            ("RADDLE_RESUME".to_owned(), self.resume.to_string()),
+        ]
+    }
+
+    /// Whether there is something to go on from that was kept since then.
+    pub(crate) fn is_newer(&self, test: &TestId, than: SystemTime) -> bool {
+        let kept = fs::metadata(self.file(test, "checkpoint"));
+        kept.and_then(|kept| kept.modified()).is_ok_and(|kept| kept >= than)
+    }
+
+    /// Of these tests, those that are to be run: all, or those that an earlier run has left.
+    pub(crate) fn chosen(&self, tests: Vec<Test>) -> Result<Vec<Test>, Wrong> {
+        if !self.resume {
+            return Ok(tests);
+        }
+        let left = |test: &Test| {
+            ["checkpoint", "waits"].iter().any(|kind| self.file(&test.id, kind).is_file())
+        };
+        let left: Vec<Test> = tests.into_iter().filter(left).collect();
+        if left.is_empty() {
+            return Err(Wrong::no_tests(
+                "there is nothing to go on with: none of these tests was stopped before it was through; run \
+                 them without --resume",
+            ));
+        }
+        Ok(left)
+    }
+
+    /// Marks the tests that were not begun, and takes the marks of the others away.
+    pub(crate) fn mark(&self, tests: &[Test], tested: &[Tested]) -> io::Result<()> {
+        for test in tests {
+            let mark = self.file(&test.id, "waits");
+            if tested.iter().any(|tested| tested.id == test.id) {
+                let _ = fs::remove_file(mark);
+            } else {
+                fs::create_dir_all(&self.directory)?;
+                fs::write(mark, "")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The end of a run: what was stopped, and the command that goes on, which is this one's `arguments` once more.
+pub(crate) fn said(tested: &[Tested], not_run: u64, arguments: &[String]) -> String {
+    let mut out = String::new();
+    let mut kept: Vec<&str> = Vec::new();
+    for test in tested {
+        let name = &test.id.test;
+        let notes = test.report.iter().flat_map(|report| &report.notes);
+        for note in notes {
+            match note {
+                Note::Kept { anew, .. } => {
+                    kept.push(name);
+                    for strategy in anew {
+                        let _ = writeln!(
+                            out,
+                            "{name}: `{strategy}` cannot be saved, and would begin anew"
+                        );
+                    }
+                }
+                Note::NotKept { why } => {
+                    let _ = writeln!(out, "{name} was stopped and cannot go on later: {why}");
+                }
+                _ => {}
+            }
+        }
+    }
+    if kept.is_empty() && not_run == 0 {
+        return out;
+    }
+    let mut what = match kept[..] {
+        [] => Vec::new(),
+        [one] => vec![format!("{one} was stopped before it was through")],
+        [ref all @ ..] => {
+            vec![format!("{} tests were stopped before they were through", all.len())]
+        }
+    };
+    match not_run {
+        0 => {}
+        1 => what.push("1 test was not run".to_owned()),
+        n => what.push(format!("{n} tests were not run")),
+    }
+    let command = again(arguments);
+    let _ = writeln!(out, "{}; go on with: {command}", what.join(", "));
+    out
+}
+
+/// The command that goes on.
+fn again(arguments: &[String]) -> String {
+    let mut command = "cargo raddle".to_owned();
+    let more = arguments.iter().filter(|argument| *argument != "--resume");
+    for argument in more.map(String::as_str).chain(["--resume"]) {
+        let plain = |letter: char| letter.is_alphanumeric() || "/._-:+@%=,".contains(letter);
+        command.push(' ');
+        if !argument.is_empty() && argument.chars().all(plain) {
+            command.push_str(argument);
+        } else {
+            command.push_str(&format!("'{}'", argument.replace('\'', "'\\''")));
+        }
+    }
+    command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_that_goes_on_is_the_same_once_more() {
+        let again = |arguments: &[&str]| {
+            again(&arguments.iter().map(ToString::to_string).collect::<Vec<_>>())
+        };
+        assert_eq!(
+            again(&["test", "--strategy", "dfs preemptions(2)", "--resume", "--time=1h"]),
+            "cargo raddle test --strategy 'dfs preemptions(2)' --time=1h --resume"
+        );
+    }
+
+    #[test]
+    fn a_test_has_a_file_of_its_own() {
+        let checkpoints = Checkpoints::new(PathBuf::from("target/raddle"), true);
+        let id = |target: &str| TestId {
+            package: "tour".to_owned(),
+            target: target.to_owned(),
+            test: "orders::sold".to_owned(),
+        };
+        let [(_, file), (_, resume)] = checkpoints.variables(&id("tour"));
+        assert!(file.ends_with("checkpoints/tour.tour.orders.sold.checkpoint"), "{file}");
+        assert_eq!(resume, "true");
+        assert_ne!(checkpoints.variables(&id("other"))[0].1, file);
+    }
+}

@@ -1,0 +1,176 @@
+//! Tests that are stopped before they are through, and go on in another run.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+use raddle_trace::exit;
+use serde_json::Value;
+
+use crate::interrupts::{signal, started_with};
+use crate::{Done, Project, target};
+
+/// A project of its own, whose checkpoints no other test touches, one test at a time.
+fn project() -> MutexGuard<'static, Project> {
+    static PROJECT: OnceLock<Mutex<Project>> = OnceLock::new();
+    let make = || {
+        let project = Project::new("stopped");
+        project.write("src/lib.rs", "");
+        project.write("tests/it.rs", TESTS);
+        Mutex::new(project)
+    };
+    let project = PROJECT.get_or_init(make).lock().unwrap_or_else(PoisonError::into_inner);
+    files().into_iter().for_each(|file| fs::remove_file(file).unwrap());
+    project
+}
+
+/// The endless one has 24! / 6!^4 executions.
+const TESTS: &str = "
+use raddle::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use raddle::thread;
+
+fn add(n: &AtomicU32, threads: u32, times: u32) {
+    thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| (0..times).for_each(|_| drop(n.fetch_add(1, SeqCst))));
+        }
+    });
+}
+
+#[raddle::test]
+fn a_right_one(n: AtomicU32) {
+    add(&n, 2, 1);
+}
+
+#[raddle::test]
+fn an_endless_one(n: AtomicU32) {
+    add(&n, 4, 6);
+}
+
+#[raddle::test]
+fn another_one(n: AtomicU32) {
+    add(&n, 2, 2);
+}
+";
+
+/// The checkpoints of the project.
+fn files() -> Vec<PathBuf> {
+    let entries = fs::read_dir(target().join("raddle/checkpoints")).into_iter().flatten();
+    let paths = entries.map(|entry| entry.unwrap().path());
+    let ours = |path: &PathBuf| path.file_name().unwrap().to_string_lossy().starts_with("stopped.");
+    paths.filter(ours).collect()
+}
+
+fn executions(done: &Done, test: &str) -> u64 {
+    done.finished()[test]["report"]["counts"]["executions"].as_u64().unwrap()
+}
+
+fn notes(done: &Done, test: &str) -> Vec<Value> {
+    done.finished()[test]["report"]["notes"].as_array().unwrap().clone()
+}
+
+fn test(project: &Project, arguments: &[&str]) -> Done {
+    let all = [&["test", "--no-regressions", "--exact"], arguments].concat();
+    project.run(&all)
+}
+
+/// A driver that is interrupted when its host has said how far it is.
+fn interrupted(project: &Project, arguments: &[&str]) -> Done {
+    let all = [&["test", "--no-regressions", "--exact", "--format=json"], arguments].concat();
+    let (child, out, _) = started_with(project.command(&all).stderr(Stdio::piped()));
+    signal("-INT", child.id());
+    let mut text = String::new();
+    std::io::Read::read_to_string(&mut { out }, &mut text).unwrap();
+    let mut output = child.wait_with_output().unwrap();
+    output.stdout = text.into_bytes();
+    Done::of(&output)
+}
+
+#[test]
+fn ctrl_c_leaves_a_checkpoint_and_resume_goes_on_from_it() {
+    let project = project();
+    let strategy = ["--strategy=dpor", "an_endless_one"];
+    let first = interrupted(&project, &strategy).ended_with(exit::INTERRUPTED);
+    let before = executions(&first, "an_endless_one");
+    assert!(before > 0);
+    assert_eq!(notes(&first, "an_endless_one")[0]["note"], "kept");
+    assert_eq!(files().len(), 1, "{:?}", files());
+    // It ends at once: the budget is of all parts together.
+    let limit = format!("--executions={before}");
+    let all = [&strategy[..], &["--format=json", "--resume", &limit]].concat();
+    let second = test(&project, &all).ended_with(exit::PASSED);
+    assert_eq!(executions(&second, "an_endless_one"), before);
+    let limit = format!("--executions={}", before + 50);
+    let all = [&strategy[..], &["--format=json", "--resume", &limit]].concat();
+    let third = test(&project, &all).ended_with(exit::PASSED);
+    assert_eq!(executions(&third, "an_endless_one"), before + 50);
+    let resumed = notes(&third, "an_endless_one");
+    let resumed = resumed.iter().find(|note| note["note"] == "resumed").unwrap();
+    assert_eq!((&resumed["parts"], &resumed["executions"]), (&3.into(), &before.into()));
+    // The same without an interruption.
+    let all = [&strategy[..], &["--format=json", &limit]].concat();
+    let whole = test(&project, &all).ended_with(exit::PASSED);
+    let of = |done: &Done, what: &str| done.finished()["an_endless_one"]["report"][what].clone();
+    for what in ["counts", "guarantee", "verdict"] {
+        assert_eq!(of(&third, what), of(&whole, what), "{what}");
+    }
+    let estimate = |done: &Done| of(done, "progress")["estimate"].clone();
+    assert_eq!(estimate(&third), estimate(&whole));
+}
+
+#[test]
+fn the_summary_has_the_command_that_goes_on() {
+    let project = project();
+    let done = test(&project, &["--time=300ms", "an_endless_one"]).ended_with(exit::PASSED);
+    let line = "an_endless_one was stopped before it was through; go on with: cargo raddle test \
+                --no-regressions --exact --time=300ms an_endless_one --resume\n";
+    assert!(done.out.contains(line), "{}", done.out);
+    // What goes on is what was stopped, and nothing else.
+    let resumed = project.run(&["test", "--no-regressions", "--resume", "--time=300ms"]);
+    assert!(resumed.out.contains("1 raddle test"), "{}", resumed.out);
+    assert!(resumed.out.contains("an_endless_one"), "{}", resumed.out);
+    // Without the flag it begins anew.
+    let all = ["--executions=5", "--strategy=random", "--format=json", "an_endless_one"];
+    let anew = test(&project, &all).ended_with(exit::PASSED);
+    assert_eq!(executions(&anew, "an_endless_one"), 5);
+    let kept = files();
+    assert_eq!(kept.len(), 1, "a budget that was given: {kept:?}");
+    fs::remove_file(&kept[0]).unwrap();
+    let done = test(&project, &["--resume", "an_endless_one"]).ended_with(exit::NO_TESTS);
+    assert!(done.err.contains("there is nothing to go on with"), "{}", done.err);
+}
+
+#[test]
+fn a_test_that_is_through_removes_its_checkpoint() {
+    let project = project();
+    test(&project, &["--executions=1", "--strategy=dfs", "a_right_one"]).ended_with(exit::PASSED);
+    assert_eq!(files().len(), 1);
+    let done = test(&project, &["--resume", "--strategy=dfs", "--format=json", "a_right_one"]);
+    let done = done.ended_with(exit::PASSED);
+    assert_eq!(executions(&done, "a_right_one"), 2);
+    assert_eq!(done.finished()["a_right_one"]["report"]["verdict"], "covered");
+    assert!(files().is_empty(), "{:?}", files());
+}
+
+#[test]
+fn what_does_not_fit_is_said_and_kept() {
+    let project = project();
+    test(&project, &["--executions=1", "--strategy=dfs", "a_right_one"]).ended_with(exit::PASSED);
+    let done = test(&project, &["--resume", "--strategy=dpor", "a_right_one"]);
+    let done = done.ended_with(exit::INCONCLUSIVE);
+    assert!(done.out.contains("it is of the strategy `dfs` and this is `dpor`"), "{}", done.out);
+    assert_eq!(files().len(), 1);
+}
+
+#[test]
+fn tests_that_were_not_begun_are_run_when_it_goes_on() {
+    let project = project();
+    let both = ["--jobs=1", "--strategy=dfs", "an_endless_one", "another_one"];
+    interrupted(&project, &both).ended_with(exit::INTERRUPTED);
+    let all = [&both[..], &["--resume", "--executions=1000000", "--time=300ms", "--format=json"]];
+    let done = test(&project, &all.concat()).ended_with(exit::PASSED);
+    assert_eq!(done.finished().len(), 2, "{}", done.out);
+    let left: Vec<_> = files();
+    assert_eq!(left.len(), 1, "only that of the endless one: {left:?}");
+}

@@ -1,0 +1,65 @@
+//! Searches over actors that are stopped and go on from a file: links have numbers that hang on the order in
+//! which they were met, and mean the same in every part.
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use raddle::{Config, Note, Progress, Report, explore};
+
+use crate::random::{Program, variable};
+
+/// What does not hang on the clock, nor on whether there was a file.
+fn without_time(mut report: Report) -> Report {
+    report.elapsed_ms = 0;
+    if let Some(progress) = &mut report.progress {
+        let (rate, left_ms) = (None, None);
+        *progress = Progress { elapsed_ms: 0, rate, left_ms, frontier_bytes: 0, ..*progress };
+    }
+    report.notes.retain(|note| !matches!(note, Note::Kept { .. } | Note::Resumed { .. }));
+    report
+}
+
+fn search(
+    program: &Arc<Program>,
+    strategy: &str,
+    executions: u64,
+    checkpoint: Option<&PathBuf>,
+) -> Report {
+    let mut config = Config::default();
+    config.strategy = strategy.into();
+    config.executions = Some(executions);
+    config.traces = true;
+    config.watchdog = None;
+    config.checkpoint = checkpoint.map(|file| file.to_string_lossy().into_owned());
+    config.checkpoint_every = None;
+    let program = Arc::clone(program);
+    explore(config, move || drop(program.run())).expect("a search can run here")
+}
+
+/// A thousand programs if there is time, else 25.
+#[test]
+fn actors_are_searched_in_parts_as_if_nothing_had_happened() {
+    let programs = if variable("RADDLE_LONG") == Some(1) { 1_000 } else { 25 };
+    let file =
+        std::env::temp_dir().join(format!("raddle-actors-{}.checkpoint", std::process::id()));
+    for seed in 0..programs {
+        let program = Arc::new(Program::random(seed));
+        for strategy in
+            ["dpor", "dpor(eta)", "dpor(source)", "dpor(classic)", "hapset(all)", "surw"]
+        {
+            let _ = fs::remove_file(&file);
+            let mut last = None;
+            for part in [1, 2 + seed % 5, 20, 60] {
+                last = Some(search(&program, strategy, part, Some(&file)));
+                if !file.exists() {
+                    break;
+                }
+            }
+            let whole = search(&program, strategy, 60, None);
+            let parts = last.map(without_time);
+            assert_eq!(parts, Some(without_time(whole)), "{strategy} of {program:#?}");
+        }
+    }
+    let _ = fs::remove_file(file);
+}

@@ -1,0 +1,252 @@
+//! Every strategy of the registry: stopped, saved and restored anywhere, it runs what it would have run.
+
+use raddle_engine::strategy::{Checkpoint, Cut, Plan, Strategy};
+use raddle_trace::{Covered, Progress};
+
+use super::{Arguments, PRIORITIES, REGISTRY, Role, Status, build};
+use crate::coverage::Watched;
+use crate::hapset::Metric;
+use crate::rng::Rng;
+use crate::toy::{self, Moves, Op, Toy};
+use crate::traces::Traces;
+
+/// Compositions in which every name that is here stands at least once, all of its forms.
+pub(crate) fn compositions() -> Vec<String> {
+    let mut all = Vec::new();
+    let mut add = |text: String| all.push(text);
+    for entry in REGISTRY.iter().filter(|entry| entry.status == Status::Here) {
+        let name = entry.name;
+        match (entry.role, entry.arguments) {
+            (Role::Sampler | Role::Search, _) | (Role::Expansion, Arguments::None) => {
+                add(name.to_owned());
+            }
+            (Role::Expansion, Arguments::OneOf(words)) => {
+                words.iter().for_each(|word| add(format!("{name}({word})")));
+            }
+            (Role::Expansion, _) => {
+                for over in ["dpor", "all", "preemptions(1)", "dpor, train(4)", "all, calls(0)"] {
+                    add(format!("{name}({over})"));
+                }
+            }
+            (Role::Frontier, Arguments::Parts(_)) => {
+                for priority in PRIORITIES {
+                    let brackets = match priority.name {
+                        "sum" => "(2, pb, 1, mdpor)",
+                        "method" | "var" => "(anything)",
+                        _ => "",
+                    };
+                    add(format!("all {name}({}{brackets})", priority.name));
+                }
+                add(format!("all {name}(mdpor, pb) preemptions(1)"));
+                add(format!("dpor(source) {name}(pb)"));
+                add(format!("dpor(classic) {name}(pb)"));
+            }
+            (Role::Frontier | Role::Order, _) => {
+                add(format!("all {name}"));
+                add(format!("all breadth-first {name}").replace("first breadth-first", "first"));
+            }
+            (Role::Bound, _) => {
+                add(format!("dfs {name}(1)"));
+                add(format!("all random {name}(1)"));
+            }
+            (Role::Cache, _) => {
+                add(format!("dfs {name}"));
+                add(format!("dfs {name}(5)"));
+                add(format!("dfs preemptions(1) {name}"));
+            }
+            (Role::Probes, _) => {
+                add(format!("dfs {name}(2)"));
+                add(format!("dpor {name}(3)"));
+            }
+            (role, _) => panic!("say here how a {role} is written: {name}"),
+        }
+    }
+    all.retain(|text| build(text, 1).is_ok());
+    all
+}
+
+/// Whether a restored search may run in another order what it would have run: what was known of candidates
+/// for comparing executions is not saved (`best_first/saved.rs`).
+fn may_reorder(text: &str) -> bool {
+    text.contains("best-first")
+}
+
+type Search = Traces<Watched<Box<dyn Strategy>>>;
+
+fn search(text: &str, limit: usize) -> Search {
+    let strategy = build(text, 7).unwrap().strategy;
+    Traces::new(Watched::new(strategy, Metric::HapSet, 0), limit)
+}
+
+/// What a search has run, and what it says at its end.
+#[derive(Debug, PartialEq)]
+struct Ran {
+    executions: Vec<(Moves, Option<Cut>)>,
+    covered: Covered,
+    progress: Progress,
+    coverage: raddle_trace::Coverage,
+    repeated: u64,
+}
+
+impl Ran {
+    fn of(executions: Vec<(Moves, Option<Cut>)>, search: &Search) -> Self {
+        Self {
+            executions,
+            covered: search.covered(),
+            // Allocations may differ.
+            progress: Progress { frontier_bytes: 0, ..search.progress() },
+            coverage: search.inner().coverage(),
+            repeated: search.repeated(),
+        }
+    }
+}
+
+/// Runs at most so many executions. After each stretch of a few, the strategy is saved, and another one goes
+/// on. `None` if it cannot be saved.
+fn run(
+    text: &str,
+    toy: &Toy,
+    most: usize,
+    limit: usize,
+    mut stretch: impl FnMut() -> usize,
+) -> Option<Ran> {
+    let mut executions = Vec::new();
+    let mut strategy = search(text, limit);
+    loop {
+        // Another process has another plan.
+        let mut plan = Plan { prefix: vec![9; 2] };
+        for _ in 0..stretch() {
+            let next =
+                (executions.len() < most).then(|| toy::execute(&mut strategy, &mut plan, toy));
+            let Some(execution) = next.flatten() else {
+                return Some(Ran::of(executions, &strategy));
+            };
+            executions.push((execution.moves, execution.cut));
+        }
+        let saved = match strategy.save() {
+            Ok(saved) => saved,
+            Err(why) => {
+                assert!(text.contains("dpor") && text.contains("best-first"), "{text}: {why}");
+                return None;
+            }
+        };
+        strategy = search(text, limit);
+        strategy.restore(&saved).unwrap_or_else(|why| panic!("{text}: {why}"));
+    }
+}
+
+fn some_toy(rng: &mut Rng) -> Toy {
+    let tasks = 2 + rng.below(2) as usize;
+    let task = |rng: &mut Rng| {
+        let mut ops = Vec::new();
+        for _ in 0..1 + rng.below(3) {
+            match rng.below(7) {
+                0 => ops.push(Op::Read(rng.below(2))),
+                1 | 2 => ops.push(Op::Write(rng.below(2))),
+                3 => ops.extend([Op::Lock, Op::Write(1), Op::Unlock]),
+                4 => ops.push(Op::Value(2)),
+                5 => ops.push(Op::Step),
+                _ => ops.extend([Op::Read(0), Op::Write(0)]),
+            }
+        }
+        ops
+    };
+    Toy::new((0..tasks).map(|_| task(rng)).collect())
+}
+
+fn long() -> bool {
+    #[expect(clippy::disallowed_methods, reason = "how many is for the environment to say")]
+    std::env::var_os("RADDLE_LONG").is_some()
+}
+
+#[test]
+fn whatever_is_stopped_and_goes_on_runs_what_it_would_have_run() {
+    let texts = compositions();
+    assert!(texts.len() > 40, "{texts:?}");
+    let mut rng = Rng::new(11);
+    let mut restored = 0;
+    for round in 0..if long() { 400 } else { 8 } {
+        let toy = some_toy(&mut rng);
+        // So few that the sketch is used, too.
+        let limit = if round % 3 == 0 { 5 } else { 1_000 };
+        for text in &texts {
+            let most = 60;
+            let whole = run(text, &toy, most, limit, || usize::MAX).expect("never saved");
+            let parts = run(text, &toy, most, limit, || rng.below(7) as usize);
+            let Some(mut parts) = parts else { continue };
+            restored += 1;
+            if may_reorder(text) {
+                // Those that end have run the same, in some order.
+                if whole.executions.len() == most {
+                    continue;
+                }
+                let mut expected = whole.executions;
+                expected.sort_by(|a, b| a.0.cmp(&b.0));
+                parts.executions.sort_by(|a, b| a.0.cmp(&b.0));
+                assert_eq!(parts.executions, expected, "{text} of {toy:?}");
+                assert_eq!(parts.covered, whole.covered, "{text} of {toy:?}");
+            } else {
+                assert_eq!(parts, whole, "{text} of {toy:?}");
+            }
+        }
+    }
+    assert!(restored > 300, "{restored}");
+}
+
+// Two tasks of three dependent steps each.
+#[test]
+fn a_damaged_state_or_that_of_another_strategy_is_refused() {
+    let toy = Toy::new(vec![vec![Op::Write(0); 3]; 2]);
+    let mut states: Vec<(String, Checkpoint)> = Vec::new();
+    for text in compositions() {
+        let mut strategy = build(&text, 7).unwrap().strategy;
+        toy::first(&mut *strategy, &toy, 5);
+        let Ok(state) = strategy.save() else { continue };
+        let refused = |bytes: Vec<u8>| {
+            let mut other = build(&text, 7).unwrap().strategy;
+            let why = other.restore(&Checkpoint(bytes)).expect_err(&text);
+            assert!(why.to_string().contains("damaged or not its own"), "{why}");
+        };
+        for cut in (0..state.0.len()).step_by(3) {
+            refused(state.0[..cut].to_vec());
+        }
+        for at in (0..state.0.len()).step_by(3) {
+            let mut bytes = state.0.clone();
+            bytes[at] ^= 1 << (at % 8);
+            refused(bytes);
+        }
+        states.push((text, state));
+    }
+    for (text, _) in &states {
+        for (other, state) in &states {
+            let mut strategy = build(text, 7).unwrap().strategy;
+            let restored = strategy.restore(state);
+            if text != other && restored.is_ok() {
+                // Two ways to write one strategy.
+                assert_eq!(build(text, 7).unwrap().name, build(other, 7).unwrap().name);
+            }
+        }
+    }
+}
+
+/// A state whose checksum is right and whose numbers are not: refused, or taken for another search of the
+/// same kind, but never a panic while it is read.
+#[test]
+fn numbers_that_cannot_be_are_refused() {
+    let toy = Toy::new(vec![vec![Op::Write(0), Op::Value(2)], vec![Op::Read(0), Op::Write(0)]]);
+    let mut rng = Rng::new(5);
+    for text in compositions() {
+        let mut strategy = search(&text, 100);
+        toy::first(&mut strategy, &toy, 3);
+        let Ok(state) = strategy.save() else { continue };
+        let body = state.0.len() - 8;
+        for _ in 0..if long() { 20_000 } else { 200 } {
+            let mut bytes = state.0[..body].to_vec();
+            let at = rng.below(body as u32) as usize;
+            bytes[at] = rng.below(256) as u8;
+            let sum = crate::state::checksum(&bytes);
+            bytes.extend_from_slice(&sum.to_le_bytes());
+            let _ = search(&text, 100).restore(&Checkpoint(bytes));
+        }
+    }
+}

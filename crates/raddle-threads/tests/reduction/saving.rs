@@ -1,0 +1,204 @@
+//! Searches that are stopped, saved and taken up again by another engine: the same schedules in the same
+//! order, the same counts and the same words at the end.
+
+#![expect(clippy::disallowed_methods, reason = "how many programs is for the environment to say")]
+
+use raddle_engine::op::TaskId;
+use raddle_engine::strategy::{
+    Answer, Carries, Checkpoint, Cut, Finished, Needs, Plan, Point, Step, Strategy, Taken,
+};
+use raddle_engine::{Ended, Limits, Setup, Stop, explore_from};
+use raddle_search::rng::Rng;
+use raddle_search::traces::Traces;
+use raddle_search::{Built, build};
+use raddle_trace::{Assumption, Carried, Covered, Progress, Settings};
+
+use crate::programs;
+use crate::random::{execute, program};
+
+/// A search that keeps its schedules, and what it needs to go on.
+struct Kept {
+    inner: Traces<Box<dyn Strategy>>,
+    schedules: Vec<Vec<u32>>,
+    carried: Carried,
+}
+
+impl Kept {
+    fn new(text: &str) -> Self {
+        let Built { strategy, .. } = build(text, 3).expect("a strategy");
+        let inner = Traces::new(strategy, 50);
+        Self { inner, schedules: Vec::new(), carried: Carried::default() }
+    }
+}
+
+impl Strategy for Kept {
+    fn needs(&self) -> Needs {
+        self.inner.needs()
+    }
+
+    fn begin(&mut self, plan: &mut Plan) -> bool {
+        self.inner.begin(plan)
+    }
+
+    fn decide(&mut self, point: &Point<'_>) -> Answer {
+        self.inner.decide(point)
+    }
+
+    fn spawn(&mut self, parent: TaskId, child: TaskId) {
+        self.inner.spawn(parent, child);
+    }
+
+    fn value(&mut self, task: TaskId, taken: Taken, during: bool) {
+        self.inner.value(task, taken, during);
+    }
+
+    fn step(&mut self, step: &Step<'_>) -> Option<Cut> {
+        self.inner.step(step)
+    }
+
+    fn end(&mut self, execution: &Finished<'_>) {
+        self.inner.end(execution);
+        self.schedules.push(execution.decisions.iter().map(|taken| taken.option).collect());
+    }
+
+    fn carry(&mut self, engine: &dyn Carries, ended: Option<&Ended>) {
+        if ended.is_some() {
+            self.carried = engine.carried();
+        }
+    }
+
+    fn covered(&self) -> Covered {
+        self.inner.covered()
+    }
+
+    fn trouble(&self) -> Option<String> {
+        self.inner.trouble()
+    }
+}
+
+/// What a search came to.
+#[derive(Debug, PartialEq)]
+struct Ran {
+    schedules: Vec<Vec<u32>>,
+    ended: Ended,
+    carried: Carried,
+    covered: Covered,
+    progress: Progress,
+    assumptions: Vec<Assumption>,
+}
+
+/// Runs at most so many executions, in parts of a few.
+fn run(
+    text: &str,
+    most: u64,
+    settings: Settings,
+    body: &dyn Fn(),
+    mut part: impl FnMut() -> u64,
+) -> Ran {
+    let mut schedules = Vec::new();
+    let mut state: Option<(Checkpoint, Carried)> = None;
+    loop {
+        let mut search = Kept::new(text);
+        let mut carried = Carried::default();
+        if let Some((saved, before)) = &state {
+            search.inner.restore(saved).unwrap_or_else(|why| panic!("{text}: {why}"));
+            // As from a file.
+            let json = serde_json::to_string(before).expect("every map has names for keys");
+            carried = serde_json::from_str(&json).expect("what was written");
+        }
+        let executions = (carried.counts.executions.saturating_add(part())).min(most);
+        let limits = Limits { executions, ..Limits::default() };
+        let setup = Setup { limits, keep_going: true, settings, ..Setup::default() };
+        let mut lap = |_| Stop::No;
+        let explored = explore_from(&carried, &mut search, &setup, &mut lap, &mut |_| {}, body);
+        let explored = explored.expect("a search can run here");
+        schedules.append(&mut search.schedules);
+        assert_eq!(explored.counts, search.carried.counts);
+        if explored.ended != Ended::Executions || executions == most {
+            return Ran {
+                schedules,
+                ended: explored.ended,
+                covered: search.covered(),
+                progress: Progress { frontier_bytes: 0, ..search.inner.progress() },
+                assumptions: explored.assumptions,
+                carried: search.carried,
+            };
+        }
+        state = Some((search.inner.save().expect(text), search.carried));
+    }
+}
+
+/// What has something to do with tasks, objects or statements, or learns.
+const STRATEGIES: [&str; 17] = [
+    "dpor",
+    "dpor(source)",
+    "dpor(classic)",
+    "dpor(eta)",
+    "dpor probes(3)",
+    "hapset(dpor)",
+    "hapset(all, calls(0))",
+    "hapset(preemptions(1), train(3))",
+    "pset(dpor)",
+    "dfs cache",
+    "dfs preemptions(1) cache(20)",
+    "all breadth-first",
+    "pct",
+    "pos",
+    "rff",
+    "urw",
+    "surw",
+];
+
+#[track_caller]
+fn compare(text: &str, most: u64, settings: Settings, body: &dyn Fn(), what: &str, rng: &mut Rng) {
+    let whole = run(text, most, settings, body, || u64::MAX);
+    let parts = run(text, most, settings, body, || u64::from(1 + rng.below(12)));
+    assert_eq!(parts, whole, "{text} of {what}");
+}
+
+/// Two thousand programs if there is time, else 40.
+#[test]
+fn random_programs_are_searched_as_if_nothing_had_happened() {
+    let programs = if std::env::var_os("RADDLE_LONG").is_some() { 2_000 } else { 40 };
+    let mut rng = Rng::new(9);
+    for seed in 700_000..700_000 + programs {
+        let program = program(seed);
+        let body = || drop(execute(&program));
+        let what = format!("seed {seed}: {program:?}");
+        // Each program with some of them, so that all have met many.
+        for at in 0..3 {
+            let text = STRATEGIES[(seed as usize + 5 * at) % STRATEGIES.len()];
+            compare(text, 150, program.settings(), &body, &what, &mut rng);
+        }
+        compare("dpor", 150, program.settings(), &body, &what, &mut rng);
+    }
+}
+
+#[test]
+fn programs_of_the_literature_are_searched_as_if_nothing_had_happened() {
+    let mut rng = Rng::new(10);
+    for (what, body) in [
+        ("readers(5)", (|| programs::readers(5)) as fn()),
+        ("last_zero(4)", || programs::last_zero(4)),
+        ("inc(3)", || programs::inc(3)),
+    ] {
+        for text in STRATEGIES {
+            compare(text, 200, Settings::default(), &body, what, &mut rng);
+        }
+    }
+}
+
+/// In the first a timer is there before any step or not, by a value: what was known of it in one execution was
+/// taken to hold in the next. In the second a filter asks about an op that races with nothing.
+#[test]
+fn what_once_hung_on_the_executions_before_does_not() {
+    let mut rng = Rng::new(12);
+    for (seed, text) in [(700_986, "pos"), (700_306, "pset(dpor)")] {
+        let program = program(seed);
+        let body = || drop(execute(&program));
+        for _ in 0..4 {
+            let what = format!("seed {seed}: {program:?}");
+            compare(text, 150, program.settings(), &body, &what, &mut rng);
+        }
+    }
+}
