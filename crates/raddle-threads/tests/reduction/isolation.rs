@@ -65,21 +65,21 @@ fn run(name: &str, executions: u64, settings: Settings, isolation: bool, body: &
     }
 }
 
-/// A hundred programs if there is time, else three.
+/// A hundred programs if there is time, else two.
 #[test]
 #[expect(
     clippy::disallowed_methods,
     reason = "how much time there is is for the environment to say"
 )]
 fn every_strategy_does_in_processes_of_its_own_what_it_does_without() {
-    let programs = if std::env::var_os("RADDLE_LONG").is_some() { 100 } else { 3 };
+    let programs = if std::env::var_os("RADDLE_LONG").is_some() { 100 } else { 2 };
     for seed in 0..programs {
         let program = program(500_000 + seed);
         let body = || drop(execute(&program));
         let settings = program.settings();
         for name in STRATEGIES {
-            let here = run(name, 40, settings, false, &body);
-            let apart = run(name, 40, settings, true, &body);
+            let here = run(name, 25, settings, false, &body);
+            let apart = run(name, 25, settings, true, &body);
             assert_eq!(here, apart, "{name}, seed {seed}: {program:?}");
         }
     }
