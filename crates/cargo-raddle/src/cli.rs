@@ -58,6 +58,10 @@ pub(crate) struct Test {
     /// Also write the results to this file, as XML for CI servers (junit)
     #[arg(long, value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,
+    /// Of one test, also write the tree of decisions that was explored, for Graphviz: what could move,
+    /// what was taken, how the first 500 executions ended
+    #[arg(long, value_name = "FILE")]
+    pub(crate) tree: Option<PathBuf>,
     /// Neither try saved schedules nor save new ones
     #[arg(long)]
     pub(crate) no_regressions: bool,
@@ -192,7 +196,7 @@ pub(crate) struct Chosen {
 }
 
 /// What searches are run with.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(crate) struct Settings {
     #[command(flatten)]
     pub(crate) knobs: Knobs,

@@ -1,6 +1,7 @@
 //! From arguments to an exit code.
 
 use std::ffi::OsString;
+use std::fs;
 use std::io;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -8,19 +9,22 @@ use std::time::Instant;
 
 use clap::{CommandFactory as _, Parser as _};
 use raddle_trace::exit;
-use raddle_trace::host::{Message, Part, Work};
 use serde_json::json;
 
 use crate::check::Regressions;
 use crate::cli::{self, Asked, Build, Chosen, Cli, Format};
 use crate::find::{self, Test};
+use crate::host::Kept;
 use crate::print::{self, Side};
 use crate::project::Project;
 use crate::run::{self, Runner, Tally};
 use crate::settings::Settings;
 use crate::show::{Human, Json, Show, junit};
 use crate::wrong::Wrong;
-use crate::{compare, documents, estimate, os, page, regressions, replay};
+use crate::{compare, documents, estimate, os, page, regressions, replay, strategies};
+
+/// Executions whose decisions are kept for `--tree`: more than that is no picture.
+const TREE: u64 = 500;
 
 /// Does what the arguments ask for, the first of which is the program, and returns the exit code.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
@@ -49,7 +53,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Asked::Explain(asked) => replay::explain(asked),
         Asked::Estimate(asked) => estimate::estimate(asked),
         Asked::Compare(asked) => compare::compare(asked),
-        Asked::Strategies(asked) => strategies(asked),
+        Asked::Strategies(asked) => strategies::strategies(asked),
         Asked::Report(asked) => report(asked),
         Asked::Completions(asked) => {
             clap_complete::generate(
@@ -91,6 +95,13 @@ fn test(asked: &cli::Test) -> Result<u8, Wrong> {
     let project = Project::load(asked.build.manifest_path.as_deref())?;
     let settings = settings(&project, &asked.settings)?;
     let (tests, ignored) = prepare(&project, &asked.build, &asked.chosen)?;
+    if asked.tree.is_some() && tests.len() != 1 {
+        return Err(Wrong::usage(format!(
+            "--tree is for one test, and there are {}; write the name of one, with --exact if it is part \
+             of others",
+            tests.len()
+        )));
+    }
     os::catch_interrupts();
     let began = Instant::now();
     let desk = run::desk()?;
@@ -103,13 +114,18 @@ fn test(asked: &cli::Test) -> Result<u8, Wrong> {
         Format::Json => Box::new(Json::new()),
     };
     show.began(&tests, ignored);
-    let runner = Runner { desk: &desk, settings: &settings, regressions };
+    let kept = Kept::new(TREE);
+    let tree = asked.tree.as_ref().map(|_| &kept);
+    let runner = Runner { desk: &desk, settings: &settings, regressions, tree };
     let tested = runner.run(&tests, &mut *show);
     let tally = Tally::of(&tested, tests.len(), ignored);
     show.ended(&tested, &tally);
     if let Some(path) = &asked.junit {
-        std::fs::write(path, junit(&tested))
+        fs::write(path, junit(&tested))
             .map_err(|error| Wrong::tool(format!("{}: {error}", path.display())))?;
+    }
+    if let Some(path) = &asked.tree {
+        write_tree(path, &kept, asked.format)?;
     }
     let title = format!("cargo raddle test {}", asked.build.package.join(" "));
     match page::write(&project, title.trim(), began.elapsed(), &tested) {
@@ -120,6 +136,31 @@ fn test(asked: &cli::Test) -> Result<u8, Wrong> {
         Err(error) => print::err(&format!("the report was not written: {error}\n")),
     }
     Ok(tally.exit_code())
+}
+
+/// Writes what was decided in the search.
+fn write_tree(path: &Path, kept: &Kept, format: Format) -> Result<(), Wrong> {
+    let Some(tree) = kept.take() else {
+        print::err(
+            "there is no tree of decisions: no search came to its end. If a saved schedule failed \
+             first, add --no-regressions\n",
+        );
+        return Ok(());
+    };
+    fs::write(path, raddle_report::export::dot(&tree))
+        .map_err(|error| Wrong::tool(format!("{}: {error}", path.display())))?;
+    if format == Format::Human {
+        let path = path.display();
+        let left = match tree.more {
+            0 => String::new(),
+            more => format!(" of {}", print::grouped(tree.executions + more)),
+        };
+        print::out(&format!(
+            "tree: {path} (the first {}{left} executions); draw it with: dot -Tsvg {path} -o tree.svg\n",
+            print::grouped(tree.executions)
+        ));
+    }
+    Ok(())
 }
 
 /// Files among the saved schedules that cannot be read are nobody's: they are named, and left alone.
@@ -160,64 +201,6 @@ fn list(asked: &cli::List) -> Result<u8, Wrong> {
     };
     let rows: Vec<_> = tests.iter().map(row).collect();
     print::out(&print::table(&head, &rows));
-    Ok(exit::PASSED)
-}
-
-/// Asks a test binary: the strategies are those of the raddle that the tests depend on.
-fn strategies(asked: &cli::Strategies) -> Result<u8, Wrong> {
-    let chosen = Chosen { filters: Vec::new(), exact: false, include_ignored: true };
-    let project = Project::load(asked.build.manifest_path.as_deref())?;
-    let (tests, _) = prepare(&project, &asked.build, &chosen)?;
-    let Some(test) = tests.first() else { return Ok(exit::NO_TESTS) };
-    let flags = cli::Settings {
-        knobs: cli::Knobs::default(),
-        jobs: None,
-        host_memory: None,
-        profile: None,
-        config: None,
-    };
-    let settings = settings(&project, &flags)?;
-    let desk = run::desk()?;
-    let regressions = Regressions::LeftAlone;
-    let runner = Runner { desk: &desk, settings: &settings, regressions };
-    let mut found: Vec<Part> = Vec::new();
-    let gone = runner.with_hosts(|hosts| {
-        hosts.run(test, Work::Strategies, None, &[], &mut |message| {
-            if let Message::Strategies { parts } = message {
-                found = parts;
-            }
-        })
-    });
-    gone.map_err(|error| Wrong::tool(format!("the host could not be run: {error}")))?;
-    if found.is_empty() {
-        return Err(Wrong::tool("the test binary did not say which strategies it has"));
-    }
-    found.retain(|part| part.here);
-    if asked.format == Format::Json {
-        for part in &found {
-            let line = json!({
-                "version": raddle_trace::events::VERSION,
-                "name": part.name, "role": part.role, "line": part.line, "paper": part.paper,
-            });
-            print::out(&format!("{line}\n"));
-        }
-        return Ok(exit::PASSED);
-    }
-    let head = [
-        ("name", Side::Left),
-        ("is a", Side::Left),
-        ("what it does", Side::Left),
-        ("from", Side::Left),
-    ];
-    let row = |part: &Part| {
-        vec![part.name.clone(), part.role.clone(), part.line.clone(), part.paper.clone()]
-    };
-    let rows: Vec<_> = found.iter().map(row).collect();
-    print::out(&print::table(&head, &rows));
-    print::out(
-        "\nA strategy is a sampler, or a search with at most one of each: expansion, frontier, bound, \
-         order, cache, probes. For example: --strategy 'dfs preemptions(2)'\n",
-    );
     Ok(exit::PASSED)
 }
 

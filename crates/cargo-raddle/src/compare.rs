@@ -45,7 +45,7 @@ pub(crate) fn compare(asked: &cli::Compare) -> Result<u8, Wrong> {
     for strategy in &strategies {
         let settings = settings.with_strategy(strategy);
         let regressions = Regressions::LeftAlone;
-        let runner = Runner { desk: &desk, settings: &settings, regressions };
+        let runner = Runner { desk: &desk, settings: &settings, regressions, tree: None };
         all.push(runner.run(&tests, &mut Beside { lines: Human::new() }));
     }
     print::out(&table(&strategies, &all));

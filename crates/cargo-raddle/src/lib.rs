@@ -28,6 +28,7 @@ mod replay;
 mod run;
 mod settings;
 mod show;
+mod strategies;
 mod wrong;
 
 pub use command::main;

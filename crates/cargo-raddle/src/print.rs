@@ -47,6 +47,27 @@ pub(crate) fn grouped(number: u64) -> String {
     text
 }
 
+/// Text in lines of at most `width` columns. The first begins `first` columns from the left, where the
+/// caller has written something; the others are indented by `rest`.
+pub(crate) fn wrapped(text: &str, first: usize, rest: usize, width: usize) -> String {
+    let mut out = String::new();
+    let mut at = first;
+    for (index, word) in text.split_whitespace().enumerate() {
+        let n_chars = word.chars().count();
+        if index > 0 && at + 1 + n_chars > width {
+            out.push('\n');
+            out.push_str(&" ".repeat(rest));
+            at = rest;
+        } else if index > 0 {
+            out.push(' ');
+            at += 1;
+        }
+        out.push_str(word);
+        at += n_chars;
+    }
+    out
+}
+
 /// A table: columns as wide as their widest entry, the first left, numbers right.
 pub(crate) fn table(head: &[(&str, Side)], rows: &[Vec<String>]) -> String {
     let width = |text: &str| text.chars().count();

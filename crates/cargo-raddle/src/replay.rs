@@ -106,7 +106,7 @@ impl Found {
         os::catch_interrupts();
         let desk = run::desk()?;
         let regressions = Regressions::LeftAlone;
-        let runner = Runner { desk: &desk, settings: &settings, regressions };
+        let runner = Runner { desk: &desk, settings: &settings, regressions, tree: None };
         let recording = &self.given.recording;
         let tested = runner.with_hosts(|hosts| check::replay(hosts, &self.test, recording, what));
         match tested.error {
@@ -188,12 +188,5 @@ pub(crate) fn minimise(asked: &cli::Minimise) -> Result<u8, Wrong> {
 
 /// Of the file and the environment: no flags.
 fn settings(root: &Path) -> Result<Settings, Wrong> {
-    let flags = cli::Settings {
-        knobs: cli::Knobs::default(),
-        jobs: None,
-        host_memory: None,
-        profile: None,
-        config: None,
-    };
-    Settings::read(root, &flags)
+    Settings::read(root, &cli::Settings::default())
 }

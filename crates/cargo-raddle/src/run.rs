@@ -10,7 +10,7 @@ use raddle_trace::exit;
 
 use crate::check::{self, Heard, Regressions, Tested};
 use crate::find::Test;
-use crate::host::{Desk, Hosts};
+use crate::host::{Desk, Hosts, Kept};
 use crate::os;
 use crate::settings::Settings;
 use crate::show::Show;
@@ -25,6 +25,8 @@ pub(crate) struct Runner<'a> {
     pub(crate) desk: &'a Desk,
     pub(crate) settings: &'a Settings,
     pub(crate) regressions: Regressions,
+    /// Where the tree of decisions is kept, if it is wanted.
+    pub(crate) tree: Option<&'a Kept>,
 }
 
 enum Event {
@@ -38,7 +40,8 @@ impl Runner<'_> {
     pub(crate) fn with_hosts<T>(&self, work: impl FnOnce(&Hosts<'_>) -> T) -> T {
         let variables = self.settings.variables();
         let memory = self.settings.host_memory;
-        let hosts = Hosts { desk: self.desk, variables: &variables, memory, progress: PROGRESS };
+        let Self { desk, tree, .. } = *self;
+        let hosts = Hosts { desk, variables: &variables, memory, progress: PROGRESS, tree };
         work(&hosts)
     }
 

@@ -51,6 +51,17 @@ pub trait Pending: fmt::Debug {
         let _ = object;
         None
     }
+    /// How a person calls a task; empty if nobody does.
+    fn name(&self, task: TaskId) -> String {
+        let _ = task;
+        String::new()
+    }
+    /// What a task has announced, as a trace would have it, but for its object and its result. None of a
+    /// passive task: what it does is learned by running it.
+    fn says(&self, task: TaskId) -> Option<String> {
+        let _ = task;
+        None
+    }
     /// The tasks that have announced an op which cannot run now.
     fn blocked(&self) -> Vec<TaskId>;
     /// The ops that have been announced and cannot run now.

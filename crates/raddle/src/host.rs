@@ -14,7 +14,7 @@ use std::thread;
 use std::time::Duration;
 
 use raddle_engine::Tape;
-use raddle_search::registry::{Arguments, Entry, REGISTRY, Status};
+use raddle_search::registry::{Entry, Status, names};
 use raddle_trace::Report;
 use raddle_trace::host::{Job, Message, OUTPUT, Part, STOP, VERSION, Work, page};
 
@@ -25,6 +25,7 @@ use crate::minimise::minimise_dyn;
 use crate::progress::{Observer, ShowProgress};
 use crate::recording::Recording;
 use crate::search::{self, Body};
+use crate::tree::Tree;
 use crate::watch::{self, Turn};
 
 mod memory;
@@ -103,6 +104,7 @@ fn work(mut config: Config, test: Body) -> Result<Result<String, String>, Error>
         teller.say(&Message::Progress { progress: *progress });
     }));
     config.progress = ShowProgress::Never;
+    config.tree = job.tree.map(Tree::first);
     config.hosted = Some(Hosted { stop, tape });
     fence();
     let result = match job.work {
@@ -177,7 +179,11 @@ fn search(
     test: Body,
     channel: &Channel,
 ) -> Result<Result<String, String>, Error> {
-    let report = check::explored(config, None, &test)?;
+    let explored = check::explored(config, None, &test);
+    if let Some(tree) = &config.tree {
+        channel.say(&Message::Tree { tree: Box::new(tree.decisions()) });
+    }
+    let report = explored?;
     let found =
         &mut |report: &Report| channel.say(&Message::Found { report: Box::new(report.clone()) });
     let (report, result) = check::judge(config, report, test, None, found)?;
@@ -235,23 +241,19 @@ fn retrace(
     Ok(Ok(String::new()))
 }
 
-/// The registry, as the driver shows it.
+/// Every name, as the driver shows it.
 fn strategies() -> Vec<Part> {
-    REGISTRY.iter().map(part).collect()
+    names().map(part).collect()
 }
 
 fn part(entry: &Entry) -> Part {
-    let brackets = match entry.arguments {
-        Arguments::Number { name, .. } => format!("({name})"),
-        Arguments::OneOf(words) => format!("({})", words.join("|")),
-        Arguments::Parts(what) => format!("({what})"),
-        _ => String::new(),
-    };
     Part {
-        name: format!("{}{brackets}", entry.name),
+        name: format!("{}{}", entry.name, entry.arguments),
         role: entry.role.to_string(),
+        means: entry.role.line().to_owned(),
         line: entry.line.to_owned(),
         paper: entry.paper.to_owned(),
+        example: entry.example.to_owned(),
         here: entry.status == Status::Here,
     }
 }
@@ -268,5 +270,14 @@ mod tests {
         let job =
             r#"{"version": 1, "work": {"do": "search"}, "channel": "/a", "progress_ms": 250}"#;
         assert_eq!(read(job).expect("a job").work, Work::Search);
+    }
+
+    #[test]
+    fn every_example_of_a_strategy_is_one_that_a_test_could_have() {
+        for Part { name, example, .. } in strategies().into_iter().filter(|part| part.here) {
+            let config = Config { strategy: example.clone(), ..Config::default() };
+            let found = search::accepts(&config);
+            assert!(found.is_ok(), "{name}: {example}: {found:?}");
+        }
     }
 }

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use raddle_engine::{Ended, EngineError, Explored, Lap, Limits, Setup, Stop, Strategy};
 use raddle_search::hapset::Metric;
-use raddle_search::{Traces, Watched};
+use raddle_search::{Traces, Walk, Walked, Watched};
 use raddle_trace::{
     Counts, Coverage, Covered, Guarantee, Note, PairCount, PairSet, Probed, Progress, Report,
     TraceCount, Verdict, report,
@@ -71,12 +71,22 @@ pub(crate) fn explore_dyn(config: Config, test: Body) -> Result<Report, Error> {
     let tells = !config.observers().is_empty();
     let pairs = config.pairs != Pairs::Off;
     let known = config.known.clone().unwrap_or_default();
+    let walk = config.walk();
     let found = watch::run(&config, turns, move |orders| {
-        run(searches, &Asked { setup, traces, pairs, known, tells }, orders, &*test)
+        run(searches, &Asked { setup, traces, pairs, known, tells, walk }, orders, &*test)
     })?;
     let mut report = conclude(config, found);
     report.elapsed_ms = began.elapsed().as_millis().try_into().unwrap_or(u64::MAX);
     Ok(report)
+}
+
+/// Whether a configuration names strategies that can be run.
+#[cfg(test)]
+pub(crate) fn accepts(config: &Config) -> Result<(), Error> {
+    match portfolio::members(config)? {
+        Some(_) => Ok(()),
+        None => searches(config).map(drop),
+    }
 }
 
 /// A strategy with its part of the budget.
@@ -163,6 +173,8 @@ pub(crate) struct Asked {
     pub(crate) known: PairSet,
     /// Whether somebody hears how far the search is.
     pub(crate) tells: bool,
+    /// Where decisions are kept, if they are.
+    pub(crate) walk: Option<Walk>,
 }
 
 /// Runs one search after another until one of them has an answer.
@@ -204,6 +216,10 @@ pub(crate) fn run_one(
     test: &dyn Fn(),
 ) -> Result<Found, EngineError> {
     let began = Instant::now();
+    let strategy = match &asked.walk {
+        Some(walk) => Box::new(Walked::new(strategy, walk.clone())),
+        None => strategy,
+    };
     let explore = |strategy: &mut dyn Strategy| {
         let mut pulse = |pulse| orders.begin(pulse);
         if asked.tells {
