@@ -15,6 +15,7 @@ use crate::check::Regressions;
 use crate::cli::{self, Asked, Build, Chosen, Cli, Format};
 use crate::find::{self, Test};
 use crate::host::Kept;
+use crate::page::Of;
 use crate::print::{self, Side};
 use crate::project::Project;
 use crate::run::{self, Runner, Tally};
@@ -116,7 +117,8 @@ fn test(asked: &cli::Test) -> Result<u8, Wrong> {
     show.began(&tests, ignored);
     let kept = Kept::new(TREE);
     let tree = asked.tree.as_ref().map(|_| &kept);
-    let runner = Runner { desk: &desk, settings: &settings, regressions, tree };
+    let progress = run::PROGRESS;
+    let runner = Runner { desk: &desk, settings: &settings, regressions, tree, progress };
     let tested = runner.run(&tests, &mut *show);
     let tally = Tally::of(&tested, tests.len(), ignored);
     show.ended(&tested, &tally);
@@ -128,12 +130,12 @@ fn test(asked: &cli::Test) -> Result<u8, Wrong> {
         write_tree(path, &kept, asked.format)?;
     }
     let title = format!("cargo raddle test {}", asked.build.package.join(" "));
-    match page::write(&project, title.trim(), began.elapsed(), &tested) {
+    match page::write(&project, Of::Run, title.trim(), began.elapsed(), &tested) {
         Ok(path) if asked.format == Format::Human => {
             print::out(&format!("report: {}\n", path.display()));
         }
         Ok(_) => {}
-        Err(error) => print::err(&format!("the report was not written: {error}\n")),
+        Err(error) => print::err(&format!("warning: the report was not written: {error}\n")),
     }
     Ok(tally.exit_code())
 }
@@ -151,13 +153,15 @@ fn write_tree(path: &Path, kept: &Kept, format: Format) -> Result<(), Wrong> {
         .map_err(|error| Wrong::tool(format!("{}: {error}", path.display())))?;
     if format == Format::Human {
         let path = path.display();
-        let left = match tree.more {
-            0 => String::new(),
-            more => format!(" of {}", print::grouped(tree.executions + more)),
+        let (n, all) = (tree.executions, tree.executions + tree.more);
+        let (n, all) = (print::grouped(n), print::grouped(all));
+        let which = match tree.more {
+            0 if tree.executions == 1 => "the one execution".to_owned(),
+            0 => format!("all {n} executions"),
+            _ => format!("the first {n} of {all} executions"),
         };
         print::out(&format!(
-            "tree: {path} (the first {}{left} executions); draw it with: dot -Tsvg {path} -o tree.svg\n",
-            print::grouped(tree.executions)
+            "tree: {path} ({which}); draw it with: dot -Tsvg {path} -o tree.svg\n"
         ));
     }
     Ok(())

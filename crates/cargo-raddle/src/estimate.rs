@@ -39,7 +39,13 @@ pub(crate) fn estimate(asked: &cli::Estimate) -> Result<u8, Wrong> {
     os::catch_interrupts();
     let desk = run::desk()?;
     let regressions = Regressions::LeftAlone;
-    let runner = Runner { desk: &desk, settings: &settings, regressions, tree: None };
+    let runner = Runner {
+        desk: &desk,
+        settings: &settings,
+        regressions,
+        tree: None,
+        progress: run::PROGRESS,
+    };
     let tested = runner.run(&tests, &mut Quiet(Human::new()));
     let head = [
         ("test", Side::Left),

@@ -94,6 +94,24 @@ pub(crate) fn table(head: &[(&str, Side)], rows: &[Vec<String>]) -> String {
     out
 }
 
+/// The same with lines as long as the terminal is wide. In a file or a log nothing has to fit.
+pub(crate) fn fitted(text: &str) -> String {
+    if !io::stdout().is_terminal() {
+        return text.to_owned();
+    }
+    let width = width();
+    text.lines().map(|line| cut(line, width) + "\n").collect()
+}
+
+/// At most `width` columns of a line.
+pub(crate) fn cut(line: &str, width: usize) -> String {
+    if line.chars().count() <= width {
+        return line.to_owned();
+    }
+    let head: String = line.chars().take(width.saturating_sub(1)).collect();
+    format!("{}…", head.trim_end())
+}
+
 /// On which side a column is straight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {

@@ -106,7 +106,13 @@ impl Found {
         os::catch_interrupts();
         let desk = run::desk()?;
         let regressions = Regressions::LeftAlone;
-        let runner = Runner { desk: &desk, settings: &settings, regressions, tree: None };
+        let runner = Runner {
+            desk: &desk,
+            settings: &settings,
+            regressions,
+            tree: None,
+            progress: run::PROGRESS,
+        };
         let recording = &self.given.recording;
         let tested = runner.with_hosts(|hosts| check::replay(hosts, &self.test, recording, what));
         match tested.error {

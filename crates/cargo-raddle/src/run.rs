@@ -17,7 +17,7 @@ use crate::show::Show;
 use crate::wrong::Wrong;
 
 /// From one line of progress to the next.
-const PROGRESS: Duration = Duration::from_millis(250);
+pub(crate) const PROGRESS: Duration = Duration::from_millis(250);
 
 /// What a run is run with.
 #[derive(Debug)]
@@ -27,6 +27,8 @@ pub(crate) struct Runner<'a> {
     pub(crate) regressions: Regressions,
     /// Where the tree of decisions is kept, if it is wanted.
     pub(crate) tree: Option<&'a Kept>,
+    /// From one word of progress to the next.
+    pub(crate) progress: Duration,
 }
 
 enum Event {
@@ -40,8 +42,8 @@ impl Runner<'_> {
     pub(crate) fn with_hosts<T>(&self, work: impl FnOnce(&Hosts<'_>) -> T) -> T {
         let variables = self.settings.variables();
         let memory = self.settings.host_memory;
-        let Self { desk, tree, .. } = *self;
-        let hosts = Hosts { desk, variables: &variables, memory, progress: PROGRESS, tree };
+        let Self { desk, tree, progress, .. } = *self;
+        let hosts = Hosts { desk, variables: &variables, memory, progress, tree };
         work(&hosts)
     }
 

@@ -28,7 +28,13 @@ pub(crate) fn strategies(asked: &cli::Strategies) -> Result<u8, Wrong> {
     let settings = command::settings(&project, &cli::Settings::default())?;
     let desk = run::desk()?;
     let regressions = Regressions::LeftAlone;
-    let runner = Runner { desk: &desk, settings: &settings, regressions, tree: None };
+    let runner = Runner {
+        desk: &desk,
+        settings: &settings,
+        regressions,
+        tree: None,
+        progress: run::PROGRESS,
+    };
     let mut found: Vec<Part> = Vec::new();
     let gone = runner.with_hosts(|hosts| {
         hosts.run(test, Work::Strategies, None, &[], &mut |message| {
@@ -70,12 +76,15 @@ fn text(parts: &[Part], colour: Colour, width: usize) -> String {
         }
     }
     for role in roles {
-        let mut of_role = parts.iter().filter(|part| part.role == role).peekable();
-        let (means, example) =
-            of_role.peek().map_or(("", ""), |first| (&*first.means, &*first.example));
+        let of_role = || parts.iter().filter(|part| part.role == role);
+        let means = of_role().next().map_or("", |part| &part.means);
+        // The one that shows most of how strategies are written.
+        let example = of_role().map(|part| &*part.example).rev();
+        let example = example.max_by_key(|text| (text.contains(['(', ' ']), text.len()));
+        let example = example.unwrap_or_default();
         let title = print::paint(colour, "1", role);
         let _ = writeln!(out, "{title}: {}", print::wrapped(means, role.len() + 2, 2, width));
-        for Part { name, line, paper, .. } in of_role {
+        for Part { name, line, paper, .. } in of_role() {
             let paper = if paper.is_empty() { String::new() } else { format!(" ({paper})") };
             let (text, indent) = (format!("{line}{paper}"), NAME + 4);
             let text = print::wrapped(&text, indent, indent, width);
@@ -86,8 +95,11 @@ fn text(parts: &[Part], colour: Colour, width: usize) -> String {
             };
             let _ = writeln!(out, "{name}{text}");
         }
-        let _ =
-            writeln!(out, "  {}\n", print::paint(colour, "2", &format!("--strategy '{example}'")));
+        let _ = writeln!(
+            out,
+            "  {}\n",
+            print::paint(colour, "2", &format!("for example: --strategy '{example}'"))
+        );
     }
     out.push_str(&print::wrapped(
         "A strategy is a choice, a sampler, or a search: `dfs`, or an expansion with at most one of each \

@@ -269,7 +269,7 @@ pub struct Needs {
     pub plans: bool,
     /// So many of the innermost calls that led to each op are captured as its [`Context`]; 0: none.
     pub contexts: u8,
-    /// What objects are called is kept, for [`Pending::label`].
+    /// What objects and passive tasks are called is kept, for [`Pending::label`] and [`Pending::name`].
     pub labels: bool,
 }
 

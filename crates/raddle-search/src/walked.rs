@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use raddle_engine::op::{ObjectId, TaskId};
 use raddle_engine::store::Store;
 use raddle_engine::strategy::{
-    Answer, Checkpoint, Cut, Finished, Needs, Options, Pending, Plan, Point, Step, Strategy, Taken,
+    Answer, Checkpoint, Cut, Finished, Needs, Options, Plan, Point, Step, Strategy, Taken,
     Unsupported, Work,
 };
 use raddle_trace::{
@@ -183,9 +183,25 @@ fn named(point: &Point<'_>) -> Vec<TreeOption> {
             .iter()
             .map(|choice| {
                 let task = choice.task;
-                let (what, site) = what(pending, task);
-                let preempts = point.running.is_some_and(|running| running != task);
-                TreeOption { who: pending.name(task), what, site, preempts, to: None }
+                let op = pending.op(task);
+                let label = op.filter(|op| op.object != ObjectId::NONE);
+                let label = label.and_then(|op| pending.label(op.object));
+                let what = pending.says(task);
+                TreeOption {
+                    who: pending.name(task),
+                    // A link is called after its actors.
+                    object: label
+                        .filter(|_| what.is_some())
+                        .map(|label| label.name.unwrap_or(label.kind).to_owned()),
+                    what: what.unwrap_or_default(),
+                    site: op.map(|op| Site {
+                        file: op.site.file().to_owned(),
+                        line: op.site.line(),
+                        column: op.site.column(),
+                    }),
+                    preempts: point.running.is_some_and(|running| running != task),
+                    to: None,
+                }
             })
             .collect(),
         Options::Value { task, of, .. } => (0..of)
@@ -196,22 +212,6 @@ fn named(point: &Point<'_>) -> Vec<TreeOption> {
             })
             .collect(),
     }
-}
-
-/// What a task is about to do: its op and the object, and where.
-fn what(pending: &dyn Pending, task: TaskId) -> (String, Option<Site>) {
-    let Some(op) = pending.op(task) else { return (String::new(), None) };
-    let said = pending.says(task).unwrap_or_default();
-    let label = (op.object != ObjectId::NONE).then(|| pending.label(op.object)).flatten();
-    let object = label.map(|label| label.name.unwrap_or(label.kind));
-    let what = match object {
-        // A link is called after its actors, which its task is too.
-        Some(object) if !said.is_empty() => format!("{said} {object}"),
-        _ => said,
-    };
-    let site =
-        Site { file: op.site.file().to_owned(), line: op.site.line(), column: op.site.column() };
-    (what, Some(site))
 }
 
 impl<S: Strategy> Strategy for Walked<S> {
@@ -333,5 +333,128 @@ impl<S: Strategy> Strategy for Walked<S> {
 
     fn restore(&mut self, state: &Checkpoint) -> Result<(), Unsupported> {
         self.inner.restore(state)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::{Just, Strategy as _, any, prop_oneof, proptest};
+
+    use super::*;
+    use crate::depth_first::DepthFirst;
+    use crate::random::Random;
+    use crate::toy::{self, Moves, Op, Toy};
+
+    /// The paths of a tree that lead to an end.
+    fn paths(tree: &DecisionTree) -> Vec<(Vec<u32>, Leaf)> {
+        let mut found = Vec::new();
+        let mut stack = vec![(0, Vec::new())];
+        while let Some((at, path)) = stack.pop() {
+            let node: &TreeNode = &tree.nodes[at];
+            found.extend(node.ended.clone().map(|leaf| (path.clone(), leaf)));
+            for (option, to) in (0_u32..).zip(&node.options) {
+                let Some(to) = to.to else { continue };
+                assert!(to as usize > at, "each node is after the one that leads to it");
+                stack.push((to as usize, [&path[..], &[option]].concat()));
+            }
+        }
+        found.sort_by_key(|(_, leaf)| leaf.execution);
+        found
+    }
+
+    /// The decisions of every execution, in order, as the plan has them after each.
+    fn decided(strategy: &mut dyn Strategy, toy: &Toy, n: usize) -> Vec<(Vec<u32>, Moves)> {
+        let mut plan = Plan::default();
+        let mut next = || {
+            let execution = toy::execute(strategy, &mut plan, toy)?;
+            Some((plan.prefix.clone(), execution.moves))
+        };
+        std::iter::from_fn(&mut next).take(n).collect()
+    }
+
+    #[test]
+    fn every_execution_of_a_search_is_a_path_of_the_tree() {
+        // C(4, 2) interleavings: as many leaves, and nothing that was not taken.
+        let (toy, walk) = (Toy::independent(&[2, 2]), Walk::first(100));
+        let ran = decided(&mut Walked::new(DepthFirst::default(), walk.clone()), &toy, 1_000);
+        let tree = walk.tree();
+        assert_eq!((ran.len(), tree.executions, tree.more, tree.over), (6, 6, 0, true));
+        let found: Vec<_> = paths(&tree).into_iter().map(|(path, _)| path).collect();
+        assert_eq!(found, ran.into_iter().map(|(path, _)| path).collect::<Vec<_>>());
+        assert!(tree.nodes.iter().flat_map(|node| &node.options).all(|option| option.to.is_some()));
+    }
+
+    #[test]
+    fn what_is_out_of_room_is_counted() {
+        let (toy, walk) = (Toy::independent(&[3, 3]), Walk::first(7));
+        let ran = decided(&mut Walked::new(DepthFirst::default(), walk.clone()), &toy, 1_000);
+        let tree = walk.tree();
+        assert_eq!((ran.len() as u64, tree.executions, tree.more), (20, 7, 13));
+        let found: Vec<_> = paths(&tree).into_iter().map(|(path, _)| path).collect();
+        assert_eq!(found, ran.into_iter().take(7).map(|(path, _)| path).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn what_is_drawn_again_is_counted_where_it_ended() {
+        let (toy, walk) = (Toy::independent(&[1, 1]), Walk::first(50));
+        decided(&mut Walked::new(Random::new(3), walk.clone()), &toy, 50);
+        let tree = walk.tree();
+        let times: u64 = paths(&tree).iter().map(|(_, leaf)| leaf.times).sum();
+        assert_eq!((paths(&tree).len(), times, tree.over), (2, 50, false));
+    }
+
+    #[test]
+    fn two_searches_share_a_tree() {
+        let (toy, walk) = (Toy::independent(&[2, 1]), Walk::first(100));
+        decided(&mut Walked::new(DepthFirst::default(), walk.clone()), &toy, 2);
+        decided(&mut Walked::new(Random::new(1), walk.clone()), &toy, 40);
+        // C(3, 1) interleavings, whoever ran them.
+        assert_eq!((paths(&walk.tree()).len(), walk.tree().executions), (3, 42));
+    }
+
+    fn programs() -> impl proptest::prelude::Strategy<Value = Toy> {
+        let op = prop_oneof![
+            1 => Just(Op::Step),
+            2 => (0..2_u32).prop_map(Op::Write),
+            2 => (0..2_u32).prop_map(Op::Read),
+            1 => (2..4_u32).prop_map(Op::Value),
+        ];
+        let task = proptest::collection::vec(op, 0..4);
+        proptest::collection::vec(task, 1..4).prop_map(Toy::new)
+    }
+
+    proptest! {
+        #![proptest_config(toy::fixed_seed())]
+
+        // A strategy does the same with a tree as without; and the tree has what it did.
+        #[test]
+        fn listening_changes_nothing(
+            toy in programs(),
+            seed in any::<u64>(),
+            name in proptest::sample::select(vec![
+                "dfs", "dfs preemptions(1)", "dfs cache",
+                "all best-first(mdpor, pb)", "all random", "pos",
+            ]),
+        ) {
+            let build = || crate::build(name, seed).expect("a strategy").strategy;
+            let alone = decided(&mut build(), &toy, 300);
+            let walk = Walk::first(300);
+            let walked = decided(&mut Walked::new(build(), walk.clone()), &toy, 300);
+            proptest::prop_assert_eq!(&alone, &walked);
+            let tree = walk.tree();
+            proptest::prop_assert_eq!(tree.executions, walked.len() as u64);
+            // A path for each, or the beginning of one that was cut.
+            let mut ends: Vec<_> = paths(&tree);
+            ends.retain(|(_, leaf)| leaf.ended == BranchEnd::Completed);
+            for (path, _) in &ends {
+                proptest::prop_assert!(walked.iter().any(|(whole, _)| whole == path));
+            }
+            for (whole, _) in &walked {
+                let begun = |(path, leaf): &(Vec<u32>, Leaf)| {
+                    whole == path || leaf.ended != BranchEnd::Completed && whole.starts_with(path)
+                };
+                proptest::prop_assert!(paths(&tree).iter().any(begun), "{:?}", whole);
+            }
+        }
     }
 }

@@ -46,6 +46,9 @@ pub struct TreeOption {
     pub who: String,
     /// What it would do, or the value.
     pub what: String,
+    /// To what it would do that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub object: Option<String>,
     /// Where that stands in the source.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub site: Option<Site>,

@@ -105,9 +105,7 @@ pub(crate) fn summary(tested: &[Tested], tally: &Tally, colour: Colour, width: u
     let table = print::table(&head, &rows);
     let mut out = String::new();
     for (index, line) in table.lines().enumerate() {
-        let cut: String = line.chars().take(width).collect();
-        let cut =
-            if cut.len() < line.len() { format!("{}…", &cut[..last_char(&cut)]) } else { cut };
+        let cut = print::cut(line, width);
         let line = match index.checked_sub(1).and_then(|row| tested.get(row)) {
             None => print::paint(colour, "2", &cut),
             Some(test) => painted(colour, &verdict(test), &cut, test.ending),
@@ -120,10 +118,6 @@ pub(crate) fn summary(tested: &[Tested], tally: &Tally, colour: Colour, width: u
     }
     out.push_str(&sums(tally));
     out
-}
-
-fn last_char(text: &str) -> usize {
-    text.char_indices().next_back().map_or(0, |(at, _)| at)
 }
 
 fn painted(colour: Colour, word: &str, line: &str, ending: Ending) -> String {

@@ -11,6 +11,7 @@ use std::fmt::Write as _;
 use raddle_trace::{BranchEnd, DecisionTree, Leaf, TreeNode, TreeOption};
 
 use crate::columns::{clean, count, fit, place};
+use crate::waits::with_object;
 
 /// Trees with more nodes than this are drawn as their shape.
 const DETAILED: usize = 400;
@@ -123,21 +124,26 @@ fn detailed(out: &mut String, tree: &DecisionTree) {
 /// One option: who, what, where.
 fn row(nth: usize, option: &TreeOption) -> String {
     let mark = if option.preempts { " *" } else { "" };
+    let colour = match option.to {
+        None => GREY,
+        Some(_) if option.preempts => AMBER,
+        Some(_) => "black",
+    };
     let who = markup(&(called(option, nth, 0) + mark));
-    let mut what = markup(&fit(&clean(&option.what), WHAT));
+    let what = match &option.object {
+        Some(object) => with_object(&option.what, object),
+        None => clean(&option.what),
+    };
+    let mut what = markup(&fit(&what, WHAT));
     if let Some(site) = &option.site {
         let space = if what.is_empty() { "" } else { "<br align=\"left\"/>" };
         let at = markup(&place(site, WHERE));
-        what = format!("{what}{space}<font point-size=\"8\">{at}</font><br align=\"left\"/>");
+        let font = format!("point-size=\"8\" color=\"{colour}\"");
+        what = format!("{what}{space}<font {font}>{at}</font><br align=\"left\"/>");
     }
-    let colour = match option.to {
-        None => Some(GREY),
-        Some(_) if option.preempts => Some(AMBER),
-        Some(_) => None,
-    };
-    let paint = |text: &str| match colour {
-        Some(colour) if !text.is_empty() => format!("<font color=\"{colour}\">{text}</font>"),
-        _ => text.to_owned(),
+    let paint = |text: &str| match text {
+        "" => String::new(),
+        _ => format!("<font color=\"{colour}\">{text}</font>"),
     };
     let rest = if option.to.is_none() { "<i>not taken</i>" } else { "" };
     let what = if what.is_empty() { rest.to_owned() } else { what };

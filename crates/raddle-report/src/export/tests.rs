@@ -99,8 +99,9 @@ fn no_text_is_taken_for_syntax() {
 }
 
 fn option(who: &str, what: &str, preempts: bool, to: Option<u32>) -> TreeOption {
-    let site = Site { file: "src/queue.rs".to_owned(), line: 7, column: 5 };
-    TreeOption { who: who.to_owned(), what: what.to_owned(), site: Some(site), preempts, to }
+    let site = Some(Site { file: "src/queue.rs".to_owned(), line: 7, column: 5 });
+    let object = (!what.starts_with("value")).then(|| "queue".to_owned());
+    TreeOption { who: who.to_owned(), what: what.to_owned(), object, site, preempts, to }
 }
 
 fn leaf(execution: u64, times: u64, ended: BranchEnd) -> TreeNode {
@@ -116,9 +117,9 @@ fn a_point_shows_who_could_move_and_what_was_taken() {
     let tree = DecisionTree {
         nodes: vec![
             point(vec![
-                option("main", "load AtomicU32", false, Some(1)),
-                option("thread 1", "store AtomicU32 (1)", true, Some(2)),
-                option("worker \"<b>\"", "lock Mutex", true, None),
+                option("main", "load", false, Some(1)),
+                option("thread 1", "store(1)", true, Some(2)),
+                option("worker \"<b>\"", "lock", true, None),
             ]),
             leaf(1, 1, BranchEnd::Completed),
             point(vec![

@@ -10,4 +10,5 @@ mod programs;
 mod replays;
 mod searches;
 mod tests;
+mod trees;
 mod values;
