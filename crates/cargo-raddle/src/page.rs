@@ -118,7 +118,8 @@ pub(crate) fn curve(test: &Tested, report: &Report) -> Vec<Progress> {
             (_, estimate) => estimate,
         };
         let elapsed_ms = report.elapsed_ms.max(last.elapsed_ms);
-        curve.push(Progress { executions, elapsed_ms, traces, estimate, ..last });
+        let covered = if report.verdict == Verdict::Covered { Some(1.0) } else { last.covered };
+        curve.push(Progress { executions, elapsed_ms, traces, estimate, covered, ..last });
     }
     curve
 }

@@ -21,9 +21,36 @@ pub(crate) fn colour() -> Colour {
     Colour::for_terminal(io::stdout().is_terminal(), |name| std::env::var(name).ok())
 }
 
-/// Columns of the terminal; 100 if there is none.
+/// Columns for text with a layout of its own, as lanes: those of the terminal if it is neither too narrow
+/// for them nor too wide to read; 100 if there is none.
 pub(crate) fn width() -> usize {
     crate::os::columns().unwrap_or(100).clamp(60, 200)
+}
+
+/// Columns that a line on standard output may have; none if it may be as long as it is: in a file or a log
+/// nothing has to fit.
+pub(crate) fn columns() -> Option<usize> {
+    let columns = crate::os::columns().filter(|_| io::stdout().is_terminal());
+    columns.map(|columns| columns.max(20))
+}
+
+/// Whether the terminal shows more than ASCII.
+pub(crate) fn unicode() -> bool {
+    raddle_report::CurveOptions::unicode_for(|name| std::env::var(name).ok())
+}
+
+/// A line for a terminal that shows nothing but ASCII, as long as it was.
+pub(crate) fn ascii(line: &str) -> String {
+    let plain = |letter: char| match letter {
+        '·' => '|',
+        '…' => '.',
+        '×' => 'x',
+        '–' | '─' => '-',
+        '≤' => '<',
+        _ if letter.is_ascii() => letter,
+        _ => '?',
+    };
+    line.chars().map(plain).collect()
 }
 
 /// `text` in a colour, if there are colours.
@@ -94,12 +121,9 @@ pub(crate) fn table(head: &[(&str, Side)], rows: &[Vec<String>]) -> String {
     out
 }
 
-/// The same with lines as long as the terminal is wide. In a file or a log nothing has to fit.
+/// The same with lines that fit.
 pub(crate) fn fitted(text: &str) -> String {
-    if !io::stdout().is_terminal() {
-        return text.to_owned();
-    }
-    let width = width();
+    let Some(width) = columns() else { return text.to_owned() };
     text.lines().map(|line| cut(line, width) + "\n").collect()
 }
 

@@ -36,7 +36,7 @@ pub use json::{
     pairs_to_json, schedule_from_json, to_json, to_json_pretty,
 };
 pub use links::Links;
-pub use progress::{estimated, progress_line};
+pub use progress::{estimated, progress_line, progress_row};
 pub use table::{TableOptions, table};
 pub use text::{LONG_TOKEN, TextOptions, render};
 pub use why::explanation;

@@ -15,11 +15,11 @@ use std::time::Duration;
 
 use raddle_engine::Tape;
 use raddle_search::registry::{Entry, Status, names};
-use raddle_trace::Report;
 use raddle_trace::host::{Job, Message, OUTPUT, Part, STOP, VERSION, Work, page};
+use raddle_trace::{Progress, Report};
 
 use crate::check;
-use crate::config::{Config, Expect};
+use crate::config::{AUTO, Config, EXECUTIONS, Expect};
 use crate::error::Error;
 use crate::minimise::minimise_dyn;
 use crate::progress::{Observer, ShowProgress};
@@ -100,8 +100,12 @@ fn work(mut config: Config, test: Body) -> Result<Result<String, String>, Error>
     };
     let every = Duration::from_millis(job.progress_ms);
     let teller = channel.clone();
+    let limit_ms = config.time.and_then(|time| time.as_millis().try_into().ok());
+    let usual = config.time.is_none() && config.strategy.trim() == AUTO;
+    let limit_executions = config.executions.or(usual.then_some(EXECUTIONS));
     config.observer = Some(Observer::new(every, move |progress| {
-        teller.say(&Message::Progress { progress: *progress });
+        let progress = Progress { limit_ms, limit_executions, ..*progress };
+        teller.say(&Message::Progress { progress });
     }));
     config.progress = ShowProgress::Never;
     config.tree = job.tree.map(Tree::first);

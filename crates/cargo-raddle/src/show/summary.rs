@@ -79,9 +79,13 @@ pub(crate) fn time(tested: &Tested) -> String {
     if seconds < 10.0 { format!("{seconds:.2}s") } else { format!("{seconds:.0}s") }
 }
 
+/// Columns that a guarantee should have, and those that a name keeps.
+const GUARANTEE: usize = 28;
+const NAME: usize = 16;
+
 /// The table, the saved schedules that have something to say, and the sums.
 pub(crate) fn summary(tested: &[Tested], tally: &Tally, colour: Colour, width: usize) -> String {
-    let head = [
+    let mut head = vec![
         ("verdict", Side::Left),
         ("test", Side::Left),
         ("executions", Side::Right),
@@ -101,7 +105,8 @@ pub(crate) fn summary(tested: &[Tested], tally: &Tally, colour: Colour, width: u
             guarantee(test),
         ]
     };
-    let rows: Vec<Vec<String>> = tested.iter().map(row).collect();
+    let mut rows: Vec<Vec<String>> = tested.iter().map(row).collect();
+    make_room(&mut head, &mut rows, width);
     let table = print::table(&head, &rows);
     let mut out = String::new();
     for (index, line) in table.lines().enumerate() {
@@ -118,6 +123,31 @@ pub(crate) fn summary(tested: &[Tested], tally: &Tally, colour: Colour, width: u
     }
     out.push_str(&sums(tally));
     out
+}
+
+/// Where a terminal is too narrow for all of the table: columns in which nothing stands are left out, and
+/// names are shortened, so that what a pass means can be read.
+fn make_room(head: &mut Vec<(&str, Side)>, rows: &mut [Vec<String>], width: usize) {
+    let wide = |rows: &[Vec<String>], column: usize, name: &str| {
+        let cells = rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count());
+        cells.max().unwrap_or(0).max(name.chars().count())
+    };
+    let room = |head: &[(&str, Side)], rows: &[Vec<String>]| {
+        let all = head.iter().enumerate().rev().skip(1);
+        let taken: usize = all.map(|(at, (name, _))| wide(rows, at, name) + 2).sum();
+        width.saturating_sub(taken)
+    };
+    for column in (0..head.len()).rev() {
+        if room(head, rows) < GUARANTEE && rows.iter().all(|row| row[column] == "-") {
+            head.remove(column);
+            rows.iter_mut().for_each(|row| drop(row.remove(column)));
+        }
+    }
+    let missing = GUARANTEE.saturating_sub(room(head, rows));
+    let name = wide(rows, 1, "test").saturating_sub(missing).max(NAME);
+    for row in rows {
+        row[1] = print::cut(&row[1], name);
+    }
 }
 
 fn painted(colour: Colour, word: &str, line: &str, ending: Ending) -> String {
