@@ -38,8 +38,7 @@ pub fn progress_line(progress: &Progress) -> String {
         let _ = write!(line, ": {estimate}");
     }
     if let Some(bound) = progress.bound {
-        let s = if bound == 1 { "" } else { "s" };
-        let _ = write!(line, "; all with up to {bound} preemption{s} done");
+        let _ = write!(line, "; {} done", within(bound));
     }
     if progress.pending > 0 {
         let _ = write!(line, "; {} pending", alternatives(progress.pending));
@@ -122,9 +121,7 @@ fn fields(progress: &Progress) -> Vec<Field> {
         add(5, format!("{part} covered"), part);
     }
     if let Some(bound) = progress.bound {
-        let s = if bound == 1 { "" } else { "s" };
-        let long = format!("all with up to {bound} preemption{s} done");
-        add(4, long, format!("bound {bound}"));
+        add(4, format!("{} done", within(bound)), format!("bound {bound}"));
     }
     if progress.pending > 0 {
         add(6, format!("{} pending", grouped(progress.pending)), String::new());
@@ -165,6 +162,15 @@ pub fn estimated(progress: &Progress) -> Option<String> {
         let _ = write!(text, "; by {probes} about {}{}", rounded(total.about), band(total));
     }
     Some(text)
+}
+
+/// The executions within a bound.
+fn within(bound: u32) -> String {
+    match bound {
+        0 => "all without a preemption".to_owned(),
+        1 => "all with up to 1 preemption".to_owned(),
+        _ => format!("all with up to {bound} preemptions"),
+    }
 }
 
 fn executions(n: u64) -> String {

@@ -132,19 +132,19 @@ fn make_room(head: &mut Vec<(&str, Side)>, rows: &mut [Vec<String>], width: usiz
         let cells = rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count());
         cells.max().unwrap_or(0).max(name.chars().count())
     };
-    let room = |head: &[(&str, Side)], rows: &[Vec<String>]| {
+    // Columns that are missing.
+    let missing = |head: &[(&str, Side)], rows: &[Vec<String>]| {
         let all = head.iter().enumerate().rev().skip(1);
         let taken: usize = all.map(|(at, (name, _))| wide(rows, at, name) + 2).sum();
-        width.saturating_sub(taken)
+        (taken + GUARANTEE).saturating_sub(width)
     };
     for column in (0..head.len()).rev() {
-        if room(head, rows) < GUARANTEE && rows.iter().all(|row| row[column] == "-") {
+        if missing(head, rows) > 0 && rows.iter().all(|row| row[column] == "-") {
             head.remove(column);
             rows.iter_mut().for_each(|row| drop(row.remove(column)));
         }
     }
-    let missing = GUARANTEE.saturating_sub(room(head, rows));
-    let name = wide(rows, 1, "test").saturating_sub(missing).max(NAME);
+    let name = wide(rows, 1, "test").saturating_sub(missing(head, rows)).max(NAME);
     for row in rows {
         row[1] = print::cut(&row[1], name);
     }
