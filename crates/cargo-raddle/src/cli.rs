@@ -40,6 +40,8 @@ pub(crate) enum Asked {
     Strategies(Strategies),
     /// Say where the page of the last run is, or open it
     Report(Report),
+    /// Write a recorded failure for another tool: a timeline, a diagram, its decisions
+    Export(Export),
     /// Write a completion script to standard output
     Completions(Completions),
     /// Write the man page to standard output
@@ -173,6 +175,30 @@ pub(crate) struct Report {
     /// Cargo's manifest, if it is not that of this directory
     #[arg(long, value_name = "PATH")]
     pub(crate) manifest_path: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Export {
+    /// The path of a file that raddle wrote, in raddle-regressions/ or target/raddle/
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// For which tool
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub(crate) format: As,
+    /// Where to write it; standard output if left out
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+/// What a failure is exported as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum As {
+    /// A timeline in JSON, for ui.perfetto.dev and chrome://tracing
+    Perfetto,
+    /// A sequence diagram for Mermaid
+    Mermaid,
+    /// Its path of decisions for Graphviz; `cargo raddle test --tree` writes those of a whole search
+    Dot,
 }
 
 #[derive(Debug, Args)]

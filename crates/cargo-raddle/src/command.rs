@@ -22,7 +22,7 @@ use crate::run::{self, Runner, Tally};
 use crate::settings::Settings;
 use crate::show::{Human, Json, Show, junit};
 use crate::wrong::Wrong;
-use crate::{compare, documents, estimate, os, page, regressions, replay, strategies};
+use crate::{compare, documents, estimate, export, os, page, regressions, replay, strategies};
 
 /// Executions whose decisions are kept for `--tree`: more than that is no picture.
 const TREE: u64 = 500;
@@ -56,6 +56,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Asked::Compare(asked) => compare::compare(asked),
         Asked::Strategies(asked) => strategies::strategies(asked),
         Asked::Report(asked) => report(asked),
+        Asked::Export(asked) => export::export(asked),
         Asked::Completions(asked) => {
             clap_complete::generate(
                 asked.shell,

@@ -17,6 +17,7 @@ mod compare;
 mod debugger;
 mod documents;
 mod estimate;
+mod export;
 mod find;
 mod host;
 mod os;

@@ -20,9 +20,12 @@ fn a_timeline_has_a_thread_for_each_task_and_a_slice_for_each_step() {
     let slices = of("X");
     assert_eq!(slices.len(), failure.trace.events.len());
     assert_eq!(slices[2]["name"], "Left { till: actor 1 }");
-    assert!(
-        slices.iter().zip(&failure.trace.events).all(|(slice, event)| slice["tid"] == event.task)
-    );
+    // The first task is the main thread of the process; no other has its number, and none has 0.
+    let process = failure.trace.tasks.len();
+    let thread = |task: u32| if task == 0 { process as u32 } else { task };
+    assert!(events.iter().all(|event| event["pid"] == process && event["tid"] != 0));
+    let own = |(slice, event): (&&Value, &raddle_trace::Event)| slice["tid"] == thread(event.task);
+    assert!(slices.iter().zip(&failure.trace.events).all(own));
     // An arrow has two ends: one later than the other, in another thread.
     let (starts, ends) = (of("s"), of("f"));
     let n_arrows: usize = failure.trace.events.iter().flat_map(|e| &e.after).map(Vec::len).sum();
