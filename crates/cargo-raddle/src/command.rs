@@ -96,6 +96,11 @@ fn test(asked: &cli::Test) -> Result<u8, Wrong> {
     // First what can be wrong without building.
     let project = Project::load(asked.build.manifest_path.as_deref())?;
     let settings = settings(&project, &asked.settings)?;
+    for (flag, path) in [("--junit", &asked.junit), ("--tree", &asked.tree)] {
+        if let Some(path) = path {
+            can_write(flag, path)?;
+        }
+    }
     let (tests, ignored) = prepare(&project, &asked.build, &asked.chosen)?;
     if asked.tree.is_some() && tests.len() != 1 {
         return Err(Wrong::usage(format!(
@@ -115,11 +120,14 @@ fn test(asked: &cli::Test) -> Result<u8, Wrong> {
         Format::Human => Box::new(Human::new()),
         Format::Json => Box::new(Json::new()),
     };
-    show.began(&tests, ignored);
+    let progress = run::PROGRESS;
     let kept = Kept::new(TREE);
     let tree = asked.tree.as_ref().map(|_| &kept);
-    let progress = run::PROGRESS;
     let runner = Runner { desk: &desk, settings: &settings, regressions, tree, progress };
+    if let (Some(strategy), Some(test)) = (settings.knobs.get("strategy"), tests.first()) {
+        strategies::check(&runner, test, strategy)?;
+    }
+    show.began(&tests, ignored);
     let tested = runner.run(&tests, &mut *show);
     let tally = Tally::of(&tested, tests.len(), ignored);
     show.ended(&tested, &tally);
@@ -139,6 +147,14 @@ fn test(asked: &cli::Test) -> Result<u8, Wrong> {
         Err(error) => print::err(&format!("warning: the report was not written: {error}\n")),
     }
     Ok(tally.exit_code())
+}
+
+/// Whether a file can be written, before all the work whose results are to go there.
+fn can_write(flag: &str, path: &Path) -> Result<(), Wrong> {
+    let opened = fs::OpenOptions::new().create(true).append(true).open(path);
+    opened.map(drop).map_err(|error| {
+        Wrong::usage(format!("{flag}: {} cannot be written: {error}", path.display()))
+    })
 }
 
 /// Writes what was decided in the search.
@@ -219,11 +235,15 @@ fn report(asked: &cli::Report) -> Result<u8, Wrong> {
         let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
         let mut command = Command::new(program);
         command.arg(&path).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        let status = command
-            .status()
-            .map_err(|error| Wrong::tool(format!("{program} could not be started: {error}")))?;
+        let status = command.status().map_err(|error| {
+            Wrong::tool(format!(
+                "{program} could not be started: {error}; open the file above in a browser"
+            ))
+        })?;
         if !status.success() {
-            return Err(Wrong::tool(format!("{program} could not open it")));
+            return Err(Wrong::tool(format!(
+                "{program} could not open it; open the file above in a browser"
+            )));
         }
     }
     Ok(exit::PASSED)

@@ -14,7 +14,7 @@ use crate::project::Project;
 use crate::run::{self, Runner, Tally};
 use crate::show::{Human, Show, guarantee, verdict};
 use crate::wrong::Wrong;
-use crate::{command, os, page};
+use crate::{command, os, page, strategies};
 
 /// Tests that have a plot in the terminal.
 const PLOTS: usize = 4;
@@ -51,6 +51,13 @@ pub(crate) fn compare(asked: &cli::Compare) -> Result<u8, Wrong> {
     let (tests, ignored) = command::prepare(&project, &asked.build, &asked.chosen)?;
     os::catch_interrupts();
     let desk = run::desk()?;
+    if let Some(test) = tests.first() {
+        let (regressions, progress) = (Regressions::LeftAlone, OFTEN);
+        let runner = Runner { desk: &desk, settings: &settings, regressions, tree: None, progress };
+        for strategy in &strategies {
+            strategies::check(&runner, test, strategy)?;
+        }
+    }
     let began = Instant::now();
     let mut all: Vec<Vec<Tested>> = Vec::new();
     for strategy in &strategies {

@@ -12,6 +12,7 @@ use serde_json::json;
 use crate::check::Regressions;
 use crate::cli::{self, Chosen, Format};
 use crate::command::{self, prepare};
+use crate::find::Test;
 use crate::print;
 use crate::project::Project;
 use crate::run::{self, Runner};
@@ -36,8 +37,10 @@ pub(crate) fn strategies(asked: &cli::Strategies) -> Result<u8, Wrong> {
         progress: run::PROGRESS,
     };
     let mut found: Vec<Part> = Vec::new();
+    // Whatever strategy is set: it is not about to run.
+    let unset = [("RADDLE_STRATEGY".to_owned(), String::new())];
     let gone = runner.with_hosts(|hosts| {
-        hosts.run(test, Work::Strategies, None, &[], &mut |message| {
+        hosts.run(test, Work::Strategies, None, &unset, &mut |message| {
             if let Message::Strategies { parts } = message {
                 found = parts;
             }
@@ -64,6 +67,26 @@ pub(crate) fn strategies(asked: &cli::Strategies) -> Result<u8, Wrong> {
     }
     print::out(&text(&found, print::colour(), print::width()));
     Ok(exit::PASSED)
+}
+
+/// Refuses a strategy that the raddle of the tests does not know, before any of them is run.
+pub(crate) fn check(runner: &Runner<'_>, test: &Test, strategy: &str) -> Result<(), Wrong> {
+    let variable = [("RADDLE_STRATEGY".to_owned(), strategy.to_owned())];
+    let mut wrong = None;
+    // What else may be amiss with hosts is told of the tests.
+    let _ = runner.with_hosts(|hosts| {
+        hosts.run(test, Work::Strategies, None, &variable, &mut |message| {
+            if let Message::Error { text } = message {
+                wrong = Some(text);
+            }
+        })
+    });
+    match wrong {
+        Some(text) => {
+            Err(Wrong::usage(format!("{text}\ncargo raddle strategies lists what there is")))
+        }
+        None => Ok(()),
+    }
 }
 
 /// A paragraph for each role.
@@ -132,6 +155,21 @@ mod tests {
             part("pct(d)", "sampler", "random priorities", "A, B, ASPLOS 2010", "pct(3)"),
             part("dpor(classic | source)", "expansion", "one execution of each class", "", "dpor"),
         ];
-        insta::assert_snapshot!(text(&parts, Colour::Never, 60), @"");
+        insta::assert_snapshot!(text(&parts, Colour::Never, 60), @r#"
+        sampler: what samplers are for
+          random            every option with the same chance
+          pct(d)            random priorities (A, B, ASPLOS 2010)
+          for example: --strategy 'pct(3)'
+
+        expansion: what expansions are for
+          dpor(classic | source)
+                            one execution of each class
+          for example: --strategy 'dpor'
+
+        A strategy is a choice, a sampler, or a search: `dfs`, or an
+        expansion with at most one of each of frontier, bound,
+        order, cache and probes. In a test: #[raddle::test(strategy
+        = "...")].
+        "#);
     }
 }

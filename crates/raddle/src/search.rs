@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use raddle_engine::{Ended, EngineError, Explored, Lap, Limits, Setup, Stop, Strategy};
 use raddle_search::hapset::Metric;
+use raddle_search::registry;
 use raddle_search::{Traces, Walk, Walked, Watched};
 use raddle_trace::{
     Counts, Coverage, Covered, Guarantee, Note, PairCount, PairSet, Probed, Progress, Report,
@@ -80,13 +81,14 @@ pub(crate) fn explore_dyn(config: Config, test: Body) -> Result<Report, Error> {
     Ok(report)
 }
 
-/// Whether a configuration names strategies that can be run.
-#[cfg(test)]
-pub(crate) fn accepts(config: &Config) -> Result<(), Error> {
-    match portfolio::members(config)? {
-        Some(_) => Ok(()),
-        None => searches(config).map(drop),
+/// Whether a configuration names strategies that there are. Whether they go with the rest of it is
+/// known when they are run.
+pub(crate) fn known(config: &Config) -> Result<(), Error> {
+    let text = config.strategy.trim();
+    if !text.contains('|') && registry::CHOICES.iter().any(|choice| choice.name == text) {
+        return Ok(());
     }
+    text.split('|').try_for_each(|name| build(name.trim(), config.seed()).map(drop))
 }
 
 /// A strategy with its part of the budget.
