@@ -1,8 +1,10 @@
 //! A small plot in a terminal: one number by another, a line for each search.
 //!
 //! Drawn with Braille dots where there are colours to tell lines apart and a terminal that can show
-//! them; elsewhere with a letter for each line, in plain ASCII.
+//! them, with a cross where something was found; elsewhere with a letter for each line, in plain ASCII, a
+//! capital where it ends.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use crate::columns::{Colour, Ink, clean, fit, width};
@@ -92,43 +94,50 @@ pub fn curves(title: &str, unit: &str, all: &[Curve], options: &CurveOptions) ->
     if drawn.is_empty() || height == 0 {
         return String::new();
     }
-    let ends = || drawn.iter().filter_map(|curve| curve.points.last()).map(|&(x, _)| x);
-    let longest = ends().fold(1.0, f64::max);
-    let shortest = ends().filter(|x| *x > 0.0).fold(longest, f64::min);
-    let logarithmic = longest / shortest >= LOGARITHMIC;
-    let highest = drawn.iter().flat_map(|curve| &curve.points).map(|&(_, y)| y).fold(1.0, f64::max);
-    let place_x =
-        |x: f64| if logarithmic { (x + 1.0).ln() / (longest + 1.0).ln() } else { x / longest };
+    let x = Axis::new(drawn.iter().map(|curve| curve.points.iter().map(|point| point.0)));
+    let y = Axis::new(drawn.iter().map(|curve| curve.points.iter().map(|point| point.1)));
     let dots = unicode && (colour == Colour::Always || drawn.len() == 1);
     // Dots of a cell: Braille has two by four.
     let (wide, high) = if dots { (2, 4) } else { (1, 1) };
     let mut grid = Grid::new(across, height);
+    let place = |&(a, b): &(f64, f64)| {
+        let at = |part: f64, cells: usize| part.clamp(0.0, 1.0) * (cells - 1) as f64;
+        (at(x.part(a), across * wide), at(y.part(b), height * high))
+    };
     for (index, curve) in drawn.iter().enumerate() {
-        let place = |&(x, y): &(f64, f64)| {
-            let at = |part: f64, cells: usize| part.clamp(0.0, 1.0) * (cells - 1) as f64;
-            (at(place_x(x), across * wide), at(y / highest, height * high))
-        };
         for pair in curve.points.windows(2) {
             grid.line(index, place(&pair[0]), place(&pair[1]), dots);
         }
     }
+    // Over all lines: where each ends.
+    for (index, curve) in drawn.iter().enumerate() {
+        let mark = if dots { '×' } else { letter(index).to_ascii_uppercase() };
+        if let Some(end) = curve.points.last().filter(|_| curve.found || !dots) {
+            grid.mark(index, place(end), (wide, high), mark);
+        }
+    }
     let (bar, corner, floor, tick) =
         if unicode { ("│", "└", "─", "┤") } else { ("|", "+", "-", "+") };
-    let scale = if logarithmic { ", logarithmic" } else { "" };
+    let scale = match (x.logarithmic, y.logarithmic) {
+        (true, true) => ", both logarithmic",
+        (true, false) => ", logarithmic across",
+        (false, true) => ", logarithmic upwards",
+        (false, false) => "",
+    };
     let mut out = format!("{} by {}{scale}\n", clean(title), clean(unit));
     for row in (0..height).rev() {
         let top = row + 1 == height;
-        let label = if top { short(highest) } else { String::new() };
+        let label = if top { short(y.most) } else { String::new() };
         let bar = if top { tick } else { bar };
         let _ = writeln!(out, "{label:>LEFT$} {bar}{}", grid.row(row, dots, colour).trim_end());
     }
     let _ = writeln!(out, "{:>LEFT$} {corner}{}", "0", floor.repeat(across));
-    let last = short(longest);
+    let last = short(x.most);
     let _ = writeln!(out, "{:LEFT$}  0{last:>w$}", "", w = across - 1);
     let legend = drawn.iter().enumerate().map(|(index, curve)| {
         let mark = if dots { "──".to_owned() } else { letter(index).to_string() };
         let name = fit(&clean(&curve.name), NAME);
-        let found = if curve.found { " (found a failure)" } else { "" };
+        let found = if curve.found { " (failure)" } else { "" };
         (format!("{mark} {name}{found}"), colour.paint(Ink::Lane(index), &mark), name, found)
     });
     let mut at = 0;
@@ -149,6 +158,30 @@ pub fn curves(title: &str, unit: &str, all: &[Curve], options: &CurveOptions) ->
     out
 }
 
+/// From numbers to parts of the way along.
+struct Axis {
+    most: f64,
+    logarithmic: bool,
+}
+
+impl Axis {
+    /// For lines with these numbers.
+    fn new<L: Iterator<Item = f64>>(lines: impl Iterator<Item = L>) -> Self {
+        let ends: Vec<f64> = lines.map(|line| line.fold(0.0, f64::max)).collect();
+        let most = ends.iter().copied().fold(1.0, f64::max);
+        let least = ends.iter().copied().filter(|end| *end > 0.0).fold(most, f64::min);
+        Self { most, logarithmic: most / least >= LOGARITHMIC }
+    }
+
+    fn part(&self, number: f64) -> f64 {
+        if self.logarithmic {
+            (number + 1.0).ln() / (self.most + 1.0).ln()
+        } else {
+            number / self.most
+        }
+    }
+}
+
 fn letter(index: usize) -> char {
     char::from(b'a' + (index % 26) as u8)
 }
@@ -158,11 +191,13 @@ struct Grid {
     across: usize,
     /// Dots of each cell, and whose they are.
     cells: Vec<(u8, usize)>,
+    /// What is written over cells.
+    marks: BTreeMap<usize, (usize, char)>,
 }
 
 impl Grid {
     fn new(across: usize, height: usize) -> Self {
-        Self { across, cells: vec![(0, 0); across * height] }
+        Self { across, cells: vec![(0, 0); across * height], marks: BTreeMap::new() }
     }
 
     /// A straight line between two places, in dots.
@@ -189,14 +224,22 @@ impl Grid {
         }
     }
 
+    /// Writes over the cell at a place, in dots.
+    #[expect(clippy::cast_sign_loss, reason = "places on the grid")]
+    fn mark(&mut self, index: usize, at: (f64, f64), (wide, high): (usize, usize), mark: char) {
+        let (x, y) = (at.0.round() as usize / wide, at.1.round() as usize / high);
+        self.marks.insert(y * self.across + x, (index, mark));
+    }
+
     fn row(&self, row: usize, dots: bool, colour: Colour) -> String {
         let cells = &self.cells[row * self.across..(row + 1) * self.across];
         let mut out = String::new();
-        for &(bits, index) in cells {
-            let mark = match bits {
-                0 => ' ',
-                _ if dots => char::from_u32(0x2800 + u32::from(bits)).unwrap_or('*'),
-                _ => letter(index),
+        for (at, &(bits, index)) in (row * self.across..).zip(cells) {
+            let (index, mark) = match (self.marks.get(&at), bits) {
+                (Some(&over), _) => over,
+                (None, 0) => (index, ' '),
+                _ if dots => (index, char::from_u32(0x2800 + u32::from(bits)).unwrap_or('*')),
+                _ => (index, letter(index)),
             };
             if mark == ' ' {
                 out.push(mark);
@@ -231,7 +274,7 @@ mod tests {
     fn without_colours_each_line_has_a_letter() {
         assert_snapshot!(curves("traces", "executions", &lines(), &options(Colour::Never, false)), @"
         traces by executions
-           402.5 +                                bbbbbbbb
+           402.5 +                                bbbbbbbB
                  |                    bbbbbbbbbbbb aaaaa
                  |          bbbbbbbbbb        aaaaa
                  |    bbbbbb           aaaaaaa
@@ -239,8 +282,7 @@ mod tests {
                  |baaaaaaaaaaaa
                0 +----------------------------------------
                   0                                     20
-                  a dfs (found a failure)
-                  b all best-first(pb)
+                  a dfs (failure)   b all best-first(pb)
         ");
     }
 
@@ -260,7 +302,7 @@ mod tests {
                 .collect();
         assert_snapshot!(plain, @"
         traces by executions
-           402.5 ┤                            ⢀⣀⣀⡠⠤⠤⠔⠒⢒⡲⠝⠋
+           402.5 ┤                            ⢀⣀⣀⡠⠤⠤⠔⠒⢒⡲⠝×
                  │                  ⢀⣀⡠⠤⠤⠒⠒⠊⠉⠉⠁   ⢀⡠⠔⠊⠁
                  │          ⣀⣀⠤⠤⠒⠒⠉⠉⠁         ⣀⡠⠔⠊⠁
                  │    ⢀⣀⠤⠒⠊⠉            ⢀⣀⠤⠔⠒⠉
@@ -268,8 +310,7 @@ mod tests {
                  │⣰⣉⣀⣀⣀⣀⠤⠤⠤⠤⠔⠒⠒⠊⠉⠉
                0 └────────────────────────────────────────
                   0                                     20
-                  ── dfs (found a failure)
-                  ── all best-first(pb)
+                  ── dfs (failure)   ── all best-first(pb)
         ");
         assert!(text.lines().all(|line| line.matches("\x1b[").count() % 2 == 0));
     }
@@ -283,13 +324,13 @@ mod tests {
         };
         let all = [line("dpor", 20.0), line("random", 10_000.0)];
         assert_snapshot!(curves("traces", "executions", &all, &options(Colour::Never, true)), @"
-        traces by executions, logarithmic
-             100 ┤                                    bbbb
+        traces by executions, logarithmic across
+             100 ┤                                    bbbB
                  │                            bbbbbbbb
                  │                    bbbbbbbb
                  │            bbbbbbbb
                  │    bbbbbbbb
-                 │bbbbaaaaaaaaaa
+                 │bbbbaaaaaaaaaA
                0 └────────────────────────────────────────
                   0                                    10k
                   a dpor   b random
