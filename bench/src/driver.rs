@@ -208,6 +208,7 @@ impl<'a> Begun<'a> {
                 avoid: None,
                 spent_ms: 0,
                 progress_ms: 250,
+                tree: None,
             };
             let job = serde_json::to_string(&job).map_err(|error| error.to_string())?;
             variables.push((VARIABLE, job));

@@ -161,9 +161,12 @@ pub(crate) fn check(
         Some(Err::<_, io::Error>(error)) => {
             let mut tested = tested(test, answer, None, retried, began);
             if let Some(report) = &mut tested.report {
-                report
-                    .notes
-                    .push(Note::Text { text: format!("the schedule was not saved: {error}") });
+                report.notes.push(Note::Text {
+                    text: format!(
+                        "the schedule was not saved in {}: {error}",
+                        regressions::directory(package).display()
+                    ),
+                });
             }
             tested
         }

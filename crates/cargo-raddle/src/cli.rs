@@ -40,6 +40,8 @@ pub(crate) enum Asked {
     Strategies(Strategies),
     /// Say where the page of the last run is, or open it
     Report(Report),
+    /// Write a recorded failure for another tool: a timeline, a diagram, its decisions
+    Export(Export),
     /// Write a completion script to standard output
     Completions(Completions),
     /// Write the man page to standard output
@@ -58,6 +60,10 @@ pub(crate) struct Test {
     /// Also write the results to this file, as XML for CI servers (junit)
     #[arg(long, value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,
+    /// Of one test, also write the tree of decisions that was explored, for Graphviz: what could move,
+    /// what was taken, how the first 500 executions ended
+    #[arg(long, value_name = "FILE")]
+    pub(crate) tree: Option<PathBuf>,
     /// Neither try saved schedules nor save new ones
     #[arg(long)]
     pub(crate) no_regressions: bool,
@@ -175,6 +181,30 @@ pub(crate) struct Report {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct Export {
+    /// The path of a file that raddle wrote, in raddle-regressions/ or target/raddle/
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// For which tool
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub(crate) format: As,
+    /// Where to write it; standard output if left out
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+/// What a failure is exported as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum As {
+    /// A timeline in JSON, for ui.perfetto.dev and chrome://tracing
+    Perfetto,
+    /// A sequence diagram for Mermaid
+    Mermaid,
+    /// Its path of decisions for Graphviz; `cargo raddle test --tree` writes those of a whole search
+    Dot,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct Completions {
     /// For which shell
     pub(crate) shell: clap_complete::Shell,
@@ -195,7 +225,7 @@ pub(crate) struct Chosen {
 }
 
 /// What searches are run with.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(crate) struct Settings {
     #[command(flatten)]
     pub(crate) knobs: Knobs,

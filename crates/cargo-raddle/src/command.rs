@@ -1,6 +1,7 @@
 //! From arguments to an exit code.
 
 use std::ffi::OsString;
+use std::fs;
 use std::io;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -8,21 +9,24 @@ use std::time::Instant;
 
 use clap::{CommandFactory as _, Parser as _};
 use raddle_trace::exit;
-use raddle_trace::host::{Message, Part, Work};
 use serde_json::json;
 
 use crate::check::Regressions;
 use crate::checkpoints::{self, Checkpoints};
 use crate::cli::{self, Asked, Build, Chosen, Cli, Format};
 use crate::find::{self, Test};
-use crate::host::Task;
+use crate::host::Kept;
+use crate::page::Of;
 use crate::print::{self, Side};
 use crate::project::Project;
 use crate::run::{self, Runner, Tally};
 use crate::settings::Settings;
 use crate::show::{Human, Json, Show, junit};
 use crate::wrong::Wrong;
-use crate::{compare, documents, estimate, os, page, regressions, replay};
+use crate::{compare, documents, estimate, export, os, page, regressions, replay, strategies};
+
+/// Executions whose decisions are kept for `--tree`: more than that is no picture.
+const TREE: u64 = 500;
 
 /// Does what the arguments ask for, the first of which is the program, and returns the exit code.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
@@ -53,8 +57,9 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Asked::Explain(asked) => replay::explain(asked),
         Asked::Estimate(asked) => estimate::estimate(asked),
         Asked::Compare(asked) => compare::compare(asked),
-        Asked::Strategies(asked) => strategies(asked),
+        Asked::Strategies(asked) => strategies::strategies(asked),
         Asked::Report(asked) => report(asked),
+        Asked::Export(asked) => export::export(asked),
         Asked::Completions(asked) => {
             clap_complete::generate(
                 asked.shell,
@@ -94,9 +99,21 @@ fn test(asked: &cli::Test, given: &[String]) -> Result<u8, Wrong> {
     // First what can be wrong without building.
     let project = Project::load(asked.build.manifest_path.as_deref())?;
     let settings = settings(&project, &asked.settings)?;
+    for (flag, path) in [("--junit", &asked.junit), ("--tree", &asked.tree)] {
+        if let Some(path) = path {
+            can_write(flag, path)?;
+        }
+    }
     let (tests, ignored) = prepare(&project, &asked.build, &asked.chosen)?;
     let checkpoints = Checkpoints::new(project.directory(), asked.resume);
     let tests = checkpoints.chosen(tests)?;
+    if asked.tree.is_some() && tests.len() != 1 {
+        return Err(Wrong::usage(format!(
+            "--tree is for one test, and there are {}; write the name of one, with --exact if it is part \
+             of others",
+            tests.len()
+        )));
+    }
     os::catch_interrupts();
     let began = Instant::now();
     let mut desk = run::desk()?;
@@ -109,8 +126,14 @@ fn test(asked: &cli::Test, given: &[String]) -> Result<u8, Wrong> {
         Format::Human => Box::new(Human::new()),
         Format::Json => Box::new(Json::new()),
     };
+    let progress = run::PROGRESS;
+    let kept = Kept::new(TREE);
+    let tree = asked.tree.as_ref().map(|_| &kept);
+    let runner = Runner { desk: &desk, settings: &settings, regressions, tree, progress };
+    if let (Some(strategy), Some(test)) = (settings.knobs.get("strategy"), tests.first()) {
+        strategies::check(&runner, test, strategy)?;
+    }
     show.began(&tests, ignored);
-    let runner = Runner { desk: &desk, settings: &settings, regressions };
     let tested = runner.run(&tests, &mut *show);
     let tally = Tally::of(&tested, tests.len(), ignored);
     show.ended(&tested, &tally);
@@ -121,18 +144,56 @@ fn test(asked: &cli::Test, given: &[String]) -> Result<u8, Wrong> {
         print::out(&checkpoints::said(&tested, tally.not_run, given));
     }
     if let Some(path) = &asked.junit {
-        std::fs::write(path, junit(&tested))
+        fs::write(path, junit(&tested))
             .map_err(|error| Wrong::tool(format!("{}: {error}", path.display())))?;
     }
+    if let Some(path) = &asked.tree {
+        write_tree(path, &kept, asked.format)?;
+    }
     let title = format!("cargo raddle test {}", asked.build.package.join(" "));
-    match page::write(&project, title.trim(), began.elapsed(), &tested) {
+    match page::write(&project, Of::Run, title.trim(), began.elapsed(), &tested) {
         Ok(path) if asked.format == Format::Human => {
             print::out(&format!("report: {}\n", path.display()));
         }
         Ok(_) => {}
-        Err(error) => print::err(&format!("the report was not written: {error}\n")),
+        Err(error) => print::err(&format!("warning: the report was not written: {error}\n")),
     }
     Ok(tally.exit_code())
+}
+
+/// Whether a file can be written, before all the work whose results are to go there.
+fn can_write(flag: &str, path: &Path) -> Result<(), Wrong> {
+    let opened = fs::OpenOptions::new().create(true).append(true).open(path);
+    opened.map(drop).map_err(|error| {
+        Wrong::usage(format!("{flag}: {} cannot be written: {error}", path.display()))
+    })
+}
+
+/// Writes what was decided in the search.
+fn write_tree(path: &Path, kept: &Kept, format: Format) -> Result<(), Wrong> {
+    let Some(tree) = kept.take() else {
+        print::err(
+            "there is no tree of decisions: no search came to its end. If a saved schedule failed \
+             first, add --no-regressions\n",
+        );
+        return Ok(());
+    };
+    fs::write(path, raddle_report::export::dot(&tree))
+        .map_err(|error| Wrong::tool(format!("{}: {error}", path.display())))?;
+    if format == Format::Human {
+        let path = path.display();
+        let (n, all) = (tree.executions, tree.executions + tree.more);
+        let (n, all) = (print::grouped(n), print::grouped(all));
+        let which = match tree.more {
+            0 if tree.executions == 1 => "the one execution".to_owned(),
+            0 => format!("all {n} executions"),
+            _ => format!("the first {n} of {all} executions"),
+        };
+        print::out(&format!(
+            "tree: {path} ({which}); draw it with: dot -Tsvg {path} -o tree.svg\n"
+        ));
+    }
+    Ok(())
 }
 
 /// Files among the saved schedules that cannot be read are nobody's: they are named, and left alone.
@@ -176,64 +237,6 @@ fn list(asked: &cli::List) -> Result<u8, Wrong> {
     Ok(exit::PASSED)
 }
 
-/// Asks a test binary: the strategies are those of the raddle that the tests depend on.
-fn strategies(asked: &cli::Strategies) -> Result<u8, Wrong> {
-    let chosen = Chosen { filters: Vec::new(), exact: false, include_ignored: true };
-    let project = Project::load(asked.build.manifest_path.as_deref())?;
-    let (tests, _) = prepare(&project, &asked.build, &chosen)?;
-    let Some(test) = tests.first() else { return Ok(exit::NO_TESTS) };
-    let flags = cli::Settings {
-        knobs: cli::Knobs::default(),
-        jobs: None,
-        host_memory: None,
-        profile: None,
-        config: None,
-    };
-    let settings = settings(&project, &flags)?;
-    let desk = run::desk()?;
-    let regressions = Regressions::LeftAlone;
-    let runner = Runner { desk: &desk, settings: &settings, regressions };
-    let mut found: Vec<Part> = Vec::new();
-    let gone = runner.with_hosts(|hosts| {
-        hosts.run(test, Task::of(Work::Strategies), &[], &mut |message| {
-            if let Message::Strategies { parts } = message {
-                found = parts;
-            }
-        })
-    });
-    gone.map_err(|error| Wrong::tool(format!("the host could not be run: {error}")))?;
-    if found.is_empty() {
-        return Err(Wrong::tool("the test binary did not say which strategies it has"));
-    }
-    found.retain(|part| part.here);
-    if asked.format == Format::Json {
-        for part in &found {
-            let line = json!({
-                "version": raddle_trace::events::VERSION,
-                "name": part.name, "role": part.role, "line": part.line, "paper": part.paper,
-            });
-            print::out(&format!("{line}\n"));
-        }
-        return Ok(exit::PASSED);
-    }
-    let head = [
-        ("name", Side::Left),
-        ("is a", Side::Left),
-        ("what it does", Side::Left),
-        ("from", Side::Left),
-    ];
-    let row = |part: &Part| {
-        vec![part.name.clone(), part.role.clone(), part.line.clone(), part.paper.clone()]
-    };
-    let rows: Vec<_> = found.iter().map(row).collect();
-    print::out(&print::table(&head, &rows));
-    print::out(
-        "\nA strategy is a sampler, or a search with at most one of each: expansion, frontier, bound, \
-         order, cache, probes. For example: --strategy 'dfs preemptions(2)'\n",
-    );
-    Ok(exit::PASSED)
-}
-
 fn report(asked: &cli::Report) -> Result<u8, Wrong> {
     let project = Project::load(asked.manifest_path.as_deref())?;
     let Some(path) = page::last(&project) else {
@@ -244,11 +247,15 @@ fn report(asked: &cli::Report) -> Result<u8, Wrong> {
         let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
         let mut command = Command::new(program);
         command.arg(&path).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        let status = command
-            .status()
-            .map_err(|error| Wrong::tool(format!("{program} could not be started: {error}")))?;
+        let status = command.status().map_err(|error| {
+            Wrong::tool(format!(
+                "{program} could not be started: {error}; open the file above in a browser"
+            ))
+        })?;
         if !status.success() {
-            return Err(Wrong::tool(format!("{program} could not open it")));
+            return Err(Wrong::tool(format!(
+                "{program} could not open it; open the file above in a browser"
+            )));
         }
     }
     Ok(exit::PASSED)

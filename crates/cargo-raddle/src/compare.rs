@@ -1,15 +1,26 @@
 //! The same tests under several strategies, side by side.
 
-use std::time::Instant;
+use std::fmt::Write as _;
+use std::time::{Duration, Instant};
+
+use raddle_report::{Curve, CurveOptions};
+use raddle_trace::Progress;
 
 use crate::check::{Regressions, Tested};
 use crate::cli;
+use crate::page::Of;
 use crate::print::{self, Side};
 use crate::project::Project;
 use crate::run::{self, Runner, Tally};
 use crate::show::{Human, Show, guarantee, verdict};
 use crate::wrong::Wrong;
-use crate::{command, os, page};
+use crate::{command, os, page, strategies};
+
+/// Tests that have a plot in the terminal.
+const PLOTS: usize = 4;
+
+/// From one point of a curve to the next. Of a longer search every second point is dropped, and so on.
+const OFTEN: Duration = Duration::from_millis(5);
 
 /// Shows lines that move, with the strategy, and no results.
 struct Beside {
@@ -40,26 +51,74 @@ pub(crate) fn compare(asked: &cli::Compare) -> Result<u8, Wrong> {
     let (tests, ignored) = command::prepare(&project, &asked.build, &asked.chosen)?;
     os::catch_interrupts();
     let desk = run::desk()?;
+    if let Some(test) = tests.first() {
+        let (regressions, progress) = (Regressions::LeftAlone, OFTEN);
+        let runner = Runner { desk: &desk, settings: &settings, regressions, tree: None, progress };
+        for strategy in &strategies {
+            strategies::check(&runner, test, strategy)?;
+        }
+    }
     let began = Instant::now();
     let mut all: Vec<Vec<Tested>> = Vec::new();
     for strategy in &strategies {
         let settings = settings.with_strategy(strategy);
         let regressions = Regressions::LeftAlone;
-        let runner = Runner { desk: &desk, settings: &settings, regressions };
+        let runner =
+            Runner { desk: &desk, settings: &settings, regressions, tree: None, progress: OFTEN };
         all.push(runner.run(&tests, &mut Beside { lines: Human::new() }));
     }
     print::out(&table(&strategies, &all));
+    print::out(&plots(&strategies, &all));
     // By test, so that the page puts the strategies of one beside each other.
     let mut tested: Vec<Tested> = all.into_iter().flatten().collect();
     tested.sort_by(|a, b| a.id.cmp(&b.id));
     let title = format!("strategies compared: {}", strategies.join(", "));
-    match page::write(&project, &title, began.elapsed(), &tested) {
-        Ok(path) => print::out(&format!("\nreport: {}\n", path.display())),
-        Err(error) => print::err(&format!("the report was not written: {error}\n")),
+    match page::write(&project, Of::Comparison, &title, began.elapsed(), &tested) {
+        Ok(path) => print::out(&format!("\nplots: {}\n", path.display())),
+        Err(error) => print::err(&format!("warning: the report was not written: {error}\n")),
     }
     let tally = Tally::of(&tested, tests.len() * strategies.len(), ignored);
     // That a strategy finds the bug is what one compares for.
     Ok(Tally { failed: 0, passed: tally.passed + tally.failed, ..tally }.exit_code())
+}
+
+/// Distinct traces by executions, a plot for each test. More than a few are for the page.
+#[expect(clippy::cast_precision_loss, reason = "a plot shows few digits")]
+fn plots(strategies: &[String], all: &[Vec<Tested>]) -> String {
+    let n_tests = all.iter().map(Vec::len).max().unwrap_or(0);
+    let mut options = CurveOptions::default();
+    options.width = print::width().min(100);
+    options.colour = print::colour();
+    options.unicode = CurveOptions::unicode_for(|name| std::env::var(name).ok());
+    let mut out = String::new();
+    for index in 0..n_tests.min(PLOTS) {
+        let curve = |(strategy, tested): (&String, &Vec<Tested>)| {
+            let tested = tested.get(index)?;
+            let report = tested.report.as_ref()?;
+            let point = |progress: Progress| {
+                Some((progress.executions as f64, progress.traces?.distinct as f64))
+            };
+            let points = page::curve(tested, report).into_iter().filter_map(point).collect();
+            let found = report.failure.is_some();
+            Some(Curve { name: strategy.clone(), points, found })
+        };
+        let curves: Vec<Curve> = strategies.iter().zip(all).filter_map(curve).collect();
+        // One trace is no curve.
+        if curves.iter().flat_map(|curve| &curve.points).all(|&(_, traces)| traces < 2.0) {
+            continue;
+        }
+        let name = all.iter().find_map(|tested| tested.get(index)).map(|tested| &tested.id.test);
+        let title = name.map_or_else(String::new, |name| format!("{name}: distinct traces"));
+        let plot = raddle_report::curves(&title, "executions", &curves, &options);
+        if !plot.is_empty() {
+            out.push('\n');
+            out.push_str(&plot);
+        }
+    }
+    if n_tests > PLOTS {
+        let _ = writeln!(out, "\n{} more tests are on the page", n_tests - PLOTS);
+    }
+    out
 }
 
 /// At the commas that are not in brackets.
@@ -116,7 +175,7 @@ fn table(strategies: &[String], all: &[Vec<Tested>]) -> String {
             ]);
         }
     }
-    print::table(&head, &rows)
+    print::fitted(&print::table(&head, &rows))
 }
 
 #[cfg(test)]

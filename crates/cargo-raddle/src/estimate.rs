@@ -9,7 +9,7 @@ use crate::project::Project;
 use crate::run::{self, Runner, Tally};
 use crate::show::{Human, Show, verdict};
 use crate::wrong::Wrong;
-use crate::{command, os};
+use crate::{command, os, strategies};
 
 /// How long is run for an estimate, if nobody says.
 const TIME: &str = "3s";
@@ -39,7 +39,16 @@ pub(crate) fn estimate(asked: &cli::Estimate) -> Result<u8, Wrong> {
     os::catch_interrupts();
     let desk = run::desk()?;
     let regressions = Regressions::LeftAlone;
-    let runner = Runner { desk: &desk, settings: &settings, regressions };
+    let runner = Runner {
+        desk: &desk,
+        settings: &settings,
+        regressions,
+        tree: None,
+        progress: run::PROGRESS,
+    };
+    if let (Some(strategy), Some(test)) = (settings.knobs.get("strategy"), tests.first()) {
+        strategies::check(&runner, test, strategy)?;
+    }
     let tested = runner.run(&tests, &mut Quiet(Human::new()));
     let head = [
         ("test", Side::Left),

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use memchr::memmem;
 use raddle_trace::events::TestId;
 use raddle_trace::host::{MARK, Mark};
+use raddle_trace::knobs;
 
 use crate::cli::Chosen;
 use crate::project::Binary;
@@ -64,13 +65,21 @@ pub(crate) fn chosen(tests: Vec<Test>, chosen: &Chosen) -> Result<(Vec<Test>, u6
         let hit = |filter: &String| if *exact { name == filter } else { name.contains(filter) };
         filters.is_empty() || filters.iter().any(hit)
     };
-    let named: Vec<Test> = tests.into_iter().filter(named).collect();
-    if named.is_empty() {
+    let names: Vec<&str> = tests.iter().map(|test| test.id.test.as_str()).collect();
+    if !tests.iter().any(named) {
+        let near = filters.iter().find_map(|filter| knobs::nearest(filter, names.iter().copied()));
+        let near = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
         let filters = filters.join("`, `");
+        let what = if *exact {
+            format!("is called `{filters}`")
+        } else {
+            format!("has `{filters}` in its name")
+        };
         return Err(Wrong::no_tests(format!(
-            "none of the {all} raddle tests has `{filters}` in its name; cargo raddle list shows them"
+            "none of the {all} raddle tests {what}{near}; cargo raddle list shows them"
         )));
     }
+    let named: Vec<Test> = tests.into_iter().filter(named).collect();
     let (ignored, run): (Vec<_>, Vec<_>) =
         named.into_iter().partition(|test| test.ignored && !include_ignored);
     Ok((run, ignored.len() as u64))

@@ -8,11 +8,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use raddle_trace::host::{Job, Message, OUTPUT, STOP, VARIABLE, VERSION, Work, page};
-use raddle_trace::{Death, Failure};
+use raddle_trace::{Death, DecisionTree, Failure};
 
 use crate::checkpoints::Checkpoints;
 use crate::deaths::Deaths;
@@ -105,6 +106,34 @@ pub(crate) struct Hosts<'a> {
     pub(crate) memory: Option<u64>,
     /// From one message of progress to the next.
     pub(crate) progress: Duration,
+    /// Where the tree of decisions is kept, if it is wanted.
+    pub(crate) tree: Option<&'a Kept>,
+}
+
+/// The tree of decisions that a host has told.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    /// How many executions may be in it.
+    executions: u64,
+    tree: Mutex<Option<DecisionTree>>,
+}
+
+impl Kept {
+    pub(crate) fn new(executions: u64) -> Self {
+        Self { executions, tree: Mutex::new(None) }
+    }
+
+    /// A replay has none: what was told before it stays.
+    fn keep(&self, tree: DecisionTree) {
+        if tree.executions > 0 {
+            *self.tree.lock().unwrap_or_else(PoisonError::into_inner) = Some(tree);
+        }
+    }
+
+    /// What was told, if anything was.
+    pub(crate) fn take(&self) -> Option<DecisionTree> {
+        self.tree.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
 }
 
 /// What is left when a host is gone.
@@ -170,6 +199,7 @@ impl Hosts<'_> {
             avoid: avoid.map(|path| path.to_string_lossy().into_owned()),
             spent_ms: deaths.map_or(0, Deaths::spent_ms),
             progress_ms: self.progress.as_millis().try_into().unwrap_or(u64::MAX),
+            tree: self.tree.map(|kept| kept.executions),
         };
         let job = serde_json::to_string(&job).map_err(io::Error::other)?;
         let mut command = test.binary.command();
@@ -190,7 +220,11 @@ impl Hosts<'_> {
         let mut child = command.spawn()?;
         let out = child.stdout.take().map(|pipe| thread::spawn(move || Tail::read(pipe)));
         let err = child.stderr.take().map(|pipe| thread::spawn(move || Tail::read(pipe)));
-        let heard = Conversation::default().hold(&mut child, &listener, hear);
+        let mut hear = |message| match (message, self.tree) {
+            (Message::Tree { tree }, Some(kept)) => kept.keep(*tree),
+            (message, _) => hear(message),
+        };
+        let heard = Conversation::default().hold(&mut child, &listener, &mut hear);
         // Whoever the test has started goes with it, and only then is the number given back.
         os::kill_group(child.id());
         let status = child.wait()?;

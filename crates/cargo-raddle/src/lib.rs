@@ -19,6 +19,7 @@ mod deaths;
 mod debugger;
 mod documents;
 mod estimate;
+mod export;
 mod find;
 mod host;
 mod os;
@@ -30,6 +31,7 @@ mod replay;
 mod run;
 mod settings;
 mod show;
+mod strategies;
 mod wrong;
 
 pub use command::main;

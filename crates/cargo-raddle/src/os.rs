@@ -73,15 +73,23 @@ pub(crate) fn kill_group(pid: u32) {
 
 /// Columns of the terminal on standard output or standard error.
 pub(crate) fn columns() -> Option<usize> {
+    window().map(|size| usize::from(size.ws_col)).filter(|&columns| columns > 0)
+}
+
+/// Rows of the terminal, as it is now.
+pub(crate) fn rows() -> Option<usize> {
+    window().map(|size| usize::from(size.ws_row)).filter(|&rows| rows > 0)
+}
+
+fn window() -> Option<libc::winsize> {
     let of = |fd| {
         // SAFETY: a valid pointer for the time of the call.
         unsafe {
             let mut size: libc::winsize = mem::zeroed();
-            (libc::ioctl(fd, libc::TIOCGWINSZ, &raw mut size) == 0).then_some(size.ws_col)
+            (libc::ioctl(fd, libc::TIOCGWINSZ, &raw mut size) == 0).then_some(size)
         }
     };
-    let found = of(libc::STDOUT_FILENO).or_else(|| of(libc::STDERR_FILENO))?;
-    (found > 0).then_some(usize::from(found))
+    of(libc::STDOUT_FILENO).or_else(|| of(libc::STDERR_FILENO))
 }
 
 /// Whether a child has ended. It is left to be waited for, so its number stays its own until then.

@@ -1,5 +1,5 @@
 //! What is left of a run, under `target/raddle/`: its data (`run.json`), a page to look at
-//! (`report.html`), and a page for each failure.
+//! (`report.html`), and a page for each failure. Of a comparison the same, as `compare.html`.
 
 use std::fs;
 use std::io;
@@ -9,41 +9,79 @@ use std::time::Duration;
 use raddle_report::html::{Sources, run_page, trace_page};
 use raddle_trace::events::Ending;
 use raddle_trace::saved::file_stem;
-use raddle_trace::{Progress, Report, Run, Sample, Tried};
+use raddle_trace::{Band, Estimate, Progress, Report, Run, Sample, TraceCount, Tried, Verdict};
 
 use crate::check::Tested;
 use crate::project::Project;
 
-/// The page of a run.
-const PAGE: &str = "report.html";
-/// Where the pages of failures are, beside it.
-const FAILURES: &str = "failures";
+/// Of what a page is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Of {
+    Run,
+    Comparison,
+}
+
+impl Of {
+    fn page(self) -> &'static str {
+        match self {
+            Self::Run => "report.html",
+            Self::Comparison => "compare.html",
+        }
+    }
+
+    fn data(self) -> &'static str {
+        match self {
+            Self::Run => "run.json",
+            Self::Comparison => "compare.json",
+        }
+    }
+
+    /// Where the pages of failures are, beside it.
+    fn failures(self) -> &'static str {
+        match self {
+            Self::Run => "failures",
+            Self::Comparison => "compared",
+        }
+    }
+}
 
 /// Writes what a run has found. Returns the path of what a person is to look at.
 pub(crate) fn write(
     project: &Project,
+    of: Of,
     title: &str,
     elapsed: Duration,
     tested: &[Tested],
 ) -> io::Result<PathBuf> {
     let directory = project.directory();
     // Those of the last run would be taken for this one's.
-    let _ = fs::remove_dir_all(directory.join(FAILURES));
-    fs::create_dir_all(directory.join(FAILURES))?;
+    let failures = directory.join(of.failures());
+    let _ = fs::remove_dir_all(&failures);
+    let unwritable = |path: &Path, error: io::Error| {
+        io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+    };
+    fs::create_dir_all(&failures).map_err(|error| unwritable(&failures, error))?;
     let mut sources = Sources::default();
     let mut tried = Vec::new();
     for (index, test) in tested.iter().enumerate() {
         let Some(report) = &test.report else { continue };
         read_sources(&mut sources, report, &project.root);
         let page = match &report.failure {
-            Some(_) => Some(write_failure(&directory, index, test, report, &sources)?),
+            Some(_) => {
+                let name = format!("{}.{}.{index}", test.id.package, test.id.test);
+                let file = format!("{}/{}.html", of.failures(), file_stem(&name));
+                let path = directory.join(&file);
+                fs::write(&path, trace_page(report, &sources))
+                    .map_err(|error| unwritable(&path, error))?;
+                Some(file)
+            }
             None => None,
         };
         let sample = |progress: &Progress| {
             let pairs = progress.pairs.map(|pairs| pairs.known);
             Sample { progress: *progress, pairs }
         };
-        let samples = test.samples.iter().map(sample).collect();
+        let samples = curve(test, report).iter().map(sample).collect();
         let expected = test.ending == Ending::Passed && !report.verdict.is_pass();
         tried.push(Tried { report: report.clone(), samples, page, expected });
     }
@@ -53,24 +91,37 @@ pub(crate) fn write(
         tried,
         ..Run::default()
     };
-    fs::write(directory.join("run.json"), serde_json::to_string(&run).map_err(io::Error::other)?)?;
-    let path = directory.join(PAGE);
-    fs::write(&path, run_page(&run, &sources))?;
+    let data = directory.join(of.data());
+    fs::write(&data, serde_json::to_string(&run).map_err(io::Error::other)?)
+        .map_err(|error| unwritable(&data, error))?;
+    let path = directory.join(of.page());
+    fs::write(&path, run_page(&run, &sources)).map_err(|error| unwritable(&path, error))?;
     Ok(path)
 }
 
-/// The page of one failure; its path from that of the run.
-fn write_failure(
-    directory: &Path,
-    index: usize,
-    test: &Tested,
-    report: &Report,
-    sources: &Sources,
-) -> io::Result<String> {
-    let name = format!("{}.{}.{index}", test.id.package, test.id.test);
-    let file = format!("{FAILURES}/{}.html", file_stem(&name));
-    fs::write(directory.join(&file), trace_page(report, sources))?;
-    Ok(file)
+/// How a search went, from nothing to its end: a short one has said nothing on the way.
+pub(crate) fn curve(test: &Tested, report: &Report) -> Vec<Progress> {
+    let traces = report.guarantee.traces;
+    let nothing = traces.map(|traces| TraceCount { distinct: 0, unseen: None, ..traces });
+    let mut curve = vec![Progress { traces: nothing, ..Progress::default() }];
+    let executions = report.counts.executions;
+    let before = |progress: &&Progress| progress.executions < executions;
+    curve.extend(test.samples.iter().filter(before));
+    if report.verdict != Verdict::Inconclusive && executions > 0 {
+        let last = report.progress.or(test.samples.last().copied()).unwrap_or_default();
+        // What has been run is known.
+        let search = Band::exact(executions as f64);
+        let estimate = match (report.verdict, last.estimate) {
+            (Verdict::Covered, Some(estimate)) => {
+                Some(Estimate { search, covered: estimate.total.about, ..estimate })
+            }
+            (_, estimate) => estimate,
+        };
+        let elapsed_ms = report.elapsed_ms.max(last.elapsed_ms);
+        let covered = if report.verdict == Verdict::Covered { Some(1.0) } else { last.covered };
+        curve.push(Progress { executions, elapsed_ms, traces, estimate, covered, ..last });
+    }
+    curve
 }
 
 /// Reads the files in which a failure is shown: those of the workspace, which the compiler names from
@@ -86,9 +137,12 @@ fn read_sources(sources: &mut Sources, report: &Report, root: &Path) {
     }
 }
 
-/// The page of the last run, if there was one.
+/// The page that was written last, if there is one.
 pub(crate) fn last(project: &Project) -> Option<PathBuf> {
-    Some(project.directory().join(PAGE)).filter(|path| path.is_file())
+    let pages = [Of::Run, Of::Comparison].map(|of| project.directory().join(of.page()));
+    let written = |path: &PathBuf| fs::metadata(path).and_then(|file| file.modified()).ok();
+    let found = pages.into_iter().filter_map(|path| Some((written(&path)?, path)));
+    found.max().map(|(_, path)| path)
 }
 
 /// A path as a person would type it here.

@@ -21,9 +21,36 @@ pub(crate) fn colour() -> Colour {
     Colour::for_terminal(io::stdout().is_terminal(), |name| std::env::var(name).ok())
 }
 
-/// Columns of the terminal; 100 if there is none.
+/// Columns for text with a layout of its own, as lanes: those of the terminal if it is neither too narrow
+/// for them nor too wide to read; 100 if there is none.
 pub(crate) fn width() -> usize {
     crate::os::columns().unwrap_or(100).clamp(60, 200)
+}
+
+/// Columns that a line on standard output may have; none if it may be as long as it is: in a file or a log
+/// nothing has to fit.
+pub(crate) fn columns() -> Option<usize> {
+    let columns = crate::os::columns().filter(|_| io::stdout().is_terminal());
+    columns.map(|columns| columns.max(20))
+}
+
+/// Whether the terminal shows more than ASCII.
+pub(crate) fn unicode() -> bool {
+    raddle_report::CurveOptions::unicode_for(|name| std::env::var(name).ok())
+}
+
+/// A line for a terminal that shows nothing but ASCII, as long as it was.
+pub(crate) fn ascii(line: &str) -> String {
+    let plain = |letter: char| match letter {
+        '·' => '|',
+        '…' => '.',
+        '×' => 'x',
+        '–' | '─' => '-',
+        '≤' => '<',
+        _ if letter.is_ascii() => letter,
+        _ => '?',
+    };
+    line.chars().map(plain).collect()
 }
 
 /// `text` in a colour, if there are colours.
@@ -45,6 +72,27 @@ pub(crate) fn grouped(number: u64) -> String {
         text.push(digit);
     }
     text
+}
+
+/// Text in lines of at most `width` columns. The first begins `first` columns from the left, where the
+/// caller has written something; the others are indented by `rest`.
+pub(crate) fn wrapped(text: &str, first: usize, rest: usize, width: usize) -> String {
+    let mut out = String::new();
+    let mut at = first;
+    for (index, word) in text.split_whitespace().enumerate() {
+        let n_chars = word.chars().count();
+        if index > 0 && at + 1 + n_chars > width {
+            out.push('\n');
+            out.push_str(&" ".repeat(rest));
+            at = rest;
+        } else if index > 0 {
+            out.push(' ');
+            at += 1;
+        }
+        out.push_str(word);
+        at += n_chars;
+    }
+    out
 }
 
 /// A table: columns as wide as their widest entry, the first left, numbers right.
@@ -71,6 +119,21 @@ pub(crate) fn table(head: &[(&str, Side)], rows: &[Vec<String>]) -> String {
         out.push('\n');
     }
     out
+}
+
+/// The same with lines that fit.
+pub(crate) fn fitted(text: &str) -> String {
+    let Some(width) = columns() else { return text.to_owned() };
+    text.lines().map(|line| cut(line, width) + "\n").collect()
+}
+
+/// At most `width` columns of a line.
+pub(crate) fn cut(line: &str, width: usize) -> String {
+    if line.chars().count() <= width {
+        return line.to_owned();
+    }
+    let head: String = line.chars().take(width.saturating_sub(1)).collect();
+    format!("{}…", head.trim_end())
 }
 
 /// On which side a column is straight.

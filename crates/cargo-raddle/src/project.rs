@@ -55,7 +55,10 @@ impl Project {
             .map_err(|error| Wrong::build(format!("cargo could not be run: {error}")))?;
         if !output.status.success() {
             let why = String::from_utf8_lossy(&output.stderr);
-            return Err(Wrong::build(why.trim_end().to_owned()));
+            let why = why.trim().strip_prefix("error: ").unwrap_or(why.trim());
+            return Err(Wrong::build(format!(
+                "{why}\nrun this in the directory of a package, or say where it is by --manifest-path"
+            )));
         }
         let value: Value = serde_json::from_slice(&output.stdout)
             .map_err(|error| Wrong::build(format!("cargo metadata wrote no JSON: {error}")))?;

@@ -14,7 +14,7 @@ use raddle_trace::{Failure, Saved, saved};
 const DIRECTORY: &str = "raddle-regressions";
 
 /// Where the schedules of a package are.
-fn directory(package: &Path) -> PathBuf {
+pub(crate) fn directory(package: &Path) -> PathBuf {
     package.join(DIRECTORY)
 }
 

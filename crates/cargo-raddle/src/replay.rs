@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use raddle_report::TextOptions;
 use raddle_trace::events::Ending;
 use raddle_trace::knobs::{self, Value};
-use raddle_trace::{Saved, exit};
+use raddle_trace::{Saved, Schedule, exit};
 
 use crate::check::{self, Regressions, Tested, What};
 use crate::cli::{self, Build, Recorded};
@@ -27,15 +27,22 @@ struct Given {
 impl Given {
     fn read(given: &str) -> Result<Self, Wrong> {
         let path = PathBuf::from(given);
-        if !path.is_file() {
-            if given.starts_with("rd") && !given.contains(['/', '.']) {
+        let wrong = |why: String| Wrong::usage(format!("cannot read `{given}`: {why}"));
+        if path.is_dir() {
+            return Err(wrong("it is a directory; give a file in it, or a token".to_owned()));
+        }
+        if !path.exists() {
+            if given.starts_with("rd1") && !given.contains(['/', '.']) {
+                // What is wrong with a token is said before anything is built.
+                given.parse::<Schedule>().map_err(|error| {
+                    wrong(format!("{error} (give all of it, or the file that the failure named)"))
+                })?;
                 return Ok(Self { recording: given.to_owned(), saved: None });
             }
-            return Err(Wrong::usage(format!(
-                "cannot replay `{given}`: there is no such file, and a token begins with `rd1`; give either"
-            )));
+            return Err(wrong(
+                "there is no such file, and a token begins with `rd1`; give either".to_owned(),
+            ));
         }
-        let wrong = |why: String| Wrong::usage(format!("cannot replay `{given}`: {why}"));
         let path = path.canonicalize().map_err(|error| wrong(error.to_string()))?;
         let text = std::fs::read_to_string(&path).map_err(|error| wrong(error.to_string()))?;
         raddle_report::schedule_from_json(&text).map_err(|error| wrong(error.to_string()))?;
@@ -57,9 +64,14 @@ impl Given {
     fn test(&self, tests: Vec<Test>, name: Option<&str>) -> Result<Test, Wrong> {
         let saved = self.saved.as_ref();
         let Some(name) = name.or_else(|| saved.and_then(|saved| saved.test.as_deref())) else {
-            return Err(Wrong::usage(
-                "to which test does it belong? Add its name: cargo raddle replay TOKEN TEST",
-            ));
+            if let [_] = tests.as_slice() {
+                return Ok(tests.into_iter().next().expect("there is one"));
+            }
+            return Err(Wrong::usage(format!(
+                "to which of the {} raddle tests does it belong? Add the name after it; cargo raddle \
+                 list shows them",
+                tests.len()
+            )));
         };
         let target = saved.and_then(|saved| saved.target.as_deref());
         let is_it = |test: &Test| {
@@ -106,7 +118,13 @@ impl Found {
         os::catch_interrupts();
         let desk = run::desk()?;
         let regressions = Regressions::LeftAlone;
-        let runner = Runner { desk: &desk, settings: &settings, regressions };
+        let runner = Runner {
+            desk: &desk,
+            settings: &settings,
+            regressions,
+            tree: None,
+            progress: run::PROGRESS,
+        };
         let recording = &self.given.recording;
         let tested = runner.with_hosts(|hosts| check::replay(hosts, &self.test, recording, what));
         match tested.error {
@@ -125,9 +143,6 @@ impl Found {
     /// Prints what came of it.
     fn show(&self, recorded: &Recorded, tested: &Tested, max_rows: usize) -> u8 {
         let Some(report) = &tested.report else { return exit::INCONCLUSIVE };
-        if !tested.output.is_empty() {
-            print::out(&format!("{}\n\n", tested.output));
-        }
         let (recording, test) = (&recorded.recording, &self.test.id.test);
         let options = TextOptions {
             width: print::width(),
@@ -160,6 +175,10 @@ pub(crate) fn replay(asked: &cli::Replay) -> Result<u8, Wrong> {
         return debugger::start(which, &script, &found.test, &found.given.recording);
     }
     let tested = found.run(What::Replay, &[])?;
+    // What it prints is what one replays it for.
+    if !tested.output.is_empty() {
+        print::out(&format!("{}\n\n", tested.output));
+    }
     let max_rows = if asked.trace { usize::MAX } else { TextOptions::default().max_rows };
     Ok(found.show(&asked.recorded, &tested, max_rows))
 }
@@ -196,12 +215,5 @@ pub(crate) fn minimise(asked: &cli::Minimise) -> Result<u8, Wrong> {
 
 /// Of the file and the environment: no flags.
 fn settings(root: &Path) -> Result<Settings, Wrong> {
-    let flags = cli::Settings {
-        knobs: cli::Knobs::default(),
-        jobs: None,
-        host_memory: None,
-        profile: None,
-        config: None,
-    };
-    Settings::read(root, &flags)
+    Settings::read(root, &cli::Settings::default())
 }

@@ -10,14 +10,14 @@ use raddle_trace::exit;
 
 use crate::check::{self, Heard, Regressions, Tested};
 use crate::find::Test;
-use crate::host::{Desk, Hosts};
+use crate::host::{Desk, Hosts, Kept};
 use crate::os;
 use crate::settings::Settings;
 use crate::show::Show;
 use crate::wrong::Wrong;
 
 /// From one line of progress to the next.
-const PROGRESS: Duration = Duration::from_millis(250);
+pub(crate) const PROGRESS: Duration = Duration::from_millis(250);
 
 /// What a run is run with.
 #[derive(Debug)]
@@ -25,6 +25,10 @@ pub(crate) struct Runner<'a> {
     pub(crate) desk: &'a Desk,
     pub(crate) settings: &'a Settings,
     pub(crate) regressions: Regressions,
+    /// Where the tree of decisions is kept, if it is wanted.
+    pub(crate) tree: Option<&'a Kept>,
+    /// From one word of progress to the next.
+    pub(crate) progress: Duration,
 }
 
 enum Event {
@@ -38,7 +42,8 @@ impl Runner<'_> {
     pub(crate) fn with_hosts<T>(&self, work: impl FnOnce(&Hosts<'_>) -> T) -> T {
         let variables = self.settings.variables();
         let memory = self.settings.host_memory;
-        let hosts = Hosts { desk: self.desk, variables: &variables, memory, progress: PROGRESS };
+        let Self { desk, tree, progress, .. } = *self;
+        let hosts = Hosts { desk, variables: &variables, memory, progress, tree };
         work(&hosts)
     }
 

@@ -51,12 +51,13 @@ impl Settings {
             .collect();
         let file = match &flags.config {
             Some(path) => Some(path.clone()),
-            None => Some(root.join("raddle.toml")).filter(|path| path.is_file()),
+            None => Some(root.join("raddle.toml")).filter(|path| path.exists()),
         };
         let file = match file {
             Some(path) => {
-                let text = fs::read_to_string(&path)
-                    .map_err(|error| Wrong::usage(format!("{}: {error}", path.display())))?;
+                let text = fs::read_to_string(&path).map_err(|error| {
+                    Wrong::usage(format!("cannot read the settings in {}: {error}", path.display()))
+                })?;
                 Some((path, text))
             }
             None => None,
@@ -103,8 +104,12 @@ impl Settings {
             values.insert(name, text);
         }
         let jobs = values.remove("jobs").filter(|jobs| jobs != "none");
-        let jobs =
-            jobs.and_then(|jobs| jobs.replace('_', "").parse().ok()).filter(|&jobs| jobs > 0);
+        let jobs = jobs.and_then(|jobs| jobs.replace('_', "").parse().ok());
+        if jobs == Some(0) {
+            return Err(Wrong::usage(
+                "jobs is `0`, and without a host nothing is run; write at least 1, or leave it out",
+            ));
+        }
         let processors = || std::thread::available_parallelism().map_or(1, usize::from);
         let host_memory = values.remove("host_memory").and_then(|text| bytes(&text));
         Ok(Self { knobs: values, jobs: jobs.unwrap_or_else(processors), host_memory })
@@ -201,8 +206,20 @@ impl File {
                         file.profiles.insert(name, values);
                     }
                 }
-                ("profile", _) => return Err("profile is the name of a profile".to_owned()),
+                ("profile", _) => {
+                    return Err(
+                        "profile must be the name of one, such as \"ci\"; a profile itself is \
+                         [profiles.ci]"
+                            .to_owned(),
+                    );
+                }
                 ("profiles", _) => return Err("profiles are tables: [profiles.ci]".to_owned()),
+                (knob, _) if all().any(|(name, ..)| name == knob) => {
+                    return Err(format!(
+                        "`{knob}` belongs in a profile: write it under [profiles.NAME], and profile = \
+                         \"NAME\" at the top"
+                    ));
+                }
                 (unknown, _) => return Err(no_such_key(unknown, ["profile", "profiles"])),
             }
         }
@@ -218,7 +235,10 @@ impl File {
             let known = || known.clone().chain(BUILT_IN.iter().map(|(name, _)| *name));
             let hint = match knobs::nearest(name, known()) {
                 Some(near) => format!("did you mean {near}?"),
-                None => format!("there are {}", known().collect::<Vec<_>>().join(", ")),
+                None => format!(
+                    "there are {}; or write [profiles.{name}] in raddle.toml",
+                    known().collect::<Vec<_>>().join(", ")
+                ),
             };
             return Err(Wrong::usage(format!("there is no profile `{name}`; {hint}")));
         }
@@ -244,7 +264,7 @@ fn values(profile: &str, table: Table) -> Result<BTreeMap<&'static str, String>,
             other => {
                 let (kind, expected) = (other.type_str(), value.expected());
                 return Err(format!(
-                    "profiles.{profile}.{name} is a {kind}; it must be {expected}"
+                    "profiles.{profile}.{name} is of the type {kind}; it must be {expected}"
                 ));
             }
         };

@@ -934,6 +934,22 @@ impl Execution {
         of.context
     }
 
+    /// The text of what a task has announced. A passive task's message may be of any type of the
+    /// program's, whose code does not run here.
+    fn says(&self, task: TaskId) -> Option<String> {
+        let entry = self.tasks.get(task.index())?;
+        if entry.state != State::Live || entry.passive.is_some() {
+            return None;
+        }
+        if entry.fiber.is_null() {
+            let what = self.task(entry.owner).pending?;
+            // SAFETY: the op of a suspended task is valid, and touches models only.
+            return Some(format!("timeout of {}", unsafe { (*what).show() }));
+        }
+        // SAFETY: as above.
+        Some(unsafe { (*entry.pending?).show() })
+    }
+
     fn op_of(&self, task: TaskId) -> Option<Op> {
         let entry = self.tasks.get(task.index())?;
         if entry.state != State::Live {
@@ -1022,6 +1038,16 @@ impl Pending for View {
         // SAFETY: as above.
         let execution = unsafe { &*self.0 };
         execution.labels.get(object.0 as usize).copied()
+    }
+
+    fn name(&self, task: TaskId) -> String {
+        // SAFETY: as above.
+        unsafe { (*self.0).label(task) }
+    }
+
+    fn says(&self, task: TaskId) -> Option<String> {
+        // SAFETY: as above.
+        unsafe { (*self.0).says(task) }
     }
 
     fn blocked(&self) -> Vec<TaskId> {

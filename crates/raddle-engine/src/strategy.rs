@@ -52,6 +52,17 @@ pub trait Pending: fmt::Debug {
         let _ = object;
         None
     }
+    /// How a person calls a task; empty if nobody does.
+    fn name(&self, task: TaskId) -> String {
+        let _ = task;
+        String::new()
+    }
+    /// What a task has announced, as a trace would have it, but for its object and its result. None of a
+    /// passive task: what it does is learned by running it.
+    fn says(&self, task: TaskId) -> Option<String> {
+        let _ = task;
+        None
+    }
     /// The tasks that have announced an op which cannot run now.
     fn blocked(&self) -> Vec<TaskId>;
     /// The ops that have been announced and cannot run now.
@@ -267,7 +278,7 @@ pub struct Needs {
     pub plans: bool,
     /// So many of the innermost calls that led to each op are captured as its [`Context`]; 0: none.
     pub contexts: u8,
-    /// What objects are called is kept, for [`Pending::label`].
+    /// What objects and passive tasks are called is kept, for [`Pending::label`] and [`Pending::name`].
     pub labels: bool,
 }
 

@@ -16,6 +16,7 @@ use std::fmt::Write as _;
 
 use raddle_trace::Verdict;
 
+pub(crate) use plot::short;
 pub use run::run_page;
 pub use sources::Sources;
 pub(crate) use sources::sites;

@@ -10,6 +10,7 @@
 //! [`progress_line`] (a search that runs), [`html`] (pages to look at), [`export`] (other tools).
 
 mod columns;
+mod curves;
 pub mod export;
 mod fold;
 pub mod html;
@@ -29,12 +30,13 @@ mod why;
 mod samples;
 
 pub use columns::Colour;
+pub use curves::{Curve, CurveOptions, curves};
 pub use json::{
     MAX_BYTES, ReportError, failure_from_json, failure_to_json, from_json, pairs_from_json,
     pairs_to_json, schedule_from_json, to_json, to_json_pretty,
 };
 pub use links::Links;
-pub use progress::{estimated, progress_line};
+pub use progress::{estimated, progress_line, progress_row};
 pub use table::{TableOptions, table};
 pub use text::{LONG_TOKEN, TextOptions, render};
 pub use why::explanation;

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use raddle_trace::progress::MOST;
 use raddle_trace::{Band, Progress, TraceCount};
 
-use crate::columns::count;
+use crate::columns::{clean, count, fit, width as columns};
 
 /// One line about a search that runs.
 ///
@@ -37,6 +37,9 @@ pub fn progress_line(progress: &Progress) -> String {
     if let Some(estimate) = estimated(progress) {
         let _ = write!(line, ": {estimate}");
     }
+    if let Some(bound) = progress.bound {
+        let _ = write!(line, "; {} done", within(bound));
+    }
     if progress.pending > 0 {
         let _ = write!(line, "; {} pending", alternatives(progress.pending));
     }
@@ -45,6 +48,93 @@ pub fn progress_line(progress: &Progress) -> String {
         let _ = write!(line, " in {} MiB", grouped(progress.frontier_bytes >> 20));
     }
     line
+}
+
+/// The same in at most `width` columns, after the name of the test: for a line that is drawn again and
+/// again. What there is no room for is left out: how fast it is and how long it takes come last.
+///
+/// ```
+/// use raddle_report::progress_row;
+/// use raddle_trace::Progress;
+///
+/// let progress = Progress { limit_ms: Some(60_000), ..Progress::default() }.timed(12_345, 20_000);
+/// assert_eq!(progress_row("queue", &progress, 60), "queue: 12,345 executions · 620/s · ~40 s left");
+/// assert_eq!(progress_row("queue", &progress, 30), "queue: 620/s · ~40 s left");
+/// ```
+#[must_use]
+pub fn progress_row(name: &str, progress: &Progress, width: usize) -> String {
+    let name = clean(name);
+    let fields = fields(progress);
+    let line = |name: &str, fields: &[&Field], long: bool| {
+        let texts = fields.iter().map(|field| if long { &field.long } else { &field.short });
+        let texts: Vec<&str> = texts.map(String::as_str).filter(|text| !text.is_empty()).collect();
+        if texts.is_empty() { name.to_owned() } else { format!("{name}: {}", texts.join(" · ")) }
+    };
+    let mut kept: Vec<&Field> = fields.iter().collect();
+    for long in [true, false] {
+        let whole = line(&name, &kept, long);
+        if columns(&whole) <= width {
+            return whole;
+        }
+    }
+    loop {
+        let rest = columns(&line("", &kept, false));
+        let spare = width.saturating_sub(rest);
+        let last = kept.iter().map(|field| field.rank).max();
+        // A name is known by its first letters; with fewer it is not.
+        if spare >= columns(&name).min(NAME) || last.is_none_or(|rank| rank == 0) {
+            return fit(&line(&fit(&name, spare.max(1)), &kept, false), width);
+        }
+        kept.retain(|field| Some(field.rank) != last);
+    }
+}
+
+/// A name in a row has at least so many columns, if it is as long.
+const NAME: usize = 12;
+
+/// A part of a row, in more words and in fewer; the higher its rank the sooner it is left out.
+struct Field {
+    long: String,
+    short: String,
+    rank: u8,
+}
+
+fn fields(progress: &Progress) -> Vec<Field> {
+    let mut fields = Vec::new();
+    let mut add = |rank, long: String, short: String| fields.push(Field { long, short, rank });
+    let (n, search) = (grouped(progress.executions), progress.estimate.map(|known| known.search));
+    let of = search.map_or_else(String::new, |search| format!(" of ~{}", rounded(search.about)));
+    add(2, executions(progress.executions), format!("{n}{of}"));
+    if let Some(rate) = progress.rate {
+        let text = format!("{}/s", rounded(rate));
+        add(1, text.clone(), text);
+    }
+    if let Some(TraceCount { distinct, exact, .. }) = progress.traces {
+        let about = if exact { "" } else { "~" };
+        let text = format!("{about}{} traces", grouped(distinct));
+        add(3, format!("{about}{} distinct traces", grouped(distinct)), text);
+    }
+    if let Some(estimate) = progress.estimate {
+        let search = &estimate.search;
+        add(2, format!("about {} in all{}", rounded(search.about), band(search)), String::new());
+        let part = percent(estimate.covered / estimate.total.about);
+        add(5, format!("{part} covered"), part);
+    }
+    if let Some(bound) = progress.bound {
+        add(4, format!("{} done", within(bound)), format!("bound {bound}"));
+    }
+    if progress.pending > 0 {
+        add(6, format!("{} pending", grouped(progress.pending)), String::new());
+    }
+    if progress.frontier_bytes >= 1 << 20 {
+        let text = format!("{} MiB", grouped(progress.frontier_bytes >> 20));
+        add(6, text, String::new());
+    }
+    if let Some(ms) = progress.over_in_ms() {
+        let text = format!("{} left", time(ms));
+        add(0, text.clone(), text);
+    }
+    fields
 }
 
 /// What a search is estimated to come to, if it can tell: how many executions there are, how many of
@@ -72,6 +162,15 @@ pub fn estimated(progress: &Progress) -> Option<String> {
         let _ = write!(text, "; by {probes} about {}{}", rounded(total.about), band(total));
     }
     Some(text)
+}
+
+/// The executions within a bound.
+fn within(bound: u32) -> String {
+    match bound {
+        0 => "all without a preemption".to_owned(),
+        1 => "all with up to 1 preemption".to_owned(),
+        _ => format!("all with up to {bound} preemptions"),
+    }
 }
 
 fn executions(n: u64) -> String {
@@ -202,6 +301,35 @@ mod tests {
         assert_snapshot!(progress_line(&with(huge).timed(50, 1_000)), @"50 executions, 50/s: about 1.2 × 10^17 executions in all (3.4 × 10^15–10^300 or more), less than 0.1 % covered, ~76,000,000 years left");
         let last = estimate(Band::exact(MOST), 1.0);
         assert_snapshot!(progress_line(&with(last)), @"0 executions: about 10^300 or more executions in all, less than 0.1 % covered");
+    }
+
+    #[test]
+    fn a_row_fits_whatever_the_width() {
+        let mut estimate = estimate(band(12_345.0, 4_000.0, 30_000.0), 864.0);
+        estimate.search = band(1.2e17, 3.4e15, 2e19);
+        let traces = Some(TraceCount { distinct: 1_020, exact: true, error: 0.0, unseen: None });
+        let limit_ms = Some(60_000);
+        let progress = Progress { traces, limit_ms, bound: Some(2), pending: 85, ..with(estimate) };
+        let progress = progress.timed(907, 14_000);
+        let name = "orders::a_queue_with_a_long_name";
+        let rows = [220, 140, 100, 80, 60, 40, 20, 8].map(|width| {
+            let row = progress_row(name, &progress, width);
+            assert!(columns(&row) <= width, "{width}: {row}");
+            row
+        });
+        assert_snapshot!(rows.join("\n"), @"
+        orders::a_queue_with_a_long_name: 907 executions · 65/s · 1,020 distinct traces · about 1.2 × 10^17 in all (3.4 × 10^15–2 × 10^19) · 7 % covered · all with up to 2 preemptions done · 85 pending · ~46 s left
+        orders::a_queue_with_a_long_name: 907 of ~1.2 × 10^17 · 65/s · 1,020 traces · 7 % · bound 2 · ~46 s left
+        orders::a_queue_with_a_long…: 907 of ~1.2 × 10^17 · 65/s · 1,020 traces · 7 % · bound 2 · ~46 s left
+        orders::a_que…: 907 of ~1.2 × 10^17 · 65/s · 1,020 traces · bound 2 · ~46 s left
+        orders::a_queue_wi…: 907 of ~1.2 × 10^17 · 65/s · ~46 s left
+        orders::a_queue_with…: 65/s · ~46 s left
+        orders:…: ~46 s left
+        …: ~46…
+        ");
+        // A short name leaves room.
+        assert_snapshot!(progress_row("q", &progress, 80), @"q: 907 of ~1.2 × 10^17 · 65/s · 1,020 traces · 7 % · bound 2 · ~46 s left");
+        assert_snapshot!(progress_row("q", &Progress::default(), 80), @"q: 0 executions");
     }
 
     #[test]

@@ -12,9 +12,14 @@ use crate::messages::is_actor;
 /// stands alone: whom it is for is the name of the lane.
 pub(crate) fn op_on_object(trace: &Trace, op: &str, object: Option<u32>) -> String {
     let Some(object) = object.filter(|&object| !is_actor(trace, object)) else { return clean(op) };
+    with_object(op, &trace.object_label(object))
+}
+
+/// An op with the name of its object before its values.
+pub(crate) fn with_object(op: &str, object: &str) -> String {
     let end = [op.find('('), op.find(" -> ")].into_iter().flatten().min().unwrap_or(op.len());
     let (verb, rest) = op.split_at(end);
-    clean(&format!("{verb} {} {rest}", trace.object_label(object)))
+    clean(&format!("{verb} {object} {rest}"))
 }
 
 /// `waits for lock Mutex#1`, or what reads better for this op.

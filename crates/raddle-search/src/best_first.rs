@@ -927,7 +927,11 @@ impl<O: Order> Strategy for BestFirst<O> {
         let frontier_bytes = (tree + path + analysis + spill) as u64;
         let pending = self.pending() + u64::from(self.stage == Stage::First);
         let covered = (self.stage == Stage::Last).then_some(1.0);
-        Progress { covered, pending, frontier_bytes, ..Progress::default() }
+        let bound = match self.covered() {
+            Covered::Preemptions(k) if self.stage != Stage::Last => Some(k),
+            _ => None,
+        };
+        Progress { covered, bound, pending, frontier_bytes, ..Progress::default() }
     }
 
     /// Not with a reduction: a race may ask for something at any execution that is above what is left, so

@@ -58,6 +58,7 @@ mod toy;
 pub mod traces;
 pub mod tree;
 pub mod urw;
+pub mod walked;
 
 pub use best_first::BestFirst;
 pub use bound::Bound;
@@ -72,7 +73,8 @@ pub use pos::Pos;
 pub use probe::Probes;
 pub use random::Random;
 pub use registry::{
-    Arguments, BuildError, Built, Entry, PRIORITIES, REGISTRY, Role, Status, build,
+    Arguments, BuildError, Built, CHOICES, Entry, LEARNING, PRIORITIES, REGISTRY, Role, Status,
+    build,
 };
 pub use replay::Replay;
 pub use rff::Rff;
@@ -82,3 +84,4 @@ pub use surw::Surw;
 pub use traces::Traces;
 pub use tree::{Frontier, Tree};
 pub use urw::Urw;
+pub use walked::{Walk, Walked};

@@ -17,7 +17,9 @@ use raddle_engine::strategy::Strategy;
 
 pub use self::error::BuildError;
 use self::error::Kind;
-pub use self::table::{Arguments, Entry, PRIORITIES, REGISTRY, Role, Status};
+pub use self::table::{
+    Arguments, CHOICES, Entry, LEARNING, PRIORITIES, REGISTRY, Role, Status, names,
+};
 use crate::best_first::{
     self, BestFirst, Delays, Dpor as Races, MOST, Method, ModifiedDpor, NewPair, Patterns,
     Preemptions, Priority, Rand, SleepSets, Sum, Var,
@@ -128,13 +130,14 @@ impl Part<'_> {
         };
         let mut train = 0;
         for arg in args {
-            let Arg::Term(term) = arg else { return Err(wrong().into()) };
-            match (term.name.as_str(), term.args.as_slice()) {
-                ("calls", [Arg::Number(n)]) => {
+            let Arg::Term(Term { name, args }) = arg else { return Err(wrong().into()) };
+            let entry = LEARNING.iter().find(|entry| entry.name == name);
+            match (entry.map(|entry| entry.name), args.as_slice()) {
+                (Some("calls"), [Arg::Number(n)]) => {
                     let calls = u8::try_from(*n).map_err(|_| wrong())?;
                     search = search.with_calls(calls);
                 }
-                ("train", [Arg::Number(n)]) => train = *n,
+                (Some("train"), [Arg::Number(n)]) => train = *n,
                 _ => return Err(wrong().into()),
             }
         }
@@ -191,6 +194,18 @@ impl<'a> Parts<'a> {
                 if PRIORITIES.iter().any(|priority| priority.name == term.name) {
                     return Err(Kind::Combination(format!(
                         "`{term}` is a priority of a frontier; write `all best-first({term})`"
+                    ))
+                    .into());
+                }
+                if CHOICES.iter().any(|choice| choice.name == term.name) {
+                    return Err(Kind::Combination(format!(
+                        "`{term}` stands for whole strategies and takes no parts; write it alone"
+                    ))
+                    .into());
+                }
+                if LEARNING.iter().any(|entry| entry.name == term.name) {
+                    return Err(Kind::Combination(format!(
+                        "`{term}` is how `hapset` learns; write `hapset(dpor, {term})`"
                     ))
                     .into());
                 }

@@ -17,6 +17,7 @@ use crate::progress::Progress;
 use crate::report::{Failure, Report};
 use crate::schedule::{Decision, Key, Schedule, Settings, TaskName};
 use crate::trace::{Event, ObjectName, Trace};
+use crate::tree::DecisionTree;
 
 /// The version of everything in this module.
 pub const VERSION: u32 = 1;
@@ -89,6 +90,9 @@ pub struct Job {
     pub spent_ms: u64,
     /// From one [`Message::Progress`] to the next.
     pub progress_ms: u64,
+    /// The decisions of so many executions are to be kept, and told at the end: [`Message::Tree`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tree: Option<u64>,
 }
 
 /// A way that a host died of.
@@ -147,6 +151,11 @@ pub enum Message {
         /// The report so far.
         report: Box<Report>,
     },
+    /// What was decided in the search, before what came of it.
+    Tree {
+        /// That.
+        tree: Box<DecisionTree>,
+    },
     /// The search is over.
     Finished {
         /// What came of it.
@@ -181,7 +190,7 @@ pub enum Message {
     },
     /// The answer to [`Work::Strategies`].
     Strategies {
-        /// Every name of the registry.
+        /// Every name that a user may write, and those that are planned.
         parts: Vec<Part>,
     },
 }
@@ -193,10 +202,16 @@ pub struct Part {
     pub name: String,
     /// What it is: `sampler`, `bound`, …
     pub role: String,
+    /// What such parts are for.
+    #[serde(default)]
+    pub means: String,
     /// What it does.
     pub line: String,
     /// Where it comes from; empty if it is folklore.
     pub paper: String,
+    /// A whole strategy with it.
+    #[serde(default)]
+    pub example: String,
     /// Whether it can be used in this version.
     pub here: bool,
 }

@@ -45,4 +45,4 @@ pub use saved::Saved;
 pub use schedule::{Decision, Key, Schedule, Settings, TaskKind, TaskName, Timeouts};
 pub use token::TokenError;
 pub use trace::{Event, ObjectName, Site, Trace};
-pub use tree::{Branch, BranchEnd, DecisionTree};
+pub use tree::{BranchEnd, DecisionTree, Leaf, TreeNode, TreeOption};

@@ -99,6 +99,15 @@ pub struct Progress {
     /// Milliseconds until the search is done, if it goes on at its rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub left_ms: Option<f64>,
+    /// Every execution with at most so many preemptions has been run, of a search that goes on to more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bound: Option<u32>,
+    /// The wall time that the search may take, in milliseconds, if it is limited.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit_ms: Option<u64>,
+    /// The executions that it may run, if they are limited.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit_executions: Option<u64>,
     /// Alternatives that are known and have not been run.
     pub pending: u64,
     /// Bytes that the strategy holds for them.
@@ -118,6 +127,9 @@ impl Default for Progress {
             estimate: None,
             covered: None,
             left_ms: None,
+            bound: None,
+            limit_ms: None,
+            limit_executions: None,
             pending: 0,
             frontier_bytes: 0,
         }
@@ -152,5 +164,26 @@ impl Progress {
         };
         let left_ms = self.estimate.and_then(left);
         Self { executions, elapsed_ms, rate, left_ms, ..self }
+    }
+
+    /// Milliseconds until the search is over: because it is done, or because it has used what it may.
+    ///
+    /// ```
+    /// use raddle_trace::Progress;
+    ///
+    /// let progress = Progress { limit_ms: Some(10_000), ..Progress::default() };
+    /// assert_eq!(progress.timed(500, 4_000).over_in_ms(), Some(6_000.0));
+    /// // At 125 executions in a second, 100 more are there sooner.
+    /// let progress = Progress { limit_executions: Some(600), ..progress };
+    /// assert_eq!(progress.timed(500, 4_000).over_in_ms(), Some(800.0));
+    /// ```
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "an estimate has few digits")]
+    pub fn over_in_ms(&self) -> Option<f64> {
+        let time = self.limit_ms.map(|limit| limit.saturating_sub(self.elapsed_ms) as f64);
+        let more = self.limit_executions.map(|limit| limit.saturating_sub(self.executions) as f64);
+        let rate = self.rate.filter(|rate| *rate > 0.0);
+        let runs = more.zip(rate).map(|(more, rate)| more * 1e3 / rate);
+        [self.left_ms, time, runs].into_iter().flatten().reduce(f64::min)
     }
 }

@@ -9,6 +9,7 @@ use raddle_trace::{Outcome, PairSet, Settings, Timeouts};
 use crate::error::Error;
 use crate::host::Hosted;
 use crate::progress::{Observer, ShowProgress};
+use crate::tree::Tree;
 
 mod vars;
 
@@ -306,6 +307,9 @@ pub struct Config {
     pub explain: Option<bool>,
     /// Hears how far the search is. No variable and no knob.
     pub observer: Option<Observer>,
+    /// Keeps the decisions of the first executions, to look at. No variable and no knob; `cargo raddle test
+    /// --tree` sets it.
+    pub tree: Option<Tree>,
     /// Writes lines, if [`check`](crate::check()) is to.
     pub(crate) lines: Option<Observer>,
     /// The job of `cargo raddle`, as it stands in the variable.
@@ -361,6 +365,7 @@ impl Default for Config {
             minimise: Some(Duration::from_secs(2)),
             explain: None,
             observer: None,
+            tree: None,
             lines: None,
             host: None,
             hosted: None,

@@ -14,18 +14,19 @@ use std::thread;
 use std::time::Duration;
 
 use raddle_engine::{Known, Tape};
-use raddle_search::registry::{Arguments, Entry, REGISTRY, Status};
-use raddle_trace::Report;
+use raddle_search::registry::{Entry, Status, names};
 use raddle_trace::host::{Avoid, Job, Message, OUTPUT, Part, STOP, VERSION, Work, page};
+use raddle_trace::{Progress, Report};
 
 use crate::check;
-use crate::config::{Config, Expect, Isolation};
+use crate::config::{AUTO, Config, EXECUTIONS, Expect, Isolation};
 use crate::error::Error;
 use crate::explain::explain_dyn;
 use crate::minimise::minimise_dyn;
 use crate::progress::{Observer, ShowProgress};
 use crate::recording::Recording;
 use crate::search::{self, Body};
+use crate::tree::Tree;
 use crate::watch::{self, Turn};
 
 mod memory;
@@ -106,20 +107,25 @@ fn work(mut config: Config, test: Body) -> Result<Result<String, String>, Error>
     config.time = config.time.map(|time| time.saturating_sub(spent));
     let every = Duration::from_millis(job.progress_ms);
     let teller = channel.clone();
+    let limit_ms = config.time.and_then(|time| time.as_millis().try_into().ok());
+    let usual = config.time.is_none() && config.strategy.trim() == AUTO;
+    let limit_executions = config.executions.or(usual.then_some(EXECUTIONS));
     config.observer = Some(Observer::new(every, move |progress| {
-        teller.say(&Message::Progress { progress: *progress });
+        let progress = Progress { limit_ms, limit_executions, ..*progress };
+        teller.say(&Message::Progress { progress });
     }));
     config.progress = ShowProgress::Never;
+    config.tree = job.tree.map(Tree::first);
     config.hosted = Some(Hosted { stop, tape });
     fence();
     let result = match job.work {
         Work::Search => search(&mut config, test, &channel),
         Work::Retrace { page } => retrace(&config, &page, test, &channel),
         Work::Minimise => minimised(&config, test, &channel),
-        Work::Strategies => {
+        Work::Strategies => search::known(&config).map(|()| {
             channel.say(&Message::Strategies { parts: strategies() });
-            Ok(Ok(String::new()))
-        }
+            Ok(String::new())
+        }),
         _ => Err(wrong("it is of a newer version; use the cargo-raddle of this raddle".to_owned())),
     };
     fence();
@@ -193,7 +199,11 @@ fn search(
     test: Body,
     channel: &Channel,
 ) -> Result<Result<String, String>, Error> {
-    let report = check::explored(config, None, &test)?;
+    let explored = check::explored(config, None, &test);
+    if let Some(tree) = &config.tree {
+        channel.say(&Message::Tree { tree: Box::new(tree.decisions()) });
+    }
+    let report = explored?;
     let found =
         &mut |report: &Report| channel.say(&Message::Found { report: Box::new(report.clone()) });
     let (report, result) = check::judge(config, report, test, None, found)?;
@@ -254,23 +264,19 @@ fn retrace(
     Ok(Ok(String::new()))
 }
 
-/// The registry, as the driver shows it.
+/// Every name, as the driver shows it.
 fn strategies() -> Vec<Part> {
-    REGISTRY.iter().map(part).collect()
+    names().map(part).collect()
 }
 
 fn part(entry: &Entry) -> Part {
-    let brackets = match entry.arguments {
-        Arguments::Number { name, .. } => format!("({name})"),
-        Arguments::OneOf(words) => format!("({})", words.join("|")),
-        Arguments::Parts(what) => format!("({what})"),
-        _ => String::new(),
-    };
     Part {
-        name: format!("{}{brackets}", entry.name),
+        name: format!("{}{}", entry.name, entry.arguments),
         role: entry.role.to_string(),
+        means: entry.role.line().to_owned(),
         line: entry.line.to_owned(),
         paper: entry.paper.to_owned(),
+        example: entry.example.to_owned(),
         here: entry.status == Status::Here,
     }
 }
@@ -287,5 +293,17 @@ mod tests {
         let job =
             r#"{"version": 1, "work": {"do": "search"}, "channel": "/a", "progress_ms": 250}"#;
         assert_eq!(read(job).expect("a job").work, Work::Search);
+    }
+
+    #[test]
+    fn every_example_of_a_strategy_is_one_that_a_test_could_have() {
+        for Part { name, example, .. } in strategies().into_iter().filter(|part| part.here) {
+            let config = Config { strategy: example.clone(), ..Config::default() };
+            let found = search::known(&config);
+            assert!(found.is_ok(), "{name}: {example}: {found:?}");
+            let config = Config { executions: Some(1), ..config };
+            let ran = search::explore_dyn(config, Arc::new(|| {}));
+            assert!(ran.is_ok(), "{name}: {example}: {ran:?}");
+        }
     }
 }

@@ -85,6 +85,8 @@ mod search;
 #[cfg(feature = "check")]
 mod spill;
 #[cfg(feature = "check")]
+mod tree;
+#[cfg(feature = "check")]
 mod value;
 #[cfg(feature = "check")]
 mod watch;
@@ -116,9 +118,9 @@ pub use raddle_macros::test;
 pub use raddle_threads::{Named, cell, hint, sync, thread, thread_local, time};
 #[cfg(feature = "check")]
 pub use raddle_trace::{
-    Band, Counts, Covered, DataRace, Estimate, Explanation, Failure, Guarantee, Member, Minimised,
-    Note, Outcome, Probed, Progress, Report, SampleBound, Schedule, Second, Size, Timeouts, Trace,
-    TraceCount, Unseen, Verdict,
+    Band, Counts, Covered, DataRace, DecisionTree, Estimate, Explanation, Failure, Guarantee,
+    Member, Minimised, Note, Outcome, Probed, Progress, Report, SampleBound, Schedule, Second,
+    Size, Timeouts, Trace, TraceCount, Unseen, Verdict,
 };
 
 #[cfg(feature = "check")]
@@ -137,6 +139,8 @@ pub use progress::{Observer, ShowProgress};
 pub use recording::{Recording, replay, replay_with};
 #[cfg(feature = "check")]
 pub use search::explore;
+#[cfg(feature = "check")]
+pub use tree::Tree;
 #[cfg(feature = "check")]
 pub use value::{Arbitrary, Rng, any, choose, rng};
 

@@ -136,6 +136,9 @@ pub(crate) fn explore(mut config: Config, members: &Members, test: &Body) -> Res
         notes.push(search::text(format!(
             "{why}, so the members began anew and took turns; with RADDLE_JOBS=1 they do so at once"
         )));
+        if let Some(walk) = config.walk() {
+            walk.clear();
+        }
         // Some time must be left, or there is nothing to report.
         let left = config.time.map(|time| time.saturating_sub(began.elapsed()).max(time / 4));
         ran = run(&config, members, keeper.as_ref(), 1, left, test);
@@ -241,7 +244,7 @@ fn run(
     let setup = Setup { limits, ..setup };
     let (traces, pairs) = (config.traces, config.pairs != Pairs::Off);
     let known = config.known.clone().unwrap_or_default();
-    let asked = Asked { setup, traces, pairs, known, tells };
+    let asked = Asked { setup, traces, pairs, known, tells, walk: config.walk() };
     let mut searches: Vec<watch::Search<Found>> = Vec::new();
     for (member, (name, seed)) in members.all.iter().enumerate() {
         let mut built = search::build(name, *seed)?;

@@ -6,7 +6,8 @@ use std::time::Instant;
 
 use raddle_engine::{Ended, EngineError, Explored, Lap, Limits, Setup, Stop, Strategy};
 use raddle_search::hapset::Metric;
-use raddle_search::{Traces, Watched};
+use raddle_search::registry;
+use raddle_search::{Traces, Walk, Walked, Watched};
 use raddle_trace::{
     Carried, Counts, Coverage, Covered, Failure, Guarantee, Note, PairCount, PairSet, Probed,
     Progress, Report, TraceCount, Verdict, report,
@@ -80,8 +81,9 @@ pub(crate) fn explore_dyn(mut config: Config, test: Body) -> Result<Report, Erro
     let tells = !config.observers().is_empty();
     let pairs = config.pairs != Pairs::Off;
     let known = config.known.clone().unwrap_or_default();
+    let walk = config.walk();
     let found = watch::run(&config, turns, move |orders| {
-        run(searches, &Asked { setup, traces, pairs, known, tells }, orders, &*test)
+        run(searches, &Asked { setup, traces, pairs, known, tells, walk }, orders, &*test)
     });
     let found = found.map_err(|error| checkpoint::named(&config, error))?;
     let gave = config.executions.is_some();
@@ -94,6 +96,16 @@ pub(crate) fn explore_dyn(mut config: Config, test: Body) -> Result<Report, Erro
     }
     report.elapsed_ms = elapsed.as_millis().try_into().unwrap_or(u64::MAX);
     Ok(report)
+}
+
+/// Whether a configuration names strategies that there are. Whether they go with the rest of it is
+/// known when they are run.
+pub(crate) fn known(config: &Config) -> Result<(), Error> {
+    let text = config.strategy.trim();
+    if !text.contains('|') && registry::CHOICES.iter().any(|choice| choice.name == text) {
+        return Ok(());
+    }
+    text.split('|').try_for_each(|name| build(name.trim(), config.seed()).map(drop))
 }
 
 /// A strategy with its part of the budget.
@@ -182,6 +194,8 @@ pub(crate) struct Asked {
     pub(crate) known: PairSet,
     /// Whether somebody hears how far the search is.
     pub(crate) tells: bool,
+    /// Where decisions are kept, if they are.
+    pub(crate) walk: Option<Walk>,
 }
 
 /// Runs one search after another until one of them has an answer.
@@ -225,6 +239,10 @@ pub(crate) fn run_one(
 ) -> Result<Found, EngineError> {
     let began = Instant::now();
     let before = kept.and_then(Place::before);
+    let strategy = match &asked.walk {
+        Some(walk) => Box::new(Walked::new(strategy, walk.clone())),
+        None => strategy,
+    };
     let explore = |strategy: &mut dyn Strategy| {
         let mut pulse = |pulse| orders.begin(pulse);
         let carried = before.map_or_else(Carried::default, |before| before.carried.clone());

@@ -348,6 +348,7 @@ fn together<'a>(answers: impl Iterator<Item = &'a Progress>) -> Progress {
         frontier_bytes: all.frontier_bytes + one.frontier_bytes,
         estimate: all.estimate.or(one.estimate),
         traces: all.traces.or(one.traces),
+        bound: all.bound.or(one.bound),
         ..all
     };
     let mut answers = answers.copied();

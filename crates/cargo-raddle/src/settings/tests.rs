@@ -64,10 +64,13 @@ fn another_strategy_takes_the_bound_of_the_first_with_it() {
 fn what_is_wrong_is_said() {
     let wrong = |file: &str| read(file, &[], &flags(&[])).expect_err("refused");
     insta::assert_snapshot!(wrong("[profiles.ci]\nexecution = 3"), @"raddle.toml: in [profiles.ci] there is no key `execution`; did you mean `executions`?");
-    insta::assert_snapshot!(wrong("[profile.ci]"), @"raddle.toml: profile is the name of a profile");
+    insta::assert_snapshot!(wrong("[profile.ci]"), @r#"raddle.toml: profile must be the name of one, such as "ci"; a profile itself is [profiles.ci]"#);
     insta::assert_snapshot!(wrong("profils = 3"), @"raddle.toml: there is no key `profils`; did you mean `profile`?");
     insta::assert_snapshot!(wrong("[profiles.ci]\ntime = 10"), @"raddle.toml: profiles.ci.time is `10`; it must be a time such as 500ms, 10s, 2m or 1h, or none");
-    insta::assert_snapshot!(wrong("[profiles.ci]\ntime = [1]"), @"raddle.toml: profiles.ci.time is a array; it must be a time such as 500ms, 10s, 2m or 1h, or none");
+    insta::assert_snapshot!(wrong("[profiles.ci]\ntime = [1]"), @"raddle.toml: profiles.ci.time is of the type array; it must be a time such as 500ms, 10s, 2m or 1h, or none");
+    insta::assert_snapshot!(wrong("time = '5s'"), @r#"raddle.toml: `time` belongs in a profile: write it under [profiles.NAME], and profile = "NAME" at the top"#);
+    insta::assert_snapshot!(wrong("profile = 'slow'"), @"there is no profile `slow`; there are quick, ci, nightly; or write [profiles.slow] in raddle.toml");
+    insta::assert_snapshot!(wrong("profile = 'mine'\n[profiles.mine]\njobs = 0"), @"jobs is `0`, and without a host nothing is run; write at least 1, or leave it out");
     insta::assert_snapshot!(wrong("profile = 'nightlly'"), @"there is no profile `nightlly`; did you mean nightly?");
     let variable = |name| read("", &[(name, "1")], &flags(&[])).expect_err("refused");
     insta::assert_snapshot!(variable("RADDLE_JOB"), @"there is no variable RADDLE_JOB; did you mean RADDLE_JOBS?");

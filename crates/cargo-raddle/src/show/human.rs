@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
-use raddle_report::{Colour, progress_line};
+use raddle_report::{Colour, progress_row};
 use raddle_trace::Progress;
 use raddle_trace::events::{Ending, Retried, TestId};
 
@@ -15,28 +15,76 @@ use super::summary::{executions, failure_text, guarantee, summary, time, verdict
 use crate::check::Tested;
 use crate::find::Test;
 use crate::run::Tally;
-use crate::{page, print};
+use crate::{os, page, print};
+
+/// From one movement of a line to the next.
+const TICK: Duration = Duration::from_millis(250);
+/// Where the text after the verdict of a test begins.
+const INDENT: usize = 14;
 
 /// Writes results to standard output, and what moves to standard error.
 #[derive(Debug)]
 pub(crate) struct Human {
     colour: Colour,
     width: usize,
-    /// None where there is no terminal.
+    /// Whether the terminal shows more than ASCII.
+    unicode: bool,
+    /// None where there is no terminal on which a line can be drawn again.
     lines: Option<MultiProgress>,
     bars: BTreeMap<TestId, ProgressBar>,
 }
 
 impl Human {
     pub(crate) fn new() -> Self {
-        let lines = std::io::stderr().is_terminal().then(MultiProgress::new);
-        Self { colour: print::colour(), width: print::width(), lines, bars: BTreeMap::new() }
+        let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
+        let moves = std::io::stderr().is_terminal() && !dumb;
+        Self {
+            colour: print::colour(),
+            width: print::width(),
+            unicode: print::unicode(),
+            lines: moves.then(MultiProgress::new),
+            bars: BTreeMap::new(),
+        }
     }
 
     /// Takes the line of a test away.
     pub(crate) fn clear(&mut self, test: &TestId) {
         if let Some(bar) = self.bars.remove(test) {
             bar.finish_and_clear();
+            if let Some(lines) = &self.lines {
+                lines.remove(&bar);
+            }
+        }
+    }
+
+    /// The line of a test. None if there is no terminal, or it is full: lines that have left the screen
+    /// cannot be drawn again. The test gets one when another is over.
+    fn bar(&mut self, test: &TestId) -> Option<&ProgressBar> {
+        let lines = self.lines.as_ref()?;
+        if !self.bars.contains_key(test) {
+            let rows = os::rows().unwrap_or(24);
+            if self.bars.len() + 2 > rows {
+                return None;
+            }
+            let bar = lines.add(ProgressBar::new_spinner());
+            let ticks = if self.unicode { "⠁⠂⠄⡀⢀⠠⠐⠈ " } else { "-\\|/ " };
+            if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg}") {
+                bar.set_style(style.tick_chars(ticks));
+            }
+            bar.enable_steady_tick(TICK);
+            self.bars.insert(test.clone(), bar);
+        }
+        self.bars.get(test)
+    }
+
+    fn show(&mut self, test: &TestId, progress: &Progress) {
+        // Of the terminal as it is now. The last column is left free: some terminals go to the next line
+        // when it is written.
+        let width = os::columns().unwrap_or(80).saturating_sub(3);
+        let row = progress_row(&test.test, progress, width);
+        let row = if self.unicode { row } else { print::ascii(&row) };
+        if let Some(bar) = self.bar(test) {
+            bar.set_message(row);
         }
     }
 
@@ -57,20 +105,11 @@ impl Show for Human {
     }
 
     fn started(&mut self, test: &Test) {
-        let Some(lines) = &self.lines else { return };
-        let bar = lines.add(ProgressBar::new_spinner());
-        if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg}") {
-            bar.set_style(style);
-        }
-        bar.set_message(test.id.test.clone());
-        bar.enable_steady_tick(Duration::from_millis(250));
-        self.bars.insert(test.id.clone(), bar);
+        self.show(&test.id, &Progress::default());
     }
 
     fn progress(&mut self, test: &Test, progress: &Progress) {
-        if let Some(bar) = self.bars.get(&test.id) {
-            bar.set_message(format!("{}: {}", test.id.test, progress_line(progress)));
-        }
+        self.show(&test.id, progress);
     }
 
     fn retried(&mut self, test: &Test, file: &Path, what: Retried) {
@@ -90,6 +129,8 @@ impl Show for Human {
             let plural = if n == "1" { "execution" } else { "executions" };
             let what = guarantee(tested);
             let line = format!("{}: {n} {plural} in {time}; {what}", tested.id.test);
+            let columns = print::columns().unwrap_or(usize::MAX);
+            let line = print::wrapped(&line, INDENT, INDENT, columns);
             self.say(&format!("{word}  {line}\n"));
         } else {
             let text = failure_text(tested, self.colour, self.width);
@@ -98,8 +139,7 @@ impl Show for Human {
     }
 
     fn ended(&mut self, tested: &[Tested], tally: &Tally) {
-        // In a file or a log nothing has to fit.
-        let width = if std::io::stdout().is_terminal() { self.width } else { usize::MAX };
+        let width = print::columns().unwrap_or(usize::MAX);
         let text = summary(tested, tally, self.colour, width);
         self.say(&format!("\n{text}"));
     }

@@ -79,9 +79,13 @@ pub(crate) fn time(tested: &Tested) -> String {
     if seconds < 10.0 { format!("{seconds:.2}s") } else { format!("{seconds:.0}s") }
 }
 
+/// Columns that a guarantee should have, and those that a name keeps.
+const GUARANTEE: usize = 28;
+const NAME: usize = 16;
+
 /// The table, the saved schedules that have something to say, and the sums.
 pub(crate) fn summary(tested: &[Tested], tally: &Tally, colour: Colour, width: usize) -> String {
-    let head = [
+    let mut head = vec![
         ("verdict", Side::Left),
         ("test", Side::Left),
         ("executions", Side::Right),
@@ -101,13 +105,12 @@ pub(crate) fn summary(tested: &[Tested], tally: &Tally, colour: Colour, width: u
             guarantee(test),
         ]
     };
-    let rows: Vec<Vec<String>> = tested.iter().map(row).collect();
+    let mut rows: Vec<Vec<String>> = tested.iter().map(row).collect();
+    make_room(&mut head, &mut rows, width);
     let table = print::table(&head, &rows);
     let mut out = String::new();
     for (index, line) in table.lines().enumerate() {
-        let cut: String = line.chars().take(width).collect();
-        let cut =
-            if cut.len() < line.len() { format!("{}…", &cut[..last_char(&cut)]) } else { cut };
+        let cut = print::cut(line, width);
         let line = match index.checked_sub(1).and_then(|row| tested.get(row)) {
             None => print::paint(colour, "2", &cut),
             Some(test) => painted(colour, &verdict(test), &cut, test.ending),
@@ -122,8 +125,29 @@ pub(crate) fn summary(tested: &[Tested], tally: &Tally, colour: Colour, width: u
     out
 }
 
-fn last_char(text: &str) -> usize {
-    text.char_indices().next_back().map_or(0, |(at, _)| at)
+/// Where a terminal is too narrow for all of the table: columns in which nothing stands are left out, and
+/// names are shortened, so that what a pass means can be read.
+fn make_room(head: &mut Vec<(&str, Side)>, rows: &mut [Vec<String>], width: usize) {
+    let wide = |rows: &[Vec<String>], column: usize, name: &str| {
+        let cells = rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count());
+        cells.max().unwrap_or(0).max(name.chars().count())
+    };
+    // Columns that are missing.
+    let missing = |head: &[(&str, Side)], rows: &[Vec<String>]| {
+        let all = head.iter().enumerate().rev().skip(1);
+        let taken: usize = all.map(|(at, (name, _))| wide(rows, at, name) + 2).sum();
+        (taken + GUARANTEE).saturating_sub(width)
+    };
+    for column in (0..head.len()).rev() {
+        if missing(head, rows) > 0 && rows.iter().all(|row| row[column] == "-") {
+            head.remove(column);
+            rows.iter_mut().for_each(|row| drop(row.remove(column)));
+        }
+    }
+    let name = wide(rows, 1, "test").saturating_sub(missing(head, rows)).max(NAME);
+    for row in rows {
+        row[1] = print::cut(&row[1], name);
+    }
 }
 
 fn painted(colour: Colour, word: &str, line: &str, ending: Ending) -> String {

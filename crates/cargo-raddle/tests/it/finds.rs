@@ -60,6 +60,19 @@ fn where_there_is_none_that_is_said() {
     assert!(done.err.contains("there is no raddle test: mark functions with #[raddle::test]"));
     let done = fixture().run(&["test", "nothing_like_that"]).ended_with(exit::NO_TESTS);
     assert!(done.err.contains("none of the 18 raddle tests has `nothing_like_that` in its name"));
+    let done = fixture().run(&["test", "--exact", "a_rigt_one"]).ended_with(exit::NO_TESTS);
+    let said = "raddle tests is called `a_rigt_one`; did you mean `a_right_one`?";
+    assert!(done.err.contains(said), "{}", done.err);
+}
+
+#[test]
+fn where_there_is_no_package_that_is_said() {
+    let nowhere = std::env::temp_dir();
+    let arguments = ["list", "--manifest-path", "no/such/Cargo.toml"];
+    let done = fixture().command(&arguments).current_dir(nowhere).output().unwrap();
+    let done = crate::Done::of(&done).ended_with(exit::BUILD);
+    assert!(!done.err.contains("error: error:"), "{}", done.err);
+    assert!(done.err.contains("run this in the directory of a package"), "{}", done.err);
 }
 
 #[test]

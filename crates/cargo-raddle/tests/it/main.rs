@@ -12,6 +12,7 @@ mod finds;
 mod interrupts;
 mod replays;
 mod runs;
+mod terminals;
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -153,11 +153,87 @@ fn settings_come_from_the_file_the_environment_and_flags() {
 #[test]
 fn strategies_are_those_of_the_tests_own_raddle() {
     let done = fixture().run(&["strategies"]).ended_with(exit::PASSED);
-    for name in ["random", "pct(", "dfs", "dpor(", "preemptions(k)"] {
-        assert!(done.out.lines().any(|line| line.starts_with(name)), "{name}: {}", done.out);
+    // Of every role: what stands for others, and what stands in brackets too.
+    for name in [
+        "portfolio",
+        "a | b",
+        "random",
+        "pct(",
+        "dfs",
+        "dpor(",
+        "preemptions(k)",
+        "pb",
+        "method(",
+        "train(",
+    ] {
+        let begins = |line: &str| line.trim_start().starts_with(name);
+        assert!(done.out.lines().any(begins), "{name}: {}", done.out);
     }
+    assert!(
+        done.out.contains("for example: --strategy 'dfs preemptions(2) | pos'"),
+        "{}",
+        done.out
+    );
+    assert!(done.out.lines().all(|line| line.chars().count() <= 100), "{}", done.out);
     let done = fixture().run(&["strategies", "--format=json"]).ended_with(exit::PASSED);
     assert!(done.events().iter().any(|part| part["name"] == "random" && part["role"] == "sampler"));
+}
+
+#[test]
+fn a_strategy_that_there_is_not_is_refused_before_anything_is_run() {
+    for arguments in [
+        ["test", "--no-regressions", "--strategy=dsf", "a_right_one"],
+        ["compare", "--jobs=1", "--strategies=pos,dsf", "a_right_one"],
+        ["estimate", "--jobs=1", "--strategy=dsf", "a_right_one"],
+    ] {
+        let done = fixture().run(&arguments).ended_with(exit::USAGE);
+        assert!(done.err.contains("did you mean `dfs`?"), "{}", done.err);
+        assert!(done.err.contains("cargo raddle strategies lists what there is"), "{}", done.err);
+        assert_eq!(done.out, "");
+    }
+}
+
+#[test]
+fn the_tree_of_decisions_is_written_for_graphviz() {
+    let fixture = fixture();
+    let (file, no) = (fixture.0.join("tree.dot"), "--no-regressions");
+    let tree = format!("--tree={}", file.display());
+    let arguments = ["test", no, &tree, "--strategy=dfs", "--exact", "a_right_one"];
+    let done = fixture.run(&arguments).ended_with(exit::PASSED);
+    assert!(done.out.contains("(all 2 executions); draw it with: dot -Tsvg"), "{}", done.out);
+    let text = fs::read_to_string(&file).unwrap();
+    // One decision with two answers, and the executions to which they lead.
+    assert!(text.contains("n0:o0 -> n1;") && text.contains("n0:o1 -> n2;"), "{text}");
+    assert!(text.contains("fetch_add") && text.contains("2 executions"), "{text}");
+    let arguments = ["test", no, &tree, "a_right_one", "a_wrong_one"];
+    let done = fixture.run(&arguments).ended_with(exit::USAGE);
+    assert!(done.err.contains("--tree is for one test, and there are 2"), "{}", done.err);
+    let arguments = ["test", no, "--tree=no/such/directory/tree.dot", "a_right_one"];
+    let done = fixture.run(&arguments).ended_with(exit::USAGE);
+    assert!(
+        done.err.contains("--tree: no/such/directory/tree.dot cannot be written"),
+        "{}",
+        done.err
+    );
+}
+
+#[test]
+fn a_saved_failure_is_exported() {
+    let fixture = fixture();
+    let _ = fs::remove_dir_all(fixture.0.join("raddle-regressions"));
+    fixture.run(&["test", "--exact", "a_wrong_one"]).ended_with(exit::FAILED);
+    let file = "raddle-regressions/a_wrong_one.json";
+    let export = |format: &str| fixture.run(&["export", file, "--format", format]);
+    assert!(export("perfetto").ended_with(exit::PASSED).out.contains("\"traceEvents\""));
+    assert!(export("mermaid").ended_with(exit::PASSED).out.starts_with("sequenceDiagram"));
+    assert!(export("dot").ended_with(exit::PASSED).out.starts_with("digraph"));
+    fixture.run(&["export", file, "--format=dot", "--output=path.dot"]).ended_with(exit::PASSED);
+    assert!(fs::read_to_string(fixture.0.join("path.dot")).unwrap().starts_with("digraph"));
+    let wrong =
+        |what: &str| fixture.run(&["export", what, "--format=dot"]).ended_with(exit::USAGE).err;
+    assert!(wrong("rd1AAAA").contains("a token has no steps; give the path of a file"));
+    assert!(wrong("Cargo.toml").contains("not complete JSON"));
+    fs::remove_dir_all(fixture.0.join("raddle-regressions")).unwrap();
 }
 
 #[test]
@@ -169,17 +245,22 @@ fn strategies_are_put_side_by_side() {
     let of = |test: &str| rows.iter().filter(|row| row[0] == test).count();
     assert_eq!((of("a_right_one"), of("a_wrong_one")), (3, 3), "{}", done.out);
     assert!(done.out.contains("all best-first(mdpor, pb)"), "{}", done.out);
+    // A plot of what is more than a point; without a terminal there are no colours, so it has letters.
+    assert!(done.out.contains("a_right_one: distinct traces by executions"), "{}", done.out);
+    assert!(done.out.contains("a dfs   b dpor   c all best-first(mdpor, pb)"), "{}", done.out);
     // The page has both tests, and a page for each failure.
     let report = fixture().run(&["report"]).ended_with(exit::PASSED);
     let page = std::path::Path::new(report.out.trim());
     let text = fs::read_to_string(page).unwrap();
     assert!(text.contains("a_right_one") && text.contains("strategies compared: dfs, dpor"));
-    let failures: Vec<_> = fs::read_dir(page.with_file_name("failures")).unwrap().collect();
+    assert!(done.out.contains(&format!("plots: {}", page.display())), "{}", done.out);
+    assert!(text.contains("Distinct traces by executions") && text.contains("found a failure"));
+    let failures: Vec<_> = fs::read_dir(page.with_file_name("compared")).unwrap().collect();
     assert_eq!(failures.len(), 3, "one for each strategy");
     for failure in failures {
         let path = failure.unwrap().path();
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        assert!(text.contains(&format!("failures/{name}")), "{name} is linked");
+        assert!(text.contains(&format!("compared/{name}")), "{name} is linked");
         // With the lines of the source: the compiler names them from the root of the workspace.
         assert!(fs::read_to_string(path).unwrap().contains("self.0.load(SeqCst) + 1"));
     }

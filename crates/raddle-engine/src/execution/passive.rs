@@ -75,12 +75,12 @@ impl Execution {
         };
         let id = self.names.intern_key(key, live);
         self.enter(self.current, id, TaskKind::Environment);
-        let recorded = self.recorder.is_some();
+        let wanted = self.recorder.is_some() || self.needs.labels;
         let entry = self.task_mut(id);
         entry.fiber = std::ptr::null_mut();
         entry.passive = Some(passive);
         entry.site = site;
-        if recorded {
+        if wanted {
             entry.label = Some(label());
         }
         Some(id)

@@ -63,6 +63,8 @@ pub(crate) enum Entry {
     Called(Context),
     /// The kind and the name follow.
     Label(Option<Labelled>),
+    /// Whether a text follows.
+    Says(bool),
     Place(u32),
     Strayed(bool),
     /// So many tasks follow.

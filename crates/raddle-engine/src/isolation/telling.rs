@@ -143,6 +143,21 @@ impl Pending for Noting<'_> {
         label
     }
 
+    fn name(&self, task: TaskId) -> String {
+        let name = self.inner.name(task);
+        self.log.text(&name);
+        name
+    }
+
+    fn says(&self, task: TaskId) -> Option<String> {
+        let says = self.inner.says(task);
+        self.log.put(Entry::Says(says.is_some()));
+        if let Some(says) = &says {
+            self.log.text(says);
+        }
+        says
+    }
+
     fn blocked(&self) -> Vec<TaskId> {
         let tasks = self.inner.blocked();
         self.log.with(Entry::Blocked(tasks.len() as u32), |write| write.all(&tasks));
@@ -359,6 +374,19 @@ impl Pending for Again<'_, '_> {
                 Some(Label { kind, created, name })
             }
             other => lost("label", other.as_ref()),
+        }
+    }
+
+    fn name(&self, _: TaskId) -> String {
+        self.0.borrow_mut().read.text().unwrap_or_default()
+    }
+
+    fn says(&self, _: TaskId) -> Option<String> {
+        let mut hearing = self.0.borrow_mut();
+        match hearing.entry() {
+            Some(Entry::Says(true)) => hearing.read.text(),
+            Some(Entry::Says(false)) => None,
+            other => lost("says", other.as_ref()),
         }
     }
 

@@ -2,6 +2,9 @@
 //! each step, a flow for each arrow of happens-before.
 //!
 //! Steps have no durations, so each is drawn one microsecond long, the next a microsecond later.
+//!
+//! Perfetto takes the thread whose number is that of its process for the main one, and one with the number 0 for
+//! the same: so the first task has the number of the process, which is that of no other.
 
 use raddle_trace::Failure;
 use serde_json::{Value, json};
@@ -11,8 +14,6 @@ use crate::order::Order;
 use crate::table::endings;
 use crate::waits::op_on_object;
 
-/// The process of all threads.
-const PROCESS: u32 = 1;
 /// How long a step is, in microseconds; the rest until the next is a gap, so that slices are told apart.
 const LENGTH: f64 = 0.9;
 
@@ -33,17 +34,19 @@ const LENGTH: f64 = 0.9;
 pub fn perfetto(failure: &Failure) -> String {
     let trace = &failure.trace;
     let order = Order::of(trace);
+    let process = trace.tasks.len().max(1) as u32;
+    let thread = |task: u32| if task == 0 { process } else { task };
     let mut events = vec![json!({
-        "ph": "M", "pid": PROCESS, "name": "process_name",
+        "ph": "M", "pid": process, "name": "process_name",
         "args": {"name": "one execution, a microsecond for each step"},
     })];
     for task in 0..trace.tasks.len() as u32 {
         let name = clean(&trace.task_label(task));
         events.push(json!({
-            "ph": "M", "pid": PROCESS, "tid": task, "name": "thread_name", "args": {"name": name},
+            "ph": "M", "pid": process, "tid": thread(task), "name": "thread_name", "args": {"name": name},
         }));
         events.push(json!({
-            "ph": "M", "pid": PROCESS, "tid": task, "name": "thread_sort_index",
+            "ph": "M", "pid": process, "tid": thread(task), "name": "thread_sort_index",
             "args": {"sort_index": task},
         }));
     }
@@ -61,7 +64,7 @@ pub fn perfetto(failure: &Failure) -> String {
             arguments["decision"] = Value::from(decision);
         }
         events.push(json!({
-            "ph": "X", "pid": PROCESS, "tid": event.task, "ts": index, "dur": LENGTH,
+            "ph": "X", "pid": process, "tid": thread(event.task), "ts": index, "dur": LENGTH,
             "cat": if event.preempts { "step,preemption" } else { "step" },
             "name": op_on_object(trace, &event.op, event.object),
             "args": arguments,
@@ -71,7 +74,7 @@ pub fn perfetto(failure: &Failure) -> String {
             let earlier = &trace.events[before as usize];
             let flow = |phase: &str, task: u32, at: f64| {
                 json!({
-                    "ph": phase, "pid": PROCESS, "tid": task, "ts": at, "id": n_flows,
+                    "ph": phase, "pid": process, "tid": thread(task), "ts": at, "id": n_flows,
                     "cat": "happens-before", "name": "happens before",
                 })
             };
@@ -83,7 +86,7 @@ pub fn perfetto(failure: &Failure) -> String {
     }
     for ending in endings(trace, &failure.outcome) {
         events.push(json!({
-            "ph": "i", "s": "t", "pid": PROCESS, "tid": ending.task, "ts": trace.events.len(),
+            "ph": "i", "s": "t", "pid": process, "tid": thread(ending.task), "ts": trace.events.len(),
             "cat": "end", "name": ending.plain(),
         }));
     }

@@ -1,13 +1,11 @@
 //! Every format that other tools read.
 
 use insta::assert_snapshot;
-use raddle_trace::{
-    Branch, BranchEnd, Decision, DecisionTree, Failure, Key, Report, Schedule, TaskKind, TaskName,
-};
+use raddle_trace::{BranchEnd, DecisionTree, Failure, Leaf, Report, Site, TreeNode, TreeOption};
 use serde_json::Value;
 
 use super::*;
-use crate::samples::{lock_order, long, lost_update, threads, two_tills};
+use crate::samples::{lock_order, long, lost_update, two_tills};
 
 fn failure(report: Report) -> Failure {
     report.failure.expect("a failed report")
@@ -22,9 +20,12 @@ fn a_timeline_has_a_thread_for_each_task_and_a_slice_for_each_step() {
     let slices = of("X");
     assert_eq!(slices.len(), failure.trace.events.len());
     assert_eq!(slices[2]["name"], "Left { till: actor 1 }");
-    assert!(
-        slices.iter().zip(&failure.trace.events).all(|(slice, event)| slice["tid"] == event.task)
-    );
+    // The first task is the main thread of the process; no other has its number, and none has 0.
+    let process = failure.trace.tasks.len();
+    let thread = |task: u32| if task == 0 { process as u32 } else { task };
+    assert!(events.iter().all(|event| event["pid"] == process && event["tid"] != 0));
+    let own = |(slice, event): (&&Value, &raddle_trace::Event)| slice["tid"] == thread(event.task);
+    assert!(slices.iter().zip(&failure.trace.events).all(own));
     // An arrow has two ends: one later than the other, in another thread.
     let (starts, ends) = (of("s"), of("f"));
     let n_arrows: usize = failure.trace.events.iter().flat_map(|e| &e.after).map(Vec::len).sum();
@@ -100,69 +101,129 @@ fn no_text_is_taken_for_syntax() {
     );
 }
 
-fn branch(decisions: &[Decision], ended: BranchEnd) -> Branch {
-    let (tasks, decisions) = (threads(2), decisions.to_vec());
-    Branch { schedule: Schedule { tasks, decisions, ..Schedule::default() }, ended }
+fn option(who: &str, what: &str, preempts: bool, to: Option<u32>) -> TreeOption {
+    let site = Some(Site { file: "src/queue.rs".to_owned(), line: 7, column: 5 });
+    let object = (!what.starts_with("value")).then(|| "queue".to_owned());
+    TreeOption { who: who.to_owned(), what: what.to_owned(), object, site, preempts, to }
+}
+
+fn leaf(execution: u64, times: u64, ended: BranchEnd) -> TreeNode {
+    TreeNode { options: Vec::new(), ended: Some(Leaf { execution, times, ended }) }
+}
+
+fn point(options: Vec<TreeOption>) -> TreeNode {
+    TreeNode { options, ended: None }
 }
 
 #[test]
-fn executions_share_the_decisions_with_which_they_begin() {
-    let (one, two) = (Decision::Run(1), Decision::Run(2));
-    let value = |value| Decision::Value { task: 2, key: Key::Index(value), of: 2 };
+fn a_point_shows_who_could_move_and_what_was_taken() {
     let tree = DecisionTree {
-        branches: vec![
-            branch(&[one, one, two, value(0)], BranchEnd::Completed),
-            branch(&[one, one, two, value(1)], BranchEnd::Failed),
-            branch(&[one, two], BranchEnd::Blocked),
-            branch(&[two, two, two, one, one, two, one, two], BranchEnd::Rejected),
+        nodes: vec![
+            point(vec![
+                option("main", "load", false, Some(1)),
+                option("thread 1", "store(1)", true, Some(2)),
+                option("worker \"<b>\"", "lock", true, None),
+            ]),
+            leaf(1, 1, BranchEnd::Completed),
+            point(vec![
+                option("thread 1", "value 0 of 2", false, Some(3)),
+                option("thread 1", "value 1 of 2", false, Some(4)),
+            ]),
+            leaf(2, 3, BranchEnd::Failed),
+            leaf(3, 1, BranchEnd::Blocked),
         ],
+        executions: 5,
         more: 12,
         ..DecisionTree::default()
     };
-    assert_snapshot!(dot(&tree), @r##"
+    assert_snapshot!(dot(&tree));
+}
+
+#[test]
+fn what_a_finished_search_has_not_taken_it_left_out() {
+    let nodes = vec![
+        point(vec![option("main", "load", false, Some(1)), option("thread 1", "load", true, None)]),
+        leaf(1, 1, BranchEnd::Completed),
+    ];
+    let tree = DecisionTree { nodes, executions: 1, over: true, ..DecisionTree::default() };
+    assert!(dot(&tree).contains("grey: left out"), "{}", dot(&tree));
+    let tree = DecisionTree { over: false, ..tree };
+    assert!(dot(&tree).contains("grey: not tried before the search ended"), "{}", dot(&tree));
+}
+
+/// A path of so many points, then two leaves.
+fn deep(points: u32) -> DecisionTree {
+    let mut nodes: Vec<TreeNode> = (0..points)
+        .map(|at| {
+            let other = option("thread 1", "load", true, None);
+            point(vec![option("main", "load", false, Some(at + 1)), other])
+        })
+        .collect();
+    let both = [
+        option("main", "load", false, Some(points + 1)),
+        option("thread 1", "load", true, Some(points + 2)),
+    ];
+    nodes.push(point(both.to_vec()));
+    nodes.push(leaf(1, 1, BranchEnd::Completed));
+    nodes.push(leaf(2, 1, BranchEnd::Rejected));
+    DecisionTree { nodes, executions: 2, ..DecisionTree::default() }
+}
+
+#[test]
+fn of_a_large_tree_the_shape_is_drawn() {
+    assert_snapshot!(dot(&deep(500)), @r##"
     digraph decisions {
         rankdir=TB;
-        node [shape=point, width=0.08, fontname="monospace", fontsize=10];
+        node [shape=plain, fontname="monospace", fontsize=10];
         edge [arrowhead=none, fontname="monospace", fontsize=10];
-        label="12 more executions not shown"; labelloc=b;
-        n0 -> n1 [label="thread 1"];
-        n0 -> n2 [label="thread 2 ×3\nthread 1 ×2\nthread 2\nthread 1\n… 1 more"];
-        n1 -> n3 [label="thread 1\nthread 2"];
-        n1 -> n4 [label="thread 2"];
-        n3 -> n5 [label="thread 2: 0 of 2"];
-        n3 -> n6 [label="thread 2: 1 of 2"];
-        n5 [shape=circle, width=0.15, label="", tooltip="execution 1: completed"];
-        n6 [shape=octagon, style=filled, fillcolor="#f4b8b4", color="#b3261e", label="2", tooltip="execution 2: failed"];
-        n4 [shape=box, style=dotted, label="", width=0.15, height=0.15, tooltip="execution 3: covered elsewhere"];
-        n2 [shape=box, style=dashed, label="", width=0.15, height=0.15, tooltip="execution 4: cut off by a limit"];
+        label="2 executions\ngrey: not tried before the search ended"; labelloc=b; fontname="monospace"; fontsize=10;
+        n0 -> n1 [label="main ×500"];
+        n1 -> n2 [label="main"];
+        n1 -> n3 [label="thread 1"];
+        n0 [shape=point, width=0.08, color="#9a9a9a"];
+        n1 [shape=point, width=0.08, color="black"];
+        n2 [shape=circle, margin=0.02, width=0.2, label="", tooltip="execution 1: completed"];
+        n3 [shape=box, style=dashed, label="2\ncut off by a limit", tooltip="execution 2: cut off by a limit"];
     }
     "##);
 }
 
 #[test]
-fn tasks_of_one_name_are_told_apart_and_tables_may_differ() {
-    let mut first = branch(&[Decision::Run(1)], BranchEnd::Completed);
-    let mut second = branch(&[Decision::Run(2)], BranchEnd::Completed);
-    for branch in [&mut first, &mut second] {
-        for task in &mut branch.schedule.tasks[1..] {
-            task.label = Some("worker \"a\\b\"".to_owned());
-        }
+fn more_nodes_than_can_be_drawn_are_said_to_be_missing() {
+    let text = dot(&deep(30_000));
+    assert!(text.len() < 10_000, "{}", text.len());
+    assert!(text.contains("0 executions; 2 more executions not shown"), "{text}");
+}
+
+/// What Graphviz makes of it, if it is installed. It is no part of raddle: where it is missing the test says so.
+#[test]
+#[expect(clippy::print_stderr, reason = "says that something was not tried")]
+fn graphviz_reads_every_kind_of_graph() {
+    use std::io::Write as _;
+    use std::process::{Command, Stdio};
+
+    let failure = DecisionTree::from(&failure(lost_update()));
+    for tree in [failure, DecisionTree::default(), deep(3), deep(500)] {
+        let mut command = Command::new("dot");
+        command.arg("-Tsvg").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let Ok(mut child) = command.spawn() else {
+            eprintln!("skipped: there is no program called dot (apt-get install graphviz)");
+            return;
+        };
+        let mut stdin = child.stdin.take().expect("a pipe");
+        stdin.write_all(dot(&tree).as_bytes()).expect("dot reads");
+        drop(stdin);
+        let output = child.wait_with_output().expect("dot ends");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success() && said.is_empty(), "{said}");
+        assert!(String::from_utf8_lossy(&output.stdout).contains("</svg>"));
     }
-    // The same first thread, in a table in which a timer comes before it.
-    let mut third = first.clone();
-    let timer = TaskName { parent: 0, nth: 0, kind: TaskKind::Environment, label: None };
-    third.schedule.tasks.insert(1, timer);
-    third.schedule.decisions = vec![Decision::Run(2)];
-    let tree = DecisionTree { branches: vec![first, second, third], ..DecisionTree::default() };
-    let text = dot(&tree);
-    assert_eq!(text.matches("n0 -> ").count(), 2, "{text}");
-    assert!(text.contains(r#"[label="worker \"a\\b\""]"#), "{text}");
 }
 
 #[test]
 fn of_a_failure_alone_there_is_one_path() {
     let failure = failure(lost_update());
     let text = dot(&DecisionTree::from(&failure));
-    assert_eq!(text.matches(" -> ").count(), 1);
+    assert_eq!(text.matches(" -> ").count(), failure.schedule.decisions.len());
     assert!(text.contains("11 more executions not shown"), "execution 12 failed: {text}");
 }

@@ -1,4 +1,4 @@
-//! Lines over time as SVG, drawn here so that a page needs no library to show them.
+//! Lines over time, or by executions, as SVG, drawn here so that a page needs no library to show them.
 //!
 //! Series differ in dashes as well as in colour. What a plot shows is also a table below it, for
 //! those who cannot see it and for those who want the numbers.
@@ -19,12 +19,40 @@ const TABLE_ROWS: usize = 12;
 /// From this ratio of the largest number to the smallest the scale is logarithmic.
 const LOGARITHMIC: f64 = 500.0;
 
-/// One number over time.
+/// What is on the axis below.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Across {
+    /// Milliseconds.
+    Time,
+    Executions,
+}
+
+impl Across {
+    /// A place on the axis, in the unit of the last one.
+    fn tick(self, at: f64, last: f64) -> String {
+        match self {
+            Self::Time => time(at, last),
+            Self::Executions => short(at),
+        }
+    }
+
+    /// A place in a sentence.
+    fn told(self, at: f64) -> String {
+        match self {
+            Self::Time => time(at, at),
+            Self::Executions => format!("{} executions", rounded(at)),
+        }
+    }
+}
+
+/// One number over time, or by executions.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Series {
     pub(super) name: String,
-    /// Milliseconds and the number, in order of time.
+    /// Milliseconds or executions, and the number, in order.
     pub(super) points: Vec<(f64, f64)>,
+    /// Whether it ends because a failure was found.
+    pub(super) found: bool,
     /// The band around it, lower and upper end, for each point; or none.
     pub(super) band: Vec<(f64, f64)>,
 }
@@ -39,7 +67,7 @@ impl Series {
         let at: Vec<usize> = (0..most).map(|index| index * (n - 1) / (most - 1)).collect();
         let points = at.iter().map(|&index| self.points[index]).collect();
         let band = at.iter().filter_map(|&index| self.band.get(index).copied()).collect();
-        Self { name: self.name.clone(), points, band }
+        Self { name: self.name.clone(), points, found: self.found, band }
     }
 }
 
@@ -113,7 +141,7 @@ fn told(number: f64) -> String {
 }
 
 /// A short number for an axis: `12k`, `3.4M`.
-fn short(number: f64) -> String {
+pub(crate) fn short(number: f64) -> String {
     let (by, unit) = match number {
         n if n > 0.0 && n < 0.05 => return format!("10^{:.0}", n.log10()),
         n if n < 10_000.0 => (1.0, ""),
@@ -126,7 +154,7 @@ fn short(number: f64) -> String {
 }
 
 /// A plot with its legend and table. Empty if no series has two points.
-pub(super) fn plot(title: &str, unit: &str, series: &[Series]) -> String {
+pub(super) fn plot(title: &str, unit: &str, across: Across, series: &[Series]) -> String {
     let clean = |one: &Series| {
         let mut one = one.clone();
         let keep: Vec<bool> = one.points.iter().map(|&(t, n)| finite(t) && finite(n)).collect();
@@ -155,7 +183,12 @@ pub(super) fn plot(title: &str, unit: &str, series: &[Series]) -> String {
     let (left, right, top, bottom) = AREA;
     let low = if logarithmic { 10_f64.powf(least.log10().floor()) } else { 0.0 };
     let y = Scale { low, high: most * 1.04, from: bottom, to: top, logarithmic };
-    let x = Scale { low: 0.0, high: longest, from: left, to: right, logarithmic: false };
+    // Executions of one search may be a thousand times those of another. A logarithm needs a beginning.
+    let ends = series.iter().filter_map(|one| one.points.last()).map(|&(t, _)| t);
+    let shortest = ends.filter(|t| *t > 0.0).fold(longest, f64::min);
+    let far = across == Across::Executions && longest / shortest >= LOGARITHMIC;
+    let low = if far { 1.0 } else { 0.0 };
+    let x = Scale { low, high: longest, from: left, to: right, logarithmic: far };
 
     let mut svg = String::new();
     for tick in y.ticks() {
@@ -175,7 +208,7 @@ pub(super) fn plot(title: &str, unit: &str, series: &[Series]) -> String {
             svg,
             "<text class=\"quiet\" x=\"{at:.1}\" y=\"{}\" text-anchor=\"middle\">{}</text>",
             bottom + 17.0,
-            time(tick, longest)
+            across.tick(tick, longest)
         );
     }
     for (index, one) in series.iter().enumerate() {
@@ -189,10 +222,20 @@ pub(super) fn plot(title: &str, unit: &str, series: &[Series]) -> String {
         }
         let line: Vec<_> = one.points.iter().map(|&(t, n)| place(t, n)).collect();
         let _ = write!(svg, "<path class=\"line s{}\" d=\"M{}\"/>", index % 8, line.join("L"));
+        if let Some(&(t, n)) = one.points.last().filter(|_| one.found) {
+            let (x, y) = (x.place(t), y.place(n));
+            let (a, b) = ((x - 4.0, x + 4.0), (y - 4.0, y + 4.0));
+            let _ = write!(
+                svg,
+                "<path class=\"found\" d=\"M{:.1} {:.1}L{:.1} {:.1}M{:.1} {:.1}L{:.1} {:.1}\"/>",
+                a.0, b.0, a.1, b.1, a.0, b.1, a.1, b.0
+            );
+        }
     }
     let ended = |one: &Series| {
         let &(t, n) = one.points.last()?;
-        Some(format!("{}: {} after {}", one.name, told(n), time(t, t)))
+        let found = if one.found { ", where it found a failure" } else { "" };
+        Some(format!("{}: {} after {}{found}", one.name, told(n), across.told(t)))
     };
     let told: Vec<String> = series.iter().filter_map(ended).collect();
     let scale = if logarithmic { ", logarithmic" } else { "" };
@@ -204,7 +247,7 @@ pub(super) fn plot(title: &str, unit: &str, series: &[Series]) -> String {
         title = escape(title),
         unit = escape(unit),
     );
-    if series.len() > 1 {
+    if series.len() > 1 || series.iter().any(|one| one.found) {
         out.push_str("<ul class=\"legend\">");
         for (index, one) in series.iter().enumerate() {
             let _ = write!(
@@ -215,14 +258,20 @@ pub(super) fn plot(title: &str, unit: &str, series: &[Series]) -> String {
                 escape(&one.name)
             );
         }
+        if series.iter().any(|one| one.found) {
+            out.push_str(
+                "<li><svg viewBox=\"0 0 26 8\" aria-hidden=\"true\"><path class=\"found\" \
+                 d=\"M9 0L17 8M9 8L17 0\"/></svg>found a failure</li>",
+            );
+        }
         out.push_str("</ul>");
     }
-    out.push_str(&numbers_table(&series, unit));
+    out.push_str(&numbers_table(&series, unit, across));
     out.push_str("</figure>\n");
     out
 }
 
-fn numbers_table(series: &[Series], unit: &str) -> String {
+fn numbers_table(series: &[Series], unit: &str, across: Across) -> String {
     let mut out = format!(
         "<details><summary>Numbers</summary><table><thead><tr><th>search</th><th>after</th>\
          <th>{}</th></tr></thead><tbody>",
@@ -237,7 +286,7 @@ fn numbers_table(series: &[Series], unit: &str) -> String {
                 out,
                 "<tr><td>{}</td><td>{}</td><td>{}{}</td></tr>",
                 escape(&one.name),
-                time(t, t),
+                across.told(t),
                 told(n),
                 band.unwrap_or_default()
             );

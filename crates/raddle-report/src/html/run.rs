@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use raddle_trace::{Report, Run, Sample, Tried, Verdict};
 
 use crate::columns::clean;
-use crate::html::plot::{Series, plot};
+use crate::html::plot::{Across, Series, plot};
 use crate::html::trace::{counted, headline};
 use crate::html::{Sources, badge, escape, number, page};
 use crate::progress::rounded;
@@ -252,12 +252,18 @@ type Measured = (f64, Option<(f64, f64)>);
 /// What changed over time, for all searches of a test together.
 #[expect(clippy::cast_precision_loss, reason = "a plot shows few digits")]
 fn plots(searches: &[&Tried]) -> String {
-    let series = |of: &dyn Fn(&Sample) -> Option<Measured>| {
+    let series = |across: Across, of: &dyn Fn(&Sample) -> Option<Measured>| {
         let one = |tried: &&Tried| {
-            let mut series = Series { name: clean(&tried.report.strategy), ..Series::default() };
+            let found = tried.report.failure.is_some();
+            let mut series =
+                Series { name: clean(&tried.report.strategy), found, ..Series::default() };
             for sample in &tried.samples {
                 let Some((number, band)) = of(sample) else { continue };
-                series.points.push((sample.progress.elapsed_ms as f64, number));
+                let at = match across {
+                    Across::Time => sample.progress.elapsed_ms,
+                    Across::Executions => sample.progress.executions,
+                };
+                series.points.push((at as f64, number));
                 series.band.extend(band);
             }
             series
@@ -265,24 +271,28 @@ fn plots(searches: &[&Tried]) -> String {
         let all: Vec<Series> = searches.iter().map(one).collect();
         all.into_iter().filter(|series| series.points.len() > 1).collect::<Vec<_>>()
     };
-    let estimate = series(&|sample| {
+    let traced = |sample: &Sample| Some((sample.progress.traces?.distinct as f64, None));
+    let estimate = series(Across::Time, &|sample| {
         let search = sample.progress.estimate?.search;
         Some((search.about, Some((search.low, search.high))))
     });
-    let covered = series(&|sample| {
+    let covered = series(Across::Time, &|sample| {
         let estimate = sample.progress.estimate;
         let part = estimate.map(|estimate| estimate.covered / estimate.total.about);
         Some((sample.progress.covered.or(part)? * 100.0, None))
     });
-    let traces = series(&|sample| Some((sample.progress.traces?.distinct as f64, None)));
-    let pairs = series(&|sample| Some((sample.pairs? as f64, None)));
-    let executions = series(&|sample| Some((sample.progress.executions as f64, None)));
+    let traces = series(Across::Time, &traced);
+    let by_executions = series(Across::Executions, &traced);
+    let pairs = series(Across::Time, &|sample| Some((sample.pairs? as f64, None)));
+    let executions =
+        series(Across::Time, &|sample| Some((sample.progress.executions as f64, None)));
     [
-        plot("Executions in all, estimated", "executions", &estimate),
-        plot("Covered", "% of the space", &covered),
-        plot("Distinct traces", "traces", &traces),
-        plot("Pairs of places in order", "pairs", &pairs),
-        plot("Executions", "executions", &executions),
+        plot("Distinct traces by executions", "traces", Across::Executions, &by_executions),
+        plot("Distinct traces", "traces", Across::Time, &traces),
+        plot("Executions", "executions", Across::Time, &executions),
+        plot("Executions in all, estimated", "executions", Across::Time, &estimate),
+        plot("Covered", "% of the space", Across::Time, &covered),
+        plot("Pairs of places in order", "pairs", Across::Time, &pairs),
     ]
     .concat()
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Arguments, Entry, REGISTRY, Role, Status};
+use super::{Arguments, CHOICES, Entry, REGISTRY, Role, Status};
 use crate::depth_first::CostlyOrder;
 use crate::grammar::ParseError;
 
@@ -137,7 +137,7 @@ fn nearest(name: &str) -> Option<&'static str> {
     if name.len() > 32 {
         return None;
     }
-    let known = || REGISTRY.iter().map(|entry| entry.name);
+    let known = || CHOICES.iter().chain(REGISTRY).map(|entry| entry.name);
     let begun = known().find(|known| name.len() >= 3 && known.starts_with(name));
     begun.or_else(|| {
         known()

@@ -15,6 +15,8 @@ pub struct Entry {
     pub paper: &'static str,
     /// What may stand in its brackets.
     pub arguments: Arguments,
+    /// A whole strategy with it, as one would write it.
+    pub example: &'static str,
     /// Whether it can be built.
     pub status: Status,
 }
@@ -23,6 +25,8 @@ pub struct Entry {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Role {
+    /// Stands for other strategies, one or several. Known to whoever runs searches, not to `build`.
+    Choice,
     /// Decides step by step; a strategy by itself.
     Sampler,
     /// A short name for an expansion with its frontier.
@@ -41,6 +45,28 @@ pub enum Role {
     Probes,
     /// What `best-first` goes by.
     Priority,
+    /// How `hapset` and `pset` learn.
+    Learning,
+}
+
+impl Role {
+    /// What a part of this role is for, in one line.
+    #[must_use]
+    pub fn line(self) -> &'static str {
+        match self {
+            Self::Choice => "which strategies are run; a strategy by itself",
+            Self::Sampler => "decides step by step; a strategy by itself",
+            Self::Search => "a strategy by itself, or with a bound, an order, a cache or probes",
+            Self::Expansion => "which alternatives an execution opens; every search has one",
+            Self::Frontier => "which known alternative is next; beside an expansion",
+            Self::Bound => "what is out of budget; beside a search",
+            Self::Order => "who moves where the plan is silent; beside a search",
+            Self::Cache => "what has been seen before; beside a search",
+            Self::Probes => "executions beside the search, for its estimate",
+            Self::Priority => "what best-first goes by, in its brackets; ties go to the next one",
+            Self::Learning => "how hapset and pset learn, in their brackets after what they filter",
+        }
+    }
 }
 
 /// What may stand in the brackets of a name.
@@ -81,6 +107,7 @@ pub enum Status {
 impl fmt::Display for Role {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Self::Choice => "choice",
             Self::Sampler => "sampler",
             Self::Search => "search",
             Self::Expansion => "expansion",
@@ -90,6 +117,7 @@ impl fmt::Display for Role {
             Self::Cache => "cache",
             Self::Probes => "probes",
             Self::Priority => "priority",
+            Self::Learning => "learning",
         })
     }
 }
@@ -118,6 +146,7 @@ const HERE: Entry = Entry {
     line: "",
     paper: "",
     arguments: Arguments::None,
+    example: "",
     status: Status::Here,
 };
 
@@ -128,40 +157,77 @@ const GAMBIT: &str = "Coons, Burckhardt, Musuvathi, PPoPP 2010";
 const ETA: &str = "Simsa, Bryant, Gibson, Hickey, CMU-PDL-11-113";
 const CHESS: &str = "Musuvathi, Qadeer, PLDI 2007";
 
+/// What stands for whole strategies. Not for [`build`](super::build): whoever runs searches reads them.
+pub static CHOICES: &[Entry] = &[
+    Entry {
+        name: "auto",
+        role: Role::Choice,
+        line: "with a limit of time `portfolio`, else `dfs` for half of the budget, then `random`; the default",
+        example: "auto",
+        ..HERE
+    },
+    Entry {
+        name: "portfolio",
+        role: Role::Choice,
+        line: "several strategies at once, or in turns, chosen on bugs of known libraries",
+        paper: GAMBIT,
+        example: "portfolio",
+        ..HERE
+    },
+    Entry {
+        name: "a | b",
+        role: Role::Choice,
+        line: "these strategies at once, or in turns, until one finds a failure or has covered all",
+        paper: GAMBIT,
+        example: "dfs preemptions(2) | pos",
+        ..HERE
+    },
+];
+
 /// All names, by role.
 pub static REGISTRY: &[Entry] = &[
-    Entry { name: "random", line: "every option with the same chance", ..HERE },
-    Entry { name: "round-robin", line: "one execution in which the tasks take turns", ..HERE },
+    Entry { name: "random", line: "every option with the same chance", example: "random", ..HERE },
+    Entry {
+        name: "round-robin",
+        line: "one execution in which the tasks take turns",
+        example: "round-robin",
+        ..HERE
+    },
     Entry {
         name: "pct",
         line: "random priorities, lowered at d - 1 random points",
         paper: "Burckhardt, Kothari, Musuvathi, Nagarakatte, ASPLOS 2010",
         // More change points than this have no use, and each is compared at every decision.
         arguments: Arguments::Number { name: "d", least: 1, most: 64, default: Some(3) },
+        example: "pct(3)",
         ..HERE
     },
     Entry {
         name: "pos",
         line: "random priorities by op, redrawn after each race",
         paper: "Yuan, Yang, Gu, CAV 2018",
+        example: "pos",
         ..HERE
     },
     Entry {
         name: "rff",
         line: "as `pos`, but asks for reads to see what none has seen yet, by statements",
         paper: "after Wolff, Shi, Duck, Mathur, Roychoudhury, ASPLOS 2024",
+        example: "rff",
         ..HERE
     },
     Entry {
         name: "surw",
         line: "interleavings of the accesses to one object with equal chances; counts first",
         paper: "Zhao et al., ASPLOS 2025",
+        example: "surw",
         ..HERE
     },
     Entry {
         name: "urw",
         line: "interleavings of all steps with equal chances; counts first",
         paper: "Zhao et al., ASPLOS 2025",
+        example: "urw",
         ..HERE
     },
     Entry {
@@ -182,6 +248,7 @@ pub static REGISTRY: &[Entry] = &[
         role: Role::Search,
         line: "every option of every point: `all depth-first`",
         paper: "Godefroid, POPL 1997",
+        example: "dfs",
         ..HERE
     },
     Entry {
@@ -199,13 +266,20 @@ pub static REGISTRY: &[Entry] = &[
         paper: "Tasharofi et al., ASE 2013",
         ..PLANNED
     },
-    Entry { name: "all", role: Role::Expansion, line: "every option of every point", ..HERE },
+    Entry {
+        name: "all",
+        role: Role::Expansion,
+        line: "every option of every point",
+        example: "all breadth-first",
+        ..HERE
+    },
     Entry {
         name: "dpor",
         role: Role::Expansion,
         line: "one execution of each equivalence class",
         paper: "Flanagan, Godefroid, POPL 2005; Abdulla et al., POPL 2014",
         arguments: Arguments::OneOf(&["classic", "source", "optimal", "eta"]),
+        example: "dpor",
         ..HERE
     },
     Entry {
@@ -214,6 +288,7 @@ pub static REGISTRY: &[Entry] = &[
         line: "only alternatives that show an order of statements not seen before; may miss failures",
         paper: "Wang, Said, Gupta, ICSE 2011",
         arguments: FILTERED,
+        example: "hapset(dpor)",
         ..HERE
     },
     Entry {
@@ -222,12 +297,14 @@ pub static REGISTRY: &[Entry] = &[
         line: "as `hapset`, by reads and writes alone, whoever called them",
         paper: "Yu, Narayanasamy, ISCA 2009",
         arguments: FILTERED,
+        example: "pset(preemptions(2))",
         ..HERE
     },
     Entry {
         name: "depth-first",
         role: Role::Frontier,
         line: "the latest alternative first; constant memory",
+        example: "all depth-first",
         ..HERE
     },
     Entry {
@@ -235,6 +312,7 @@ pub static REGISTRY: &[Entry] = &[
         role: Role::Frontier,
         line: "the alternative with the fewest decisions before it first; memory grows",
         paper: ETA,
+        example: "all breadth-first",
         ..HERE
     },
     Entry {
@@ -242,6 +320,7 @@ pub static REGISTRY: &[Entry] = &[
         role: Role::Frontier,
         line: "any alternative next, with the same chance; memory grows",
         paper: ETA,
+        example: "all random",
         ..HERE
     },
     Entry {
@@ -250,6 +329,7 @@ pub static REGISTRY: &[Entry] = &[
         line: "the alternative of highest priority first",
         paper: GAMBIT,
         arguments: Arguments::Parts("priority, priority, …"),
+        example: "all best-first(mdpor, pb)",
         ..HERE
     },
     Entry {
@@ -258,6 +338,7 @@ pub static REGISTRY: &[Entry] = &[
         line: "at most k times a task is left that could go on",
         paper: CHESS,
         arguments: COUNT,
+        example: "dfs preemptions(2)",
         ..HERE
     },
     Entry {
@@ -280,6 +361,7 @@ pub static REGISTRY: &[Entry] = &[
         role: Role::Order,
         line: "the running task while it can go on; the default",
         paper: CHESS,
+        example: "dfs non-preemptive",
         ..HERE
     },
     Entry {
@@ -287,6 +369,7 @@ pub static REGISTRY: &[Entry] = &[
         role: Role::Order,
         line: "the tasks take turns",
         paper: EXPLORERS,
+        example: "dfs round-robin",
         ..HERE
     },
     Entry {
@@ -303,7 +386,14 @@ pub static REGISTRY: &[Entry] = &[
         paper: EXPLORERS,
         ..PLANNED
     },
-    Entry { name: "random", role: Role::Order, line: "any task next", paper: ETA, ..HERE },
+    Entry {
+        name: "random",
+        role: Role::Order,
+        line: "any task next",
+        paper: ETA,
+        example: "dfs random",
+        ..HERE
+    },
     Entry {
         name: "state-cache",
         role: Role::Cache,
@@ -321,6 +411,7 @@ pub static REGISTRY: &[Entry] = &[
             most: u32::MAX,
             default: Some(1_000_000),
         },
+        example: "dfs preemptions(2) cache",
         ..HERE
     },
     Entry {
@@ -329,6 +420,7 @@ pub static REGISTRY: &[Entry] = &[
         line: "after every n executions one that is drawn, to estimate the size of the space",
         paper: "Knuth, Mathematics of Computation 1975",
         arguments: Arguments::Number { name: "n", least: 1, most: u32::MAX, default: Some(10) },
+        example: "dfs probes(10)",
         ..HERE
     },
 ];
@@ -340,6 +432,7 @@ pub static PRIORITIES: &[Entry] = &[
         role: Role::Priority,
         line: "fewest preemptions first; the default",
         paper: GAMBIT,
+        example: "all best-first(pb)",
         ..HERE
     },
     Entry {
@@ -347,6 +440,7 @@ pub static PRIORITIES: &[Entry] = &[
         role: Role::Priority,
         line: "fewest departures from the default order first",
         paper: "Emmi, Qadeer, Rakamarić, POPL 2011",
+        example: "all best-first(delays)",
         ..HERE
     },
     Entry {
@@ -354,6 +448,7 @@ pub static PRIORITIES: &[Entry] = &[
         role: Role::Priority,
         line: "what dynamic partial-order reduction would have added first",
         paper: GAMBIT,
+        example: "all best-first(dpor, pb)",
         ..HERE
     },
     Entry {
@@ -361,6 +456,7 @@ pub static PRIORITIES: &[Entry] = &[
         role: Role::Priority,
         line: "as `dpor`, but what it adds to be on the safe side comes second",
         paper: GAMBIT,
+        example: "all best-first(mdpor, pb)",
         ..HERE
     },
     Entry {
@@ -368,14 +464,23 @@ pub static PRIORITIES: &[Entry] = &[
         role: Role::Priority,
         line: "what sleep sets would not have left out first",
         paper: GAMBIT,
+        example: "all best-first(ss, mdpor) preemptions(2)",
         ..HERE
     },
-    Entry { name: "rand", role: Role::Priority, line: "any first", paper: GAMBIT, ..HERE },
+    Entry {
+        name: "rand",
+        role: Role::Priority,
+        line: "any first",
+        paper: GAMBIT,
+        example: "all best-first(pb, rand)",
+        ..HERE
+    },
     Entry {
         name: "sum",
         role: Role::Priority,
         line: "the smallest weighted sum first, as in `sum(2, pb, 1, mdpor)`",
         arguments: Arguments::Parts("weight, priority, …"),
+        example: "all best-first(sum(2, pb, 1, mdpor))",
         ..HERE
     },
     Entry {
@@ -384,6 +489,7 @@ pub static PRIORITIES: &[Entry] = &[
         line: "preemptions between functions with these names first, as in `method(push, Deque::pop)`",
         paper: GAMBIT,
         arguments: Arguments::Parts("name, …"),
+        example: "all best-first(method(push, Deque::pop), pb)",
         ..HERE
     },
     Entry {
@@ -392,6 +498,7 @@ pub static PRIORITIES: &[Entry] = &[
         line: "preemptions between uses of these objects first: by name, type or place (`deque.rs:42`)",
         paper: GAMBIT,
         arguments: Arguments::Parts("name, …"),
+        example: "all best-first(var(queue.head), pb)",
         ..HERE
     },
     Entry {
@@ -399,6 +506,7 @@ pub static PRIORITIES: &[Entry] = &[
         role: Role::Priority,
         line: "what breaks into another task's check-then-act, or its order of locks, first",
         paper: "Farchi, Nir, Ur, IPDPS 2003",
+        example: "all best-first(patterns, pb)",
         ..HERE
     },
     Entry {
@@ -406,6 +514,34 @@ pub static PRIORITIES: &[Entry] = &[
         role: Role::Priority,
         line: "orders of two statements that were not seen first",
         paper: "after Wang, Said, Gupta, ICSE 2011",
+        example: "all best-first(new-pair, pb)",
         ..HERE
     },
 ];
+
+/// How `hapset` and `pset` learn, in their brackets, after what they filter.
+pub static LEARNING: &[Entry] = &[
+    Entry {
+        name: "calls",
+        role: Role::Learning,
+        line: "statements are told apart by so many of the innermost calls",
+        paper: "Wang, Said, Gupta, ICSE 2011",
+        arguments: Arguments::Number { name: "n", least: 0, most: 255, default: None },
+        example: "hapset(dpor, calls(3))",
+        ..HERE
+    },
+    Entry {
+        name: "train",
+        role: Role::Learning,
+        line: "so many random executions come first, to learn from",
+        paper: "Wang, Said, Gupta, ICSE 2011",
+        arguments: Arguments::Number { name: "n", least: 0, most: u32::MAX, default: None },
+        example: "hapset(dpor, train(100))",
+        ..HERE
+    },
+];
+
+/// Every name that a user may write, those that are planned too, in the order in which one reads them.
+pub fn names() -> impl Iterator<Item = &'static Entry> {
+    [CHOICES, REGISTRY, PRIORITIES, LEARNING].into_iter().flatten()
+}

@@ -325,7 +325,9 @@ fn every_entry_is_either_built_or_refused_by_name() {
             Role::Bound | Role::Cache | Role::Probes => "dfs ",
             // `random` beside a search is first of all a frontier.
             Role::Order => "all depth-first ",
-            Role::Priority => unreachable!("priorities have a table of their own"),
+            Role::Priority | Role::Choice | Role::Learning => {
+                unreachable!("these have tables of their own")
+            }
         };
         let result = build(&format!("{before}{}{argument}", entry.name), 1);
         match entry.status {
@@ -480,4 +482,103 @@ fn reductions_are_built_by_their_names() {
     ] {
         assert_eq!(build(text, 1).expect("it is here").name, name);
     }
+}
+
+/// Words between quotes.
+fn literals(source: &'static str) -> impl Iterator<Item = &'static str> {
+    let name = |word: &&str| {
+        !word.is_empty() && word.chars().all(|letter| letter.is_ascii_lowercase() || letter == '-')
+    };
+    source.split('"').filter(name)
+}
+
+#[test]
+fn every_name_that_is_listed_is_accepted_and_has_an_example() {
+    for entry in names().filter(|entry| entry.status == Status::Here) {
+        let Entry { name, example, .. } = entry;
+        if entry.role == Role::Choice {
+            continue;
+        }
+        let composition: Composition = example.parse().expect("an example parses");
+        assert!(composition.terms.iter().any(|term| names_it(term, name)), "{name}: {example}");
+        build(example, 1).unwrap_or_else(|error| panic!("{name}: {example}: {error}"));
+    }
+    // Of every word that may stand in brackets too.
+    for entry in names() {
+        let Arguments::OneOf(words) = entry.arguments else { continue };
+        for word in words {
+            build(&format!("{}({word})", entry.name), 1).expect("a word that is listed");
+        }
+    }
+}
+
+fn names_it(term: &Term, name: &str) -> bool {
+    let inside = |arg: &Arg| matches!(arg, Arg::Term(term) if names_it(term, name));
+    term.name == name || term.args.iter().any(inside)
+}
+
+#[test]
+fn every_name_that_is_accepted_is_listed() {
+    // What the code that accepts names could be asked for: every word in its own text.
+    let sources = [
+        include_str!("../registry.rs"),
+        include_str!("table.rs"),
+        include_str!("../grammar.rs"),
+        include_str!("../hapset.rs"),
+    ];
+    let frames = [
+        "_",
+        "_(1)",
+        "all _",
+        "all _(1)",
+        "dfs _",
+        "dfs _(1)",
+        "dpor(_)",
+        "hapset(_)",
+        "hapset(_(1))",
+        "hapset(dpor, _)",
+        "hapset(dpor, _(1))",
+        "hapset(dpor(_))",
+        "all best-first(_)",
+        "all best-first(_(x))",
+        "all best-first(_(1, pb))",
+        "all best-first(sum(1, _))",
+    ];
+    let listed = |word: &str| {
+        names().any(|entry| {
+            let words = match entry.arguments {
+                Arguments::OneOf(words) => words,
+                _ => &[],
+            };
+            entry.status == Status::Here && entry.name == word || words.contains(&word)
+        })
+    };
+    let mut accepted = std::collections::BTreeSet::new();
+    for word in sources.into_iter().flat_map(literals) {
+        if frames.iter().any(|frame| build(&frame.replace('_', word), 1).is_ok()) {
+            assert!(listed(word), "`{word}` is accepted and not listed");
+            accepted.insert(word);
+        }
+    }
+    // And that was all of them.
+    for entry in names().filter(|entry| entry.status == Status::Here) {
+        let found = accepted.contains(entry.name) || entry.role == Role::Choice;
+        assert!(found, "`{}` is in no frame", entry.name);
+    }
+}
+
+#[test]
+fn what_stands_elsewhere_says_where() {
+    assert_eq!(
+        refusal("dfs auto"),
+        "`auto` stands for whole strategies and takes no parts; write it alone"
+    );
+    assert_eq!(
+        refusal("calls(3)"),
+        "`calls(3)` is how `hapset` learns; write `hapset(dpor, calls(3))`"
+    );
+    assert_eq!(
+        refusal("portfolo"),
+        "`portfolo` is not a known strategy; did you mean `portfolio`?"
+    );
 }

@@ -86,6 +86,7 @@ fn what_is_taken_and_not_run_is_for_the_others() {
             pairs: false,
             known: raddle_trace::PairSet::default(),
             tells: false,
+            walk: None,
         },
         None,
         &orders,

@@ -12,4 +12,5 @@ mod programs;
 mod replays;
 mod searches;
 mod tests;
+mod trees;
 mod values;
