@@ -29,7 +29,7 @@ use raddle_trace::{
 };
 
 use crate::checkpoint::{self, How, Keeper};
-use crate::config::{AUTO, Config, EXECUTIONS, Pairs};
+use crate::config::{AUTO, Config, EXECUTIONS, Isolation, Pairs};
 use crate::error::Error;
 use crate::search::{self, Asked, Body, Found};
 use crate::spill;
@@ -125,8 +125,10 @@ pub(crate) fn explore(mut config: Config, members: &Members, test: &Body) -> Res
     let usual = if config.time.is_some() { cores() } else { 1 };
     // The page on which a host writes what it is about to do has room for one execution.
     let hosted = config.hosted.as_ref().is_some_and(|hosted| hosted.tape.is_some());
-    let usual = if hosted { 1 } else { usual };
-    let jobs = config.jobs.filter(|_| !hosted);
+    // And of a process in which others run at once nothing can be forked: what they lock stays locked.
+    let one = hosted || config.isolation == Isolation::Process;
+    let usual = if one { 1 } else { usual };
+    let jobs = config.jobs.filter(|_| !one);
     let jobs = jobs.map_or(usual, |jobs| jobs as usize).clamp(1, members.all.len());
     let mut ran = run(&config, members, keeper.as_ref(), jobs, config.time, test);
     let mut notes = members.notes.clone();

@@ -220,11 +220,31 @@ fn search(tried: &Tried, several: bool, sources: &Sources) -> String {
     let _ = writeln!(
         out,
         "<pre class=\"steps\" tabindex=\"0\" aria-label=\"Steps\">{}</pre>\
-         <pre class=\"command\" tabindex=\"0\" aria-label=\"Command that replays it\">{}</pre></details>",
+         <pre class=\"command\" tabindex=\"0\" aria-label=\"Command that replays it\">{}</pre>{}</details>",
         escape(&steps),
-        escape(&command)
+        escape(&command),
+        others(report),
     );
     out
+}
+
+/// Failures after which the search went on.
+fn others(report: &Report) -> String {
+    if report.others.is_empty() {
+        return String::new();
+    }
+    let mut out = "<p>The search went on, and found these too:</p><ul>".to_owned();
+    for other in &report.others {
+        let _ = write!(
+            out,
+            "<li>{}, in execution {}<pre class=\"command\" tabindex=\"0\" \
+             aria-label=\"Command that replays it\">{}</pre></li>",
+            escape(&headline(other)),
+            number(other.execution),
+            escape(&replay_command(report, other, None)),
+        );
+    }
+    out + "</ul>"
 }
 
 /// A link from the run to a page beside it, and nowhere else.

@@ -165,3 +165,13 @@ fn numbers_have_their_thousands_apart() {
         assert_eq!(number(n), text);
     }
 }
+
+#[test]
+fn a_page_of_a_run_lists_what_was_found_besides() {
+    let mut report = lost_update();
+    report.others.extend(lock_order().failure);
+    let tried = Tried { report, samples: Vec::new(), page: None, expected: false };
+    let page = run_page(&Run { tried: vec![tried], ..Run::default() }, &Sources::default());
+    let (_, besides) = page.split_once("The search went on").expect("it says so");
+    assert!(besides.contains("deadlock") && besides.contains("RADDLE_REPLAY="), "{besides}");
+}

@@ -784,3 +784,15 @@ fn what_repeats_is_said_once() {
     let fold = "… 993 steps of thread 2, again and again load AtomicBool -> false, yield …";
     assert!(text.contains(fold), "{text}");
 }
+
+#[test]
+fn what_was_found_besides_comes_last_with_its_command() {
+    let mut report = lost_update();
+    report.others.extend(lock_order().failure);
+    let text = render(&report, &TextOptions::default());
+    let (_, besides) = text.split_once("the search went on, ").expect("it says so");
+    assert_snapshot!(besides, @"");
+    let replay_command = Some("cargo raddle replay first".to_owned());
+    let text = render(&report, &TextOptions { replay_command, ..TextOptions::default() });
+    assert!(text.contains("    cargo raddle replay rd1"), "{text}");
+}

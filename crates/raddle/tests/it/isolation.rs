@@ -41,3 +41,40 @@ fn a_death_is_found_made_small_and_explained() {
     let again = raddle::replay_with(config, &small, aborts).expect("a replay");
     assert_eq!(again.failure.map(|failure| failure.outcome), Some(small.outcome));
 }
+
+#[test]
+fn members_of_a_portfolio_have_processes_too() {
+    let mut config = isolated();
+    config.strategy = "dpor | random | pct(2)".into();
+    config.executions = Some(60);
+    config.jobs = Some(3);
+    let report = raddle::explore(config, aborts).expect("a search");
+    assert!(matches!(report.failure.map(|failure| failure.outcome), Some(Outcome::Died { .. })));
+}
+
+#[test]
+fn a_search_in_processes_goes_on_from_a_checkpoint() {
+    let search = |executions: Option<u64>, file: Option<&str>| {
+        let mut config = isolated();
+        config.strategy = "dpor".into();
+        config.executions = executions;
+        config.checkpoint = file.map(str::to_owned);
+        raddle::explore(config, || {
+            let n = AtomicU32::new(0);
+            thread::scope(|scope| {
+                for k in 1..4 {
+                    let n = &n;
+                    scope.spawn(move || n.store(k, SeqCst));
+                }
+            });
+        })
+        .expect("a search")
+    };
+    let file = std::env::temp_dir().join(format!("raddle-isolation-{}", std::process::id()));
+    let file = file.to_string_lossy();
+    assert_eq!(search(Some(4), Some(&*file)).counts.executions, 4);
+    // Three stores have 3! orders.
+    let (parts, whole) = (search(None, Some(&*file)), search(None, None));
+    assert_eq!((parts.counts, parts.verdict), (whole.counts, whole.verdict));
+    assert_eq!(whole.counts.executions, 6);
+}
