@@ -19,9 +19,11 @@ fn only_raddle_tests_are_listed() {
         ("deaths", "a_loop"),
         ("deaths", "a_segmentation_fault"),
         ("deaths", "a_stack_overflow"),
+        ("deaths", "a_static"),
         ("deaths", "an_abort"),
         ("deaths", "an_exit"),
         ("deaths", "an_orphan"),
+        ("deaths", "several_ends"),
         ("fixture", "tests::inner::a_test_in_a_module_is_found"),
         ("plain", "a_right_one"),
         ("plain", "a_wrong_one"),
@@ -59,7 +61,7 @@ fn where_there_is_none_that_is_said() {
     let done = project.run(&["test"]).ended_with(exit::NO_TESTS);
     assert!(done.err.contains("there is no raddle test: mark functions with #[raddle::test]"));
     let done = fixture().run(&["test", "nothing_like_that"]).ended_with(exit::NO_TESTS);
-    assert!(done.err.contains("none of the 18 raddle tests has `nothing_like_that` in its name"));
+    assert!(done.err.contains("none of the 20 raddle tests has `nothing_like_that` in its name"));
     let done = fixture().run(&["test", "--exact", "a_rigt_one"]).ended_with(exit::NO_TESTS);
     let said = "raddle tests is called `a_rigt_one`; did you mean `a_right_one`?";
     assert!(done.err.contains(said), "{}", done.err);
