@@ -791,7 +791,11 @@ fn what_was_found_besides_comes_last_with_its_command() {
     report.others.extend(lock_order().failure);
     let text = render(&report, &TextOptions::default());
     let (_, besides) = text.split_once("the search went on, ").expect("it says so");
-    assert_snapshot!(besides, @"");
+    assert_snapshot!(besides, @r"
+    and found these too:
+      deadlock of 3 tasks: main, thread 1, thread 2, in execution 12
+        RADDLE_REPLAY=rd1AAIAAAABAgQIAAAAAAAAAAA-0_Xy cargo test transfers
+    ");
     let replay_command = Some("cargo raddle replay first".to_owned());
     let text = render(&report, &TextOptions { replay_command, ..TextOptions::default() });
     assert!(text.contains("    cargo raddle replay rd1"), "{text}");
