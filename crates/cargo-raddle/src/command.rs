@@ -94,7 +94,7 @@ fn test(asked: &cli::Test, given: &[String]) -> Result<u8, Wrong> {
     let project = Project::load(asked.build.manifest_path.as_deref())?;
     let settings = settings(&project, &asked.settings)?;
     let (tests, ignored) = prepare(&project, &asked.build, &asked.chosen)?;
-    let checkpoints = Checkpoints::new(project.directory(), asked.resume);
+    let checkpoints = Checkpoints::new(&project.directory(), asked.resume);
     let tests = checkpoints.chosen(tests)?;
     os::catch_interrupts();
     let began = Instant::now();

@@ -318,7 +318,9 @@ impl<O: Order> DepthFirst<O> {
         if let Some(cache) = &self.cache {
             writer.flag(state.marks.is_some());
             if let Some(marks) = state.marks {
-                marks.iter().for_each(|mark| mark.save(&mut writer));
+                for mark in marks {
+                    mark.save(&mut writer);
+                }
                 cache.save(&mut writer);
             }
         }

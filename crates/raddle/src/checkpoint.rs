@@ -209,7 +209,9 @@ fn write(path: &Path, header: &Header, states: &[&[u8]]) -> io::Result<()> {
     let mut bytes = MAGIC.to_vec();
     bytes.extend_from_slice(&(text.len() as u64).to_le_bytes());
     bytes.extend_from_slice(&text);
-    states.iter().for_each(|state| bytes.extend_from_slice(state));
+    for state in states {
+        bytes.extend_from_slice(state);
+    }
     let sum = checksum(&bytes);
     bytes.extend_from_slice(&sum.to_le_bytes());
     let draft = path.with_extension(format!("{}.tmp", std::process::id()));
