@@ -36,7 +36,11 @@ use raddle::thread;
 fn add(n: &AtomicU32, threads: u32, times: u32) {
     thread::scope(|scope| {
         for _ in 0..threads {
-            scope.spawn(|| (0..times).for_each(|_| drop(n.fetch_add(1, SeqCst))));
+            scope.spawn(|| {
+                for _ in 0..times {
+                    n.fetch_add(1, SeqCst);
+                }
+            });
         }
     });
 }
