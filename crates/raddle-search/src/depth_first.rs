@@ -33,7 +33,7 @@ use crate::bound::{Bound, Price};
 use crate::cache::{Alike, Cache, Mark, Used};
 use crate::estimate::{Children, Kind, Levels, Size};
 use crate::order::{NonPreemptive, Order};
-use crate::state::{FOREIGN, Reader, Writer};
+use crate::state::{FOREIGN, RUNNING, Reader, Writer};
 
 const NAME: &str = "depth-first";
 const NAME_WITH_CACHE: &str = "depth-first with cache";
@@ -533,6 +533,10 @@ impl<O: Order> Strategy for DepthFirst<O> {
 
     fn save(&self) -> Result<Checkpoint, Unsupported> {
         let frames = self.known();
+        if self.marks.len() > frames.len() {
+            // The cache has prefixes of an execution that has not ended: what follows them was not run.
+            return Err(RUNNING);
+        }
         Ok(self.write(&State {
             path: self.path,
             whole: self.whole,
