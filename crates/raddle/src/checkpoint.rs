@@ -202,9 +202,8 @@ fn read(bytes: &[u8]) -> Result<(Header, Vec<Option<Checkpoint>>), String> {
     if rest.is_empty() { Ok((header, states)) } else { Err(damaged()) }
 }
 
-/// Writes beside the file and moves it there, and is not back before it is on the disk: neither a process
-/// that is killed nor a machine that goes down leaves half of it.
-fn write(path: &Path, header: &Header, states: &[&[u8]]) -> io::Result<()> {
+/// What stands in a file.
+fn bytes(header: &Header, states: &[&[u8]]) -> io::Result<Vec<u8>> {
     let text = serde_json::to_vec(header).map_err(io::Error::other)?;
     let mut bytes = MAGIC.to_vec();
     bytes.extend_from_slice(&(text.len() as u64).to_le_bytes());
@@ -214,12 +213,18 @@ fn write(path: &Path, header: &Header, states: &[&[u8]]) -> io::Result<()> {
     }
     let sum = checksum(&bytes);
     bytes.extend_from_slice(&sum.to_le_bytes());
+    Ok(bytes)
+}
+
+/// Writes beside the file and moves it there, and is not back before it is on the disk: neither a process
+/// that is killed nor a machine that goes down leaves half of it.
+fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let draft = path.with_extension(format!("{}.tmp", std::process::id()));
     if let Some(directory) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
         fs::create_dir_all(directory)?;
     }
     let written = File::create(&draft).and_then(|mut file| {
-        file.write_all(&bytes)?;
+        file.write_all(bytes)?;
         file.sync_all()
     });
     written.and_then(|()| fs::rename(&draft, path)).inspect_err(|_| drop(fs::remove_file(&draft)))
@@ -288,7 +293,7 @@ impl Keeper {
             part.bytes = state.len() as u64;
             part.carried = slot.saved.as_ref().map(|saved| saved.carried.clone());
         }
-        match write(&self.path, &header, &states) {
+        match bytes(&header, &states).and_then(|bytes| write(&self.path, &bytes)) {
             Ok(()) => (slots.written, slots.failed) = (true, None),
             Err(error) => slots.failed = Some(error.to_string()),
         }
@@ -422,10 +427,7 @@ mod tests {
             elapsed_ms: 70,
             searches: vec![part("dpor", 4), part("pos", 0)],
         };
-        let path = std::env::temp_dir().join(format!("raddle-{}.checkpoint", std::process::id()));
-        write(&path, &header, &[b"four", b""]).expect("there is room");
-        let bytes = fs::read(&path).expect("it was written");
-        fs::remove_file(path).expect("it is there");
+        let bytes = bytes(&header, &[b"four", b""]).expect("every map has names for keys");
         (header, bytes)
     }
 
