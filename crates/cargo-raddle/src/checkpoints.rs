@@ -7,7 +7,7 @@
 use std::fmt::Write as _;
 use std::fs;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use raddle_trace::Note;
@@ -27,7 +27,7 @@ pub(crate) struct Checkpoints {
 }
 
 impl Checkpoints {
-    pub(crate) fn new(target: PathBuf, resume: bool) -> Self {
+    pub(crate) fn new(target: &Path, resume: bool) -> Self {
         Self { directory: target.join("checkpoints"), resume }
     }
 
@@ -116,8 +116,8 @@ pub(crate) fn said(tested: &[Tested], not_run: u64, arguments: &[String]) -> Str
     let mut what = match kept[..] {
         [] => Vec::new(),
         [one] => vec![format!("{one} was stopped before it was through")],
-        [ref all @ ..] => {
-            vec![format!("{} tests were stopped before they were through", all.len())]
+        _ => {
+            vec![format!("{} tests were stopped before they were through", kept.len())]
         }
     };
     match not_run {
@@ -140,7 +140,7 @@ fn again(arguments: &[String]) -> String {
         if !argument.is_empty() && argument.chars().all(plain) {
             command.push_str(argument);
         } else {
-            command.push_str(&format!("'{}'", argument.replace('\'', "'\\''")));
+            let _ = write!(command, "'{}'", argument.replace('\'', "'\\''"));
         }
     }
     command
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn a_test_has_a_file_of_its_own() {
-        let checkpoints = Checkpoints::new(PathBuf::from("target/raddle"), true);
+        let checkpoints = Checkpoints::new(Path::new("target/raddle"), true);
         let id = |target: &str| TestId {
             package: "tour".to_owned(),
             target: target.to_owned(),

@@ -105,7 +105,7 @@ fn test(asked: &cli::Test, given: &[String]) -> Result<u8, Wrong> {
         }
     }
     let (tests, ignored) = prepare(&project, &asked.build, &asked.chosen)?;
-    let checkpoints = Checkpoints::new(project.directory(), asked.resume);
+    let checkpoints = Checkpoints::new(&project.directory(), asked.resume);
     let tests = checkpoints.chosen(tests)?;
     if asked.tree.is_some() && tests.len() != 1 {
         return Err(Wrong::usage(format!(

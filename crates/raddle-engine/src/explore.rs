@@ -349,7 +349,7 @@ pub fn explore_from(
         if counts.executions >= setup.limits.executions {
             break Ended::Executions;
         }
-        if counts.executions % 1024 == 0
+        if counts.executions.is_multiple_of(1024)
             && strategy.progress().frontier_bytes > setup.limits.frontier_bytes
         {
             break Ended::Memory;

@@ -41,12 +41,13 @@ pub(crate) fn said(note: &Note) -> (String, Vec<String>) {
         ),
         Note::Kept { file, anew } => {
             let file = clean(file);
-            let mut text =
-                format!("the search was stopped before it was through; it can go on from {file}");
-            for strategy in anew {
-                text +=
-                    &format!(", but `{}` cannot be saved and would begin anew", clean(strategy));
-            }
+            let lost = |strategy: &String| {
+                format!(", but `{}` cannot be saved and would begin anew", clean(strategy))
+            };
+            let lost: String = anew.iter().map(lost).collect();
+            let text = format!(
+                "the search was stopped before it was through; it can go on from {file}{lost}"
+            );
             (text, Vec::new())
         }
         Note::NotKept { why } => (

@@ -33,7 +33,7 @@ use crate::bound::{Bound, Price};
 use crate::cache::{Alike, Cache, Mark, Used};
 use crate::estimate::{Children, Kind, Levels, Size};
 use crate::order::{NonPreemptive, Order};
-use crate::state::{FOREIGN, Reader, Writer};
+use crate::state::{FOREIGN, RUNNING, Reader, Writer};
 
 const NAME: &str = "depth-first";
 const NAME_WITH_CACHE: &str = "depth-first with cache";
@@ -318,7 +318,9 @@ impl<O: Order> DepthFirst<O> {
         if let Some(cache) = &self.cache {
             writer.flag(state.marks.is_some());
             if let Some(marks) = state.marks {
-                marks.iter().for_each(|mark| mark.save(&mut writer));
+                for mark in marks {
+                    mark.save(&mut writer);
+                }
                 cache.save(&mut writer);
             }
         }
@@ -531,6 +533,10 @@ impl<O: Order> Strategy for DepthFirst<O> {
 
     fn save(&self) -> Result<Checkpoint, Unsupported> {
         let frames = self.known();
+        if self.marks.len() > frames.len() {
+            // The cache has prefixes of an execution that has not ended: what follows them was not run.
+            return Err(RUNNING);
+        }
         Ok(self.write(&State {
             path: self.path,
             whole: self.whole,

@@ -79,6 +79,7 @@ struct Done {
 
 /// Eta's reduction, depth first.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "facts about a search, in one place")]
 pub struct Eta {
     path: Vec<Node>,
     /// What is known of the sizes below each point of the path.
@@ -361,7 +362,9 @@ impl Strategy for Eta {
             return Err(RUNNING);
         }
         let mut writer = Writer::new(NAME);
-        [self.started, self.done, self.incomplete].iter().for_each(|flag| writer.flag(*flag));
+        for flag in [self.started, self.done, self.incomplete] {
+            writer.flag(flag);
+        }
         writer.number(self.executions);
         self.leaf.save(&mut writer);
         self.levels.save(self.path.len(), &mut writer);
@@ -376,11 +379,15 @@ impl Strategy for Eta {
                 }
                 What::Step { option, options, left, tried } => {
                     writer.number(options.len() as u64);
-                    options.iter().for_each(|task| writer.number(task.0.into()));
+                    for task in options {
+                        writer.number(task.0.into());
+                    }
                     writer.number((*option).into());
                     for list in [left, tried] {
                         writer.number(list.len() as u64);
-                        list.iter().for_each(|option| writer.number((*option).into()));
+                        for option in list {
+                            writer.number((*option).into());
+                        }
                     }
                 }
             }

@@ -102,7 +102,9 @@ impl Counted {
             }
             sketch.registers.copy_from_slice(registers);
         } else {
-            seen.iter().for_each(|trace| sketch.insert(*trace));
+            for trace in &seen {
+                sketch.insert(*trace);
+            }
         }
         if !once.is_subset(&seen) {
             return Err(FOREIGN);

@@ -12,7 +12,7 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hasher as _};
-use std::io::{self, ErrorKind, Read as _, Write as _};
+use std::io::{self, ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -24,6 +24,10 @@ use raddle_trace::{Carried, Note};
 
 use crate::config::Config;
 use crate::error::Error;
+
+/// A checkpoint takes at most one part in so many of the time: one of a search that holds much is written less
+/// often than was asked for.
+const SELDOM: u32 = 20;
 
 /// The first bytes of a file.
 const MAGIC: &[u8; 8] = b"raddleck";
@@ -55,9 +59,11 @@ pub(crate) struct Keeper {
     slots: Mutex<Slots>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Slots {
     all: Vec<Slot>,
+    /// Until then nothing is written but at the end.
+    not_before: Instant,
     /// Why it could not be written.
     failed: Option<String>,
     written: bool,
@@ -102,7 +108,9 @@ pub(crate) fn open(
         Err(error) if error.kind() == ErrorKind::NotFound => {}
         Err(error) => return Err(wrong(error.to_string())),
     }
-    let keeper = Keeper { path, header, before, began: Instant::now(), slots: Mutex::default() };
+    let began = Instant::now();
+    let slots = Slots { all: Vec::new(), not_before: began, failed: None, written: false };
+    let keeper = Keeper { path, header, before, began, slots: Mutex::new(slots) };
     keeper.begin();
     Ok(Some(Arc::new(keeper)))
 }
@@ -168,8 +176,12 @@ fn hashed_binary() -> Result<String, String> {
 }
 
 fn checksum(bytes: &[u8]) -> u64 {
+    extended(0xcbf2_9ce4_8422_2325, bytes)
+}
+
+fn extended(sum: u64, bytes: &[u8]) -> u64 {
     let fold = |sum: u64, byte: &u8| (sum ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, fold)
+    bytes.iter().fold(sum, fold)
 }
 
 /// The header and the states in a file, or a sentence that says what is wrong.
@@ -202,22 +214,27 @@ fn read(bytes: &[u8]) -> Result<(Header, Vec<Option<Checkpoint>>), String> {
     if rest.is_empty() { Ok((header, states)) } else { Err(damaged()) }
 }
 
+/// Writes a file. States may be large, so they are not put together first.
+fn write_to(mut file: impl io::Write, header: &Header, states: &[&[u8]]) -> io::Result<()> {
+    let text = serde_json::to_vec(header).map_err(io::Error::other)?;
+    let length = (text.len() as u64).to_le_bytes();
+    let mut sum = checksum(&[]);
+    for part in [&MAGIC[..], &length, &text].iter().chain(states) {
+        file.write_all(part)?;
+        sum = extended(sum, part);
+    }
+    file.write_all(&sum.to_le_bytes())
+}
+
 /// Writes beside the file and moves it there, and is not back before it is on the disk: neither a process
 /// that is killed nor a machine that goes down leaves half of it.
 fn write(path: &Path, header: &Header, states: &[&[u8]]) -> io::Result<()> {
-    let text = serde_json::to_vec(header).map_err(io::Error::other)?;
-    let mut bytes = MAGIC.to_vec();
-    bytes.extend_from_slice(&(text.len() as u64).to_le_bytes());
-    bytes.extend_from_slice(&text);
-    states.iter().for_each(|state| bytes.extend_from_slice(state));
-    let sum = checksum(&bytes);
-    bytes.extend_from_slice(&sum.to_le_bytes());
     let draft = path.with_extension(format!("{}.tmp", std::process::id()));
     if let Some(directory) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
         fs::create_dir_all(directory)?;
     }
     let written = File::create(&draft).and_then(|mut file| {
-        file.write_all(&bytes)?;
+        write_to(&mut file, header, states)?;
         file.sync_all()
     });
     written.and_then(|()| fs::rename(&draft, path)).inspect_err(|_| drop(fs::remove_file(&draft)))
@@ -230,8 +247,14 @@ impl Keeper {
 
     /// All searches begin, or begin anew, where they were when the file was read.
     pub(crate) fn begin(&self) {
-        let slot = |saved: &Option<Saved>| Slot { saved: saved.clone(), refused: None };
-        self.slots().all = self.before.iter().map(slot).collect();
+        let mut slots = self.slots();
+        if let [only] = &self.before[..] {
+            // The file has it.
+            (slots.all, slots.written) = (vec![Slot::default()], only.is_some());
+        } else {
+            let slot = |saved: &Option<Saved>| Slot { saved: saved.clone(), refused: None };
+            slots.all = self.before.iter().map(slot).collect();
+        }
     }
 
     /// What a search is to go on from.
@@ -253,11 +276,12 @@ impl Keeper {
     fn keep(&self, search: usize, strategy: &dyn Strategy, engine: &dyn Carries) {
         let saved = strategy.save().map(|state| Saved { carried: engine.carried(), state });
         let mut slots = self.slots();
+        let in_file = slots.written && slots.all.len() == 1;
         let Some(slot) = slots.all.get_mut(search) else { return };
         match saved {
             Ok(saved) => *slot = Slot { saved: Some(saved), refused: None },
             // What was saved before still holds: it is only older.
-            Err(_) if slot.saved.is_some() => {}
+            Err(_) if slot.saved.is_some() || in_file => {}
             Err(why) => slot.refused = Some(why.to_string()),
         }
     }
@@ -287,7 +311,13 @@ impl Keeper {
             part.carried = slot.saved.as_ref().map(|saved| saved.carried.clone());
         }
         match write(&self.path, &header, &states) {
-            Ok(()) => (slots.written, slots.failed) = (true, None),
+            Ok(()) => {
+                (slots.written, slots.failed) = (true, None);
+                // What is in the file need not be in memory too, unless it is to be written with others.
+                if let [only] = &mut slots.all[..] {
+                    only.saved = None;
+                }
+            }
             Err(error) => slots.failed = Some(error.to_string()),
         }
     }
@@ -363,8 +393,13 @@ impl Place {
     ) {
         match ended {
             None => {
+                let began = Instant::now();
+                if began < self.keeper.slots().not_before {
+                    return;
+                }
                 self.keeper.keep(self.search, strategy, engine);
                 self.keeper.write();
+                self.keeper.slots().not_before = Instant::now() + SELDOM * began.elapsed();
             }
             // These have nothing to go on from.
             Some(Ended::Failed | Ended::Diverged(_) | Ended::Trouble(_)) => {}
@@ -420,10 +455,8 @@ mod tests {
             elapsed_ms: 70,
             searches: vec![part("dpor", 4), part("pos", 0)],
         };
-        let path = std::env::temp_dir().join(format!("raddle-{}.checkpoint", std::process::id()));
-        write(&path, &header, &[b"four", b""]).expect("there is room");
-        let bytes = fs::read(&path).expect("it was written");
-        fs::remove_file(path).expect("it is there");
+        let mut bytes = Vec::new();
+        write_to(&mut bytes, &header, &[b"four", b""]).expect("there is room");
         (header, bytes)
     }
 

@@ -283,7 +283,8 @@ pub struct Config {
     /// ```
     pub checkpoint: Option<String>,
     /// How often the file of [`checkpoint`](Self::checkpoint) is written while the search runs: so much is lost,
-    /// at most, if the process is killed. `None`: only when the search is stopped.
+    /// at most, if the process is killed. Less often if that would take more than a twentieth of the time, as
+    /// of a search that holds much. `None`: only when the search is stopped.
     pub checkpoint_every: Option<Duration>,
     /// Whether the search goes on from the file of [`checkpoint`](Self::checkpoint) if it is there; else it begins
     /// anew, and writes over it when it has something to write.

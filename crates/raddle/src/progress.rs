@@ -140,7 +140,8 @@ impl Strategy for Telling<'_> {
     }
 
     fn begin(&mut self, plan: &mut Plan) -> bool {
-        if self.orders.is_asked() {
+        // Before the first execution there is nothing to say.
+        if self.executions > 0 && self.orders.is_asked() {
             let progress = self.inner.progress();
             self.orders.tell(&Progress { executions: self.executions, ..progress });
         }

@@ -1,6 +1,7 @@
 //! Tests that are stopped before they are through, and go on in another run.
 
 use std::fs;
+use std::io::BufRead as _;
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -8,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use raddle_trace::exit;
 use serde_json::Value;
 
-use crate::interrupts::{signal, started_with};
+use crate::interrupts::{is_gone, signal, started_with};
 use crate::{Done, Project, target};
 
 /// A project of its own, whose checkpoints no other test touches, one test at a time.
@@ -21,7 +22,9 @@ fn project() -> MutexGuard<'static, Project> {
         Mutex::new(project)
     };
     let project = PROJECT.get_or_init(make).lock().unwrap_or_else(PoisonError::into_inner);
-    files().into_iter().for_each(|file| fs::remove_file(file).unwrap());
+    for file in files() {
+        fs::remove_file(file).unwrap();
+    }
     project
 }
 
@@ -33,7 +36,11 @@ use raddle::thread;
 fn add(n: &AtomicU32, threads: u32, times: u32) {
     thread::scope(|scope| {
         for _ in 0..threads {
-            scope.spawn(|| (0..times).for_each(|_| drop(n.fetch_add(1, SeqCst))));
+            scope.spawn(|| {
+                for _ in 0..times {
+                    n.fetch_add(1, SeqCst);
+                }
+            });
         }
     });
 }
@@ -173,4 +180,38 @@ fn tests_that_were_not_begun_are_run_when_it_goes_on() {
     assert_eq!(done.finished().len(), 2, "{}", done.out);
     let left: Vec<_> = files();
     assert_eq!(left.len(), 1, "only that of the endless one: {left:?}");
+}
+
+/// The driver is killed, and its host with it, after a checkpoint was written: that is where it goes on.
+#[test]
+fn a_driver_that_is_killed_loses_what_came_after_the_last_checkpoint() {
+    let project = project();
+    let endless = ["--strategy=dpor", "an_endless_one"];
+    let first = ["test", "--no-regressions", "--exact", "--format=json", "--checkpoint-every=50ms"];
+    let all = [&first[..], &endless].concat();
+    let (mut child, mut out, host) = started_with(&mut project.command(&all));
+    let mut line = String::new();
+    while files().iter().all(|file| file.extension().is_none_or(|kind| kind != "checkpoint")) {
+        line.clear();
+        assert_ne!(out.read_line(&mut line).unwrap(), 0, "it ended before it was killed");
+    }
+    signal("-KILL", child.id());
+    child.wait().unwrap();
+    is_gone(host);
+    let limit = |more: &[&str]| {
+        let all = [&endless[..], &["--format=json"], more].concat();
+        test(&project, &all).ended_with(exit::PASSED)
+    };
+    // As many as it has run up to then: nothing is run again, and nothing is left out.
+    let resumed = limit(&["--resume", "--executions=1"]);
+    let before = executions(&resumed, "an_endless_one");
+    assert!(before > 0);
+    let more = format!("--executions={}", before + 30);
+    let parts = limit(&["--resume", &more]);
+    let whole = limit(&[&more]);
+    let of = |done: &Done, what: &str| done.finished()["an_endless_one"]["report"][what].clone();
+    for what in ["counts", "guarantee", "verdict"] {
+        assert_eq!(of(&parts, what), of(&whole, what), "{what}");
+    }
+    assert_eq!(of(&parts, "progress")["estimate"], of(&whole, "progress")["estimate"]);
 }

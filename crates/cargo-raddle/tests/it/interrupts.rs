@@ -47,7 +47,7 @@ pub(crate) fn signal(name: &str, pid: u32) {
 }
 
 #[track_caller]
-fn is_gone(pid: u32) {
+pub(crate) fn is_gone(pid: u32) {
     let since = Instant::now();
     while Path::new(&format!("/proc/{pid}")).exists() {
         let state = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();

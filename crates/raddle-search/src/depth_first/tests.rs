@@ -480,7 +480,7 @@ fn a_cache_says_what_it_was_used_for() {
     assert_eq!(covered(cached(0, 1000)), Covered::Preemptions(0));
 }
 
-// A restored search begins with an empty cache: it runs more, and loses nothing.
+// The cache is saved with it. That the executions are the same is in `registry/saving.rs`.
 #[test]
 fn a_cached_search_restored_at_any_time_loses_nothing() {
     for toy in commuting() {
@@ -503,6 +503,17 @@ fn a_cached_search_restored_at_any_time_loses_nothing() {
             assert_eq!(found, traces(&toy, k), "restored after every {every}");
         }
     }
+}
+
+// What the cache has of an execution that has not ended would be taken for covered.
+#[test]
+fn a_cached_search_is_not_saved_while_an_execution_runs() {
+    let (mut search, mut plan) = (cached(u32::MAX, 1000), Plan::default());
+    toy::execute(&mut search, &mut plan, &mixed());
+    assert!(search.begin(&mut plan));
+    search.save().unwrap();
+    toy::execute_unended(&mut search, &plan, &mixed());
+    search.save().unwrap_err();
 }
 
 #[test]

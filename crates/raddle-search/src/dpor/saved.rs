@@ -50,7 +50,9 @@ impl Dpor {
         for node in &self.path {
             let done = self.done_at(node.event);
             writer.flag(done.is_some());
-            done.iter().for_each(|step| writer.footprint(step));
+            if let Some(step) = &done {
+                writer.footprint(step);
+            }
         }
         writer.number(self.valued.len() as u64);
         for (event, step) in &self.valued {
@@ -165,14 +167,18 @@ fn write_node(writer: &mut Writer, node: &Node) {
             writer.number(task.0.into());
             write_tasks(writer, options);
             writer.number(accesses.len() as u64);
-            accesses.iter().for_each(|access| writer.number(access.to_number()));
+            for access in accesses {
+                writer.number(access.to_number());
+            }
         }
         What::Value { option, of, left, during, ways } => {
             writer.number(1);
             writer.number((*option).into());
             writer.number((*of).into());
             writer.number(left.len() as u64);
-            left.iter().for_each(|option| writer.number((*option).into()));
+            for option in left {
+                writer.number((*option).into());
+            }
             writer.flag(*during);
             write_ways(writer, ways.as_deref());
         }
@@ -221,7 +227,9 @@ fn read_node(reader: &mut Reader<'_>) -> Result<Node, Unsupported> {
 
 fn write_tasks(writer: &mut Writer, tasks: &[TaskId]) {
     writer.number(tasks.len() as u64);
-    tasks.iter().for_each(|task| writer.number(task.0.into()));
+    for task in tasks {
+        writer.number(task.0.into());
+    }
 }
 
 fn read_tasks(reader: &mut Reader<'_>) -> Result<Vec<TaskId>, Unsupported> {
@@ -230,7 +238,9 @@ fn read_tasks(reader: &mut Reader<'_>) -> Result<Vec<TaskId>, Unsupported> {
 
 fn write_steps(writer: &mut Writer, steps: &[Footprint]) {
     writer.number(steps.len() as u64);
-    steps.iter().for_each(|step| writer.footprint(step));
+    for step in steps {
+        writer.footprint(step);
+    }
 }
 
 fn read_steps(reader: &mut Reader<'_>) -> Result<Vec<Footprint>, Unsupported> {

@@ -62,6 +62,7 @@ impl Frame {
 
 /// Runs executions within a bound that would show orders of statements not seen before.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "facts about a search, in one place")]
 pub(crate) struct Guided {
     bound: Bound,
     filter: Filter,

@@ -139,7 +139,9 @@ impl Statements {
             writer.number(place.column.into());
             let calls = context::names(place.context);
             writer.number(calls.len() as u64);
-            calls.iter().for_each(|call| writer.text(call));
+            for call in &calls {
+                writer.text(call);
+            }
         }
     }
 

@@ -21,7 +21,9 @@ pub(crate) fn compositions() -> Vec<String> {
                 add(name.to_owned());
             }
             (Role::Expansion, Arguments::OneOf(words)) => {
-                words.iter().for_each(|word| add(format!("{name}({word})")));
+                for word in words {
+                    add(format!("{name}({word})"));
+                }
             }
             (Role::Expansion, _) => {
                 for over in ["dpor", "all", "preemptions(1)", "dpor, train(4)", "all, calls(0)"] {
@@ -139,7 +141,7 @@ fn some_toy(rng: &mut Rng) -> Toy {
     let tasks = 2 + rng.below(2) as usize;
     let task = |rng: &mut Rng| {
         let mut ops = Vec::new();
-        for _ in 0..1 + rng.below(3) {
+        for _ in 0..=rng.below(3) {
             match rng.below(7) {
                 0 => ops.push(Op::Read(rng.below(2))),
                 1 | 2 => ops.push(Op::Write(rng.below(2))),

@@ -1,11 +1,6 @@
 //! Searches that are stopped and go on from a file: in another search, and in another process after this one
 //! was killed.
 
-#![expect(
-    clippy::disallowed_methods,
-    reason = "a process that is killed is told by variables what to do"
-)]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -46,7 +41,9 @@ fn increments() {
             }
         })
     });
-    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    for thread in threads {
+        thread.join().unwrap();
+    }
 }
 
 /// What does not hang on the clock, nor on whether there was a file.
