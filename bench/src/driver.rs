@@ -113,6 +113,7 @@ fn instructions(binary: &Path, strategy: &str, executions: u32, how: How) -> Res
             channel: socket.to_string_lossy().into_owned(),
             page: Some(file.to_string_lossy().into_owned()),
             progress_ms: 250,
+            tree: None,
         };
         command.env(VARIABLE, serde_json::to_string(&job).map_err(|error| error.to_string())?);
     }
