@@ -288,7 +288,7 @@ fn ask_for(
         Message::Hello { strategy, seed, .. } => greeting = (strategy, seed),
         Message::Progress { progress } => {
             keep(&mut samples, &progress);
-            hear(progress);
+            hear(*progress);
         }
         Message::Found { report } => found = Some(*report),
         Message::Finished { report, expected, .. } => finished = Some((*report, expected)),

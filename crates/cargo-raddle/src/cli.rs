@@ -196,7 +196,7 @@ pub(crate) struct Export {
 /// What a failure is exported as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum As {
-    /// A timeline in JSON, for ui.perfetto.dev and chrome://tracing
+    /// A timeline in JSON, for ui.perfetto.dev and other viewers of Chrome traces
     Perfetto,
     /// A sequence diagram for Mermaid
     Mermaid,

@@ -65,9 +65,9 @@ pub(crate) fn chosen(tests: Vec<Test>, chosen: &Chosen) -> Result<(Vec<Test>, u6
         let hit = |filter: &String| if *exact { name == filter } else { name.contains(filter) };
         filters.is_empty() || filters.iter().any(hit)
     };
-    let names: Vec<&str> = tests.iter().map(|test| test.id.test.as_str()).collect();
+    let known: Vec<&str> = tests.iter().map(|test| test.id.test.as_str()).collect();
     if !tests.iter().any(named) {
-        let near = filters.iter().find_map(|filter| knobs::nearest(filter, names.iter().copied()));
+        let near = filters.iter().find_map(|filter| knobs::nearest(filter, known.iter().copied()));
         let near = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
         let filters = filters.join("`, `");
         let what = if *exact {

@@ -100,6 +100,7 @@ pub(crate) fn write(
 }
 
 /// How a search went, from nothing to its end: a short one has said nothing on the way.
+#[expect(clippy::cast_precision_loss, reason = "a plot shows few digits")]
 pub(crate) fn curve(test: &Tested, report: &Report) -> Vec<Progress> {
     let traces = report.guarantee.traces;
     let nothing = traces.map(|traces| TraceCount { distinct: 0, unseen: None, ..traces });

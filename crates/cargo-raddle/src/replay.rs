@@ -64,14 +64,14 @@ impl Given {
     fn test(&self, tests: Vec<Test>, name: Option<&str>) -> Result<Test, Wrong> {
         let saved = self.saved.as_ref();
         let Some(name) = name.or_else(|| saved.and_then(|saved| saved.test.as_deref())) else {
-            if let [_] = tests.as_slice() {
-                return Ok(tests.into_iter().next().expect("there is one"));
-            }
-            return Err(Wrong::usage(format!(
-                "to which of the {} raddle tests does it belong? Add the name after it; cargo raddle \
-                 list shows them",
-                tests.len()
-            )));
+            let n = tests.len();
+            return match <[Test; 1]>::try_from(tests) {
+                Ok([test]) => Ok(test),
+                Err(_) => Err(Wrong::usage(format!(
+                    "to which of the {n} raddle tests does it belong? Add the name after it; cargo raddle \
+                 list shows them"
+                ))),
+            };
         };
         let target = saved.and_then(|saved| saved.target.as_deref());
         let is_it = |test: &Test| {

@@ -83,8 +83,8 @@ pub(crate) fn check(runner: &Runner<'_>, test: &Test, strategy: &str) -> Result<
         })
     });
     match wrong {
-        Some(text) => {
-            Err(Wrong::usage(format!("{text}\ncargo raddle strategies lists what there is")))
+        Some(why) => {
+            Err(Wrong::usage(format!("{why}\ncargo raddle strategies lists what there is")))
         }
         None => Ok(()),
     }

@@ -87,6 +87,7 @@ impl CurveOptions {
 /// assert!(text.contains("a dfs") && text.contains("b pos"));
 /// ```
 #[must_use]
+#[expect(clippy::cast_precision_loss, reason = "columns of a terminal")]
 pub fn curves(title: &str, unit: &str, all: &[Curve], options: &CurveOptions) -> String {
     let CurveOptions { height, colour, unicode, .. } = *options;
     let across = options.width.saturating_sub(LEFT + 2).max(16);

@@ -101,10 +101,10 @@ impl Growing {
             let len = nodes.len() as u32;
             let options = &mut nodes[at].options;
             let known = options.iter().any(|option| !option.who.is_empty());
-            let names = named.binary_search_by_key(&index, |(at, _)| *at).ok();
-            if let Some(names) = names.filter(|_| !known) {
+            let place = named.binary_search_by_key(&index, |(at, _)| *at).ok();
+            if let Some(place) = place.filter(|_| !known) {
                 let old: Vec<_> = options.iter().map(|option| option.to).collect();
-                options.clone_from(&named[names].1);
+                options.clone_from(&named[place].1);
                 for (option, to) in options.iter_mut().zip(old) {
                     option.to = to;
                 }

@@ -80,7 +80,7 @@ pub enum RunEvent {
         #[serde(flatten)]
         test: TestId,
         /// That.
-        progress: Progress,
+        progress: Box<Progress>,
     },
     /// A saved schedule was tried again.
     Regression {

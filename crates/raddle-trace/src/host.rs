@@ -143,7 +143,7 @@ pub enum Message {
     /// How far the search is.
     Progress {
         /// That.
-        progress: Progress,
+        progress: Box<Progress>,
     },
     /// A failure was found. It is made small now, and explained; if the host dies of that, this is
     /// what is known.

@@ -112,7 +112,7 @@ fn work(mut config: Config, test: Body) -> Result<Result<String, String>, Error>
     let limit_executions = config.executions.or(usual.then_some(EXECUTIONS));
     config.observer = Some(Observer::new(every, move |progress| {
         let progress = Progress { limit_ms, limit_executions, ..*progress };
-        teller.say(&Message::Progress { progress });
+        teller.say(&Message::Progress { progress: Box::new(progress) });
     }));
     config.progress = ShowProgress::Never;
     config.tree = job.tree.map(Tree::first);

@@ -28,7 +28,7 @@ use crate::config::Config;
 /// assert_eq!((decisions.executions, decisions.more, decisions.over), (2, 0, true));
 /// let first = &decisions.nodes[0].options;
 /// assert_eq!((first[0].who.as_str(), first[1].who.as_str()), ("main", "thread 1"));
-/// assert!(first.iter().all(|option| option.what == "fetch_add(1) AtomicU32" && option.to.is_some()));
+/// assert!(first.iter().all(|option| option.what == "fetch_add(1)" && option.to.is_some()));
 /// // For Graphviz: dot -Tsvg tree.dot
 /// assert!(tree.dot().starts_with("digraph"));
 /// # Ok::<(), raddle::Error>(())

@@ -42,7 +42,7 @@ impl Show for Json {
     }
 
     fn progress(&mut self, test: &Test, progress: &Progress) {
-        self.say(RunEvent::Progress { test: test.id.clone(), progress: *progress });
+        self.say(RunEvent::Progress { test: test.id.clone(), progress: Box::new(*progress) });
     }
 
     fn retried(&mut self, test: &Test, file: &Path, retried: Retried) {

@@ -141,7 +141,9 @@ fn make_room(head: &mut Vec<(&str, Side)>, rows: &mut [Vec<String>], width: usiz
     for column in (0..head.len()).rev() {
         if missing(head, rows) > 0 && rows.iter().all(|row| row[column] == "-") {
             head.remove(column);
-            rows.iter_mut().for_each(|row| drop(row.remove(column)));
+            for row in rows.iter_mut() {
+                row.remove(column);
+            }
         }
     }
     let name = wide(rows, 1, "test").saturating_sub(missing(head, rows)).max(NAME);

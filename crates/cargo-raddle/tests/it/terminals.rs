@@ -34,7 +34,7 @@ impl Terminal {
                 &raw mut inner,
                 nothing,
                 std::ptr::null_mut(),
-                &raw const size as *mut _,
+                (&raw const size).cast_mut(),
             )
         };
         assert_eq!(opened, 0, "a pseudo-terminal: {}", std::io::Error::last_os_error());

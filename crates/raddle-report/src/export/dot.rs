@@ -71,7 +71,7 @@ fn legend(tree: &DecisionTree) -> String {
     let hidden: u64 = hidden.map(|leaf| leaf.times).sum();
     let mut lines = vec![count(tree.executions - hidden.min(tree.executions), "execution")];
     if tree.more + hidden > 0 {
-        lines[0] += &format!("; {} not shown", count(tree.more + hidden, "more execution"));
+        let _ = write!(lines[0], "; {} not shown", count(tree.more + hidden, "more execution"));
     }
     let taken = |option: &TreeOption| option.to.is_some();
     if tree.nodes.iter().any(|node| !node.options.iter().all(taken)) {
@@ -226,15 +226,14 @@ fn shape(out: &mut String, tree: &DecisionTree) {
         stack.extend(next.into_iter().rev());
     }
     for (node, number) in &numbers {
-        match &nodes[*node].ended {
-            Some(leaf) => write_leaf(out, *number, leaf, false),
-            None => {
-                let left = nodes[*node].options.iter().filter(|option| option.to.is_none()).count();
-                let colour = if left > 0 { GREY } else { "black" };
-                let _ =
-                    writeln!(out, "    n{number} [shape=point, width=0.08, color=\"{colour}\"];");
-            }
+        let TreeNode { options, ended } = &nodes[*node];
+        if let Some(leaf) = ended {
+            write_leaf(out, *number, leaf, false);
+            continue;
         }
+        let all = options.iter().all(|option| option.to.is_some());
+        let colour = if all { "black" } else { GREY };
+        let _ = writeln!(out, "    n{number} [shape=point, width=0.08, color=\"{colour}\"];");
     }
 }
 

@@ -247,27 +247,35 @@ pub(super) fn plot(title: &str, unit: &str, across: Across, series: &[Series]) -
         title = escape(title),
         unit = escape(unit),
     );
-    if series.len() > 1 || series.iter().any(|one| one.found) {
-        out.push_str("<ul class=\"legend\">");
-        for (index, one) in series.iter().enumerate() {
-            let _ = write!(
-                out,
-                "<li><svg viewBox=\"0 0 26 8\" aria-hidden=\"true\"><path class=\"line s{}\" \
-                 d=\"M0 4H26\"/></svg>{}</li>",
-                index % 8,
-                escape(&one.name)
-            );
-        }
-        if series.iter().any(|one| one.found) {
-            out.push_str(
-                "<li><svg viewBox=\"0 0 26 8\" aria-hidden=\"true\"><path class=\"found\" \
-                 d=\"M9 0L17 8M9 8L17 0\"/></svg>found a failure</li>",
-            );
-        }
-        out.push_str("</ul>");
-    }
+    out.push_str(&legend(&series));
     out.push_str(&numbers_table(&series, unit, across));
     out.push_str("</figure>\n");
+    out
+}
+
+/// Which line is which search, and what a cross is; empty if there is nothing to tell apart.
+fn legend(series: &[Series]) -> String {
+    let found = series.iter().any(|one| one.found);
+    if series.len() < 2 && !found {
+        return String::new();
+    }
+    let mut out = String::from("<ul class=\"legend\">");
+    for (index, one) in series.iter().enumerate() {
+        let _ = write!(
+            out,
+            "<li><svg viewBox=\"0 0 26 8\" aria-hidden=\"true\"><path class=\"line s{}\" \
+             d=\"M0 4H26\"/></svg>{}</li>",
+            index % 8,
+            escape(&one.name)
+        );
+    }
+    if found {
+        out.push_str(
+            "<li><svg viewBox=\"0 0 26 8\" aria-hidden=\"true\"><path class=\"found\" \
+             d=\"M9 0L17 8M9 8L17 0\"/></svg>found a failure</li>",
+        );
+    }
+    out.push_str("</ul>");
     out
 }
 

@@ -291,7 +291,7 @@ fn plots(searches: &[&Tried]) -> String {
         let all: Vec<Series> = searches.iter().map(one).collect();
         all.into_iter().filter(|series| series.points.len() > 1).collect::<Vec<_>>()
     };
-    let traced = |sample: &Sample| Some((sample.progress.traces?.distinct as f64, None));
+    let distinct = |sample: &Sample| Some((sample.progress.traces?.distinct as f64, None));
     let estimate = series(Across::Time, &|sample| {
         let search = sample.progress.estimate?.search;
         Some((search.about, Some((search.low, search.high))))
@@ -301,8 +301,8 @@ fn plots(searches: &[&Tried]) -> String {
         let part = estimate.map(|estimate| estimate.covered / estimate.total.about);
         Some((sample.progress.covered.or(part)? * 100.0, None))
     });
-    let traces = series(Across::Time, &traced);
-    let by_executions = series(Across::Executions, &traced);
+    let traces = series(Across::Time, &distinct);
+    let by_executions = series(Across::Executions, &distinct);
     let pairs = series(Across::Time, &|sample| Some((sample.pairs? as f64, None)));
     let executions =
         series(Across::Time, &|sample| Some((sample.progress.executions as f64, None)));

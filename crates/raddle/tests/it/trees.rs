@@ -15,7 +15,7 @@ fn walked(
 ) -> (Report, DecisionTree) {
     let tree = Tree::first(kept);
     let mut config = Config::default();
-    config.strategy = strategy.to_owned();
+    config.strategy = strategy.into();
     config.executions = executions;
     config.tree = Some(tree.clone());
     let report = explore(config, program).expect("a search can run here");
@@ -58,7 +58,7 @@ fn a_tree_has_every_execution_of_its_search_and_changes_none() {
         "hapset(dpor)",
     ] {
         let mut config = Config::default();
-        config.strategy = strategy.to_owned();
+        config.strategy = strategy.into();
         let alone = explore(config, meetings).expect("a search can run here");
         let (report, tree) = walked(strategy, None, 1_000_000, meetings);
         let (counts, guarantee) = (report.counts, report.guarantee);
