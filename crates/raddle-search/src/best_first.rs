@@ -22,8 +22,10 @@
 //! sets with a reduction are there in this order, too (GAMBIT's were depth first); a candidate whose reason
 //! becomes better moves up, and its old entry is skipped.
 //!
-//! Memory: 16 bytes for each that waits; for each that was run and has some that wait below it, 72 and a
-//! byte for each decision; and if executions are compared, what `known.rs` keeps. [`Progress`] counts all.
+//! Memory: 16 bytes for each that waits; for each that was run and has some that wait below it, 56 and a
+//! byte for each decision; and if executions are compared, some two bytes more for each decision (`road.rs`),
+//! twelve for each option that waits or was started (`siblings.rs`), and what different steps did, each
+//! once (`footprints.rs`). [`Progress`] counts all.
 //! If it may not hold all that, the dear part goes to a store (`spill.rs`), and it can be saved and split
 //! (`saved.rs`); not with a reduction, whose races may ask for something at any execution that is kept.
 //!
@@ -43,12 +45,15 @@
 //! Overreports: nothing.
 
 mod analysis;
+mod expand;
+mod footprints;
 mod fringe;
-mod known;
 mod nodes;
 mod parcel;
 mod priority;
+mod road;
 mod saved;
+mod siblings;
 mod spill;
 mod windows;
 
@@ -61,9 +66,8 @@ use raddle_engine::strategy::{
 };
 use raddle_trace::{Covered, Note, Outcome, PairSet, Progress, Settings, Timeouts};
 
-use self::analysis::{Analysis, Opening};
+use self::analysis::Analysis;
 use self::fringe::{Fringe, Pending};
-use self::known::{CLOSED, Done, Known, Place, STARTED, Slot};
 use self::nodes::{Link, NONE, Nodes};
 use self::priority::Priorities;
 pub(crate) use self::priority::name;
@@ -71,6 +75,7 @@ pub use self::priority::{
     By, Candidate, Cost, Delays, Dpor, MOST, Method, ModifiedDpor, NewPair, Patterns, Preemptions,
     Priority, Rand, Reversal, Sees, SleepSets, Sum, Var, Window,
 };
+use self::siblings::Sibling;
 use self::spill::Spill;
 use self::windows::Windows;
 use crate::bound::Bound;
@@ -161,6 +166,12 @@ pub struct BestFirst<O = NonPreemptive> {
     contexts: Vec<Context>,
     labels: Vec<Option<Label>>,
     windows: Option<Box<Windows>>,
+    /// Why their options are to be run, by the races of the current execution.
+    reversals: Vec<Reversal>,
+    /// Preemptions of the current execution so far, if executions are compared.
+    spent: u32,
+    /// Room to work in.
+    siblings: Vec<Sibling>,
     /// What waits or runs, by its preemptions.
     left: Vec<u64>,
     analysis: Option<Box<Analysis>>,
@@ -226,6 +237,9 @@ impl<O: Order> BestFirst<O> {
             contexts: Vec::new(),
             labels: Vec::new(),
             windows: windows.then(Box::default),
+            reversals: Vec::new(),
+            spent: 0,
+            siblings: Vec::new(),
             left: Vec::new(),
             analysis: analysis.map(Box::new),
             diverged: false,
@@ -291,10 +305,16 @@ impl<O: Order> BestFirst<O> {
         Held {
             nodes: self.nodes.len() as u64,
             pending: self.pending(),
-            bytes: (self.fringe.bytes() + self.nodes.bytes()) as u64,
+            bytes: self.tree_bytes() as u64,
             decisions,
             partial,
         }
+    }
+
+    /// Bytes of all that is kept of executions.
+    fn tree_bytes(&self) -> usize {
+        let footprints = self.analysis.as_ref().map_or(0, |analysis| analysis.footprints.bytes());
+        self.fringe.bytes() + self.nodes.bytes() + footprints
     }
 
     fn records_tasks(&self) -> bool {
@@ -374,321 +394,6 @@ impl<O: Order> BestFirst<O> {
         std::mem::swap(&mut self.chain, &mut self.next);
         shared as usize
     }
-
-    /// A new candidate of the node at `parent`.
-    fn insert(&mut self, parent: u32, candidate: &Candidate) {
-        let key = self.priorities.cost(candidate);
-        let &Candidate { point, option, preemptions, reversal, .. } = candidate;
-        let bin = self.fringe.push(key, Pending { parent, point, option, preemptions });
-        let node = self.nodes.node_mut(parent);
-        node.open += 1;
-        if let Some(known) = &mut node.known {
-            let slot = known.slot_mut(point - node.from, option);
-            (slot.bin, slot.reversal) = (bin, reversal);
-        }
-        self.count(preemptions);
-    }
-
-    /// Puts the execution into the tree; says where. A `leaf` has nothing below it, and is not kept.
-    fn keep(&mut self, parent: u32, leaf: bool, known: Option<Box<Known>>) -> u32 {
-        let from = self.planned as u32;
-        let id = if leaf && parent != NONE {
-            NONE
-        } else {
-            self.nodes.insert(parent, from, &self.path, known)
-        };
-        self.chain.push(Link { node: id, from });
-        id
-    }
-
-    /// All options of the new points that are within the bound, the deepest last, so that it is next
-    /// among equals.
-    fn open_all(&mut self, id: u32, spent: u32) {
-        let limit = self.bound.limit();
-        let delays = self.nodes.node(id).delays + 1;
-        let mut before = spent;
-        for at in 0..self.met.len() {
-            let met = self.met[at];
-            for option in (0..met.of).rev().filter(|option| *option != met.default) {
-                let preemptions = before + met.preempts(option);
-                if preemptions > limit {
-                    continue;
-                }
-                let mut candidate = self.candidate(at, option, preemptions, delays);
-                if let Some(analysis) = &self.analysis {
-                    let stop = analysis.road[self.planned + at];
-                    let asleep = |task| analysis.sleeping(&stop).iter().any(|s| s.task == task);
-                    candidate.asleep = stop.redundant || candidate.task.is_some_and(asleep);
-                    if let Some(known) = &self.nodes.node(id).known
-                        && let Some(slot) = known.slot(at as u32, option)
-                    {
-                        candidate.reversal = slot.reversal;
-                    }
-                }
-                self.insert(id, &candidate);
-            }
-            before += met.preempts(met.default);
-        }
-    }
-
-    /// A candidate at a new point.
-    fn candidate(&self, at: usize, option: u32, preemptions: u32, delays: u32) -> Candidate {
-        let met = self.met[at];
-        let seen = (met.tasks != u32::MAX && !met.value).then_some(met.tasks as usize);
-        let of = |option: u32| seen.map(|from| from + option as usize);
-        let op = |option: u32| of(option).and_then(|at| self.ops.get(at).copied().flatten());
-        let context = |option: u32| of(option).and_then(|at| self.contexts.get(at).copied());
-        let label = |option: u32| of(option).and_then(|at| self.labels.get(at).copied().flatten());
-        let task = of(option).map(|at| self.tasks[at]);
-        let window = self.windows.as_ref().zip(task);
-        Candidate {
-            point: (self.planned + at) as u32,
-            option,
-            of: met.of,
-            preemptions,
-            delays,
-            preempts: met.preempts(option) > 0,
-            task,
-            op: op(option),
-            instead: op(met.default),
-            context: context(option).unwrap_or_default(),
-            instead_context: context(met.default).unwrap_or_default(),
-            label: label(option),
-            instead_label: label(met.default),
-            reversal: Reversal::None,
-            asleep: false,
-            window: window.map_or(Window::None, |(windows, task)| windows.broken(at, task)),
-        }
-    }
-
-    /// Whether a new point has an option that is within the bound and was not taken.
-    fn opens(&self, spent: u32) -> bool {
-        let limit = self.bound.limit();
-        let mut before = spent;
-        self.met.iter().any(|met| {
-            let cheap = |option| option != met.default && before + met.preempts(option) <= limit;
-            let opens = before < limit || (0..met.of).any(cheap);
-            before += met.preempts(met.default);
-            opens
-        })
-    }
-
-    /// What is known of the new points.
-    fn known(&self, spent: u32) -> Option<Box<Known>> {
-        let analysis = self.analysis.as_ref()?;
-        let mut known = Known::default();
-        let options = self.met.iter().map(|met| met.of as usize).sum();
-        known.places.reserve_exact(self.met.len());
-        known.slots.reserve_exact(options);
-        let mut preemptions = spent;
-        for (at, met) in self.met.iter().enumerate() {
-            let Met { of, running, value, .. } = *met;
-            let (event, first) = (analysis.road[self.planned + at].event, known.slots.len() as u32);
-            let record = u32::MAX;
-            known.places.push(Place { event, first, of, preemptions, running, record, value });
-            for option in 0..of {
-                let task = self.tasks[(met.tasks + option) as usize];
-                let bin = if option == met.default { STARTED } else { CLOSED };
-                known.slots.push(Slot { task, bin, reversal: Reversal::None });
-            }
-            preemptions += met.preempts(met.default);
-        }
-        Some(Box::new(known))
-    }
-
-    /// Compares the execution, which is the node at `id` or none, with those it could have been.
-    fn compare(&mut self, id: u32, limited: bool) {
-        let Some(mut analysis) = self.analysis.take() else { return };
-        analysis.settle(id);
-        if analysis.sleeps {
-            if let Some(own) = self.planned.checked_sub(1) {
-                self.learn(&analysis, own);
-            }
-            if self.reduction.is_none() {
-                (self.planned..analysis.road.len()).for_each(|at| self.learn(&analysis, at));
-            }
-        }
-        if analysis.races && !limited {
-            analysis.find_openings(self.reduction.is_some());
-            for at in 0..analysis.openings.len() {
-                let opening = analysis.openings[at];
-                match self.reduction {
-                    None => self.prefer(&analysis, &opening),
-                    Some(reduction) => self.open(&analysis, &opening, reduction),
-                }
-            }
-        }
-        self.analysis = Some(analysis);
-    }
-
-    /// What was taken at a decision of the path sleeps for those that are started there later.
-    fn learn(&mut self, analysis: &Analysis, at: usize) {
-        let stop = analysis.road[at];
-        if stop.value || stop.owner == NONE {
-            return;
-        }
-        let (option, footprint) = (self.path[at].option, analysis.done_at(at));
-        let known = self.nodes.node_mut(stop.owner).known.as_mut();
-        let known = known.expect("kept while there is an analysis");
-        let before = known.bytes();
-        if known.done(stop.place).is_empty() {
-            known.start(stop.place, Done { option, footprint });
-        } else {
-            known.learn(stop.place, option, footprint);
-        }
-        let after = known.bytes();
-        self.nodes.recount(before, after);
-    }
-
-    /// A race was found: whoever reverses it moves up.
-    fn prefer(&mut self, analysis: &Analysis, opening: &Opening) {
-        let stop = analysis.road[opening.stop as usize];
-        if stop.owner == NONE {
-            // There is nothing else to run there.
-            return;
-        }
-        let node = self.nodes.node(stop.owner);
-        let known = node.known.as_ref().expect("kept while there is an analysis");
-        let racing = opening.racing.and_then(|task| known.option_of(stop.place, task));
-        let of = known.places[stop.place as usize].of;
-        match racing {
-            Some(option) if opening.releases => {
-                self.improve(stop.owner, stop.place, option, Reversal::Conservative);
-            }
-            Some(option) => self.improve(stop.owner, stop.place, option, Reversal::Race),
-            None => (0..of).for_each(|option| {
-                self.improve(stop.owner, stop.place, option, Reversal::Conservative);
-            }),
-        }
-    }
-
-    /// There is a reason to run something, perhaps a better one than was known.
-    fn improve(&mut self, owner: u32, place: u32, option: u32, reversal: Reversal) {
-        let node = self.nodes.node_mut(owner);
-        let point = node.from + place;
-        let known = node.known.as_mut().expect("kept while there is an analysis");
-        let at = known.places[place as usize];
-        let slot = known.slot_mut(place, option);
-        if slot.reversal >= reversal {
-            return;
-        }
-        slot.reversal = reversal;
-        if slot.bin == CLOSED || slot.bin == STARTED {
-            return;
-        }
-        let before = self.fringe.key(slot.bin);
-        let key = self.priorities.improved(before, reversal);
-        if key < before {
-            let preemptions = at.preemptions + u32::from(at.preempts(option));
-            slot.bin = self.fringe.push(key, Pending { parent: owner, point, option, preemptions });
-        }
-    }
-
-    /// Opens what a race asks for, unless it is covered by what is open or sleeps.
-    fn open(&mut self, analysis: &Analysis, opening: &Opening, reduction: Reduction) {
-        let stop = analysis.road[opening.stop as usize];
-        let begins = analysis.begins(opening);
-        let asleep = |who: TaskId| analysis.sleeping(&stop).iter().any(|s| s.task == who);
-        if begins.iter().any(|who| asleep(*who)) {
-            return;
-        }
-        let taken = self.path[opening.stop as usize].option;
-        let known = self.nodes.node(stop.owner).known.as_ref();
-        let known = known.expect("kept while there is an analysis");
-        let slot = |who: &TaskId| {
-            let option = known.option_of(stop.place, *who)?;
-            Some((option, *known.slot(stop.place, option)?))
-        };
-        let is_racing = |who: &TaskId| opening.racing == Some(*who);
-        let started = |(option, slot): (u32, Slot)| slot.bin == STARTED && option != taken;
-        if begins.iter().filter_map(slot).any(started) {
-            return;
-        }
-        let mut wanted = [None; 2];
-        let open = begins.iter().filter_map(slot).find(|(_, slot)| slot.bin != CLOSED);
-        if open.is_none() {
-            let can = || begins.iter().filter(|who| slot(who).is_some());
-            wanted[0] = can().find(|who| is_racing(who)).or_else(|| can().next()).and_then(slot);
-        }
-        if reduction == Reduction::Classic
-            && let Some(racing) = opening.racing
-            && !asleep(racing)
-        {
-            wanted[1] = slot(&racing);
-        }
-        let reason = |task: TaskId| {
-            let direct = is_racing(&task) && !opening.releases;
-            if direct { Reversal::Race } else { Reversal::Conservative }
-        };
-        let wanted = wanted.map(|w| w.map(|(option, slot)| (option, reason(slot.task))));
-        let open = open.map(|(option, slot)| (option, reason(slot.task)));
-        for (option, reversal) in wanted.into_iter().flatten() {
-            self.open_option(analysis, opening.stop as usize, option, reversal);
-        }
-        if let Some((option, reversal)) = open {
-            self.improve(stop.owner, stop.place, option, reversal);
-        }
-    }
-
-    /// Makes an option a candidate, unless it is one or was one.
-    fn open_option(&mut self, analysis: &Analysis, at: usize, option: u32, reversal: Reversal) {
-        let stop = analysis.road[at];
-        let node = self.nodes.node(stop.owner);
-        let known = node.known.as_ref().expect("kept while there is an analysis");
-        let Some(slot) = known.slot(stop.place, option).copied() else { return };
-        if slot.bin != CLOSED {
-            self.improve(stop.owner, stop.place, option, reversal);
-            return;
-        }
-        let place = known.places[stop.place as usize];
-        let preempts = place.preempts(option);
-        let preemptions = place.preemptions + u32::from(preempts);
-        let delays = node.delays + 1;
-        let candidate = if at >= self.planned {
-            self.candidate(at - self.planned, option, preemptions, delays)
-        } else {
-            Candidate {
-                point: at as u32,
-                option,
-                of: place.of,
-                preemptions,
-                delays,
-                preempts,
-                task: Some(slot.task),
-                op: None,
-                instead: None,
-                context: Context::NONE,
-                instead_context: Context::NONE,
-                label: None,
-                instead_label: None,
-                reversal,
-                asleep: false,
-                window: Window::None,
-            }
-        };
-        if known.done(stop.place).is_empty() {
-            // What is taken there now was the first.
-            self.learn(analysis, at);
-        }
-        self.insert(stop.owner, &Candidate { reversal, ..candidate });
-    }
-
-    /// All other values at the new points of a reduced search.
-    fn open_values(&mut self, id: u32) {
-        let delays = self.nodes.node(id).delays + 1;
-        for at in 0..self.met.len() {
-            let met = self.met[at];
-            let node = self.nodes.node(id);
-            let known = node.known.as_ref().expect("kept while there is an analysis");
-            let preemptions = known.places[at].preemptions;
-            if met.value {
-                for option in (0..met.of).rev().filter(|option| *option != met.default) {
-                    let candidate = self.candidate(at, option, preemptions, delays);
-                    self.insert(id, &candidate);
-                }
-            }
-        }
-    }
 }
 
 impl<O: Order> Strategy for BestFirst<O> {
@@ -728,8 +433,17 @@ impl<O: Order> Strategy for BestFirst<O> {
             if self.stale {
                 analysis.forget();
             }
-            analysis.begin(shared, self.planned, &self.chain, &self.nodes);
+            analysis.begin(shared, &self.path, &self.chain, &self.nodes);
+            if let Stage::Running(pending) = &mut self.stage {
+                // An entry that was left behind may be of a node that had its number before.
+                let stop = analysis.road.stops()[pending.point as usize];
+                pending.preemptions = stop.preemptions_with(pending.option);
+            }
         }
+        self.spent = match self.stage {
+            Stage::Running(pending) => pending.preemptions,
+            _ => 0,
+        };
         self.priorities.hearing().for_each(|part| part.begin());
         self.stale = false;
         self.met.clear();
@@ -795,9 +509,12 @@ impl<O: Order> Strategy for BestFirst<O> {
             tasks = self.tasks.len() as u32;
             self.record(point);
         }
-        self.met.push(Met { of, default, running, tasks, value: value.is_some() });
+        let met = Met { of, default, running, tasks, value: value.is_some() };
+        self.met.push(met);
         if let Some(analysis) = &mut self.analysis {
-            analysis.note(value.is_some());
+            let can = self.tasks[tasks as usize..].iter().copied();
+            analysis.note(met.value, running, self.spent, can);
+            self.spent += met.preempts(default);
         }
         Answer::Take(default)
     }
@@ -854,17 +571,7 @@ impl<O: Order> Strategy for BestFirst<O> {
                 analysis.stuck.extend_from_slice(execution.stuck);
             }
         }
-        let leaf = self.reduction.is_none() && !self.opens(spent);
-        let known = if leaf && parent != NONE { None } else { self.known(spent) };
-        let id = self.keep(parent, leaf, known);
-        self.compare(id, limited);
-        if id != NONE {
-            if self.reduction.is_some() {
-                self.open_values(id);
-            } else {
-                self.open_all(id, spent);
-            }
-        }
+        let id = self.expand(parent, spent, limited);
         if let Stage::Running(pending) = self.stage {
             self.left[pending.preemptions as usize] -= 1;
         }
@@ -923,8 +630,7 @@ impl<O: Order> Strategy for BestFirst<O> {
         let path = self.path.capacity() * size_of::<Taken>();
         let analysis = self.analysis.as_ref().map_or(0, |analysis| analysis.bytes());
         let spill = self.spill.as_ref().map_or(0, |spill| spill.bytes());
-        let tree = self.fringe.bytes() + self.nodes.bytes();
-        let frontier_bytes = (tree + path + analysis + spill) as u64;
+        let frontier_bytes = (self.tree_bytes() + path + analysis + spill) as u64;
         let pending = self.pending() + u64::from(self.stage == Stage::First);
         let covered = (self.stage == Stage::Last).then_some(1.0);
         Progress { covered, pending, frontier_bytes, ..Progress::default() }

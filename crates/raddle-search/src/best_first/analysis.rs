@@ -14,24 +14,10 @@ use raddle_engine::happens::{History, Told};
 use raddle_engine::op::{Access, ObjectId, TaskId};
 use raddle_engine::strategy::{Pending, Step, Stuck, Taken, Tasks, Timer};
 
+use super::footprints::Footprints;
 use super::nodes::{Link, NONE, Nodes};
+use super::road::{Passed, Road, Stop};
 use crate::dpor::reversal::{Later, find_begins, find_sequence, repeats};
-
-/// A decision of the current path.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Stop {
-    /// Whose point it is. None: that of the execution which is run.
-    pub(super) owner: u32,
-    /// Its number among the points of its owner.
-    pub(super) place: u32,
-    /// Events before it.
-    pub(super) event: u32,
-    pub(super) value: bool,
-    /// Something on the way slept: all that follows repeats another execution.
-    pub(super) redundant: bool,
-    /// What sleeps there: from here on, so many.
-    sleep: (u32, u32),
-}
 
 /// What a race asks for.
 #[derive(Clone, Copy, Debug)]
@@ -57,7 +43,9 @@ pub(super) struct Analysis {
     pub(super) races: bool,
     /// Whether sleep sets are kept.
     pub(super) sleeps: bool,
-    pub(super) road: Vec<Stop>,
+    pub(super) road: Road,
+    /// What siblings did.
+    pub(super) footprints: Footprints,
     sleepers: Vec<Footprint>,
     /// What sleeps in the state that comes next.
     sleep: Vec<Footprint>,
@@ -96,10 +84,16 @@ impl Analysis {
         Self { cuts: true, ..Self::new(true, true) }
     }
 
+    /// Whether nodes keep what they did at their points: siblings of all of it may be started there, and
+    /// by then nobody could tell. A reduction notes it where a race asks for a sibling.
+    pub(super) fn firsts(&self) -> bool {
+        self.sleeps && !self.cuts
+    }
+
     /// Begins an execution that shares its first `shared` decisions with the last one and goes on along
-    /// `chain` to `planned` decisions.
-    pub(super) fn begin(&mut self, shared: usize, planned: usize, chain: &[Link], nodes: &Nodes) {
-        let first = self.road.get(shared).copied();
+    /// `chain` with those of `path`.
+    pub(super) fn begin(&mut self, shared: usize, path: &[Taken], chain: &[Link], nodes: &Nodes) {
+        let first = self.road.stops().get(shared).copied();
         self.kept = first.map_or(0, |stop| stop.event as usize).min(self.history.len());
         self.sleep.clear();
         self.redundant = false;
@@ -115,18 +109,8 @@ impl Analysis {
             self.sleepers.clear();
         }
         self.road.truncate(shared);
-        for (index, link) in chain.iter().enumerate() {
-            let until = chain.get(index + 1).map_or(planned as u32, |next| next.from);
-            let from = (self.road.len() as u32).max(link.from);
-            let Some(known) = &nodes.node(link.node).known else { continue };
-            for point in from..until {
-                let place = point - link.from;
-                let at = &known.places[place as usize];
-                let (event, value) = (at.event, at.value);
-                let (owner, sleep) = (link.node, (0, 0));
-                self.road.push(Stop { owner, place, event, value, redundant: false, sleep });
-            }
-        }
+        self.road.follow(chain, nodes, path, self.firsts());
+        let planned = path.len();
         debug_assert_eq!(self.road.len(), planned, "every planned decision is known");
         self.history.begin(self.kept);
         self.heard = 0;
@@ -145,7 +129,7 @@ impl Analysis {
         self.heard = self.kept;
         // Values that were decided after the last of them are told.
         let kept = self.kept;
-        let known = self.road.partition_point(|stop| (stop.event as usize) < kept);
+        let known = self.road.stops().partition_point(|stop| (stop.event as usize) < kept);
         self.entered = known.min(self.shared);
         self.kept as u64
     }
@@ -175,18 +159,19 @@ impl Analysis {
         }
         let sleep = if self.sleeps { self.note_sleep() } else { (0, 0) };
         let redundant = self.redundant;
-        let stop = &mut self.road[at];
+        let stop = self.road.stop_mut(at);
         (stop.sleep, stop.redundant) = (sleep, redundant);
         let stop = *stop;
-        if stop.value || !self.sleeps {
+        if !stop.branches || stop.value || !self.sleeps {
             return;
         }
-        let known = nodes.node(stop.owner).known.as_ref().expect("kept while there is an analysis");
         // Those who were started before the one that is taken.
         let option = path[at].option;
-        for done in known.done(stop.place).iter().take_while(|done| done.option != option) {
-            self.sleep.extend(done.footprint);
-        }
+        let started = nodes.node(stop.owner).siblings().started(stop.place);
+        let Some(n) = started.iter().position(|sibling| sibling.option == option) else { return };
+        let before = started[..n].iter().filter_map(|sibling| sibling.footprint());
+        let numbers = std::iter::once(stop.first).chain(before);
+        self.sleep.extend(numbers.filter_map(|number| self.footprints.get(number)));
     }
 
     fn enter_all(&mut self, path: &[Taken], nodes: &Nodes) {
@@ -221,14 +206,21 @@ impl Analysis {
     }
 
     /// The point is one of this execution: something is taken there.
-    pub(super) fn note(&mut self, value: bool) {
+    pub(super) fn note(
+        &mut self,
+        value: bool,
+        running: u32,
+        preemptions: u32,
+        tasks: impl Iterator<Item = TaskId> + Clone,
+    ) {
         if !value {
             self.chosen = true;
         }
-        let place = (self.road.len() - self.planned) as u32;
         let sleep = if self.sleeps { self.note_sleep() } else { (0, 0) };
-        let (event, redundant) = (self.history.len() as u32, self.redundant);
-        self.road.push(Stop { owner: NONE, place, event, value, redundant, sleep });
+        let event = self.history.len() as u32;
+        self.road.push(Passed { owner: NONE, event, running, preemptions, value }, tasks);
+        let stop = self.road.stop_mut(self.road.len() - 1);
+        (stop.sleep, stop.redundant) = (sleep, self.redundant);
     }
 
     /// The execution need not go on. Those who wait race all the same.
@@ -250,7 +242,7 @@ impl Analysis {
             return;
         }
         while self.entered < self.planned {
-            let value = self.road[self.entered].value;
+            let value = self.road.stops()[self.entered].value;
             self.enter(path, nodes);
             if value {
                 self.chosen |= during;
@@ -309,21 +301,34 @@ impl Analysis {
         }
     }
 
-    /// What the step did that was decided at a stop of the path; none if it is not known, or if it was
-    /// given a value.
-    pub(super) fn done_at(&self, at: usize) -> Option<Footprint> {
-        let stop = self.road[at];
-        let valued =
-            self.road.get(at + 1).is_some_and(|next| next.value && next.event == stop.event);
+    /// The number of what the step did that was decided at a stop of the path; 0 if it is not known, or if
+    /// it was given a value.
+    pub(super) fn done_at(&mut self, at: usize) -> u32 {
+        let stops = self.road.stops();
+        let stop = stops[at];
+        let valued = stops.get(at + 1).is_some_and(|next| next.value && next.event == stop.event);
         let ran = !stop.value && !valued && (stop.event as usize) < self.history.len();
-        ran.then(|| self.history.event(stop.event as usize).footprint)
+        if !ran {
+            return 0;
+        }
+        self.footprints.number(&self.history.event(stop.event as usize).footprint)
+    }
+
+    /// Writes the execution's own points.
+    pub(super) fn write(&mut self, bytes: &mut Vec<u8>) {
+        if self.firsts() {
+            for at in self.planned..self.road.len() {
+                self.road.stop_mut(at).first = self.done_at(at);
+            }
+        }
+        self.road.write(self.planned, self.road.len(), self.firsts(), bytes);
     }
 
     /// Where the execution's own part begins.
     fn own_from(&self) -> usize {
         match self.planned.checked_sub(1) {
             None => 0,
-            Some(own) => self.road[own].event as usize,
+            Some(own) => self.road.stops()[own].event as usize,
         }
     }
 
@@ -421,29 +426,23 @@ impl Analysis {
 
     /// The decision which led to an event; none if there was no choice.
     fn stop_of(&self, event: usize) -> Option<u32> {
-        let at = self.road.partition_point(|stop| (stop.event as usize) < event);
+        let stops = self.road.stops();
+        let at = stops.partition_point(|stop| (stop.event as usize) < event);
         // Values decided before the step stand at the same event.
-        (at..self.road.len())
-            .take_while(|&at| self.road[at].event as usize == event)
-            .find(|&at| !self.road[at].value)
+        (at..stops.len())
+            .take_while(|&at| stops[at].event as usize == event)
+            .find(|&at| !stops[at].value)
             .map(|at| at as u32)
-    }
-
-    /// Who owns the new points is known now.
-    pub(super) fn settle(&mut self, owner: u32) {
-        for stop in &mut self.road[self.planned..] {
-            stop.owner = owner;
-        }
     }
 
     /// The last execution is not one to share decisions with.
     pub(super) fn forget(&mut self) {
-        self.road.clear();
+        self.road.truncate(0);
         self.sleepers.clear();
     }
 
     pub(super) fn bytes(&self) -> usize {
-        self.road.capacity() * size_of::<Stop>() + self.sleepers.capacity() * size_of::<Footprint>()
+        self.road.bytes() + self.sleepers.capacity() * size_of::<Footprint>()
     }
 }
 

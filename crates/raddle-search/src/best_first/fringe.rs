@@ -96,14 +96,13 @@ impl Fringe {
         self.by_key.first_key_value().map(|(key, _)| *key)
     }
 
-    /// Adds entries below those of equal cost: they are older.
-    pub(super) fn push_below(&mut self, key: Key, older: &[Pending]) {
-        if older.is_empty() {
-            return;
-        }
+    /// Adds entries, of which there is one, below those of equal cost: they are older. Says in which bin.
+    pub(super) fn push_below(&mut self, key: Key, older: &[Pending]) -> u32 {
+        debug_assert!(!older.is_empty(), "an empty bin is removed");
         let at = self.bin_of(key);
         self.entries += older.len();
         self.bins[at as usize].stack.splice(0..0, older.iter().copied());
+        at
     }
 
     /// All bins, the cheapest first, with their numbers; of each the oldest entry first.
