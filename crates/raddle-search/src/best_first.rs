@@ -83,6 +83,9 @@ use crate::depth_first::CostlyOrder;
 use crate::dpor::Reduction;
 use crate::order::{NonPreemptive, Order};
 
+/// Entries that candidates which moved up may leave behind, however few wait.
+const MOST_STALE: usize = 256;
+
 /// A point met for the first time.
 #[derive(Clone, Copy, Debug)]
 struct Met {
@@ -125,6 +128,15 @@ pub struct Held {
     /// Bytes of both, with all that is kept for them and with spare room. What is out of memory is not
     /// among them.
     pub bytes: u64,
+    /// Of these: the fringe.
+    pub fringe: u64,
+    /// Of these: decisions of executions that were run and, if executions are compared, what the points
+    /// were.
+    pub points: u64,
+    /// Of these: what is kept of options that wait or were started.
+    pub siblings: u64,
+    /// Of these: what steps did.
+    pub footprints: u64,
     /// Decisions of all those in memory, if each were kept as the list of its decisions: of one that was
     /// run, to its end; of one that waits, to the one that is its own.
     pub decisions: u64,
@@ -208,6 +220,7 @@ impl BestFirst {
         let mut search = Self::unbounded(priorities, NonPreemptive);
         search.reduction = Some(reduction);
         search.analysis = Some(Box::new(Analysis::reducing()));
+        search.nodes = Nodes::new(true, false);
         Some(search)
     }
 }
@@ -223,7 +236,7 @@ impl<O: Order> BestFirst<O> {
             bound: Bound::None,
             reduction: None,
             priorities,
-            nodes: Nodes::default(),
+            nodes: Nodes::new(sleeps, sleeps),
             fringe: Fringe::new(),
             stage: Stage::First,
             path: Vec::new(),
@@ -306,6 +319,10 @@ impl<O: Order> BestFirst<O> {
             nodes: self.nodes.len() as u64,
             pending: self.pending(),
             bytes: self.tree_bytes() as u64,
+            fringe: self.fringe.bytes() as u64,
+            points: self.nodes.points() as u64,
+            siblings: self.nodes.siblings() as u64,
+            footprints: self.footprint_bytes() as u64,
             decisions,
             partial,
         }
@@ -313,8 +330,11 @@ impl<O: Order> BestFirst<O> {
 
     /// Bytes of all that is kept of executions.
     fn tree_bytes(&self) -> usize {
-        let footprints = self.analysis.as_ref().map_or(0, |analysis| analysis.footprints.bytes());
-        self.fringe.bytes() + self.nodes.bytes() + footprints
+        self.fringe.bytes() + self.nodes.bytes() + self.footprint_bytes()
+    }
+
+    fn footprint_bytes(&self) -> usize {
+        self.analysis.as_ref().map_or(0, |analysis| analysis.footprints.bytes())
     }
 
     fn records_tasks(&self) -> bool {
@@ -363,6 +383,19 @@ impl<O: Order> BestFirst<O> {
             if self.is_valid(bin, &pending) {
                 return Some(self.start(pending));
             }
+        }
+    }
+
+    /// Drops entries of candidates that moved up, if they are most of them.
+    fn purge(&mut self) {
+        if self.analysis.is_none() || self.fringe.entries() < MOST_STALE {
+            return;
+        }
+        let waiting = self.pending() as usize;
+        if self.fringe.entries() - MOST_STALE / 2 > waiting + waiting / 4 {
+            let mut fringe = std::mem::replace(&mut self.fringe, Fringe::new());
+            fringe.retain(|bin, pending| self.is_valid(bin, pending));
+            self.fringe = fringe;
         }
     }
 
@@ -576,12 +609,15 @@ impl<O: Order> Strategy for BestFirst<O> {
             self.left[pending.preemptions as usize] -= 1;
         }
         if id == NONE {
-            self.nodes.node_mut(parent).open -= 1;
-            self.nodes.detach(parent);
+            // What was taken at its own decision, which is the parent's.
+            let own = self.planned as u32 - 1;
+            let place = own - self.nodes.node(parent).from;
+            self.nodes.end(parent, place, self.path[own as usize].option);
         } else {
             self.nodes.detach(id);
         }
         self.stage = Stage::Ended;
+        self.purge();
         self.relieve();
     }
 

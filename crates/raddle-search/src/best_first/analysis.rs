@@ -341,6 +341,9 @@ impl Analysis {
         }
         let own = self.own_from();
         for index in own..self.history.len() {
+            if !self.history.contends(index) {
+                continue;
+            }
             let event = self.history.event(index);
             let mut step = (!event.immediate).then_some(event.footprint);
             if let Some(step) = &mut step

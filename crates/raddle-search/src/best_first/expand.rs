@@ -41,6 +41,7 @@ impl<O: Order> BestFirst<O> {
             } else {
                 self.open_all(id, spent);
             }
+            self.nodes.trim(id);
         }
         id
     }
@@ -184,7 +185,7 @@ impl<O: Order> BestFirst<O> {
             self.learn(&mut analysis, own);
         }
         self.reversals.clear();
-        if analysis.races && !limited {
+        if analysis.races && !limited && (self.reduction.is_some() || id != NONE) {
             analysis.find_openings(self.reduction.is_some());
             if self.reduction.is_none() && id != NONE {
                 self.reversals.resize(self.tasks.len(), Reversal::None);

@@ -23,10 +23,6 @@ impl Footprints {
         self.all.len()
     }
 
-    pub(super) fn all(&self) -> &[Footprint] {
-        &self.all
-    }
-
     pub(super) fn bytes(&self) -> usize {
         self.all.capacity() * size_of::<Footprint>() + self.table.capacity() * 4
     }

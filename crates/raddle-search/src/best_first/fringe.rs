@@ -55,7 +55,12 @@ impl Fringe {
         };
         self.hint = at;
         self.entries += 1;
-        self.bins[at as usize].stack.push(pending);
+        let stack = &mut self.bins[at as usize].stack;
+        if stack.len() == stack.capacity() {
+            // Spare room counts.
+            stack.reserve_exact(stack.len() / 4 + 4);
+        }
+        stack.push(pending);
         at
     }
 

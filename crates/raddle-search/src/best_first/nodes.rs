@@ -7,9 +7,13 @@
 //! Where it differs: a node also keeps the decisions after its own, a byte each for most. GAMBIT takes
 //! the default behaviour there again. Ours is handed to the engine as a plan, which is faster, is compared
 //! with what happened before, and need not be a pure function of the point.
+//!
+//! No execution passes a point again after which nothing of a node is left. If executions are compared, so
+//! that it is known which these are, they are forgotten.
 
 use raddle_engine::strategy::Taken;
 
+use super::road;
 use super::siblings::{Sibling, Siblings};
 
 /// No node: above the root.
@@ -94,6 +98,25 @@ impl Node {
         self.siblings.learn(place, option, footprint);
     }
 
+    /// Forgets the points at which and after which nothing is left, if they are worth it. `firsts`: its
+    /// points have what was done there.
+    fn trim(&mut self, firsts: bool) {
+        let Some(last) = self.siblings.last_live() else { return };
+        self.siblings.truncate(last);
+        // A decision has a byte or more.
+        let (n, most) = (last as usize + 1, self.split as usize);
+        if most - most / 4 <= n {
+            return;
+        }
+        let kept: Vec<Taken> = self.decisions().take(n).collect();
+        let mut bytes = Vec::new();
+        write_decisions(&kept, &mut bytes);
+        let split = bytes.len() as u32;
+        let stops = self.stops();
+        bytes.extend_from_slice(&stops[..road::length(stops, &kept, firsts)]);
+        (self.split, self.bytes) = (split, bytes.into_boxed_slice());
+    }
+
     fn besides(&self) -> usize {
         self.bytes.len() + self.siblings.bytes()
     }
@@ -109,6 +132,10 @@ pub(super) struct Link {
 /// The execution tree.
 #[derive(Debug)]
 pub(super) struct Nodes {
+    /// What has ended matters to its siblings: it sleeps.
+    sleeps: bool,
+    /// Points have what was done there.
+    firsts: bool,
     all: Vec<Option<Node>>,
     free: Vec<u32>,
     buffer: Vec<u8>,
@@ -118,14 +145,19 @@ pub(super) struct Nodes {
     root: u32,
 }
 
-impl Default for Nodes {
-    fn default() -> Self {
-        let (all, free, buffer) = (Vec::new(), Vec::new(), Vec::new());
-        Self { all, free, buffer, besides: 0, root: NONE }
-    }
-}
-
 impl Nodes {
+    /// An empty one. `sleeps`: what has ended matters to its siblings; `firsts`: points have what was done
+    /// there.
+    pub(super) fn new(sleeps: bool, firsts: bool) -> Self {
+        let (all, free, buffer) = (Vec::new(), Vec::new(), Vec::new());
+        Self { sleeps, firsts, all, free, buffer, besides: 0, root: NONE }
+    }
+
+    /// An empty one of the same kind.
+    pub(super) fn anew(&self) -> Self {
+        Self::new(self.sleeps, self.firsts)
+    }
+
     pub(super) fn get(&self, at: u32) -> Option<&Node> {
         self.all.get(at as usize)?.as_ref()
     }
@@ -236,32 +268,68 @@ impl Nodes {
 
     /// Of each node: how many decisions it has, and how many of them its parent has not.
     pub(super) fn lengths(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        self.all.iter().flatten().map(|node| {
+        self.iter().map(|node| {
             let after = node.decisions().count() as u64;
             (u64::from(node.from) + after, after + u64::from(node.from > 0))
         })
     }
 
-    /// Drops a node that has no pending descendants, and those above it that have none now. The root
-    /// stays.
-    pub(super) fn detach(&mut self, mut at: u32) {
-        while self.node(at).open == 0 && at != self.root {
-            let node = self.all[at as usize].take().expect("it was just there");
-            self.besides -= node.besides();
-            self.free.push(at);
-            at = node.parent;
-            if at == NONE {
-                return;
+    /// Of a child nothing is left: the one that took `option` at a place of its parent. Drops the parent if
+    /// it has no pending descendants, and those above it that have none now. The root stays.
+    pub(super) fn end(&mut self, mut at: u32, mut place: u32, mut option: u32) {
+        loop {
+            let (sleeps, firsts) = (self.sleeps, self.firsts);
+            let node = self.node_mut(at);
+            node.open -= 1;
+            if node.open > 0 {
+                let before = node.besides();
+                node.siblings.end(place, option, sleeps);
+                node.trim(firsts);
+                let after = node.besides();
+                self.besides = self.besides + after - before;
             }
-            self.node_mut(at).open -= 1;
+            let Some(parent) = self.drop_idle(at) else { return };
+            (at, place, option) = parent;
         }
-        let root = self.node_mut(at);
-        if root.open == 0 {
+    }
+
+    /// A node has been run, or candidates of it went elsewhere: drops it if it has no pending descendants, as
+    /// [`end`](Self::end) does.
+    pub(super) fn detach(&mut self, at: u32) {
+        if let Some((parent, place, option)) = self.drop_idle(at) {
+            self.end(parent, place, option);
+        }
+    }
+
+    /// Drops a node that has no pending descendants; says which child it was of which node.
+    fn drop_idle(&mut self, at: u32) -> Option<(u32, u32, u32)> {
+        let is_root = at == self.root;
+        let node = self.node_mut(at);
+        if node.open > 0 {
+            return None;
+        }
+        if is_root {
             // It has nothing to be repeated any more.
-            let before = root.besides();
-            (root.split, root.bytes, root.siblings) = (0, Box::default(), Siblings::default());
+            let before = node.besides();
+            (node.split, node.bytes, node.siblings) = (0, Box::default(), Siblings::default());
             self.besides -= before;
+            return None;
         }
+        let node = self.all[at as usize].take().expect("it was just there");
+        self.besides -= node.besides();
+        self.free.push(at);
+        let parent = self.get(node.parent)?;
+        Some((node.parent, node.from - 1 - parent.from, node.own))
+    }
+
+    /// Forgets points of a node at which nothing can be asked for.
+    pub(super) fn trim(&mut self, at: u32) {
+        let firsts = self.firsts;
+        let node = self.node_mut(at);
+        let before = node.besides();
+        node.trim(firsts);
+        let after = node.besides();
+        self.besides = self.besides + after - before;
     }
 
     /// The nodes that lead to a node, the root first.
@@ -293,10 +361,18 @@ impl Nodes {
         }
     }
 
-    /// All nodes.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (u32, &Node)> {
-        let all = self.all.iter().enumerate();
-        all.filter_map(|(at, node)| Some((at as u32, node.as_ref()?)))
+    fn iter(&self) -> impl Iterator<Item = &Node> {
+        self.all.iter().flatten()
+    }
+
+    /// Bytes of decisions and points.
+    pub(super) fn points(&self) -> usize {
+        self.iter().map(|node| node.bytes.len()).sum()
+    }
+
+    /// Bytes of what is kept of options.
+    pub(super) fn siblings(&self) -> usize {
+        self.iter().map(|node| node.siblings.bytes()).sum()
     }
 }
 
@@ -319,7 +395,7 @@ mod tests {
     #[test]
     fn a_node_goes_with_its_last_pending_descendant_and_the_root_stays() {
         let taken = vec![Taken { option: 0, of: 2 }; 4];
-        let mut nodes = Nodes::default();
+        let mut nodes = Nodes::new(false, false);
         let root = nodes.insert(NONE, 0, &taken, |_| {});
         let child = nodes.insert(root, 2, &taken, |_| {});
         let grandchild = nodes.insert(child, 4, &taken, |_| {});

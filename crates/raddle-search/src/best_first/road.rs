@@ -355,6 +355,22 @@ impl Change {
     }
 }
 
+/// How many bytes the first points take, at which these decisions were.
+pub(super) fn length(stops: &[u8], path: &[Taken], firsts: bool) -> usize {
+    let mut left = stops;
+    if !stops.is_empty() {
+        for taken in path {
+            let change = Change::read(&mut left, firsts).expect("a node has its points");
+            if change.tasks == Other::Listed {
+                for _ in 0..taken.of {
+                    read(&mut left).expect("a node has its points");
+                }
+            }
+        }
+    }
+    stops.len() - left.len()
+}
+
 /// Seven bits to a byte, lowest first.
 fn write(bytes: &mut Vec<u8>, mut number: u32) {
     while number >= 0x80 {

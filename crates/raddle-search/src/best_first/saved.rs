@@ -9,7 +9,6 @@ use std::collections::BTreeSet;
 use raddle_engine::strategy::{Checkpoint, Unsupported, Work};
 
 use super::fringe::{Fringe, Pending};
-use super::nodes::Nodes;
 use super::parcel::{Keeps, Parcel};
 use super::priority::Key;
 use super::{BestFirst, Stage};
@@ -186,15 +185,10 @@ impl<O: Order> BestFirst<O> {
 
     /// A candidate is started: it is the last of its siblings that were.
     pub(super) fn start(&mut self, pending: Pending) -> Pending {
-        let Some(analysis) = &self.analysis else { return pending };
-        let node = self.nodes.node(pending.parent);
-        let (place, option) = (pending.point - node.from, pending.option);
-        let value = node.sibling(place, option).is_some_and(|sibling| sibling.is_value());
-        // Nobody asks of values in which order they were started.
-        let sleeps = analysis.sleeps && !value;
-        self.nodes.change(pending.parent, |all| {
-            if sleeps { all.start(place, option) } else { all.remove(place, option) }
-        });
+        if self.analysis.is_some() {
+            let place = pending.point - self.nodes.node(pending.parent).from;
+            self.nodes.change(pending.parent, |all| all.start(place, pending.option));
+        }
         pending
     }
 
@@ -296,7 +290,7 @@ impl<O: Order> BestFirst<O> {
         if running.as_ref().is_some_and(|running| running.candidates.len() != 1) {
             return Err(FOREIGN);
         }
-        self.nodes = Nodes::default();
+        self.nodes = self.nodes.anew();
         self.fringe = Fringe::new();
         self.left.clear();
         if let Some(spill) = &mut self.spill {

@@ -19,7 +19,10 @@ pub(super) struct Sibling {
 const STARTED: u32 = 1 << 31;
 /// It is a value's.
 const VALUE: u32 = 1 << 30;
+/// Of one that waits: why.
 const REVERSAL: u32 = 28;
+/// Of one that was started: something below it is left.
+const LIVE: u32 = 1 << REVERSAL;
 const INDEX: u32 = (1 << REVERSAL) - 1;
 
 impl Sibling {
@@ -41,6 +44,11 @@ impl Sibling {
     pub(super) fn started(place: u32, option: u32, footprint: u32) -> Self {
         assert!(footprint <= INDEX, "so many footprints have no room in memory");
         Self { place, option, state: STARTED | footprint }
+    }
+
+    /// Whether something is left of it.
+    fn is_live(&self) -> bool {
+        self.state & (STARTED | LIVE) != STARTED
     }
 
     pub(super) fn is_started(&self) -> bool {
@@ -93,10 +101,6 @@ impl Siblings {
         size_of_val(&*self.0)
     }
 
-    pub(super) fn all(&self) -> &[Sibling] {
-        &self.0
-    }
-
     /// Where those of a place begin.
     fn begin(&self, place: u32) -> usize {
         self.0.partition_point(|sibling| sibling.place < place)
@@ -145,14 +149,35 @@ impl Siblings {
 
     /// One that waited is started: the last of those that were.
     pub(super) fn start(&mut self, place: u32, option: u32) {
-        let Some(at) = self.index(place, option) else {
-            self.add(Sibling::started(place, option, 0));
-            return;
-        };
         let to = self.begin(place) + self.started(place).len();
-        if at >= to {
+        if let Some(at) = self.index(place, option).filter(|at| *at >= to) {
             self.0[to..=at].rotate_right(1);
-            self.0[to] = Sibling::started(place, option, 0);
+            self.0[to].state = STARTED | LIVE | self.0[to].state & VALUE;
+        }
+    }
+
+    /// Of one that was started nothing is left. `sleeps`: it matters to others all the same, unless it is a
+    /// value's.
+    pub(super) fn end(&mut self, place: u32, option: u32, sleeps: bool) {
+        match self.get_mut(place, option) {
+            Some(sibling) if sleeps && !sibling.is_value() => sibling.state &= !LIVE,
+            Some(_) => self.remove(place, option),
+            None => {}
+        }
+    }
+
+    /// The last place at which something is left.
+    pub(super) fn last_live(&self) -> Option<u32> {
+        self.0.iter().rfind(|sibling| sibling.is_live()).map(|sibling| sibling.place)
+    }
+
+    /// Forgets those of places after this one, if they are worth it.
+    pub(super) fn truncate(&mut self, place: u32) {
+        let until = self.begin(place + 1);
+        if until < self.0.len() && until <= self.0.len() - self.0.len() / 4 {
+            let mut all = std::mem::take(&mut self.0).into_vec();
+            all.truncate(until);
+            self.0 = all.into_boxed_slice();
         }
     }
 
@@ -167,8 +192,9 @@ impl Siblings {
 
     /// What one did that was started is known now.
     pub(super) fn learn(&mut self, place: u32, option: u32, footprint: u32) {
+        assert!(footprint <= INDEX, "so many footprints have no room in memory");
         if let Some(sibling) = self.get_mut(place, option).filter(|sibling| sibling.is_started()) {
-            *sibling = Sibling::started(place, option, footprint);
+            sibling.state = sibling.state & !INDEX | footprint;
         }
     }
 }
@@ -194,7 +220,12 @@ mod tests {
         assert_eq!(started, [(2, Some(0)), (0, Some(9))]);
         assert_eq!(siblings.get(3, 1), Some(&waiting(3, 1)), "it waits where it did");
         assert_eq!(siblings.get(1, 2).and_then(Sibling::bin), Some(7));
+        assert_eq!(siblings.last_live(), Some(3));
+        for option in [2, 0] {
+            siblings.end(3, option, true);
+        }
         siblings.remove(3, 1);
+        assert_eq!(siblings.last_live(), Some(1), "of the others nothing is left");
         assert_eq!((siblings.get(3, 1), siblings.bytes()), (None, 36));
     }
 
