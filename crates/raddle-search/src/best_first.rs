@@ -66,7 +66,7 @@ use raddle_engine::strategy::{
 };
 use raddle_trace::{Covered, Note, Outcome, PairSet, Progress, Settings, Timeouts};
 
-use self::analysis::Analysis;
+use self::analysis::{Analysis, New};
 use self::fringe::{Fringe, Pending};
 use self::nodes::{Link, NONE, Nodes};
 use self::priority::Priorities;
@@ -511,6 +511,7 @@ impl<O: Order> Strategy for BestFirst<O> {
             Options::Value { task, during, .. } => Some((task, during)),
         };
         if let Some(analysis) = &mut self.analysis
+            && analysis.cuts
             && !analysis.meet(value, &self.path, &self.nodes)
         {
             analysis.cut_at(point.pending);
@@ -545,8 +546,8 @@ impl<O: Order> Strategy for BestFirst<O> {
         let met = Met { of, default, running, tasks, value: value.is_some() };
         self.met.push(met);
         if let Some(analysis) = &mut self.analysis {
-            let can = self.tasks[tasks as usize..].iter().copied();
-            analysis.note(met.value, running, self.spent, can);
+            let (preemptions, tasks) = (self.spent, (tasks, self.tasks.len() as u32 - tasks));
+            analysis.note(New { value, running, preemptions, tasks }, &self.tasks);
             self.spent += met.preempts(default);
         }
         Answer::Take(default)
@@ -598,13 +599,17 @@ impl<O: Order> Strategy for BestFirst<O> {
             _ => (NONE, 0),
         };
         self.path.extend_from_slice(taken.get(self.planned..).unwrap_or_default());
+        let leaf = parent != NONE && self.reduction.is_none() && !self.opens(spent);
         if let Some(analysis) = &mut self.analysis {
+            if !analysis.cuts {
+                analysis.go_through(leaf, &self.path, &self.nodes, &self.tasks);
+            }
             analysis.road.truncate(self.planned + new);
             if !analysis.cut {
                 analysis.stuck.extend_from_slice(execution.stuck);
             }
         }
-        let id = self.expand(parent, spent, limited);
+        let id = self.expand(parent, spent, leaf, limited);
         if let Stage::Running(pending) = self.stage {
             self.left[pending.preemptions as usize] -= 1;
         }

@@ -6,6 +6,11 @@
 //! follows from what was started before each branch on the way, so it is found again when a prefix is
 //! repeated, and only the current path has it.
 //!
+//! With `all` nothing hangs on it until an execution has ended, so what is heard is written down first
+//! ([`Heard`]), and gone through only if the execution makes others known. The races of those that do not
+//! would move up candidates elsewhere; on the bugs of the libraries that made the search no better, and
+//! most executions within a bound are such.
+//!
 //! An option whose step was given a value does not sleep: with another value, which may not have been
 //! tried yet, it may do something else.
 
@@ -30,6 +35,46 @@ pub(super) struct Opening {
     pub(super) releases: bool,
     /// Who can begin a sequence that reverses the race: from here on, so many.
     begins: (u32, u32),
+}
+
+/// A step, as far as it matters.
+#[derive(Clone, Copy, Debug)]
+struct Moved {
+    told: Told,
+    task: TaskId,
+    point: Option<u32>,
+    immediate: bool,
+    timer: Option<Timer>,
+}
+
+impl From<&Step<'_>> for Moved {
+    #[inline]
+    fn from(step: &Step<'_>) -> Self {
+        let Step { task, point, immediate, timer, .. } = *step;
+        Self { told: Told::from(step), task, point, immediate, timer }
+    }
+}
+
+/// A new point.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct New {
+    /// Whose value is decided there, and whether that is during a step.
+    pub(super) value: Option<(TaskId, bool)>,
+    /// The option of the running task, or none.
+    pub(super) running: u32,
+    /// Preemptions before it.
+    pub(super) preemptions: u32,
+    /// Who can move there: from here on, so many.
+    pub(super) tasks: (u32, u32),
+}
+
+/// What an execution did, to be gone through later.
+#[derive(Clone, Copy, Debug)]
+enum Heard {
+    Spawn(TaskId, TaskId),
+    Value(bool),
+    Point(New),
+    Step(Moved),
 }
 
 /// The comparison.
@@ -61,6 +106,7 @@ pub(super) struct Analysis {
     /// Whether the next step was chosen.
     chosen: bool,
     pub(super) cut: bool,
+    log: Vec<Heard>,
     /// Steps that nobody chose and after which nothing was chosen yet: if that stays so they matter little.
     waiting: Vec<Told>,
     timers: Vec<(u32, Timer)>,
@@ -93,11 +139,12 @@ impl Analysis {
     /// Begins an execution that shares its first `shared` decisions with the last one and goes on along
     /// `chain` with those of `path`.
     pub(super) fn begin(&mut self, shared: usize, path: &[Taken], chain: &[Link], nodes: &Nodes) {
+        // As far as it was gone through.
+        let mut shared = shared.min(self.road.len().saturating_sub(1));
         let first = self.road.stops().get(shared).copied();
         self.kept = first.map_or(0, |stop| stop.event as usize).min(self.history.len());
         self.sleep.clear();
         self.redundant = false;
-        let mut shared = shared.min(self.road.len());
         if let Some(stop) = first {
             let (from, n) = (stop.sleep.0 as usize, stop.sleep.1 as usize);
             self.sleep.extend_from_slice(&self.sleepers[from..][..n]);
@@ -119,6 +166,7 @@ impl Analysis {
         self.entered = 0;
         self.chosen = false;
         self.cut = false;
+        self.log.clear();
         self.waiting.clear();
         self.timers.clear();
         self.stuck.clear();
@@ -205,20 +253,25 @@ impl Analysis {
         true
     }
 
-    /// The point is one of this execution: something is taken there.
-    pub(super) fn note(
-        &mut self,
-        value: bool,
-        running: u32,
-        preemptions: u32,
-        tasks: impl Iterator<Item = TaskId> + Clone,
-    ) {
+    /// The point is one of this execution: something is taken there. `tasks`: who can move at all points.
+    pub(super) fn note(&mut self, new: New, tasks: &[TaskId]) {
+        if !self.cuts {
+            self.log.push(Heard::Point(new));
+            return;
+        }
+        self.pass(new, tasks);
+    }
+
+    fn pass(&mut self, new: New, tasks: &[TaskId]) {
+        let New { value, running, preemptions, tasks: (from, n) } = new;
+        let value = value.is_some();
         if !value {
             self.chosen = true;
         }
         let sleep = if self.sleeps { self.note_sleep() } else { (0, 0) };
         let event = self.history.len() as u32;
-        self.road.push(Passed { owner: NONE, event, running, preemptions, value }, tasks);
+        let can = tasks[from as usize..][..n as usize].iter().copied();
+        self.road.push(Passed { owner: NONE, event, running, preemptions, value }, can);
         let stop = self.road.stop_mut(self.road.len() - 1);
         (stop.sleep, stop.redundant) = (sleep, self.redundant);
     }
@@ -230,17 +283,28 @@ impl Analysis {
     }
 
     pub(super) fn spawn(&mut self, parent: TaskId, child: TaskId) {
-        if !self.cut {
-            self.catch_up();
-            self.history.spawn(parent, child);
+        if !self.cuts {
+            self.log.push(Heard::Spawn(parent, child));
+        } else if !self.cut {
+            self.begin_task(parent, child);
         }
+    }
+
+    fn begin_task(&mut self, parent: TaskId, child: TaskId) {
+        self.catch_up();
+        self.history.spawn(parent, child);
     }
 
     /// A value was decided.
     pub(super) fn value(&mut self, during: bool, path: &[Taken], nodes: &Nodes) {
-        if self.cut {
-            return;
+        if !self.cuts {
+            self.log.push(Heard::Value(during));
+        } else if !self.cut {
+            self.decide(during, path, nodes);
         }
+    }
+
+    fn decide(&mut self, during: bool, path: &[Taken], nodes: &Nodes) {
         while self.entered < self.planned {
             let value = self.road.stops()[self.entered].value;
             self.enter(path, nodes);
@@ -254,9 +318,19 @@ impl Analysis {
 
     /// A step was taken. `true` if the execution need not go on.
     pub(super) fn step(&mut self, step: &Step<'_>, path: &[Taken], nodes: &Nodes) -> bool {
-        if self.cut {
+        if !self.cuts {
+            self.log.push(Heard::Step(Moved::from(step)));
             return false;
         }
+        if self.cut || !self.go(&Moved::from(step), path, nodes) {
+            return false;
+        }
+        self.cut_at(step.pending);
+        true
+    }
+
+    /// A step was taken. `true` if that was one of a task which sleeps, and nobody chose it.
+    fn go(&mut self, step: &Moved, path: &[Taken], nodes: &Nodes) -> bool {
         if let Some(point) = step.point {
             while self.entered < self.planned && self.entered <= point as usize {
                 self.enter(path, nodes);
@@ -272,26 +346,64 @@ impl Analysis {
         let chosen = self.chosen || step.point.is_some();
         if self.sleeps && !step.immediate && self.is_asleep(step.task) {
             if self.cuts && !chosen {
-                self.cut_at(step.pending);
                 return true;
             }
             self.redundant = true;
         }
-        let told = Told::from(step);
         if self.sleeps && !self.sleep.is_empty() {
-            self.sleep.retain(|sleeper| !sleeper.dependent(told.footprint()));
+            self.sleep.retain(|sleeper| !sleeper.dependent(step.told.footprint()));
         }
         if step.immediate {
             self.history.runs_on(step.task);
-            self.waiting.push(told);
+            self.waiting.push(step.told);
             return false;
         }
         self.catch_up();
         let index = self.history.len() as u32;
-        self.history.tell(&told);
+        self.history.tell(&step.told);
         self.timers.extend(step.timer.map(|timer| (index, timer)));
         self.chosen = false;
         false
+    }
+
+    /// The execution has ended: goes through what was heard of it. Of a `leaf`, which makes nothing known, no
+    /// more is asked than what it did at its own decision, and that only if it is to sleep. `tasks`: who could
+    /// move at its new points.
+    pub(super) fn go_through(
+        &mut self,
+        leaf: bool,
+        path: &[Taken],
+        nodes: &Nodes,
+        tasks: &[TaskId],
+    ) {
+        if leaf && !self.sleeps {
+            // The next execution has to hear of all that this one has not in common with the last.
+            self.road.truncate(self.shared + 1);
+            return;
+        }
+        let own = self.planned.checked_sub(1).map(|own| self.road.stops()[own].event as usize);
+        let log = std::mem::take(&mut self.log);
+        for heard in &log {
+            let is_done = self.entered == self.planned && own < Some(self.history.len());
+            if leaf && (is_done || matches!(heard, Heard::Point(_))) {
+                break;
+            }
+            match *heard {
+                Heard::Spawn(parent, child) => self.begin_task(parent, child),
+                Heard::Value(during) => self.decide(during, path, nodes),
+                Heard::Point(new) => {
+                    self.meet(new.value, path, nodes);
+                    self.pass(new, tasks);
+                }
+                Heard::Step(ref step) => {
+                    self.go(step, path, nodes);
+                }
+            }
+        }
+        self.log = log;
+        if leaf {
+            self.enter_all(path, nodes);
+        }
     }
 
     /// Tells the history of the steps that wait.
@@ -445,7 +557,8 @@ impl Analysis {
     }
 
     pub(super) fn bytes(&self) -> usize {
-        self.road.bytes() + self.sleepers.capacity() * size_of::<Footprint>()
+        let log = self.log.capacity() * size_of::<Heard>();
+        self.road.bytes() + log + self.sleepers.capacity() * size_of::<Footprint>()
     }
 }
 

@@ -8,13 +8,13 @@
 use raddle_engine::context::Context;
 use raddle_engine::op::TaskId;
 
+use super::BestFirst;
 use super::analysis::{Analysis, Opening};
 use super::fringe::Pending;
 use super::nodes::{Link, NONE};
 use super::priority::{Candidate, Reversal, Window};
 use super::road::Stop;
 use super::siblings::{Sibling, Siblings};
-use super::BestFirst;
 use crate::dpor::Reduction;
 use crate::order::Order;
 
@@ -30,10 +30,11 @@ enum Fate {
 
 impl<O: Order> BestFirst<O> {
     /// The execution has ended: puts it into the tree, and what follows from it into the fringe. `spent`:
-    /// preemptions up to its own decision. Says where it is, if it is kept.
-    pub(super) fn expand(&mut self, parent: u32, spent: u32, limited: bool) -> u32 {
-        let leaf = self.reduction.is_none() && !self.opens(spent);
-        let id = self.keep(parent, leaf);
+    /// preemptions up to its own decision. A `leaf` has nothing below it, and is not kept. Says where it is, if
+    /// it is.
+    pub(super) fn expand(&mut self, parent: u32, spent: u32, leaf: bool, limited: bool) -> u32 {
+        let id = if leaf { NONE } else { self.keep(parent) };
+        self.chain.push(Link { node: id, from: self.planned as u32 });
         self.compare(id, limited);
         if id != NONE {
             if self.reduction.is_some() {
@@ -46,22 +47,15 @@ impl<O: Order> BestFirst<O> {
         id
     }
 
-    /// Puts the execution into the tree; says where. A `leaf` has nothing below it, and is not kept.
-    fn keep(&mut self, parent: u32, leaf: bool) -> u32 {
-        let from = self.planned as u32;
-        let id = if leaf && parent != NONE {
-            NONE
-        } else {
-            let analysis = &mut self.analysis;
-            let stops = |bytes: &mut Vec<u8>| {
-                if let Some(analysis) = analysis {
-                    analysis.write(bytes);
-                }
-            };
-            self.nodes.insert(parent, from, &self.path, stops)
+    /// Puts the execution into the tree; says where.
+    fn keep(&mut self, parent: u32) -> u32 {
+        let analysis = &mut self.analysis;
+        let stops = |bytes: &mut Vec<u8>| {
+            if let Some(analysis) = analysis {
+                analysis.write(bytes);
+            }
         };
-        self.chain.push(Link { node: id, from });
-        id
+        self.nodes.insert(parent, self.planned as u32, &self.path, stops)
     }
 
     /// A new candidate of the node at `parent`; says in which bin.
@@ -166,7 +160,7 @@ impl<O: Order> BestFirst<O> {
     }
 
     /// Whether a new point has an option that is within the bound and was not taken.
-    fn opens(&self, spent: u32) -> bool {
+    pub(super) fn opens(&self, spent: u32) -> bool {
         let limit = self.bound.limit();
         let mut before = spent;
         self.met.iter().any(|met| {
@@ -180,14 +174,16 @@ impl<O: Order> BestFirst<O> {
     /// Compares the execution, which is the node at `id` or none, with those it could have been.
     fn compare(&mut self, id: u32, limited: bool) {
         let Some(mut analysis) = self.analysis.take() else { return };
-        analysis.road.settle(self.planned, id);
+        if id != NONE {
+            analysis.road.settle(self.planned, id);
+        }
         if let Some(own) = self.planned.checked_sub(1).filter(|_| analysis.sleeps) {
             self.learn(&mut analysis, own);
         }
         self.reversals.clear();
-        if analysis.races && !limited && (self.reduction.is_some() || id != NONE) {
+        if analysis.races && !limited && id != NONE {
             analysis.find_openings(self.reduction.is_some());
-            if self.reduction.is_none() && id != NONE {
+            if self.reduction.is_none() {
                 self.reversals.resize(self.tasks.len(), Reversal::None);
             }
             for at in 0..analysis.openings.len() {
@@ -215,10 +211,6 @@ impl<O: Order> BestFirst<O> {
     fn prefer(&mut self, analysis: &Analysis, opening: &Opening) {
         let at = opening.stop as usize;
         let stop = &analysis.road.stops()[at];
-        if stop.owner == NONE {
-            // There is nothing else to run there.
-            return;
-        }
         let racing = opening.racing.and_then(|task| analysis.road.option_of(stop, task));
         let (options, reversal) = match racing {
             Some(option) if opening.releases => (option..option + 1, Reversal::Conservative),

@@ -82,9 +82,8 @@ mod tests {
     #[test]
     fn the_same_has_the_same_number() {
         let mut footprints = Footprints::default();
-        let footprint = |n: u32| {
-            Footprint::new(TaskId(n % 7), &[(ObjectId(n), Access::Write)], None)
-        };
+        let footprint =
+            |n: u32| Footprint::new(TaskId(n % 7), &[(ObjectId(n), Access::Write)], None);
         let numbers: Vec<_> = (0..200).map(|n| footprints.number(&footprint(n))).collect();
         assert_eq!(numbers, (1..=200).collect::<Vec<_>>());
         for n in 0..200 {
