@@ -23,6 +23,11 @@ impl Footprints {
         self.all.len()
     }
 
+    /// All, in the order of their numbers.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Footprint> {
+        self.all.iter()
+    }
+
     pub(super) fn bytes(&self) -> usize {
         self.all.capacity() * size_of::<Footprint>() + self.table.capacity() * 4
     }

@@ -40,6 +40,18 @@ pub(super) struct Node {
     siblings: Siblings,
 }
 
+/// A node that was saved.
+#[derive(Debug)]
+pub(super) struct Saved<'a> {
+    pub(super) parent: u32,
+    pub(super) from: u32,
+    pub(super) delays: u32,
+    pub(super) own: u32,
+    pub(super) decisions: &'a [u8],
+    pub(super) stops: &'a [u8],
+    pub(super) siblings: Siblings,
+}
+
 /// Nine bytes follow: it is no small decision, since there are never fewer than two options.
 const LARGE: u8 = 0xf0;
 
@@ -78,6 +90,16 @@ impl Node {
     /// Its points, as `road.rs` writes them.
     pub(super) fn stops(&self) -> &[u8] {
         &self.bytes[self.split as usize..]
+    }
+
+    /// The option it took at its own decision.
+    pub(super) fn own(&self) -> u32 {
+        self.own
+    }
+
+    /// Its decisions and its points, as they are kept.
+    pub(super) fn raw(&self) -> (&[u8], &[u8]) {
+        self.bytes.split_at(self.split as usize)
     }
 
     pub(super) fn siblings(&self) -> &Siblings {
@@ -268,7 +290,7 @@ impl Nodes {
 
     /// Of each node: how many decisions it has, and how many of them its parent has not.
     pub(super) fn lengths(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        self.iter().map(|node| {
+        self.iter().map(|(_, node)| {
             let after = node.decisions().count() as u64;
             (u64::from(node.from) + after, after + u64::from(node.from > 0))
         })
@@ -354,25 +376,83 @@ impl Nodes {
                 let taken = self.node(link.node).decisions().skip((from - link.from) as usize);
                 path.extend(taken.take((until - from) as usize));
             }
-            if let Some(next) = next {
+            if let Some(next) = next
+                && let Some(taken) = path.get_mut(next.from as usize - 1)
+            {
                 // There the next one goes its own way.
-                path[next.from as usize - 1].option = self.node(next.node).own;
+                taken.option = self.node(next.node).own;
             }
         }
     }
 
-    fn iter(&self) -> impl Iterator<Item = &Node> {
-        self.all.iter().flatten()
+    /// All, with where they are.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (u32, &Node)> {
+        let all = self.all.iter().enumerate();
+        all.filter_map(|(at, node)| Some((at as u32, node.as_ref()?)))
+    }
+
+    pub(super) fn root(&self) -> u32 {
+        self.root
+    }
+
+    /// Adds a node that was saved. Whether all fit together is asked when all are there.
+    pub(super) fn put(&mut self, node: Saved<'_>) {
+        let Saved { parent, from, delays, own, decisions, stops, siblings } = node;
+        let (open, split) = (siblings.live().0 as u32, decisions.len() as u32);
+        let bytes = [decisions, stops].concat().into_boxed_slice();
+        self.add(Node { parent, from, open, delays, own, split, bytes, siblings });
+    }
+
+    /// All nodes that were saved are there. `running`: whether one is being run, and is not. `false` if they
+    /// cannot be a tree.
+    pub(super) fn fit(&mut self, root: u32, running: bool) -> bool {
+        self.root = root;
+        let is_child = |node: &Node| {
+            let Some(parent) = self.get(node.parent) else { return false };
+            let place = node.from.checked_sub(1).and_then(|own| own.checked_sub(parent.from));
+            place.and_then(|place| parent.sibling(place, node.own)).is_some_and(Sibling::is_started)
+        };
+        let fits = |(at, node): (u32, &Node)| {
+            if at == root { node.parent == NONE && node.from == 0 } else { is_child(node) }
+        };
+        // Those that are above begin earlier, so there are no circles.
+        if self.iter().any(|one| !fits(one)) || (root != NONE) != (self.len() > 0) {
+            return false;
+        }
+        let (live, waiting) = self.iter().fold((0, 0), |(live, waiting), (_, node)| {
+            let one = node.siblings.live();
+            (live + one.0, waiting + one.1)
+        });
+        // Whatever is live and does not wait has a node.
+        let children = self.len().saturating_sub(1) + usize::from(running);
+        live - waiting == children && self.iter().all(|(at, _)| self.can_be_followed(at))
+    }
+
+    /// Whether what a node says of itself fits to those above it.
+    fn can_be_followed(&self, at: u32) -> bool {
+        let (mut chain, mut path) = (Vec::new(), Vec::new());
+        self.chain(at, &mut chain);
+        let node = self.node(at);
+        let length = node.from as usize + node.decisions().count();
+        self.follow(&chain, length as u32, &mut path);
+        let option = |sibling: &Sibling| {
+            let there = path.get(node.from as usize + sibling.place as usize);
+            there.is_some_and(|taken| sibling.option < taken.of)
+        };
+        path.len() == length
+            && path.iter().all(|taken| taken.of > 1 && taken.option < taken.of)
+            && node.siblings.all().iter().all(option)
+            && road::Road::default().try_follow(&chain, self, &path, self.firsts).is_some()
     }
 
     /// Bytes of decisions and points.
     pub(super) fn points(&self) -> usize {
-        self.iter().map(|node| node.bytes.len()).sum()
+        self.iter().map(|(_, node)| node.bytes.len()).sum()
     }
 
     /// Bytes of what is kept of options.
     pub(super) fn siblings(&self) -> usize {
-        self.iter().map(|node| node.siblings.bytes()).sum()
+        self.iter().map(|(_, node)| node.siblings.bytes()).sum()
     }
 }
 

@@ -163,6 +163,17 @@ impl Road {
     /// Goes on along `chain` to the end of `path`, which has the decisions. `firsts`: whether nodes have
     /// what they did.
     pub(super) fn follow(&mut self, chain: &[Link], nodes: &Nodes, path: &[Taken], firsts: bool) {
+        self.try_follow(chain, nodes, path, firsts).expect("nodes have their points");
+    }
+
+    /// The same with nodes that were read; none if they do not fit together.
+    pub(super) fn try_follow(
+        &mut self,
+        chain: &[Link],
+        nodes: &Nodes,
+        path: &[Taken],
+        firsts: bool,
+    ) -> Option<()> {
         for (index, link) in chain.iter().enumerate() {
             let until = chain.get(index + 1).map_or(path.len(), |next| next.from as usize);
             if until <= self.len() {
@@ -170,13 +181,13 @@ impl Road {
             }
             let mut bytes = nodes.node(link.node).stops();
             for (at, taken) in path.iter().enumerate().take(until).skip(link.from as usize) {
-                let change = Change::read(&mut bytes, firsts).expect("a node has its points");
+                let change = Change::read(&mut bytes, firsts)?;
                 let skips = at < self.len();
-                let read = self.read(link.node, change, &mut bytes, *taken, path, skips);
-                read.expect("a node has its points");
+                self.read(link.node, change, &mut bytes, *taken, path, skips)?;
             }
             self.stops[until - 1].branches = true;
         }
+        Some(())
     }
 
     /// Reads all points of a node that has no parent; none if they cannot be.
@@ -185,11 +196,6 @@ impl Road {
         for taken in path {
             let change = Change::read(&mut bytes, firsts)?;
             road.read(NONE, change, &mut bytes, *taken, path, false)?;
-            let stop = road.stops.last()?;
-            let listed = stop.value || stop.tasks.1 == taken.of;
-            if !listed || stop.running != NOBODY && stop.running >= taken.of {
-                return None;
-            }
         }
         bytes.is_empty().then_some(road)
     }
@@ -251,6 +257,10 @@ impl Road {
             preemptions: last.map_or(0, |last| last.preemptions_with(before)),
             value: change.value,
         };
+        let listed = passed.value || tasks.1 == taken.of;
+        if !listed || passed.running != NOBODY && passed.running >= taken.of {
+            return None;
+        }
         self.add(passed, tasks, change.first);
         Some(())
     }

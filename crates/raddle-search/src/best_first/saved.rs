@@ -1,8 +1,10 @@
 //! Saving, restoring and splitting the search, and moving the dear part of it out of memory and back: all
-//! by parcels (`parcel.rs`).
+//! by parcels (`parcel.rs`); but with a reduction the tree is saved as a whole (`tree.rs`).
 //!
 //! A candidate stands for all executions that begin as it does, within the bound: whoever has it runs them.
 //! So what is left of a search is its candidates, and any way to deal them out is a split.
+
+mod tree;
 
 use std::collections::BTreeSet;
 
@@ -22,8 +24,8 @@ const NAME: &str = "best-first";
 const FEWEST: usize = 8;
 
 const REDUCED: Unsupported = Unsupported(
-    "be saved or split with a reduction: a race that is found in one part may ask for something in \
-     another; use `all best-first(..)`, or `dpor` depth first in one process",
+    "be split with a reduction: a race that is found in one part may ask for something in another; use \
+     `all best-first(..)`, or one process",
 );
 
 /// What is saved besides what makes a search.
@@ -224,8 +226,8 @@ impl<O: Order> BestFirst<O> {
     }
 
     pub(super) fn save_all(&self) -> Result<Checkpoint, Unsupported> {
-        if self.reduction.is_some() {
-            return Err(REDUCED);
+        if let Some(reduction) = self.reduction {
+            return Ok(self.save_tree(reduction));
         }
         let mut parcels = self.parcels();
         if let Some(spill) = &self.spill {
@@ -258,8 +260,8 @@ impl<O: Order> BestFirst<O> {
     }
 
     pub(super) fn restore_all(&mut self, saved: &Checkpoint) -> Result<(), Unsupported> {
-        if self.reduction.is_some() {
-            return Err(REDUCED);
+        if let Some(reduction) = self.reduction {
+            return self.restore_tree(reduction, saved);
         }
         let mut reader = Reader::new(saved, NAME)?;
         reader.expect_text(&self.name())?;

@@ -46,6 +46,19 @@ impl Sibling {
         Self { place, option, state: STARTED | footprint }
     }
 
+    /// All that is known of it besides its index, in four bits.
+    pub(super) fn flags(&self) -> u8 {
+        (self.state >> REVERSAL) as u8
+    }
+
+    /// One with these flags: a footprint if it was started, else in no bin yet. None if there cannot be one.
+    pub(super) fn saved(place: u32, option: u32, footprint: u32, flags: u8) -> Option<Self> {
+        let flags = u32::from(flags) << REVERSAL;
+        let index = if flags & STARTED != 0 { footprint } else { INDEX };
+        let can_be = footprint <= INDEX && (flags & STARTED != 0 || footprint == 0);
+        can_be.then_some(Self { place, option, state: flags | index })
+    }
+
     /// Whether something is left of it.
     fn is_live(&self) -> bool {
         self.state & (STARTED | LIVE) != STARTED
@@ -99,6 +112,26 @@ impl From<&[Sibling]> for Siblings {
 impl Siblings {
     pub(super) fn bytes(&self) -> usize {
         size_of_val(&*self.0)
+    }
+
+    pub(super) fn all(&self) -> &[Sibling] {
+        &self.0
+    }
+
+    /// Some that were saved; none if they are not in order.
+    pub(super) fn saved(all: &[Sibling]) -> Option<Self> {
+        let order = |one: &Sibling| (one.place, !one.is_started());
+        let here =
+            |at: usize| all[..at].iter().rev().take_while(move |one| one.place == all[at].place);
+        let twice = |at: usize| here(at).any(|one| one.option == all[at].option);
+        let in_order = all.is_sorted_by_key(order) && !(0..all.len()).any(twice);
+        in_order.then(|| Self(Box::from(all)))
+    }
+
+    /// How many there are of which something is left, and how many of these wait.
+    pub(super) fn live(&self) -> (usize, usize) {
+        let live = self.0.iter().filter(|sibling| sibling.is_live());
+        (live.clone().count(), live.filter(|sibling| !sibling.is_started()).count())
     }
 
     /// Where those of a place begin.
