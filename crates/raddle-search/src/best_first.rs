@@ -36,6 +36,9 @@
 //! nothing: all executions without a preemption, then those with one. Whatever the priorities, [`covered`]
 //! names the bound below which nothing is left.
 //!
+//! How much of all of it there is is estimated by the weighted rule, which knows no order (`estimate.rs`); not
+//! within a bound, nor with a reduction.
+//!
 //! [`covered`]: Strategy::covered
 //!
 //! Misses: what is out of the bound; what follows an execution that a limit cut off, which the engine
@@ -64,7 +67,7 @@ use raddle_engine::strategy::{
     Answer, Checkpoint, Cut, Finished, Label, Needs, Options, Plan, Point, Step, Strategy, Taken,
     Unsupported, Work,
 };
-use raddle_trace::{Covered, Note, Outcome, PairSet, Progress, Settings, Timeouts};
+use raddle_trace::{Covered, Estimate, Note, Outcome, PairSet, Progress, Settings, Timeouts};
 
 use self::analysis::{Analysis, New};
 use self::fringe::{Fringe, Pending};
@@ -81,6 +84,7 @@ use self::windows::Windows;
 use crate::bound::Bound;
 use crate::depth_first::CostlyOrder;
 use crate::dpor::Reduction;
+use crate::estimate;
 use crate::order::{NonPreemptive, Order};
 
 /// Entries that candidates which moved up may leave behind, however few wait.
@@ -195,6 +199,8 @@ pub struct BestFirst<O = NonPreemptive> {
     /// Of a reduction: what was not run need not be equivalent to what was.
     incomplete: bool,
     executions: u64,
+    /// Of all of it without a bound: what a random descent would meet.
+    chances: estimate::Met,
 }
 
 impl BestFirst {
@@ -260,6 +266,7 @@ impl<O: Order> BestFirst<O> {
             spill: None,
             incomplete: false,
             executions: 0,
+            chances: estimate::Met::default(),
         }
     }
 
@@ -335,6 +342,18 @@ impl<O: Order> BestFirst<O> {
 
     fn footprint_bytes(&self) -> usize {
         self.analysis.as_ref().map_or(0, |analysis| analysis.footprints.bytes())
+    }
+
+    /// Whether it can be said how much of the space there is: within a bound the number of options that are
+    /// within it would have to be known of points that are repeated.
+    fn estimates(&self) -> bool {
+        self.reduction.is_none() && self.bound == Bound::None
+    }
+
+    fn estimate(&self) -> Option<Estimate> {
+        let can = self.estimates() && self.whole && !self.diverged;
+        let reading = can.then(|| self.chances.read(self.executions, self.pending()))??;
+        Some(reading.estimate(estimate::Kind::Best))
     }
 
     fn records_tasks(&self) -> bool {
@@ -462,6 +481,7 @@ impl<O: Order> Strategy for BestFirst<O> {
             Stage::Running(pending) => self.make_path(pending),
         };
         self.planned = self.path.len();
+        self.chances.begin(shared);
         if let Some(analysis) = &mut self.analysis {
             if self.stale {
                 analysis.forget();
@@ -609,6 +629,9 @@ impl<O: Order> Strategy for BestFirst<O> {
                 analysis.stuck.extend_from_slice(execution.stuck);
             }
         }
+        if self.estimates() {
+            self.chances.ended(self.path.iter().map(|taken| taken.of));
+        }
         let id = self.expand(parent, spent, leaf, limited);
         if let Stage::Running(pending) = self.stage {
             self.left[pending.preemptions as usize] -= 1;
@@ -671,10 +694,15 @@ impl<O: Order> Strategy for BestFirst<O> {
         let path = self.path.capacity() * size_of::<Taken>();
         let analysis = self.analysis.as_ref().map_or(0, |analysis| analysis.bytes());
         let spill = self.spill.as_ref().map_or(0, |spill| spill.bytes());
-        let frontier_bytes = (self.tree_bytes() + path + analysis + spill) as u64;
+        let chances = self.chances.bytes();
+        let frontier_bytes = (self.tree_bytes() + path + analysis + spill + chances) as u64;
         let pending = self.pending() + u64::from(self.stage == Stage::First);
-        let covered = (self.stage == Stage::Last).then_some(1.0);
-        Progress { covered, pending, frontier_bytes, ..Progress::default() }
+        let estimate = self.estimate();
+        let covered = match self.stage {
+            Stage::Last => Some(1.0),
+            _ => estimate.map(|_| self.chances.share()),
+        };
+        Progress { covered, estimate, pending, frontier_bytes, ..Progress::default() }
     }
 
     /// Not with a reduction: a race may ask for something at any execution that is above what is left, so

@@ -367,8 +367,8 @@ impl Analysis {
     }
 
     /// The execution has ended: goes through what was heard of it. Of a `leaf`, which makes nothing known, no
-    /// more is asked than what it did at its own decision, and that only if it is to sleep. `tasks`: who could
-    /// move at its new points.
+    /// more is asked than what it did at its own decision, because that sleeps, and the next one has what came
+    /// before in common with it. `tasks`: who could move at its new points.
     pub(super) fn go_through(
         &mut self,
         leaf: bool,
@@ -376,11 +376,6 @@ impl Analysis {
         nodes: &Nodes,
         tasks: &[TaskId],
     ) {
-        if leaf && !self.sleeps {
-            // The next execution has to hear of all that this one has not in common with the last.
-            self.road.truncate(self.shared + 1);
-            return;
-        }
         let own = self.planned.checked_sub(1).map(|own| self.road.stops()[own].event as usize);
         let log = std::mem::take(&mut self.log);
         for heard in &log {

@@ -15,6 +15,7 @@ use super::parcel::{Keeps, Parcel};
 use super::priority::Key;
 use super::{BestFirst, Stage};
 use crate::bound::Bound;
+use crate::estimate::Met;
 use crate::order::Order;
 use crate::state::{FOREIGN, Reader, Writer};
 
@@ -215,6 +216,7 @@ impl<O: Order> BestFirst<O> {
         writer.number(u64::from(state.whole));
         writer.number(u64::from(state.diverged));
         writer.number(state.executions);
+        writer.real(if state.whole { self.chances.share() } else { 0.0 });
         if let Some(running) = state.running {
             running.write(&mut writer);
         }
@@ -277,6 +279,7 @@ impl<O: Order> BestFirst<O> {
         let stage = reader.number()?;
         let (whole, diverged) = (reader.flag()?, reader.flag()?);
         let executions = reader.number()?;
+        let share = reader.real()?;
         let (keeps, limit) = (self.keeps(), bound.limit());
         if bound != self.bound || stage > 3 || words.len() != self.priorities.save().len() {
             return Err(FOREIGN);
@@ -322,6 +325,7 @@ impl<O: Order> BestFirst<O> {
         self.order.set_state(order);
         self.priorities.restore(&mut words.into_iter());
         (self.whole, self.diverged, self.executions) = (whole, diverged, executions);
+        self.chances = Met::restored(share);
         self.path.clear();
         self.chain.clear();
         self.stale = true;

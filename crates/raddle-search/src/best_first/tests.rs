@@ -386,6 +386,38 @@ fn a_node_keeps_no_more_than_it_says() {
     assert!(size_of::<Option<nodes::Node>>() <= 56);
 }
 
+// Two steps each of two tasks: C(4, 2) = 6 executions. Where one task is done there is no choice any more, so
+// the first, which lets a task run to its end, has two points and the chance 1/4: 4 are estimated, and 3 are
+// known. At the end all is known, in whatever order it was run.
+#[test]
+fn how_much_there_is_is_estimated_in_any_order() {
+    let toy = Toy::independent(&[2, 2]);
+    for parts in all_priorities(5) {
+        let mut search = BestFirst::new(parts);
+        assert_eq!(search.progress().estimate, None);
+        let mut plan = Plan::default();
+        toy::execute(&mut search, &mut plan, &toy);
+        let progress = search.progress();
+        assert_eq!(progress.estimate.and_then(|estimate| estimate.weighted), Some(4.0));
+        assert_eq!((progress.covered, progress.pending), (Some(0.25), 2));
+        while toy::execute(&mut search, &mut plan, &toy).is_some() {
+            let estimate = search.progress().estimate.expect("something was run");
+            let least = (search.executions + search.pending()) as f64;
+            assert!(estimate.total.low >= least && estimate.total.about >= estimate.total.low);
+        }
+        let progress = search.progress();
+        let total = progress.estimate.expect("all was run").total;
+        assert_eq!(
+            (total.low, total.about, total.high, progress.covered),
+            (6.0, 6.0, 6.0, Some(1.0))
+        );
+    }
+    let parts: Parts = vec![Box::new(Preemptions)];
+    let mut bounded = BestFirst::within(parts, NonPreemptive, Bound::Preemptions(1)).unwrap();
+    toy::execute(&mut bounded, &mut Plan::default(), &toy);
+    assert_eq!(bounded.progress().estimate, None, "what is within a bound is not known");
+}
+
 /// Toys whose steps depend on each other.
 pub(super) fn programs() -> impl proptest::prelude::Strategy<Value = Toy> {
     let op = prop_oneof![

@@ -175,6 +175,7 @@ fn a_saved_search_goes_on_in_the_same_order() {
             let other = || all_priorities(77).into_iter().nth(at).unwrap();
             let mut again = BestFirst::new(other());
             again.restore(&search.save().unwrap()).unwrap();
+            assert_eq!(again.progress().estimate, search.progress().estimate);
             assert_eq!(toy::all(&mut again, &toy), toy::all(&mut search, &toy));
             assert_eq!(again.covered(), Covered::Everything);
         }
