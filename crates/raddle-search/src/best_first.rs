@@ -41,6 +41,10 @@
 //!
 //! [`covered`]: Strategy::covered
 //!
+//! Who adds something finds it in: `priority.rs`, what candidates cost; `expand.rs`, what an execution makes
+//! known, by `all` and by each reduction; `analysis.rs`, races and sleep sets; `next.rs`, which is next;
+//! `nodes.rs`, `road.rs`, `siblings.rs` and `footprints.rs`, what is kept; `saved.rs`, how that is saved.
+//!
 //! Misses: what is out of the bound; what follows an execution that a limit cut off, which the engine
 //! counts; with a reduction, what `dpor.rs` says. With a reduction spurious wake-ups are refused: of a wait
 //! that also has a timeout not all races are known, which loses executions in some orders. Nothing else, if
@@ -51,6 +55,8 @@ mod analysis;
 mod expand;
 mod footprints;
 mod fringe;
+mod held;
+mod next;
 mod nodes;
 mod parcel;
 mod priority;
@@ -67,10 +73,11 @@ use raddle_engine::strategy::{
     Answer, Checkpoint, Cut, Finished, Label, Needs, Options, Plan, Point, Step, Strategy, Taken,
     Unsupported, Work,
 };
-use raddle_trace::{Covered, Estimate, Note, Outcome, PairSet, Progress, Settings, Timeouts};
+use raddle_trace::{Covered, Note, Outcome, PairSet, Progress, Settings, Timeouts};
 
 use self::analysis::{Analysis, New};
 use self::fringe::{Fringe, Pending};
+pub use self::held::Held;
 use self::nodes::{Link, NONE, Nodes};
 use self::priority::Priorities;
 pub(crate) use self::priority::name;
@@ -86,9 +93,6 @@ use crate::depth_first::CostlyOrder;
 use crate::dpor::Reduction;
 use crate::estimate;
 use crate::order::{NonPreemptive, Order};
-
-/// Entries that candidates which moved up may leave behind, however few wait.
-const MOST_STALE: usize = 256;
 
 /// A point met for the first time.
 #[derive(Clone, Copy, Debug)]
@@ -119,33 +123,6 @@ enum Stage {
     Ended,
     /// Nothing is left.
     Last,
-}
-
-/// What a search holds, and what it would hold otherwise. GAMBIT's Figure 5.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Held {
-    /// Executions that were run and are kept, for what waits below them.
-    pub nodes: u64,
-    /// Executions that wait.
-    pub pending: u64,
-    /// Bytes of both, with all that is kept for them and with spare room. What is out of memory is not
-    /// among them.
-    pub bytes: u64,
-    /// Of these: the fringe.
-    pub fringe: u64,
-    /// Of these: decisions of executions that were run and, if executions are compared, what the points
-    /// were.
-    pub points: u64,
-    /// Of these: what is kept of options that wait or were started.
-    pub siblings: u64,
-    /// Of these: what steps did.
-    pub footprints: u64,
-    /// Decisions of all those in memory, if each were kept as the list of its decisions: of one that was
-    /// run, to its end; of one that waits, to the one that is its own.
-    pub decisions: u64,
-    /// Nodes of the tree of partial schedules that have those in memory below them: one for each decision.
-    pub partial: u64,
 }
 
 /// Runs every execution within a bound, or one of each equivalence class, the cheapest first.
@@ -295,67 +272,6 @@ impl<O: Order> BestFirst<O> {
         self.priorities.name()
     }
 
-    /// Executions that are known and were not run, the current one among them.
-    #[must_use]
-    pub fn pending(&self) -> u64 {
-        self.left.iter().sum()
-    }
-
-    /// Executions that were run and are kept, for what waits below them.
-    #[must_use]
-    pub fn nodes(&self) -> usize {
-        self.nodes.len()
-    }
-
-    /// What it holds. Takes time in proportion to that.
-    #[must_use]
-    pub fn held(&self) -> Held {
-        let waits = self.fringe.bins().flat_map(|(_, bin, entries)| {
-            entries.iter().filter(move |pending| self.is_valid(bin, pending))
-        });
-        let (mut decisions, mut partial) = (0, 0);
-        for pending in waits {
-            decisions += u64::from(pending.point) + 1;
-            partial += 1;
-        }
-        for (all, own) in self.nodes.lengths() {
-            decisions += all;
-            partial += own;
-        }
-        Held {
-            nodes: self.nodes.len() as u64,
-            pending: self.pending(),
-            bytes: self.tree_bytes() as u64,
-            fringe: self.fringe.bytes() as u64,
-            points: self.nodes.points() as u64,
-            siblings: self.nodes.siblings() as u64,
-            footprints: self.footprint_bytes() as u64,
-            decisions,
-            partial,
-        }
-    }
-
-    /// Bytes of all that is kept of executions.
-    fn tree_bytes(&self) -> usize {
-        self.fringe.bytes() + self.nodes.bytes() + self.footprint_bytes()
-    }
-
-    fn footprint_bytes(&self) -> usize {
-        self.analysis.as_ref().map_or(0, |analysis| analysis.footprints.bytes())
-    }
-
-    /// Whether it can be said how much of the space there is: within a bound the number of options that are
-    /// within it would have to be known of points that are repeated.
-    fn estimates(&self) -> bool {
-        self.reduction.is_none() && self.bound == Bound::None
-    }
-
-    fn estimate(&self) -> Option<Estimate> {
-        let can = self.estimates() && self.whole && !self.diverged;
-        let reading = can.then(|| self.chances.read(self.executions, self.pending()))??;
-        Some(reading.estimate(estimate::Kind::Best))
-    }
-
     fn records_tasks(&self) -> bool {
         self.analysis.is_some() || self.priorities.sees.ops || self.windows.is_some()
     }
@@ -390,61 +306,6 @@ impl<O: Order> BestFirst<O> {
             let label = |task| point.pending.label(point.pending.op(task)?.object);
             self.labels.extend(tasks.map(label));
         }
-    }
-
-    /// The next one to run; none also if what was moved out of memory cannot be read back.
-    fn pop(&mut self) -> Option<Pending> {
-        loop {
-            if self.spill.is_some() && !self.move_in() {
-                return None;
-            }
-            let (bin, pending) = self.fringe.pop()?;
-            if self.is_valid(bin, &pending) {
-                return Some(self.start(pending));
-            }
-        }
-    }
-
-    /// Drops entries of candidates that moved up, if they are most of them.
-    fn purge(&mut self) {
-        if self.analysis.is_none() || self.fringe.entries() < MOST_STALE {
-            return;
-        }
-        let waiting = self.pending() as usize;
-        if self.fringe.entries() - MOST_STALE / 2 > waiting + waiting / 4 {
-            let mut fringe = std::mem::replace(&mut self.fringe, Fringe::new());
-            fringe.retain(|bin, pending| self.is_valid(bin, pending));
-            self.fringe = fringe;
-        }
-    }
-
-    fn is_in_trouble(&self) -> bool {
-        self.spill.as_ref().is_some_and(|spill| spill.trouble.is_some())
-    }
-
-    /// Makes the path that leads to a candidate; says how much of it is that of the last execution.
-    fn make_path(&mut self, pending: Pending) -> usize {
-        self.nodes.chain(pending.parent, &mut self.next);
-        if self.stale {
-            self.path.clear();
-            self.chain.clear();
-        }
-        let same = self.chain.iter().zip(&self.next).take_while(|(a, b)| a == b).count();
-        // Each goes its own way from where the next node of either begins.
-        let ends = |chain: &[Link]| chain.get(same).map(|link| link.from - 1);
-        let shared = if same == 0 {
-            0
-        } else {
-            let met = self.path.len() as u32;
-            let old = ends(&self.chain).unwrap_or(met).min(met);
-            old.min(ends(&self.next).unwrap_or(pending.point))
-        };
-        self.path.truncate(shared as usize);
-        // Its parent's decision at the point, for the number of options there.
-        self.nodes.follow(&self.next, pending.point + 1, &mut self.path);
-        self.path[pending.point as usize].option = pending.option;
-        std::mem::swap(&mut self.chain, &mut self.next);
-        shared as usize
     }
 }
 

@@ -2,6 +2,9 @@
 //!
 //! A step of a task does the same in most executions, and with some hundred bytes what it did would outweigh
 //! all else that is kept of it.
+//!
+//! Nothing leaves it, so it grows with what different steps there are, not with executions: some 600 in
+//! 300,000 of a blocking collection.
 
 use raddle_engine::dependence::Footprint;
 
