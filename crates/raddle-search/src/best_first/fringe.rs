@@ -132,10 +132,10 @@ impl Fringe {
         self.hint = NONE;
     }
 
-    /// The parents have moved.
+    /// The parents have moved; that of an entry which was left behind may be gone, since long perhaps.
     pub(super) fn renumber(&mut self, moved: &[u32]) {
         for pending in self.bins.iter_mut().flat_map(|bin| &mut bin.stack) {
-            pending.parent = moved[pending.parent as usize];
+            pending.parent = moved.get(pending.parent as usize).copied().unwrap_or(NONE);
         }
     }
 
@@ -175,6 +175,19 @@ mod tests {
             std::iter::from_fn(|| fringe.pop()).map(|(_, pending)| pending.point).collect();
         assert_eq!(points, [4, 2, 1, 0, 3]);
         assert_eq!(fringe.entries(), 0);
+    }
+
+    // As it was left behind by a candidate that moved up and was run, and whose parent went.
+    #[test]
+    fn an_entry_whose_parent_is_gone_stays_so() {
+        let mut fringe = Fringe::new();
+        fringe.push(Key(1), Pending { parent: 1, ..pending(0) });
+        fringe.push(Key(1), Pending { parent: 2, ..pending(1) });
+        fringe.renumber(&[0, NONE, 1]);
+        fringe.renumber(&[0, 1]);
+        let parents: Vec<_> =
+            std::iter::from_fn(|| fringe.pop()).map(|(_, pending)| pending.parent).collect();
+        assert_eq!(parents, [1, NONE]);
     }
 
     #[test]

@@ -28,7 +28,8 @@ pub struct Held {
     /// Of these: what steps did.
     pub footprints: u64,
     /// Decisions of all those in memory, if each were kept as the list of its decisions: of one that was
-    /// run, to its end; of one that waits, to the one that is its own.
+    /// run, as far as something is left of it, which may be less than all; of one that waits, to the one that
+    /// is its own.
     pub decisions: u64,
     /// Nodes of the tree of partial schedules that have those in memory below them: one for each decision.
     pub partial: u64,

@@ -29,6 +29,13 @@ impl<O: Order> BestFirst<O> {
         }
         let waiting = self.pending() as usize;
         if self.fringe.entries() - MOST_STALE / 2 > waiting + waiting / 4 {
+            self.drop_stale();
+        }
+    }
+
+    /// Drops all entries that candidates left behind.
+    pub(super) fn drop_stale(&mut self) {
+        if self.analysis.is_some() {
             let mut fringe = std::mem::replace(&mut self.fringe, Fringe::new());
             fringe.retain(|bin, pending| self.is_valid(bin, pending));
             self.fringe = fringe;

@@ -107,6 +107,7 @@ impl<O: Order> BestFirst<O> {
                 break;
             }
         }
+        self.drop_stale();
         let moved = self.nodes.compact();
         self.fringe.renumber(&moved);
         // Nodes have other numbers now.
