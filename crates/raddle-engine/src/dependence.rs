@@ -277,7 +277,7 @@ mod tests {
 
     #[test]
     fn what_was_saved_is_the_same() {
-        for kind in 0..22 {
+        for kind in 1..=22 {
             let access = Access::from_number(kind).expect("one of them");
             assert_eq!(access.to_number(), kind);
             let nothing = crate::announce::NOTHING;
@@ -293,7 +293,7 @@ mod tests {
                 assert_eq!(Footprint::from_words(step.to_words()), Some(step));
             }
         }
-        assert_eq!(Access::from_number(22), None);
-        assert_eq!(Access::from_number(1 << 8), None);
+        assert_eq!((Access::from_number(0), Access::from_number(23)), (None, None));
+        assert_eq!(Access::from_number(1 << 8 | 1), None);
     }
 }

@@ -170,7 +170,8 @@ fn bits(mut set: u64) -> impl Iterator<Item = usize> {
     })
 }
 
-fn kind(access: Access) -> u64 {
+/// A number for an access without what stands in its brackets: in fingerprints, and in what is saved.
+pub(crate) fn kind(access: Access) -> u64 {
     match access {
         Access::Read => 1,
         Access::Write => 2,

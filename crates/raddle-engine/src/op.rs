@@ -2,6 +2,8 @@
 
 use std::panic::Location;
 
+use crate::happens::kind;
+
 /// A task: a lane of totally ordered steps. The same number in every execution of one search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TaskId(pub u32);
@@ -99,7 +101,7 @@ impl Access {
     }
 }
 
-/// Every access, with what stands in brackets left out, in the order of their numbers.
+/// Every access by its [`kind`], from 1; what stands in brackets is left out.
 const ACCESSES: [Access; 22] = [
     Access::Read,
     Access::Write,
@@ -134,21 +136,14 @@ impl Access {
             Self::Observe(task) => task.0,
             _ => 0,
         };
-        let bare = match self {
-            Self::Fit(_) => Self::Fit(0),
-            Self::TryFit(_) => Self::TryFit(0),
-            Self::Observe(_) => Self::Observe(TaskId::ROOT),
-            other => other,
-        };
-        let kind = ACCESSES.iter().position(|access| *access == bare);
-        u64::from(argument) << 8 | kind.expect("every access is in the list") as u64
+        u64::from(argument) << 8 | kind(self)
     }
 
     /// What [`to_number`](Self::to_number) made a number of; none if it is not one.
     #[must_use]
     pub fn from_number(number: u64) -> Option<Self> {
         let argument = u32::try_from(number >> 8).ok()?;
-        match *ACCESSES.get((number & 0xff) as usize)? {
+        match *ACCESSES.get((number & 0xff).checked_sub(1)? as usize)? {
             Self::Fit(_) => Some(Self::Fit(argument)),
             Self::TryFit(_) => Some(Self::TryFit(argument)),
             Self::Observe(_) => Some(Self::Observe(TaskId(argument))),

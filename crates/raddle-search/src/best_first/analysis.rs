@@ -22,6 +22,7 @@ use raddle_engine::strategy::{Pending, Step, Stuck, Taken, Tasks, Timer};
 use super::footprints::Footprints;
 use super::nodes::{Link, NONE, Nodes};
 use super::road::{Passed, Road, Stop};
+use super::siblings::Sibling;
 use crate::dpor::reversal::{Later, find_begins, find_sequence, repeats};
 
 /// What a race asks for.
@@ -217,7 +218,7 @@ impl Analysis {
         let option = path[at].option;
         let started = nodes.node(stop.owner).siblings().started(stop.place);
         let Some(n) = started.iter().position(|sibling| sibling.option == option) else { return };
-        let before = started[..n].iter().filter_map(|sibling| sibling.footprint());
+        let before = started[..n].iter().filter_map(Sibling::footprint);
         let numbers = std::iter::once(stop.first).chain(before);
         self.sleep.extend(numbers.filter_map(|number| self.footprints.get(number)));
     }

@@ -402,7 +402,8 @@ fn how_much_there_is_is_estimated_in_any_order() {
         assert_eq!((progress.covered, progress.pending), (Some(0.25), 2));
         while toy::execute(&mut search, &mut plan, &toy).is_some() {
             let estimate = search.progress().estimate.expect("something was run");
-            let least = (search.executions + search.pending()) as f64;
+            let least = search.executions + search.pending();
+            let least = f64::from(u32::try_from(least).expect("there are 6"));
             assert!(estimate.total.low >= least && estimate.total.about >= estimate.total.low);
         }
         let progress = search.progress();

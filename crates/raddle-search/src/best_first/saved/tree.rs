@@ -32,7 +32,9 @@ impl<O: Order> BestFirst<O> {
         writer.number(u64::from(reduction == Reduction::Classic));
         let words = self.priorities.save();
         writer.number(words.len() as u64);
-        words.into_iter().for_each(|word| writer.number(word));
+        for word in words {
+            writer.number(word);
+        }
         let (stage, running) = match self.stage {
             Stage::First => (0, None),
             Stage::Running(pending) => (1, Some(pending)),
@@ -45,7 +47,9 @@ impl<O: Order> BestFirst<O> {
         writer.number(self.executions);
         writer.number(analysis.footprints.len() as u64);
         for footprint in analysis.footprints.iter() {
-            footprint.to_words().into_iter().for_each(|word| writer.number(word));
+            for word in footprint.to_words() {
+                writer.number(word);
+            }
         }
         let numbers = self.write_nodes(&mut writer);
         let write = |writer: &mut Writer, pending: &Pending| {
@@ -54,7 +58,9 @@ impl<O: Order> BestFirst<O> {
             writer.number(pending.option.into());
             writer.number(pending.preemptions.into());
         };
-        running.iter().for_each(|pending| write(&mut writer, pending));
+        if let Some(pending) = &running {
+            write(&mut writer, pending);
+        }
         let bins: Vec<_> = self
             .fringe
             .bins()
@@ -66,7 +72,9 @@ impl<O: Order> BestFirst<O> {
             writer.number((key >> 64) as u64);
             writer.number(key as u64);
             writer.number(entries.len() as u64);
-            entries.iter().for_each(|pending| write(&mut writer, pending));
+            for pending in &entries {
+                write(&mut writer, pending);
+            }
         }
         writer.finish()
     }
