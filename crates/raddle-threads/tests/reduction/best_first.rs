@@ -162,11 +162,11 @@ impl<S: Strategy> Strategy for Hushed<S> {
     }
 }
 
-/// A search that is saved every few executions, and goes on as another one that was restored.
+/// A search that is saved after 1, 2, 4, … executions, if `often`, and goes on as another one that was restored.
 struct Resumed<F> {
     inner: BestFirst,
     make: F,
-    every: u64,
+    often: bool,
     executions: u64,
 }
 
@@ -176,7 +176,7 @@ impl<F: Fn() -> BestFirst + Send> Strategy for Resumed<F> {
     }
 
     fn begin(&mut self, plan: &mut Plan) -> bool {
-        if self.executions > 0 && self.executions.is_multiple_of(self.every) {
+        if self.often && self.executions.is_power_of_two() {
             let state = self.inner.save().expect("it can be saved");
             self.inner = (self.make)();
             self.inner.restore(&state).expect("it is its own state");
@@ -314,8 +314,8 @@ pub(crate) fn compare_reduced(
         };
         let name = format!("{:?} {}", orders()[at].0, make().name());
         // Half of them are saved on the way.
-        let every = if (at as u64 + seed).is_multiple_of(2) { 1 + seed % 7 } else { u64::MAX };
-        let best = Resumed { inner: make(), make, every, executions: 0 };
+        let often = (at as u64 + seed).is_multiple_of(2);
+        let best = Resumed { inner: make(), make, often, executions: 0 };
         let best = Hushed { inner: best, untold: 0, steps: 0 };
         let Some(saw) = search(best, all.executions * 2 + 10, settings, program) else {
             return Err(format!("{name} ran more than all"));
