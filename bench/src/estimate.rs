@@ -43,7 +43,7 @@ pub(crate) const CALIBRATION: [&str; 16] = [
 ];
 
 /// The searches, and how many seeds each is run with.
-const SEARCHES: [(&str, u64); 13] = [
+const SEARCHES: [(&str, u64); 16] = [
     ("dfs", 1),
     ("dfs round-robin", 1),
     ("dfs random", 3),
@@ -52,6 +52,9 @@ const SEARCHES: [(&str, u64); 13] = [
     ("all breadth-first random", 3),
     ("all random", 3),
     ("all random random", 3),
+    ("all best-first(pb)", 1),
+    ("all best-first(mdpor, pb)", 1),
+    ("all best-first(rand)", 3),
     ("dfs cache", 1),
     ("dpor", 1),
     ("dpor(source)", 1),
@@ -646,6 +649,7 @@ fn kind(search: &str, what: What) -> &'static str {
         (search, _) if search.contains("cache") => "dfs cache: the space",
         (search, _) if search.starts_with("dfs") => "dfs, in any order or bound",
         (search, _) if search.contains("breadth") => "all breadth-first",
+        (search, _) if search.contains("best-first") => "all best-first",
         _ => "all random",
     }
 }

@@ -90,6 +90,11 @@ pub(crate) fn measure(quick: bool, progress: impl Fn(&str)) -> (Table, Plot) {
         "pending",
         "nodes + pending ÷ executions",
         "bytes",
+        "fringe",
+        "nodes’ own",
+        "points",
+        "siblings",
+        "footprints",
         "lists, 1 byte",
         "lists, 4 bytes",
         "partial schedules",
@@ -109,7 +114,10 @@ pub(crate) fn measure(quick: bool, progress: impl Fn(&str)) -> (Table, Plot) {
                 grouped(EVERY),
                 grouped(most)
             ),
-            "bytes: all that the tree and the fringe hold, spare room too. lists: every known \
+            "bytes: all that the tree and the fringe hold, spare room too. Of these: fringe, 16 for each \
+             that waits; nodes’ own, 56 for each that was run; points, what it decided and, if executions are \
+             compared, who could have moved; siblings, 12 for each option that waits or was started; footprints, \
+             what different steps did. lists: every known \
              execution as the list of its decisions, a byte or four each. partial schedules: a node \
              of 16 bytes for each decision of the tree of all known executions. ratio: lists of \
              four bytes by ours."
@@ -161,6 +169,7 @@ fn add(table: &mut Table, search: Search, program: &str, watched: &Watched) {
         return;
     };
     let ratio = real(4 * peak.decisions) / real(peak.bytes);
+    let own = peak.bytes - peak.fringe - peak.points - peak.siblings - peak.footprints;
     let share = 100.0 * real(known(peak)) / real(watched.executions);
     table.rows.push(vec![
         program.to_owned(),
@@ -172,6 +181,11 @@ fn add(table: &mut Table, search: Search, program: &str, watched: &Watched) {
         grouped(peak.pending),
         format!("{share:.0} %"),
         grouped(peak.bytes),
+        grouped(peak.fringe),
+        grouped(own),
+        grouped(peak.points),
+        grouped(peak.siblings),
+        grouped(peak.footprints),
         grouped(peak.decisions),
         grouped(4 * peak.decisions),
         grouped(16 * peak.partial),

@@ -62,7 +62,7 @@ const fn drawn(family: Family, name: &'static str, strategy: &'static str) -> Co
 pub(crate) const PORTFOLIO: &str = "portfolio";
 
 /// All strategies: those of table 2, then what else there is.
-pub(crate) const COLUMNS: [Column; 16] = [
+pub(crate) const COLUMNS: [Column; 17] = [
     column(Family::Reduced, "DF", "dpor(classic)"),
     column(Family::Reduced, "BF(pb)", "dpor(classic) best-first(pb)"),
     column(Family::Reduced, "BF(mdpor,pb)", "dpor(classic) best-first(mdpor, pb)"),
@@ -78,6 +78,7 @@ pub(crate) const COLUMNS: [Column; 16] = [
     column(Family::Others, "dpor", "dpor"),
     column(Family::Others, "dpor(source) BF(pb)", "dpor(source) best-first(pb)"),
     column(Family::Others, "dpor(source) BF(mdpor,pb)", "dpor(source) best-first(mdpor, pb)"),
+    column(Family::Others, "BF(mdpor,delays)", "dpor(classic) best-first(mdpor, delays)"),
     drawn(Family::Others, PORTFOLIO, PORTFOLIO),
 ];
 

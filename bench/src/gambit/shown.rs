@@ -10,6 +10,8 @@ use crate::table::{Comparison, Table};
 /// GAMBIT's best search, and what it is compared with.
 const BEST: &str = "dpor(classic) best-first(mdpor, pb)";
 const CLASSIC: &str = "dpor(classic)";
+/// The same that counts every switch.
+const BY_DELAYS: &str = "dpor(classic) best-first(mdpor, delays)";
 
 /// For what a search did not find: so many times the budget.
 const LONGER: u64 = 10;
@@ -24,10 +26,12 @@ pub(crate) fn claims(all: &Runs) -> Table {
     };
     let budget = grouped(all.effort.budget);
     let [by_best, by_portfolio, by_classic] = [best, portfolio, classic].map(by_all_seeds);
+    let by_delays = by_all_seeds(of(BY_DELAYS));
     let [executions, time] = speed_up(all, best);
     let [portfolio_executions, portfolio_time] = speed_up(all, portfolio);
     let rows = [
         (format!("`{BEST}` finds all bugs"), format!("{by_best} of {n}"), Some(by_best == n)),
+        (format!("`{BY_DELAYS}` finds all bugs"), format!("{by_delays} of {n}"), None),
         (
             format!(
                 "the default portfolio finds all bugs, in turns, with {} seeds",
@@ -106,6 +110,21 @@ pub(crate) fn longer(all: &Runs, progress: &dyn Fn(&str)) -> Table {
     }
     if table.rows.is_empty() {
         table.notes.push("It missed none.".to_owned());
+    } else {
+        table.notes.extend(LATE.map(str::to_owned));
     }
     table
 }
+
+/// Why it misses what it does, as far as that was looked into.
+const LATE: [&str; 3] = [
+    "`semaphore-torn` and `unbounded-queue-end` come late and are not lost. With a task less both are found, \
+     after 648 and 699 executions, and of the correct versions `dpor`, which runs each class once, and this search \
+     see as many classes: 81,216 of `semaphore(1,3)`, 426 of `unbounded-queue(1,1)`.",
+    "The first needs three preemptions, the second two: `dfs preemptions(2)` ends on the one after 53,328 \
+     executions without it, `dfs preemptions(1)` on the other after 41,020. `pb` runs all that has fewer first, \
+     and counts no switch from a task that waits or is done, of which every execution has several. It is not for ties: \
+     `best-first(mdpor, pb, rand)` takes 7,014 and more than 20,000.",
+    "`best-first(mdpor, delays)` counts every switch away from the default one: 1,123 and 2,489 executions, and \
+     no bug is missed. It was tried because these two were, so it is not blind to the bugs.",
+];

@@ -230,6 +230,12 @@ impl History {
         &self.clocks[index * self.width..][..self.width]
     }
 
+    /// Whether an event may race with one before it: something it depends on is not before it in any case.
+    #[must_use]
+    pub fn contends(&self, index: usize) -> bool {
+        self.events[index].contends
+    }
+
     /// Whether `first` happened before `second`, or is it.
     #[must_use]
     pub fn before(&self, first: usize, second: usize) -> bool {
@@ -354,7 +360,15 @@ impl History {
         }
     }
 
+    #[inline]
     fn widen(&mut self, tasks: usize) {
+        if self.lanes.len() < tasks || self.width < tasks {
+            self.make_room(tasks);
+        }
+    }
+
+    #[cold]
+    fn make_room(&mut self, tasks: usize) {
         if self.lanes.len() < tasks {
             self.lanes.resize_with(tasks, Lane::default);
         }
@@ -402,7 +416,7 @@ impl History {
         let mut predecessors = self.begin_row::<PRINTS>(own);
         if let Some(partner) = partner {
             self.widen(partner.index() + 1);
-            let last = self.last_before(partner, index as usize);
+            let last = self.lanes[partner.index()].events.last().copied().unwrap_or(NONE);
             predecessors.add(self.join_if_new::<PRINTS>(row, last));
         }
         // What follows depends on other things than what it is after in any case.
@@ -458,11 +472,9 @@ impl History {
             predecessors.add(self.join_if_new::<PRINTS>(row, before));
             self.besides[bit].push(index);
         }
-        for lane in [Some(own), partner].into_iter().flatten() {
-            for at in 0..self.lanes[lane.index()].looks.len() {
-                let look = self.lanes[lane.index()].looks[at];
-                predecessors.add(self.join_if_new::<PRINTS>(row, look));
-            }
+        predecessors.add(self.join_looks::<PRINTS>(row, own));
+        if let Some(partner) = partner {
+            predecessors.add(self.join_looks::<PRINTS>(row, partner));
         }
         let lane = &mut self.lanes[task];
         lane.events.push(index);
@@ -517,7 +529,11 @@ impl History {
     /// Begins the clock of a task's next event; returns what it follows.
     fn begin_row<const PRINTS: bool>(&mut self, task: TaskId) -> Joined {
         let row = self.clocks.len();
-        let [last, fired] = self.follows(task, self.events.len());
+        // All events are before it.
+        let lane = &self.lanes[task.index()];
+        let born = || lane.born.map_or(NONE, |(last, _)| last);
+        let last = lane.events.last().copied().unwrap_or_else(born);
+        let fired = lane.fired.last().copied().unwrap_or(NONE);
         if last == NONE {
             self.clocks.resize(row + self.width, 0);
         } else {
@@ -594,6 +610,17 @@ impl History {
             next = before;
         }
         predecessors
+    }
+
+    /// Joins those who looked whether a task is finished.
+    #[inline]
+    fn join_looks<const PRINTS: bool>(&mut self, row: usize, task: TaskId) -> Joined {
+        let mut joined = Joined::default();
+        for at in 0..self.lanes[task.index()].looks.len() {
+            let look = self.lanes[task.index()].looks[at];
+            joined.add(self.join_if_new::<PRINTS>(row, look));
+        }
+        joined
     }
 
     /// Joins the last piece of work of every task.

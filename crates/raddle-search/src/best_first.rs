@@ -22,8 +22,10 @@
 //! sets with a reduction are there in this order, too (GAMBIT's were depth first); a candidate whose reason
 //! becomes better moves up, and its old entry is skipped.
 //!
-//! Memory: 16 bytes for each that waits; for each that was run and has some that wait below it, 72 and a
-//! byte for each decision; and if executions are compared, what `known.rs` keeps. [`Progress`] counts all.
+//! Memory: 16 bytes for each that waits; for each that was run and has some that wait below it, 56 and a
+//! byte for each decision; and if executions are compared, some two bytes more for each decision (`road.rs`),
+//! twelve for each option that waits or was started (`siblings.rs`), and what different steps did, each
+//! once (`footprints.rs`). [`Progress`] counts all.
 //! If it may not hold all that, the dear part goes to a store (`spill.rs`), and it can be saved and split
 //! (`saved.rs`); not with a reduction, whose races may ask for something at any execution that is kept.
 //!
@@ -34,7 +36,14 @@
 //! nothing: all executions without a preemption, then those with one. Whatever the priorities, [`covered`]
 //! names the bound below which nothing is left.
 //!
+//! How much of all of it there is is estimated by the weighted rule, which knows no order (`estimate.rs`); not
+//! within a bound, nor with a reduction.
+//!
 //! [`covered`]: Strategy::covered
+//!
+//! Who adds something finds it in: `priority.rs`, what candidates cost; `expand.rs`, what an execution makes
+//! known, by `all` and by each reduction; `analysis.rs`, races and sleep sets; `next.rs`, which is next;
+//! `nodes.rs`, `road.rs`, `siblings.rs` and `footprints.rs`, what is kept; `saved.rs`, how that is saved.
 //!
 //! Misses: what is out of the bound; what follows an execution that a limit cut off, which the engine
 //! counts; with a reduction, what `dpor.rs` says. With a reduction spurious wake-ups are refused: of a wait
@@ -43,12 +52,17 @@
 //! Overreports: nothing.
 
 mod analysis;
+mod expand;
+mod footprints;
 mod fringe;
-mod known;
+mod held;
+mod next;
 mod nodes;
 mod parcel;
 mod priority;
+mod road;
 mod saved;
+mod siblings;
 mod spill;
 mod windows;
 
@@ -61,9 +75,9 @@ use raddle_engine::strategy::{
 };
 use raddle_trace::{Covered, Note, Outcome, PairSet, Progress, Settings, Timeouts};
 
-use self::analysis::{Analysis, Opening};
+use self::analysis::{Analysis, New};
 use self::fringe::{Fringe, Pending};
-use self::known::{CLOSED, Done, Known, Place, STARTED, Slot};
+pub use self::held::Held;
 use self::nodes::{Link, NONE, Nodes};
 use self::priority::Priorities;
 pub(crate) use self::priority::name;
@@ -71,11 +85,13 @@ pub use self::priority::{
     By, Candidate, Cost, Delays, Dpor, MOST, Method, ModifiedDpor, NewPair, Patterns, Preemptions,
     Priority, Rand, Reversal, Sees, SleepSets, Sum, Var, Window,
 };
+use self::siblings::Sibling;
 use self::spill::Spill;
 use self::windows::Windows;
 use crate::bound::Bound;
 use crate::depth_first::CostlyOrder;
 use crate::dpor::Reduction;
+use crate::estimate;
 use crate::order::{NonPreemptive, Order};
 
 /// A point met for the first time.
@@ -107,24 +123,6 @@ enum Stage {
     Ended,
     /// Nothing is left.
     Last,
-}
-
-/// What a search holds, and what it would hold otherwise. GAMBIT's Figure 5.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Held {
-    /// Executions that were run and are kept, for what waits below them.
-    pub nodes: u64,
-    /// Executions that wait.
-    pub pending: u64,
-    /// Bytes of both, with all that is kept for them and with spare room. What is out of memory is not
-    /// among them.
-    pub bytes: u64,
-    /// Decisions of all those in memory, if each were kept as the list of its decisions: of one that was
-    /// run, to its end; of one that waits, to the one that is its own.
-    pub decisions: u64,
-    /// Nodes of the tree of partial schedules that have those in memory below them: one for each decision.
-    pub partial: u64,
 }
 
 /// Runs every execution within a bound, or one of each equivalence class, the cheapest first.
@@ -161,6 +159,12 @@ pub struct BestFirst<O = NonPreemptive> {
     contexts: Vec<Context>,
     labels: Vec<Option<Label>>,
     windows: Option<Box<Windows>>,
+    /// Why their options are to be run, by the races of the current execution.
+    reversals: Vec<Reversal>,
+    /// Preemptions of the current execution so far, if executions are compared.
+    spent: u32,
+    /// Room to work in.
+    siblings: Vec<Sibling>,
     /// What waits or runs, by its preemptions.
     left: Vec<u64>,
     analysis: Option<Box<Analysis>>,
@@ -172,6 +176,8 @@ pub struct BestFirst<O = NonPreemptive> {
     /// Of a reduction: what was not run need not be equivalent to what was.
     incomplete: bool,
     executions: u64,
+    /// Of all of it without a bound: what a random descent would meet.
+    chances: estimate::Met,
 }
 
 impl BestFirst {
@@ -197,6 +203,7 @@ impl BestFirst {
         let mut search = Self::unbounded(priorities, NonPreemptive);
         search.reduction = Some(reduction);
         search.analysis = Some(Box::new(Analysis::reducing()));
+        search.nodes = Nodes::new(true, false);
         Some(search)
     }
 }
@@ -212,7 +219,7 @@ impl<O: Order> BestFirst<O> {
             bound: Bound::None,
             reduction: None,
             priorities,
-            nodes: Nodes::default(),
+            nodes: Nodes::new(sleeps, sleeps),
             fringe: Fringe::new(),
             stage: Stage::First,
             path: Vec::new(),
@@ -226,6 +233,9 @@ impl<O: Order> BestFirst<O> {
             contexts: Vec::new(),
             labels: Vec::new(),
             windows: windows.then(Box::default),
+            reversals: Vec::new(),
+            spent: 0,
+            siblings: Vec::new(),
             left: Vec::new(),
             analysis: analysis.map(Box::new),
             diverged: false,
@@ -233,6 +243,7 @@ impl<O: Order> BestFirst<O> {
             spill: None,
             incomplete: false,
             executions: 0,
+            chances: estimate::Met::default(),
         }
     }
 
@@ -259,42 +270,6 @@ impl<O: Order> BestFirst<O> {
     #[must_use]
     pub fn name(&self) -> String {
         self.priorities.name()
-    }
-
-    /// Executions that are known and were not run, the current one among them.
-    #[must_use]
-    pub fn pending(&self) -> u64 {
-        self.left.iter().sum()
-    }
-
-    /// Executions that were run and are kept, for what waits below them.
-    #[must_use]
-    pub fn nodes(&self) -> usize {
-        self.nodes.len()
-    }
-
-    /// What it holds. Takes time in proportion to that.
-    #[must_use]
-    pub fn held(&self) -> Held {
-        let waits = self.fringe.bins().flat_map(|(_, bin, entries)| {
-            entries.iter().filter(move |pending| self.is_valid(bin, pending))
-        });
-        let (mut decisions, mut partial) = (0, 0);
-        for pending in waits {
-            decisions += u64::from(pending.point) + 1;
-            partial += 1;
-        }
-        for (all, own) in self.nodes.lengths() {
-            decisions += all;
-            partial += own;
-        }
-        Held {
-            nodes: self.nodes.len() as u64,
-            pending: self.pending(),
-            bytes: (self.fringe.bytes() + self.nodes.bytes()) as u64,
-            decisions,
-            partial,
-        }
     }
 
     fn records_tasks(&self) -> bool {
@@ -332,363 +307,6 @@ impl<O: Order> BestFirst<O> {
             self.labels.extend(tasks.map(label));
         }
     }
-
-    /// The next one to run; none also if what was moved out of memory cannot be read back.
-    fn pop(&mut self) -> Option<Pending> {
-        loop {
-            if self.spill.is_some() && !self.move_in() {
-                return None;
-            }
-            let (bin, pending) = self.fringe.pop()?;
-            if self.is_valid(bin, &pending) {
-                return Some(self.start(pending));
-            }
-        }
-    }
-
-    fn is_in_trouble(&self) -> bool {
-        self.spill.as_ref().is_some_and(|spill| spill.trouble.is_some())
-    }
-
-    /// Makes the path that leads to a candidate; says how much of it is that of the last execution.
-    fn make_path(&mut self, pending: Pending) -> usize {
-        self.nodes.chain(pending.parent, &mut self.next);
-        if self.stale {
-            self.path.clear();
-            self.chain.clear();
-        }
-        let same = self.chain.iter().zip(&self.next).take_while(|(a, b)| a == b).count();
-        // Each goes its own way from where the next node of either begins.
-        let ends = |chain: &[Link]| chain.get(same).map(|link| link.from - 1);
-        let shared = if same == 0 {
-            0
-        } else {
-            let met = self.path.len() as u32;
-            let old = ends(&self.chain).unwrap_or(met).min(met);
-            old.min(ends(&self.next).unwrap_or(pending.point))
-        };
-        self.path.truncate(shared as usize);
-        // Its parent's decision at the point, for the number of options there.
-        self.nodes.follow(&self.next, pending.point + 1, &mut self.path);
-        self.path[pending.point as usize].option = pending.option;
-        std::mem::swap(&mut self.chain, &mut self.next);
-        shared as usize
-    }
-
-    /// A new candidate of the node at `parent`.
-    fn insert(&mut self, parent: u32, candidate: &Candidate) {
-        let key = self.priorities.cost(candidate);
-        let &Candidate { point, option, preemptions, reversal, .. } = candidate;
-        let bin = self.fringe.push(key, Pending { parent, point, option, preemptions });
-        let node = self.nodes.node_mut(parent);
-        node.open += 1;
-        if let Some(known) = &mut node.known {
-            let slot = known.slot_mut(point - node.from, option);
-            (slot.bin, slot.reversal) = (bin, reversal);
-        }
-        self.count(preemptions);
-    }
-
-    /// Puts the execution into the tree; says where. A `leaf` has nothing below it, and is not kept.
-    fn keep(&mut self, parent: u32, leaf: bool, known: Option<Box<Known>>) -> u32 {
-        let from = self.planned as u32;
-        let id = if leaf && parent != NONE {
-            NONE
-        } else {
-            self.nodes.insert(parent, from, &self.path, known)
-        };
-        self.chain.push(Link { node: id, from });
-        id
-    }
-
-    /// All options of the new points that are within the bound, the deepest last, so that it is next
-    /// among equals.
-    fn open_all(&mut self, id: u32, spent: u32) {
-        let limit = self.bound.limit();
-        let delays = self.nodes.node(id).delays + 1;
-        let mut before = spent;
-        for at in 0..self.met.len() {
-            let met = self.met[at];
-            for option in (0..met.of).rev().filter(|option| *option != met.default) {
-                let preemptions = before + met.preempts(option);
-                if preemptions > limit {
-                    continue;
-                }
-                let mut candidate = self.candidate(at, option, preemptions, delays);
-                if let Some(analysis) = &self.analysis {
-                    let stop = analysis.road[self.planned + at];
-                    let asleep = |task| analysis.sleeping(&stop).iter().any(|s| s.task == task);
-                    candidate.asleep = stop.redundant || candidate.task.is_some_and(asleep);
-                    if let Some(known) = &self.nodes.node(id).known
-                        && let Some(slot) = known.slot(at as u32, option)
-                    {
-                        candidate.reversal = slot.reversal;
-                    }
-                }
-                self.insert(id, &candidate);
-            }
-            before += met.preempts(met.default);
-        }
-    }
-
-    /// A candidate at a new point.
-    fn candidate(&self, at: usize, option: u32, preemptions: u32, delays: u32) -> Candidate {
-        let met = self.met[at];
-        let seen = (met.tasks != u32::MAX && !met.value).then_some(met.tasks as usize);
-        let of = |option: u32| seen.map(|from| from + option as usize);
-        let op = |option: u32| of(option).and_then(|at| self.ops.get(at).copied().flatten());
-        let context = |option: u32| of(option).and_then(|at| self.contexts.get(at).copied());
-        let label = |option: u32| of(option).and_then(|at| self.labels.get(at).copied().flatten());
-        let task = of(option).map(|at| self.tasks[at]);
-        let window = self.windows.as_ref().zip(task);
-        Candidate {
-            point: (self.planned + at) as u32,
-            option,
-            of: met.of,
-            preemptions,
-            delays,
-            preempts: met.preempts(option) > 0,
-            task,
-            op: op(option),
-            instead: op(met.default),
-            context: context(option).unwrap_or_default(),
-            instead_context: context(met.default).unwrap_or_default(),
-            label: label(option),
-            instead_label: label(met.default),
-            reversal: Reversal::None,
-            asleep: false,
-            window: window.map_or(Window::None, |(windows, task)| windows.broken(at, task)),
-        }
-    }
-
-    /// Whether a new point has an option that is within the bound and was not taken.
-    fn opens(&self, spent: u32) -> bool {
-        let limit = self.bound.limit();
-        let mut before = spent;
-        self.met.iter().any(|met| {
-            let cheap = |option| option != met.default && before + met.preempts(option) <= limit;
-            let opens = before < limit || (0..met.of).any(cheap);
-            before += met.preempts(met.default);
-            opens
-        })
-    }
-
-    /// What is known of the new points.
-    fn known(&self, spent: u32) -> Option<Box<Known>> {
-        let analysis = self.analysis.as_ref()?;
-        let mut known = Known::default();
-        let options = self.met.iter().map(|met| met.of as usize).sum();
-        known.places.reserve_exact(self.met.len());
-        known.slots.reserve_exact(options);
-        let mut preemptions = spent;
-        for (at, met) in self.met.iter().enumerate() {
-            let Met { of, running, value, .. } = *met;
-            let (event, first) = (analysis.road[self.planned + at].event, known.slots.len() as u32);
-            let record = u32::MAX;
-            known.places.push(Place { event, first, of, preemptions, running, record, value });
-            for option in 0..of {
-                let task = self.tasks[(met.tasks + option) as usize];
-                let bin = if option == met.default { STARTED } else { CLOSED };
-                known.slots.push(Slot { task, bin, reversal: Reversal::None });
-            }
-            preemptions += met.preempts(met.default);
-        }
-        Some(Box::new(known))
-    }
-
-    /// Compares the execution, which is the node at `id` or none, with those it could have been.
-    fn compare(&mut self, id: u32, limited: bool) {
-        let Some(mut analysis) = self.analysis.take() else { return };
-        analysis.settle(id);
-        if analysis.sleeps {
-            if let Some(own) = self.planned.checked_sub(1) {
-                self.learn(&analysis, own);
-            }
-            if self.reduction.is_none() {
-                (self.planned..analysis.road.len()).for_each(|at| self.learn(&analysis, at));
-            }
-        }
-        if analysis.races && !limited {
-            analysis.find_openings(self.reduction.is_some());
-            for at in 0..analysis.openings.len() {
-                let opening = analysis.openings[at];
-                match self.reduction {
-                    None => self.prefer(&analysis, &opening),
-                    Some(reduction) => self.open(&analysis, &opening, reduction),
-                }
-            }
-        }
-        self.analysis = Some(analysis);
-    }
-
-    /// What was taken at a decision of the path sleeps for those that are started there later.
-    fn learn(&mut self, analysis: &Analysis, at: usize) {
-        let stop = analysis.road[at];
-        if stop.value || stop.owner == NONE {
-            return;
-        }
-        let (option, footprint) = (self.path[at].option, analysis.done_at(at));
-        let known = self.nodes.node_mut(stop.owner).known.as_mut();
-        let known = known.expect("kept while there is an analysis");
-        let before = known.bytes();
-        if known.done(stop.place).is_empty() {
-            known.start(stop.place, Done { option, footprint });
-        } else {
-            known.learn(stop.place, option, footprint);
-        }
-        let after = known.bytes();
-        self.nodes.recount(before, after);
-    }
-
-    /// A race was found: whoever reverses it moves up.
-    fn prefer(&mut self, analysis: &Analysis, opening: &Opening) {
-        let stop = analysis.road[opening.stop as usize];
-        if stop.owner == NONE {
-            // There is nothing else to run there.
-            return;
-        }
-        let node = self.nodes.node(stop.owner);
-        let known = node.known.as_ref().expect("kept while there is an analysis");
-        let racing = opening.racing.and_then(|task| known.option_of(stop.place, task));
-        let of = known.places[stop.place as usize].of;
-        match racing {
-            Some(option) if opening.releases => {
-                self.improve(stop.owner, stop.place, option, Reversal::Conservative);
-            }
-            Some(option) => self.improve(stop.owner, stop.place, option, Reversal::Race),
-            None => (0..of).for_each(|option| {
-                self.improve(stop.owner, stop.place, option, Reversal::Conservative);
-            }),
-        }
-    }
-
-    /// There is a reason to run something, perhaps a better one than was known.
-    fn improve(&mut self, owner: u32, place: u32, option: u32, reversal: Reversal) {
-        let node = self.nodes.node_mut(owner);
-        let point = node.from + place;
-        let known = node.known.as_mut().expect("kept while there is an analysis");
-        let at = known.places[place as usize];
-        let slot = known.slot_mut(place, option);
-        if slot.reversal >= reversal {
-            return;
-        }
-        slot.reversal = reversal;
-        if slot.bin == CLOSED || slot.bin == STARTED {
-            return;
-        }
-        let before = self.fringe.key(slot.bin);
-        let key = self.priorities.improved(before, reversal);
-        if key < before {
-            let preemptions = at.preemptions + u32::from(at.preempts(option));
-            slot.bin = self.fringe.push(key, Pending { parent: owner, point, option, preemptions });
-        }
-    }
-
-    /// Opens what a race asks for, unless it is covered by what is open or sleeps.
-    fn open(&mut self, analysis: &Analysis, opening: &Opening, reduction: Reduction) {
-        let stop = analysis.road[opening.stop as usize];
-        let begins = analysis.begins(opening);
-        let asleep = |who: TaskId| analysis.sleeping(&stop).iter().any(|s| s.task == who);
-        if begins.iter().any(|who| asleep(*who)) {
-            return;
-        }
-        let taken = self.path[opening.stop as usize].option;
-        let known = self.nodes.node(stop.owner).known.as_ref();
-        let known = known.expect("kept while there is an analysis");
-        let slot = |who: &TaskId| {
-            let option = known.option_of(stop.place, *who)?;
-            Some((option, *known.slot(stop.place, option)?))
-        };
-        let is_racing = |who: &TaskId| opening.racing == Some(*who);
-        let started = |(option, slot): (u32, Slot)| slot.bin == STARTED && option != taken;
-        if begins.iter().filter_map(slot).any(started) {
-            return;
-        }
-        let mut wanted = [None; 2];
-        let open = begins.iter().filter_map(slot).find(|(_, slot)| slot.bin != CLOSED);
-        if open.is_none() {
-            let can = || begins.iter().filter(|who| slot(who).is_some());
-            wanted[0] = can().find(|who| is_racing(who)).or_else(|| can().next()).and_then(slot);
-        }
-        if reduction == Reduction::Classic
-            && let Some(racing) = opening.racing
-            && !asleep(racing)
-        {
-            wanted[1] = slot(&racing);
-        }
-        let reason = |task: TaskId| {
-            let direct = is_racing(&task) && !opening.releases;
-            if direct { Reversal::Race } else { Reversal::Conservative }
-        };
-        let wanted = wanted.map(|w| w.map(|(option, slot)| (option, reason(slot.task))));
-        let open = open.map(|(option, slot)| (option, reason(slot.task)));
-        for (option, reversal) in wanted.into_iter().flatten() {
-            self.open_option(analysis, opening.stop as usize, option, reversal);
-        }
-        if let Some((option, reversal)) = open {
-            self.improve(stop.owner, stop.place, option, reversal);
-        }
-    }
-
-    /// Makes an option a candidate, unless it is one or was one.
-    fn open_option(&mut self, analysis: &Analysis, at: usize, option: u32, reversal: Reversal) {
-        let stop = analysis.road[at];
-        let node = self.nodes.node(stop.owner);
-        let known = node.known.as_ref().expect("kept while there is an analysis");
-        let Some(slot) = known.slot(stop.place, option).copied() else { return };
-        if slot.bin != CLOSED {
-            self.improve(stop.owner, stop.place, option, reversal);
-            return;
-        }
-        let place = known.places[stop.place as usize];
-        let preempts = place.preempts(option);
-        let preemptions = place.preemptions + u32::from(preempts);
-        let delays = node.delays + 1;
-        let candidate = if at >= self.planned {
-            self.candidate(at - self.planned, option, preemptions, delays)
-        } else {
-            Candidate {
-                point: at as u32,
-                option,
-                of: place.of,
-                preemptions,
-                delays,
-                preempts,
-                task: Some(slot.task),
-                op: None,
-                instead: None,
-                context: Context::NONE,
-                instead_context: Context::NONE,
-                label: None,
-                instead_label: None,
-                reversal,
-                asleep: false,
-                window: Window::None,
-            }
-        };
-        if known.done(stop.place).is_empty() {
-            // What is taken there now was the first.
-            self.learn(analysis, at);
-        }
-        self.insert(stop.owner, &Candidate { reversal, ..candidate });
-    }
-
-    /// All other values at the new points of a reduced search.
-    fn open_values(&mut self, id: u32) {
-        let delays = self.nodes.node(id).delays + 1;
-        for at in 0..self.met.len() {
-            let met = self.met[at];
-            let node = self.nodes.node(id);
-            let known = node.known.as_ref().expect("kept while there is an analysis");
-            let preemptions = known.places[at].preemptions;
-            if met.value {
-                for option in (0..met.of).rev().filter(|option| *option != met.default) {
-                    let candidate = self.candidate(at, option, preemptions, delays);
-                    self.insert(id, &candidate);
-                }
-            }
-        }
-    }
 }
 
 impl<O: Order> Strategy for BestFirst<O> {
@@ -724,12 +342,22 @@ impl<O: Order> Strategy for BestFirst<O> {
             Stage::Running(pending) => self.make_path(pending),
         };
         self.planned = self.path.len();
+        self.chances.begin(shared);
         if let Some(analysis) = &mut self.analysis {
             if self.stale {
                 analysis.forget();
             }
-            analysis.begin(shared, self.planned, &self.chain, &self.nodes);
+            analysis.begin(shared, &self.path, &self.chain, &self.nodes);
+            if let Stage::Running(pending) = &mut self.stage {
+                // An entry that was left behind may be of a node that had its number before.
+                let stop = analysis.road.stops()[pending.point as usize];
+                pending.preemptions = stop.preemptions_with(pending.option);
+            }
         }
+        self.spent = match self.stage {
+            Stage::Running(pending) => pending.preemptions,
+            _ => 0,
+        };
         self.priorities.hearing().for_each(|part| part.begin());
         self.stale = false;
         self.met.clear();
@@ -764,6 +392,7 @@ impl<O: Order> Strategy for BestFirst<O> {
             Options::Value { task, during, .. } => Some((task, during)),
         };
         if let Some(analysis) = &mut self.analysis
+            && analysis.cuts
             && !analysis.meet(value, &self.path, &self.nodes)
         {
             analysis.cut_at(point.pending);
@@ -795,9 +424,12 @@ impl<O: Order> Strategy for BestFirst<O> {
             tasks = self.tasks.len() as u32;
             self.record(point);
         }
-        self.met.push(Met { of, default, running, tasks, value: value.is_some() });
+        let met = Met { of, default, running, tasks, value: value.is_some() };
+        self.met.push(met);
         if let Some(analysis) = &mut self.analysis {
-            analysis.note(value.is_some());
+            let (preemptions, tasks) = (self.spent, (tasks, self.tasks.len() as u32 - tasks));
+            analysis.note(New { value, running, preemptions, tasks }, &self.tasks);
+            self.spent += met.preempts(default);
         }
         Answer::Take(default)
     }
@@ -848,33 +480,35 @@ impl<O: Order> Strategy for BestFirst<O> {
             _ => (NONE, 0),
         };
         self.path.extend_from_slice(taken.get(self.planned..).unwrap_or_default());
+        let leaf = parent != NONE && self.reduction.is_none() && !self.opens(spent);
         if let Some(analysis) = &mut self.analysis {
+            if !analysis.cuts {
+                analysis.go_through(leaf, &self.path, &self.nodes, &self.tasks);
+            }
             analysis.road.truncate(self.planned + new);
             if !analysis.cut {
                 analysis.stuck.extend_from_slice(execution.stuck);
             }
         }
-        let leaf = self.reduction.is_none() && !self.opens(spent);
-        let known = if leaf && parent != NONE { None } else { self.known(spent) };
-        let id = self.keep(parent, leaf, known);
-        self.compare(id, matches!(execution.outcome, Outcome::Limit { .. }));
-        if id != NONE {
-            if self.reduction.is_some() {
-                self.open_values(id);
-            } else {
-                self.open_all(id, spent);
-            }
+        if self.estimates() {
+            self.chances.ended(self.path.iter().map(|taken| taken.of));
         }
+        // What ends its process has shown all that leads to that; what a limit cuts off is long.
+        let long = matches!(execution.outcome, Outcome::Limit { .. });
+        let id = self.expand(parent, spent, leaf, long);
         if let Stage::Running(pending) = self.stage {
             self.left[pending.preemptions as usize] -= 1;
         }
         if id == NONE {
-            self.nodes.node_mut(parent).open -= 1;
-            self.nodes.detach(parent);
+            // What was taken at its own decision, which is the parent's.
+            let own = self.planned as u32 - 1;
+            let place = own - self.nodes.node(parent).from;
+            self.nodes.end(parent, place, self.path[own as usize].option);
         } else {
             self.nodes.detach(id);
         }
         self.stage = Stage::Ended;
+        self.purge();
         self.relieve();
     }
 
@@ -923,15 +557,19 @@ impl<O: Order> Strategy for BestFirst<O> {
         let path = self.path.capacity() * size_of::<Taken>();
         let analysis = self.analysis.as_ref().map_or(0, |analysis| analysis.bytes());
         let spill = self.spill.as_ref().map_or(0, |spill| spill.bytes());
-        let tree = self.fringe.bytes() + self.nodes.bytes();
-        let frontier_bytes = (tree + path + analysis + spill) as u64;
+        let chances = self.chances.bytes();
+        let frontier_bytes = (self.tree_bytes() + path + analysis + spill + chances) as u64;
         let pending = self.pending() + u64::from(self.stage == Stage::First);
-        let covered = (self.stage == Stage::Last).then_some(1.0);
+        let estimate = self.estimate();
+        let covered = match self.stage {
+            Stage::Last => Some(1.0),
+            _ => estimate.map(|_| self.chances.share()),
+        };
         let bound = match self.covered() {
             Covered::Preemptions(k) if self.stage != Stage::Last => Some(k),
             _ => None,
         };
-        Progress { covered, bound, pending, frontier_bytes, ..Progress::default() }
+        Progress { covered, estimate, bound, pending, frontier_bytes, ..Progress::default() }
     }
 
     /// Not with a reduction: a race may ask for something at any execution that is above what is left, so

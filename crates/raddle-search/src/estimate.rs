@@ -447,5 +447,63 @@ impl Growth {
     }
 }
 
+/// The weighted rule alone, for a search that goes in any order and keeps no points: whatever the order, what a
+/// random descent would meet adds up to 1.
+///
+/// Misses: far from the end it is as good as what was run is like the rest. Executions with few preemptions
+/// have fewer tasks left towards their end than others, so fewer options and larger chances: where those
+/// come first the space looks smaller than it is.
+/// Overreports: nothing beyond that.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Met {
+    /// The chance that a random descent comes to the path's first decision, to the second, and so on.
+    chances: Vec<f64>,
+    /// The chance that it meets one of the executions that were run.
+    share: f64,
+}
+
+impl Met {
+    /// The next execution has its first `shared` decisions in common with the last.
+    pub(crate) fn begin(&mut self, shared: usize) {
+        self.chances.truncate(shared);
+    }
+
+    /// It was run, and had so many options at each point.
+    pub(crate) fn ended(&mut self, options: impl Iterator<Item = u32>) {
+        let mut chance = self.chances.last().copied().unwrap_or(1.0);
+        for of in options.skip(self.chances.len()) {
+            chance /= f64::from(of);
+            self.chances.push(chance);
+        }
+        self.share = (self.share + chance).min(1.0);
+    }
+
+    pub(crate) fn share(&self) -> f64 {
+        self.share
+    }
+
+    /// Of a search that goes on from here.
+    pub(crate) fn restored(share: f64) -> Self {
+        Self { chances: Vec::new(), share: share.min(1.0) }
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.chances.capacity() * size_of::<f64>()
+    }
+
+    /// After `done` executions, of which more are known.
+    #[expect(clippy::cast_precision_loss, reason = "an estimate has few digits")]
+    pub(crate) fn read(&self, done: u64, pending: u64) -> Option<Reading> {
+        let (done, pending) = (done as f64, pending as f64);
+        if done == 0.0 || self.share == 0.0 {
+            return None;
+        }
+        // At the end nothing is in doubt.
+        let share = if pending == 0.0 { 1.0 } else { self.share };
+        let (total, doubt, variance) = ((done / share).min(MOST), 0.0, 0.0);
+        Some(Reading { total, covered: done, done, share, doubt, variance, pending })
+    }
+}
+
 #[cfg(test)]
 mod tests;

@@ -6,6 +6,11 @@
 //! follows from what was started before each branch on the way, so it is found again when a prefix is
 //! repeated, and only the current path has it.
 //!
+//! With `all` nothing hangs on it until an execution has ended, so what is heard is written down first
+//! ([`Heard`]), and gone through only if the execution makes others known. The races of those that do not
+//! would move up candidates elsewhere; on the bugs of the libraries that made the search no better, and
+//! most executions within a bound are such.
+//!
 //! An option whose step was given a value does not sleep: with another value, which may not have been
 //! tried yet, it may do something else.
 
@@ -14,24 +19,11 @@ use raddle_engine::happens::{History, Told};
 use raddle_engine::op::{Access, ObjectId, TaskId};
 use raddle_engine::strategy::{Pending, Step, Stuck, Taken, Tasks, Timer};
 
+use super::footprints::Footprints;
 use super::nodes::{Link, NONE, Nodes};
+use super::road::{Passed, Road, Stop};
+use super::siblings::Sibling;
 use crate::dpor::reversal::{Later, find_begins, find_sequence, repeats};
-
-/// A decision of the current path.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Stop {
-    /// Whose point it is. None: that of the execution which is run.
-    pub(super) owner: u32,
-    /// Its number among the points of its owner.
-    pub(super) place: u32,
-    /// Events before it.
-    pub(super) event: u32,
-    pub(super) value: bool,
-    /// Something on the way slept: all that follows repeats another execution.
-    pub(super) redundant: bool,
-    /// What sleeps there: from here on, so many.
-    sleep: (u32, u32),
-}
 
 /// What a race asks for.
 #[derive(Clone, Copy, Debug)]
@@ -46,6 +38,46 @@ pub(super) struct Opening {
     begins: (u32, u32),
 }
 
+/// A step, as far as it matters.
+#[derive(Clone, Copy, Debug)]
+struct Moved {
+    told: Told,
+    task: TaskId,
+    point: Option<u32>,
+    immediate: bool,
+    timer: Option<Timer>,
+}
+
+impl From<&Step<'_>> for Moved {
+    #[inline]
+    fn from(step: &Step<'_>) -> Self {
+        let Step { task, point, immediate, timer, .. } = *step;
+        Self { told: Told::from(step), task, point, immediate, timer }
+    }
+}
+
+/// A new point.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct New {
+    /// Whose value is decided there, and whether that is during a step.
+    pub(super) value: Option<(TaskId, bool)>,
+    /// The option of the running task, or none.
+    pub(super) running: u32,
+    /// Preemptions before it.
+    pub(super) preemptions: u32,
+    /// Who can move there: from here on, so many.
+    pub(super) tasks: (u32, u32),
+}
+
+/// What an execution did, to be gone through later.
+#[derive(Clone, Copy, Debug)]
+enum Heard {
+    Spawn(TaskId, TaskId),
+    Value(bool),
+    Point(New),
+    Step(Moved),
+}
+
 /// The comparison.
 #[derive(Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "they are independent of each other")]
@@ -57,7 +89,9 @@ pub(super) struct Analysis {
     pub(super) races: bool,
     /// Whether sleep sets are kept.
     pub(super) sleeps: bool,
-    pub(super) road: Vec<Stop>,
+    pub(super) road: Road,
+    /// What siblings did.
+    pub(super) footprints: Footprints,
     sleepers: Vec<Footprint>,
     /// What sleeps in the state that comes next.
     sleep: Vec<Footprint>,
@@ -73,6 +107,7 @@ pub(super) struct Analysis {
     /// Whether the next step was chosen.
     chosen: bool,
     pub(super) cut: bool,
+    log: Vec<Heard>,
     /// Steps that nobody chose and after which nothing was chosen yet: if that stays so they matter little.
     waiting: Vec<Told>,
     timers: Vec<(u32, Timer)>,
@@ -96,14 +131,21 @@ impl Analysis {
         Self { cuts: true, ..Self::new(true, true) }
     }
 
+    /// Whether nodes keep what they did at their points: siblings of all of it may be started there, and
+    /// by then nobody could tell. A reduction notes it where a race asks for a sibling.
+    pub(super) fn firsts(&self) -> bool {
+        self.sleeps && !self.cuts
+    }
+
     /// Begins an execution that shares its first `shared` decisions with the last one and goes on along
-    /// `chain` to `planned` decisions.
-    pub(super) fn begin(&mut self, shared: usize, planned: usize, chain: &[Link], nodes: &Nodes) {
-        let first = self.road.get(shared).copied();
+    /// `chain` with those of `path`.
+    pub(super) fn begin(&mut self, shared: usize, path: &[Taken], chain: &[Link], nodes: &Nodes) {
+        // As far as it was gone through.
+        let mut shared = shared.min(self.road.len().saturating_sub(1));
+        let first = self.road.stops().get(shared).copied();
         self.kept = first.map_or(0, |stop| stop.event as usize).min(self.history.len());
         self.sleep.clear();
         self.redundant = false;
-        let mut shared = shared.min(self.road.len());
         if let Some(stop) = first {
             let (from, n) = (stop.sleep.0 as usize, stop.sleep.1 as usize);
             self.sleep.extend_from_slice(&self.sleepers[from..][..n]);
@@ -115,18 +157,8 @@ impl Analysis {
             self.sleepers.clear();
         }
         self.road.truncate(shared);
-        for (index, link) in chain.iter().enumerate() {
-            let until = chain.get(index + 1).map_or(planned as u32, |next| next.from);
-            let from = (self.road.len() as u32).max(link.from);
-            let Some(known) = &nodes.node(link.node).known else { continue };
-            for point in from..until {
-                let place = point - link.from;
-                let at = &known.places[place as usize];
-                let (event, value) = (at.event, at.value);
-                let (owner, sleep) = (link.node, (0, 0));
-                self.road.push(Stop { owner, place, event, value, redundant: false, sleep });
-            }
-        }
+        self.road.follow(chain, nodes, path, self.firsts());
+        let planned = path.len();
         debug_assert_eq!(self.road.len(), planned, "every planned decision is known");
         self.history.begin(self.kept);
         self.heard = 0;
@@ -135,6 +167,7 @@ impl Analysis {
         self.entered = 0;
         self.chosen = false;
         self.cut = false;
+        self.log.clear();
         self.waiting.clear();
         self.timers.clear();
         self.stuck.clear();
@@ -145,7 +178,7 @@ impl Analysis {
         self.heard = self.kept;
         // Values that were decided after the last of them are told.
         let kept = self.kept;
-        let known = self.road.partition_point(|stop| (stop.event as usize) < kept);
+        let known = self.road.stops().partition_point(|stop| (stop.event as usize) < kept);
         self.entered = known.min(self.shared);
         self.kept as u64
     }
@@ -175,18 +208,19 @@ impl Analysis {
         }
         let sleep = if self.sleeps { self.note_sleep() } else { (0, 0) };
         let redundant = self.redundant;
-        let stop = &mut self.road[at];
+        let stop = self.road.stop_mut(at);
         (stop.sleep, stop.redundant) = (sleep, redundant);
         let stop = *stop;
-        if stop.value || !self.sleeps {
+        if !stop.branches || stop.value || !self.sleeps {
             return;
         }
-        let known = nodes.node(stop.owner).known.as_ref().expect("kept while there is an analysis");
         // Those who were started before the one that is taken.
         let option = path[at].option;
-        for done in known.done(stop.place).iter().take_while(|done| done.option != option) {
-            self.sleep.extend(done.footprint);
-        }
+        let started = nodes.node(stop.owner).siblings().started(stop.place);
+        let Some(n) = started.iter().position(|sibling| sibling.option == option) else { return };
+        let before = started[..n].iter().filter_map(Sibling::footprint);
+        let numbers = std::iter::once(stop.first).chain(before);
+        self.sleep.extend(numbers.filter_map(|number| self.footprints.get(number)));
     }
 
     fn enter_all(&mut self, path: &[Taken], nodes: &Nodes) {
@@ -220,15 +254,27 @@ impl Analysis {
         true
     }
 
-    /// The point is one of this execution: something is taken there.
-    pub(super) fn note(&mut self, value: bool) {
+    /// The point is one of this execution: something is taken there. `tasks`: who can move at all points.
+    pub(super) fn note(&mut self, new: New, tasks: &[TaskId]) {
+        if !self.cuts {
+            self.log.push(Heard::Point(new));
+            return;
+        }
+        self.pass(new, tasks);
+    }
+
+    fn pass(&mut self, new: New, tasks: &[TaskId]) {
+        let New { value, running, preemptions, tasks: (from, n) } = new;
+        let value = value.is_some();
         if !value {
             self.chosen = true;
         }
-        let place = (self.road.len() - self.planned) as u32;
         let sleep = if self.sleeps { self.note_sleep() } else { (0, 0) };
-        let (event, redundant) = (self.history.len() as u32, self.redundant);
-        self.road.push(Stop { owner: NONE, place, event, value, redundant, sleep });
+        let event = self.history.len() as u32;
+        let can = tasks[from as usize..][..n as usize].iter().copied();
+        self.road.push(Passed { owner: NONE, event, running, preemptions, value }, can);
+        let stop = self.road.stop_mut(self.road.len() - 1);
+        (stop.sleep, stop.redundant) = (sleep, self.redundant);
     }
 
     /// The execution need not go on. Those who wait race all the same.
@@ -238,19 +284,30 @@ impl Analysis {
     }
 
     pub(super) fn spawn(&mut self, parent: TaskId, child: TaskId) {
-        if !self.cut {
-            self.catch_up();
-            self.history.spawn(parent, child);
+        if !self.cuts {
+            self.log.push(Heard::Spawn(parent, child));
+        } else if !self.cut {
+            self.begin_task(parent, child);
         }
+    }
+
+    fn begin_task(&mut self, parent: TaskId, child: TaskId) {
+        self.catch_up();
+        self.history.spawn(parent, child);
     }
 
     /// A value was decided.
     pub(super) fn value(&mut self, during: bool, path: &[Taken], nodes: &Nodes) {
-        if self.cut {
-            return;
+        if !self.cuts {
+            self.log.push(Heard::Value(during));
+        } else if !self.cut {
+            self.decide(during, path, nodes);
         }
+    }
+
+    fn decide(&mut self, during: bool, path: &[Taken], nodes: &Nodes) {
         while self.entered < self.planned {
-            let value = self.road[self.entered].value;
+            let value = self.road.stops()[self.entered].value;
             self.enter(path, nodes);
             if value {
                 self.chosen |= during;
@@ -262,9 +319,19 @@ impl Analysis {
 
     /// A step was taken. `true` if the execution need not go on.
     pub(super) fn step(&mut self, step: &Step<'_>, path: &[Taken], nodes: &Nodes) -> bool {
-        if self.cut {
+        if !self.cuts {
+            self.log.push(Heard::Step(Moved::from(step)));
             return false;
         }
+        if self.cut || !self.go(&Moved::from(step), path, nodes) {
+            return false;
+        }
+        self.cut_at(step.pending);
+        true
+    }
+
+    /// A step was taken. `true` if that was one of a task which sleeps, and nobody chose it.
+    fn go(&mut self, step: &Moved, path: &[Taken], nodes: &Nodes) -> bool {
         if let Some(point) = step.point {
             while self.entered < self.planned && self.entered <= point as usize {
                 self.enter(path, nodes);
@@ -280,26 +347,59 @@ impl Analysis {
         let chosen = self.chosen || step.point.is_some();
         if self.sleeps && !step.immediate && self.is_asleep(step.task) {
             if self.cuts && !chosen {
-                self.cut_at(step.pending);
                 return true;
             }
             self.redundant = true;
         }
-        let told = Told::from(step);
         if self.sleeps && !self.sleep.is_empty() {
-            self.sleep.retain(|sleeper| !sleeper.dependent(told.footprint()));
+            self.sleep.retain(|sleeper| !sleeper.dependent(step.told.footprint()));
         }
         if step.immediate {
             self.history.runs_on(step.task);
-            self.waiting.push(told);
+            self.waiting.push(step.told);
             return false;
         }
         self.catch_up();
         let index = self.history.len() as u32;
-        self.history.tell(&told);
+        self.history.tell(&step.told);
         self.timers.extend(step.timer.map(|timer| (index, timer)));
         self.chosen = false;
         false
+    }
+
+    /// The execution has ended: goes through what was heard of it. Of a `leaf`, which makes nothing known, no
+    /// more is asked than what it did at its own decision, because that sleeps, and the next one has what came
+    /// before in common with it. `tasks`: who could move at its new points.
+    pub(super) fn go_through(
+        &mut self,
+        leaf: bool,
+        path: &[Taken],
+        nodes: &Nodes,
+        tasks: &[TaskId],
+    ) {
+        let own = self.planned.checked_sub(1).map(|own| self.road.stops()[own].event as usize);
+        let log = std::mem::take(&mut self.log);
+        for heard in &log {
+            let is_done = self.entered == self.planned && own < Some(self.history.len());
+            if leaf && (is_done || matches!(heard, Heard::Point(_))) {
+                break;
+            }
+            match *heard {
+                Heard::Spawn(parent, child) => self.begin_task(parent, child),
+                Heard::Value(during) => self.decide(during, path, nodes),
+                Heard::Point(new) => {
+                    self.meet(new.value, path, nodes);
+                    self.pass(new, tasks);
+                }
+                Heard::Step(ref step) => {
+                    self.go(step, path, nodes);
+                }
+            }
+        }
+        self.log = log;
+        if leaf {
+            self.enter_all(path, nodes);
+        }
     }
 
     /// Tells the history of the steps that wait.
@@ -309,21 +409,34 @@ impl Analysis {
         }
     }
 
-    /// What the step did that was decided at a stop of the path; none if it is not known, or if it was
-    /// given a value.
-    pub(super) fn done_at(&self, at: usize) -> Option<Footprint> {
-        let stop = self.road[at];
-        let valued =
-            self.road.get(at + 1).is_some_and(|next| next.value && next.event == stop.event);
+    /// The number of what the step did that was decided at a stop of the path; 0 if it is not known, or if
+    /// it was given a value.
+    pub(super) fn done_at(&mut self, at: usize) -> u32 {
+        let stops = self.road.stops();
+        let stop = stops[at];
+        let valued = stops.get(at + 1).is_some_and(|next| next.value && next.event == stop.event);
         let ran = !stop.value && !valued && (stop.event as usize) < self.history.len();
-        ran.then(|| self.history.event(stop.event as usize).footprint)
+        if !ran {
+            return 0;
+        }
+        self.footprints.number(&self.history.event(stop.event as usize).footprint)
+    }
+
+    /// Writes the execution's own points.
+    pub(super) fn write(&mut self, bytes: &mut Vec<u8>) {
+        if self.firsts() {
+            for at in self.planned..self.road.len() {
+                self.road.stop_mut(at).first = self.done_at(at);
+            }
+        }
+        self.road.write(self.planned, self.road.len(), self.firsts(), bytes);
     }
 
     /// Where the execution's own part begins.
     fn own_from(&self) -> usize {
         match self.planned.checked_sub(1) {
             None => 0,
-            Some(own) => self.road[own].event as usize,
+            Some(own) => self.road.stops()[own].event as usize,
         }
     }
 
@@ -336,6 +449,9 @@ impl Analysis {
         }
         let own = self.own_from();
         for index in own..self.history.len() {
+            if !self.history.contends(index) {
+                continue;
+            }
             let event = self.history.event(index);
             let mut step = (!event.immediate).then_some(event.footprint);
             if let Some(step) = &mut step
@@ -421,29 +537,24 @@ impl Analysis {
 
     /// The decision which led to an event; none if there was no choice.
     fn stop_of(&self, event: usize) -> Option<u32> {
-        let at = self.road.partition_point(|stop| (stop.event as usize) < event);
+        let stops = self.road.stops();
+        let at = stops.partition_point(|stop| (stop.event as usize) < event);
         // Values decided before the step stand at the same event.
-        (at..self.road.len())
-            .take_while(|&at| self.road[at].event as usize == event)
-            .find(|&at| !self.road[at].value)
+        (at..stops.len())
+            .take_while(|&at| stops[at].event as usize == event)
+            .find(|&at| !stops[at].value)
             .map(|at| at as u32)
-    }
-
-    /// Who owns the new points is known now.
-    pub(super) fn settle(&mut self, owner: u32) {
-        for stop in &mut self.road[self.planned..] {
-            stop.owner = owner;
-        }
     }
 
     /// The last execution is not one to share decisions with.
     pub(super) fn forget(&mut self) {
-        self.road.clear();
+        self.road.truncate(0);
         self.sleepers.clear();
     }
 
     pub(super) fn bytes(&self) -> usize {
-        self.road.capacity() * size_of::<Stop>() + self.sleepers.capacity() * size_of::<Footprint>()
+        let log = self.log.capacity() * size_of::<Heard>();
+        self.road.bytes() + log + self.sleepers.capacity() * size_of::<Footprint>()
     }
 }
 

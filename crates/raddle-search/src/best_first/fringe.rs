@@ -55,7 +55,12 @@ impl Fringe {
         };
         self.hint = at;
         self.entries += 1;
-        self.bins[at as usize].stack.push(pending);
+        let stack = &mut self.bins[at as usize].stack;
+        if stack.len() == stack.capacity() {
+            // Spare room counts.
+            stack.reserve_exact(stack.len() / 4 + 4);
+        }
+        stack.push(pending);
         at
     }
 
@@ -96,14 +101,13 @@ impl Fringe {
         self.by_key.first_key_value().map(|(key, _)| *key)
     }
 
-    /// Adds entries below those of equal cost: they are older.
-    pub(super) fn push_below(&mut self, key: Key, older: &[Pending]) {
-        if older.is_empty() {
-            return;
-        }
+    /// Adds entries, of which there is one, below those of equal cost: they are older. Says in which bin.
+    pub(super) fn push_below(&mut self, key: Key, older: &[Pending]) -> u32 {
+        debug_assert!(!older.is_empty(), "an empty bin is removed");
         let at = self.bin_of(key);
         self.entries += older.len();
         self.bins[at as usize].stack.splice(0..0, older.iter().copied());
+        at
     }
 
     /// All bins, the cheapest first, with their numbers; of each the oldest entry first.
@@ -128,10 +132,10 @@ impl Fringe {
         self.hint = NONE;
     }
 
-    /// The parents have moved.
+    /// The parents have moved; that of an entry which was left behind may be gone, since long perhaps.
     pub(super) fn renumber(&mut self, moved: &[u32]) {
         for pending in self.bins.iter_mut().flat_map(|bin| &mut bin.stack) {
-            pending.parent = moved[pending.parent as usize];
+            pending.parent = moved.get(pending.parent as usize).copied().unwrap_or(NONE);
         }
     }
 
@@ -171,6 +175,19 @@ mod tests {
             std::iter::from_fn(|| fringe.pop()).map(|(_, pending)| pending.point).collect();
         assert_eq!(points, [4, 2, 1, 0, 3]);
         assert_eq!(fringe.entries(), 0);
+    }
+
+    // As it was left behind by a candidate that moved up and was run, and whose parent went.
+    #[test]
+    fn an_entry_whose_parent_is_gone_stays_so() {
+        let mut fringe = Fringe::new();
+        fringe.push(Key(1), Pending { parent: 1, ..pending(0) });
+        fringe.push(Key(1), Pending { parent: 2, ..pending(1) });
+        fringe.renumber(&[0, NONE, 1]);
+        fringe.renumber(&[0, 1]);
+        let parents: Vec<_> =
+            std::iter::from_fn(|| fringe.pop()).map(|(_, pending)| pending.parent).collect();
+        assert_eq!(parents, [1, NONE]);
     }
 
     #[test]

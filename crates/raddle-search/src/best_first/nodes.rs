@@ -7,10 +7,14 @@
 //! Where it differs: a node also keeps the decisions after its own, a byte each for most. GAMBIT takes
 //! the default behaviour there again. Ours is handed to the engine as a plan, which is faster, is compared
 //! with what happened before, and need not be a pure function of the point.
+//!
+//! No execution passes a point again after which nothing of a node is left. If executions are compared, so
+//! that it is known which these are, they are forgotten.
 
 use raddle_engine::strategy::Taken;
 
-use super::known::Known;
+use super::road;
+use super::siblings::{Sibling, Siblings};
 
 /// No node: above the root.
 pub(super) const NONE: u32 = u32::MAX;
@@ -25,52 +29,118 @@ pub(super) struct Node {
     pub(super) open: u32,
     /// Decisions that were not the default one: its depth.
     pub(super) delays: u32,
-    /// What it took at its own decision.
-    own: Taken,
-    /// What it took from its first point on, as far as children need it.
-    decisions: Decisions,
+    /// The option it took at its own decision.
+    own: u32,
+    /// Where in its bytes the decisions end.
+    split: u32,
+    /// What it took from its first point on, as far as children need it, and what those points were if
+    /// executions are compared (`road.rs`).
+    bytes: Box<[u8]>,
     /// For priorities and reductions that compare executions.
-    pub(super) known: Option<Box<Known>>,
+    siblings: Siblings,
 }
 
-/// Decisions, a byte each if they are small.
-#[derive(Debug, Default)]
-struct Decisions(Box<[u8]>);
+/// A node that was saved.
+#[derive(Debug)]
+pub(super) struct Saved<'a> {
+    pub(super) parent: u32,
+    pub(super) from: u32,
+    pub(super) delays: u32,
+    pub(super) own: u32,
+    pub(super) decisions: &'a [u8],
+    pub(super) stops: &'a [u8],
+    pub(super) siblings: Siblings,
+}
 
 /// Nine bytes follow: it is no small decision, since there are never fewer than two options.
 const LARGE: u8 = 0xf0;
 
-impl Decisions {
-    fn new(taken: &[Taken], buffer: &mut Vec<u8>) -> Self {
-        buffer.clear();
-        for taken in taken {
-            if taken.option < 15 && taken.of <= 16 {
-                buffer.push((taken.option as u8) << 4 | (taken.of - 1) as u8);
-            } else {
-                buffer.push(LARGE);
-                buffer.extend_from_slice(&taken.option.to_le_bytes());
-                buffer.extend_from_slice(&taken.of.to_le_bytes());
-            }
+/// Writes decisions, a byte each if they are small.
+fn write_decisions(all: &[Taken], bytes: &mut Vec<u8>) {
+    for taken in all {
+        if taken.option < 15 && taken.of <= 16 {
+            bytes.push((taken.option as u8) << 4 | (taken.of - 1) as u8);
+        } else {
+            bytes.push(LARGE);
+            bytes.extend_from_slice(&taken.option.to_le_bytes());
+            bytes.extend_from_slice(&taken.of.to_le_bytes());
         }
-        Self(Box::from(buffer.as_slice()))
+    }
+}
+
+fn read_decisions(mut left: &[u8]) -> impl Iterator<Item = Taken> + '_ {
+    std::iter::from_fn(move || {
+        let (&first, rest) = left.split_first()?;
+        left = rest;
+        if first != LARGE {
+            return Some(Taken { option: u32::from(first >> 4), of: u32::from(first & 15) + 1 });
+        }
+        let (option, rest) = left.split_first_chunk()?;
+        let (of, rest) = rest.split_first_chunk()?;
+        left = rest;
+        Some(Taken { option: u32::from_le_bytes(*option), of: u32::from_le_bytes(*of) })
+    })
+}
+
+impl Node {
+    pub(super) fn decisions(&self) -> impl Iterator<Item = Taken> + '_ {
+        read_decisions(&self.bytes[..self.split as usize])
     }
 
-    fn iter(&self) -> impl Iterator<Item = Taken> + '_ {
-        let mut left = &*self.0;
-        std::iter::from_fn(move || {
-            let (&first, rest) = left.split_first()?;
-            left = rest;
-            if first != LARGE {
-                return Some(Taken {
-                    option: u32::from(first >> 4),
-                    of: u32::from(first & 15) + 1,
-                });
-            }
-            let (option, rest) = left.split_first_chunk()?;
-            let (of, rest) = rest.split_first_chunk()?;
-            left = rest;
-            Some(Taken { option: u32::from_le_bytes(*option), of: u32::from_le_bytes(*of) })
-        })
+    /// Its points, as `road.rs` writes them.
+    pub(super) fn stops(&self) -> &[u8] {
+        &self.bytes[self.split as usize..]
+    }
+
+    /// The option it took at its own decision.
+    pub(super) fn own(&self) -> u32 {
+        self.own
+    }
+
+    /// Its decisions and its points, as they are kept.
+    pub(super) fn raw(&self) -> (&[u8], &[u8]) {
+        self.bytes.split_at(self.split as usize)
+    }
+
+    pub(super) fn siblings(&self) -> &Siblings {
+        &self.siblings
+    }
+
+    /// The one that is or was a candidate at a place.
+    pub(super) fn sibling(&self, place: u32, option: u32) -> Option<&Sibling> {
+        self.siblings.get(place, option)
+    }
+
+    pub(super) fn sibling_mut(&mut self, place: u32, option: u32) -> Option<&mut Sibling> {
+        self.siblings.get_mut(place, option)
+    }
+
+    /// What an option did that was started is known now.
+    pub(super) fn learn(&mut self, place: u32, option: u32, footprint: u32) {
+        self.siblings.learn(place, option, footprint);
+    }
+
+    /// Forgets the points at which and after which nothing is left, if they are worth it. `firsts`: its
+    /// points have what was done there.
+    fn trim(&mut self, firsts: bool) {
+        let Some(last) = self.siblings.last_live() else { return };
+        self.siblings.truncate(last);
+        // A decision has a byte or more.
+        let (n, most) = (last as usize + 1, self.split as usize);
+        if most - most / 4 <= n {
+            return;
+        }
+        let kept: Vec<Taken> = self.decisions().take(n).collect();
+        let mut bytes = Vec::new();
+        write_decisions(&kept, &mut bytes);
+        let split = bytes.len() as u32;
+        let stops = self.stops();
+        bytes.extend_from_slice(&stops[..road::length(stops, &kept, firsts)]);
+        (self.split, self.bytes) = (split, bytes.into_boxed_slice());
+    }
+
+    fn besides(&self) -> usize {
+        self.bytes.len() + self.siblings.bytes()
     }
 }
 
@@ -84,6 +154,10 @@ pub(super) struct Link {
 /// The execution tree.
 #[derive(Debug)]
 pub(super) struct Nodes {
+    /// What has ended matters to its siblings: it sleeps.
+    sleeps: bool,
+    /// Points have what was done there.
+    firsts: bool,
     all: Vec<Option<Node>>,
     free: Vec<u32>,
     buffer: Vec<u8>,
@@ -93,14 +167,19 @@ pub(super) struct Nodes {
     root: u32,
 }
 
-impl Default for Nodes {
-    fn default() -> Self {
-        let (all, free, buffer) = (Vec::new(), Vec::new(), Vec::new());
-        Self { all, free, buffer, besides: 0, root: NONE }
-    }
-}
-
 impl Nodes {
+    /// An empty one. `sleeps`: what has ended matters to its siblings; `firsts`: points have what was done
+    /// there.
+    pub(super) fn new(sleeps: bool, firsts: bool) -> Self {
+        let (all, free, buffer) = (Vec::new(), Vec::new(), Vec::new());
+        Self { sleeps, firsts, all, free, buffer, besides: 0, root: NONE }
+    }
+
+    /// An empty one of the same kind.
+    pub(super) fn anew(&self) -> Self {
+        Self::new(self.sleeps, self.firsts)
+    }
+
     pub(super) fn get(&self, at: u32) -> Option<&Node> {
         self.all.get(at as usize)?.as_ref()
     }
@@ -123,36 +202,41 @@ impl Nodes {
         self.all.capacity() * size_of::<Option<Node>>() + self.free.capacity() * 4 + self.besides
     }
 
-    /// Adds an execution. Its `path` is all it decided; `from`: its first own point.
+    /// Adds an execution. Its `path` is all it decided; `from`: its first own point. `stops` writes what
+    /// its points were.
     pub(super) fn insert(
         &mut self,
         parent: u32,
         from: u32,
         path: &[Taken],
-        known: Option<Box<Known>>,
+        stops: impl FnOnce(&mut Vec<u8>),
     ) -> u32 {
         let delays = if parent == NONE { 0 } else { self.node(parent).delays + 1 };
-        let own = from.checked_sub(1).map_or(Taken { option: 0, of: 1 }, |own| path[own as usize]);
+        let own = from.checked_sub(1).map_or(0, |own| path[own as usize].option);
         let rest = path.get(from as usize..).unwrap_or_default();
-        let decisions = Decisions::new(rest, &mut self.buffer);
-        let at = self.add(Node { parent, from, open: 0, delays, own, decisions, known });
+        let (split, bytes) = self.write(rest, stops);
+        let (open, siblings) = (0, Siblings::default());
+        let at = self.add(Node { parent, from, open, delays, own, split, bytes, siblings });
         if parent == NONE {
             self.root = at;
         }
         at
     }
 
-    /// Adds an execution whose parent is gone. Its `path` is all that is needed of it.
-    pub(super) fn adopt(
-        &mut self,
-        path: &[Taken],
-        delays: u32,
-        open: u32,
-        known: Option<Box<Known>>,
-    ) -> u32 {
-        let decisions = Decisions::new(path, &mut self.buffer);
-        let own = Taken { option: 0, of: 1 };
-        self.add(Node { parent: NONE, from: 0, open, delays, own, decisions, known })
+    /// Adds an execution whose parent is gone, with `open` candidates. Its `path` is all that is needed of
+    /// it.
+    pub(super) fn adopt(&mut self, path: &[Taken], delays: u32, open: u32, stops: &[u8]) -> u32 {
+        let (split, bytes) = self.write(path, |bytes| bytes.extend_from_slice(stops));
+        let (parent, from, own, siblings) = (NONE, 0, 0, Siblings::default());
+        self.add(Node { parent, from, open, delays, own, split, bytes, siblings })
+    }
+
+    fn write(&mut self, path: &[Taken], stops: impl FnOnce(&mut Vec<u8>)) -> (u32, Box<[u8]>) {
+        self.buffer.clear();
+        write_decisions(path, &mut self.buffer);
+        let split = self.buffer.len() as u32;
+        stops(&mut self.buffer);
+        (split, Box::from(self.buffer.as_slice()))
     }
 
     fn add(&mut self, node: Node) -> u32 {
@@ -161,8 +245,21 @@ impl Nodes {
             self.all[at as usize] = Some(node);
             return at;
         }
+        if self.all.len() == self.all.capacity() {
+            // Spare room counts.
+            self.all.reserve_exact(self.all.len() / 8 + 8);
+        }
         self.all.push(Some(node));
         u32::try_from(self.all.len() - 1).expect("a tree of 4 billion nodes has no memory left")
+    }
+
+    /// Changes what is kept of a node's options.
+    pub(super) fn change(&mut self, at: u32, change: impl FnOnce(&mut Siblings)) {
+        let siblings = &mut self.node_mut(at).siblings;
+        let before = siblings.bytes();
+        change(siblings);
+        let after = siblings.bytes();
+        self.besides = self.besides + after - before;
     }
 
     /// Moves all nodes together; says where each is now, by where it was.
@@ -193,38 +290,68 @@ impl Nodes {
 
     /// Of each node: how many decisions it has, and how many of them its parent has not.
     pub(super) fn lengths(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        self.all.iter().flatten().map(|node| {
-            let after = node.decisions.iter().count() as u64;
+        self.iter().map(|(_, node)| {
+            let after = node.decisions().count() as u64;
             (u64::from(node.from) + after, after + u64::from(node.from > 0))
         })
     }
 
-    /// What a node keeps has changed.
-    pub(super) fn recount(&mut self, before: usize, after: usize) {
-        self.besides = self.besides + after - before;
+    /// Of a child nothing is left: the one that took `option` at a place of its parent. Drops the parent if
+    /// it has no pending descendants, and those above it that have none now. The root stays.
+    pub(super) fn end(&mut self, mut at: u32, mut place: u32, mut option: u32) {
+        loop {
+            let (sleeps, firsts) = (self.sleeps, self.firsts);
+            let node = self.node_mut(at);
+            node.open -= 1;
+            if node.open > 0 {
+                let before = node.besides();
+                node.siblings.end(place, option, sleeps);
+                node.trim(firsts);
+                let after = node.besides();
+                self.besides = self.besides + after - before;
+            }
+            let Some(parent) = self.drop_idle(at) else { return };
+            (at, place, option) = parent;
+        }
     }
 
-    /// Drops a node that has no pending descendants, and those above it that have none now. The root
-    /// stays.
-    pub(super) fn detach(&mut self, mut at: u32) {
-        while self.node(at).open == 0 && at != self.root {
-            let node = self.all[at as usize].take().expect("it was just there");
-            self.besides -= node.besides();
-            self.free.push(at);
-            at = node.parent;
-            if at == NONE {
-                return;
-            }
-            self.node_mut(at).open -= 1;
+    /// A node has been run, or candidates of it went elsewhere: drops it if it has no pending descendants, as
+    /// [`end`](Self::end) does.
+    pub(super) fn detach(&mut self, at: u32) {
+        if let Some((parent, place, option)) = self.drop_idle(at) {
+            self.end(parent, place, option);
         }
-        let root = self.node_mut(at);
-        if root.open == 0 {
+    }
+
+    /// Drops a node that has no pending descendants; says which child it was of which node.
+    fn drop_idle(&mut self, at: u32) -> Option<(u32, u32, u32)> {
+        let is_root = at == self.root;
+        let node = self.node_mut(at);
+        if node.open > 0 {
+            return None;
+        }
+        if is_root {
             // It has nothing to be repeated any more.
-            let before = root.besides();
-            root.decisions = Decisions::default();
-            root.known = None;
+            let before = node.besides();
+            (node.split, node.bytes, node.siblings) = (0, Box::default(), Siblings::default());
             self.besides -= before;
+            return None;
         }
+        let node = self.all[at as usize].take().expect("it was just there");
+        self.besides -= node.besides();
+        self.free.push(at);
+        let parent = self.get(node.parent)?;
+        Some((node.parent, node.from - 1 - parent.from, node.own))
+    }
+
+    /// Forgets points of a node at which nothing can be asked for.
+    pub(super) fn trim(&mut self, at: u32) {
+        let firsts = self.firsts;
+        let node = self.node_mut(at);
+        let before = node.besides();
+        node.trim(firsts);
+        let after = node.besides();
+        self.besides = self.besides + after - before;
     }
 
     /// The nodes that lead to a node, the root first.
@@ -242,23 +369,90 @@ impl Nodes {
     /// `point`.
     pub(super) fn follow(&self, chain: &[Link], point: u32, path: &mut Vec<Taken>) {
         for (index, link) in chain.iter().enumerate() {
-            let until = chain.get(index + 1).map_or(point, |next| next.from - 1);
-            let node = self.node(link.node);
-            if link.from as usize == path.len() + 1 {
-                path.push(node.own);
-            }
+            let next = chain.get(index + 1);
+            let until = next.map_or(point, |next| next.from);
             let from = path.len() as u32;
             if from < until {
-                let taken = node.decisions.iter().skip((from - link.from) as usize);
+                let taken = self.node(link.node).decisions().skip((from - link.from) as usize);
                 path.extend(taken.take((until - from) as usize));
+            }
+            if let Some(next) = next
+                && let Some(taken) = path.get_mut(next.from as usize - 1)
+            {
+                // There the next one goes its own way.
+                taken.option = self.node(next.node).own;
             }
         }
     }
-}
 
-impl Node {
-    fn besides(&self) -> usize {
-        self.decisions.0.len() + self.known.as_ref().map_or(0, |known| known.bytes())
+    /// All, with where they are.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (u32, &Node)> {
+        let all = self.all.iter().enumerate();
+        all.filter_map(|(at, node)| Some((at as u32, node.as_ref()?)))
+    }
+
+    pub(super) fn root(&self) -> u32 {
+        self.root
+    }
+
+    /// Adds a node that was saved. Whether all fit together is asked when all are there.
+    pub(super) fn put(&mut self, node: Saved<'_>) {
+        let Saved { parent, from, delays, own, decisions, stops, siblings } = node;
+        let (open, split) = (siblings.live().0 as u32, decisions.len() as u32);
+        let bytes = [decisions, stops].concat().into_boxed_slice();
+        self.add(Node { parent, from, open, delays, own, split, bytes, siblings });
+    }
+
+    /// All nodes that were saved are there. `running`: whether one is being run, and is not. `false` if they
+    /// cannot be a tree.
+    pub(super) fn fit(&mut self, root: u32, running: bool) -> bool {
+        self.root = root;
+        let is_child = |node: &Node| {
+            let Some(parent) = self.get(node.parent) else { return false };
+            let place = node.from.checked_sub(1).and_then(|own| own.checked_sub(parent.from));
+            place.and_then(|place| parent.sibling(place, node.own)).is_some_and(Sibling::is_started)
+        };
+        let fits = |(at, node): (u32, &Node)| {
+            if at == root { node.parent == NONE && node.from == 0 } else { is_child(node) }
+        };
+        // Those that are above begin earlier, so there are no circles.
+        if self.iter().any(|one| !fits(one)) || (root != NONE) != (self.len() > 0) {
+            return false;
+        }
+        let (live, waiting) = self.iter().fold((0, 0), |(live, waiting), (_, node)| {
+            let one = node.siblings.live();
+            (live + one.0, waiting + one.1)
+        });
+        // Whatever is live and does not wait has a node.
+        let children = self.len().saturating_sub(1) + usize::from(running);
+        live - waiting == children && self.iter().all(|(at, _)| self.can_be_followed(at))
+    }
+
+    /// Whether what a node says of itself fits to those above it.
+    fn can_be_followed(&self, at: u32) -> bool {
+        let (mut chain, mut path) = (Vec::new(), Vec::new());
+        self.chain(at, &mut chain);
+        let node = self.node(at);
+        let length = node.from as usize + node.decisions().count();
+        self.follow(&chain, length as u32, &mut path);
+        let option = |sibling: &Sibling| {
+            let there = path.get(node.from as usize + sibling.place as usize);
+            there.is_some_and(|taken| sibling.option < taken.of)
+        };
+        path.len() == length
+            && path.iter().all(|taken| taken.of > 1 && taken.option < taken.of)
+            && node.siblings.all().iter().all(option)
+            && road::Road::default().try_follow(&chain, self, &path, self.firsts).is_some()
+    }
+
+    /// Bytes of decisions and points.
+    pub(super) fn points(&self) -> usize {
+        self.iter().map(|(_, node)| node.bytes.len()).sum()
+    }
+
+    /// Bytes of what is kept of options.
+    pub(super) fn siblings(&self) -> usize {
+        self.iter().map(|(_, node)| node.siblings.bytes()).sum()
     }
 }
 
@@ -271,19 +465,20 @@ mod tests {
         let taken: Vec<_> = [(0, 2), (14, 16), (15, 16), (3, 17), (0, 16), (70_000, 70_001)]
             .map(|(option, of)| Taken { option, of })
             .to_vec();
-        let decisions = Decisions::new(&taken, &mut Vec::new());
-        assert_eq!(decisions.iter().collect::<Vec<_>>(), taken);
+        let mut bytes = Vec::new();
+        write_decisions(&taken, &mut bytes);
+        assert_eq!(read_decisions(&bytes).collect::<Vec<_>>(), taken);
         // Three small ones, and three of nine bytes.
-        assert_eq!(decisions.0.len(), 3 + 3 * 9);
+        assert_eq!(bytes.len(), 3 + 3 * 9);
     }
 
     #[test]
     fn a_node_goes_with_its_last_pending_descendant_and_the_root_stays() {
         let taken = vec![Taken { option: 0, of: 2 }; 4];
-        let mut nodes = Nodes::default();
-        let root = nodes.insert(NONE, 0, &taken, None);
-        let child = nodes.insert(root, 2, &taken, None);
-        let grandchild = nodes.insert(child, 4, &taken, None);
+        let mut nodes = Nodes::new(false, false);
+        let root = nodes.insert(NONE, 0, &taken, |_| {});
+        let child = nodes.insert(root, 2, &taken, |_| {});
+        let grandchild = nodes.insert(child, 4, &taken, |_| {});
         nodes.node_mut(root).open = 1;
         nodes.node_mut(child).open = 1;
         assert_eq!((nodes.len(), nodes.node(grandchild).delays), (3, 2));

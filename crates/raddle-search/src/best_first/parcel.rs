@@ -4,18 +4,27 @@
 //! that was run, as far as its candidates share it, and those of its candidates that cost the same. Put back
 //! it is an execution without a parent.
 //!
-//! If executions are compared, it also has where the decisions were among the events: without that a plan
-//! could not be followed. What was known of their options stays behind: a race that is found later moves up
-//! no candidate that has been away, and what had been started there before does not sleep. That bears on
-//! the order of the search alone, which is why a reduction sends nothing away.
+//! If executions are compared, it also has what its points were: without that a plan could not be followed.
+//! What had been started there before stays behind, and does not sleep. That bears on the order of the search
+//! alone, which is why a reduction sends nothing away.
 
 use raddle_engine::strategy::{Taken, Unsupported};
 
 use super::fringe::Pending;
-use super::known::Known;
-use super::nodes::{Link, Nodes};
-use super::priority::Key;
+use super::nodes::Nodes;
+use super::priority::{Key, Reversal};
+use super::road::Road;
+use super::siblings::{Sibling, Siblings};
 use crate::state::{FOREIGN, Reader, Writer};
+
+/// What nodes keep of their points.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Keeps {
+    /// What they decided.
+    Decisions,
+    /// Also what the points were; and, perhaps, what they did there.
+    Points { firsts: bool },
+}
 
 /// Candidates of one execution.
 #[derive(Debug, Default)]
@@ -23,8 +32,8 @@ pub(super) struct Parcel {
     pub(super) key: Key,
     /// What leads to them; where a candidate leaves it, what its parent took.
     path: Vec<Taken>,
-    /// If executions are compared: events before each decision, and whether it is a value's.
-    stops: Vec<(u32, bool)>,
+    /// What the points were, as a node without a parent has it.
+    stops: Vec<u8>,
     delays: u32,
     /// Their parent is none of the tree's.
     pub(super) candidates: Vec<Pending>,
@@ -37,32 +46,47 @@ impl Parcel {
         parent: u32,
         candidates: &[Pending],
         nodes: &Nodes,
-        compares: bool,
+        keeps: Keeps,
     ) -> Self {
         let length = candidates.iter().map(|pending| pending.point + 1).max().unwrap_or(0);
         let (mut chain, mut path, mut stops) = (Vec::new(), Vec::new(), Vec::new());
         nodes.chain(parent, &mut chain);
         nodes.follow(&chain, length, &mut path);
-        if compares {
-            for (index, link) in chain.iter().enumerate() {
-                let until = chain.get(index + 1).map_or(length, |next: &Link| next.from);
-                let known = nodes.node(link.node).known.as_ref();
-                let known = known.expect("kept while there is an analysis");
-                let places =
-                    (link.from..until).map(|point| &known.places[(point - link.from) as usize]);
-                stops.extend(places.map(|place| (place.event, place.value)));
+        let mut candidates = candidates.to_vec();
+        if let Keeps::Points { firsts } = keeps {
+            let mut road = Road::default();
+            road.follow(&chain, nodes, &path, firsts);
+            for pending in &mut candidates {
+                // An entry that was left behind may be of a node that had its number before.
+                let stop = &road.stops()[pending.point as usize];
+                pending.preemptions = stop.preemptions_with(pending.option);
             }
+            (0..road.len()).for_each(|at| road.stop_mut(at).first = 0);
+            road.write(0, road.len(), firsts, &mut stops);
         }
         let delays = nodes.node(parent).delays;
-        Self { key, path, stops, delays, candidates: candidates.to_vec() }
+        Self { key, path, stops, delays, candidates }
     }
 
     /// Puts its candidates' parent into the tree; says where.
     pub(super) fn adopt(&mut self, nodes: &mut Nodes) -> u32 {
-        let known = (!self.stops.is_empty()).then(|| Box::new(Known::bare(&self.stops)));
-        let parent = nodes.adopt(&self.path, self.delays, self.candidates.len() as u32, known);
+        let open = self.candidates.len() as u32;
+        let parent = nodes.adopt(&self.path, self.delays, open, &self.stops);
         self.candidates.iter_mut().for_each(|pending| pending.parent = parent);
         parent
+    }
+
+    /// What their parent keeps of its candidates, which all wait in one bin.
+    pub(super) fn siblings(&self, bin: u32, keeps: Keeps) -> Siblings {
+        let Keeps::Points { firsts } = keeps else { return Siblings::default() };
+        let road = Road::decode(&self.stops, &self.path, firsts).expect("it was read before");
+        let sibling = |pending: &Pending| {
+            let value = road.stops()[pending.point as usize].value;
+            Sibling::waiting(pending.point, pending.option, bin, value, Reversal::None)
+        };
+        let mut siblings = Siblings::default();
+        siblings.add_all(&self.candidates.iter().map(sibling).collect::<Vec<_>>());
+        siblings
     }
 
     /// What leads to a candidate, and it.
@@ -74,7 +98,7 @@ impl Parcel {
 
     /// About how many bytes it is written with.
     pub(super) fn bytes(&self) -> usize {
-        24 + 2 * self.path.len() + 3 * self.stops.len() + 6 * self.candidates.len()
+        24 + 2 * self.path.len() + self.stops.len() + 6 * self.candidates.len()
     }
 
     pub(super) fn write(&self, writer: &mut Writer) {
@@ -86,12 +110,7 @@ impl Parcel {
             writer.number(taken.option.into());
             writer.number(taken.of.into());
         }
-        writer.number(self.stops.len() as u64);
-        let mut before = 0;
-        for &(event, value) in &self.stops {
-            writer.number(u64::from(event - before) << 1 | u64::from(value));
-            before = event;
-        }
+        writer.bytes(&self.stops);
         writer.number(self.candidates.len() as u64);
         for pending in &self.candidates {
             writer.number(pending.point.into());
@@ -103,7 +122,7 @@ impl Parcel {
     /// Reads one, and looks whether it can be: candidates within `limit` preemptions at decisions of the path.
     pub(super) fn read(
         reader: &mut Reader<'_>,
-        compares: bool,
+        keeps: Keeps,
         limit: u32,
     ) -> Result<Self, Unsupported> {
         let (high, low) = (reader.number()?, reader.number()?);
@@ -118,16 +137,13 @@ impl Parcel {
             }
             path.push(taken);
         }
-        let n_stops = reader.length()?;
-        if n_stops != if compares { path.len() } else { 0 } {
+        let stops = reader.bytes()?.to_vec();
+        let is_whole = match keeps {
+            Keeps::Decisions => stops.is_empty(),
+            Keeps::Points { firsts } => Road::decode(&stops, &path, firsts).is_some(),
+        };
+        if !is_whole {
             return Err(FOREIGN);
-        }
-        let (mut stops, mut event) = (Vec::with_capacity(n_stops), 0_u32);
-        for _ in 0..n_stops {
-            let number = reader.number()?;
-            let more = u32::try_from(number >> 1).map_err(|_| FOREIGN)?;
-            event = event.checked_add(more).ok_or(FOREIGN)?;
-            stops.push((event, number & 1 == 1));
         }
         let length = reader.length()?;
         let mut candidates = Vec::with_capacity(length);

@@ -1,20 +1,21 @@
 //! Saving, restoring and splitting the search, and moving the dear part of it out of memory and back: all
-//! by parcels (`parcel.rs`).
+//! by parcels (`parcel.rs`); but with a reduction the tree is saved as a whole (`tree.rs`).
 //!
 //! A candidate stands for all executions that begin as it does, within the bound: whoever has it runs them.
 //! So what is left of a search is its candidates, and any way to deal them out is a split.
+
+mod tree;
 
 use std::collections::BTreeSet;
 
 use raddle_engine::strategy::{Checkpoint, Unsupported, Work};
 
 use super::fringe::{Fringe, Pending};
-use super::known::{CLOSED, Done, STARTED};
-use super::nodes::Nodes;
-use super::parcel::Parcel;
+use super::parcel::{Keeps, Parcel};
 use super::priority::Key;
 use super::{BestFirst, Stage};
 use crate::bound::Bound;
+use crate::estimate::Met;
 use crate::order::Order;
 use crate::state::{FOREIGN, Reader, Writer};
 
@@ -24,8 +25,8 @@ const NAME: &str = "best-first";
 const FEWEST: usize = 8;
 
 const REDUCED: Unsupported = Unsupported(
-    "be saved or split with a reduction: a race that is found in one part may ask for something in \
-     another; use `all best-first(..)`, or `dpor` depth first in one process",
+    "be split with a reduction: a race that is found in one part may ask for something in another; use \
+     `all best-first(..)`, or one process",
 );
 
 /// What is saved besides what makes a search.
@@ -39,8 +40,11 @@ struct State<'a> {
 }
 
 impl<O: Order> BestFirst<O> {
-    fn compares(&self) -> bool {
-        self.analysis.is_some()
+    fn keeps(&self) -> Keeps {
+        match &self.analysis {
+            None => Keeps::Decisions,
+            Some(analysis) => Keeps::Points { firsts: analysis.firsts() },
+        }
     }
 
     /// Whether an entry of the fringe is not one that its candidate left behind when it moved up.
@@ -51,11 +55,7 @@ impl<O: Order> BestFirst<O> {
         // The node may be gone, or be another one.
         let Some(node) = self.nodes.get(pending.parent) else { return false };
         let Some(place) = pending.point.checked_sub(node.from) else { return false };
-        let Some(known) = &node.known else { return false };
-        if (place as usize) < known.places.len() && known.is_bare(place) {
-            return true;
-        }
-        known.slot(place, pending.option).is_some_and(|slot| slot.bin == bin)
+        node.sibling(place, pending.option).is_some_and(|sibling| sibling.bin() == Some(bin))
     }
 
     /// The candidates among the entries of a bin, each once.
@@ -70,30 +70,16 @@ impl<O: Order> BestFirst<O> {
             .rev()
             .filter(|pending| self.is_valid(bin, pending))
             .filter(|pending| seen.insert((pending.parent, pending.point, pending.option)))
-            .map(|pending| self.priced(*pending))
+            .copied()
             .collect();
         valid.reverse();
         valid
     }
 
-    /// A candidate with its preemptions.
-    fn priced(&self, pending: Pending) -> Pending {
-        let node = self.nodes.node(pending.parent);
-        let place = pending.point - node.from;
-        match &node.known {
-            Some(known) if !known.is_bare(place) => {
-                let at = &known.places[place as usize];
-                let preemptions = at.preemptions + u32::from(at.preempts(pending.option));
-                Pending { preemptions, ..pending }
-            }
-            _ => pending,
-        }
-    }
-
     /// Adds the parcels of candidates that cost the same.
     fn pack(&self, key: Key, candidates: &[Pending], parcels: &mut Vec<Parcel>) {
         for run in candidates.chunk_by(|one, next| one.parent == next.parent) {
-            parcels.push(Parcel::new(key, run[0].parent, run, &self.nodes, self.compares()));
+            parcels.push(Parcel::new(key, run[0].parent, run, &self.nodes, self.keeps()));
         }
     }
 
@@ -121,6 +107,7 @@ impl<O: Order> BestFirst<O> {
                 break;
             }
         }
+        self.drop_stale();
         let moved = self.nodes.compact();
         self.fringe.renumber(&moved);
         // Nodes have other numbers now.
@@ -173,10 +160,8 @@ impl<O: Order> BestFirst<O> {
         let node = self.nodes.node_mut(pending.parent);
         node.open -= 1;
         let place = pending.point - node.from;
-        if let Some(known) = &mut node.known
-            && !known.is_bare(place)
-        {
-            known.slot_mut(place, pending.option).bin = CLOSED;
+        if self.analysis.is_some() {
+            self.nodes.change(pending.parent, |all| all.remove(place, pending.option));
         }
         self.nodes.detach(pending.parent);
     }
@@ -184,17 +169,18 @@ impl<O: Order> BestFirst<O> {
     /// Takes back what is cheaper than all in memory. `false` if it cannot be read.
     pub(super) fn move_in(&mut self) -> bool {
         loop {
-            let compares = self.compares();
+            let keeps = self.keeps();
             let Some(spill) = &mut self.spill else { return true };
             let Some(key) = spill.best() else { return true };
             if self.fringe.best().is_some_and(|best| best <= key) {
                 return true;
             }
-            let Some(parcels) = spill.take_best(compares, self.bound.limit()) else { return false };
+            let Some(parcels) = spill.take_best(keeps, self.bound.limit()) else { return false };
             // The newest go on top of each other last.
             for mut parcel in parcels.into_iter().rev() {
-                parcel.adopt(&mut self.nodes);
-                self.fringe.push_below(parcel.key, &parcel.candidates);
+                let parent = parcel.adopt(&mut self.nodes);
+                let bin = self.fringe.push_below(parcel.key, &parcel.candidates);
+                self.nodes.change(parent, |all| *all = parcel.siblings(bin, keeps));
             }
             // A node may have the number of one that led to the last execution.
             self.stale = true;
@@ -203,19 +189,9 @@ impl<O: Order> BestFirst<O> {
 
     /// A candidate is started: it is the last of its siblings that were.
     pub(super) fn start(&mut self, pending: Pending) -> Pending {
-        let Some(analysis) = &self.analysis else { return pending };
-        let (sleeps, pending) = (analysis.sleeps, self.priced(pending));
-        let node = self.nodes.node_mut(pending.parent);
-        let place = pending.point - node.from;
-        let known = node.known.as_mut().expect("kept while there is an analysis");
-        if !known.is_bare(place) {
-            known.slot_mut(place, pending.option).bin = STARTED;
-        }
-        if sleeps && !known.places[place as usize].value {
-            let before = known.bytes();
-            known.start(place, Done { option: pending.option, footprint: None });
-            let after = known.bytes();
-            self.nodes.recount(before, after);
+        if self.analysis.is_some() {
+            let place = pending.point - self.nodes.node(pending.parent).from;
+            self.nodes.change(pending.parent, |all| all.start(place, pending.option));
         }
         pending
     }
@@ -241,6 +217,7 @@ impl<O: Order> BestFirst<O> {
         writer.number(u64::from(state.whole));
         writer.number(u64::from(state.diverged));
         writer.number(state.executions);
+        writer.real(if state.whole { self.chances.share() } else { 0.0 });
         if let Some(running) = state.running {
             running.write(&mut writer);
         }
@@ -252,12 +229,12 @@ impl<O: Order> BestFirst<O> {
     }
 
     pub(super) fn save_all(&self) -> Result<Checkpoint, Unsupported> {
-        if self.reduction.is_some() {
-            return Err(REDUCED);
+        if let Some(reduction) = self.reduction {
+            return Ok(self.save_tree(reduction));
         }
         let mut parcels = self.parcels();
         if let Some(spill) = &self.spill {
-            let mut away = spill.all(self.compares(), self.bound.limit()).map_err(|_| {
+            let mut away = spill.all(self.keeps(), self.bound.limit()).map_err(|_| {
                 Unsupported("be saved: what was moved out of memory cannot be read back")
             })?;
             // Below what is in memory.
@@ -268,9 +245,9 @@ impl<O: Order> BestFirst<O> {
         let (stage, running) = match self.stage {
             Stage::First => (0, None),
             Stage::Running(pending) => {
-                let (parent, compares) = (pending.parent, self.compares());
+                let (parent, keeps) = (pending.parent, self.keeps());
                 let key = Key::default();
-                (1, Some(Parcel::new(key, parent, &[pending], &self.nodes, compares)))
+                (1, Some(Parcel::new(key, parent, &[pending], &self.nodes, keeps)))
             }
             Stage::Ended => (2, None),
             Stage::Last => (3, None),
@@ -286,8 +263,8 @@ impl<O: Order> BestFirst<O> {
     }
 
     pub(super) fn restore_all(&mut self, saved: &Checkpoint) -> Result<(), Unsupported> {
-        if self.reduction.is_some() {
-            return Err(REDUCED);
+        if let Some(reduction) = self.reduction {
+            return self.restore_tree(reduction, saved);
         }
         let mut reader = Reader::new(saved, NAME)?;
         reader.expect_text(&self.name())?;
@@ -303,11 +280,12 @@ impl<O: Order> BestFirst<O> {
         let stage = reader.number()?;
         let (whole, diverged) = (reader.flag()?, reader.flag()?);
         let executions = reader.number()?;
-        let (compares, limit) = (self.compares(), bound.limit());
+        let share = reader.real()?;
+        let (keeps, limit) = (self.keeps(), bound.limit());
         if bound != self.bound || stage > 3 || words.len() != self.priorities.save().len() {
             return Err(FOREIGN);
         }
-        let read = |reader: &mut Reader<'_>| Parcel::read(reader, compares, limit);
+        let read = |reader: &mut Reader<'_>| Parcel::read(reader, keeps, limit);
         let running = if stage == 1 { Some(read(&mut reader)?) } else { None };
         let n_parcels = reader.length()?;
         let parcels = (0..n_parcels).map(|_| read(&mut reader)).collect::<Result<Vec<_>, _>>()?;
@@ -318,7 +296,7 @@ impl<O: Order> BestFirst<O> {
         if running.as_ref().is_some_and(|running| running.candidates.len() != 1) {
             return Err(FOREIGN);
         }
-        self.nodes = Nodes::default();
+        self.nodes = self.nodes.anew();
         self.fringe = Fringe::new();
         self.left.clear();
         if let Some(spill) = &mut self.spill {
@@ -330,21 +308,25 @@ impl<O: Order> BestFirst<O> {
             _ => Stage::Last,
         };
         if let Some(mut parcel) = running {
-            parcel.adopt(&mut self.nodes);
+            let parent = parcel.adopt(&mut self.nodes);
+            self.nodes.change(parent, |all| *all = parcel.siblings(0, keeps));
             let pending = parcel.candidates[0];
             self.count(pending.preemptions);
             self.stage = Stage::Running(self.start(pending));
         }
         for mut parcel in parcels {
-            parcel.adopt(&mut self.nodes);
+            let parent = parcel.adopt(&mut self.nodes);
+            let mut bin = 0;
             for &pending in &parcel.candidates {
                 self.count(pending.preemptions);
-                self.fringe.push(parcel.key, pending);
+                bin = self.fringe.push(parcel.key, pending);
             }
+            self.nodes.change(parent, |all| *all = parcel.siblings(bin, keeps));
         }
         self.order.set_state(order);
         self.priorities.restore(&mut words.into_iter());
         (self.whole, self.diverged, self.executions) = (whole, diverged, executions);
+        self.chances = Met::restored(share);
         self.path.clear();
         self.chain.clear();
         self.stale = true;
@@ -378,9 +360,10 @@ impl<O: Order> BestFirst<O> {
         all.sort_by_key(|(.., pending)| pending.point);
         all.truncate(n.min(most));
         let mut works = Vec::with_capacity(all.len());
-        for (key, _, pending) in &all {
+        for (key, _, pending) in &mut all {
             let one = std::slice::from_ref(pending);
-            let parcel = Parcel::new(*key, pending.parent, one, &self.nodes, self.compares());
+            let parcel = Parcel::new(*key, pending.parent, one, &self.nodes, self.keeps());
+            pending.preemptions = parcel.candidates[0].preemptions;
             let prefix = parcel.prefix(pending);
             let state = self.write(&State {
                 stage: 2,

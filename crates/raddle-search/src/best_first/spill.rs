@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use raddle_engine::store::{Store, StoreError, Ticket};
 use raddle_engine::strategy::Checkpoint;
 
-use super::parcel::Parcel;
+use super::parcel::{Keeps, Parcel};
 use super::priority::Key;
 use crate::state::{Reader, Writer};
 
@@ -112,9 +112,9 @@ impl Spill {
     }
 
     /// Takes back the block with the cheapest. None if it cannot be read, which is trouble.
-    pub(super) fn take_best(&mut self, compares: bool, limit: u32) -> Option<Vec<Parcel>> {
+    pub(super) fn take_best(&mut self, keeps: Keeps, limit: u32) -> Option<Vec<Parcel>> {
         let (_, block) = self.blocks.pop_first()?;
-        let parcels = self.get(block, compares, limit);
+        let parcels = self.get(block, keeps, limit);
         self.store.free(block.ticket);
         match parcels {
             Ok(parcels) => Some(parcels),
@@ -126,22 +126,22 @@ impl Spill {
     }
 
     /// All that is there, the cheapest first.
-    pub(super) fn all(&self, compares: bool, limit: u32) -> Result<Vec<Parcel>, StoreError> {
+    pub(super) fn all(&self, keeps: Keeps, limit: u32) -> Result<Vec<Parcel>, StoreError> {
         let mut all = Vec::new();
         // Of blocks that begin with the same cost the older first, as in a bin.
         let mut blocks: Vec<_> = self.blocks.iter().collect();
         blocks.sort_by_key(|((key, written), _)| (*key, written.0));
         for (_, block) in blocks {
-            all.append(&mut self.get(*block, compares, limit)?);
+            all.append(&mut self.get(*block, keeps, limit)?);
         }
         Ok(all)
     }
 
-    fn get(&self, block: Block, compares: bool, limit: u32) -> Result<Vec<Parcel>, StoreError> {
+    fn get(&self, block: Block, keeps: Keeps, limit: u32) -> Result<Vec<Parcel>, StoreError> {
         let bytes = Checkpoint(self.store.get(block.ticket)?);
         let read = || {
             let mut reader = Reader::new(&bytes, NAME)?;
-            let parcel = |_| Parcel::read(&mut reader, compares, limit);
+            let parcel = |_| Parcel::read(&mut reader, keeps, limit);
             let parcels = (0..block.parcels).map(parcel).collect::<Result<Vec<_>, _>>()?;
             reader.finish()?;
             Ok(parcels)

@@ -162,6 +162,58 @@ impl<S: Strategy> Strategy for Hushed<S> {
     }
 }
 
+/// A search that is saved after 1, 2, 4, … executions, if `often`, and goes on as another one that was restored.
+struct Resumed<F> {
+    inner: BestFirst,
+    make: F,
+    often: bool,
+    executions: u64,
+}
+
+impl<F: Fn() -> BestFirst + Send> Strategy for Resumed<F> {
+    fn needs(&self) -> Needs {
+        self.inner.needs()
+    }
+
+    fn begin(&mut self, plan: &mut Plan) -> bool {
+        if self.often && self.executions.is_power_of_two() {
+            let state = self.inner.save().expect("it can be saved");
+            self.inner = (self.make)();
+            self.inner.restore(&state).expect("it is its own state");
+        }
+        self.inner.begin(plan)
+    }
+
+    fn untold(&mut self) -> u64 {
+        self.inner.untold()
+    }
+
+    fn decide(&mut self, point: &Point<'_>) -> Answer {
+        self.inner.decide(point)
+    }
+
+    fn spawn(&mut self, parent: TaskId, child: TaskId) {
+        self.inner.spawn(parent, child);
+    }
+
+    fn value(&mut self, task: TaskId, taken: Taken, during: bool) {
+        self.inner.value(task, taken, during);
+    }
+
+    fn step(&mut self, step: &Step<'_>) -> Option<Cut> {
+        self.inner.step(step)
+    }
+
+    fn end(&mut self, execution: &Finished<'_>) {
+        self.executions += 1;
+        self.inner.end(execution);
+    }
+
+    fn covered(&self) -> Covered {
+        self.inner.covered()
+    }
+}
+
 /// A store in memory.
 #[derive(Debug, Default)]
 struct Shelf(BTreeMap<u64, Vec<u8>>);
@@ -246,15 +298,24 @@ pub(crate) fn compare_reduced(
     }
     let seed = all.executions;
     let long = std::env::var_os("RADDLE_LONG").is_some();
-    let mut orders = reductions(seed);
-    if !long {
-        let from = seed as usize % orders.len();
-        orders.rotate_left(from);
-        orders.truncate(2);
-    }
-    for (reduction, parts) in orders {
-        let best = BestFirst::reduced(reduction, parts).expect("not the optimal one");
-        let name = format!("{reduction:?} {}", best.name());
+    let orders = || {
+        let mut orders = reductions(seed);
+        if !long {
+            let from = seed as usize % orders.len();
+            orders.rotate_left(from);
+            orders.truncate(2);
+        }
+        orders
+    };
+    for at in 0..orders().len() {
+        let make = || {
+            let (reduction, parts) = orders().swap_remove(at);
+            BestFirst::reduced(reduction, parts).expect("not the optimal one")
+        };
+        let name = format!("{:?} {}", orders()[at].0, make().name());
+        // Half of them are saved on the way.
+        let often = (at as u64 + seed).is_multiple_of(2);
+        let best = Resumed { inner: make(), make, often, executions: 0 };
         let best = Hushed { inner: best, untold: 0, steps: 0 };
         let Some(saw) = search(best, all.executions * 2 + 10, settings, program) else {
             return Err(format!("{name} ran more than all"));

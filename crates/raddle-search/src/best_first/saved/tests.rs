@@ -11,6 +11,7 @@ use raddle_trace::Covered;
 use super::super::tests::{Parts, all_priorities, mixed, programs, sorted};
 use super::super::{BestFirst, Delays, Preemptions, Rand};
 use super::*;
+use crate::dpor::Reduction;
 use crate::order::NonPreemptive;
 use crate::rng::Rng;
 use crate::toy::{self, Moves, Toy};
@@ -174,10 +175,82 @@ fn a_saved_search_goes_on_in_the_same_order() {
             let other = || all_priorities(77).into_iter().nth(at).unwrap();
             let mut again = BestFirst::new(other());
             again.restore(&search.save().unwrap()).unwrap();
+            assert_eq!(again.progress().estimate, search.progress().estimate);
             assert_eq!(toy::all(&mut again, &toy), toy::all(&mut search, &toy));
             assert_eq!(again.covered(), Covered::Everything);
         }
     }
+}
+
+fn reduced(reduction: Reduction, parts: Parts) -> BestFirst {
+    BestFirst::reduced(reduction, parts).expect("not the optimal one")
+}
+
+// What sleeps and what was opened is in the state, so that not even the order is another one.
+#[test]
+fn a_reduced_search_goes_on_in_the_same_order() {
+    let toy = mixed();
+    for reduction in [Reduction::Source, Reduction::Classic] {
+        for (at, parts) in all_priorities(3).into_iter().enumerate() {
+            let all = toy::all(&mut reduced(reduction, parts), &toy);
+            let nth = |seed| reduced(reduction, all_priorities(seed).swap_remove(at));
+            for n in 0..=all.len() {
+                let mut search = nth(3);
+                let mut seen = first(&mut search, &mut Plan::default(), &toy, n);
+                let mut again = nth(77);
+                again.restore(&search.save().unwrap()).unwrap();
+                seen.extend(toy::all(&mut again, &toy));
+                assert_eq!(seen, all, "{reduction:?} {} after {n}", again.name());
+                assert_eq!(again.covered(), Covered::Equivalence);
+                assert_eq!((again.nodes(), again.pending()), (1, 0));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_reduced_search_of_another_kind_is_refused() {
+    let toy = mixed();
+    let parts = || -> Parts { vec![Box::new(Preemptions)] };
+    let mut search = reduced(Reduction::Source, parts());
+    first(&mut search, &mut Plan::default(), &toy, 4);
+    let state = search.save().unwrap();
+    for mut other in [
+        reduced(Reduction::Classic, parts()),
+        reduced(Reduction::Source, vec![]),
+        BestFirst::new(parts()),
+    ] {
+        assert_eq!(other.restore(&state).unwrap_err(), FOREIGN);
+    }
+}
+
+// With a checksum that is right: whatever the numbers say, it is refused or can be gone on with.
+#[test]
+fn a_state_of_a_reduced_search_may_say_anything() {
+    let toy = mixed();
+    let mut search = reduced(Reduction::Classic, vec![Box::new(Preemptions)]);
+    first(&mut search, &mut Plan::default(), &toy, 9);
+    let state = search.save().unwrap().0;
+    let (body, _) = state.split_last_chunk::<8>().unwrap();
+    let mut refused = 0;
+    for at in 0..body.len() {
+        for change in [1, 2, 4, 0x7f] {
+            let mut bytes = body.to_vec();
+            bytes[at] ^= change;
+            let fnv = |sum: u64, byte: &u8| (sum ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+            let sum = bytes.iter().fold(0xcbf2_9ce4_8422_2325, fnv);
+            bytes.extend_from_slice(&sum.to_le_bytes());
+            let mut again = reduced(Reduction::Classic, vec![Box::new(Preemptions)]);
+            match again.restore(&Checkpoint(bytes)) {
+                Ok(()) => drop(again.save().unwrap()),
+                Err(why) => {
+                    assert_eq!(why, FOREIGN);
+                    refused += 1;
+                }
+            }
+        }
+    }
+    assert!(refused > body.len(), "{refused} of 4 × {}", body.len());
 }
 
 #[test]
@@ -283,6 +356,30 @@ proptest! {
             }
             prop_assert_eq!(&sorted(seen), &expected);
             prop_assert_eq!(search.covered(), bound.0.covered());
+        }
+    }
+
+    #[test]
+    fn a_reduced_search_that_is_saved_anywhere_and_often_is_the_same(toy in programs(), seed: u64) {
+        for reduction in [Reduction::Source, Reduction::Classic] {
+            for (at, parts) in all_priorities(seed).into_iter().enumerate() {
+                let all = toy::all(&mut reduced(reduction, parts), &toy);
+                let nth = |seed| reduced(reduction, all_priorities(seed).swap_remove(at));
+                let (mut rng, mut search, mut seen) = (Rng::new(seed), nth(seed), Vec::new());
+                loop {
+                    let n = 1 + rng.below(9) as usize;
+                    let more = first(&mut search, &mut Plan::default(), &toy, n);
+                    let done = more.len() < n;
+                    seen.extend(more);
+                    if done {
+                        break;
+                    }
+                    let state = search.save().unwrap();
+                    search = nth(!seed);
+                    search.restore(&state).unwrap();
+                }
+                prop_assert_eq!(&seen, &all, "{}", search.name());
+            }
         }
     }
 
