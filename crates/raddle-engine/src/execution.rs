@@ -11,11 +11,15 @@
 mod arriving;
 mod asking;
 mod passive;
+mod seen;
+mod steps;
 mod timers;
+mod view;
 mod yields;
 
 pub(crate) use passive::Passive;
 pub use passive::{Work, Worked};
+pub(crate) use seen::Seen;
 
 use std::cell::Cell;
 use std::panic::Location;
@@ -25,23 +29,19 @@ use raddle_trace::{DataRace, Divergence, LimitKind, Settings, TaskKind};
 
 use crate::announce::Announced;
 use crate::clock::Clock;
-use crate::context::Context;
 use crate::explore::Setup;
 use crate::fiber::Fiber;
 use crate::isolation::Log;
 use crate::limits::{Limits, Teardown};
-use crate::locks::{Held, LockOrder};
-use crate::model::Model;
+use crate::locks::LockOrder;
 use crate::names::{Name, Names};
 use crate::object::Object;
-use crate::op::{Access, ObjectId, Op, TaskId};
+use crate::op::TaskId;
 use crate::pulse::Pulse;
 use crate::race::Detector;
 use crate::recorder::Recorder;
 use crate::script::Script;
-use crate::strategy::{
-    Answer, Choice, Cut, Label, Needs, Pending, Plan, Point, Step, Strategy, Stuck, Taken, Tasks,
-};
+use crate::strategy::{Answer, Choice, Cut, Label, Needs, Plan, Point, Strategy, Taken};
 use crate::tape::Tape;
 use crate::task::{NO_SLOT, State, Task};
 
@@ -131,48 +131,6 @@ pub(crate) struct Mark {
     site: &'static Location<'static>,
     /// Who had announced an op where before it, folded into a number.
     trail: u64,
-}
-
-/// Things that the program did and that the guarantee must speak of. Over the whole search.
-#[expect(clippy::struct_excessive_bools, reason = "a list of facts")]
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Seen {
-    pub(crate) timers: bool,
-    /// A task that yielded had to wait for others to move.
-    pub(crate) held_back: bool,
-    /// A step counted as a yield, because nothing had changed for long.
-    pub(crate) idle: bool,
-    pub(crate) spurious: bool,
-    pub(crate) unwound: bool,
-    pub(crate) seeded: bool,
-}
-
-impl Seen {
-    fn all(&mut self) -> [(&'static str, &mut bool); 6] {
-        let Self { timers, held_back, idle, spurious, unwound, seeded } = self;
-        [
-            ("timers", timers),
-            ("held-back", held_back),
-            ("idle", idle),
-            ("spurious", spurious),
-            ("unwound", unwound),
-            ("seeded", seeded),
-        ]
-    }
-
-    /// Those that were seen.
-    pub(crate) fn words(mut self) -> Vec<String> {
-        let seen = self.all().into_iter().filter(|(_, seen)| **seen);
-        seen.map(|(word, _)| word.to_owned()).collect()
-    }
-
-    /// Takes these to have been seen. `false` if there is no such word.
-    pub(crate) fn take_over(&mut self, words: &[String]) -> bool {
-        words.iter().all(|word| {
-            let known = self.all().into_iter().find(|(known, _)| known == word);
-            known.map(|(_, seen)| *seen = true).is_some()
-        })
-    }
 }
 
 #[expect(clippy::struct_excessive_bools, reason = "the state of one execution, in one place")]
@@ -562,229 +520,6 @@ impl Execution {
         (!self.last_yielded && self.task(self.last).enabled).then_some(self.last)
     }
 
-    // ---- after a step -----------------------------------------------------------------------
-
-    /// What the step of the current task on an object passes on and takes over.
-    #[cold]
-    pub(crate) fn synchronise<M: Model>(
-        &mut self,
-        model: &M,
-        op: M::Op,
-        option: u32,
-        slot: u32,
-        site: &'static Location<'static>,
-    ) {
-        if !self.is_tearing() {
-            let mut edges = self.race.edges(self.current, slot, site);
-            model.synchronise(self.current, op, option, &mut edges);
-        }
-    }
-
-    /// The current task has taken a lock or given one back.
-    #[expect(
-        clippy::inline_always,
-        reason = "after a switch every return is mispredicted: keep them few"
-    )]
-    #[inline(always)]
-    pub(crate) fn hold(&mut self, mut lock: Held, access: Access, keeps_share: bool) {
-        if self.is_tearing() {
-            return;
-        }
-        lock.shared = matches!(access, Access::Share | Access::TryShare);
-        // SAFETY: the current task, boxed and used by nobody else for this moment.
-        let held = unsafe { &mut (*self.me).held };
-        match access {
-            Access::Acquire | Access::Share | Access::TryAcquire | Access::TryShare => {
-                if held.is_empty() {
-                    held.push(lock);
-                } else {
-                    // Who only tries cannot be made to wait.
-                    let waits = matches!(access, Access::Acquire | Access::Share);
-                    self.took_nested(lock, waits);
-                }
-            }
-            Access::Release | Access::Unshare => match held.as_slice() {
-                [one] if one.slot == lock.slot && !keeps_share => held.clear(),
-                _ => self.gave_nested(lock.slot, keeps_share),
-            },
-            _ => {}
-        }
-    }
-
-    /// Counts a step and tells whoever wants to know.
-    ///
-    /// # Safety
-    /// `ex` is the current execution; `task` has just applied its op.
-    #[inline]
-    pub(crate) unsafe fn commit(
-        ex: *mut Self,
-        task: TaskId,
-        footprint: &[(ObjectId, Access)],
-        site: &'static Location<'static>,
-        how: How,
-        show: impl FnOnce() -> String,
-    ) {
-        // SAFETY: by contract; nothing here switches.
-        unsafe {
-            let this = &mut *ex;
-            if this.is_tearing() {
-                return;
-            }
-            this.n_steps += 1;
-            this.pulse.step(this.n_steps, task.0, site);
-            let number = this.n_steps;
-            this.task_mut(task).last_event = number;
-            if how != How::Wait {
-                // A wait that runs on is not a move: it must not look like a preemption.
-                this.last = task;
-                this.last_yielded = false;
-                this.task_mut(task).last_step = this.n_steps;
-            }
-            // Time that passes is no change: a task that only watches the clock does not get on.
-            if footprint.iter().any(|(id, access)| access.changes() && id.0 != this.clock_slot) {
-                this.last_change = this.n_steps;
-                this.fruitless = 0;
-            }
-            if this.n_steps > this.untold {
-                let text = if this.recorder.is_some() { show() } else { String::new() };
-                this.tell(task, footprint, site, how, text);
-            }
-            if this.n_steps - this.last_change > this.limits.idle {
-                this.idle(task, footprint[0].1, how);
-            }
-        }
-    }
-
-    /// Tells what was recorded, if somebody is to hear it as it happens.
-    #[cold]
-    pub(crate) fn recount(&mut self) {
-        if let Some(mut recorder) = self.recorder.take() {
-            recorder.recount(self);
-            self.recorder = Some(recorder);
-        }
-    }
-
-    #[cold]
-    fn tell(
-        &mut self,
-        task: TaskId,
-        footprint: &[(ObjectId, Access)],
-        site: &'static Location<'static>,
-        how: How,
-        text: String,
-    ) {
-        let point = if how == How::Wait { None } else { self.point };
-        if let Some(recorder) = &mut self.recorder {
-            let preempts = how != How::Wait && self.preempting;
-            recorder.event(task, text, footprint, site, point, preempts);
-        }
-        let asked = self.needs.steps && !self.strict;
-        let mut recorder = self.recorder.take();
-        if asked || recorder.is_some() {
-            let replayed = point.is_some_and(|point| (point as usize) < self.plan.prefix.len());
-            let entry = self.task(task);
-            let is_timer = entry.fiber.is_null() && entry.passive.is_none();
-            let partner = is_timer.then_some(entry.owner);
-            let (also, sent_by, context) = (entry.also, entry.sent_by, self.context_of(task));
-            let learned = entry.passive.is_some();
-            let enabled_since = entry.first_since.unwrap_or(entry.fair.enabled_since);
-            let timer = entry.timer.filter(|_| matches!(how, How::Timed(_)));
-            let timer = timer.map(|timer| self.timer_on(timer, footprint[0].0));
-            let immediate = how == How::Wait;
-            let waited_for = match footprint[0].1 {
-                Access::Observe(other) if !immediate => self.waited_for(other),
-                _ => Tasks::default(),
-            };
-            let view = View(self);
-            let step = Step {
-                task,
-                footprint,
-                site,
-                context,
-                also,
-                learned,
-                sent_by,
-                point,
-                replayed,
-                immediate,
-                partner,
-                enabled_since,
-                timer,
-                waited_for,
-                pending: &view,
-            };
-            if let Some(recorder) = &mut recorder {
-                recorder.step(&step);
-            }
-            // SAFETY: the strategy outlives the search, and holds no way back to the execution.
-            let cut = if asked { unsafe { (*self.strategy).step(&step) } } else { None };
-            if cut.is_some() {
-                self.cut = cut;
-                self.busy |= busy::UNASKED;
-            }
-        }
-        self.recorder = recorder;
-        self.recount();
-    }
-
-    /// Whom a task waits for that will run on by itself, and whom those wait for.
-    fn waited_for(&self, task: TaskId) -> Tasks {
-        let mut tasks = Tasks::default();
-        let mut next = task;
-        loop {
-            let entry = self.task(next);
-            let Some(what) = entry.pending.filter(|_| entry.immediate) else { return tasks };
-            // SAFETY: the op of a suspended task is valid, and touches models only.
-            let Access::Observe(other) = (unsafe { (*what).footprint(next)[0].1 }) else {
-                return Tasks::ALL;
-            };
-            if tasks.contains(other) {
-                return tasks;
-            }
-            tasks.insert(other);
-            next = other;
-        }
-    }
-
-    /// Looks again at the ops that are pending on an object whose state may have changed.
-    ///
-    /// # Safety
-    /// `ex` is the current execution.
-    pub(crate) unsafe fn wake(ex: *mut Self, slot: u32) {
-        // SAFETY: by contract; nothing here switches. Announced ops of suspended tasks are valid,
-        // and they touch models only.
-        unsafe {
-            let this = &mut *ex;
-            if this.is_tearing() {
-                return;
-            }
-            for index in 0..this.created.len() {
-                let task = this.created[index];
-                if !this.slots[task.index()].contains(&slot) {
-                    continue;
-                }
-                let Some(what) = this.task(task).pending else { continue };
-                let enabled = (*what).enabled(task);
-                if this.slots[task.index()][1] != NO_SLOT
-                    && this.task(task).first_since.is_none()
-                    && (*what).first_enabled(task)
-                {
-                    this.task_mut(task).first_since = Some(this.n_steps);
-                }
-                if !this.task(task).immediate {
-                    this.set_enabled(task, enabled);
-                    this.rearm(task);
-                } else if enabled {
-                    this.task_mut(task).first_since = Some(this.n_steps);
-                    this.task_mut(task).pending = None;
-                    this.slots[task.index()] = [NO_SLOT; 2];
-                    this.run_on.push(task);
-                    this.busy |= busy::RUN_ON;
-                }
-            }
-        }
-    }
-
     /// Lets every task that can run on do so, up to its next op. `true` if `me` is among them:
     /// it then runs on itself.
     ///
@@ -880,94 +615,9 @@ impl Execution {
         self.n_steps >= self.next_check
     }
 
-    /// How a person calls a task.
-    pub(crate) fn label(&self, task: TaskId) -> String {
-        if let Some(label) = self.tasks.get(task.index()).and_then(|task| task.label.as_ref()) {
-            return label.to_string();
-        }
-        if task == TaskId::ROOT {
-            return "main".to_owned();
-        }
-        let name = self.names.get(task);
-        let parent = self.label(name.parent);
-        match name.kind {
-            TaskKind::Environment if name.nth > i32::MAX as u32 => format!("link {:08x}", name.nth),
-            TaskKind::Environment => format!("timer of {parent}"),
-            _ if name.parent == TaskId::ROOT => format!("thread {}", name.nth + 1),
-            _ => format!("{parent}.{}", name.nth + 1),
-        }
-    }
-
-    /// The ops that have been announced and cannot run now.
-    pub(crate) fn stuck(&self) -> Vec<Stuck> {
-        let stuck = |&task: &TaskId| {
-            let entry = self.task(task);
-            let waits = entry.state == State::Live && !entry.enabled && !entry.immediate;
-            let what = entry.pending.filter(|_| waits && !entry.fiber.is_null())?;
-            // SAFETY: the op of a suspended task is valid, and touches models only.
-            let footprint = unsafe { (*what).waits_for(task) };
-            let enabled_since = entry.first_since;
-            let timer = entry.timer.filter(|&timer| {
-                let timer = self.task(timer);
-                timer.armed && !timer.enabled
-            });
-            // SAFETY: as above.
-            let object = unsafe { (*what).footprint(task)[0].0 };
-            let timer = timer.map(|timer| self.timer_on(timer, object));
-            let (site, context) = (entry.site, entry.context);
-            Some(Stuck { task, footprint, site, context, enabled_since, timer })
-        };
-        self.created.iter().filter_map(stuck).collect()
-    }
-
     /// Those who can move.
     pub(crate) fn options(&self) -> &[Choice] {
         &self.options
-    }
-
-    /// From where the op of a task was called. That of a timer is the wait it ends.
-    fn context_of(&self, task: TaskId) -> Context {
-        let entry = self.task(task);
-        let has_code = !entry.fiber.is_null() || entry.passive.is_some();
-        let of =
-            if has_code || entry.state != State::Live { entry } else { self.task(entry.owner) };
-        of.context
-    }
-
-    /// The text of what a task has announced. A passive task's message may be of any type of the
-    /// program's, whose code does not run here.
-    fn says(&self, task: TaskId) -> Option<String> {
-        let entry = self.tasks.get(task.index())?;
-        if entry.state != State::Live || entry.passive.is_some() {
-            return None;
-        }
-        if entry.fiber.is_null() {
-            let what = self.task(entry.owner).pending?;
-            // SAFETY: the op of a suspended task is valid, and touches models only.
-            return Some(format!("timeout of {}", unsafe { (*what).show() }));
-        }
-        // SAFETY: as above.
-        Some(unsafe { (*entry.pending?).show() })
-    }
-
-    fn op_of(&self, task: TaskId) -> Option<Op> {
-        let entry = self.tasks.get(task.index())?;
-        if entry.state != State::Live {
-            return None;
-        }
-        if let Some(Passive { object, .. }) = entry.passive {
-            return Some(Op { object, access: Access::Write, site: entry.site });
-        }
-        if entry.fiber.is_null() {
-            let owner = entry.owner;
-            let what = self.task(owner).pending?;
-            // SAFETY: the op of a suspended task is valid, and touches models only.
-            let object = unsafe { (*what).footprint(owner)[0].0 };
-            return Some(Op { object, access: Access::Write, site: entry.site });
-        }
-        // SAFETY: as above.
-        let (object, access) = unsafe { (*entry.pending?).footprint(task)[0] };
-        Some(Op { object, access, site: entry.site })
     }
 }
 
@@ -996,67 +646,5 @@ impl Strategy for Nobody {
 
     fn covered(&self) -> raddle_trace::Covered {
         raddle_trace::Covered::Replay
-    }
-}
-
-/// What a strategy may look at while it decides.
-struct View(*const Execution);
-
-impl std::fmt::Debug for View {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("View")
-    }
-}
-
-impl Pending for View {
-    fn stuck(&self) -> Vec<Stuck> {
-        // SAFETY: as in `op`.
-        unsafe { (*self.0).stuck() }
-    }
-
-    fn place(&self, task: TaskId) -> u32 {
-        // SAFETY: as in `op`.
-        unsafe { (*self.0).task(task).seq }
-    }
-
-    fn strayed(&self) -> bool {
-        // SAFETY: as in `op`.
-        unsafe { (*self.0).strayed }
-    }
-
-    fn op(&self, task: TaskId) -> Option<Op> {
-        // SAFETY: a view lives only during `decide`, where the execution is only read.
-        unsafe { (*self.0).op_of(task) }
-    }
-
-    fn context(&self, task: TaskId) -> Context {
-        // SAFETY: as above.
-        unsafe { (*self.0).context_of(task) }
-    }
-
-    fn label(&self, object: ObjectId) -> Option<Label> {
-        // SAFETY: as above.
-        let execution = unsafe { &*self.0 };
-        execution.labels.get(object.0 as usize).copied()
-    }
-
-    fn name(&self, task: TaskId) -> String {
-        // SAFETY: as above.
-        unsafe { (*self.0).label(task) }
-    }
-
-    fn says(&self, task: TaskId) -> Option<String> {
-        // SAFETY: as above.
-        unsafe { (*self.0).says(task) }
-    }
-
-    fn blocked(&self) -> Vec<TaskId> {
-        // SAFETY: as above.
-        let execution = unsafe { &*self.0 };
-        let blocked = |&task: &TaskId| {
-            let entry = execution.task(task);
-            entry.state == State::Live && !entry.enabled && entry.pending.is_some()
-        };
-        execution.created.iter().copied().filter(blocked).collect()
     }
 }

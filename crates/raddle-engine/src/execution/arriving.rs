@@ -2,7 +2,8 @@
 
 use std::panic::{Location, resume_unwind};
 
-use super::{Cancelled, Execution, How, MAX_SWALLOWED, Mark, Next, View, busy, erase};
+use super::view::View;
+use super::{Cancelled, Execution, How, MAX_SWALLOWED, Mark, Next, busy, erase};
 use crate::announce::Announced;
 use crate::context;
 use crate::fiber::Fiber;

@@ -5,7 +5,8 @@ use std::panic::Location;
 
 use raddle_trace::Divergence;
 
-use super::{Ending, Execution, Mark, Next, View, busy};
+use super::view::View;
+use super::{Ending, Execution, Mark, Next, busy};
 use crate::isolation::Entry;
 use crate::model::Model;
 use crate::op::TaskId;

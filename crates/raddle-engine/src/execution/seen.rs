@@ -1,0 +1,43 @@
+//! What a program did that a guarantee must speak of.
+
+/// Things that the program did and that the guarantee must speak of. Over the whole search.
+#[expect(clippy::struct_excessive_bools, reason = "a list of facts")]
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Seen {
+    pub(crate) timers: bool,
+    /// A task that yielded had to wait for others to move.
+    pub(crate) held_back: bool,
+    /// A step counted as a yield, because nothing had changed for long.
+    pub(crate) idle: bool,
+    pub(crate) spurious: bool,
+    pub(crate) unwound: bool,
+    pub(crate) seeded: bool,
+}
+
+impl Seen {
+    fn all(&mut self) -> [(&'static str, &mut bool); 6] {
+        let Self { timers, held_back, idle, spurious, unwound, seeded } = self;
+        [
+            ("timers", timers),
+            ("held-back", held_back),
+            ("idle", idle),
+            ("spurious", spurious),
+            ("unwound", unwound),
+            ("seeded", seeded),
+        ]
+    }
+
+    /// Those that were seen.
+    pub(crate) fn words(mut self) -> Vec<String> {
+        let seen = self.all().into_iter().filter(|(_, seen)| **seen);
+        seen.map(|(word, _)| word.to_owned()).collect()
+    }
+
+    /// Takes these to have been seen. `false` if there is no such word.
+    pub(crate) fn take_over(&mut self, words: &[String]) -> bool {
+        words.iter().all(|word| {
+            let known = self.all().into_iter().find(|(known, _)| known == word);
+            known.map(|(_, seen)| *seen = true).is_some()
+        })
+    }
+}
