@@ -184,7 +184,7 @@ pub(crate) struct Execution {
     /// The latest announcement.
     announced: (TaskId, &'static Location<'static>),
     last_yielded: bool,
-    /// See [`Pending::strayed`].
+    /// See [`Pending::strayed`](crate::strategy::Pending::strayed).
     pub(crate) strayed: bool,
     trail: u64,
     /// In order of creation.
