@@ -274,6 +274,12 @@ fn panics_of(ex: &Execution) -> Vec<Panic> {
         .collect();
     // One that nobody took decides, the body's before others; the earlier the better.
     found.sort_by_key(|(task, panic)| (panic.taken, *task != TaskId::ROOT, panic.step));
+    // Who unwraps what a join gave says nothing of its own, and is at the same place whatever the cause.
+    let unwrapped = found.first().is_some_and(|(_, panic)| panic.message.contains("Any { .. }"));
+    let cause = found.iter().position(|(_, panic)| panic.taken).filter(|_| unwrapped);
+    if let Some(cause) = cause {
+        found[..=cause].rotate_right(1);
+    }
     let entry = |(task, panic): (TaskId, &TaskPanic)| Panic {
         task: ex.task(task).seq,
         message: panic.message.clone(),

@@ -255,7 +255,7 @@ impl<'a> Text<'a> {
     fn outcome(&mut self, trace: &Trace, outcome: &Outcome) {
         match outcome {
             Outcome::Panicked { panics } if panics.len() > 1 => {
-                self.section("earlier panics:");
+                self.section("other panics:");
                 for panic in &panics[1..] {
                     self.paragraph("  ", &panicked(trace, panic));
                     self.message(&panic.message, "    ");

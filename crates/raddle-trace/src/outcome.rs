@@ -228,7 +228,8 @@ impl fmt::Display for Death {
 pub enum Outcome {
     /// Every task ended and no panic was left over.
     Completed,
-    /// A task panicked and nobody took it. The first entry decides; earlier panics follow.
+    /// A task panicked and nobody took it. The first entry is the one to look at: that one, or what it comes of if
+    /// it only unwrapped the panic of a task that it joined. Others follow.
     Panicked {
         /// Never empty.
         panics: Vec<Panic>,

@@ -40,7 +40,7 @@ fn only_raddle_tests_are_listed() {
     let ignored: Vec<bool> =
         done.events().iter().map(|event| event["ignored"].as_bool().unwrap()).collect();
     assert_eq!(ignored.iter().filter(|ignored| **ignored).count(), 1);
-    assert_eq!(done.events()[10]["site"], "tests/plain.rs:14");
+    assert_eq!(done.events()[12]["site"], "tests/plain.rs:14");
 }
 
 #[test]

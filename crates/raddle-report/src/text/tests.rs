@@ -417,7 +417,7 @@ fn earlier_panics_follow() {
           │ update was lost            │                   │                      │
     * a preemption: the task that moved before could have gone on
 
-    earlier panics:
+    other panics:
       thread 2 panicked at tests/account.rs:14:9
         overdrawn:
           by 3

@@ -76,6 +76,18 @@ fn a_panic_that_nobody_took_is_the_failure() {
 }
 
 #[test]
+fn the_panic_of_a_thread_goes_before_that_of_who_unwraps_it() {
+    let message = panic_message(&|| thread::spawn(|| panic!("the cause")).join().unwrap());
+    assert_eq!(message, "the cause");
+    // Not one that was dealt with.
+    let message = panic_message(&|| {
+        let _ = thread::spawn(|| panic!("dealt with")).join();
+        panic!("of its own");
+    });
+    assert_eq!(message, "of its own");
+}
+
+#[test]
 fn scoped_threads_borrow() {
     let (found, executions) = outcomes(|| {
         let mut own = [1, 2];
