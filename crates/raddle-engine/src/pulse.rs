@@ -99,6 +99,10 @@ impl Pulse {
     pub(crate) fn begin(&self) -> u64 {
         let number = self.executions.load(Ordering::Relaxed) + 1;
         self.executions.store(number, Ordering::Relaxed);
+        // Nobody has moved in it yet.
+        self.steps.store(0, Ordering::Relaxed);
+        self.task.store(0, Ordering::Relaxed);
+        self.site.store(ptr::null_mut(), Ordering::Relaxed);
         let stamp = self.id << EXECUTION_BITS | number;
         self.live.store(stamp, Ordering::Release);
         stamp
@@ -136,5 +140,24 @@ impl Pulse {
         let registry = REGISTRY.lock().unwrap_or_else(PoisonError::into_inner);
         let pulse = *registry.all.get((id as usize).checked_sub(1)?)?;
         (pulse.live.load(Ordering::Acquire) == stamp).then_some(pulse)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn before_its_first_step_an_execution_has_nothing_of_the_last() {
+        let pulse = Pulse::acquire();
+        pulse.begin();
+        pulse.step(3, 2, Location::caller());
+        let Beat { running, steps, task, site, .. } = pulse.beat();
+        assert_eq!((running, steps, task, site.is_some()), (true, 3, 2, true));
+        pulse.end();
+        pulse.begin();
+        let Beat { running, steps, task, site, .. } = pulse.beat();
+        assert_eq!((running, steps, task, site), (true, 0, 0, None));
+        pulse.give_back();
     }
 }
