@@ -3,7 +3,7 @@
 //! So statics start anew, and what ends a process ends one execution: the search goes on. The fork has a
 //! copy of everything, the strategy too, and runs the execution with it; what it does is written into memory
 //! that both processes see, and the original takes it over when the fork has ended, however it ended
-//! ([`telling`]). A fork costs some hundred microseconds, so this is for programs that need it.
+//! ([`telling`]). A fork costs nearly a millisecond, so this is for programs that need it.
 //!
 //! What the fork prints reaches the same standard output. What a test harness catches in memory is lost
 //! with the fork. Of the OS threads of the process only the searching one is there in a fork; a lock that

@@ -48,11 +48,11 @@ pub enum Pairs {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Isolation {
-    /// All executions run in the process of the test: a hundred thousand a second. What they leave in
+    /// All executions run in the process of the test: some hundred thousand a second. What they leave in
     /// statics is there in the next one.
     #[default]
     None,
-    /// Each execution runs in a fork of a process that has run none: some thousand a second. Statics start
+    /// Each execution runs in a fork of a process that has run none: about a thousand a second. Statics start
     /// anew, and one that ends its process is a failure like others, after which the search goes on. Not on
     /// Windows. What the test prints is not caught by the test harness.
     Process,
