@@ -435,9 +435,10 @@ impl Nodes {
         let node = self.node(at);
         let length = node.from as usize + node.decisions().count();
         self.follow(&chain, length as u32, &mut path);
+        // Decisions are trimmed after the last live option, and options themselves only if that is worth it.
         let option = |sibling: &Sibling| {
             let there = path.get(node.from as usize + sibling.place as usize);
-            there.is_some_and(|taken| sibling.option < taken.of)
+            there.map_or(!sibling.is_live(), |taken| sibling.option < taken.of)
         };
         path.len() == length
             && path.iter().all(|taken| taken.of > 1 && taken.option < taken.of)

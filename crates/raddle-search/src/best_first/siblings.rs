@@ -60,7 +60,7 @@ impl Sibling {
     }
 
     /// Whether something is left of it.
-    fn is_live(&self) -> bool {
+    pub(super) fn is_live(&self) -> bool {
         self.state & (STARTED | LIVE) != STARTED
     }
 
