@@ -51,6 +51,8 @@ pub mod replay;
 pub mod rff;
 pub mod rng;
 pub mod round_robin;
+#[cfg(test)]
+mod sequences;
 mod state;
 pub mod surw;
 #[cfg(test)]
