@@ -12,10 +12,10 @@
 
 use raddle_engine::strategy::{Answer, Cut, Finished, Needs, Plan, Point, Step, Strategy, Taken};
 use raddle_engine::{Ended, Limits, Setup, Stop, TaskId, explore};
-use raddle_search::best_first::{BestFirst, Held, ModifiedDpor, Preemptions, Priority, SleepSets};
 use raddle_search::bound::Bound;
-use raddle_search::dpor::Reduction;
 use raddle_search::order::NonPreemptive;
+use raddle_search::tree::priority::{ModifiedDpor, Preemptions, SleepSets};
+use raddle_search::tree::{Frontier, Memory, TreeExpansion, TreeSearch};
 use raddle_trace::Covered;
 
 use crate::numbers::{grouped, shown};
@@ -31,7 +31,7 @@ const EVERY: u64 = 1_000;
 /// How the collection is searched.
 #[derive(Clone, Copy, Debug)]
 enum Search {
-    Reduced(Reduction),
+    Reduced(TreeExpansion),
     /// With executions compared.
     Bounded,
     /// By preemptions alone.
@@ -40,38 +40,35 @@ enum Search {
 
 impl Search {
     const ALL: [Self; 4] = [
-        Self::Reduced(Reduction::Source),
-        Self::Reduced(Reduction::Classic),
+        Self::Reduced(TreeExpansion::Source),
+        Self::Reduced(TreeExpansion::Classic),
         Self::Bounded,
         Self::Plain,
     ];
 
     fn name(self) -> &'static str {
         match self {
-            Self::Reduced(Reduction::Classic) => "dpor(classic) best-first(mdpor, pb)",
+            Self::Reduced(TreeExpansion::Classic) => "dpor(classic) best-first(mdpor, pb)",
             Self::Reduced(_) => "dpor(source) best-first(mdpor, pb)",
             Self::Bounded => "all best-first(ss, mdpor) preemptions(2)",
             Self::Plain => "all best-first(pb) preemptions(2)",
         }
     }
 
-    fn build(self) -> BestFirst {
+    fn build(self) -> TreeSearch {
+        let bounded = |frontier| {
+            TreeSearch::within(frontier, NonPreemptive, Bound::Preemptions(2))
+                .expect("the order does not preempt")
+        };
         match self {
-            Self::Reduced(reduction) => {
-                let parts: Vec<Box<dyn Priority>> =
-                    vec![Box::new(ModifiedDpor), Box::new(Preemptions)];
-                BestFirst::reduced(reduction, parts).expect("not the optimal one")
+            Self::Reduced(expansion) => {
+                let parts =
+                    Frontier::BestFirst(vec![Box::new(ModifiedDpor), Box::new(Preemptions)]);
+                TreeSearch::new(expansion, parts)
             }
-            Self::Plain => {
-                let parts: Vec<Box<dyn Priority>> = vec![Box::new(Preemptions)];
-                BestFirst::within(parts, NonPreemptive, Bound::Preemptions(2))
-                    .expect("the order does not preempt")
-            }
+            Self::Plain => bounded(Frontier::BestFirst(vec![Box::new(Preemptions)])),
             Self::Bounded => {
-                let parts: Vec<Box<dyn Priority>> =
-                    vec![Box::new(SleepSets), Box::new(ModifiedDpor)];
-                BestFirst::within(parts, NonPreemptive, Bound::Preemptions(2))
-                    .expect("the order does not preempt")
+                bounded(Frontier::BestFirst(vec![Box::new(SleepSets), Box::new(ModifiedDpor)]))
             }
         }
     }
@@ -138,7 +135,7 @@ pub(crate) fn measure(quick: bool, progress: impl Fn(&str)) -> (Table, Plot) {
             progress(&format!("watching {} on {name}{numbers:?}", search.name()));
             let watched = watch(search, name, numbers, most);
             if numbers[1] > 1 {
-                let points = |what: fn(&Held) -> u64| {
+                let points = |what: fn(&Memory) -> u64| {
                     watched.samples.iter().map(|(at, held)| (real(*at), real(what(held)))).collect()
                 };
                 let series = |name: &str, points| Series {
@@ -147,7 +144,7 @@ pub(crate) fn measure(quick: bool, progress: impl Fn(&str)) -> (Table, Plot) {
                     style: Style::Line,
                 };
                 plot.series.push(series("", points(|held| held.bytes)));
-                if matches!(search, Search::Reduced(Reduction::Source)) {
+                if matches!(search, Search::Reduced(TreeExpansion::Source)) {
                     plot.series.push(series(", as lists", points(|held| 4 * held.decisions)));
                 }
             }
@@ -163,13 +160,13 @@ fn real(number: u64) -> f64 {
 }
 
 fn add(table: &mut Table, search: Search, program: &str, watched: &Watched) {
-    let known = |held: &Held| held.nodes + held.pending;
+    let known = |held: &Memory| held.nodes + held.pending;
     let Some((_, peak)) = watched.samples.iter().max_by_key(|(_, held)| known(held)) else {
         table.failures.push(format!("{} on {program} held nothing", search.name()));
         return;
     };
     let ratio = real(4 * peak.decisions) / real(peak.bytes);
-    let own = peak.bytes - peak.fringe - peak.points - peak.siblings - peak.footprints;
+    let own = peak.bytes - peak.candidates - peak.points - peak.siblings - peak.footprints;
     let share = 100.0 * real(known(peak)) / real(watched.executions);
     table.rows.push(vec![
         program.to_owned(),
@@ -181,7 +178,7 @@ fn add(table: &mut Table, search: Search, program: &str, watched: &Watched) {
         grouped(peak.pending),
         format!("{share:.0} %"),
         grouped(peak.bytes),
-        grouped(peak.fringe),
+        grouped(peak.candidates),
         grouped(own),
         grouped(peak.points),
         grouped(peak.siblings),
@@ -213,7 +210,7 @@ struct Watched {
     steps: u64,
     ended: bool,
     /// After so many executions.
-    samples: Vec<(u64, Held)>,
+    samples: Vec<(u64, Memory)>,
 }
 
 fn watch(search: Search, name: &str, numbers: &[usize], most: u64) -> Watched {
@@ -227,7 +224,7 @@ fn watch(search: Search, name: &str, numbers: &[usize], most: u64) -> Watched {
         .expect("no search runs around this one");
     let ended = explored.ended == Ended::Covered;
     if ended {
-        let held = watching.inner.held();
+        let held = watching.inner.memory();
         assert_eq!((held.nodes, held.pending), (1, 0), "only the root is left");
     }
     let raddle_trace::Counts { executions, steps, .. } = explored.counts;
@@ -237,9 +234,9 @@ fn watch(search: Search, name: &str, numbers: &[usize], most: u64) -> Watched {
 /// Asks a search what it holds.
 #[derive(Debug)]
 struct Watching {
-    inner: BestFirst,
+    inner: TreeSearch,
     executions: u64,
-    samples: Vec<(u64, Held)>,
+    samples: Vec<(u64, Memory)>,
 }
 
 impl Strategy for Watching {
@@ -277,7 +274,7 @@ impl Strategy for Watching {
         // Small searches are looked at more often.
         let n = self.executions;
         if n.is_multiple_of(EVERY) || n < EVERY && n.is_multiple_of(10) {
-            self.samples.push((self.executions, self.inner.held()));
+            self.samples.push((self.executions, self.inner.memory()));
         }
     }
 
@@ -293,7 +290,7 @@ mod tests {
     // 3 load and store one word: 90 interleavings, 36 traces, one of each.
     #[test]
     fn a_search_that_ends_holds_its_root() {
-        let watched = watch(Search::Reduced(Reduction::Source), "inc", &[3], 1_000);
+        let watched = watch(Search::Reduced(TreeExpansion::Source), "inc", &[3], 1_000);
         assert!(watched.ended);
         assert!(watched.executions >= 36);
         let (_, held) = watched.samples[0];

@@ -1,4 +1,4 @@
-//! Orders of seeds over the corpus: whatever the order, the executions are those of `dfs`.
+//! Frontiers over the corpus: whatever the order, the executions are those of `dfs`.
 
 use std::collections::BTreeSet;
 
@@ -24,7 +24,7 @@ fn set(searched: &Searched) -> BTreeSet<&Options> {
 
 // Programs with more than 300 executions take too long without optimisation.
 #[test]
-fn every_order_of_seeds_runs_what_dfs_runs() {
+fn every_frontier_runs_what_dfs_runs() {
     let mut programs = 0;
     for (program, arguments) in all() {
         let body = || program.call(&arguments);

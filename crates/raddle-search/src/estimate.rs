@@ -29,12 +29,13 @@ mod band;
 use raddle_engine::strategy::Unsupported;
 use raddle_trace::Estimate;
 use raddle_trace::progress::MOST;
+use serde::{Deserialize, Serialize};
 
 pub(crate) use self::band::Kind;
 use crate::state::{Reader, Writer};
 
 /// What is known of a subtree.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Size {
     /// Executions of the space; none if all of it was cut.
     space: Option<f64>,
@@ -63,8 +64,13 @@ impl Size {
     }
 }
 
+/// Whether these can be sizes that were read.
+fn are_sizes(numbers: &[f64]) -> bool {
+    numbers.iter().all(|number| number.is_finite() && *number >= 0.0)
+}
+
 /// The children of one point that have a size.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Sizes {
     /// The sum of their sizes.
     space: f64,
@@ -96,7 +102,8 @@ impl Sizes {
     /// Takes back what was added.
     fn remove(&mut self, child: Size) {
         let Some(size) = child.space else { return };
-        self.n -= 1;
+        // Of a saved state it may not be there.
+        self.n = self.n.saturating_sub(1);
         self.space = (self.space - size).max(0.0);
         self.doubt = (self.doubt - size * child.doubt * size).max(0.0);
         if size > 1.0 {
@@ -104,6 +111,13 @@ impl Sizes {
             self.logs -= log;
             self.squares -= log * log;
         }
+    }
+
+    /// Whether its numbers are such that they may have been saved of a point with `of` children. What was added
+    /// and taken back may leave sums of logarithms a little below 0.
+    pub(crate) fn can_be(&self, of: u32) -> bool {
+        let (sizes, logs) = ([self.space, self.doubt], [self.logs, self.squares]);
+        self.n <= of && are_sizes(&sizes) && logs.iter().all(|log| log.is_finite())
     }
 
     pub(crate) fn save(&self, writer: &mut Writer) {
@@ -173,7 +187,7 @@ impl Level {
 }
 
 /// How much the sizes of siblings differ, over all points so far. Large ones weigh more.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Spread {
     sum: f64,
     weight: f64,
@@ -351,7 +365,7 @@ impl Reading {
 }
 
 /// The estimates of a search that holds its tree: Eta's own bookkeeping, bottom-up along each new branch.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Growth {
     /// What the whole comes to.
     root: Option<Size>,
@@ -422,20 +436,12 @@ impl Growth {
         self.share += share;
     }
 
-    pub(crate) fn save(&self, writer: &mut Writer) {
-        let Self { root, share, done, spread } = self;
-        root.unwrap_or(Size::CUT).save(writer);
-        for real in [*share, *done, spread.sum, spread.weight] {
-            writer.real(real);
-        }
-    }
-
-    pub(crate) fn restore(reader: &mut Reader<'_>) -> Result<Self, Unsupported> {
-        let root = Some(Size::restore(reader)?).filter(|root| root.space.is_some());
-        let mut real = || reader.real();
-        let (share, done) = (real()?, real()?);
-        let spread = Spread { sum: real()?, weight: real()? };
-        Ok(Self { root, share, done, spread })
+    /// Whether its numbers are such that it may have been saved.
+    pub(crate) fn can_be(&self) -> bool {
+        let root = self.root.unwrap_or(Size::LEAF);
+        let Spread { sum, weight } = self.spread;
+        let sizes = [root.space.unwrap_or(1.0), root.doubt, root.run];
+        are_sizes(&sizes) && are_sizes(&[self.share, self.done, sum, weight])
     }
 
     #[expect(clippy::cast_precision_loss, reason = "an estimate has few digits")]

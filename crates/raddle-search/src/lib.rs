@@ -11,8 +11,8 @@
 //! ```
 //!
 //! Reading order: [`random`] (the smallest strategy), [`pct`], [`pos`], [`urw`] and [`surw`],
-//! [`depth_first`] with its parts [`order`], [`bound`] and `cache.rs`, [`tree`] (the same in any order of
-//! seeds), [`dpor`], `estimate.rs` (how many executions there are) with [`probe`], then [`grammar`] and
+//! [`depth_first`] with its parts [`order`], [`bound`] and `cache.rs`, [`tree`] (every other
+//! frontier), [`dpor`], `estimate.rs` (how many executions there are) with [`probe`], then [`grammar`] and
 //! [`registry`].
 //!
 //! # To add a strategy
@@ -28,7 +28,6 @@
 //! Architecture invariant: strategies use only what a stranger could, the public API of
 //! `raddle-engine`. Nothing here iterates over a hash map, so that one seed gives one search.
 
-pub mod best_first;
 pub mod bound;
 mod cache;
 mod counted;
@@ -63,7 +62,6 @@ pub mod tree;
 pub mod urw;
 pub mod walked;
 
-pub use best_first::BestFirst;
 pub use bound::Bound;
 pub use coverage::Watched;
 pub use depth_first::{CostlyOrder, DepthFirst};
@@ -85,6 +83,6 @@ pub use rng::Rng;
 pub use round_robin::RoundRobin;
 pub use surw::Surw;
 pub use traces::Traces;
-pub use tree::{Frontier, Tree};
+pub use tree::{Frontier, TreeExpansion, TreeSearch};
 pub use urw::Urw;
 pub use walked::{Walk, Walked};

@@ -24,9 +24,10 @@ use raddle_engine::strategy::{
 use raddle_trace::{Covered, Outcome, Progress, Size};
 
 pub(crate) use self::guide::{Block, Guide, Run};
-use crate::best_first::{BestFirst, ModifiedDpor, Preemptions, Priority};
 use crate::bound::Bound;
 use crate::order::NonPreemptive;
+use crate::tree::priority::{ModifiedDpor, Preemptions};
+use crate::tree::{Frontier, TreeSearch};
 
 /// Executions that are run however long they are.
 const FEW: u64 = 20;
@@ -63,7 +64,7 @@ enum Stage {
     /// The change with this number, to the blocks of the best; whether one was good in this round.
     Change { at: usize, good: bool },
     /// One that a search comes up with.
-    Search(Box<BestFirst>),
+    Search(Box<TreeSearch>),
     /// What the search found, to see how large it is.
     Found,
     /// None.
@@ -176,10 +177,10 @@ impl Minimise {
         if self.least || self.searches.is_empty() {
             return Stage::Last;
         }
-        let priorities: Vec<Box<dyn Priority>> =
-            vec![Box::new(Preemptions), Box::<ModifiedDpor>::default()];
+        let frontier =
+            Frontier::BestFirst(vec![Box::new(Preemptions), Box::<ModifiedDpor>::default()]);
         let bound = Bound::Preemptions(fewer);
-        let search = BestFirst::within(priorities, NonPreemptive, bound);
+        let search = TreeSearch::within(frontier, NonPreemptive, bound);
         Stage::Search(Box::new(search.expect("the default order does not preempt")))
     }
 

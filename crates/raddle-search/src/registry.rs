@@ -20,10 +20,6 @@ use self::error::Kind;
 pub use self::table::{
     Arguments, CHOICES, Entry, LEARNING, PRIORITIES, REGISTRY, Role, Status, names,
 };
-use crate::best_first::{
-    self, BestFirst, Delays, Dpor as Races, MOST, Method, ModifiedDpor, NewPair, Patterns,
-    Preemptions, Priority, Rand, SleepSets, Sum, Var,
-};
 use crate::bound::Bound;
 use crate::depth_first::DepthFirst;
 use crate::dpor::{Dpor, Reduction};
@@ -38,7 +34,11 @@ use crate::random::Random;
 use crate::rff::Rff;
 use crate::round_robin::RoundRobin;
 use crate::surw::Surw;
-use crate::tree::{Frontier, Tree};
+use crate::tree::priority::{
+    Delays, Dpor as Races, MOST, Method, ModifiedDpor, NewPair, Patterns, Preemptions, Priority,
+    Rand, SleepSets, Sum, Var,
+};
+use crate::tree::{Frontier, TreeExpansion, TreeSearch};
 use crate::urw::Urw;
 
 /// A strategy, ready to run.
@@ -309,21 +309,12 @@ impl<'a> Parts<'a> {
             let word = self.get(Role::Expansion).and_then(Part::word);
             let any_order = matches!(word, Some("source" | "classic"));
             if let Some(part) = self.get(Role::Frontier).filter(|_| !any_order)
-                && part.entry.name == "best-first"
+                && part.entry.name != "depth-first"
             {
                 let dpor = if word == Some("eta") { "dpor(eta)" } else { "dpor" };
                 return Err(format!(
                     "`{dpor}` goes depth first: what it tries next belongs to the path it is on; \
                      write `dpor(source) {}`",
-                    part.term
-                ));
-            }
-            if let Some(part) = self.get(Role::Frontier)
-                && matches!(part.entry.name, "breadth-first" | "random")
-            {
-                return Err(format!(
-                    "`dpor` goes depth first: what may sleep is known of a path, not of seeds; write \
-                     `all {}`, or leave it out",
                     part.term
                 ));
             }
@@ -360,21 +351,15 @@ impl<'a> Parts<'a> {
         Ok(built(probes, format!("{name} probes({every})")))
     }
 
-    /// What `best-first` goes by, if that is the frontier.
-    fn priorities(&self, seed: u64) -> Result<Option<Vec<Box<dyn Priority>>>, BuildError> {
-        let Some(part) = self.get(Role::Frontier).filter(|part| part.entry.name == "best-first")
-        else {
-            return Ok(None);
-        };
-        if part.term.args.is_empty() {
-            return Ok(Some(vec![Box::new(Preemptions)]));
-        }
-        if part.term.args.len() > MOST {
-            let most = format!("`{}` has too many priorities; write at most {MOST}", part.term);
-            return Err(Kind::Combination(most).into());
-        }
-        let make = |arg: &Arg| priority(arg, seed);
-        part.term.args.iter().map(make).collect::<Result<_, _>>().map(Some)
+    /// The frontier, if it is one that keeps a tree.
+    fn frontier(&self, seed: u64) -> Result<Option<Frontier>, BuildError> {
+        let Some(part) = self.get(Role::Frontier) else { return Ok(None) };
+        Ok(match part.entry.name {
+            "breadth-first" => Some(Frontier::BreadthFirst),
+            "random" => Some(Frontier::Random { seed }),
+            "best-first" => Some(Frontier::BestFirst(priorities(part.term, seed)?)),
+            _ => None,
+        })
     }
 
     fn bound(&self) -> Bound {
@@ -399,20 +384,22 @@ impl<'a> Parts<'a> {
             });
         }
         if let Some(part) = self.get(Role::Expansion).filter(|part| part.entry.name == "dpor") {
-            let priorities = self.priorities(seed)?;
             let (reduction, name) = match part.word() {
                 Some("eta") => return Ok(built(Eta::new(), "dpor(eta)".to_owned())),
                 Some("classic") => (Reduction::Classic, "dpor(classic)"),
                 Some("source") => (Reduction::Source, "dpor(source)"),
                 _ => (Reduction::Optimal, "dpor"),
             };
-            let Some(priorities) = priorities else {
+            let Some(frontier) = self.frontier(seed)? else {
                 return Ok(built(Dpor::new(reduction), name.to_owned()));
             };
-            let search = BestFirst::reduced(reduction, priorities);
-            let search = search.expect("checked before: not the optimal reduction");
-            let name = format!("{name} {}", search.name());
-            return Ok(built(search, name));
+            let expansion = match reduction {
+                Reduction::Source => TreeExpansion::Source,
+                Reduction::Classic => TreeExpansion::Classic,
+                Reduction::Optimal => unreachable!("checked before: it goes depth first"),
+            };
+            let name = format!("{name} {}", frontier.name());
+            return Ok(built(TreeSearch::new(expansion, frontier), name));
         }
         if let Some(part) = self.get(Role::Expansion)
             && matches!(part.entry.name, "hapset" | "pset")
@@ -421,24 +408,17 @@ impl<'a> Parts<'a> {
             let name = search.name();
             return Ok(built(search, name));
         }
-        let frontier = match self.get(Role::Frontier).map(|part| part.entry.name) {
-            Some("breadth-first") => Goes::Seeds(Frontier::Breadth),
-            Some("random") => Goes::Seeds(Frontier::Random),
-            Some("best-first") => Goes::BestFirst(self.priorities(seed)?.unwrap_or_default()),
-            _ => Goes::DepthFirst,
-        };
+        let frontier = self.frontier(seed)?;
         let name = match &frontier {
-            Goes::DepthFirst => "dfs".to_owned(),
-            Goes::Seeds(frontier) => format!("all {}", frontier.name()),
-            Goes::BestFirst(priorities) => format!("all {}", best_first::name(priorities)),
+            None => "dfs".to_owned(),
+            Some(frontier) => format!("all {}", frontier.name()),
         };
         let bound = self.bound();
         let name = match bound {
             Bound::Preemptions(k) => format!("{name} preemptions({k})"),
             Bound::None => name,
         };
-        let recipe =
-            Recipe { frontier, bound, seed, cache: self.get(Role::Cache).map(Part::number) };
+        let recipe = Recipe { frontier, bound, cache: self.get(Role::Cache).map(Part::number) };
         match self.get(Role::Order).map(|part| part.entry.name) {
             Some("round-robin") => recipe.make(TakeTurns, name + " round-robin"),
             // Not the numbers that a random frontier draws.
@@ -446,6 +426,18 @@ impl<'a> Parts<'a> {
             _ => recipe.make(NonPreemptive, name),
         }
     }
+}
+
+/// What `best-first` goes by, as it is written.
+fn priorities(frontier: &Term, seed: u64) -> Result<Vec<Box<dyn Priority>>, BuildError> {
+    if frontier.args.is_empty() {
+        return Ok(vec![Box::new(Preemptions)]);
+    }
+    if frontier.args.len() > MOST {
+        let most = format!("`{frontier}` has too many priorities; write at most {MOST}");
+        return Err(Kind::Combination(most).into());
+    }
+    frontier.args.iter().map(|arg| priority(arg, seed)).collect()
 }
 
 /// A priority, as it is written.
@@ -519,34 +511,20 @@ impl fmt::Display for Priorities {
     }
 }
 
-/// In which order a search goes about what it knows.
-#[derive(Debug)]
-enum Goes {
-    DepthFirst,
-    Seeds(Frontier),
-    BestFirst(Vec<Box<dyn Priority>>),
-}
-
 /// All of a search but its order.
 #[derive(Debug)]
 struct Recipe {
-    frontier: Goes,
+    /// None: depth first.
+    frontier: Option<Frontier>,
     bound: Bound,
     cache: Option<u32>,
-    seed: u64,
 }
 
 impl Recipe {
     fn make<O: Order + 'static>(self, order: O, name: String) -> Result<Built, BuildError> {
-        let Self { frontier, bound, cache, seed } = self;
-        match frontier {
-            Goes::DepthFirst => {}
-            Goes::Seeds(frontier) => {
-                return Ok(built(Tree::within(frontier, order, bound, seed)?, name));
-            }
-            Goes::BestFirst(priorities) => {
-                return Ok(built(BestFirst::within(priorities, order, bound)?, name));
-            }
+        let Self { frontier, bound, cache } = self;
+        if let Some(frontier) = frontier {
+            return Ok(built(TreeSearch::within(frontier, order, bound)?, name));
         }
         let search = DepthFirst::within(order, bound)?;
         Ok(match cache {

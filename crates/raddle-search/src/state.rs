@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 /// The version of every state that this crate writes.
-const VERSION: u64 = 2;
+const VERSION: u64 = 3;
 
 /// The refusal of a state that is damaged, or of another strategy, or of another version.
 pub(crate) const FOREIGN: Unsupported =

@@ -1,382 +1,562 @@
-//! The systematic search with its tree in memory: all options of every point, in any order.
+//! The search that keeps a tree: every frontier but depth-first, which is `depth_first.rs` and needs none.
 //!
-//! Eta's decision tree (Simsa, Bryant, Gibson, Hickey, CMU-PDL-11-113, section 3): a *seed* is an option
-//! that is known and has not been taken. The next execution follows the decisions that lead to a seed,
-//! takes it, and goes on by the default order; every point it meets on the way gives new seeds. Which
-//! seed is next is the [`Frontier`]: the shallowest, as Eta does to split the work, or any with the same
-//! chance, which makes its estimates stable. Depth first is `depth_first.rs`, which needs no tree.
+//! Each execution that was run makes others known: the same up to a point, another option there, and then the
+//! default order. Those are *candidates* (`candidates.rs`), and the [`Frontier`] says which of them is run next:
+//! the one with the fewest decisions before it or any with the same chance, as Eta goes about its tree (Simsa,
+//! Bryant, Gibson, Hickey, CMU-PDL-11-113, section 3); or the cheapest by priorities (`priority.rs`), as in GAMBIT
+//! (Coons, Burckhardt, Musuvathi, `PPoPP` 2010). Executions that were run are kept in the *execution tree*
+//! (`nodes.rs`) as long as candidates wait below them.
 //!
-//! The tree has the points below which something is left to run; a point below which all has been run is
-//! dropped, and its size stays in the point above. A seed is 8 bytes, a point 80. Without a bound every
-//! point was met with a seed, so there are fewer points than seeds ever were; and every seed leads to an
-//! execution, so there are never more seeds than executions left.
+//! Which candidates an execution makes known is the [`TreeExpansion`]. With `All` nothing is left out but what is
+//! out of the bound: races and sleep sets serve to put candidates in order, if a priority asks for them. With a
+//! reduction, `Source` or `Classic`, only what a race asks for is run, and no task that sleeps.
 //!
-//! Where we differ from Eta: the size of a subtree is kept exactly once all of it was run, and what goes
-//! on after a seed is the default order, which may be random as theirs.
+//! # Why a reduction is right in any order
+//! Whether an alternative is needed at a point is decided by what has been *opened* there, which only grows, and
+//! by what slept when the point was reached, which is fixed by the order in which siblings were started
+//! (`comparison.rs`). When the search ends, the tree of all it ran is one that a depth-first search with the same
+//! order of siblings could have run, with the same sleep sets, and all its races have been answered. This does
+//! not depend on which candidate is taken when, so every frontier goes with every expansion.
 //!
-//! Misses: what is out of the bound; what follows an execution that a limit cut off, which the
-//! engine counts. Nothing else, if the program does the same under the same decisions. The engine compares
-//! an execution with the one before it as far as they share their decisions, which is less here than
-//! depth first; where the number of options of a planned point changes, this search notices.
+//! A race may ask for an alternative above the execution's own decision. That point belongs to an ancestor, and
+//! what was started there is kept there until nothing waits below it any more: then no execution passes there
+//! again.
+//!
+//! # Where it differs from the papers
+//! From GAMBIT: races are found by happens-before and not by the last conflict; sleep sets with a reduction work in
+//! this order, too (GAMBIT's were depth first); a candidate whose reason becomes better moves up, and its old
+//! entry is skipped. From Eta: the size of a subtree is kept exactly once all of it was run, and what goes on after
+//! a candidate is the default order, which may be random as theirs.
+//!
+//! # Cost
+//! Memory: 16 bytes for each candidate; for each execution that is kept, 56 and a byte for each decision; with
+//! Eta's estimate, 48 for each point below which something is left (`sizes.rs`); and if executions are compared,
+//! some two bytes more for each decision (`path_points.rs`), twelve for each option that waits or was started
+//! (`siblings.rs`), and what different steps did, each once (`footprints.rs`). [`Progress`] counts all.
+//! With priorities and without a reduction, what does not fit goes to disk (`spill.rs`).
+//!
+//! Time: an execution repeats its beginning without being asked about it, and there is no notification of steps
+//! that the one before had too. Priorities that compare executions, and reductions, are notified of each other
+//! step, with clocks.
+//!
+//! By `pb` alone this is iterative preemption bounding (Musuvathi and Qadeer, PLDI 2007) that repeats nothing: all
+//! executions without a preemption, then those with one. Whatever the priorities, [`covered`] names the bound below
+//! which nothing is left.
+//!
+//! [`covered`]: Strategy::covered
+//!
+//! # Where to add something
+//! `candidates.rs`, which is next; `priority.rs`, what candidates cost; `expand.rs`, what an execution makes known,
+//! by `all` and by each reduction; `comparison.rs` and `openings.rs`, sleep sets and races; `sizes.rs`, estimates;
+//! `saved.rs` and `branches.rs`, how it is saved and divided.
+//!
+//! Misses: what is out of the bound; what follows an execution that a limit cut off, which the engine
+//! counts; with a reduction, what `dpor.rs` says. With a reduction spurious wake-ups are refused: of a wait
+//! that also has a timeout not all races are known, which loses executions in some orders. Nothing else, if
+//! the program does the same under the same decisions. The engine compares an execution with the one before it
+//! as far as they share their decisions, which is less here than depth first.
 //! Overreports: nothing.
 
+mod branches;
+mod candidates;
+mod comparison;
+mod current;
+mod expand;
+mod footprints;
+mod memory;
+mod new_points;
+mod nodes;
+mod openings;
+mod path_points;
+pub mod priority;
 mod saved;
-mod seeds;
+mod siblings;
+mod sizes;
+mod spill;
+mod store;
+mod windows;
 
-use std::fmt;
-
+use raddle_engine::op::TaskId;
+use raddle_engine::store::Store as Disk;
 use raddle_engine::strategy::{
-    Answer, Checkpoint, Finished, Options, Plan, Point, Strategy, Taken, Unsupported, Work,
+    Answer, Checkpoint, Cut, Finished, Needs, Options, Plan, Point, Step, Strategy, Taken,
+    Unsupported, Work,
 };
-use raddle_trace::{Covered, Estimate, Progress};
+use raddle_trace::{Covered, Note, Outcome, PairSet, Progress, Settings, Timeouts};
+use serde::{Deserialize, Serialize};
 
-pub use self::seeds::Frontier;
-use self::seeds::{Seed, Seeds};
-use crate::bound::{Bound, Price};
+pub use self::candidates::Frontier;
+use self::candidates::Pending;
+use self::comparison::{Compares, Comparison, PointNote};
+use self::current::Current;
+use self::expand::Expander;
+pub use self::memory::Memory;
+use self::new_points::NewPoints;
+use self::nodes::{NONE, Nodes};
+use self::sizes::{Recursive, Sizing};
+use self::spill::Spill;
+use self::store::Store;
+use crate::bound::Bound;
 use crate::depth_first::CostlyOrder;
-use crate::estimate::{Change, Growth, Size, Sizes};
+use crate::estimate::Met;
 use crate::order::{NonPreemptive, Order};
 
-const NAME: &str = "tree";
-
-/// No point: above the first one.
-const NONE: u32 = u32::MAX;
-
-/// A point below which something is left to run.
-#[derive(Clone, Copy, Debug)]
-struct Node {
-    /// The point above, and the option taken there.
-    parent: u32,
-    option: u32,
-    /// The number of options.
-    of: u32,
-    /// What was spent before it.
-    spent: u32,
-    /// Options below which something is left: seeds, and points.
-    open: u32,
-    /// Decisions before it.
-    depth: u32,
-    default: u32,
-    /// The options that are this search's: those within the bound that were not given away.
-    width: u32,
-    price: Price,
-    sizes: Sizes,
+/// Which alternatives an execution opens. The optimal reduction and Eta's are not among them: what they try
+/// next belongs to the path they are on, so they go depth first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum TreeExpansion {
+    /// Every option of every point.
+    All,
+    /// One execution of each equivalence class, by source sets.
+    Source,
+    /// The same, with the racing task always.
+    Classic,
 }
 
-const _: () = assert!(size_of::<Node>() <= 80, "there may be a point for every seed");
-
 /// Where the search is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Stage {
-    /// Nothing was run: the first execution has no seed.
+    /// Nothing was run: the first execution is the default one.
     First,
-    /// This seed is to be run, or is being run.
-    Running(Seed),
+    /// This one is to be run, or is being run.
+    Running(Pending),
     /// An execution was run to its end.
     Ended,
-    /// There are no seeds left.
+    /// Nothing is left.
     Last,
 }
 
-/// Runs every execution within a bound, in any order of seeds.
+/// Runs every execution within a bound, or one of each equivalence class, in the order of a frontier.
 ///
 /// ```
-/// use raddle_search::tree::{Frontier, Tree};
+/// use raddle_search::tree::priority::Preemptions;
+/// use raddle_search::tree::{Frontier, TreeExpansion, TreeSearch};
 ///
-/// let search = Tree::new(Frontier::Random, 7);
-/// assert_eq!(search.seeds(), 0);
+/// let frontier = Frontier::BestFirst(vec![Box::new(Preemptions)]);
+/// let search = TreeSearch::new(TreeExpansion::All, frontier);
+/// assert_eq!(search.name(), "best-first(pb)");
 /// ```
-#[derive(Clone)]
-pub struct Tree<O = NonPreemptive> {
+#[derive(Debug)]
+pub struct TreeSearch<O = NonPreemptive> {
     order: O,
     bound: Bound,
-    nodes: Vec<Node>,
-    /// Places in `nodes` that are free.
-    free: Vec<u32>,
-    seeds: Seeds,
+    expansion: TreeExpansion,
+    /// As in a composition.
+    frontier: String,
+    store: Store,
     stage: Stage,
-    /// The decisions that lead to the point from which the current execution goes on.
-    prefix: Vec<Taken>,
-    /// New points of the current execution, from its plan on.
-    met: Vec<Met>,
-    /// What the current execution has spent.
-    spent: u32,
-    growth: Growth,
-    whole: bool,
+    current: Current,
+    new: NewPoints,
+    comparison: Option<Box<Comparison>>,
+    sizing: Sizing,
+    /// Where candidates go that do not fit into memory, if they may.
+    spill: Option<Box<Spill>>,
+    /// Whether an execution left its plan.
     diverged: bool,
+    /// Whether this is neither a part of a search nor has given parts away.
+    whole: bool,
+    /// Of a reduction: what was not run need not be equivalent to what was.
+    incomplete: bool,
     executions: u64,
 }
 
-/// A point met for the first time.
-#[derive(Clone, Copy, Debug)]
-struct Met {
-    of: u32,
-    default: u32,
-    price: Price,
-}
-
-impl<O: fmt::Debug> fmt::Debug for Tree<O> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Tree")
-            .field("order", &self.order)
-            .field("bound", &self.bound)
-            .field("seeds", &self.seeds.len())
-            .field("executions", &self.executions)
-            .finish_non_exhaustive()
-    }
-}
-
-impl Tree {
-    /// Searches without a bound, executions going on without preemption. All it draws comes from `seed`.
+impl TreeSearch {
+    /// Searches without a bound, executions going on without preemption.
+    ///
+    /// # Panics
+    /// If there are more than [`MOST`](priority::MOST) priorities.
     #[must_use]
-    pub fn new(frontier: Frontier, seed: u64) -> Self {
-        Self::unbounded(frontier, NonPreemptive, seed)
+    pub fn new(expansion: TreeExpansion, frontier: Frontier) -> Self {
+        Self::make(expansion, frontier, NonPreemptive, Bound::None)
     }
 }
 
-impl<O: Order> Tree<O> {
-    fn unbounded(frontier: Frontier, order: O, seed: u64) -> Self {
-        Self {
-            order,
-            bound: Bound::None,
-            nodes: Vec::new(),
-            free: Vec::new(),
-            seeds: Seeds::new(frontier, seed),
-            stage: Stage::First,
-            prefix: Vec::new(),
-            met: Vec::new(),
-            spent: 0,
-            growth: Growth::default(),
-            whole: true,
-            diverged: false,
-            executions: 0,
-        }
-    }
-
-    /// Searches within a bound.
+impl<O: Order> TreeSearch<O> {
+    /// Searches everything within a bound.
     ///
     /// # Errors
     /// If the default options of `order` are not free under `bound`.
-    pub fn within(
-        frontier: Frontier,
-        order: O,
-        bound: Bound,
-        seed: u64,
-    ) -> Result<Self, CostlyOrder> {
+    ///
+    /// # Panics
+    /// If there are more than [`MOST`](priority::MOST) priorities.
+    pub fn within(frontier: Frontier, order: O, bound: Bound) -> Result<Self, CostlyOrder> {
         if bound.allows(&order) {
-            Ok(Self { bound, ..Self::unbounded(frontier, order, seed) })
+            Ok(Self::make(TreeExpansion::All, frontier, order, bound))
         } else {
             Err(CostlyOrder::of(&order))
         }
     }
 
-    /// How many seeds are known.
+    fn make(expansion: TreeExpansion, frontier: Frontier, order: O, bound: Bound) -> Self {
+        let name = frontier.name();
+        let (candidates, priorities) = frontier.begin();
+        let (sees, is_best_first) = (priorities.sees, candidates.is_best_first());
+        let reduces = expansion != TreeExpansion::All;
+        let compares =
+            Compares { races: sees.races || reduces, sleep: sees.sleep || reduces, cuts: reduces };
+        let has_comparison = compares.races || compares.sleep;
+        let comparison = has_comparison.then(|| Box::new(Comparison::new(compares)));
+        let sizing = match (reduces, is_best_first, bound) {
+            (false, false, _) => Sizing::Recursive(Recursive::default()),
+            (false, true, Bound::None) => Sizing::Weighted(Met::default()),
+            _ => Sizing::Nothing,
+        };
+        let nodes = Nodes::new(compares.sleep, compares.keeps_firsts());
+        Self {
+            order,
+            bound,
+            expansion,
+            frontier: name,
+            store: Store::new(nodes, candidates, priorities, has_comparison),
+            stage: Stage::First,
+            current: Current::default(),
+            new: NewPoints::new(sees, has_comparison),
+            comparison,
+            sizing,
+            spill: None,
+            diverged: false,
+            whole: true,
+            incomplete: false,
+            executions: 0,
+        }
+    }
+
+    /// The frontier as in a composition.
     #[must_use]
-    pub fn seeds(&self) -> usize {
-        self.seeds.len()
+    pub fn name(&self) -> &str {
+        &self.frontier
     }
 
-    /// How many points are held.
-    #[must_use]
-    pub fn points(&self) -> usize {
-        self.nodes.len() - self.free.len()
-    }
-
-    /// The decisions before a seed and itself.
-    fn path(&self, seed: Seed) -> Vec<Taken> {
-        let mut path = Vec::new();
-        let (mut at, mut option) = (seed.node, seed.option);
-        while at != NONE {
-            let node = &self.nodes[at as usize];
-            path.push(Taken { option, of: node.of });
-            (at, option) = (node.parent, node.option);
-        }
-        path.reverse();
-        path
-    }
-
-    /// The state of the generator of a random frontier.
-    fn drawn(&self) -> u64 {
-        match &self.seeds {
-            Seeds::Breadth { .. } => 0,
-            Seeds::Random { rng, .. } => rng.state(),
+    /// The next candidate to run; none also if what was moved out of memory cannot be read back.
+    fn pop(&mut self) -> Option<Pending> {
+        loop {
+            if !self.move_in() {
+                return None;
+            }
+            let (bin, pending) = self.store.candidates.pop()?;
+            if self.store.is_valid(bin, &pending) {
+                self.store.start(&pending);
+                return Some(pending);
+            }
         }
     }
 
-    fn cost(&self, seed: Seed) -> u32 {
-        let node = &self.nodes[seed.node as usize];
-        node.spent + node.price.cost(u32::from(seed.option != node.default))
+    fn is_in_trouble(&self) -> bool {
+        self.spill.as_ref().is_some_and(|spill| spill.trouble.is_some())
     }
 
-    fn insert(&mut self, node: Node) -> u32 {
-        if let Some(at) = self.free.pop() {
-            self.nodes[at as usize] = node;
-            return at;
+    /// Makes the path of the execution that is next; says how much of it is that of the last one.
+    fn make_path(&mut self) -> usize {
+        let Stage::Running(mut pending) = self.stage else {
+            self.current.clear();
+            self.begin_path(0);
+            return 0;
+        };
+        let shared = self.current.follow(pending, &self.store.nodes);
+        self.begin_path(shared);
+        if let Some(comparison) = &self.comparison {
+            // An entry that was left behind may be of a node that had its number before.
+            let point = comparison.path.points()[pending.point as usize];
+            pending.preemptions = point.preemptions_with(pending.option);
+            self.stage = Stage::Running(pending);
         }
-        self.nodes.push(node);
-        u32::try_from(self.nodes.len() - 1).expect("a tree of 4 billion points has no memory left")
+        self.current.preemptions = pending.preemptions;
+        shared
     }
 
-    /// Puts the points that the execution met below `seed` into the tree, with their seeds, and what it
-    /// was into the estimates.
-    fn grow(&mut self, seed: Option<Seed>) {
-        let (mut parent, mut option) = seed.map_or((NONE, 0), |seed| (seed.node, seed.option));
-        let spent = seed.map_or(0, |seed| self.cost(seed));
-        let mut depth = self.prefix.len() as u32;
-        for at in 0..self.met.len() {
-            let Met { of, default, price } = self.met[at];
-            let width = price.within(self.bound.limit() - spent, of);
-            let (open, sizes) = (width, Sizes::default());
-            let node =
-                Node { parent, option, of, spent, open, depth, default, width, price, sizes };
-            parent = self.insert(node);
-            if width > 1 {
-                for option in (0..of).filter(|option| *option != default) {
-                    self.seeds.push(depth, Seed { node: parent, option });
+    fn begin_path(&mut self, shared: usize) {
+        let Current { path, chain, is_known, .. } = &mut self.current;
+        if let Some(comparison) = &mut self.comparison {
+            if !*is_known {
+                comparison.forget();
+            }
+            comparison.begin(shared, path, chain, &self.store.nodes);
+        }
+        *is_known = true;
+        self.current.planned = self.current.path.len();
+        self.current.preemptions = 0;
+    }
+
+    /// The option that is taken first at a new point; none if the execution need not go on.
+    fn first_option(&mut self, point: &Point<'_>) -> Option<u32> {
+        let value = value_of(point);
+        let comparison = self.comparison.as_deref_mut().filter(|one| one.compares.cuts);
+        let Some(comparison) = comparison else {
+            let default = if value.is_some() { 0 } else { self.order.next(point) };
+            assert!(default < point.arity(), "an order takes one of the options");
+            return Some(default);
+        };
+        let option = if comparison.meet(value, &self.current.path, &self.store.nodes) {
+            match point.options {
+                Options::Value { .. } => Some(0),
+                Options::Schedule(choices) => {
+                    // As the depth-first reductions do.
+                    let awake =
+                        |option: &u32| !comparison.is_asleep(choices[*option as usize].task);
+                    let running = point.running_option().filter(awake);
+                    running.or_else(|| (0..point.arity()).find(awake))
                 }
             }
-            // The default option is free.
-            (option, depth) = (default, depth + 1);
+        } else {
+            None
+        };
+        if option.is_none() {
+            comparison.cut_at(point.pending);
         }
-        self.met.clear();
-        self.growth.ended(self.share(parent));
-        self.change(parent, Change::New(Size::LEAF), 0);
+        option
     }
 
-    /// The chance that a random descent comes to an option of this point.
-    fn share(&self, mut at: u32) -> f64 {
-        let mut share = 1.0;
-        while at != NONE {
-            let node = &self.nodes[at as usize];
-            share /= f64::from(node.width);
-            at = node.parent;
-        }
-        share
-    }
-
-    /// Below one option of the point at `at` nothing is left to run. The estimates of that point and of
-    /// all above it are made anew, and points below which nothing is left are dropped. `given`: options
-    /// of the first point that are not this search's any more.
-    fn change(&mut self, mut at: u32, mut change: Change, mut given: u32) {
-        let mut is_over = true;
-        while at != NONE {
-            let node = &mut self.nodes[at as usize];
-            node.open -= u32::from(is_over);
-            is_over = node.open == 0;
-            let before = node.width;
-            node.width -= std::mem::take(&mut given);
-            let width = (before, node.width);
-            change = self.growth.change(&mut node.sizes, change, width, is_over);
-            if is_over {
-                self.free.push(at);
+    /// The execution has ended: puts it into the tree.
+    fn keep(&mut self, limited: bool) {
+        let (parent, spent) = match self.stage {
+            Stage::Running(pending) => (pending.parent, pending.preemptions),
+            _ => (NONE, 0),
+        };
+        let (planned, limit) = (self.current.planned, self.bound.limit());
+        let reduces = self.expansion != TreeExpansion::All;
+        let leaf = parent != NONE && !reduces && !self.new.open_any(spent, limit);
+        if let Some(comparison) = &mut self.comparison {
+            if !comparison.compares.cuts {
+                let (path, nodes) = (&self.current.path, &self.store.nodes);
+                comparison.go_through(leaf, path, nodes, &self.new.tasks);
             }
-            at = node.parent;
+            comparison.path.truncate(planned + self.new.all.len());
         }
-        self.growth.arrive(change);
-    }
-
-    fn estimate(&self) -> Option<Estimate> {
-        let running = matches!(self.stage, Stage::Running(_));
-        let reading = self.growth.read(self.seeds.len() + usize::from(running))?;
-        let mut estimate = reading.estimate(self.seeds.frontier().kind());
-        if !self.whole {
-            // Of what was given away it is not known how likely a descent goes there.
-            estimate.weighted = None;
+        let mut expander = Expander {
+            expansion: self.expansion,
+            limit,
+            store: &mut self.store,
+            current: &mut self.current,
+            new: &mut self.new,
+        };
+        let comparison = self.comparison.as_deref_mut();
+        let id = expander.expand((parent, spent), leaf, limited, comparison);
+        match &mut self.sizing {
+            Sizing::Nothing => {}
+            Sizing::Weighted(met) => met.ended(self.current.path.iter().map(|taken| taken.of)),
+            Sizing::Recursive(recursive) => {
+                recursive.ended(&self.current.chain, planned, self.new.widths(spent, limit));
+            }
         }
-        Some(estimate)
+        if let Stage::Running(pending) = self.stage {
+            self.store.uncount(pending.preemptions);
+        }
+        if id == NONE {
+            // What was taken at its own decision, which is the parent's.
+            let own = planned as u32 - 1;
+            let place = own - self.store.nodes.node(parent).from;
+            self.store.nodes.end(parent, place, self.current.path[own as usize].option);
+        } else {
+            self.store.nodes.detach(id);
+        }
     }
 }
 
-impl<O: Order> Strategy for Tree<O> {
+/// Whose value is decided at a point, and whether that is during a step.
+fn value_of(point: &Point<'_>) -> Option<(TaskId, bool)> {
+    match point.options {
+        Options::Schedule(_) => None,
+        Options::Value { task, during, .. } => Some((task, during)),
+    }
+}
+
+impl<O: Order> Strategy for TreeSearch<O> {
+    fn needs(&self) -> Needs {
+        let sees = self.store.priorities.sees;
+        Needs {
+            steps: self.comparison.is_some() || sees.windows || sees.steps,
+            contexts: sees.contexts,
+            labels: sees.labels,
+            ..Needs::default()
+        }
+    }
+
     fn begin(&mut self, plan: &mut Plan) -> bool {
-        if self.stage == Stage::Ended {
-            self.stage = self.seeds.pop().map_or(Stage::Last, Stage::Running);
-        }
-        self.met.clear();
-        self.prefix.clear();
-        self.spent = 0;
         match self.stage {
-            Stage::Last | Stage::Ended => return false,
-            Stage::First => {}
-            Stage::Running(seed) => {
-                self.prefix = self.path(seed);
-                self.spent = self.cost(seed);
-            }
+            Stage::Ended if self.is_in_trouble() => return false,
+            Stage::Ended => match self.pop() {
+                Some(pending) => self.stage = Stage::Running(pending),
+                None if self.is_in_trouble() => return false,
+                None => self.stage = Stage::Last,
+            },
+            // One that never ended: again, from the beginning.
+            Stage::Running(_) | Stage::First => self.current.is_known = false,
+            Stage::Last => {}
         }
+        if self.stage == Stage::Last {
+            return false;
+        }
+        let shared = self.make_path();
+        self.sizing.begin(shared);
+        self.store.priorities.hearing().for_each(|part| part.begin());
+        self.new.clear();
         plan.prefix.clear();
-        plan.prefix.extend(self.prefix.iter().map(|taken| taken.option));
+        plan.prefix.extend(self.current.path.iter().map(|taken| taken.option));
         true
+    }
+
+    fn untold(&mut self) -> u64 {
+        if self.new.windows.is_some() || self.store.priorities.sees.steps {
+            return 0;
+        }
+        self.comparison.as_mut().map_or(0, |comparison| comparison.skip_known())
     }
 
     fn decide(&mut self, point: &Point<'_>) -> Answer {
         debug_assert_eq!(
-            self.prefix.len() + self.met.len(),
+            self.current.planned + self.new.all.len(),
             point.index as usize,
             "engine bug: a point is missing"
         );
-        let of = point.arity();
-        let default = match point.options {
-            Options::Schedule(_) => self.order.next(point),
-            Options::Value { .. } => 0,
-        };
-        assert!(default < of, "an order takes one of the options");
-        let price = self.bound.price(point, default);
-        self.met.push(Met { of, default, price });
+        let Some(default) = self.first_option(point) else { return Answer::Cut(Cut::Redundant) };
+        let new = self.new.push(point, default);
+        if let Some(comparison) = &mut self.comparison {
+            let preemptions = self.current.preemptions;
+            let tasks = (new.tasks, self.new.tasks.len() as u32 - new.tasks);
+            let (value, running) = (value_of(point), new.running);
+            comparison.note(PointNote { value, running, preemptions, tasks }, &self.new.tasks);
+            self.current.preemptions += new.preempts(default);
+        }
         Answer::Take(default)
+    }
+
+    fn spawn(&mut self, parent: TaskId, child: TaskId) {
+        if let Some(comparison) = &mut self.comparison {
+            comparison.spawn(parent, child);
+        }
+    }
+
+    fn value(&mut self, _: TaskId, _: Taken, during: bool) {
+        if let Some(comparison) = &mut self.comparison {
+            comparison.value(during, &self.current.path, &self.store.nodes);
+        }
+    }
+
+    fn step(&mut self, step: &Step<'_>) -> Option<Cut> {
+        if let Some(windows) = &mut self.new.windows {
+            windows.step(step);
+        }
+        self.store.priorities.hearing().for_each(|part| part.step(step));
+        let comparison = self.comparison.as_mut()?;
+        comparison.step(step, &self.current.path, &self.store.nodes).then_some(Cut::Redundant)
     }
 
     fn end(&mut self, execution: &Finished<'_>) {
         self.executions += 1;
+        let passed = matches!(execution.outcome, Outcome::Completed);
+        self.store.priorities.hearing().for_each(|part| part.end(passed));
         let limited = execution.outcome.is_cut_off();
-        let same = |(planned, taken): (&Taken, &Taken)| planned.of == taken.of;
-        let short = execution.decisions.len() < self.prefix.len();
-        if (short && !limited) || !self.prefix.iter().zip(execution.decisions).all(same) {
-            self.diverged = true;
+        self.incomplete |= execution.irregular || limited;
+        let new = execution.decisions.len().saturating_sub(self.current.planned);
+        self.diverged |= !self.current.end(execution.decisions, limited);
+        self.new.end(new);
+        if let Some(comparison) = self.comparison.as_mut().filter(|one| !one.cut) {
+            comparison.stuck.extend_from_slice(execution.stuck);
         }
-        let seed = match self.stage {
-            Stage::Running(seed) => Some(seed),
-            _ => None,
-        };
-        self.grow(seed);
+        // What ends its process has shown all that leads to that; what a limit cuts off is long.
+        self.keep(matches!(execution.outcome, Outcome::Limit { .. }));
         self.stage = Stage::Ended;
+        self.store.purge();
+        self.relieve();
     }
 
+    fn refuses(&self, settings: &Settings) -> Option<&'static str> {
+        if self.expansion == TreeExpansion::All {
+            return None;
+        }
+        if settings.timeouts == Timeouts::Idle {
+            return Some(
+                "timeouts that fire only when nothing else can move depend on all that moves; use \
+                 `all`, or let timeouts fire at any time",
+            );
+        }
+        settings.spurious.then_some(
+            "not all races of a wait are known that has a timeout and may wake spuriously, and in \
+             some orders that loses executions; use `all`, or leave spurious wake-ups out",
+        )
+    }
+
+    fn notes(&self) -> Vec<Note> {
+        self.store.priorities.notes().into_iter().map(|text| Note::Text { text }).collect()
+    }
+
+    fn know(&mut self, pairs: &PairSet) {
+        self.store.priorities.know(pairs);
+    }
+
+    /// Before the end, best first: every execution with fewer preemptions than all that wait.
     fn covered(&self) -> Covered {
-        if self.stage == Stage::Last && self.whole && !self.diverged {
-            self.bound.covered()
-        } else {
-            let (executions, preemptions) = (self.executions, self.bound.preemptions());
-            Covered::Part { executions, preemptions }
+        let executions = self.executions;
+        let part = Covered::Part { executions, preemptions: self.bound.preemptions() };
+        let reduces = self.expansion != TreeExpansion::All;
+        match self.stage {
+            _ if self.diverged || !self.whole => part,
+            Stage::Last if !reduces => self.bound.covered(),
+            Stage::Last if !self.incomplete => Covered::Equivalence,
+            Stage::Running(_) | Stage::Ended
+                if !reduces && self.store.candidates.is_best_first() =>
+            {
+                match self.store.fewest_preemptions() {
+                    None => self.bound.covered(),
+                    Some(0) => part,
+                    Some(least) => Covered::Preemptions(least - 1),
+                }
+            }
+            _ => part,
         }
     }
 
-    /// The fraction is by the recursive estimate.
     fn progress(&self) -> Progress {
-        let nodes = (self.nodes.capacity() * size_of::<Node>()) as u64;
-        let free = (self.free.capacity() * size_of::<u32>()) as u64;
-        let frontier_bytes = nodes + free + self.seeds.bytes() as u64;
-        let pending =
-            self.seeds.len() as u64 + u64::from(!matches!(self.stage, Stage::Ended | Stage::Last));
-        let estimate = self.estimate();
+        let path = self.current.path.capacity() * size_of::<Taken>();
+        let comparison = self.comparison.as_ref().map_or(0, |comparison| comparison.bytes());
+        let spill = self.spill.as_ref().map_or(0, |spill| spill.bytes());
+        let bytes = self.tree_bytes() + path + comparison + spill + self.sizing.bytes();
+        let (waiting, kind) = (self.store.pending(), self.store.candidates.kind());
+        let counts = (self.executions, waiting);
+        let read = self.sizing.read(kind, counts, self.whole, self.diverged);
         let covered = match self.stage {
             Stage::Last => Some(1.0),
-            _ => estimate.map(|estimate| estimate.covered / estimate.total.about),
+            _ => read.map(|(_, share)| share),
         };
-        Progress { covered, estimate, pending, frontier_bytes, ..Progress::default() }
+        let bound = match self.covered() {
+            Covered::Preemptions(k) if self.stage != Stage::Last => Some(k),
+            _ => None,
+        };
+        Progress {
+            covered,
+            estimate: read.map(|(estimate, _)| estimate),
+            bound,
+            pending: waiting + u64::from(self.stage == Stage::First),
+            frontier_bytes: bytes as u64,
+            ..Progress::default()
+        }
+    }
+
+    /// Only best first without a reduction: the others have no dear part, or may need any of it.
+    fn keep_within(&mut self, bytes: u64, store: Box<dyn Disk>) {
+        if self.expansion == TreeExpansion::All && self.store.candidates.is_best_first() {
+            self.spill = Some(Box::new(Spill::new(bytes, store)));
+        }
+    }
+
+    fn trouble(&self) -> Option<String> {
+        self.spill.as_ref()?.trouble.clone()
     }
 
     fn split(&mut self, n: usize) -> Result<Vec<Work>, Unsupported> {
-        Ok(self.give(n))
+        self.give(n)
     }
 
     fn save(&self) -> Result<Checkpoint, Unsupported> {
-        Ok(self.written())
+        self.saved()
     }
 
     fn restore(&mut self, state: &Checkpoint) -> Result<(), Unsupported> {
-        self.take_over(state)
+        self.go_on(state)
     }
 }
 
+#[cfg(test)]
+mod frontier_tests;
 #[cfg(test)]
 mod tests;

@@ -11,6 +11,8 @@ use raddle_actors::{
     Actor, Address, AnyAddress, Context, Faults, Mailboxes, Monitor, System, Timer, Watch,
 };
 use raddle_search::dpor::Reduction;
+use raddle_search::tree::priority::ModifiedDpor;
+use raddle_search::tree::{Frontier, TreeExpansion, TreeSearch};
 
 use crate::{Saw, by_eta, exhaustive, reduced};
 
@@ -342,12 +344,35 @@ fn difference(program: &Arc<Program>, most: u64) -> Option<String> {
             return Some(format!("{reduction:?}: {why}"));
         }
     }
+    for (expansion, frontier) in frontiers(all.executions) {
+        let name = format!("{expansion:?} {}", frontier.name());
+        let search = TreeSearch::new(expansion, frontier);
+        let Some(saw) = crate::search(search, most * 2, &run) else {
+            return Some(format!("{name} does not end"));
+        };
+        if let Some(why) = differs(&all, &saw) {
+            return Some(format!("{name}: {why}"));
+        }
+    }
     if matches!(program.way, Way::Thread | Way::Asks) {
         // Eta's reduction is one of messages.
         return None;
     }
     let Some(saw) = by_eta(most * 2, &run) else { return Some("Eta does not end".to_owned()) };
     differs(&all, &saw).map(|why| format!("Eta: {why}"))
+}
+
+/// Two of the searches that reduce in another order than depth first.
+fn frontiers(seed: u64) -> Vec<(TreeExpansion, Frontier)> {
+    let mut all = Vec::new();
+    for expansion in [TreeExpansion::Source, TreeExpansion::Classic] {
+        all.push((expansion, Frontier::BreadthFirst));
+        all.push((expansion, Frontier::Random { seed }));
+        all.push((expansion, Frontier::BestFirst(vec![Box::new(ModifiedDpor)])));
+    }
+    all.rotate_left(seed as usize % 6);
+    all.truncate(2);
+    all
 }
 
 fn differs(all: &Saw, saw: &Saw) -> Option<String> {

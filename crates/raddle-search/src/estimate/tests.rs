@@ -14,7 +14,7 @@ use crate::dpor::{Dpor, Reduction};
 use crate::order::{AnyTask, NonPreemptive};
 use crate::probe::Probes;
 use crate::toy::{self, Nothing, Op, Toy};
-use crate::tree::{Frontier, Tree};
+use crate::tree::{Frontier, TreeExpansion, TreeSearch};
 
 /// The number of options after these; none if the execution ends there. One option is no decision.
 type Shape<'a> = &'a dyn Fn(&[u32]) -> u32;
@@ -89,8 +89,11 @@ fn random_shape(seed: u64) -> impl Fn(&[u32]) -> u32 {
 fn searches(seed: u64) -> Vec<(&'static str, Box<dyn Strategy>)> {
     vec![
         ("dfs", Box::new(DepthFirst::default())),
-        ("all breadth-first", Box::new(Tree::new(Frontier::Breadth, seed))),
-        ("all random", Box::new(Tree::new(Frontier::Random, seed))),
+        (
+            "all breadth-first",
+            Box::new(TreeSearch::new(TreeExpansion::All, Frontier::BreadthFirst)),
+        ),
+        ("all random", Box::new(TreeSearch::new(TreeExpansion::All, Frontier::Random { seed }))),
     ]
 }
 
@@ -114,7 +117,7 @@ fn both_rules_come_out_as_by_hand() {
     let expected = [4.0, 4.0, 4.5, 4.8, 5.0];
     assert!(weighted.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-9), "{weighted:?}");
     // Breadth first the second option comes second: 2 and 3 below, 5 from then on.
-    let found = estimates(&mut Tree::new(Frontier::Breadth, 1), &shape);
+    let found = estimates(&mut TreeSearch::new(TreeExpansion::All, Frontier::BreadthFirst), &shape);
     assert_eq!(totals(&found), [4.0, 5.0, 5.0, 5.0, 5.0]);
 }
 
@@ -234,7 +237,8 @@ fn within_a_bound_the_space_is_what_is_within_it() {
     assert_eq!(toy::all(&mut search, &toy).len(), 12);
     assert_eq!(search.progress().estimate.unwrap().total, Band::exact(12.0));
     let mut search =
-        Tree::within(Frontier::Random, NonPreemptive, Bound::Preemptions(1), 1).unwrap();
+        TreeSearch::within(Frontier::Random { seed: 1 }, NonPreemptive, Bound::Preemptions(1))
+            .unwrap();
     assert_eq!(toy::all(&mut search, &toy).len(), 12);
     assert_eq!(search.progress().estimate.unwrap().total, Band::exact(12.0));
 }
@@ -361,8 +365,8 @@ proptest! {
             match n {
                 0 => Box::new(DepthFirst::default()),
                 1 => Box::new(DepthFirst::new(AnyTask::new(seed))),
-                2 => Box::new(Tree::new(Frontier::Breadth, seed)),
-                3 => Box::new(Tree::new(Frontier::Random, seed)),
+                2 => Box::new(TreeSearch::new(TreeExpansion::All, Frontier::BreadthFirst)),
+                3 => Box::new(TreeSearch::new(TreeExpansion::All, Frontier::Random { seed })),
                 _ => Box::new(Probes::new(DepthFirst::default(), 3, Bound::None, seed)),
             }
         };

@@ -4,7 +4,7 @@ use super::*;
 use crate::depth_first::DepthFirst;
 use crate::dpor::{Dpor, Reduction};
 use crate::toy::{self, Moves, Op, Toy};
-use crate::tree::{Frontier, Tree};
+use crate::tree::{Frontier, TreeExpansion, TreeSearch};
 
 fn program() -> Toy {
     Toy::new(vec![
@@ -50,9 +50,9 @@ fn the_search_runs_what_it_runs_without_probes() {
         let beside = without_probes(Probes::new(dpor, every, Bound::None, 1));
         assert_eq!((beside.0, beside.1), (executions, alone.covered()));
 
-        let mut alone = Tree::new(Frontier::Random, 5);
+        let mut alone = TreeSearch::new(TreeExpansion::All, Frontier::Random { seed: 5 });
         let executions = toy::all(&mut alone, &program());
-        let tree = Tree::new(Frontier::Random, 5);
+        let tree = TreeSearch::new(TreeExpansion::All, Frontier::Random { seed: 5 });
         let beside = without_probes(Probes::new(tree, every, Bound::None, 1));
         assert_eq!((beside.0, beside.1), (executions, alone.covered()));
     }

@@ -264,12 +264,12 @@ fn combinations_without_sense_are_refused_with_the_reason() {
 }
 
 #[test]
-fn orders_of_seeds_and_probes_are_refused_where_they_have_no_place() {
+fn frontiers_and_probes_are_refused_where_they_have_no_place() {
     for (text, message) in [
         (
-            "dpor(source) breadth-first",
-            "`dpor` goes depth first: what may sleep is known of a path, not of seeds; write \
-             `all breadth-first`, or leave it out",
+            "dpor breadth-first",
+            "`dpor` goes depth first: what it tries next belongs to the path it is on; write \
+             `dpor(source) breadth-first`",
         ),
         (
             "all random cache",

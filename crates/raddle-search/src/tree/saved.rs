@@ -1,249 +1,381 @@
-//! How a tree is saved, given away in parts, and taken up again.
+//! Saving, restoring and splitting the search, and moving the dear part of it out of memory and back.
 //!
-//! A state has the points, each after the one above it, and the seeds. A part is the chain of points
-//! that leads to one seed, of which nothing else belongs to it.
+//! A state has all nodes and candidates, and what steps did if executions are compared; bins, and how many
+//! children of a node are open, follow from the rest. A restored search runs what it would have run, in the same
+//! order.
+//!
+//! A candidate stands for all executions that begin as it does, within the bound, whichever search runs them. So
+//! what is left of a search is its candidates, and any way to deal them out is a split. With a reduction a part
+//! cannot be given away, nor leave memory: a race that is found in one part may ask for something at any
+//! execution that is kept, so those must be at hand.
 
+use std::collections::BTreeMap;
+
+use raddle_engine::dependence::Footprint;
 use raddle_engine::strategy::{Checkpoint, Unsupported, Work};
+use serde::{Deserialize, Serialize};
 
-use super::seeds::{Seed, Seeds};
-use super::{NAME, NONE, Node, Stage, Tree};
-use crate::bound::{Bound, Price};
-use crate::estimate::{Change, Growth, Sizes};
+use super::branches::{Attaching, Bounds, Branches};
+use super::candidates::{NONE, Pending};
+use super::footprints::Footprints;
+use super::priority::Key;
+use super::sizes::SavedSizing;
+use super::store::Store;
+use super::{Stage, TreeExpansion, TreeSearch};
 use crate::order::Order;
-use crate::rng::Rng;
-use crate::state::{FOREIGN, Reader, Writer};
+use crate::state::{self, FOREIGN};
 
-/// What is saved besides the order and the bound.
-struct State<'a> {
-    drawn: u64,
-    whole: bool,
-    diverged: bool,
-    executions: u64,
-    stage: Stage,
-    growth: &'a Growth,
-    nodes: &'a [Node],
-    seeds: &'a [Seed],
+const NAME: &str = "tree";
+
+/// Candidates that stay in memory, however little it may hold.
+const FEWEST: usize = 8;
+
+const REDUCED: Unsupported = Unsupported(
+    "be split with a reduction: a race that is found in one part may ask for something in another; use \
+     `all` with the same frontier, or one process",
+);
+
+/// Which search a state is of: one of another search is refused.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Identity {
+    expansion: TreeExpansion,
+    frontier: String,
+    order: String,
+    preemptions: Option<u32>,
 }
 
-impl<O: Order> Tree<O> {
-    fn saved(&self, state: &State<'_>) -> Checkpoint {
-        let mut writer = Writer::new(NAME);
-        writer.text(self.seeds.frontier().name());
-        writer.text(self.order.name());
-        writer.number(self.order.state());
-        match self.bound {
-            Bound::None => writer.number(0),
-            Bound::Preemptions(k) => {
-                writer.number(1);
-                writer.number(k.into());
-            }
-        }
-        writer.number(state.drawn);
-        writer.number(u64::from(state.whole));
-        writer.number(u64::from(state.diverged));
-        writer.number(state.executions);
-        writer.number(match state.stage {
-            Stage::First => 0,
-            Stage::Running(_) | Stage::Ended => 1,
-            Stage::Last => 2,
-        });
-        state.growth.save(&mut writer);
-        writer.number(state.nodes.len() as u64);
-        for node in state.nodes {
-            writer.number(if node.parent == NONE { 0 } else { u64::from(node.parent) + 1 });
-            for number in [node.option, node.of, node.default, node.width, node.open] {
-                writer.number(number.into());
-            }
-            writer.number(node.price as u64);
-            node.sizes.save(&mut writer);
-        }
-        writer.number(state.seeds.len() as u64);
-        for seed in state.seeds {
-            writer.number(seed.node.into());
-            writer.number(seed.option.into());
-        }
-        writer.finish()
-    }
+/// Numbers from which the parts of a search go on.
+#[derive(Debug, Serialize, Deserialize)]
+struct Parts {
+    order: u64,
+    /// Of a frontier that draws.
+    frontier: u64,
+    priorities: Vec<u64>,
+}
 
-    /// The points that are in use, numbered so that each comes after the one above it, and the new
-    /// number of each.
-    fn numbered(&self) -> (Vec<Node>, Vec<u32>) {
-        let mut used: Vec<u32> = (0..self.nodes.len() as u32).collect();
-        let mut is_free = vec![false; self.nodes.len()];
-        self.free.iter().for_each(|&at| is_free[at as usize] = true);
-        used.retain(|&at| !is_free[at as usize]);
-        used.sort_by_key(|&at| self.nodes[at as usize].depth);
-        let mut number = vec![NONE; self.nodes.len()];
-        (0..).zip(&used).for_each(|(new, &at)| number[at as usize] = new);
-        let mut nodes: Vec<Node> = used.iter().map(|&at| self.nodes[at as usize]).collect();
-        for node in &mut nodes {
-            node.parent = if node.parent == NONE { NONE } else { number[node.parent as usize] };
-        }
-        (nodes, number)
-    }
+/// A search as it is saved.
+#[derive(Debug, Serialize, Deserialize)]
+struct SavedSearch {
+    identity: Identity,
+    parts: Parts,
+    stage: Stage,
+    whole: bool,
+    diverged: bool,
+    incomplete: bool,
+    executions: u64,
+    sizing: SavedSizing,
+    footprints: Vec<Footprint>,
+    /// Which node is the first execution.
+    root: Option<u32>,
+    branches: Branches,
+}
 
-    fn read_node(&self, reader: &mut Reader<'_>, above: &[Node]) -> Result<Node, Unsupported> {
-        let parent = match reader.small()? {
-            0 => NONE,
-            number => number - 1,
-        };
-        let mut small = || reader.small();
-        let (option, of, default) = (small()?, small()?, small()?);
-        let (width, open) = (small()?, small()?);
-        let price = match (reader.number()?, self.bound) {
-            (0, _) => Price::Free,
-            (1, Bound::Preemptions(_)) => Price::One,
-            _ => return Err(FOREIGN),
-        };
-        let sizes = Sizes::restore(reader)?;
-        let (depth, spent) = match above.get(parent as usize) {
-            None if parent == NONE => (0, 0),
-            Some(above) if option < above.of => {
-                let cost = above.price.cost(u32::from(option != above.default));
-                (above.depth + 1, above.spent + cost)
-            }
-            _ => return Err(FOREIGN),
-        };
-        let fits = default < of && width <= of && 0 < open && open <= of;
-        if fits && spent <= self.bound.limit() {
-            Ok(Node { parent, option, of, spent, open, depth, default, width, price, sizes })
-        } else {
-            Err(FOREIGN)
+impl<O: Order> TreeSearch<O> {
+    fn identity(&self) -> Identity {
+        Identity {
+            expansion: self.expansion,
+            frontier: self.frontier.clone(),
+            order: self.order.name().to_owned(),
+            preemptions: self.bound.preemptions(),
         }
     }
 
-    /// Gives away up to `n` seeds.
-    pub(super) fn give(&mut self, n: usize) -> Vec<Work> {
-        let mut parts = Vec::new();
-        while parts.len() < n {
-            let nodes = &self.nodes;
-            let depth = |seed: &Seed| nodes[seed.node as usize].depth;
-            let Some(seed) = self.seeds.shallowest(depth) else { break };
-            let prefix = self.path(seed);
-            let mut chain = Vec::with_capacity(prefix.len());
-            let mut at = seed.node;
-            while at != NONE {
-                let node = self.nodes[at as usize];
-                chain.push(Node { open: 1, width: 1, sizes: Sizes::default(), ..node });
-                at = node.parent;
-            }
-            chain.reverse();
-            (0..).zip(&mut chain).for_each(|(at, node): (u32, _)| {
-                node.parent = at.checked_sub(1).unwrap_or(NONE);
-            });
-            let seeds = [Seed { node: chain.len() as u32 - 1, option: seed.option }];
-            self.whole = false;
-            let state = State {
-                drawn: self.drawn(),
-                whole: false,
-                diverged: false,
-                executions: 0,
-                stage: Stage::Ended,
-                growth: &Growth::default(),
-                nodes: &chain,
-                seeds: &seeds,
-            };
-            parts.push(Work { prefix, state: self.saved(&state) });
-            self.change(seed.node, Change::Nothing, 1);
+    fn parts(&self) -> Parts {
+        Parts {
+            order: self.order.state(),
+            frontier: self.store.candidates.drawn(),
+            priorities: self.store.priorities.save(),
         }
-        parts
+    }
+
+    fn bounds(&self, footprints: usize) -> Bounds {
+        Bounds { preemptions: self.bound.limit(), footprints }
     }
 
     /// The state between two executions.
-    pub(super) fn written(&self) -> Checkpoint {
-        let (nodes, number) = self.numbered();
-        let renumbered = |seed: Seed| Seed { node: number[seed.node as usize], ..seed };
-        // One that is being run, or was begun and never ended, is run again: last.
-        let running = match self.stage {
-            Stage::Running(seed) => Some(seed),
-            _ => None,
-        };
-        let seeds: Vec<_> = self.seeds.iter().chain(running).map(renumbered).collect();
-        self.saved(&State {
-            drawn: self.drawn(),
-            whole: self.whole,
-            diverged: self.diverged,
-            executions: self.executions,
-            stage: self.stage,
-            growth: &self.growth,
-            nodes: &nodes,
-            seeds: &seeds,
-        })
+    pub(super) fn saved(&self) -> Result<Checkpoint, Unsupported> {
+        let (mut branches, numbers) = self.branches();
+        let numbered =
+            |pending: Pending| Pending { parent: numbers[pending.parent as usize], ..pending };
+        let mut bins = BTreeMap::<Key, Vec<Pending>>::new();
+        if let Some(spill) = &self.spill {
+            // Older than what is in memory.
+            let blocks = spill.all().map_err(|_| {
+                Unsupported("be saved: what was moved out of memory cannot be read back")
+            })?;
+            for block in blocks {
+                let from = branches.nodes.len() as u32;
+                branches.nodes.extend(block.nodes);
+                for (key, entries) in block.bins {
+                    let moved = |pending: Pending| Pending {
+                        parent: pending.parent.saturating_add(from),
+                        ..pending
+                    };
+                    bins.entry(key).or_default().extend(entries.into_iter().map(moved));
+                }
+            }
+        }
+        for (key, bin, entries) in self.store.candidates.bins() {
+            let valid = self.store.valid(bin, entries, entries.len());
+            bins.entry(key).or_default().extend(valid.into_iter().map(numbered));
+        }
+        bins.retain(|_, entries| !entries.is_empty());
+        branches.bins = bins.into_iter().collect();
+        let footprints = self.comparison.iter().flat_map(|comparison| comparison.footprints.iter());
+        Ok(state::write(
+            NAME,
+            &SavedSearch {
+                identity: self.identity(),
+                parts: self.parts(),
+                stage: self.stage.map(numbered),
+                whole: self.whole,
+                diverged: self.diverged,
+                incomplete: self.incomplete,
+                executions: self.executions,
+                sizing: self.sizing.saved(false),
+                footprints: footprints.copied().collect(),
+                root: numbers.get(self.store.nodes.root() as usize).copied(),
+                branches,
+            },
+        ))
     }
 
-    /// Goes on from a state.
-    pub(super) fn take_over(&mut self, saved: &Checkpoint) -> Result<(), Unsupported> {
-        let mut reader = Reader::new(saved, NAME)?;
-        let frontier = self.seeds.frontier();
-        reader.expect_text(frontier.name())?;
-        reader.expect_text(self.order.name())?;
-        let order = reader.number()?;
-        let bound = match reader.number()? {
-            0 => Bound::None,
-            1 => Bound::Preemptions(reader.small()?),
-            _ => return Err(FOREIGN),
-        };
-        if bound != self.bound {
-            return Err(FOREIGN);
+    /// All nodes in memory, without candidates, and the numbers that they have in the state.
+    fn branches(&self) -> (Branches, Vec<u32>) {
+        let nodes = &self.store.nodes;
+        let mut numbers = Vec::new();
+        for (number, (at, _)) in nodes.iter().enumerate() {
+            numbers.resize(at as usize + 1, NONE);
+            numbers[at as usize] = number as u32;
         }
-        let drawn = reader.number()?;
-        let (whole, diverged) = (reader.flag()?, reader.flag()?);
-        let executions = reader.number()?;
-        let stage = match reader.number()? {
-            0 => Stage::First,
-            1 => Stage::Ended,
-            2 => Stage::Last,
-            _ => return Err(FOREIGN),
-        };
-        let growth = Growth::restore(&mut reader)?;
-        let length = reader.length()?;
-        let mut nodes: Vec<Node> = Vec::with_capacity(length);
-        for _ in 0..length {
-            let node = self.read_node(&mut reader, &nodes)?;
-            nodes.push(node);
-        }
-        let mut seeds = Seeds::new(frontier, 0);
-        if let Seeds::Random { rng, .. } = &mut seeds {
-            *rng = Rng::from_state(drawn);
-        }
-        let mut open: Vec<u32> = nodes.iter().map(|node| node.open).collect();
-        let mut close = |node: u32| -> Result<(), Unsupported> {
-            let open = open.get_mut(node as usize).ok_or(FOREIGN)?;
-            *open = open.checked_sub(1).ok_or(FOREIGN)?;
-            Ok(())
-        };
-        for _ in 0..reader.length()? {
-            let seed = Seed { node: reader.small()?, option: reader.small()? };
-            let node = nodes.get(seed.node as usize).ok_or(FOREIGN)?;
-            let cost = node.spent + node.price.cost(u32::from(seed.option != node.default));
-            if seed.option >= node.of || cost > bound.limit() {
-                return Err(FOREIGN);
+        let mut branches = Branches::default();
+        for (at, node) in nodes.iter() {
+            let mut saved = node.saved(numbers.get(node.parent as usize).copied());
+            if let Some(sizes) = self.sizing.as_recursive() {
+                saved.sizes = sizes.saved(at);
             }
-            seeds.push(node.depth, seed);
-            close(seed.node)?;
+            branches.nodes.push(saved);
         }
-        // Every option that is open is a seed or leads to a point.
-        nodes.iter().filter(|node| node.parent != NONE).try_for_each(|node| close(node.parent))?;
-        reader.finish()?;
-        let fits = match stage {
-            Stage::First => nodes.is_empty() && executions == 0,
-            Stage::Last => nodes.is_empty(),
-            _ => true,
-        };
-        if !fits || open.iter().any(|&open| open > 0) {
+        (branches, numbers)
+    }
+
+    /// Goes on from a state, or as a part that was given away.
+    pub(super) fn go_on(&mut self, state: &Checkpoint) -> Result<(), Unsupported> {
+        let saved: SavedSearch = state::read(NAME, state)?;
+        let has_parts = saved.parts.priorities.len() == self.store.priorities.save().len();
+        if saved.identity != self.identity() || !has_parts || saved.executions >= u64::MAX / 2 {
             return Err(FOREIGN);
         }
-        self.order.set_state(order);
-        self.nodes = nodes;
-        self.free.clear();
-        self.seeds = seeds;
-        self.stage = stage;
-        self.growth = growth;
-        self.whole = whole;
-        self.diverged = diverged;
-        self.executions = executions;
-        self.met.clear();
-        self.prefix.clear();
+        let mut footprints = Footprints::default();
+        for footprint in &saved.footprints {
+            footprints.number(footprint);
+        }
+        if footprints.len() != saved.footprints.len() {
+            return Err(FOREIGN);
+        }
+        let running = match saved.stage {
+            Stage::Running(pending) => Some(pending),
+            Stage::First | Stage::Ended | Stage::Last => None,
+        };
+        let is_empty = saved.branches.bins.is_empty();
+        let fits = match saved.stage {
+            Stage::First => saved.branches.nodes.is_empty() && saved.executions == 0,
+            Stage::Last => is_empty,
+            Stage::Running(_) | Stage::Ended => true,
+        };
+        if !fits {
+            return Err(FOREIGN);
+        }
+        let mut sizing = self.sizing.restored(saved.sizing).ok_or(FOREIGN)?;
+        let mut store = self.store.anew();
+        let mut attaching = Attaching {
+            store: &mut store,
+            bounds: self.bounds(footprints.len()),
+            sizes: sizing.recursive(),
+        };
+        let running = attaching.attach(saved.branches, saved.root, running, true)?;
+        if let Some(comparison) = &mut self.comparison {
+            comparison.footprints = footprints;
+            comparison.forget();
+        }
+        if let Some(spill) = &mut self.spill {
+            spill.clear();
+        }
+        self.store.take(store);
+        self.store.candidates.set_drawn(saved.parts.frontier);
+        self.store.priorities.restore(&mut saved.parts.priorities.into_iter());
+        self.order.set_state(saved.parts.order);
+        self.stage = running.map_or(saved.stage, Stage::Running);
+        self.sizing = sizing;
+        (self.whole, self.diverged) = (saved.whole, saved.diverged);
+        (self.incomplete, self.executions) = (saved.incomplete, saved.executions);
+        self.current.clear();
         Ok(())
     }
+
+    /// Gives away candidates, those first that leave the path early: most follows them.
+    pub(super) fn give(&mut self, n: usize) -> Result<Vec<Work>, Unsupported> {
+        if self.expansion != TreeExpansion::All {
+            return Err(REDUCED);
+        }
+        if !self.move_in() {
+            return Err(Unsupported("be split: what was moved out of memory cannot be read back"));
+        }
+        let mut all: Vec<(Key, u32, Pending)> = Vec::new();
+        for (key, bin, entries) in self.store.candidates.bins() {
+            let valid = self.store.valid(bin, entries, entries.len());
+            all.extend(valid.into_iter().map(|pending| (key, bin, pending)));
+        }
+        // One stays, unless one is being run.
+        let running = matches!(self.stage, Stage::Running(_));
+        let most = if running { all.len() } else { all.len().saturating_sub(1) };
+        all.sort_by_key(|(.., pending)| pending.point);
+        all.truncate(n.min(most));
+        let works = all.iter_mut().map(|(key, _, pending)| self.work(*key, pending)).collect();
+        self.drop_given(&all);
+        if !all.is_empty() {
+            self.whole = false;
+            self.current.is_known &= running;
+        }
+        Ok(works)
+    }
+
+    /// A candidate as a part of the search. Its preemptions are counted anew.
+    fn work(&self, key: Key, pending: &mut Pending) -> Work {
+        let mut branches = Branches::default();
+        let prefix = branches.detach(key, std::slice::from_mut(pending), &self.store);
+        pending.preemptions = branches.bins[0].1[0].preemptions;
+        if self.sizing.as_recursive().is_some() {
+            branches = branches.with_sizes(prefix.len());
+        }
+        let state = state::write(
+            NAME,
+            &SavedSearch {
+                identity: self.identity(),
+                parts: self.parts(),
+                stage: Stage::Ended,
+                whole: false,
+                diverged: false,
+                incomplete: false,
+                executions: 0,
+                sizing: self.sizing.saved(true),
+                footprints: Vec::new(),
+                root: None,
+                branches,
+            },
+        );
+        Work { prefix, state }
+    }
+
+    /// Candidates that were given away are not this search's any more.
+    fn drop_given(&mut self, given: &[(Key, u32, Pending)]) {
+        let place = |pending: &Pending| (pending.parent, pending.point, pending.option);
+        let is_given = |bin: u32, pending: &Pending| {
+            given.iter().any(|(_, theirs, one)| *theirs == bin && place(one) == place(pending))
+        };
+        self.store.candidates.retain(|bin, pending| !is_given(bin, pending));
+        let mut chain = Vec::new();
+        for (.., pending) in given {
+            if let Some(sizes) = self.sizing.recursive() {
+                self.store.nodes.chain(pending.parent, &mut chain);
+                sizes.gave(&chain, pending.point + 1);
+            }
+            self.store.uncount(pending.preemptions);
+            self.store.leave(pending);
+        }
+    }
+
+    /// Moves the dear part out of memory if there is too much in it.
+    pub(super) fn relieve(&mut self) {
+        let in_use = self.store.in_use();
+        let Some(enough) = self.spill.as_ref().and_then(|spill| spill.asks(in_use)) else {
+            return;
+        };
+        while self.store.in_use() > enough && self.store.candidates.entries() > FEWEST {
+            if !self.move_out(self.store.candidates.entries() / 2) {
+                break;
+            }
+        }
+        self.store.drop_stale();
+        let moved = self.store.nodes.compact();
+        self.store.candidates.renumber(&moved);
+        // Nodes have other numbers now.
+        self.current.is_known = false;
+        if let Some(spill) = &mut self.spill {
+            spill.stayed(self.store.in_use());
+        }
+    }
+
+    /// Moves all but `stay` candidates out of memory, the dearest, and of equal ones the oldest.
+    fn move_out(&mut self, mut stay: usize) -> bool {
+        let mut leaving = BTreeMap::<u32, usize>::new();
+        let mut candidates = Vec::new();
+        for (key, bin, entries) in self.store.candidates.bins() {
+            let staying = entries.len().min(stay);
+            stay -= staying;
+            let n = entries.len() - staying;
+            leaving.insert(bin, n);
+            candidates.push((key, self.store.valid(bin, entries, n)));
+        }
+        let Some(spill) = &mut self.spill else { return false };
+        if !spill.put(&candidates, &self.store) {
+            return false;
+        }
+        let mut gone = Vec::new();
+        self.store.candidates.retain(|bin, pending| match leaving.get_mut(&bin) {
+            Some(left) if *left > 0 => {
+                *left -= 1;
+                gone.push((bin, *pending));
+                false
+            }
+            _ => true,
+        });
+        for (bin, pending) in gone {
+            if self.store.is_valid(bin, &pending) {
+                self.store.leave(&pending);
+            }
+        }
+        true
+    }
+
+    /// Takes back what is cheaper than all in memory. `false` if it cannot be read.
+    pub(super) fn move_in(&mut self) -> bool {
+        loop {
+            let bounds = self.bounds(0);
+            let Some(spill) = &mut self.spill else { return true };
+            let Some(key) = spill.best() else { return true };
+            if self.store.candidates.best().is_some_and(|best| best <= key) {
+                return true;
+            }
+            let Some(block) = spill.take_best() else { return false };
+            let mut attaching = Attaching { store: &mut self.store, bounds, sizes: None };
+            if attaching.attach(block, None, None, false).is_err() {
+                spill.is_damaged();
+                return false;
+            }
+            // A node may have the number of one that led to the last execution.
+            self.current.is_known = false;
+        }
+    }
 }
+
+impl Stage {
+    /// The same, with the candidate that runs in another form.
+    fn map(self, change: impl FnOnce(Pending) -> Pending) -> Self {
+        match self {
+            Self::Running(pending) => Self::Running(change(pending)),
+            Self::First | Self::Ended | Self::Last => self,
+        }
+    }
+}
+
+impl Store {
+    /// An empty one of the same kind, without priorities.
+    fn anew(&self) -> Self {
+        let nothing = super::priority::Priorities::new(Vec::new());
+        Self::new(self.nodes.anew(), self.candidates.anew(), nothing, self.compares)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,4 +1,5 @@
-//! Best first against depth first: the same schedules; with a reduction, the same traces.
+//! Breadth-first, random and best-first against depth first: the same schedules; with a reduction, the same
+//! traces.
 
 #![expect(
     clippy::disallowed_methods,
@@ -12,19 +13,17 @@ use raddle_engine::op::TaskId;
 use raddle_engine::store::{Store, StoreError, Ticket};
 use raddle_engine::strategy::{Answer, Cut, Finished, Needs, Plan, Point, Step, Strategy, Taken};
 use raddle_engine::{Ended, Limits, Setup, Stop, explore};
-use raddle_search::best_first::{
-    BestFirst, Delays, Dpor, Method, ModifiedDpor, NewPair, Patterns, Preemptions, Priority, Rand,
-    SleepSets, Var,
-};
 use raddle_search::bound::Bound;
 use raddle_search::depth_first::DepthFirst;
-use raddle_search::dpor::Reduction;
 use raddle_search::order::NonPreemptive;
+use raddle_search::tree::priority::{
+    Delays, Dpor, Method, ModifiedDpor, NewPair, Patterns, Preemptions, Priority, Rand, SleepSets,
+    Var,
+};
+use raddle_search::tree::{Frontier, TreeExpansion, TreeSearch};
 use raddle_trace::{Covered, Settings};
 
 use crate::{Saw, search};
-
-type Parts = Vec<Box<dyn Priority>>;
 
 /// Names that some calls of the random programs have and others have not.
 fn by_method() -> Method {
@@ -36,9 +35,9 @@ fn by_object() -> Var {
     Var::new(["Mutex", "AtomicUsize", "nobody"].map(str::to_owned).to_vec())
 }
 
-/// Every priority alone, and some together.
-fn priorities(seed: u64) -> Vec<Parts> {
-    vec![
+/// Every frontier but depth-first: every priority alone, and some together.
+fn frontiers(seed: u64) -> Vec<Frontier> {
+    let parts: [Vec<Box<dyn Priority>>; 9] = [
         vec![Box::new(Preemptions)],
         vec![Box::new(Delays)],
         vec![Box::new(Rand::new(seed))],
@@ -48,21 +47,27 @@ fn priorities(seed: u64) -> Vec<Parts> {
         vec![Box::new(Patterns), Box::new(Preemptions)],
         vec![Box::new(by_method()), Box::new(by_object()), Box::new(Preemptions)],
         vec![Box::new(NewPair::default()), Box::new(Preemptions)],
-    ]
+    ];
+    let others = [Frontier::BreadthFirst, Frontier::Random { seed }];
+    others.into_iter().chain(parts.map(Frontier::BestFirst)).collect()
 }
 
 /// The orders in which a reduction is compared.
-pub(crate) fn reductions(seed: u64) -> Vec<(Reduction, Parts)> {
-    let mut all: Vec<(Reduction, Parts)> = Vec::new();
-    for reduction in [Reduction::Source, Reduction::Classic] {
-        all.push((reduction, vec![]));
-        all.push((reduction, vec![Box::new(ModifiedDpor), Box::new(Preemptions)]));
-        all.push((reduction, vec![Box::new(Rand::new(seed))]));
+pub(crate) fn reductions(seed: u64) -> Vec<(TreeExpansion, Frontier)> {
+    use Frontier::{BestFirst, BreadthFirst, Random};
+    use TreeExpansion::{Classic, Source};
+    let mut all = Vec::new();
+    for expansion in [Source, Classic] {
+        all.push((expansion, BestFirst(vec![])));
+        all.push((expansion, BreadthFirst));
+        all.push((expansion, BestFirst(vec![Box::new(ModifiedDpor), Box::new(Preemptions)])));
+        all.push((expansion, Random { seed }));
+        all.push((expansion, BestFirst(vec![Box::new(Rand::new(seed))])));
     }
-    all.push((Reduction::Source, vec![Box::new(Preemptions), Box::new(Rand::new(!seed))]));
-    all.push((Reduction::Source, vec![Box::new(Patterns), Box::new(by_method())]));
-    all.push((Reduction::Classic, vec![Box::new(by_object())]));
-    all.push((Reduction::Source, vec![Box::new(NewPair::default())]));
+    all.push((Source, BestFirst(vec![Box::new(Preemptions), Box::new(Rand::new(!seed))])));
+    all.push((Source, BestFirst(vec![Box::new(Patterns), Box::new(by_method())])));
+    all.push((Classic, BestFirst(vec![Box::new(by_object())])));
+    all.push((Source, BestFirst(vec![Box::new(NewPair::default())])));
     all
 }
 
@@ -164,13 +169,13 @@ impl<S: Strategy> Strategy for Hushed<S> {
 
 /// A search that is saved after 1, 2, 4, … executions, if `often`, and goes on as another one that was restored.
 struct Resumed<F> {
-    inner: BestFirst,
+    inner: TreeSearch,
     make: F,
     often: bool,
     executions: u64,
 }
 
-impl<F: Fn() -> BestFirst + Send> Strategy for Resumed<F> {
+impl<F: Fn() -> TreeSearch + Send> Strategy for Resumed<F> {
     fn needs(&self) -> Needs {
         self.inner.needs()
     }
@@ -257,7 +262,7 @@ pub(crate) fn schedules(
     Some(seen)
 }
 
-/// What differs between depth first and best first, if anything does: all, and within a bound.
+/// What differs between depth first and another frontier, if anything does: all, and within a bound.
 pub(crate) fn compare_all(
     seed: u64,
     most: u64,
@@ -268,14 +273,14 @@ pub(crate) fn compare_all(
     for bound in bounds {
         let depth_first = DepthFirst::within(NonPreemptive, bound).expect("it does not preempt");
         let expected = schedules(depth_first, most, settings, program)?;
-        for (at, parts) in priorities(seed).into_iter().enumerate() {
+        for (at, frontier) in frontiers(seed).into_iter().enumerate() {
             let mut best =
-                BestFirst::within(parts, NonPreemptive, bound).expect("it does not preempt");
+                TreeSearch::within(frontier, NonPreemptive, bound).expect("it does not preempt");
             if (at as u64 + seed).is_multiple_of(2) {
                 // It may hold next to nothing.
                 best.keep_within(seed % 1_000, Box::new(Shelf::default()));
             }
-            let name = best.name();
+            let name = best.name().to_owned();
             let ours = schedules(best, expected.len() as u64 + 10, settings, program);
             if ours.as_ref() != Some(&expected) {
                 let n = ours.map(|ours| ours.len());
@@ -309,8 +314,8 @@ pub(crate) fn compare_reduced(
     };
     for at in 0..orders().len() {
         let make = || {
-            let (reduction, parts) = orders().swap_remove(at);
-            BestFirst::reduced(reduction, parts).expect("not the optimal one")
+            let (expansion, frontier) = orders().swap_remove(at);
+            TreeSearch::new(expansion, frontier)
         };
         let name = format!("{:?} {}", orders()[at].0, make().name());
         // Half of them are saved on the way.

@@ -1,7 +1,8 @@
 //! The published numbers of traces, as equalities.
 
-use raddle_search::best_first::{BestFirst, ModifiedDpor, Priority, Rand};
 use raddle_search::dpor::Reduction;
+use raddle_search::tree::priority::{ModifiedDpor, Rand};
+use raddle_search::tree::{Frontier, TreeExpansion, TreeSearch};
 use raddle_trace::Settings;
 
 use crate::programs::*;
@@ -22,10 +23,15 @@ fn traces(expected: u64, program: &dyn Fn()) {
         assert_eq!(saw.repeated, 0, "{reduction:?}");
     }
     // In another order: the same traces, and still none twice.
-    for parts in [vec![Box::new(ModifiedDpor) as Box<dyn Priority>], vec![Box::new(Rand::new(1))]] {
-        let best = BestFirst::reduced(Reduction::Source, parts).expect("not the optimal one");
-        let name = best.name();
-        let saw = search(best, 1_000_000, Settings::default(), &run).expect("it ends");
+    for frontier in [
+        Frontier::BestFirst(vec![Box::new(ModifiedDpor)]),
+        Frontier::BestFirst(vec![Box::new(Rand::new(1))]),
+        Frontier::BreadthFirst,
+        Frontier::Random { seed: 1 },
+    ] {
+        let other = TreeSearch::new(TreeExpansion::Source, frontier);
+        let name = other.name().to_owned();
+        let saw = search(other, 1_000_000, Settings::default(), &run).expect("it ends");
         assert_eq!(saw.traces, optimal.traces, "{name}");
         assert_eq!(saw.repeated, 0, "{name}");
     }

@@ -1,30 +1,29 @@
-//! The points of an execution: as a row of stops while it is the current one, and as few bytes of its
-//! node.
+//! The points of the current path, and how a node keeps its own in a few bytes.
 //!
-//! Whoever compares executions must know of every point on the way who could move there, who was running,
-//! and how many events came before. Between a point and the next little of that changes, so a node keeps
-//! the changes, two bytes for most points, and the stops are made again where a prefix is repeated: only
-//! the current path has them. A node's first point is told by the one of its own decision, which is its
-//! parent's.
+//! To compare executions, a search must know of every point on the path which tasks could move there, which
+//! was running, and how many events came before. From one point to the next little of that changes, so a
+//! node keeps the changes, two bytes for most points, and they are decoded where a prefix is repeated: only
+//! the current path has them at hand. A node's first point is encoded as a change of the point of its own
+//! decision, which is its parent's.
 
 use raddle_engine::op::TaskId;
 use raddle_engine::strategy::Taken;
 
-use super::nodes::{Link, NONE, Nodes};
+use super::nodes::{Link, Nodes};
 
-/// No option: nobody was running.
-pub(super) const NOBODY: u32 = u32::MAX;
+/// No option: no task was running.
+pub(super) const NO_OPTION: u32 = u32::MAX;
 
 /// A decision of the current path.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Stop {
+pub(super) struct PathPoint {
     /// Whose point it is. None: that of the execution which is run.
     pub(super) owner: u32,
     /// Its number among the points of its owner.
     pub(super) place: u32,
     /// Events before it.
     pub(super) event: u32,
-    /// The option of the running task, or [`NOBODY`].
+    /// The option of the running task, or [`NO_OPTION`].
     pub(super) running: u32,
     /// Preemptions before it.
     pub(super) preemptions: u32,
@@ -41,9 +40,9 @@ pub(super) struct Stop {
     pub(super) branches: bool,
 }
 
-impl Stop {
+impl PathPoint {
     pub(super) fn preempts(&self, option: u32) -> bool {
-        self.running != NOBODY && option != self.running
+        self.running != NO_OPTION && option != self.running
     }
 
     /// Preemptions up to an option, which is one perhaps.
@@ -52,9 +51,9 @@ impl Stop {
     }
 }
 
-/// What there is to say of a point that is met.
+/// The state in which a point is met.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Passed {
+pub(super) struct PointState {
     pub(super) owner: u32,
     pub(super) event: u32,
     pub(super) running: u32,
@@ -62,20 +61,21 @@ pub(super) struct Passed {
     pub(super) value: bool,
 }
 
-/// What a point has that the one before has not.
+/// What differs from the point before.
 #[derive(Clone, Copy, Debug)]
 struct Change {
     value: bool,
-    tasks: Other,
+    tasks: TaskChange,
     events: u32,
     running: u32,
     first: u32,
 }
 
-/// Who else can move.
+/// Which tasks can move, compared with the point before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Other {
-    Nobody,
+enum TaskChange {
+    /// The same.
+    Same,
     /// All but this one.
     Without(u32),
     /// This one too, at this place.
@@ -84,68 +84,69 @@ enum Other {
     Listed,
 }
 
-/// The current path. Stops share lists of tasks.
+/// The points of the current path. They share lists of tasks.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Road {
-    stops: Vec<Stop>,
+pub(super) struct PathPoints {
+    points: Vec<PathPoint>,
     tasks: Vec<TaskId>,
 }
 
-impl Road {
+impl PathPoints {
     pub(super) fn len(&self) -> usize {
-        self.stops.len()
+        self.points.len()
     }
 
-    pub(super) fn stops(&self) -> &[Stop] {
-        &self.stops
+    pub(super) fn points(&self) -> &[PathPoint] {
+        &self.points
     }
 
-    pub(super) fn stop_mut(&mut self, at: usize) -> &mut Stop {
-        &mut self.stops[at]
+    pub(super) fn point_mut(&mut self, at: usize) -> &mut PathPoint {
+        &mut self.points[at]
     }
 
     pub(super) fn truncate(&mut self, length: usize) {
-        self.stops.truncate(length);
-        let used = self.stops.last().map_or(0, |stop| stop.tasks.0 + stop.tasks.1);
+        self.points.truncate(length);
+        let used = self.points.last().map_or(0, |point| point.tasks.0 + point.tasks.1);
         self.tasks.truncate(used as usize);
     }
 
     pub(super) fn bytes(&self) -> usize {
-        self.stops.capacity() * size_of::<Stop>() + self.tasks.capacity() * size_of::<TaskId>()
+        self.points.capacity() * size_of::<PathPoint>()
+            + self.tasks.capacity() * size_of::<TaskId>()
     }
 
-    /// Who could move at a stop that is no value's, by option.
-    pub(super) fn tasks(&self, stop: &Stop) -> &[TaskId] {
-        &self.tasks[stop.tasks.0 as usize..][..stop.tasks.1 as usize]
+    /// Who could move at a point that is no value's, by option.
+    pub(super) fn tasks(&self, point: &PathPoint) -> &[TaskId] {
+        &self.tasks[point.tasks.0 as usize..][..point.tasks.1 as usize]
     }
 
-    /// The option of a task at a stop.
-    pub(super) fn option_of(&self, stop: &Stop, task: TaskId) -> Option<u32> {
-        self.tasks(stop).iter().position(|other| *other == task).map(|option| option as u32)
+    /// The option of a task at a point.
+    pub(super) fn option_of(&self, point: &PathPoint, task: TaskId) -> Option<u32> {
+        self.tasks(point).iter().position(|other| *other == task).map(|option| option as u32)
     }
 
     /// A point is met where these could move; of a value's it does not matter.
-    pub(super) fn push(&mut self, passed: Passed, tasks: impl Iterator<Item = TaskId> + Clone) {
-        let last = self.stops.last().map_or((0, 0), |stop| stop.tasks);
+    pub(super) fn push(&mut self, state: PointState, tasks: impl Iterator<Item = TaskId> + Clone) {
+        let last = self.points.last().map_or((0, 0), |point| point.tasks);
         let before = &self.tasks[last.0 as usize..][..last.1 as usize];
-        let tasks = if passed.value || before.iter().copied().eq(tasks.clone()) {
+        let tasks = if state.value || before.iter().copied().eq(tasks.clone()) {
             last
         } else {
             let from = self.tasks.len() as u32;
             self.tasks.extend(tasks);
             (from, self.tasks.len() as u32 - from)
         };
-        self.add(passed, tasks, 0);
+        self.add(state, tasks, 0);
     }
 
-    fn add(&mut self, passed: Passed, tasks: (u32, u32), first: u32) {
-        let Passed { owner, event, running, preemptions, value } = passed;
-        let place = match self.stops.last() {
+    fn add(&mut self, state: PointState, tasks: (u32, u32), first: u32) {
+        let PointState { owner, event, running, preemptions, value } = state;
+        let place = match self.points.last() {
             Some(last) if last.owner == owner => last.place + 1,
             _ => 0,
         };
         let (sleep, redundant, branches) = ((0, 0), false, false);
-        self.stops.push(Stop {
+        self.points.push(PathPoint {
             owner,
             place,
             event,
@@ -179,28 +180,29 @@ impl Road {
             if until <= self.len() {
                 continue;
             }
-            let mut bytes = nodes.node(link.node).stops();
+            let mut bytes = nodes.node(link.node).points();
             for (at, taken) in path.iter().enumerate().take(until).skip(link.from as usize) {
                 let change = Change::read(&mut bytes, firsts)?;
                 let skips = at < self.len();
                 self.read(link.node, change, &mut bytes, *taken, path, skips)?;
             }
-            self.stops[until - 1].branches = true;
+            self.points[until - 1].branches = true;
         }
         Some(())
     }
 
     /// Reads all points of a node that has no parent; none if they cannot be.
-    pub(super) fn decode(mut bytes: &[u8], path: &[Taken], firsts: bool) -> Option<Self> {
-        let mut road = Self::default();
+    #[cfg(test)]
+    fn decode(mut bytes: &[u8], path: &[Taken], firsts: bool) -> Option<Self> {
+        let mut points = Self::default();
         for taken in path {
             let change = Change::read(&mut bytes, firsts)?;
-            road.read(NONE, change, &mut bytes, *taken, path, false)?;
+            points.read(super::nodes::NONE, change, &mut bytes, *taken, path, false)?;
         }
-        bytes.is_empty().then_some(road)
+        bytes.is_empty().then_some(points)
     }
 
-    /// Adds a stop, unless it is there: by how it differs from the last one. If the tasks are listed they
+    /// Adds a point, unless it is there: by how it differs from the last one. If the tasks are listed they
     /// follow.
     fn read(
         &mut self,
@@ -212,87 +214,90 @@ impl Road {
         skips: bool,
     ) -> Option<()> {
         if skips {
-            if change.tasks == Other::Listed {
+            if change.tasks == TaskChange::Listed {
                 for _ in 0..taken.of {
                     read(bytes)?;
                 }
             }
             return Some(());
         }
-        let last = self.stops.last().copied();
+        let last = self.points.last().copied();
         let (from, n) = last.map_or((0, 0), |last| last.tasks);
         let all = from as usize..(from + n) as usize;
         let new = self.tasks.len();
         match change.tasks {
-            Other::Nobody => {}
-            Other::Without(place) => {
+            TaskChange::Same => {}
+            TaskChange::Without(place) => {
                 self.tasks.extend_from_within(all);
                 if place >= n {
                     return None;
                 }
                 self.tasks.remove(new + place as usize);
             }
-            Other::With(place, task) => {
+            TaskChange::With(place, task) => {
                 self.tasks.extend_from_within(all);
                 if place > n {
                     return None;
                 }
                 self.tasks.insert(new + place as usize, task);
             }
-            Other::Listed => {
+            TaskChange::Listed => {
                 for _ in 0..taken.of {
                     self.tasks.push(TaskId(read(bytes)?));
                 }
             }
         }
         let tasks = match change.tasks {
-            Other::Nobody => (from, n),
+            TaskChange::Same => (from, n),
             _ => (new as u32, (self.tasks.len() - new) as u32),
         };
-        let before = self.stops.len().checked_sub(1).map_or(0, |at| path[at].option);
-        let passed = Passed {
+        let before = self.points.len().checked_sub(1).map_or(0, |at| path[at].option);
+        let state = PointState {
             owner,
             event: last.map_or(0, |last| last.event).checked_add(change.events)?,
             running: change.running,
             preemptions: last.map_or(0, |last| last.preemptions_with(before)),
             value: change.value,
         };
-        let listed = passed.value || tasks.1 == taken.of;
-        if !listed || passed.running != NOBODY && passed.running >= taken.of {
+        let listed = state.value || tasks.1 == taken.of;
+        if !listed || state.running != NO_OPTION && state.running >= taken.of {
             return None;
         }
-        self.add(passed, tasks, change.first);
+        self.add(state, tasks, change.first);
         Some(())
     }
 
     /// Whose the points from `from` on are is known now.
     pub(super) fn settle(&mut self, from: usize, owner: u32) {
-        self.stops[from..].iter_mut().for_each(|stop| stop.owner = owner);
+        self.points[from..].iter_mut().for_each(|point| point.owner = owner);
     }
 
     /// Writes the points from `from` to `until`. `firsts`: with what was done there.
     pub(super) fn write(&self, from: usize, until: usize, firsts: bool, bytes: &mut Vec<u8>) {
         for at in from..until {
-            let stop = &self.stops[at];
-            let last = at.checked_sub(1).map(|last| &self.stops[last]);
+            let point = &self.points[at];
+            let last = at.checked_sub(1).map(|last| &self.points[last]);
             let before = last.map_or(&[][..], |last| self.tasks(last));
-            let shared = last.is_some_and(|last| last.tasks == stop.tasks);
-            let tasks =
-                if shared { Other::Nobody } else { Other::between(before, self.tasks(stop)) };
-            let events = stop.event - last.map_or(0, |last| last.event);
-            let Stop { value, running, first, .. } = *stop;
+            let shared = last.is_some_and(|last| last.tasks == point.tasks);
+            let tasks = if shared {
+                TaskChange::Same
+            } else {
+                TaskChange::between(before, self.tasks(point))
+            };
+            let events = point.event - last.map_or(0, |last| last.event);
+            let PathPoint { value, running, first, .. } = *point;
             Change { value, tasks, events, running, first }.write(bytes, firsts);
-            if tasks == Other::Listed {
-                self.tasks(stop).iter().for_each(|task| write(bytes, task.0));
+            if tasks == TaskChange::Listed {
+                self.tasks(point).iter().for_each(|task| write(bytes, task.0));
             }
         }
     }
 }
 
-impl Other {
+impl TaskChange {
     fn between(before: &[TaskId], after: &[TaskId]) -> Self {
         if before == after {
-            return Self::Nobody;
+            return Self::Same;
         }
         let same = before.iter().zip(after).take_while(|(one, other)| one == other).count();
         let place = same as u32;
@@ -313,23 +318,23 @@ const MOST_RUNNING: u32 = 7;
 impl Change {
     fn write(&self, bytes: &mut Vec<u8>, firsts: bool) {
         let tasks = match self.tasks {
-            Other::Nobody => 0,
-            Other::Without(_) => 1,
-            Other::With(..) => 2,
-            Other::Listed => 3,
+            TaskChange::Same => 0,
+            TaskChange::Without(_) => 1,
+            TaskChange::With(..) => 2,
+            TaskChange::Listed => 3,
         };
         let events = self.events.min(MOST_EVENTS);
-        // From 1; nobody is 0.
+        // From 1; 0 is none.
         let running = self.running.wrapping_add(1);
         let short = running.min(MOST_RUNNING);
         bytes.push(u8::from(self.value) | tasks << 1 | (events as u8) << 3 | (short as u8) << 5);
         match self.tasks {
-            Other::Without(place) => write(bytes, place),
-            Other::With(place, task) => {
+            TaskChange::Without(place) => write(bytes, place),
+            TaskChange::With(place, task) => {
                 write(bytes, place);
                 write(bytes, task.0);
             }
-            Other::Nobody | Other::Listed => {}
+            TaskChange::Same | TaskChange::Listed => {}
         }
         if events == MOST_EVENTS {
             write(bytes, self.events - MOST_EVENTS);
@@ -346,10 +351,10 @@ impl Change {
         let (&head, rest) = bytes.split_first()?;
         *bytes = rest;
         let tasks = match head >> 1 & 3 {
-            0 => Other::Nobody,
-            1 => Other::Without(read(bytes)?),
-            2 => Other::With(read(bytes)?, TaskId(read(bytes)?)),
-            _ => Other::Listed,
+            0 => TaskChange::Same,
+            1 => TaskChange::Without(read(bytes)?),
+            2 => TaskChange::With(read(bytes)?, TaskId(read(bytes)?)),
+            _ => TaskChange::Listed,
         };
         let mut events = u32::from(head >> 3 & 3);
         if events == MOST_EVENTS {
@@ -366,19 +371,19 @@ impl Change {
 }
 
 /// How many bytes the first points take, at which these decisions were.
-pub(super) fn length(stops: &[u8], path: &[Taken], firsts: bool) -> usize {
-    let mut left = stops;
-    if !stops.is_empty() {
+pub(super) fn length(points: &[u8], path: &[Taken], firsts: bool) -> usize {
+    let mut left = points;
+    if !points.is_empty() {
         for taken in path {
             let change = Change::read(&mut left, firsts).expect("a node has its points");
-            if change.tasks == Other::Listed {
+            if change.tasks == TaskChange::Listed {
                 for _ in 0..taken.of {
                     read(&mut left).expect("a node has its points");
                 }
             }
         }
     }
-    stops.len() - left.len()
+    points.len() - left.len()
 }
 
 /// Seven bits to a byte, lowest first.
@@ -405,32 +410,33 @@ fn read(bytes: &mut &[u8]) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::nodes::NONE;
     use super::*;
 
-    fn road(points: &[(u32, u32, bool, &[u32])]) -> Road {
-        let mut road = Road::default();
+    fn path(points: &[(u32, u32, bool, &[u32])]) -> PathPoints {
+        let mut path = PathPoints::default();
         for &(event, running, value, tasks) in points {
-            let passed = Passed { owner: NONE, event, running, preemptions: 0, value };
-            road.push(passed, tasks.iter().map(|task| TaskId(*task)));
+            let state = PointState { owner: NONE, event, running, preemptions: 0, value };
+            path.push(state, tasks.iter().map(|task| TaskId(*task)));
         }
-        road
+        path
     }
 
-    // Nobody else, one less, one more, all others; few events and many; a running task, a late one, none.
+    // The same tasks, one less, one more, all others; few events and many; a running task, a late one, none.
     #[test]
     fn points_are_read_back() {
         let points: &[(u32, u32, bool, &[u32])] = &[
-            (0, NOBODY, false, &[0, 1, 2]),
+            (0, NO_OPTION, false, &[0, 1, 2]),
             (1, 0, false, &[0, 1, 2]),
-            (1, NOBODY, true, &[]),
+            (1, NO_OPTION, true, &[]),
             (3, 1, false, &[0, 2]),
             (6, 1, false, &[0, 2, 300]),
-            (400, NOBODY, false, &[5, 6, 7, 8, 9, 10, 11, 12]),
+            (400, NO_OPTION, false, &[5, 6, 7, 8, 9, 10, 11, 12]),
             (401, 7, false, &[5, 6, 7, 8, 9, 10, 11, 12]),
         ];
-        let mut road = road(points);
-        for at in 0..road.len() {
-            road.stop_mut(at).first = at as u32 * 100;
+        let mut path_points = path(points);
+        for at in 0..path_points.len() {
+            path_points.point_mut(at).first = at as u32 * 100;
         }
         let path: Vec<_> = points
             .iter()
@@ -441,19 +447,21 @@ mod tests {
             .collect();
         for firsts in [false, true] {
             let mut bytes = Vec::new();
-            road.write(0, road.len(), firsts, &mut bytes);
-            let again = Road::decode(&bytes, &path, firsts).expect("it was just written");
-            for (at, (stop, other)) in road.stops().iter().zip(again.stops()).enumerate() {
-                assert_eq!((stop.event, stop.running), (other.event, other.running));
-                assert_eq!((stop.value, stop.place), (other.value, other.place));
-                assert_eq!(road.tasks(stop), again.tasks(other));
+            path_points.write(0, path_points.len(), firsts, &mut bytes);
+            let again = PathPoints::decode(&bytes, &path, firsts).expect("it was just written");
+            for (at, (point, other)) in path_points.points().iter().zip(again.points()).enumerate()
+            {
+                assert_eq!((point.event, point.running), (other.event, other.running));
+                assert_eq!((point.value, point.place), (other.value, other.place));
+                assert_eq!(path_points.tasks(point), again.tasks(other));
                 assert_eq!(other.first, if firsts { at as u32 * 100 } else { 0 });
             }
             // In the fourth the running task is not the one that went on.
-            let preemptions: Vec<_> = again.stops().iter().map(|stop| stop.preemptions).collect();
+            let preemptions: Vec<_> =
+                again.points().iter().map(|point| point.preemptions).collect();
             assert_eq!(preemptions, [0, 0, 0, 0, 1, 2, 2]);
             for cut in 0..bytes.len() {
-                assert!(Road::decode(&bytes[..cut], &path, firsts).is_none(), "cut at {cut}");
+                assert!(PathPoints::decode(&bytes[..cut], &path, firsts).is_none(), "cut at {cut}");
             }
         }
     }

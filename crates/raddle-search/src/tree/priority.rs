@@ -7,13 +7,15 @@
 //!
 //! ```
 //! use raddle_engine::op::Access;
-//! use raddle_search::best_first::{BestFirst, By, Candidate, Cost};
+//! use raddle_search::tree::priority::{By, Candidate, Cost};
+//! use raddle_search::tree::{Frontier, TreeExpansion, TreeSearch};
 //!
 //! let writes_first = By::new("writes-first", |candidate: &Candidate| {
 //!     let reads = candidate.op.is_some_and(|op| op.access == Access::Read);
 //!     Cost(u32::from(reads))
 //! });
-//! let search = BestFirst::new(vec![Box::new(writes_first)]);
+//! let frontier = Frontier::BestFirst(vec![Box::new(writes_first)]);
+//! let search = TreeSearch::new(TreeExpansion::All, frontier);
 //! assert_eq!(search.name(), "best-first(writes-first)");
 //! ```
 
@@ -36,6 +38,7 @@ use raddle_engine::context::Context;
 use raddle_engine::op::{Op, TaskId};
 use raddle_engine::strategy::{Label, Step};
 use raddle_trace::PairSet;
+use serde::{Deserialize, Serialize};
 
 pub use self::by::By;
 pub use self::delays::Delays;
@@ -58,7 +61,7 @@ pub const MOST: usize = 4;
 pub struct Cost(pub u32);
 
 /// What it costs by all of them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) struct Key(pub(super) u128);
 
 /// Whether a reduction would have added a candidate.
@@ -271,10 +274,6 @@ impl Priorities {
         Key(key)
     }
 
-    pub(super) fn name(&self) -> String {
-        name(&self.parts)
-    }
-
     pub(super) fn notes(&self) -> Vec<String> {
         self.parts.iter().flat_map(|part| part.notes()).collect()
     }
@@ -329,7 +328,7 @@ mod tests {
         let raced = Candidate { reversal: Reversal::Race, preemptions: 9, ..candidate() };
         assert!(both.cost(&raced) < both.cost(&cheap));
         assert!(both.cost(&cheap) < both.cost(&candidate()));
-        assert_eq!(both.name(), "best-first(dpor, pb)");
+        assert_eq!(name(&both.parts), "best-first(dpor, pb)");
     }
 
     #[test]

@@ -1,9 +1,12 @@
-//! What a node keeps of its options besides its decisions if executions are compared: for priorities that
+//! What a node keeps of its options besides its decisions, if executions are compared: for priorities that
 //! look at races or sleep sets, and for reductions.
 //!
-//! Of each option that waits, in which bin; of each that was started, where that still matters, what it did
-//! and before which others. Twelve bytes each, and nothing of an option that nobody asked for. It dies with
-//! its node; what has been started at a point outlives the children that were dropped below it.
+//! Of each option that waits, in which bin; of each that was started, where that still matters, what its step
+//! did and before which others it was started. Twelve bytes each, and nothing of an option that is no
+//! candidate. It is dropped with its node; what has been started at a point outlives the children that were
+//! dropped below it.
+
+use serde::{Deserialize, Serialize};
 
 use super::priority::Reversal;
 
@@ -14,6 +17,17 @@ pub(super) struct Sibling {
     pub(super) option: u32,
     /// Its bin if it waits, the number of its footprint if it was started; above that what is known of it.
     state: u32,
+}
+
+/// One as it is saved.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(super) struct SavedSibling {
+    pub(super) place: u32,
+    pub(super) option: u32,
+    /// The number of its footprint if it was started.
+    pub(super) footprint: u32,
+    /// All else that is known of it, in four bits.
+    flags: u8,
 }
 
 const STARTED: u32 = 1 << 31;
@@ -46,17 +60,26 @@ impl Sibling {
         Self { place, option, state: STARTED | footprint }
     }
 
-    /// All that is known of it besides its index, in four bits.
-    pub(super) fn flags(&self) -> u8 {
-        (self.state >> REVERSAL) as u8
+    /// As it is saved.
+    pub(super) fn saved(&self) -> SavedSibling {
+        let Self { place, option, state } = *self;
+        // The bin is another one next time.
+        let footprint = self.footprint().unwrap_or(0);
+        SavedSibling { place, option, footprint, flags: (state >> REVERSAL) as u8 }
     }
 
-    /// One with these flags: a footprint if it was started, else in no bin yet. None if there cannot be one.
-    pub(super) fn saved(place: u32, option: u32, footprint: u32, flags: u8) -> Option<Self> {
-        let flags = u32::from(flags) << REVERSAL;
+    /// One that was saved: with a footprint if it was started, else in no bin yet. None if there cannot be one.
+    fn restored(saved: &SavedSibling) -> Option<Self> {
+        let SavedSibling { place, option, footprint, flags } = *saved;
+        let flags = u32::from(flags).checked_shl(REVERSAL).filter(|_| flags < 16)?;
         let index = if flags & STARTED != 0 { footprint } else { INDEX };
         let can_be = footprint <= INDEX && (flags & STARTED != 0 || footprint == 0);
         can_be.then_some(Self { place, option, state: flags | index })
+    }
+
+    /// Whether it waits, and in no bin yet.
+    pub(super) fn is_unplaced(&self) -> bool {
+        self.bin() == Some(INDEX)
     }
 
     /// Whether something is left of it.
@@ -101,11 +124,11 @@ impl Sibling {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Siblings(Box<[Sibling]>);
 
-impl From<&[Sibling]> for Siblings {
+impl From<Vec<Sibling>> for Siblings {
     /// Of some in order.
-    fn from(all: &[Sibling]) -> Self {
+    fn from(all: Vec<Sibling>) -> Self {
         debug_assert!(all.is_sorted_by_key(|sibling| sibling.place), "siblings go by their places");
-        Self(Box::from(all))
+        Self(all.into_boxed_slice())
     }
 }
 
@@ -118,14 +141,26 @@ impl Siblings {
         &self.0
     }
 
-    /// Some that were saved; none if they are not in order.
-    pub(super) fn saved(all: &[Sibling]) -> Option<Self> {
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// As they are saved.
+    pub(super) fn saved(&self) -> Vec<SavedSibling> {
+        self.0.iter().map(Sibling::saved).collect()
+    }
+
+    /// Some that were saved; none if they cannot be, or are not in order.
+    pub(super) fn restored(saved: &[SavedSibling]) -> Option<Self> {
+        let all = saved.iter().map(Sibling::restored).collect::<Option<Vec<_>>>()?;
         let order = |one: &Sibling| (one.place, !one.is_started());
-        let here =
-            |at: usize| all[..at].iter().rev().take_while(move |one| one.place == all[at].place);
-        let twice = |at: usize| here(at).any(|one| one.option == all[at].option);
-        let in_order = all.is_sorted_by_key(order) && !(0..all.len()).any(twice);
-        in_order.then(|| Self(Box::from(all)))
+        let is_twice = |at: usize| {
+            let one: &Sibling = &all[at];
+            let mut here = all[..at].iter().rev().take_while(|other| other.place == one.place);
+            here.any(|other| other.option == one.option)
+        };
+        let in_order = all.is_sorted_by_key(order) && !(0..all.len()).any(is_twice);
+        in_order.then(|| Self(all.into_boxed_slice()))
     }
 
     /// How many there are of which something is left, and how many of these wait.

@@ -2,7 +2,8 @@
 //!
 //! GAMBIT's (Coons, Burckhardt, Musuvathi, `PPoPP` 2010, section 3.2): a node is a whole execution, kept as
 //! what it does differently from its parent, (point, option). A node without pending descendants is
-//! dropped, and so on upwards; at the end only the root is left.
+//! dropped, and so on upwards; at the end only the root is left. A node whose candidates came back from disk,
+//! or from another search, has no parent: it has all decisions that lead to them.
 //!
 //! Where it differs: a node also keeps the decisions after its own, a byte each for most. GAMBIT takes
 //! the default behaviour there again. Ours is handed to the engine as a plan, which is faster, is compared
@@ -12,9 +13,11 @@
 //! that it is known which these are, they are forgotten.
 
 use raddle_engine::strategy::Taken;
+use serde::{Deserialize, Serialize};
 
-use super::road;
-use super::siblings::{Sibling, Siblings};
+use super::path_points::{self, PathPoints};
+use super::siblings::{SavedSibling, Sibling, Siblings};
+use super::sizes::SavedPointSizes;
 
 /// No node: above the root.
 pub(super) const NONE: u32 = u32::MAX;
@@ -34,29 +37,31 @@ pub(super) struct Node {
     /// Where in its bytes the decisions end.
     split: u32,
     /// What it took from its first point on, as far as children need it, and what those points were if
-    /// executions are compared (`road.rs`).
+    /// executions are compared (`path_points.rs`).
     bytes: Box<[u8]>,
     /// For priorities and reductions that compare executions.
     siblings: Siblings,
 }
 
-/// A node that was saved.
-#[derive(Debug)]
-pub(super) struct Saved<'a> {
-    pub(super) parent: u32,
+/// A node as it is saved, in a checkpoint or in a part of a search.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct SavedNode {
+    pub(super) parent: Option<u32>,
     pub(super) from: u32,
     pub(super) delays: u32,
     pub(super) own: u32,
-    pub(super) decisions: &'a [u8],
-    pub(super) stops: &'a [u8],
-    pub(super) siblings: Siblings,
+    pub(super) decisions: Vec<u8>,
+    pub(super) points: Vec<u8>,
+    pub(super) siblings: Vec<SavedSibling>,
+    /// What is known of the sizes below its points, if that is kept.
+    pub(super) sizes: Vec<SavedPointSizes>,
 }
 
 /// Nine bytes follow: it is no small decision, since there are never fewer than two options.
 const LARGE: u8 = 0xf0;
 
 /// Writes decisions, a byte each if they are small.
-fn write_decisions(all: &[Taken], bytes: &mut Vec<u8>) {
+pub(super) fn write_decisions(all: &[Taken], bytes: &mut Vec<u8>) {
     for taken in all {
         if taken.option < 15 && taken.of <= 16 {
             bytes.push((taken.option as u8) << 4 | (taken.of - 1) as u8);
@@ -87,19 +92,18 @@ impl Node {
         read_decisions(&self.bytes[..self.split as usize])
     }
 
-    /// Its points, as `road.rs` writes them.
-    pub(super) fn stops(&self) -> &[u8] {
+    /// Its points, as `path_points.rs` writes them.
+    pub(super) fn points(&self) -> &[u8] {
         &self.bytes[self.split as usize..]
     }
 
-    /// The option it took at its own decision.
-    pub(super) fn own(&self) -> u32 {
-        self.own
-    }
-
-    /// Its decisions and its points, as they are kept.
-    pub(super) fn raw(&self) -> (&[u8], &[u8]) {
-        self.bytes.split_at(self.split as usize)
+    /// As it is saved, without its sizes. `parent`: by its number in the state.
+    pub(super) fn saved(&self, parent: Option<u32>) -> SavedNode {
+        let Self { from, delays, own, .. } = *self;
+        let (decisions, points) = self.bytes.split_at(self.split as usize);
+        let (decisions, points) = (decisions.to_vec(), points.to_vec());
+        let siblings = self.siblings.saved();
+        SavedNode { parent, from, delays, own, decisions, points, siblings, sizes: Vec::new() }
     }
 
     pub(super) fn siblings(&self) -> &Siblings {
@@ -134,8 +138,8 @@ impl Node {
         let mut bytes = Vec::new();
         write_decisions(&kept, &mut bytes);
         let split = bytes.len() as u32;
-        let stops = self.stops();
-        bytes.extend_from_slice(&stops[..road::length(stops, &kept, firsts)]);
+        let points = self.points();
+        bytes.extend_from_slice(&points[..path_points::length(points, &kept, firsts)]);
         (self.split, self.bytes) = (split, bytes.into_boxed_slice());
     }
 
@@ -175,6 +179,11 @@ impl Nodes {
         Self { sleeps, firsts, all, free, buffer, besides: 0, root: NONE }
     }
 
+    /// Whether points have what was done there.
+    pub(super) fn keeps_firsts(&self) -> bool {
+        self.firsts
+    }
+
     /// An empty one of the same kind.
     pub(super) fn anew(&self) -> Self {
         Self::new(self.sleeps, self.firsts)
@@ -202,19 +211,19 @@ impl Nodes {
         self.all.capacity() * size_of::<Option<Node>>() + self.free.capacity() * 4 + self.besides
     }
 
-    /// Adds an execution. Its `path` is all it decided; `from`: its first own point. `stops` writes what
+    /// Adds an execution. Its `path` is all it decided; `from`: its first own point. `points` writes what
     /// its points were.
     pub(super) fn insert(
         &mut self,
         parent: u32,
         from: u32,
         path: &[Taken],
-        stops: impl FnOnce(&mut Vec<u8>),
+        points: impl FnOnce(&mut Vec<u8>),
     ) -> u32 {
         let delays = if parent == NONE { 0 } else { self.node(parent).delays + 1 };
         let own = from.checked_sub(1).map_or(0, |own| path[own as usize].option);
         let rest = path.get(from as usize..).unwrap_or_default();
-        let (split, bytes) = self.write(rest, stops);
+        let (split, bytes) = self.write(rest, points);
         let (open, siblings) = (0, Siblings::default());
         let at = self.add(Node { parent, from, open, delays, own, split, bytes, siblings });
         if parent == NONE {
@@ -223,19 +232,11 @@ impl Nodes {
         at
     }
 
-    /// Adds an execution whose parent is gone, with `open` candidates. Its `path` is all that is needed of
-    /// it.
-    pub(super) fn adopt(&mut self, path: &[Taken], delays: u32, open: u32, stops: &[u8]) -> u32 {
-        let (split, bytes) = self.write(path, |bytes| bytes.extend_from_slice(stops));
-        let (parent, from, own, siblings) = (NONE, 0, 0, Siblings::default());
-        self.add(Node { parent, from, open, delays, own, split, bytes, siblings })
-    }
-
-    fn write(&mut self, path: &[Taken], stops: impl FnOnce(&mut Vec<u8>)) -> (u32, Box<[u8]>) {
+    fn write(&mut self, path: &[Taken], points: impl FnOnce(&mut Vec<u8>)) -> (u32, Box<[u8]>) {
         self.buffer.clear();
         write_decisions(path, &mut self.buffer);
         let split = self.buffer.len() as u32;
-        stops(&mut self.buffer);
+        points(&mut self.buffer);
         (split, Box::from(self.buffer.as_slice()))
     }
 
@@ -395,64 +396,79 @@ impl Nodes {
         self.root
     }
 
-    /// Adds a node that was saved. Whether all fit together is asked when all are there.
-    pub(super) fn put(&mut self, node: Saved<'_>) {
-        let Saved { parent, from, delays, own, decisions, stops, siblings } = node;
-        let (open, split) = (siblings.live().0 as u32, decisions.len() as u32);
-        let bytes = [decisions, stops].concat().into_boxed_slice();
-        self.add(Node { parent, from, open, delays, own, split, bytes, siblings });
+    /// Adds a node that was saved; says where it is. Whether it fits to the others is for
+    /// [`decode`](Self::decode) to say, when all are there.
+    pub(super) fn put(&mut self, node: &SavedNode, parent: u32, siblings: Siblings) -> u32 {
+        let SavedNode { from, delays, own, .. } = *node;
+        let split = node.decisions.len() as u32;
+        let bytes = [node.decisions.as_slice(), &node.points].concat().into_boxed_slice();
+        self.add(Node { parent, from, open: 0, delays, own, split, bytes, siblings })
     }
 
-    /// All nodes that were saved are there. `running`: whether one is being run, and is not. `false` if they
-    /// cannot be a tree.
-    pub(super) fn fit(&mut self, root: u32, running: bool) -> bool {
+    /// Which node is the first execution.
+    pub(super) fn set_root(&mut self, root: u32) {
         self.root = root;
-        let is_child = |node: &Node| {
-            let Some(parent) = self.get(node.parent) else { return false };
-            let place = node.from.checked_sub(1).and_then(|own| own.checked_sub(parent.from));
-            place.and_then(|place| parent.sibling(place, node.own)).is_some_and(Sibling::is_started)
-        };
-        let fits = |(at, node): (u32, &Node)| {
-            if at == root { node.parent == NONE && node.from == 0 } else { is_child(node) }
-        };
-        // Those that are above begin earlier, so there are no circles.
-        if self.iter().any(|one| !fits(one)) || (root != NONE) != (self.len() > 0) {
-            return false;
-        }
-        let (live, waiting) = self.iter().fold((0, 0), |(live, waiting), (_, node)| {
-            let one = node.siblings.live();
-            (live + one.0, waiting + one.1)
-        });
-        // Whatever is live and does not wait has a node.
-        let children = self.len().saturating_sub(1) + usize::from(running);
-        live - waiting == children && self.iter().all(|(at, _)| self.can_be_followed(at))
     }
 
-    /// Whether what a node says of itself fits to those above it.
-    fn can_be_followed(&self, at: u32) -> bool {
+    /// The decisions of a node that was saved, with those that lead to it, and the points if it `compares`. None
+    /// if what it says of itself does not fit to those above it.
+    pub(super) fn decode(
+        &self,
+        at: u32,
+        compares: bool,
+    ) -> Option<(Vec<Taken>, Option<PathPoints>)> {
         let (mut chain, mut path) = (Vec::new(), Vec::new());
-        self.chain(at, &mut chain);
+        if !self.try_chain(at, &mut chain) {
+            return None;
+        }
         let node = self.node(at);
-        let length = node.from as usize + node.decisions().count();
-        self.follow(&chain, length as u32, &mut path);
+        let n = u32::try_from(node.decisions().count()).ok()?;
+        let length = node.from.checked_add(n)?;
+        self.follow(&chain, length, &mut path);
+        let can_be = |taken: &Taken| taken.of > 1 && taken.option < taken.of;
+        if path.len() != length as usize || !path.iter().all(can_be) {
+            return None;
+        }
+        if !compares {
+            let is_plain = node.points().is_empty() && node.siblings.is_empty();
+            return is_plain.then_some((path, None));
+        }
         // Decisions are trimmed after the last live option, and options themselves only if that is worth it.
         let option = |sibling: &Sibling| {
             let there = path.get(node.from as usize + sibling.place as usize);
             there.map_or(!sibling.is_live(), |taken| sibling.option < taken.of)
         };
-        path.len() == length
-            && path.iter().all(|taken| taken.of > 1 && taken.option < taken.of)
-            && node.siblings.all().iter().all(option)
-            && road::Road::default().try_follow(&chain, self, &path, self.firsts).is_some()
+        if !node.siblings.all().iter().all(option) {
+            return None;
+        }
+        let mut points = PathPoints::default();
+        points.try_follow(&chain, self, &path, self.firsts)?;
+        Some((path, Some(points)))
+    }
+
+    /// As [`chain`](Self::chain), with nodes that were saved: `false` if they are no chain.
+    fn try_chain(&self, at: u32, chain: &mut Vec<Link>) -> bool {
+        let (mut at, mut below) = (at, u32::MAX);
+        while at != NONE {
+            // A node begins after its parent does, so there are no circles.
+            let Some(node) = self.get(at).filter(|node| node.from < below) else { return false };
+            if node.parent == NONE && node.from > 0 {
+                return false;
+            }
+            chain.push(Link { node: at, from: node.from });
+            (at, below) = (node.parent, node.from);
+        }
+        chain.reverse();
+        true
     }
 
     /// Bytes of decisions and points.
-    pub(super) fn points(&self) -> usize {
+    pub(super) fn point_bytes(&self) -> usize {
         self.iter().map(|(_, node)| node.bytes.len()).sum()
     }
 
     /// Bytes of what is kept of options.
-    pub(super) fn siblings(&self) -> usize {
+    pub(super) fn sibling_bytes(&self) -> usize {
         self.iter().map(|(_, node)| node.siblings.bytes()).sum()
     }
 }
