@@ -45,6 +45,7 @@ pub mod order;
 pub mod pct;
 pub mod pos;
 pub mod probe;
+mod races;
 pub mod random;
 pub mod registry;
 pub mod replay;

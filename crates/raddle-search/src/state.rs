@@ -7,6 +7,8 @@
 use raddle_engine::dependence::Footprint;
 use raddle_engine::op::TaskId;
 use raddle_engine::strategy::{Checkpoint, Unsupported};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 /// The version of every state that this crate writes.
 const VERSION: u64 = 2;
@@ -24,6 +26,23 @@ pub(crate) const STRAYED: &str = "the first execution did not repeat what was sa
 
 /// More tasks than this no search has.
 const MOST_TASKS: u32 = 1 << 24;
+
+/// A state as it is saved: the strategy's name, the version, the state in postcard's format, a checksum.
+pub(crate) fn write(name: &str, state: &impl Serialize) -> Checkpoint {
+    let state = postcard::to_allocvec(state).expect("saved states have no maps and no unsized parts");
+    let mut writer = Writer::new(name);
+    writer.bytes.extend_from_slice(&state);
+    writer.finish()
+}
+
+/// Reads what [`write`] made. Whether its numbers make sense together is for the reader to check.
+pub(crate) fn read<T: DeserializeOwned>(name: &str, state: &Checkpoint) -> Result<T, Unsupported> {
+    let left = Reader::new(state, name)?.left;
+    match postcard::take_from_bytes(left) {
+        Ok((state, [])) => Ok(state),
+        _ => Err(FOREIGN),
+    }
+}
 
 /// Writes a state.
 #[derive(Debug)]

@@ -4,18 +4,7 @@ use raddle_engine::dependence::Footprint;
 use raddle_engine::happens::History;
 use raddle_engine::op::{ObjectId, TaskId};
 
-/// The later op of a race.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Later {
-    /// Its step, if it is one that can be chosen.
-    pub(crate) step: Option<Footprint>,
-    /// The event, or the one that came instead.
-    pub(crate) index: usize,
-    /// Whether it ran.
-    pub(crate) ran: bool,
-    /// If it is the timer's of the event's op.
-    pub(crate) timer: Option<TaskId>,
-}
+pub(crate) use crate::races::Later;
 
 /// The events after the one at `first` that do not depend on it: with `last` after them a
 /// sequence that reverses the race. `false` if there is no such sequence.

@@ -14,7 +14,7 @@ use super::Metric;
 use super::laps::Laps;
 use super::learner::{Learner, gives_back};
 use super::statements::StatementId;
-use crate::dpor::reversal::Later;
+use crate::races::Later;
 use crate::state::{FOREIGN, Reader, Writer};
 
 /// The last step of a task, at a statement, on an object.

@@ -28,7 +28,7 @@ use raddle_trace::{Covered, Outcome, Progress};
 
 use super::Filter;
 use crate::bound::{Bound, Price};
-use crate::dpor::reversal::Later;
+use crate::races::Later;
 use crate::order::{NonPreemptive, Order as _};
 use crate::state::{FOREIGN, RUNNING, Reader, STRAYED, Writer};
 
