@@ -7,8 +7,8 @@
 use raddle_trace::{Carried, Counts, Covered, Divergence, Progress};
 
 use crate::strategy::{
-    Answer, Checkpoint, Cut, Divisible, Estimating, Event, Finished, Needs, Plan, Point, Remarks,
-    Resumable, Strategy, Unsupported,
+    Answer, Checkpoint, Cut, Event, Finished, Needs, Plan, Point, Remarks, Resumable, Strategy,
+    Unsupported,
 };
 
 /// Why a search ended.
@@ -163,7 +163,8 @@ pub fn restore(
     observers: Observers<'_, '_>,
     state: &Checkpoint,
 ) -> Result<(), Unsupported> {
-    const FOREIGN: Unsupported = Unsupported("go on from this state: it is not that of this search");
+    const FOREIGN: Unsupported =
+        Unsupported("go on from this state: it is not that of this search");
     let mut parts = parted(state).ok_or(FOREIGN)?.into_iter();
     strategy.restore(&parts.next().ok_or(FOREIGN)?)?;
     for observer in observers {
