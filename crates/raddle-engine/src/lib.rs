@@ -37,6 +37,7 @@ mod locks;
 pub mod model;
 mod names;
 mod object;
+pub mod observer;
 pub mod op;
 mod overflow;
 mod panics;
