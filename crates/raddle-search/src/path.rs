@@ -343,7 +343,8 @@ impl<E: Expansion> Estimating for PathSearch<E> {
             }
             Some(_) => Some(self.uniform_share(&children)),
         };
-        let pending = children.iter().flatten().map(|children| u64::from(children.pending)).sum();
+        let known = children.iter().flatten();
+        let pending: u64 = known.map(|children| u64::from(children.pending)).sum();
         let running = u64::from(self.stage == Stage::Planned);
         Progress {
             covered,
