@@ -6,7 +6,7 @@
 use std::process::ExitCode;
 
 use raddle_engine::{Limits, Setup, Stop, Strategy, explore};
-use raddle_search::dpor::{Dpor, Reduction};
+use raddle_search::expansion::reduced::{Dpor, Reduction};
 use raddle_search::hapset::{HapSet, Metric, Over};
 use raddle_search::{Random, Watched};
 

@@ -14,7 +14,7 @@ use raddle_engine::strategy::{Answer, Cut, Finished, Needs, Plan, Point, Step, S
 use raddle_engine::{Ended, Limits, Setup, Stop, TaskId, explore};
 use raddle_search::best_first::{BestFirst, Held, ModifiedDpor, Preemptions, Priority, SleepSets};
 use raddle_search::bound::Bound;
-use raddle_search::dpor::Reduction;
+use raddle_search::expansion::reduced::Reduction;
 use raddle_search::order::NonPreemptive;
 use raddle_trace::Covered;
 

@@ -13,7 +13,7 @@ use raddle::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use raddle::thread;
 use raddle_engine::TaskId;
 use raddle_engine::strategy::{self, Answer, Cut, Finished, Needs, Options, Plan, Step, Strategy};
-use raddle_search::dpor::{Dpor, Reduction};
+use raddle_search::expansion::reduced::{Dpor, Reduction};
 use raddle_trace::Covered;
 
 use super::steps::{calls_for, time};

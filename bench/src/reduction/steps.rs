@@ -15,7 +15,7 @@ use std::time::Duration;
 use peer::cpu_time;
 use raddle_engine::strategy::{Answer, Cut, Finished, Needs, Plan, Point, Step, Strategy, Taken};
 use raddle_engine::{Ended, TaskId};
-use raddle_search::dpor::{Dpor, Reduction};
+use raddle_search::expansion::reduced::{Dpor, Reduction};
 use raddle_trace::Covered;
 
 use super::{Effort, run};

@@ -31,7 +31,7 @@ use raddle_trace::Estimate;
 use raddle_trace::progress::MOST;
 use serde::{Deserialize, Serialize};
 
-pub use self::band::Kind;
+pub(crate) use self::band::Kind;
 use crate::state::{Reader, Writer};
 
 /// What is known of a subtree.
@@ -161,16 +161,6 @@ impl Level {
         let Sizes { space, n, .. } = self.sizes;
         if n == 0 { 0.0 } else { space / f64::from(n) * f64::from(self.left) }
     }
-
-    fn save(&self, writer: &mut Writer) {
-        writer.number(self.left.into());
-        writer.real(self.run);
-        self.sizes.save(writer);
-    }
-
-    fn restore(reader: &mut Reader<'_>) -> Result<Self, Unsupported> {
-        Ok(Self { left: reader.small()?, run: reader.real()?, sizes: Sizes::restore(reader)? })
-    }
 }
 
 /// How much the sizes of siblings differ, over all points so far. Large ones weigh more.
@@ -249,23 +239,6 @@ impl Levels {
     /// A path of so many points, of which nothing is known.
     pub(crate) fn new(length: usize) -> Self {
         Self { levels: vec![Level::default(); length], spread: Spread::default() }
-    }
-
-    /// Writes what is known of the first `length` points.
-    pub(crate) fn save(&self, length: usize, writer: &mut Writer) {
-        writer.number(length as u64);
-        writer.real(self.spread.sum);
-        writer.real(self.spread.weight);
-        for level in &self.levels[..length] {
-            level.save(writer);
-        }
-    }
-
-    pub(crate) fn restore(reader: &mut Reader<'_>) -> Result<Self, Unsupported> {
-        let length = reader.length()?;
-        let spread = Spread { sum: reader.real()?, weight: reader.real()? };
-        let levels = (0..length).map(|_| Level::restore(reader)).collect::<Result<_, _>>()?;
-        Ok(Self { levels, spread })
     }
 
     /// Whether its numbers can be, if they were read from a saved state.

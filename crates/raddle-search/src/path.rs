@@ -76,7 +76,7 @@ enum Stage {
 #[derive(Clone)]
 pub struct PathSearch<E: Expansion> {
     pub(crate) expansion: E,
-    path: Path<E::Point>,
+    pub(crate) path: Path<E::Point>,
     stage: Stage,
     /// The first point that may change: those before it lead to the part of the search that this is.
     /// At most `planned` while an execution runs, at most the number of points between two.
