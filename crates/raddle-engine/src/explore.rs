@@ -283,7 +283,22 @@ pub fn explore(
     pulse: &mut dyn FnMut(&'static Pulse),
     body: &dyn Fn(),
 ) -> Result<Explored, EngineError> {
-    explore_from(&Carried::default(), strategy, &mut [], setup, lap, pulse, body)
+    explore_observed(strategy, &mut [], setup, lap, pulse, body)
+}
+
+/// [`explore`] with observers.
+///
+/// # Errors
+/// As for `explore`.
+pub fn explore_observed(
+    strategy: &mut dyn Strategy,
+    observers: Observers<'_, '_>,
+    setup: &Setup,
+    lap: &mut dyn FnMut(Lap) -> Stop,
+    pulse: &mut dyn FnMut(&'static Pulse),
+    body: &dyn Fn(),
+) -> Result<Explored, EngineError> {
+    explore_from(&Carried::default(), strategy, observers, setup, lap, pulse, body)
 }
 
 /// [`explore`] with observers, that may go on where another search stopped: with a strategy and observers

@@ -245,12 +245,7 @@ impl<'a, 'b> Audience<'a, 'b> {
     }
 
     /// Calls each observer between two executions, or when the search has `ended`.
-    pub(crate) fn pause(
-        &mut self,
-        counts: Counts,
-        carried: &dyn Fn() -> Carried,
-        ended: Option<&Ended>,
-    ) {
+    pub fn pause(&mut self, counts: Counts, carried: &dyn Fn() -> Carried, ended: Option<&Ended>) {
         for at in 0..self.observers.len() {
             let (before, rest) = self.observers.split_at_mut(at);
             let Some((observer, after)) = rest.split_first_mut() else { return };
