@@ -59,6 +59,7 @@ pub fn check(root: &Path) -> Result<Vec<String>, String> {
 /// If one cannot be read.
 pub fn sources(root: &Path) -> Result<Vec<String>, String> {
     let mut complaints = Vec::new();
+    let mut files = BTreeSet::new();
     for path in rust_files(root)? {
         let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
         let name = path.strip_prefix(root).unwrap_or(&path);
@@ -68,7 +69,9 @@ pub fn sources(root: &Path) -> Result<Vec<String>, String> {
         if known != "xtask/src/tidy/strategies.rs" {
             complaints.extend(strategies::check(&known, &text));
         }
+        files.insert(known);
     }
+    complaints.extend(strategies::missing(&files));
     Ok(complaints)
 }
 
