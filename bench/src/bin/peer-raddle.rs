@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use peer::{Program, Reduction, Search, SearchKind, Searched};
 use raddle_engine::{Ended, Limits, Setup, Stop, explore};
-use raddle_search::expansion::reduced::{self, Dpor};
+use raddle_search::{self, Dpor};
 use raddle_trace::Counts;
 
 /// The programs with raddle's threads and primitives.

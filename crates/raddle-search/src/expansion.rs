@@ -10,7 +10,7 @@
 //! |---|---|---|
 //! | [`All`](all::All) | every option within the bound | ranks, and the price of leaving the first |
 //! | [`Reduced`](reduced::Reduced) | what reverses a race: classic, source sets, optimal | wakeup tree, sleep set |
-//! | [`Eta`](eta::Eta) | one good sibling at the evil ancestor of a step | options left and tried |
+//! | [`GoodSiblings`](eta::GoodSiblings) | one good sibling at the evil ancestor of a step | options left and tried |
 //! | `Raced` | every option where a race asks for a new order (`HaPSet` over `all`) | ranks, and whether it is open |
 //!
 //! To add one: a file here that implements [`Expansion`], and a line in the registry.

@@ -69,6 +69,7 @@ pub use best_first::BestFirst;
 pub use bound::Bound;
 pub use coverage::PairCoverage;
 pub use expansion::all::{CostlyOrder, DepthFirst};
+pub use expansion::eta::Eta;
 pub use expansion::reduced::{Dpor, Reduction};
 pub use explain::Explain;
 pub use grammar::{Arg, Composition, ParseError, Term};

@@ -31,7 +31,6 @@ use crate::bound::Bound;
 use crate::expansion::all::DepthFirst;
 use crate::expansion::reduced::{Dpor, Reduction};
 use crate::expansion::eta::Eta;
-use crate::path::PathSearch;
 use crate::grammar::{Arg, Composition, Term};
 use crate::hapset::{HapSet, Over};
 use crate::order::{AnyTask, NonPreemptive, Order, TakeTurns};
@@ -417,7 +416,7 @@ impl<'a> Parts<'a> {
         if let Some(part) = self.get(Role::Expansion).filter(|part| part.entry.name == "dpor") {
             let priorities = self.priorities(seed)?;
             let (reduction, name) = match part.word() {
-                Some("eta") => return Ok(built(PathSearch::<Eta>::new(), "dpor(eta)".to_owned())),
+                Some("eta") => return Ok(built(Eta::new(), "dpor(eta)".to_owned())),
                 Some("classic") => (Reduction::Classic, "dpor(classic)"),
                 Some("source") => (Reduction::Source, "dpor(source)"),
                 _ => (Reduction::Optimal, "dpor"),

@@ -10,8 +10,8 @@ use std::sync::{Mutex, PoisonError};
 
 use raddle_engine::Strategy;
 use raddle_engine::{Ended, Limits, Setup, Stop, explore_observed};
-use raddle_search::expansion::all::DepthFirst;
-use raddle_search::expansion::reduced::{Dpor, Reduction};
+use raddle_search::DepthFirst;
+use raddle_search::{Dpor, Reduction};
 use raddle_search::traces::TraceCounter;
 
 /// What a whole search saw.
@@ -59,7 +59,7 @@ pub(crate) fn search<S: Strategy>(
 }
 
 pub(crate) fn by_eta(most: u64, program: &dyn Fn() -> String) -> Option<Saw> {
-    search(raddle_search::expansion::eta::Eta::new(), most, program)
+    search(raddle_search::Eta::new(), most, program)
 }
 
 pub(crate) fn exhaustive(most: u64, program: &dyn Fn() -> String) -> Option<Saw> {

@@ -29,6 +29,9 @@ use crate::estimate::{Children, Kind};
 use crate::path::{Path, PathSearch};
 use crate::state::FOREIGN;
 
+/// Eta's reduction, depth first.
+pub type Eta = PathSearch<GoodSiblings>;
+
 /// A point of the current path.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Node {
@@ -90,7 +93,7 @@ struct Done {
 
 /// Opens good siblings at evil ancestors.
 #[derive(Debug, Default)]
-pub struct Eta {
+pub struct GoodSiblings {
     steps: Vec<Done>,
     /// How many steps of this execution repeat the last one.
     kept: usize,
@@ -101,15 +104,15 @@ pub struct Eta {
     strayed: bool,
 }
 
-impl PathSearch<Eta> {
+impl Eta {
     /// A new search.
     #[must_use]
     pub fn new() -> Self {
-        Self::with(Eta::default())
+        Self::with(GoodSiblings::default())
     }
 }
 
-impl Default for PathSearch<Eta> {
+impl Default for Eta {
     fn default() -> Self {
         Self::new()
     }
@@ -121,7 +124,7 @@ fn join(clock: &mut Vec<u32>, theirs: &[u32]) {
     clock.iter_mut().zip(theirs).for_each(|(own, theirs)| *own = (*own).max(*theirs));
 }
 
-impl Eta {
+impl GoodSiblings {
     fn lane(&mut self, task: TaskId) -> &mut (u32, u32) {
         if self.lasts.len() <= task.index() {
             self.lasts.resize(task.index() + 1, (0, 0));
@@ -215,7 +218,7 @@ impl Eta {
     }
 }
 
-impl Expansion for Eta {
+impl Expansion for GoodSiblings {
     type Point = Node;
     /// Whether nothing can be claimed any more.
     type Saved = bool;

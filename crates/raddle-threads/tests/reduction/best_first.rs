@@ -17,8 +17,8 @@ use raddle_search::best_first::{
     SleepSets, Var,
 };
 use raddle_search::bound::Bound;
-use raddle_search::expansion::all::DepthFirst;
-use raddle_search::expansion::reduced::Reduction;
+use raddle_search::DepthFirst;
+use raddle_search::Reduction;
 use raddle_search::order::NonPreemptive;
 use raddle_trace::{Covered, Settings};
 

@@ -12,7 +12,7 @@ use raddle_engine::rt;
 use raddle_engine::strategy::{Answer, Cut, Event, Finished, Needs, Plan, Point, Strategy};
 use raddle_engine::{Ended, Limits, Observer, Setup};
 use raddle_search::bound::Bound;
-use raddle_search::expansion::all::DepthFirst;
+use raddle_search::DepthFirst;
 use raddle_search::order::NonPreemptive;
 use raddle_search::traces::TraceCounter;
 use raddle_threads::sync::atomic::{AtomicUsize, Ordering::SeqCst};

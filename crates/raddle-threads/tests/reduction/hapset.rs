@@ -11,8 +11,8 @@ use std::sync::Arc;
 
 use raddle_engine::{Ended, Explored, Limits, Setup, Strategy};
 use raddle_search::bound::Bound;
-use raddle_search::expansion::all::DepthFirst;
-use raddle_search::expansion::reduced::{Dpor, Reduction};
+use raddle_search::DepthFirst;
+use raddle_search::{Dpor, Reduction};
 use raddle_search::hapset::{HapSet, Over};
 use raddle_search::order::NonPreemptive;
 use raddle_search::traces::TraceCounter;
