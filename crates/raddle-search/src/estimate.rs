@@ -26,13 +26,11 @@
 
 mod band;
 
-use raddle_engine::strategy::Unsupported;
 use raddle_trace::Estimate;
 use raddle_trace::progress::MOST;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use self::band::Kind;
-use crate::state::{Reader, Writer};
 
 /// What is known of a subtree.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -50,18 +48,6 @@ impl Size {
     pub(crate) const LEAF: Self = Self { space: Some(1.0), doubt: 0.0, run: 1.0 };
     /// One execution that was cut: what could follow is covered elsewhere.
     pub(crate) const CUT: Self = Self { space: None, doubt: 0.0, run: 1.0 };
-
-    pub(crate) fn save(&self, writer: &mut Writer) {
-        // No subtree has fewer executions than one.
-        for real in [self.space.unwrap_or(0.0), self.doubt, self.run] {
-            writer.real(real);
-        }
-    }
-
-    pub(crate) fn restore(reader: &mut Reader<'_>) -> Result<Self, Unsupported> {
-        let (space, doubt, run) = (reader.real()?, reader.real()?, reader.real()?);
-        Ok(Self { space: (space > 0.0).then_some(space), doubt, run })
-    }
 }
 
 /// Whether these can be sizes that were read.
@@ -120,21 +106,6 @@ impl Sizes {
         self.n <= of && are_sizes(&sizes) && logs.iter().all(|log| log.is_finite())
     }
 
-    pub(crate) fn save(&self, writer: &mut Writer) {
-        let Self { space, doubt, logs, squares, n } = *self;
-        writer.number(n.into());
-        for real in [space, doubt, logs.max(0.0), squares.max(0.0)] {
-            writer.real(real);
-        }
-    }
-
-    pub(crate) fn restore(reader: &mut Reader<'_>) -> Result<Self, Unsupported> {
-        let n = reader.small()?;
-        let mut real = || reader.real();
-        let (space, doubt, logs, squares) = (real()?, real()?, real()?, real()?);
-        Ok(Self { space, doubt, logs, squares, n })
-    }
-
     /// The size of the point if it has `of` children, and its doubt.
     fn estimate(&self, of: u32) -> (Option<f64>, f64) {
         if self.n == 0 {
@@ -151,7 +122,7 @@ impl Sizes {
 }
 
 /// One point of the current path: what is known of the children that were left.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Level {
     sizes: Sizes,
     /// Children that were left, those without a size among them.
@@ -173,16 +144,6 @@ impl Level {
     fn covered(&self) -> f64 {
         let Sizes { space, n, .. } = self.sizes;
         if n == 0 { 0.0 } else { space / f64::from(n) * f64::from(self.left) }
-    }
-
-    fn save(&self, writer: &mut Writer) {
-        writer.number(self.left.into());
-        writer.real(self.run);
-        self.sizes.save(writer);
-    }
-
-    fn restore(reader: &mut Reader<'_>) -> Result<Self, Unsupported> {
-        Ok(Self { left: reader.small()?, run: reader.real()?, sizes: Sizes::restore(reader)? })
     }
 }
 
@@ -224,7 +185,7 @@ impl Spread {
 }
 
 /// The points of the current path, and the variance among siblings.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Levels {
     levels: Vec<Level>,
     spread: Spread,
@@ -251,11 +212,11 @@ pub(crate) struct Reading {
 
 /// The children of a point.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Children {
+pub struct Children {
     /// In the space.
-    pub(crate) of: u32,
+    pub of: u32,
     /// That the search knows it will visit, and has not.
-    pub(crate) pending: u32,
+    pub pending: u32,
 }
 
 impl Levels {
@@ -264,21 +225,13 @@ impl Levels {
         Self { levels: vec![Level::default(); length], spread: Spread::default() }
     }
 
-    /// Writes what is known of the first `length` points.
-    pub(crate) fn save(&self, length: usize, writer: &mut Writer) {
-        writer.number(length as u64);
-        writer.real(self.spread.sum);
-        writer.real(self.spread.weight);
-        for level in &self.levels[..length] {
-            level.save(writer);
-        }
-    }
-
-    pub(crate) fn restore(reader: &mut Reader<'_>) -> Result<Self, Unsupported> {
-        let length = reader.length()?;
-        let spread = Spread { sum: reader.real()?, weight: reader.real()? };
-        let levels = (0..length).map(|_| Level::restore(reader)).collect::<Result<_, _>>()?;
-        Ok(Self { levels, spread })
+    /// Whether its numbers can be, if they were read from a saved state.
+    pub(crate) fn is_valid(&self) -> bool {
+        let mut reals = self.levels.iter().flat_map(|level| {
+            let Sizes { space, doubt, logs, squares, .. } = level.sizes;
+            [space, doubt, logs, squares, level.run]
+        });
+        reals.all(f64::is_finite) && self.spread.sum.is_finite() && self.spread.weight.is_finite()
     }
 
     pub(crate) fn push(&mut self) {

@@ -79,10 +79,10 @@ mod windows;
 use raddle_engine::op::TaskId;
 use raddle_engine::store::Store as Disk;
 use raddle_engine::strategy::{
-    Answer, Checkpoint, Cut, Finished, Needs, Options, Plan, Point, Step, Strategy, Taken,
-    Unsupported, Work,
+    Answer, Checkpoint, Cut, Divisible, Estimating, Event, Finished, Needs, Options, Plan, Point,
+    Remarks, Resumable, Strategy, Taken, Unsupported, Work,
 };
-use raddle_trace::{Covered, Note, Outcome, PairSet, Progress, Settings, Timeouts};
+use raddle_trace::{Covered, Note, Outcome, PairSet, Progress};
 use serde::{Deserialize, Serialize};
 
 pub use self::candidates::Frontier;
@@ -90,15 +90,16 @@ use self::candidates::Pending;
 use self::comparison::{Compares, Comparison, PointNote};
 use self::current::Current;
 use self::expand::Expander;
-pub use self::memory::Memory;
+pub use self::memory::TreeMemory;
 use self::new_points::NewPoints;
 use self::nodes::{NONE, Nodes};
 use self::sizes::{Recursive, Sizing};
 use self::spill::Spill;
 use self::store::Store;
 use crate::bound::Bound;
-use crate::depth_first::CostlyOrder;
+
 use crate::estimate::Met;
+use crate::expansion::all::CostlyOrder;
 use crate::order::{NonPreemptive, Order};
 
 /// Which alternatives an execution opens. The optimal reduction and Eta's are not among them: what they try
@@ -225,6 +226,20 @@ impl<O: Order> TreeSearch<O> {
     #[must_use]
     pub fn name(&self) -> &str {
         &self.frontier
+    }
+
+    /// Takes these pairs of statements to have been seen in passing executions before.
+    pub fn know(&mut self, pairs: &PairSet) {
+        self.store.priorities.know(pairs);
+    }
+
+    /// Holds about so many bytes in memory from now on, and the rest of what is left to do on disk. Only best
+    /// first without a reduction: other frontiers have no dear part, and a race may ask for something at any
+    /// execution that is above what is left.
+    pub fn keep_within(&mut self, bytes: u64, store: Box<dyn Disk>) {
+        if self.expansion == TreeExpansion::All && self.store.candidates.is_best_first() {
+            self.spill = Some(Box::new(Spill::new(bytes, store)));
+        }
     }
 
     /// The next candidate to run; none also if what was moved out of memory cannot be read back.
@@ -392,14 +407,13 @@ impl<O: Order> Strategy for TreeSearch<O> {
         self.new.clear();
         plan.prefix.clear();
         plan.prefix.extend(self.current.path.iter().map(|taken| taken.option));
-        true
-    }
-
-    fn untold(&mut self) -> u64 {
-        if self.new.windows.is_some() || self.store.priorities.sees.steps {
-            return 0;
+        if let Some(comparison) = &mut self.comparison
+            && self.new.windows.is_none()
+            && !self.store.priorities.sees.steps
+        {
+            plan.steps_to_skip = comparison.skip_known();
         }
-        self.comparison.as_mut().map_or(0, |comparison| comparison.skip_known())
+        true
     }
 
     fn decide(&mut self, point: &Point<'_>) -> Answer {
@@ -420,25 +434,23 @@ impl<O: Order> Strategy for TreeSearch<O> {
         Answer::Take(default)
     }
 
-    fn spawn(&mut self, parent: TaskId, child: TaskId) {
-        if let Some(comparison) = &mut self.comparison {
-            comparison.spawn(parent, child);
+    fn step(&mut self, event: &Event<'_>) -> Option<Cut> {
+        if let Event::Step(step) = event {
+            if let Some(windows) = &mut self.new.windows {
+                windows.step(step);
+            }
+            self.store.priorities.hearing().for_each(|part| part.step(step));
         }
-    }
-
-    fn value(&mut self, _: TaskId, _: Taken, during: bool) {
-        if let Some(comparison) = &mut self.comparison {
-            comparison.value(during, &self.current.path, &self.store.nodes);
-        }
-    }
-
-    fn step(&mut self, step: &Step<'_>) -> Option<Cut> {
-        if let Some(windows) = &mut self.new.windows {
-            windows.step(step);
-        }
-        self.store.priorities.hearing().for_each(|part| part.step(step));
         let comparison = self.comparison.as_mut()?;
-        comparison.step(step, &self.current.path, &self.store.nodes).then_some(Cut::Redundant)
+        let (path, nodes) = (&self.current.path, &self.store.nodes);
+        match event {
+            Event::Spawn { parent, child } => comparison.spawn(*parent, *child),
+            Event::Value { during, .. } => comparison.value(*during, path, nodes),
+            Event::Step(step) => {
+                return comparison.step(step, path, nodes).then_some(Cut::Redundant);
+            }
+        }
+        None
     }
 
     fn end(&mut self, execution: &Finished<'_>) {
@@ -458,30 +470,6 @@ impl<O: Order> Strategy for TreeSearch<O> {
         self.stage = Stage::Ended;
         self.store.purge();
         self.relieve();
-    }
-
-    fn refuses(&self, settings: &Settings) -> Option<&'static str> {
-        if self.expansion == TreeExpansion::All {
-            return None;
-        }
-        if settings.timeouts == Timeouts::Idle {
-            return Some(
-                "timeouts that fire only when nothing else can move depend on all that moves; use \
-                 `all`, or let timeouts fire at any time",
-            );
-        }
-        settings.spurious.then_some(
-            "not all races of a wait are known that has a timeout and may wake spuriously, and in \
-             some orders that loses executions; use `all`, or leave spurious wake-ups out",
-        )
-    }
-
-    fn notes(&self) -> Vec<Note> {
-        self.store.priorities.notes().into_iter().map(|text| Note::Text { text }).collect()
-    }
-
-    fn know(&mut self, pairs: &PairSet) {
-        self.store.priorities.know(pairs);
     }
 
     /// Before the end, best first: every execution with fewer preemptions than all that wait.
@@ -506,6 +494,43 @@ impl<O: Order> Strategy for TreeSearch<O> {
         }
     }
 
+    fn remarks(&self) -> Remarks {
+        let notes = self.store.priorities.notes();
+        let notes = notes.into_iter().map(|text| Note::Text { text }).collect();
+        let unfinished = self.spill.as_ref().and_then(|spill| spill.trouble.clone());
+        Remarks { notes, unfinished }
+    }
+
+    fn resumable(&mut self) -> Option<&mut dyn Resumable> {
+        Some(self)
+    }
+
+    fn divisible(&mut self) -> Option<&mut dyn Divisible> {
+        Some(self)
+    }
+
+    fn estimating(&self) -> Option<&dyn Estimating> {
+        Some(self)
+    }
+}
+
+impl<O: Order> Resumable for TreeSearch<O> {
+    fn save(&mut self) -> Result<Checkpoint, Unsupported> {
+        self.saved()
+    }
+
+    fn restore(&mut self, state: &Checkpoint) -> Result<(), Unsupported> {
+        self.go_on(state)
+    }
+}
+
+impl<O: Order> Divisible for TreeSearch<O> {
+    fn split(&mut self, n: usize) -> Result<Vec<Work>, Unsupported> {
+        self.give(n)
+    }
+}
+
+impl<O: Order> Estimating for TreeSearch<O> {
     fn progress(&self) -> Progress {
         let path = self.current.path.capacity() * size_of::<Taken>();
         let comparison = self.comparison.as_ref().map_or(0, |comparison| comparison.bytes());
@@ -530,29 +555,6 @@ impl<O: Order> Strategy for TreeSearch<O> {
             frontier_bytes: bytes as u64,
             ..Progress::default()
         }
-    }
-
-    /// Only best first without a reduction: the others have no dear part, or may need any of it.
-    fn keep_within(&mut self, bytes: u64, store: Box<dyn Disk>) {
-        if self.expansion == TreeExpansion::All && self.store.candidates.is_best_first() {
-            self.spill = Some(Box::new(Spill::new(bytes, store)));
-        }
-    }
-
-    fn trouble(&self) -> Option<String> {
-        self.spill.as_ref()?.trouble.clone()
-    }
-
-    fn split(&mut self, n: usize) -> Result<Vec<Work>, Unsupported> {
-        self.give(n)
-    }
-
-    fn save(&self) -> Result<Checkpoint, Unsupported> {
-        self.saved()
-    }
-
-    fn restore(&mut self, state: &Checkpoint) -> Result<(), Unsupported> {
-        self.go_on(state)
     }
 }
 

@@ -6,7 +6,7 @@ use crate::order::Order;
 /// What a search holds, and what it would hold otherwise. GAMBIT's Figure 5.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Memory {
+pub struct TreeMemory {
     /// Executions that were run and are kept, for what waits below them.
     pub nodes: u64,
     /// Executions that wait.
@@ -46,7 +46,7 @@ impl<O: Order> TreeSearch<O> {
 
     /// What it holds. Takes time in proportion to that.
     #[must_use]
-    pub fn memory(&self) -> Memory {
+    pub fn memory(&self) -> TreeMemory {
         let store = &self.store;
         let waits = store.candidates.bins().flat_map(|(_, bin, entries)| {
             entries.iter().filter(move |pending| store.is_valid(bin, pending))
@@ -60,7 +60,7 @@ impl<O: Order> TreeSearch<O> {
             decisions += all;
             partial += own;
         }
-        Memory {
+        TreeMemory {
             nodes: store.nodes.len() as u64,
             pending: store.pending(),
             bytes: self.tree_bytes() as u64,

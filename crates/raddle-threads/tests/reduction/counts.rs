@@ -1,6 +1,6 @@
 //! The published numbers of traces, as equalities.
 
-use raddle_search::dpor::Reduction;
+use raddle_search::Reduction;
 use raddle_search::tree::priority::{ModifiedDpor, Rand};
 use raddle_search::tree::{Frontier, TreeExpansion, TreeSearch};
 use raddle_trace::Settings;
