@@ -43,9 +43,9 @@ fn reduced(
     within: Option<Duration>,
 ) -> Result<Searched, String> {
     let mut strategy = Dpor::new(match reduction {
-        Reduction::Optimal => dpor::Reduction::Optimal,
-        Reduction::Source => dpor::Reduction::Source,
-        Reduction::Classic => dpor::Reduction::Classic,
+        Reduction::Optimal => raddle_search::Reduction::Optimal,
+        Reduction::Source => raddle_search::Reduction::Source,
+        Reduction::Classic => raddle_search::Reduction::Classic,
     });
     let limits = Limits { executions: limit, ..Limits::default() };
     let setup = Setup { limits, ..Setup::default() };

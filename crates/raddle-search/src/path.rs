@@ -380,7 +380,8 @@ impl<E: Expansion> Resumable for PathSearch<E> {
     }
 
     fn restore(&mut self, state: &Checkpoint) -> Result<(), Unsupported> {
-        let saved = state::read::<SavedSearch<'_, E::Point, Saved<E>>>(&self.expansion.name(), state)?;
+        let saved =
+            state::read::<SavedSearch<'_, E::Point, Saved<E>>>(&self.expansion.name(), state)?;
         let length = saved.points.len();
         let floor = usize::try_from(saved.floor).map_err(|_| FOREIGN)?;
         if saved.levels.len() != length || floor > length {

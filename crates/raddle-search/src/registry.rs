@@ -29,8 +29,8 @@ use crate::best_first::{
 };
 use crate::bound::Bound;
 use crate::expansion::all::DepthFirst;
-use crate::expansion::reduced::{Dpor, Reduction};
 use crate::expansion::eta::Eta;
+use crate::expansion::reduced::{Dpor, Reduction};
 use crate::grammar::{Arg, Composition, Term};
 use crate::hapset::{HapSet, Over};
 use crate::order::{AnyTask, NonPreemptive, Order, TakeTurns};

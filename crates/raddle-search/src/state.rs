@@ -24,7 +24,8 @@ pub(crate) const STRAYED: &str = "the first execution did not repeat what was sa
 
 /// A state as it is saved: the strategy's name, the version, the state in postcard's format, a checksum.
 pub(crate) fn write(name: &str, state: &impl Serialize) -> Checkpoint {
-    let state = postcard::to_allocvec(state).expect("saved states have no maps and no unsized parts");
+    let state =
+        postcard::to_allocvec(state).expect("saved states have no maps and no unsized parts");
     let mut writer = Writer::new(name);
     writer.bytes.extend_from_slice(&state);
     writer.finish()

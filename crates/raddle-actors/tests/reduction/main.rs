@@ -11,8 +11,8 @@ use std::sync::{Mutex, PoisonError};
 use raddle_engine::Strategy;
 use raddle_engine::{Ended, Limits, Setup, Stop, explore_observed};
 use raddle_search::DepthFirst;
-use raddle_search::{Dpor, Reduction};
 use raddle_search::traces::TraceCounter;
+use raddle_search::{Dpor, Reduction};
 
 /// What a whole search saw.
 #[derive(Debug, PartialEq, Eq)]

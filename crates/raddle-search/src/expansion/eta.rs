@@ -17,9 +17,7 @@
 //! `dpor` without a word for its kind runs fewer executions. This one is here to compare with.
 
 use raddle_engine::dependence::Footprint;
-use raddle_engine::strategy::{
-    Cut, Event, Finished, Needs, Options, Point, Step, Unsupported,
-};
+use raddle_engine::strategy::{Cut, Event, Finished, Needs, Options, Point, Step, Unsupported};
 use raddle_engine::{Access, TaskId};
 use raddle_trace::Covered;
 use serde::{Deserialize, Serialize};
@@ -43,8 +41,16 @@ pub struct Node {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 enum What {
     /// Who moves. `left`: good siblings that are still to be tried.
-    Step { option: u32, options: Vec<TaskId>, left: Vec<u32>, tried: Vec<u32> },
-    Value { option: u32, of: u32 },
+    Step {
+        option: u32,
+        options: Vec<TaskId>,
+        left: Vec<u32>,
+        tried: Vec<u32>,
+    },
+    Value {
+        option: u32,
+        of: u32,
+    },
 }
 
 impl Node {

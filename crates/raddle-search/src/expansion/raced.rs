@@ -102,9 +102,7 @@ impl PathSearch<Raced> {
 /// The point at which an event was decided; none if there was no choice.
 fn point_of(path: &[Frame], event: usize) -> Option<usize> {
     let at = path.partition_point(|frame| (frame.event as usize) < event);
-    (at..path.len())
-        .take_while(|&at| path[at].event as usize == event)
-        .find(|&at| !path[at].value)
+    (at..path.len()).take_while(|&at| path[at].event as usize == event).find(|&at| !path[at].value)
 }
 
 /// Something else is to come before the event at `first`.

@@ -166,7 +166,9 @@ fn inner(over: Over, filter: Filter) -> Inner {
     match over {
         Over::Dpor => Inner::Dpor(Box::new(Dpor::filtered(filter))),
         Over::All => Inner::Raced(Box::new(PathSearch::<Raced>::new(Bound::None, filter))),
-        Over::Preemptions(k) => Inner::Raced(Box::new(PathSearch::<Raced>::new(Bound::Preemptions(k), filter))),
+        Over::Preemptions(k) => {
+            Inner::Raced(Box::new(PathSearch::<Raced>::new(Bound::Preemptions(k), filter)))
+        }
     }
 }
 

@@ -17,8 +17,8 @@ use raddle_engine::observer::{Observer, Observers};
 use raddle_engine::strategy::{Finished, Strategy};
 use raddle_engine::{Ended, Explored, Limits, Setup, Stop, explore, explore_observed};
 use raddle_search::DepthFirst;
-use raddle_search::{Dpor, Reduction};
 use raddle_search::traces::TraceCounter;
+use raddle_search::{Dpor, Reduction};
 use raddle_trace::{Assumption, Covered, Settings};
 
 /// What a whole search saw.
