@@ -44,6 +44,7 @@ pub mod minimise;
 pub mod order;
 pub mod pct;
 pub mod pos;
+mod priorities;
 pub mod probe;
 pub mod random;
 pub mod registry;
