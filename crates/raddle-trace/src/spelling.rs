@@ -63,6 +63,6 @@ mod tests {
 
     #[test]
     fn an_exchange_of_neighbours_is_one_error() {
-        assert_eq!(nearest("tiem", ["item", "time"]), Some("time"));
+        assert_eq!(nearest("dsf", ["dos", "dfs"]), Some("dfs"));
     }
 }
