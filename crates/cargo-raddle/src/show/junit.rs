@@ -76,7 +76,7 @@ mod tests {
         suite.add_test_case(case);
         let mut report = Report::new("raddle");
         report.add_test_suite(suite);
-        let text = report.to_string().unwrap();
+        let text = report.to_string().expect("written to memory");
         let out = "<system-out>a&lt;b&gt; &amp; &quot;c&quot;    d\n?</system-out>";
         assert!(text.contains(out), "{text}");
     }
