@@ -20,7 +20,8 @@
 //! comes on top.
 
 use raddle_engine::strategy::{
-    Answer, Checkpoint, Cut, Finished, Needs, Options, Plan, Point, Step, Strategy, Unsupported,
+    Answer, Checkpoint, Cut, Event, Finished, Needs, Options, Plan, Point, Resumable, Strategy,
+    Unsupported,
 };
 use raddle_trace::{Covered, SampleBound};
 
@@ -59,6 +60,7 @@ impl Strategy for Pos {
     fn begin(&mut self, plan: &mut Plan) -> bool {
         plan.prefix.clear();
         self.priorities.clear();
+        plan.memoryless = true;
         true
     }
 
@@ -78,7 +80,8 @@ impl Strategy for Pos {
         Answer::Take(best as u32)
     }
 
-    fn step(&mut self, step: &Step<'_>) -> Option<Cut> {
+    fn step(&mut self, event: &Event<'_>) -> Option<Cut> {
+        let Event::Step(step) = event else { return None };
         // Whether or not this step was decided.
         self.priorities.forget(step.task);
         None
@@ -98,11 +101,13 @@ impl Strategy for Pos {
         }
     }
 
-    fn is_memoryless(&self) -> bool {
-        true
+    fn resumable(&mut self) -> Option<&mut dyn Resumable> {
+        Some(self)
     }
+}
 
-    fn save(&self) -> Result<Checkpoint, Unsupported> {
+impl Resumable for Pos {
+    fn save(&mut self) -> Result<Checkpoint, Unsupported> {
         let mut writer = Writer::new(NAME);
         for number in [self.rng.state(), self.tasks, self.steps, self.executions] {
             writer.number(number);
