@@ -10,7 +10,7 @@ use crate::actor::Behaviour;
 use crate::address::{ActorId, Address};
 use crate::cell::{self, Typed};
 use crate::context::Timer;
-use crate::hash::mix;
+use crate::hash::{GAMMA, mix};
 use crate::monitor::{AnyMonitor, Watch};
 
 /// A message without its type.
@@ -71,7 +71,7 @@ impl Chooser {
         match self {
             Self::First => 0,
             Self::Random(state) => {
-                *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+                *state = state.wrapping_add(GAMMA);
                 ((u128::from(mix(*state)) * u128::from(of)) >> 64) as u32
             }
             Self::Script { planned, of: asked } => {
