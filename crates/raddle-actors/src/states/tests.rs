@@ -11,9 +11,11 @@ use raddle_search::depth_first::DepthFirst;
 
 use super::*;
 use crate::address::ActorId;
+use crate::mailboxes::Sender;
 use crate::snapshot::ANYBODY;
-use crate::system::Viewed;
-use crate::world::{Health, Kind, Sender};
+use crate::step::{ActorState, Health};
+use crate::view::Viewed;
+use crate::world::Kind;
 use crate::{Actor, Address, Context, Faults, Mailboxes, Model, Monitor, Timer, Watch};
 
 /// What a handler does.
@@ -179,6 +181,19 @@ struct Matters {
     timed: bool,
 }
 
+fn actor_portrait(
+    actor: &ActorState,
+    numbers: &[u32],
+    timers: &[String],
+    count: impl Fn(u32) -> u32,
+    time: impl Fn(Duration) -> Duration,
+) -> String {
+    let state = node(actor.actor.state(), numbers);
+    let (made, fired) = (actor.made.actors, count(actor.fired));
+    let (up, now) = (health(actor.health), time(actor.now));
+    format!("{up} {state} {made} {fired} {now:?} {timers:?}")
+}
+
 /// A state as text, whatever it is a state of, without any of the hashes that states are told apart by.
 fn portrait(view: &View<'_>, Matters { unordered, counted, timed }: Matters) -> String {
     // How many timers have fired matters where that is limited.
@@ -189,15 +204,14 @@ fn portrait(view: &View<'_>, Matters { unordered, counted, timed }: Matters) -> 
     let faults;
     match view.of {
         Viewed::World(world) => {
-            let path = |actor: ActorId| world.actors[actor.index()].path;
+            let path = |actor: ActorId| world.actors[actor.index()].state.path;
             let sender = |from| match from {
                 Sender::Actor(actor) if !unordered => path(actor),
                 _ => 0,
             };
             let mut timers: BTreeMap<u64, Vec<(u32, String)>> = BTreeMap::new();
             let show = |link: &crate::world::Link, message: &crate::world::Message| {
-                let cell = world.actors[link.to.index()].cell.as_ref();
-                cell.expect("no handler runs").show(&message.payload)
+                world.actors[link.to.index()].state.actor.show(&message.payload)
             };
             for link in world.links.iter().filter(|link| link.ready) {
                 let texts = link.queue.iter().map(|message| show(link, message));
@@ -212,45 +226,38 @@ fn portrait(view: &View<'_>, Matters { unordered, counted, timed }: Matters) -> 
                             texts.map(|text| (timer.0, format!("{text} {:?}", time(after)))),
                         );
                     }
-                    _ => {}
+                    Kind::Crash | Kind::SpentCrash | Kind::Restart => {}
                 }
             }
-            let armed = |link: &&crate::world::Link| link.kind == Kind::Fault && link.ready;
+            let armed = |link: &&crate::world::Link| link.kind.is_crash_to_come() && link.ready;
             faults = world.links.iter().filter(armed).count();
             for slot in &world.actors {
-                let mut own = timers.remove(&slot.path).unwrap_or_default();
+                let actor = &slot.state;
+                let mut own = timers.remove(&actor.path).unwrap_or_default();
                 own.sort();
                 let numbers: Vec<_> = own.iter().map(|(number, _)| *number).collect();
-                let texts: Vec<_> = own.iter().map(|(_, text)| text).collect();
-                let state = node(slot.cell.as_ref().expect("no handler runs").state(), &numbers);
-                let (made, fired) = (slot.made.0, count(slot.fired));
-                let (up, now) = (health(slot.health), time(slot.now));
-                let text = format!("{up} {state} {made} {fired} {now:?} {texts:?}");
-                actors.insert(slot.path, text);
+                let texts: Vec<_> = own.into_iter().map(|(_, text)| text).collect();
+                actors.insert(actor.path, actor_portrait(actor, &numbers, &texts, count, time));
             }
         }
         Viewed::Snapshot(snapshot) => {
-            let path = |actor: u32| snapshot.actors[actor as usize].path;
+            let path = |actor: u32| snapshot.actors[actor as usize].state.path;
             for lane in &snapshot.lanes {
                 let from = if unordered || lane.from >= ANYBODY { 0 } else { path(lane.from) };
-                let cell = &snapshot.actors[lane.to as usize].cell;
-                let texts = lane.contents().map(|letter| cell.show(&letter.payload));
+                let actor = &snapshot.actors[lane.to as usize].state.actor;
+                let texts = lane.contents().map(|message| actor.show(&message.payload));
                 lanes.entry((from, path(lane.to))).or_default().extend(texts);
             }
-            faults = snapshot.faults as usize;
-            for seat in &snapshot.actors {
-                let numbers: Vec<_> = seat.timers.iter().map(|pending| pending.number).collect();
+            faults = snapshot.crashes as usize;
+            for shared in &snapshot.actors {
+                let actor = &shared.state;
+                let numbers: Vec<_> = shared.timers.iter().map(|pending| pending.number).collect();
                 let show = |pending: &crate::snapshot::Pending| {
-                    let text = seat.cell.show(&pending.letter.payload);
-                    format!("{text} {:?}", time(pending.after))
+                    let text = actor.actor.show(&pending.message.payload);
+                    format!("{text} {:?}", time(pending.due))
                 };
-                let texts: Vec<_> = seat.timers.iter().map(show).collect();
-                let state = node(seat.cell.state(), &numbers);
-                let (made, fired) = seat.counts();
-                let fired = count(fired);
-                let (up, now) = (health(seat.health), time(seat.now));
-                let text = format!("{up} {state} {made} {fired} {now:?} {texts:?}");
-                actors.insert(seat.path, text);
+                let texts: Vec<_> = shared.timers.iter().map(show).collect();
+                actors.insert(actor.path, actor_portrait(actor, &numbers, &texts, count, time));
             }
         }
     }

@@ -27,7 +27,7 @@ use super::sync::{
 const OUTSIDE_EVERY: u32 = 61;
 
 /// Queues and sleepers.
-pub(crate) struct Crew<T> {
+pub(crate) struct RunQueues<T> {
     lanes: Vec<Lane<T>>,
     outside: Mutex<VecDeque<T>>,
     sleep: Mutex<Sleep>,
@@ -58,7 +58,7 @@ struct Sleep {
     woken: usize,
 }
 
-impl<T> Crew<T> {
+impl<T> RunQueues<T> {
     pub(crate) fn new(workers: usize, watch: Option<Duration>) -> Self {
         let lane = || Lane { queue: Mutex::new(VecDeque::new()), turns: AtomicUsize::new(0) };
         Self {

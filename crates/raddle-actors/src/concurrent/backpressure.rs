@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use super::sync::{Mutex, lock};
 
 /// Who waits for whom. Actors are known by numbers that differ.
-pub(crate) struct Jam<T> {
+pub(crate) struct Backpressure<T> {
     graph: Mutex<Graph<T>>,
 }
 
@@ -21,7 +21,7 @@ struct Graph<T> {
     waiters: HashMap<usize, Vec<(usize, T)>>,
 }
 
-impl<T> Jam<T> {
+impl<T> Backpressure<T> {
     pub(crate) fn new() -> Self {
         let graph = Graph { waits_for: HashMap::new(), waiters: HashMap::new() };
         Self { graph: Mutex::new(graph) }
