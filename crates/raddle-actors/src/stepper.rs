@@ -155,9 +155,18 @@ impl Stepper {
     pub(crate) fn step(&mut self, from: &Snapshot, way: Move) -> Snapshot {
         self.sent_to.clear();
         self.load_monitors(from);
-        let mut next = NextState::new(self, from);
+        self.memo.forget_step();
+        let mut state = Snapshot {
+            actors: Vec::with_capacity(from.actors.len()),
+            lanes: Vec::with_capacity(from.lanes.len() + 4),
+            monitors: Rc::clone(&from.monitors),
+            ..*from
+        };
+        state.actors.extend_from_slice(&from.actors);
+        state.lanes.extend_from_slice(&from.lanes);
+        let mut next = NextState::new(self, &mut state);
         step::step(&mut next, way);
-        let mut state = next.finish();
+        next.finish(from.actors.len());
         let (before, after) = (from.budget_hash(), state.budget_hash());
         state.fingerprint = state.fingerprint.wrapping_sub(before).wrapping_add(after);
         if self.turn.told {

@@ -20,10 +20,14 @@ pub(super) struct Remembered {
 /// At most this many entries: some hundred megabytes.
 const MAX_ENTRIES: usize = 1 << 20;
 
-/// A bounded table of what handlers did.
+/// A bounded table of what handlers did, and what the step that is being taken adds to it.
 #[derive(Default)]
 pub(super) struct Memo {
     entries: HashMap<Handled, Remembered, BuildHasherDefault<FingerprintHasher>>,
+    /// What the step handles, if it can be remembered.
+    handled: Option<Handled>,
+    /// What it has sent, if it can be remembered.
+    sends: Vec<(u32, Rc<SharedMessage>)>,
 }
 
 impl Memo {
@@ -31,12 +35,34 @@ impl Memo {
         self.entries.get(handled)
     }
 
-    pub(super) fn is_full(&self) -> bool {
-        self.entries.len() >= MAX_ENTRIES
+    /// The step that is being taken is not remembered; nor is what is left of one that panicked.
+    #[inline]
+    pub(super) fn forget_step(&mut self) {
+        self.handled = None;
+        self.sends.clear();
     }
 
-    pub(super) fn insert(&mut self, handled: Handled, remembered: Remembered) {
-        self.entries.insert(handled, remembered);
+    /// A handler has run that does the same in every state. What it sent is noted afterwards.
+    pub(super) fn note_handled(&mut self, handled: Handled) {
+        if self.entries.len() < MAX_ENTRIES {
+            self.handled = Some(handled);
+        }
+    }
+
+    #[inline]
+    pub(super) fn note_send(&mut self, to: u32, message: &Rc<SharedMessage>) {
+        if self.handled.is_some() {
+            self.sends.push((to, Rc::clone(message)));
+        }
+    }
+
+    /// Remembers the step, with the actor as it is after it.
+    #[inline]
+    pub(super) fn keep(&mut self, actor: &Rc<SharedActor>) {
+        if let Some(handled) = self.handled.take() {
+            let sends = self.sends.drain(..).collect();
+            self.entries.insert(handled, Remembered { actor: Rc::clone(actor), sends });
+        }
     }
 
     pub(super) fn len(&self) -> usize {

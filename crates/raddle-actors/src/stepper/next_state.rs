@@ -18,66 +18,46 @@ use crate::turn::{Payload, Turn};
 /// The state after a step, until that is done.
 pub(super) struct NextState<'a> {
     stepper: &'a mut Stepper,
-    state: Snapshot,
-    /// The actors before the step.
-    known: usize,
-    /// The one of them that was copied, because the step changes it.
-    changed: Option<usize>,
-    /// What this step handles, if it can be remembered.
-    handled: Option<Handled>,
-    /// What this step has sent, if it is to be remembered.
-    sends: Vec<(u32, Rc<SharedMessage>)>,
+    state: &'a mut Snapshot,
+    /// The actor that was copied, because the step changes it. There is at most one: a handler changes
+    /// only its own, besides new ones.
+    changed: Option<ActorId>,
 }
 
 impl<'a> NextState<'a> {
+    /// `state` is as before the step.
     #[inline]
-    pub(super) fn new(stepper: &'a mut Stepper, from: &Snapshot) -> Self {
-        let mut state = Snapshot {
-            actors: Vec::with_capacity(from.actors.len()),
-            lanes: Vec::with_capacity(from.lanes.len() + 4),
-            monitors: Rc::clone(&from.monitors),
-            ..*from
-        };
-        state.actors.extend_from_slice(&from.actors);
-        state.lanes.extend_from_slice(&from.lanes);
-        let (known, changed, handled, sends) = (state.actors.len(), None, None, Vec::new());
-        Self { stepper, state, known, changed, handled, sends }
+    pub(super) fn new(stepper: &'a mut Stepper, state: &'a mut Snapshot) -> Self {
+        Self { stepper, state, changed: None }
     }
 
-    /// The state, with the fingerprints of actors that are changed or new.
+    /// The step is done: keeps what it did, and the fingerprints of the actor that is changed and of
+    /// those that are new, from the index `new` on.
     #[inline]
-    pub(super) fn finish(self) -> Snapshot {
-        let Self { stepper, mut state, known, changed, handled, sends } = self;
+    pub(super) fn finish(self, new: usize) {
+        let Self { stepper, state, changed } = self;
         if let Some(changed) = changed {
-            stepper.rehash(&mut state, changed);
-            if let Some(handled) = handled {
-                let actor = Rc::clone(&state.actors[changed]);
-                stepper.memo.insert(handled, Remembered { actor, sends: sends.into() });
-            }
+            stepper.rehash(state, changed.index());
+            stepper.memo.keep(&state.actors[changed.index()]);
         }
-        for new in known..state.actors.len() {
-            stepper.rehash(&mut state, new);
+        for new in new..state.actors.len() {
+            stepper.rehash(state, new);
         }
-        state
     }
 
-    /// An actor that is about to change: copied, unless it was in this step or is new.
+    /// An actor that is about to change.
+    #[inline]
     fn own(&mut self, id: ActorId) -> &mut SharedActor {
-        let at = id.index();
-        let shared = &mut self.state.actors[at];
-        if Rc::get_mut(shared).is_none() {
-            *shared = Rc::new(shared.copy());
-            self.changed = Some(at);
-        }
-        Rc::get_mut(shared).expect("it was copied")
+        own(&mut self.state.actors, &mut self.changed, id)
     }
 
     /// Does what an actor did with a message before. `false` if that is not known.
+    #[inline]
     fn recall(&mut self, to: ActorId, handled: &Handled) -> bool {
         let Some(Remembered { actor, sends }) = self.stepper.memo.get(handled) else {
             return false;
         };
-        let state = &mut self.state;
+        let state = &mut *self.state;
         let before = state.actors[to.index()].hash;
         state.fingerprint = state.fingerprint.wrapping_sub(before).wrapping_add(actor.hash);
         state.actors[to.index()] = Rc::clone(actor);
@@ -88,6 +68,21 @@ impl<'a> NextState<'a> {
         self.stepper.sent_to.extend(sends.iter().map(|(to, _)| *to));
         true
     }
+}
+
+/// An actor that is about to change: copied, unless it was in this step or is new.
+#[inline]
+fn own<'a>(
+    actors: &'a mut [Rc<SharedActor>],
+    changed: &mut Option<ActorId>,
+    id: ActorId,
+) -> &'a mut SharedActor {
+    let shared = &mut actors[id.index()];
+    if Rc::get_mut(shared).is_none() {
+        *shared = Rc::new(shared.copy());
+        *changed = Some(id);
+    }
+    Rc::get_mut(shared).expect("it was copied")
 }
 
 impl Store for NextState<'_> {
@@ -119,17 +114,17 @@ impl Store for NextState<'_> {
     }
 
     fn actor_mut(&mut self, id: ActorId) -> (&mut ActorState, &mut Turn) {
-        self.own(id);
-        let actor = Rc::get_mut(&mut self.state.actors[id.index()]).expect("it was copied");
+        let actor = own(&mut self.state.actors, &mut self.changed, id);
         (&mut actor.state, &mut self.stepper.turn)
     }
 
     fn add_actor(&mut self, actor: ActorState, name: Option<Box<str>>, _: Site) {
         // Numbers of actors must not differ between states that remember the same.
-        self.handled = None;
+        self.stepper.memo.forget_step();
         self.state.actors.push(Rc::new(SharedActor::new(actor, name)));
     }
 
+    #[inline]
     fn take(&mut self, next: Move) -> Taken<Rc<SharedMessage>> {
         match next {
             Move::Lane(at) => {
@@ -162,16 +157,14 @@ impl Store for NextState<'_> {
     }
 
     fn send(&mut self, from: ActorId, to: ActorId, payload: Payload, _: Site) {
-        let message = self.stepper.share(&self.state, to, payload);
+        let message = self.stepper.share(self.state, to, payload);
         self.stepper.sent_to.push(to.0);
-        if self.handled.is_some() {
-            self.sends.push((to.0, Rc::clone(&message)));
-        }
+        self.stepper.memo.note_send(to.0, &message);
         self.enqueue(Sender::Actor(from), to, message);
     }
 
     fn set_timer(&mut self, of: ActorId, timer: Timer, due: Duration, payload: Payload, _: Site) {
-        let message = self.stepper.share(&self.state, of, payload);
+        let message = self.stepper.share(self.state, of, payload);
         self.own(of).timers.push(Pending { number: timer.0, due, message });
     }
 
@@ -191,6 +184,7 @@ impl Store for NextState<'_> {
         actor.handle_copy(&message.payload, turn).unwrap_or(Flow { stops: false })
     }
 
+    #[inline]
     fn handle(&mut self, to: ActorId, message: Rc<SharedMessage>) {
         // Numbers of actors must not differ from state to state.
         if self.state.actors.len() != self.stepper.known {
@@ -203,9 +197,8 @@ impl Store for NextState<'_> {
         let asked = self.stepper.asked().len();
         step::handle(self, to, message);
         // What was decided or told besides is not the same in every state.
-        let same = self.stepper.asked().len() == asked && !self.stepper.turn.told;
-        if same && !self.stepper.memo.is_full() {
-            self.handled = Some(handled);
+        if self.stepper.asked().len() == asked && !self.stepper.turn.told {
+            self.stepper.memo.note_handled(handled);
         }
     }
 
