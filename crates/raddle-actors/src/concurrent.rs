@@ -229,7 +229,7 @@ impl Shared {
             actor.close();
         }
         self.guard(|| {
-            drop((self.timers.close(), self.run_queues.drain(), self.backpressure.drain()))
+            drop((self.timers.close(), self.run_queues.drain(), self.backpressure.drain()));
         });
         self.guard(|| drop(actors));
     }

@@ -1,6 +1,6 @@
 //! The deterministic and the random manager: a world that is run step by step on the caller's thread.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 use crate::turn::Chooser;
 use crate::world::{ONLY_SET_UP, World};
@@ -49,11 +49,12 @@ impl Serial {
 
     /// The world, replaced by an empty one. `None` if there is another handle of the system.
     #[cfg(feature = "check")]
-    pub(crate) fn take_world(this: &Arc<Self>) -> Option<World> {
+    pub(crate) fn take_world(this: &std::sync::Arc<Self>) -> Option<World> {
         use crate::faults::Faults;
         use crate::mailboxes::Mailboxes;
         let empty = || World::new(Mailboxes::default(), Faults::default(), Chooser::First);
-        (Arc::strong_count(this) == 1).then(|| std::mem::replace(&mut *this.world(), empty()))
+        (std::sync::Arc::strong_count(this) == 1)
+            .then(|| std::mem::replace(&mut *this.world(), empty()))
     }
 
     /// Takes one step. `false` if there is nothing to be handled.

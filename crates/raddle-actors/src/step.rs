@@ -364,10 +364,11 @@ pub(crate) fn display_name(
 #[cfg(test)]
 pub(crate) fn monitor_hashes(monitors: &[Box<dyn crate::monitor::AnyMonitor>]) -> Vec<u64> {
     use std::hash::Hasher;
-    let hash = |monitor: &Box<dyn crate::monitor::AnyMonitor>| {
+    let mut states = Vec::new();
+    for monitor in monitors {
         let mut hasher = crate::hash::Fingerprint::new();
         monitor.hash(&mut hasher);
-        hasher.finish()
-    };
-    monitors.iter().map(hash).collect()
+        states.push(hasher.finish());
+    }
+    states
 }

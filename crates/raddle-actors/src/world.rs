@@ -17,7 +17,9 @@ use std::collections::VecDeque;
 use std::panic::Location;
 use std::time::Duration;
 
-pub(crate) use self::observers::{ALL, Observers};
+#[cfg(feature = "check")]
+pub(crate) use self::observers::ALL;
+use self::observers::Observers;
 use crate::actor::Actor;
 use crate::address::{ActorId, Address};
 use crate::context::Timer;
