@@ -5,17 +5,18 @@
 //! handles some messages and goes to the end of the queue if there are more. Messages from one actor
 //! to another are put into one queue by one worker after another, so they stay in order.
 //!
-//! Reading order: `inbox` (when an actor is scheduled), `run_queues` (run queues, sleep, shutdown), `backpressure`
-//! (back-pressure between actors), `timers`; then `mailbox`, which puts them together. The first
-//! three are also mounted by `tests/protocol.rs`, over raddle's primitives, which tries their
-//! interleavings.
+//! Reading order: `inbox` (when an actor is scheduled), `run_queues` (which actor runs next, sleep,
+//! shutdown), `backpressure` (actors that wait for room), `timers`; then `mailbox`, which puts them
+//! together. The first three are also mounted by `tests/protocol.rs`, over raddle's primitives, which
+//! tries their interleavings.
 //!
 //! # Back-pressure
-//! With a capacity, whoever sends from outside waits while so many messages of the actor are unhandled.
-//! A handler never waits. But an actor whose handler has sent beyond a capacity is not run again before
-//! half of that mailbox is free, except where that would close a circle of actors that wait for
-//! each other. `backpressure` has the argument that somebody can always go on. What this bounds: a mailbox holds
-//! its capacity, and what one handler of each of its senders has sent, as long as no circle is closed.
+//! With a capacity, a thread that sends from outside waits while so many messages of the actor are
+//! unhandled. A handler never waits. But an actor whose handler has sent beyond a capacity is not run
+//! again before half of that mailbox is free, except where that would close a circle of actors that
+//! wait for each other. `backpressure` has the argument that one actor can always go on. What this
+//! bounds: a mailbox holds its capacity, and what one handler of each of its senders has sent, as long
+//! as no circle is closed.
 //!
 //! # The end
 //! When the last [`System`](crate::System) is dropped, or one is shut down, workers finish the handler
@@ -194,7 +195,7 @@ impl Shared {
         while let Some((actor, timer)) = self.timers.next() {
             self.guard(|| actor.fire(timer));
             self.timers.done();
-            self.run_queues.stir();
+            self.run_queues.notify_quiet();
         }
     }
 
@@ -244,7 +245,7 @@ impl Shared {
     /// Keeps a panic until somebody asks.
     fn report(&self, panic: Panic) {
         lock(&self.panics).push_back(panic);
-        self.run_queues.stir();
+        self.run_queues.notify_quiet();
     }
 
     fn is_panicked(&self) -> bool {
