@@ -1,6 +1,7 @@
 //! Chores of the workspace, as functions that tests can call.
 
 pub mod mutate;
+pub mod size;
 pub mod tidy;
 
 use std::path::{Path, PathBuf};

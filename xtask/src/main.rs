@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use xtask::{mutate, tidy};
 
 const USAGE: &str = "usage: cargo xtask tidy
+       cargo xtask size
        cargo xtask mutate [--markdown] [NAME ...]";
 
 fn main() -> ExitCode {
@@ -12,6 +13,7 @@ fn main() -> ExitCode {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match arguments.as_slice() {
         ["tidy"] => tidied(),
+        ["size"] => sized(),
         ["mutate", rest @ ..] => match mutate::wanted(rest) {
             Ok(wanted) => mutated(&wanted),
             Err(why) => refuse(&why),
@@ -30,6 +32,16 @@ fn tidied() -> ExitCode {
         say(complaint);
     }
     if complaints.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn sized() -> ExitCode {
+    match xtask::size::table(&xtask::root()) {
+        Ok(table) => {
+            print(&table);
+            ExitCode::SUCCESS
+        }
+        Err(why) => refuse(&why),
+    }
 }
 
 fn mutated(wanted: &mutate::Wanted) -> ExitCode {

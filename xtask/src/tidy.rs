@@ -30,6 +30,7 @@ const ONLY: &[(&str, &[&str])] = &[
             "indicatif",
             "libc",
             "memchr",
+            "quick-junit",
             "serde_json",
             "toml",
         ],
@@ -105,7 +106,7 @@ fn source(text: &str, headless: bool) -> Vec<(usize, &'static str)> {
     complaints
 }
 
-fn rust_files(root: &Path) -> Result<Vec<PathBuf>, String> {
+pub(crate) fn rust_files(root: &Path) -> Result<Vec<PathBuf>, String> {
     let mut found = Vec::new();
     let mut directories = vec![root.to_owned()];
     while let Some(directory) = directories.pop() {

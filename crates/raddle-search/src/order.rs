@@ -111,6 +111,65 @@ impl Order for AnyTask {
     }
 }
 
+/// An order that can be named in a composition.
+#[derive(Clone, Debug, Default)]
+pub enum StockOrder {
+    /// See [`NonPreemptive`].
+    #[default]
+    NonPreemptive,
+    /// See [`TakeTurns`].
+    TakeTurns,
+    /// See [`AnyTask`].
+    AnyTask(AnyTask),
+}
+
+impl StockOrder {
+    /// As it stands at the end of a composition; the default one is left out.
+    pub(crate) fn suffix(&self) -> &'static str {
+        match self {
+            Self::NonPreemptive => "",
+            Self::TakeTurns => " round-robin",
+            Self::AnyTask(_) => " random",
+        }
+    }
+}
+
+impl Order for StockOrder {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::NonPreemptive => NonPreemptive.name(),
+            Self::TakeTurns => TakeTurns.name(),
+            Self::AnyTask(order) => order.name(),
+        }
+    }
+
+    fn preempts(&self) -> bool {
+        !matches!(self, Self::NonPreemptive)
+    }
+
+    #[inline]
+    fn next(&mut self, point: &Point<'_>) -> u32 {
+        match self {
+            Self::NonPreemptive => NonPreemptive.next(point),
+            Self::TakeTurns => TakeTurns.next(point),
+            Self::AnyTask(order) => order.next(point),
+        }
+    }
+
+    fn state(&self) -> u64 {
+        match self {
+            Self::AnyTask(order) => order.state(),
+            Self::NonPreemptive | Self::TakeTurns => 0,
+        }
+    }
+
+    fn set_state(&mut self, state: u64) {
+        if let Self::AnyTask(order) = self {
+            order.set_state(state);
+        }
+    }
+}
+
 /// The option created next after the task that moved last, round the circle; 0 among values.
 pub(crate) fn after_last(point: &Point<'_>) -> u32 {
     let Options::Schedule(choices) = point.options else { return 0 };

@@ -34,6 +34,7 @@ pub struct Path<P> {
 
 impl<P> Path<P> {
     /// Its points.
+    #[must_use]
     pub fn points(&self) -> &[P] {
         &self.points
     }
@@ -44,6 +45,7 @@ impl<P> Path<P> {
     }
 
     /// How many of them the current execution repeated.
+    #[must_use]
     pub fn planned(&self) -> usize {
         self.planned
     }
@@ -74,6 +76,7 @@ enum Stage {
 
 /// Searches depth first what an expansion opens.
 #[derive(Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "facts about a search, independent of each other")]
 pub struct PathSearch<E: Expansion> {
     pub(crate) expansion: E,
     pub(crate) path: Path<E::Point>,

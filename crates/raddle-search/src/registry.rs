@@ -10,39 +10,25 @@
 
 mod environment;
 mod error;
+mod recipe;
+mod rules;
 mod table;
 
 use std::fmt;
 
 use raddle_engine::strategy::Strategy;
-use raddle_trace::PairSet;
 
 pub use self::environment::{Environment, Memory};
 pub use self::error::BuildError;
 use self::error::Kind;
+use self::recipe::Recipe;
+use self::table::Make;
 pub use self::table::{
     Arguments, CHOICES, Entry, LEARNING, PRIORITIES, REGISTRY, Role, Status, names,
 };
-use crate::bound::Bound;
-use crate::expansion::all::DepthFirst;
-use crate::expansion::eta::Eta;
-use crate::expansion::reduced::{Dpor, Reduction};
 use crate::grammar::{Arg, Composition, Term};
 use crate::hapset::{HapSet, Over};
-use crate::order::{AnyTask, NonPreemptive, Order, TakeTurns};
-use crate::pct::Pct;
-use crate::pos::Pos;
-use crate::probe::Probes;
-use crate::random::Random;
-use crate::rff::Rff;
-use crate::round_robin::RoundRobin;
-use crate::surw::Surw;
-use crate::tree::priority::{
-    Delays, Dpor as Races, MOST, Method, ModifiedDpor, NewPair, Patterns, Preemptions, Priority,
-    Rand, SleepSets, Sum, Var,
-};
-use crate::tree::{Frontier, TreeExpansion, TreeSearch};
-use crate::urw::Urw;
+use crate::tree::priority::{MOST, Preemptions, Priority, Sum};
 
 /// A strategy, ready to run.
 pub struct Built {
@@ -84,7 +70,9 @@ fn build_in(text: &str, environment: Environment) -> Result<Built, BuildError> {
     for part in &parts.0 {
         part.check_arguments()?;
     }
-    parts.check_combination()?;
+    if let Some(reason) = rules::refused(&parts) {
+        return Err(Kind::Combination(reason).into());
+    }
     if let Some(part) = parts.0.iter().find(|part| part.entry.status != Status::Here) {
         return Err(Kind::NotHere(part.entry).into());
     }
@@ -112,49 +100,20 @@ impl Part<'_> {
         }
     }
 
+    /// As it is written in the shortest form, with its number if it takes one.
+    fn canonical(&self) -> String {
+        match self.entry.arguments {
+            Arguments::Number { .. } => format!("{}({})", self.entry.name, self.number()),
+            _ => self.entry.name.to_owned(),
+        }
+    }
+
     /// The one word of a part that takes one, if it was given.
     fn word(&self) -> Option<&str> {
         match self.term.args.as_slice() {
             [Arg::Term(term)] => Some(&term.name),
             _ => None,
         }
-    }
-
-    /// The search of a part that filters another.
-    fn filtered(&self, seed: u64) -> Result<HapSet, BuildError> {
-        let wrong = || Kind::Arguments { entry: self.entry, given: self.term.to_string() };
-        let mut args = self.term.args.iter();
-        let over = match args.next() {
-            None => Over::Dpor,
-            Some(Arg::Number(_) | Arg::Word(_)) => return Err(wrong().into()),
-            Some(Arg::Term(over)) => match (over.name.as_str(), over.args.as_slice()) {
-                ("dpor", []) => Over::Dpor,
-                ("dpor", [Arg::Term(word)]) if word.name == "classic" && word.args.is_empty() => {
-                    Over::Dpor
-                }
-                ("all", []) => Over::All,
-                ("preemptions", [Arg::Number(k)]) => Over::Preemptions(*k),
-                _ => return Err(wrong().into()),
-            },
-        };
-        let mut search = match self.entry.name {
-            "pset" => HapSet::of_accesses(over),
-            _ => HapSet::new(over),
-        };
-        let mut train = 0;
-        for arg in args {
-            let Arg::Term(Term { name, args }) = arg else { return Err(wrong().into()) };
-            let entry = LEARNING.iter().find(|entry| entry.name == name);
-            match (entry.map(|entry| entry.name), args.as_slice()) {
-                (Some("calls"), [Arg::Number(n)]) => {
-                    let calls = u8::try_from(*n).map_err(|_| wrong())?;
-                    search = search.with_calls(calls);
-                }
-                (Some("train"), [Arg::Number(n)]) => train = *n,
-                _ => return Err(wrong().into()),
-            }
-        }
-        Ok(if train > 0 { search.trained(train.into(), seed) } else { search })
     }
 
     fn check_arguments(&self) -> Result<(), BuildError> {
@@ -168,7 +127,7 @@ impl Part<'_> {
             }
             (Arguments::None | Arguments::OneOf(_), args) => args.is_empty(),
             (Arguments::Parts(_), _) if matches!(self.entry.name, "hapset" | "pset") => {
-                self.filtered(0)?;
+                filtered(self, HapSet::new, 0)?;
                 true
             }
             (Arguments::Parts(_), _) => true,
@@ -233,217 +192,66 @@ impl<'a> Parts<'a> {
         self.0.iter().find(|part| part.entry.role == role)
     }
 
-    /// Refuses what makes no sense, whatever is here.
-    fn check_combination(&self) -> Result<(), BuildError> {
-        let refuse = |reason: String| Err(Kind::Combination(reason).into());
-        for (index, part) in self.0.iter().enumerate() {
-            let same = |other: &&Part<'_>| other.entry.role == part.entry.role;
-            if let Some(other) = self.0[..index].iter().find(same) {
-                let (role, first, second) = (part.entry.role, other.term, part.term);
-                return refuse(format!(
-                    "`{first}` and `{second}` are two {role}s, and there can be one; leave one out"
-                ));
-            }
-        }
-        if let Some(sampler) = self.get(Role::Sampler) {
-            let Some(other) = self.0.iter().find(|part| part.entry.role != Role::Sampler) else {
-                return Ok(());
-            };
-            let (sampler, term, role) = (sampler.term, other.term, other.entry.role);
-            return refuse(match role {
-                Role::Search | Role::Expansion => format!(
-                    "`{sampler}` is a sampler and decides every step, so nothing is left for \
-                     `{term}`; leave one out"
-                ),
-                _ => format!(
-                    "`{term}` is part of a search, here its {role}, and the sampler `{sampler}` \
-                     has none; leave it out, or write `dfs` instead of `{sampler}`"
-                ),
-            });
-        }
-        let search = self.get(Role::Search);
-        if search.is_none() && self.get(Role::Expansion).is_none() {
-            let part = &self.0[0];
-            let (term, role) = (part.term, part.entry.role);
-            let instead = if role == Role::Frontier { "all" } else { "dfs" };
-            return refuse(format!(
-                "`{term}` is part of a search, here its {role}, and there is no search; write \
-                 `{instead} {term}`"
-            ));
-        }
-        if let (Some(search), Some(part)) =
-            (search, self.get(Role::Expansion).or_else(|| self.get(Role::Frontier)))
-        {
-            let (search, term, role) = (search.term, part.term, part.entry.role);
-            return refuse(format!(
-                "`{search}` has its own {role}, so `{term}` has no place; leave one out"
-            ));
-        }
-        self.check_bound_and_cache().or_else(refuse)
+    /// The name of the part with this role.
+    fn name(&self, role: Role) -> Option<&'static str> {
+        self.get(role).map(|part| part.entry.name)
     }
 
-    fn check_bound_and_cache(&self) -> Result<(), String> {
-        let name = |role| self.get(role).map(|part| part.entry.name);
-        if let (Some("preemptions"), Some(order)) = (name(Role::Bound), name(Role::Order))
-            && matches!(order, "round-robin" | "probabilistic-rr" | "random")
-        {
-            return Err(format!(
-                "`{order}` itself leaves tasks that could go on, so preemptions cannot be bounded \
-                 along it; leave out one of the two"
-            ));
-        }
-        if let (Some("delays"), Some(order)) = (name(Role::Bound), name(Role::Order))
-            && order != "round-robin"
-        {
-            return Err(format!(
-                "delays are counted along `round-robin`, not along `{order}`; leave `{order}` out"
-            ));
-        }
-        if let Some(expansion @ ("hapset" | "pset")) = name(Role::Expansion)
-            && let Some(part) = self.0.iter().find(|part| part.entry.role != Role::Expansion)
-        {
-            let instead = match part.entry.role {
-                Role::Bound => format!("write `{expansion}({})`", part.term),
-                _ => format!("leave `{}` out", part.term),
-            };
-            return Err(format!(
-                "`{expansion}` goes depth first in its own order, and what it leaves out is in its \
-                 brackets; {instead}"
-            ));
-        }
-        if name(Role::Expansion) == Some("dpor") {
-            if let Some(part) = self.get(Role::Bound) {
-                return Err(format!(
-                    "`{}` with `dpor` would lose executions: equivalent ones differ in what they \
-                     cost; write `dfs {} cache`, which runs what follows equivalent prefixes once",
-                    part.term, part.term
-                ));
-            }
-            let word = self.get(Role::Expansion).and_then(Part::word);
-            let any_order = matches!(word, Some("source" | "classic"));
-            if let Some(part) = self.get(Role::Frontier).filter(|_| !any_order)
-                && part.entry.name != "depth-first"
-            {
-                let dpor = if word == Some("eta") { "dpor(eta)" } else { "dpor" };
-                return Err(format!(
-                    "`{dpor}` goes depth first: what it tries next belongs to the path it is on; \
-                     write `dpor(source) {}`",
-                    part.term
-                ));
-            }
-            if let Some(part) = self.get(Role::Order) {
-                return Err(format!("`dpor` has its own order; leave `{}` out", part.term));
-            }
-        }
-        if let (Some(frontier), Some(cache)) = (name(Role::Frontier), name(Role::Cache))
-            && matches!(frontier, "breadth-first" | "random" | "best-first")
-        {
-            return Err(format!(
-                "`{cache}` relies on a search that leaves no prefix before all after it was run, and \
-                 `{frontier}` does; leave one out"
-            ));
-        }
-        if let (Some("dpor"), Some(cache)) = (name(Role::Expansion), name(Role::Cache)) {
-            return Err(format!(
-                "`{cache}` would cut executions whose races the reduction still needs; leave it \
-                 out, or write `dfs`"
-            ));
-        }
-        Ok(())
+    /// Whether the expansion is a reduction by itself.
+    fn reduces(&self) -> bool {
+        self.name(Role::Expansion) == Some("dpor")
     }
 
     /// The strategy. All parts are here and fit together.
     fn make(&self, environment: Environment) -> Result<Built, BuildError> {
-        let seed = environment.seed;
-        let Built { strategy, name } = self.make_search(environment)?;
-        let Some(every) = self.get(Role::Probes).map(Part::number) else {
-            return Ok(Built { strategy, name });
-        };
-        // Not the numbers that the search draws.
-        let seed = seed.rotate_left(32) ^ 0x70_72_6f_62_65;
-        let probes = Probes::new(strategy, every, self.bound(), seed);
-        Ok(built(probes, format!("{name} probes({every})")))
-    }
-
-    /// The frontier, if it is one that keeps a tree.
-    fn frontier(&self, seed: u64) -> Result<Option<Frontier>, BuildError> {
-        let Some(part) = self.get(Role::Frontier) else { return Ok(None) };
-        Ok(match part.entry.name {
-            "breadth-first" => Some(Frontier::BreadthFirst),
-            "random" => Some(Frontier::Random { seed }),
-            "best-first" => Some(Frontier::BestFirst(priorities(part.term, seed)?)),
-            _ => None,
-        })
-    }
-
-    fn bound(&self) -> Bound {
-        self.get(Role::Bound).map_or(Bound::None, |part| Bound::Preemptions(part.number()))
-    }
-
-    /// The strategy without its probes.
-    fn make_search(&self, environment: Environment) -> Result<Built, BuildError> {
-        let Environment { seed, known, memory, .. } = environment;
-        if let Some(sampler) = self.get(Role::Sampler) {
-            return Ok(match sampler.entry.name {
-                "random" => built(Random::new(seed), "random".to_owned()),
-                "round-robin" => built(RoundRobin::new(), "round-robin".to_owned()),
-                "pct" => {
-                    let depth = sampler.number();
-                    built(Pct::new(seed, depth), format!("pct({depth})"))
-                }
-                "pos" => built(Pos::new(seed), "pos".to_owned()),
-                "rff" => built(Rff::new(seed), "rff".to_owned()),
-                "urw" => built(Urw::new(seed), "urw".to_owned()),
-                "surw" => built(Surw::new(seed), "surw".to_owned()),
-                name => unreachable!("`{name}` is in the registry as a sampler that is here"),
-            });
-        }
-        if let Some(part) = self.get(Role::Expansion).filter(|part| part.entry.name == "dpor") {
-            let (reduction, name) = match part.word() {
-                Some("eta") => return Ok(built(Eta::new(), "dpor(eta)".to_owned())),
-                Some("classic") => (Reduction::Classic, "dpor(classic)"),
-                Some("source") => (Reduction::Source, "dpor(source)"),
-                _ => (Reduction::Optimal, "dpor"),
-            };
-            let Some(frontier) = self.frontier(seed)? else {
-                return Ok(built(Dpor::new(reduction), name.to_owned()));
-            };
-            let expansion = match reduction {
-                Reduction::Source => TreeExpansion::Source,
-                Reduction::Classic => TreeExpansion::Classic,
-                Reduction::Optimal => unreachable!("checked before: it goes depth first"),
-            };
-            let name = format!("{name} {}", frontier.name());
-            let mut search = TreeSearch::new(expansion, frontier);
-            search.know(&known);
-            return Ok(built(search, name));
-        }
-        if let Some(part) = self.get(Role::Expansion)
-            && matches!(part.entry.name, "hapset" | "pset")
+        if let Some(sampler) = self.get(Role::Sampler)
+            && let Make::Sampler(make) = sampler.entry.make
         {
-            let search = part.filtered(seed)?.knowing(&known);
-            let name = search.name();
-            return Ok(built(search, name));
+            let strategy = make(sampler, environment.seed);
+            return Ok(Built { strategy, name: sampler.canonical() });
         }
-        let frontier = self.frontier(seed)?;
-        let name = match &frontier {
-            None => "dfs".to_owned(),
-            Some(frontier) => format!("all {}", frontier.name()),
-        };
-        let bound = self.bound();
-        let name = match bound {
-            Bound::Preemptions(k) => format!("{name} preemptions({k})"),
-            Bound::None => name,
-        };
-        let cache = self.get(Role::Cache).map(Part::number);
-        let recipe = Recipe { frontier, bound, cache, known, memory };
-        match self.get(Role::Order).map(|part| part.entry.name) {
-            Some("round-robin") => recipe.make(TakeTurns, name + " round-robin"),
-            // Not the numbers that a random frontier draws.
-            Some("random") => recipe.make(AnyTask::new(!seed), name + " random"),
-            _ => recipe.make(NonPreemptive, name),
+        let mut recipe = Recipe::new(environment);
+        for part in &self.0 {
+            if let Make::Part(set) = part.entry.make {
+                set(part, &mut recipe)?;
+            }
+        }
+        recipe.make()
+    }
+}
+
+/// The search of a part that filters another.
+fn filtered(part: &Part<'_>, make: fn(Over) -> HapSet, seed: u64) -> Result<HapSet, BuildError> {
+    let wrong = || Kind::Arguments { entry: part.entry, given: part.term.to_string() };
+    let mut args = part.term.args.iter();
+    let over = match args.next() {
+        None => Over::Dpor,
+        Some(Arg::Number(_) | Arg::Word(_)) => return Err(wrong().into()),
+        Some(Arg::Term(over)) => match (over.name.as_str(), over.args.as_slice()) {
+            ("dpor", []) => Over::Dpor,
+            ("dpor", [Arg::Term(word)]) if word.name == "classic" && word.args.is_empty() => {
+                Over::Dpor
+            }
+            ("all", []) => Over::All,
+            ("preemptions", [Arg::Number(k)]) => Over::Preemptions(*k),
+            _ => return Err(wrong().into()),
+        },
+    };
+    let mut search = make(over);
+    let mut train = 0;
+    for arg in args {
+        let Arg::Term(Term { name, args }) = arg else { return Err(wrong().into()) };
+        let entry = LEARNING.iter().find(|entry| entry.name == name);
+        match (entry.map(|entry| entry.name), args.as_slice()) {
+            (Some("calls"), [Arg::Number(n)]) => {
+                let calls = u8::try_from(*n).map_err(|_| wrong())?;
+                search = search.with_calls(calls);
+            }
+            (Some("train"), [Arg::Number(n)]) => train = *n,
+            _ => return Err(wrong().into()),
         }
     }
+    Ok(if train > 0 { search.trained(train.into(), seed) } else { search })
 }
 
 /// What `best-first` goes by, as it is written.
@@ -475,32 +283,23 @@ fn priority(arg: &Arg, seed: u64) -> Result<Box<dyn Priority>, BuildError> {
     if entry.arguments == Arguments::None && !term.args.is_empty() {
         return Err(Kind::Arguments { entry, given: term.to_string() }.into());
     }
-    Ok(match entry.name {
-        "pb" => Box::new(Preemptions),
-        "delays" => Box::new(Delays),
-        "dpor" => Box::new(Races),
-        "mdpor" => Box::new(ModifiedDpor),
-        "ss" => Box::new(SleepSets),
-        "new-pair" => Box::new(NewPair::default()),
-        "rand" => Box::new(Rand::new(seed)),
-        "sum" => {
-            let mut parts = Vec::new();
-            for pair in term.args.chunks(2) {
-                let [Arg::Number(weight), part @ Arg::Term(_)] = pair else {
-                    return Err(Kind::Arguments { entry, given: term.to_string() }.into());
-                };
-                parts.push((*weight, priority(part, seed)?));
-            }
-            if parts.is_empty() {
-                return Err(Kind::Arguments { entry, given: term.to_string() }.into());
-            }
-            Box::new(Sum::new(parts))
+    match entry.make {
+        Make::Priority(make) => make(entry, term, seed),
+        Make::Nothing | Make::Sampler(_) | Make::Part(_) => {
+            unreachable!("the table of priorities has how each is made")
         }
-        "method" => Box::new(Method::new(words(entry, term)?)),
-        "var" => Box::new(Var::new(words(entry, term)?)),
-        "patterns" => Box::new(Patterns),
-        name => unreachable!("`{name}` is in the table as a priority that is here"),
-    })
+    }
+}
+
+/// Weights, each with a priority.
+fn sum(entry: &'static Entry, term: &Term, seed: u64) -> Result<Sum, BuildError> {
+    let wrong = || Kind::Arguments { entry, given: term.to_string() };
+    let mut parts = Vec::new();
+    for pair in term.args.chunks(2) {
+        let [Arg::Number(weight), part @ Arg::Term(_)] = pair else { return Err(wrong().into()) };
+        parts.push((*weight, priority(part, seed)?));
+    }
+    if parts.is_empty() { Err(wrong().into()) } else { Ok(Sum::new(parts)) }
 }
 
 /// The names of the program's own that a priority is given.
@@ -527,40 +326,6 @@ impl fmt::Display for Priorities {
         }
         Ok(())
     }
-}
-
-/// All of a search but its order.
-#[derive(Debug)]
-struct Recipe {
-    /// None: depth first.
-    frontier: Option<Frontier>,
-    bound: Bound,
-    cache: Option<u32>,
-    known: PairSet,
-    memory: Option<Memory>,
-}
-
-impl Recipe {
-    fn make<O: Order + 'static>(self, order: O, name: String) -> Result<Built, BuildError> {
-        let Self { frontier, bound, cache, known, memory } = self;
-        if let Some(frontier) = frontier {
-            let mut search = TreeSearch::within(frontier, order, bound)?;
-            search.know(&known);
-            if let Some(Memory { bytes, store }) = memory {
-                search.keep_within(bytes, store);
-            }
-            return Ok(built(search, name));
-        }
-        let search = DepthFirst::within(order, bound)?;
-        Ok(match cache {
-            Some(n) => built(search.cached(n as usize), format!("{name} cache({n})")),
-            None => built(search, name),
-        })
-    }
-}
-
-fn built(strategy: impl Strategy + 'static, name: String) -> Built {
-    Built { strategy: Box::new(strategy), name }
 }
 
 fn named(name: &str) -> impl Iterator<Item = &'static Entry> {

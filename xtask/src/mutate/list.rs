@@ -4,9 +4,12 @@ use super::Mutation;
 
 const DEPENDENCE: &str = "crates/raddle-engine/src/dependence.rs";
 const HAPPENS: &str = "crates/raddle-engine/src/happens.rs";
-const WORLD: &str = "crates/raddle-actors/src/world.rs";
-const DPOR: &str = "crates/raddle-search/src/dpor.rs";
-const WAKEUP: &str = "crates/raddle-search/src/dpor/wakeup.rs";
+const FAULTS: &str = "crates/raddle-actors/src/faults.rs";
+const WORLD: &str = "crates/raddle-actors/src/world/store.rs";
+const RACES: &str = "crates/raddle-search/src/races.rs";
+const SLEEP: &str = "crates/raddle-search/src/sleep.rs";
+const OPENING: &str = "crates/raddle-search/src/expansion/reduced/opening.rs";
+const WAKEUP: &str = "crates/raddle-search/src/wakeup.rs";
 
 /// The end of the list of independent pairs.
 const LAST_PAIR: &str = "| (Observe(_), Observe(_))\n    )";
@@ -162,31 +165,45 @@ pub const MUTATIONS: &[Mutation] = &[
     },
     Mutation {
         name: "stuck-ignored",
-        file: DPOR,
-        old: "for at in 0..self.stuck.len() {",
-        new: "for at in 0..self.stuck.len() * 0 {",
+        file: RACES,
+        old: "for stuck in ops.stuck {",
+        new: "for stuck in &ops.stuck[..0] {",
         what: "Ops that could not run when the execution ended race with nothing.",
     },
     Mutation {
         name: "timers-ignored",
-        file: DPOR,
-        old: "in std::mem::take(&mut self.timers) {",
-        new: "in std::mem::take(&mut self.timers).into_iter().take(0) {",
+        file: RACES,
+        old: "in ops.timers.iter().filter(new) {",
+        new: "in ops.timers.iter().filter(new).take(0) {",
         what: "Timers that did not fire race with nothing.",
     },
     Mutation {
         name: "sleepers-stay-asleep",
-        file: DPOR,
+        file: SLEEP,
         old: "let wakes = sleeper.dependent(step);",
         new: "let wakes = step.nth == u32::MAX;",
         what: "No step wakes a task that sleeps.",
     },
     Mutation {
         name: "initials-not-asleep",
-        file: DPOR,
-        old: "if node.sleep.iter().any(|sleeper| begins.contains(&sleeper.task)) {",
+        file: OPENING,
+        old: "if node.sleep.iter().any(|sleeper| initials.contains(&sleeper.task)) {",
         new: "if false {",
         what: "A sequence is tried although a task that sleeps could begin it.",
+    },
+    Mutation {
+        name: "races-once",
+        file: RACES,
+        old: "if seen.is_some_and(|&seen| seen >= event.nth) {",
+        new: "if seen.is_none_or(|_| true) {",
+        what: "Races of the repeated part are not visited again by the optimal reduction.",
+    },
+    Mutation {
+        name: "holder-ignored",
+        file: RACES,
+        old: "if other < first || history.leads(other) {",
+        new: "if other < first || history.leads(other) || true {",
+        what: "A sequence in which a lock is held when it is wanted is given up, not mended.",
     },
     Mutation {
         name: "anything-begins",
@@ -218,15 +235,15 @@ pub const MUTATIONS: &[Mutation] = &[
     },
     Mutation {
         name: "actors-budget",
-        file: WORLD,
-        old: "faults.losses + faults.duplicates + faults.crashes > 0",
-        new: "faults.losses > 9",
+        file: FAULTS,
+        old: "losses + duplicates + crashes > 0",
+        new: "losses > 9 + duplicates + crashes",
         what: "Steps do not depend on what faults are left.",
     },
     Mutation {
         name: "actors-cancel",
         file: WORLD,
-        old: "            self.turn.also |= timer_bit(self.actors[of.index()].path);",
+        old: "            self.turn.also |= timer_bit(self.actors[of.index()].state.path);",
         new: "",
         what: "To cancel a timer and its firing are independent.",
     },

@@ -1,9 +1,33 @@
-//! All names, with what each is and what may stand in its brackets.
+//! All names, with what each is, what may stand in its brackets, and how it is made.
+//!
+//! To add a strategy or a part of one: its file, and an entry here.
 
 use std::fmt;
 
+use raddle_engine::strategy::Strategy;
+
+use super::recipe::{Opens, Recipe};
+use super::{BuildError, Part, filtered, priorities, sum, words};
+use crate::bound::Bound;
+use crate::expansion::reduced::Reduction;
+use crate::grammar::Term;
+use crate::hapset::HapSet;
+use crate::order::{AnyTask, StockOrder};
+use crate::pct::Pct;
+use crate::pos::Pos;
+use crate::random::Random;
+use crate::rff::Rff;
+use crate::round_robin::RoundRobin;
+use crate::surw::Surw;
+use crate::tree::Frontier;
+use crate::tree::priority::{
+    Delays, Dpor as Races, Method, ModifiedDpor, NewPair, Patterns, Preemptions, Priority, Rand,
+    SleepSets, Var,
+};
+use crate::urw::Urw;
+
 /// One name of the registry. A name may have an entry for each of several roles.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub struct Entry {
     /// As it is written.
     pub name: &'static str,
@@ -19,6 +43,30 @@ pub struct Entry {
     pub example: &'static str,
     /// Whether it can be built.
     pub status: Status,
+    /// How it is made.
+    pub(super) make: Make,
+}
+
+impl PartialEq for Entry {
+    /// There is one entry of a name for each role.
+    fn eq(&self, other: &Self) -> bool {
+        (self.name, self.role) == (other.name, other.role)
+    }
+}
+
+impl Eq for Entry {}
+
+/// How what a name stands for is made.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Make {
+    /// By others than [`build`](super::build), or not at all.
+    Nothing,
+    /// A strategy by itself, from a seed.
+    Sampler(fn(&Part<'_>, u64) -> Box<dyn Strategy>),
+    /// A part of a search: sets its slot.
+    Part(fn(&Part<'_>, &mut Recipe) -> Result<(), BuildError>),
+    /// What `best-first` goes by, from its term and a seed.
+    Priority(fn(&'static Entry, &Term, u64) -> Result<Box<dyn Priority>, BuildError>),
 }
 
 /// What a name stands for in a composition.
@@ -148,6 +196,7 @@ const HERE: Entry = Entry {
     arguments: Arguments::None,
     example: "",
     status: Status::Here,
+    make: Make::Nothing,
 };
 
 const PLANNED: Entry = Entry { status: Status::Planned, ..HERE };
@@ -186,11 +235,13 @@ pub static CHOICES: &[Entry] = &[
 
 /// All names, by role.
 pub static REGISTRY: &[Entry] = &[
-    Entry { name: "random", line: "every option with the same chance", example: "random", ..HERE },
+    Entry { name: "random", line: "every option with the same chance", example: "random", make: Make::Sampler(|_, seed| Box::new(Random::new(seed))),
+        ..HERE },
     Entry {
         name: "round-robin",
         line: "one execution in which the tasks take turns",
         example: "round-robin",
+        make: Make::Sampler(|_, _| Box::new(RoundRobin::new())),
         ..HERE
     },
     Entry {
@@ -200,6 +251,7 @@ pub static REGISTRY: &[Entry] = &[
         // More change points than this have no use, and each is compared at every decision.
         arguments: Arguments::Number { name: "d", least: 1, most: 64, default: Some(3) },
         example: "pct(3)",
+        make: Make::Sampler(|part, seed| Box::new(Pct::new(seed, part.number()))),
         ..HERE
     },
     Entry {
@@ -207,6 +259,7 @@ pub static REGISTRY: &[Entry] = &[
         line: "random priorities by op, redrawn after each race",
         paper: "Yuan, Yang, Gu, CAV 2018",
         example: "pos",
+        make: Make::Sampler(|_, seed| Box::new(Pos::new(seed))),
         ..HERE
     },
     Entry {
@@ -214,6 +267,7 @@ pub static REGISTRY: &[Entry] = &[
         line: "as `pos`, but asks for reads to see what none has seen yet, by statements",
         paper: "after Wolff, Shi, Duck, Mathur, Roychoudhury, ASPLOS 2024",
         example: "rff",
+        make: Make::Sampler(|_, seed| Box::new(Rff::new(seed))),
         ..HERE
     },
     Entry {
@@ -221,6 +275,7 @@ pub static REGISTRY: &[Entry] = &[
         line: "interleavings of the accesses to one object with equal chances; counts first",
         paper: "Zhao et al., ASPLOS 2025",
         example: "surw",
+        make: Make::Sampler(|_, seed| Box::new(Surw::new(seed))),
         ..HERE
     },
     Entry {
@@ -228,6 +283,7 @@ pub static REGISTRY: &[Entry] = &[
         line: "interleavings of all steps with equal chances; counts first",
         paper: "Zhao et al., ASPLOS 2025",
         example: "urw",
+        make: Make::Sampler(|_, seed| Box::new(Urw::new(seed))),
         ..HERE
     },
     Entry {
@@ -249,6 +305,10 @@ pub static REGISTRY: &[Entry] = &[
         line: "every option of every point: `all depth-first`",
         paper: "Godefroid, POPL 1997",
         example: "dfs",
+        make: Make::Part(|_, recipe| {
+            recipe.opens = Opens::All;
+            Ok(())
+        }),
         ..HERE
     },
     Entry {
@@ -271,6 +331,10 @@ pub static REGISTRY: &[Entry] = &[
         role: Role::Expansion,
         line: "every option of every point",
         example: "all breadth-first",
+        make: Make::Part(|_, recipe| {
+            recipe.opens = Opens::All;
+            Ok(())
+        }),
         ..HERE
     },
     Entry {
@@ -280,6 +344,15 @@ pub static REGISTRY: &[Entry] = &[
         paper: "Flanagan, Godefroid, POPL 2005; Abdulla et al., POPL 2014",
         arguments: Arguments::OneOf(&["classic", "source", "optimal", "eta"]),
         example: "dpor",
+        make: Make::Part(|part, recipe| {
+            recipe.opens = match part.word() {
+                Some("eta") => Opens::Eta,
+                Some("classic") => Opens::Reduced(Reduction::Classic),
+                Some("source") => Opens::Reduced(Reduction::Source),
+                _ => Opens::Reduced(Reduction::Optimal),
+            };
+            Ok(())
+        }),
         ..HERE
     },
     Entry {
@@ -289,6 +362,10 @@ pub static REGISTRY: &[Entry] = &[
         paper: "Wang, Said, Gupta, ICSE 2011",
         arguments: FILTERED,
         example: "hapset(dpor)",
+        make: Make::Part(|part, recipe| {
+            recipe.opens = Opens::Filtered(Box::new(filtered(part, HapSet::new, recipe.seed)?));
+            Ok(())
+        }),
         ..HERE
     },
     Entry {
@@ -298,6 +375,10 @@ pub static REGISTRY: &[Entry] = &[
         paper: "Yu, Narayanasamy, ISCA 2009",
         arguments: FILTERED,
         example: "pset(preemptions(2))",
+        make: Make::Part(|part, recipe| {
+            recipe.opens = Opens::Filtered(Box::new(filtered(part, HapSet::of_accesses, recipe.seed)?));
+            Ok(())
+        }),
         ..HERE
     },
     Entry {
@@ -305,6 +386,10 @@ pub static REGISTRY: &[Entry] = &[
         role: Role::Frontier,
         line: "the latest alternative first; constant memory",
         example: "all depth-first",
+        make: Make::Part(|_, recipe| {
+            recipe.frontier = None;
+            Ok(())
+        }),
         ..HERE
     },
     Entry {
@@ -313,6 +398,10 @@ pub static REGISTRY: &[Entry] = &[
         line: "the alternative with the fewest decisions before it first; memory grows",
         paper: ETA,
         example: "all breadth-first",
+        make: Make::Part(|_, recipe| {
+            recipe.frontier = Some(Frontier::BreadthFirst);
+            Ok(())
+        }),
         ..HERE
     },
     Entry {
@@ -321,6 +410,10 @@ pub static REGISTRY: &[Entry] = &[
         line: "any alternative next, with the same chance; memory grows",
         paper: ETA,
         example: "all random",
+        make: Make::Part(|_, recipe| {
+            recipe.frontier = Some(Frontier::Random { seed: recipe.seed });
+            Ok(())
+        }),
         ..HERE
     },
     Entry {
@@ -330,6 +423,10 @@ pub static REGISTRY: &[Entry] = &[
         paper: GAMBIT,
         arguments: Arguments::Parts("priority, priority, …"),
         example: "all best-first(mdpor, pb)",
+        make: Make::Part(|part, recipe| {
+            recipe.frontier = Some(Frontier::BestFirst(priorities(part.term, recipe.seed)?));
+            Ok(())
+        }),
         ..HERE
     },
     Entry {
@@ -339,6 +436,10 @@ pub static REGISTRY: &[Entry] = &[
         paper: CHESS,
         arguments: COUNT,
         example: "dfs preemptions(2)",
+        make: Make::Part(|part, recipe| {
+            recipe.bound = Bound::Preemptions(part.number());
+            Ok(())
+        }),
         ..HERE
     },
     Entry {
@@ -362,6 +463,10 @@ pub static REGISTRY: &[Entry] = &[
         line: "the running task while it can go on; the default",
         paper: CHESS,
         example: "dfs non-preemptive",
+        make: Make::Part(|_, recipe| {
+            recipe.order = StockOrder::NonPreemptive;
+            Ok(())
+        }),
         ..HERE
     },
     Entry {
@@ -370,6 +475,10 @@ pub static REGISTRY: &[Entry] = &[
         line: "the tasks take turns",
         paper: EXPLORERS,
         example: "dfs round-robin",
+        make: Make::Part(|_, recipe| {
+            recipe.order = StockOrder::TakeTurns;
+            Ok(())
+        }),
         ..HERE
     },
     Entry {
@@ -392,6 +501,11 @@ pub static REGISTRY: &[Entry] = &[
         line: "any task next",
         paper: ETA,
         example: "dfs random",
+        make: Make::Part(|_, recipe| {
+            // Not the numbers that a random frontier draws.
+            recipe.order = StockOrder::AnyTask(AnyTask::new(!recipe.seed));
+            Ok(())
+        }),
         ..HERE
     },
     Entry {
@@ -412,6 +526,10 @@ pub static REGISTRY: &[Entry] = &[
             default: Some(1_000_000),
         },
         example: "dfs preemptions(2) cache",
+        make: Make::Part(|part, recipe| {
+            recipe.cache = Some(part.number());
+            Ok(())
+        }),
         ..HERE
     },
     Entry {
@@ -421,6 +539,10 @@ pub static REGISTRY: &[Entry] = &[
         paper: "Knuth, Mathematics of Computation 1975",
         arguments: Arguments::Number { name: "n", least: 1, most: u32::MAX, default: Some(10) },
         example: "dfs probes(10)",
+        make: Make::Part(|part, recipe| {
+            recipe.probes = Some(part.number());
+            Ok(())
+        }),
         ..HERE
     },
 ];
@@ -433,6 +555,7 @@ pub static PRIORITIES: &[Entry] = &[
         line: "fewest preemptions first; the default",
         paper: GAMBIT,
         example: "all best-first(pb)",
+        make: Make::Priority(|_, _, _| Ok(Box::new(Preemptions))),
         ..HERE
     },
     Entry {
@@ -441,6 +564,7 @@ pub static PRIORITIES: &[Entry] = &[
         line: "fewest departures from the default order first",
         paper: "Emmi, Qadeer, Rakamarić, POPL 2011",
         example: "all best-first(delays)",
+        make: Make::Priority(|_, _, _| Ok(Box::new(Delays))),
         ..HERE
     },
     Entry {
@@ -449,6 +573,7 @@ pub static PRIORITIES: &[Entry] = &[
         line: "what dynamic partial-order reduction would have added first",
         paper: GAMBIT,
         example: "all best-first(dpor, pb)",
+        make: Make::Priority(|_, _, _| Ok(Box::new(Races))),
         ..HERE
     },
     Entry {
@@ -457,6 +582,7 @@ pub static PRIORITIES: &[Entry] = &[
         line: "as `dpor`, but what it adds to be on the safe side comes second",
         paper: GAMBIT,
         example: "all best-first(mdpor, pb)",
+        make: Make::Priority(|_, _, _| Ok(Box::new(ModifiedDpor))),
         ..HERE
     },
     Entry {
@@ -465,6 +591,7 @@ pub static PRIORITIES: &[Entry] = &[
         line: "what sleep sets would not have left out first",
         paper: GAMBIT,
         example: "all best-first(ss, mdpor) preemptions(2)",
+        make: Make::Priority(|_, _, _| Ok(Box::new(SleepSets))),
         ..HERE
     },
     Entry {
@@ -473,6 +600,7 @@ pub static PRIORITIES: &[Entry] = &[
         line: "any first",
         paper: GAMBIT,
         example: "all best-first(pb, rand)",
+        make: Make::Priority(|_, _, seed| Ok(Box::new(Rand::new(seed)))),
         ..HERE
     },
     Entry {
@@ -481,6 +609,7 @@ pub static PRIORITIES: &[Entry] = &[
         line: "the smallest weighted sum first, as in `sum(2, pb, 1, mdpor)`",
         arguments: Arguments::Parts("weight, priority, …"),
         example: "all best-first(sum(2, pb, 1, mdpor))",
+        make: Make::Priority(|entry, term, seed| Ok(Box::new(sum(entry, term, seed)?))),
         ..HERE
     },
     Entry {
@@ -490,6 +619,7 @@ pub static PRIORITIES: &[Entry] = &[
         paper: GAMBIT,
         arguments: Arguments::Parts("name, …"),
         example: "all best-first(method(push, Deque::pop), pb)",
+        make: Make::Priority(|entry, term, _| Ok(Box::new(Method::new(words(entry, term)?)))),
         ..HERE
     },
     Entry {
@@ -499,6 +629,7 @@ pub static PRIORITIES: &[Entry] = &[
         paper: GAMBIT,
         arguments: Arguments::Parts("name, …"),
         example: "all best-first(var(queue.head), pb)",
+        make: Make::Priority(|entry, term, _| Ok(Box::new(Var::new(words(entry, term)?)))),
         ..HERE
     },
     Entry {
@@ -507,6 +638,7 @@ pub static PRIORITIES: &[Entry] = &[
         line: "what breaks into another task's check-then-act, or its order of locks, first",
         paper: "Farchi, Nir, Ur, IPDPS 2003",
         example: "all best-first(patterns, pb)",
+        make: Make::Priority(|_, _, _| Ok(Box::new(Patterns))),
         ..HERE
     },
     Entry {
@@ -515,6 +647,7 @@ pub static PRIORITIES: &[Entry] = &[
         line: "orders of two statements that were not seen first",
         paper: "after Wang, Said, Gupta, ICSE 2011",
         example: "all best-first(new-pair, pb)",
+        make: Make::Priority(|_, _, _| Ok(Box::new(NewPair::default()))),
         ..HERE
     },
 ];
