@@ -10,11 +10,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use raddle_trace::{CellAccess, CellOp, DataRace, HeldLock, Missing, ObjectName};
 
-use crate::announce::site_of;
 use crate::execution::{Cancelled, Ending, Execution, busy};
 use crate::fiber::Fiber;
-use crate::locks::Held;
-use crate::op::TaskId;
+
+use crate::op::{Held, TaskId, site_of};
 use crate::race::{Raced, Touch};
 
 /// What a cell is known by, beside its value.

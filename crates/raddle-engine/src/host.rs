@@ -6,11 +6,10 @@ use std::sync::atomic::Ordering;
 
 use raddle_trace::{Death, LimitKind, Outcome, Panic, TaskKind, Waiting};
 
-use crate::announce::site_of;
 use crate::execution::{Cancelled, Ending, Execution, Next, busy};
 use crate::fiber::Fiber;
 use crate::limits::{Lap, Stop, Teardown};
-use crate::op::TaskId;
+use crate::op::{TaskId, site_of};
 use crate::panics;
 use crate::script::Script;
 use crate::strategy::Stuck;

@@ -49,6 +49,7 @@ pub mod store;
 pub mod strategy;
 mod tape;
 mod task;
+mod vector_clock;
 
 pub use explore::{
     Ended, EngineError, Explored, Replayed, Setup, explore, explore_from, replay, retrace,

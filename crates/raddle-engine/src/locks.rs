@@ -17,9 +17,8 @@ use std::panic::Location;
 
 use raddle_trace::{Nested, Note, ObjectName};
 
-use crate::announce::site_of;
 use crate::execution::Execution;
-use crate::op::TaskId;
+use crate::op::{Held, TaskId, site_of};
 
 /// More edges than this are not looked at.
 const MOST_EDGES: usize = 256;
@@ -27,16 +26,6 @@ const MOST_EDGES: usize = 256;
 const LONGEST: usize = 5;
 /// How many edges one search for cycles looks at.
 const MOST_LOOKS: u32 = 20_000;
-
-/// A lock that a task holds.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Held {
-    pub(crate) slot: u32,
-    /// Others may hold it too.
-    pub(crate) shared: bool,
-    /// Where it was taken.
-    pub(crate) site: &'static Location<'static>,
-}
 
 /// A lock of this execution, as a person knows it.
 #[derive(Clone, Copy, Debug)]

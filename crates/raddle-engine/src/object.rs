@@ -13,9 +13,9 @@ use std::time::Duration;
 
 use crate::announce::{Announced, Double, Single};
 use crate::execution::{Execution, How, erase};
-use crate::locks::{Held, Lock};
+use crate::locks::Lock;
 use crate::model::Model;
-use crate::op::{ObjectId, TaskId};
+use crate::op::{Held, ObjectId, TaskId};
 use crate::pulse::Pulse;
 use crate::task::NO_SLOT;
 

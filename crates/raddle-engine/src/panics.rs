@@ -14,8 +14,8 @@ use std::sync::Once;
 
 use raddle_trace::Site;
 
-use crate::announce::site_of;
 use crate::execution::Execution;
+use crate::op::site_of;
 
 thread_local! {
     static LAST: RefCell<Option<Site>> = const { RefCell::new(None) };

@@ -6,11 +6,10 @@ use std::panic::Location;
 use raddle_trace::host::Told;
 use raddle_trace::{Decision, Event, Key, ObjectName, Schedule, Settings, TaskName, Trace};
 
-use crate::announce::site_of;
 use crate::debug;
 use crate::execution::Execution;
 use crate::happens::History;
-use crate::op::{Access, ObjectId, TaskId};
+use crate::op::{Access, NOTHING, ObjectId, TaskId, site_of};
 use crate::strategy::Step;
 
 /// Happens-before is written down until its clocks have this many entries: 64 MiB.
@@ -148,7 +147,7 @@ impl Recorder {
         decision: Option<u32>,
         preempts: bool,
     ) {
-        let (object, access) = footprint.first().copied().unwrap_or(crate::announce::NOTHING);
+        let (object, access) = footprint.first().copied().unwrap_or(NOTHING);
         let second = footprint.get(1).copied();
         self.events.push(RawEvent {
             task,

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use raddle_trace::{LimitKind, TaskKind};
 
-use crate::announce::{NOTHING, Sleep, Yield};
+use crate::announce::{Sleep, Yield};
 use crate::clock::ClockOp;
 use crate::execution::{Cancelled, Ending, Execution, How, Passive, busy};
 pub use crate::execution::{Work, Worked};
@@ -20,7 +20,7 @@ use crate::fiber::Fiber;
 use crate::host;
 use crate::life::{LifeOp, ParkOp};
 pub use crate::object::{Object, step_both, step_both_timeout};
-use crate::op::{ObjectId, TaskId};
+use crate::op::{NOTHING, ObjectId, TaskId};
 use crate::task::{Job, NO_SLOT, Run};
 
 /// Whether the caller is a task of an execution.

@@ -12,9 +12,9 @@ use crate::context::{Context, Opened};
 use crate::execution::Passive;
 use crate::fiber::Fiber;
 use crate::life::{Life, Parker};
-use crate::locks::Held;
+
 use crate::object::Object;
-use crate::op::TaskId;
+use crate::op::{Held, TaskId};
 
 /// Of a pending op that touches fewer than two objects.
 pub(crate) const NO_SLOT: u32 = u32::MAX;

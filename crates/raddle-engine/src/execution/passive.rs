@@ -133,7 +133,7 @@ impl Execution {
             let entry = (*ex).task(task);
             let object = entry.passive.as_ref().map_or(ObjectId::NONE, |passive| passive.object);
             let at = entry.site;
-            let touched = [(object, Access::Write), crate::announce::NOTHING];
+            let touched = [(object, Access::Write), crate::op::NOTHING];
             // The step that failed is the last one of the trace.
             Self::commit(ex, task, &touched, at, How::Step, || {
                 let work = (*ex).task(task).passive.as_ref();

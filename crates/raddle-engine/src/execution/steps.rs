@@ -4,9 +4,9 @@ use std::panic::Location;
 
 use super::view::View;
 use super::{Execution, How, busy};
-use crate::locks::Held;
+
 use crate::model::Model;
-use crate::op::{Access, ObjectId, TaskId};
+use crate::op::{Access, Held, ObjectId, TaskId};
 use crate::strategy::{Step, Tasks};
 use crate::task::NO_SLOT;
 

@@ -15,7 +15,7 @@
 //! tried yet, it may do something else.
 
 use raddle_engine::dependence::Footprint;
-use raddle_engine::happens::{History, Told};
+use raddle_engine::happens::{History, StepRecord};
 use raddle_engine::op::{Access, ObjectId, TaskId};
 use raddle_engine::strategy::{Pending, Step, Stuck, Taken, Tasks, Timer};
 
@@ -41,7 +41,7 @@ pub(super) struct Opening {
 /// A step, as far as it matters.
 #[derive(Clone, Copy, Debug)]
 struct Moved {
-    told: Told,
+    told: StepRecord,
     task: TaskId,
     point: Option<u32>,
     immediate: bool,
@@ -52,7 +52,7 @@ impl From<&Step<'_>> for Moved {
     #[inline]
     fn from(step: &Step<'_>) -> Self {
         let Step { task, point, immediate, timer, .. } = *step;
-        Self { told: Told::from(step), task, point, immediate, timer }
+        Self { told: StepRecord::from(step), task, point, immediate, timer }
     }
 }
 
@@ -109,7 +109,7 @@ pub(super) struct Analysis {
     pub(super) cut: bool,
     log: Vec<Heard>,
     /// Steps that nobody chose and after which nothing was chosen yet: if that stays so they matter little.
-    waiting: Vec<Told>,
+    waiting: Vec<StepRecord>,
     timers: Vec<(u32, Timer)>,
     pub(super) stuck: Vec<Stuck>,
     raced: Vec<u32>,
@@ -449,7 +449,7 @@ impl Analysis {
         }
         let own = self.own_from();
         for index in own..self.history.len() {
-            if !self.history.contends(index) {
+            if !self.history.may_race(index) {
                 continue;
             }
             let event = self.history.event(index);

@@ -33,7 +33,7 @@ pub(crate) fn find_sequence(
     while let Some(last) = last
         && let Some(other) = history.in_the_way(last, first, then)
     {
-        if other < first || history.leads(other) {
+        if other < first || history.happens_before_op(other) {
             return false;
         }
         // It must come later, too.
@@ -64,7 +64,7 @@ pub(crate) fn find_begins(
             begins.push(task);
         }
         let free = |last: &&Footprint| !event.footprint.dependent(last);
-        free_last = free_last.filter(|_| !history.leads(index)).filter(free);
+        free_last = free_last.filter(|_| !history.happens_before_op(index)).filter(free);
     }
     begins.retain(|task| {
         let event = history.index_of(*task, firsts[task.index()]);
