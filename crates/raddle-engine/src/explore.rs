@@ -10,15 +10,16 @@ use raddle_trace::{
     host::Told,
 };
 
-use crate::execution::{Ending, Execution, Seen};
+use crate::execution::{Decisions, Ending, Execution, Lasting};
 use crate::failures::{Failures, Found};
 use crate::host::{self, Ran};
 use crate::isolation::{self, Isolation};
 use crate::limits::{Lap, Limits, Stop, Teardown};
-use crate::panics;
+use crate::panic_hook;
 use crate::pulse::Pulse;
 use crate::recorder::Recorder;
 use crate::script::Script;
+use crate::seen::Seen;
 use crate::strategy::{Carries, Cut, Finished, Strategy, Taken};
 use crate::tape::Tape;
 
@@ -154,10 +155,10 @@ impl Carries for Between<'_> {
         let Self { execution, counts, leaked } = *self;
         Carried {
             counts,
-            tasks: execution.names.all().collect(),
-            seen: execution.seen.words(),
+            tasks: execution.tasks.names.all().collect(),
+            seen: execution.lasting.seen.words(),
             leaked,
-            notes: execution.locks.notes.clone(),
+            notes: execution.detectors.locks.notes.clone(),
         }
     }
 }
@@ -181,7 +182,7 @@ impl Drop for Search {
             if !self.reusable {
                 return;
             }
-            execution.pulse.give_back();
+            execution.lasting.pulse.give_back();
             // The thread may be on its way out.
             let _ = SPARE.try_with(|spare| spare.set(Some(execution)));
         }
@@ -207,13 +208,18 @@ impl Search {
         if !Execution::current().is_null() {
             return Err(EngineError::Nested);
         }
-        panics::install();
+        panic_hook::install();
         crate::overflow::install();
         let own = if setup.isolation { isolation::pulse()? } else { Pulse::acquire() };
         pulse(own);
         let limits = Limits { tasks: setup.limits.tasks.max(1), ..setup.limits };
-        let mut execution = SPARE.take().unwrap_or_else(|| Execution::new(own));
-        execution.renew(setup, limits, own);
+        let Setup { settings, teardown, stack_size, loud, tape, .. } = *setup;
+        let lasting = || {
+            let seen = Seen::default();
+            Lasting { pulse: own, settings, limits, teardown, stack_size, loud, seen }
+        };
+        let mut execution = SPARE.take().unwrap_or_else(|| Execution::new(lasting()));
+        execution.renew(lasting(), tape);
         Ok(Self { execution: Some(execution), reusable: !setup.isolation })
     }
 
@@ -225,17 +231,18 @@ impl Search {
         let pointer = unsafe {
             std::mem::transmute::<*mut (dyn Strategy + '_), *mut (dyn Strategy + 'static)>(pointer)
         };
-        self.strategy = pointer;
+        self.listeners.strategy = pointer;
     }
 
     /// Begins with what another search ended with.
     fn take_over(&mut self, carried: &Carried) -> Result<(), EngineError> {
         let ex = &mut **self;
-        let known = ex.names.take_over(&carried.tasks) && ex.seen.take_over(&carried.seen);
+        let known =
+            ex.tasks.names.take_over(&carried.tasks) && ex.lasting.seen.take_over(&carried.seen);
         if !known {
             return Err(EngineError::Carried);
         }
-        ex.locks.take_over(&carried.notes);
+        ex.detectors.locks.take_over(&carried.notes);
         Ok(())
     }
 
@@ -252,13 +259,13 @@ impl Search {
     /// Runs the last execution once more, for its trace.
     pub(crate) fn repeat(&mut self, body: &dyn Fn()) -> (Ran, Schedule, Trace) {
         let ex = &mut **self;
-        ex.plan.prefix.clear();
-        ex.plan.prefix.extend(ex.taken.iter().map(|taken| taken.option));
-        ex.strict = true;
-        ex.recorder = Some(Box::default());
+        ex.decisions.plan.prefix.clear();
+        ex.decisions.plan.prefix.extend(ex.decisions.taken.iter().map(|taken| taken.option));
+        ex.decisions.strict = true;
+        ex.listeners.recorder = Some(Box::default());
         let ran = self.run(body, &mut |_| Stop::No, 0);
         let (schedule, trace) = self.recorded();
-        self.strict = false;
+        self.decisions.strict = false;
         (ran, schedule, trace)
     }
 
@@ -272,20 +279,21 @@ impl Search {
         lap: &mut dyn FnMut(Lap) -> Stop,
         executions: u64,
     ) -> u64 {
-        self.watch = true;
+        self.detectors.track_races_next = true;
         if matches!(ran.ending, Ending::Stopped | Ending::Foreign | Ending::Diverged(_)) {
             return 0;
         }
         let ex = &mut **self;
-        let (taken, n_steps, cut) = (ex.taken.clone(), ex.n_steps, ex.cut);
-        let created = ex.created.clone();
-        ex.plan.prefix.clear();
-        ex.plan.prefix.extend(taken.iter().map(|taken| taken.option));
-        ex.strict = true;
+        let (taken, n_steps, cut) = (ex.decisions.taken.clone(), ex.n_steps, ex.decisions.cut);
+        let created = ex.tasks.created.clone();
+        ex.decisions.plan.prefix.clear();
+        ex.decisions.plan.prefix.extend(taken.iter().map(|taken| taken.option));
+        ex.decisions.strict = true;
         let again = self.run(body, lap, executions);
         let ex = &mut **self;
-        ex.strict = false;
-        (ex.taken, ex.n_steps, ex.cut, ex.created) = (taken, n_steps, cut, created);
+        ex.decisions.strict = false;
+        (ex.decisions.taken, ex.n_steps, ex.decisions.cut, ex.tasks.created) =
+            (taken, n_steps, cut, created);
         let telling = matches!(
             again.ending,
             Ending::DataRace(_) | Ending::Diverged(_) | Ending::Stopped | Ending::Foreign
@@ -298,8 +306,8 @@ impl Search {
 
     pub(crate) fn recorded(&mut self) -> (Schedule, Trace) {
         let ex = &mut **self;
-        let recorder: Box<Recorder> = ex.recorder.take().expect("a recorder was set");
-        (recorder.schedule(ex, ex.settings), recorder.trace(ex))
+        let recorder: Box<Recorder> = ex.listeners.recorder.take().expect("a recorder was set");
+        (recorder.schedule(&ex.tasks, ex.lasting.settings), recorder.trace(&ex.tasks))
     }
 }
 
@@ -339,7 +347,7 @@ pub fn explore_from(
     search.take_over(carried)?;
     let mut apart = if setup.isolation { Some(Isolation::new()?) } else { None };
     search.ask(strategy);
-    search.needs = strategy.needs();
+    search.listeners.needs = strategy.needs();
     let mut counts = carried.counts;
     let mut leaked = carried.leaked;
     let mut notes = Vec::new();
@@ -358,20 +366,20 @@ pub fn explore_from(
             break Ended::Stopped;
         }
         {
-            let Execution { plan, taken, .. } = &mut *search;
+            let Decisions { plan, taken, .. } = &mut search.decisions;
             plan.prefix.clear();
             plan.prefix.extend(taken.iter().map(|taken| taken.option));
             if !strategy.begin(plan) {
                 break strategy.trouble().map_or(Ended::Covered, Ended::Trouble);
             }
         }
-        search.known = strategy.untold();
+        search.listeners.replayed_steps = strategy.untold();
         let mut ran = match &mut apart {
             Some(apart) => apart.run(&mut search, strategy, body, lap, counts.executions)?,
             None => search.run(body, lap, counts.executions),
         };
         leaked += ran.leaked;
-        if apart.is_none() && search.touched && !search.watch {
+        if apart.is_none() && search.detectors.cell_used && !search.detectors.track_races_next {
             leaked += search.watch_again(&mut ran, body, lap, counts.executions);
         }
         match ran.ending {
@@ -386,21 +394,23 @@ pub fn explore_from(
         let ex = &*search;
         counts.executions += 1;
         counts.rejected += u64::from(matches!(ran.outcome, Outcome::Limit { .. }));
-        counts.blocked += u64::from(ex.cut == Some(Cut::Redundant));
+        counts.blocked += u64::from(ex.decisions.cut == Some(Cut::Redundant));
         counts.steps += ex.n_steps;
-        counts.decisions += ex.taken.len() as u64;
+        counts.decisions += ex.decisions.taken.len() as u64;
         counts.max_steps = counts.max_steps.max(ex.n_steps);
-        counts.max_depth = counts.max_depth.max(ex.taken.len() as u64);
-        counts.max_tasks = counts.max_tasks.max(ex.created.len() as u64);
+        counts.max_depth = counts.max_depth.max(ex.decisions.taken.len() as u64);
+        counts.max_tasks = counts.max_tasks.max(ex.tasks.created.len() as u64);
         strategy.end(&Finished {
             outcome: &ran.outcome,
-            decisions: &ex.taken,
+            decisions: &ex.decisions.taken,
             steps: ex.n_steps,
-            tasks: ex.created.len() as u64,
+            tasks: ex.tasks.created.len() as u64,
             stuck: &ran.stuck,
-            cut: ex.cut,
-            irregular: ex.seen.held_back
-                || ex.settings.spurious && ex.seen.spurious && ex.seen.timers,
+            cut: ex.decisions.cut,
+            irregular: ex.lasting.seen.held_back
+                || ex.lasting.settings.spurious
+                    && ex.lasting.seen.spurious
+                    && ex.lasting.seen.timers,
         });
         strategy.carry(&Between { execution: ex, counts, leaked }, None);
         if setup.keep_going {
@@ -423,10 +433,10 @@ pub fn explore_from(
     }
     // A deadlock shows its cycle itself.
     if !matches!(&failure, Some(Failure { outcome: Outcome::Deadlock { .. }, .. })) {
-        notes.append(&mut search.locks.notes);
+        notes.append(&mut search.detectors.locks.notes);
     }
     notes.append(&mut strategy.notes());
-    let assumptions = assumptions(search.seen, setup.settings);
+    let assumptions = assumptions(search.lasting.seen, setup.settings);
     Ok(Explored { ended, counts, failure, deaths, kinds, assumptions, notes })
 }
 
@@ -465,14 +475,14 @@ pub fn replay(
     let setup = Setup { settings: schedule.settings, ..*setup };
     let mut search = Search::new(&setup, pulse)?;
     let ex = &mut *search;
-    ex.script = Some(Script::new(schedule, &mut ex.names));
+    ex.decisions.script = Some(Script::new(schedule, &mut ex.tasks.names));
     let (ran, again, trace) = if setup.isolation {
         let apart = Isolation::new()?.record(&mut search, body, lap, |_| {})?;
         (apart.ran, apart.schedule, apart.trace)
     } else {
-        ex.watch = true;
-        ex.strict = true;
-        ex.recorder = Some(Box::default());
+        ex.detectors.track_races_next = true;
+        ex.decisions.strict = true;
+        ex.listeners.recorder = Some(Box::default());
         let ran = search.run(body, lap, 0);
         let (again, trace) = search.recorded();
         (ran, again, trace)
@@ -492,13 +502,13 @@ pub fn replay(
         rejected: u64::from(matches!(ran.outcome, Outcome::Limit { .. })),
         blocked: 0,
         steps: ex.n_steps,
-        decisions: ex.taken.len() as u64,
+        decisions: ex.decisions.taken.len() as u64,
         max_steps: ex.n_steps,
-        max_depth: ex.taken.len() as u64,
-        max_tasks: ex.created.len() as u64,
+        max_depth: ex.decisions.taken.len() as u64,
+        max_tasks: ex.tasks.created.len() as u64,
     };
-    let assumptions = assumptions(ex.seen, setup.settings);
-    let (outcome, decisions) = (ran.outcome, ex.taken.clone());
+    let assumptions = assumptions(ex.lasting.seen, setup.settings);
+    let (outcome, decisions) = (ran.outcome, ex.decisions.taken.clone());
     Ok(Replayed { outcome, schedule: again, decisions, trace, divergence, counts, assumptions })
 }
 
@@ -519,10 +529,10 @@ pub fn retrace(
 ) -> Result<Outcome, EngineError> {
     let mut search = Search::new(setup, pulse)?;
     let ex = &mut *search;
-    ex.plan.prefix.extend_from_slice(options);
-    ex.watch = true;
-    ex.strict = true;
-    ex.recorder = Some(Box::new(Recorder::telling(hear)));
+    ex.decisions.plan.prefix.extend_from_slice(options);
+    ex.detectors.track_races_next = true;
+    ex.decisions.strict = true;
+    ex.listeners.recorder = Some(Box::new(Recorder::telling(hear)));
     let ran = search.run(body, lap, 0);
     // Tasks that came to be after the last step.
     search.recount();

@@ -51,7 +51,7 @@ impl Failures {
             return Ok(false);
         }
         self.died += 1;
-        let place = Beat { executions: 0, steps: 0, ..found.search.pulse.beat() };
+        let place = Beat { executions: 0, steps: 0, ..found.search.lasting.pulse.beat() };
         let new = (death.clone(), place);
         if !self.known.contains(&new) {
             self.known.push(new);
@@ -77,10 +77,19 @@ impl Found<'_> {
             None => search.repeat(body),
             Some(apart) => {
                 // What the search goes on from is the execution that was found, not this one.
-                let before =
-                    (search.taken.clone(), search.n_steps, search.cut, search.created.clone());
+                let before = (
+                    search.decisions.taken.clone(),
+                    search.n_steps,
+                    search.decisions.cut,
+                    search.tasks.created.clone(),
+                );
                 let Repeated { ran, schedule, trace } = apart.repeat(search, body, lap)?;
-                (search.taken, search.n_steps, search.cut, search.created) = before;
+                (
+                    search.decisions.taken,
+                    search.n_steps,
+                    search.decisions.cut,
+                    search.tasks.created,
+                ) = before;
                 (ran, schedule, trace)
             }
         };

@@ -345,9 +345,9 @@ impl History {
     /// A step happened of which the history hears later.
     pub fn tell(&mut self, step: &StepRecord) {
         if self.without_fingerprints {
-            self.happen::<false>(step)
+            self.happen::<false>(step);
         } else {
-            self.happen::<true>(step)
+            self.happen::<true>(step);
         }
     }
 

@@ -15,6 +15,7 @@ mod telling;
 use std::io::{self, Write as _};
 use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
 
 use raddle_trace::host::{Retraced, Told};
 use raddle_trace::{Death, Divergence, Failure, LimitKind, Note, Outcome, Schedule, Trace};
@@ -127,11 +128,11 @@ impl Isolation {
         executions: u64,
     ) -> Result<Ran, EngineError> {
         let log = self.log.0;
-        let end = self.fork(search.pulse, lap, executions, || {
+        let end = self.fork(search.lasting.pulse, lap, executions, || {
             let mut telling = Telling::new(&mut *strategy, log);
             let mut ran = search.run_with(&mut telling, log, body);
-            if search.touched && !search.watch {
-                search.log = None;
+            if search.detectors.cell_used && !search.detectors.track_races_next {
+                search.listeners.log = None;
                 ran.leaked += search.watch_again(&mut ran, body, &mut |_| Stop::No, executions);
             }
             conclude(search, &ran, log);
@@ -148,7 +149,7 @@ impl Isolation {
         body: &dyn Fn(),
         lap: &mut dyn FnMut(Lap) -> Stop,
     ) -> Result<Repeated, EngineError> {
-        let options: Vec<u32> = search.taken.iter().map(|taken| taken.option).collect();
+        let options: Vec<u32> = search.decisions.taken.iter().map(|taken| taken.option).collect();
         let (mut steps, mut looks) = (0, 0);
         let mut patient = |at: Lap| {
             looks = if at.steps == steps { looks + 1 } else { 0 };
@@ -162,8 +163,8 @@ impl Isolation {
             }
         };
         self.record(search, body, &mut patient, |search| {
-            search.plan.prefix.clear();
-            search.plan.prefix.extend_from_slice(&options);
+            search.decisions.plan.prefix.clear();
+            search.decisions.plan.prefix.extend_from_slice(&options);
         })
     }
 
@@ -176,12 +177,12 @@ impl Isolation {
         prepare: impl FnOnce(&mut Search),
     ) -> Result<Repeated, EngineError> {
         let log = self.log.0;
-        let end = self.fork(search.pulse, lap, 0, || {
+        let end = self.fork(search.lasting.pulse, lap, 0, || {
             prepare(search);
-            search.strict = true;
-            search.watch = true;
+            search.decisions.strict = true;
+            search.detectors.track_races_next = true;
             let hear = Box::new(move |told: Told| tell(log, &told));
-            search.recorder = Some(Box::new(Recorder::telling(hear)));
+            search.listeners.recorder = Some(Box::new(Recorder::telling(hear)));
             let ran = search.run_with(&mut Unasked, log, body);
             // Tasks that came to be after the last step.
             search.recount();
@@ -347,19 +348,19 @@ fn conclude(search: &mut Search, ran: &Ran, log: Log) {
         sort: Sort::of(&ran.ending),
         outcome: ran.outcome.clone(),
         leaked: ran.leaked,
-        notes: std::mem::take(&mut search.locks.notes),
+        notes: std::mem::take(&mut search.detectors.locks.notes),
     };
     let entry = Entry::Over {
         steps: search.n_steps,
-        cut: search.cut,
-        seen: search.seen,
-        watch: search.watch,
+        cut: search.decisions.cut,
+        seen: search.lasting.seen,
+        watch: search.detectors.track_races_next,
         stuck: ran.stuck.len() as u32,
-        tasks: search.created.len() as u32,
+        tasks: search.tasks.created.len() as u32,
     };
     log.with(entry, |write| {
         write.all(&ran.stuck);
-        write.all(&search.created);
+        write.all(&search.tasks.created);
     });
     tell(log, &rest);
 }
@@ -373,18 +374,18 @@ fn take_over(search: &mut Search, heard: Heard, end: End) -> Result<Ran, EngineE
         && !text.is_empty()
     {
         let Rest { sort, outcome, leaked, notes } = parse(text.as_bytes())?;
-        (search.n_steps, search.cut, search.created) = (steps, cut, tasks);
-        search.seen = seen;
-        search.watch = watch;
+        (search.n_steps, search.decisions.cut, search.tasks.created) = (steps, cut, tasks);
+        search.lasting.seen = seen;
+        search.detectors.track_races_next = watch;
         for note in notes {
-            if !search.locks.notes.contains(&note) {
-                search.locks.notes.push(note);
+            if !search.detectors.locks.notes.contains(&note) {
+                search.detectors.locks.notes.push(note);
             }
         }
         return Ok(Ran { ending: sort.ending(), outcome, leaked, stuck });
     }
-    search.n_steps = search.pulse.beat().steps;
-    search.cut = None;
+    search.n_steps = search.lasting.pulse.beat().steps;
+    search.decisions.cut = None;
     let (ending, outcome) = match end {
         End::Killed(Stop::Execution) => {
             let limit = LimitKind::Time;
@@ -416,8 +417,8 @@ impl Search {
 impl Execution {
     /// Writes down in `log` what the other side must know, from now on.
     fn tell_into(&mut self, log: Log) {
-        self.log = Some(log);
-        self.names.tell(log);
+        self.listeners.log = Some(Rc::new(log));
+        self.tasks.names.tell(Rc::new(log));
     }
 }
 

@@ -15,10 +15,12 @@
 
 #![expect(unsafe_code, reason = "tasks share one OS thread by switching stacks")]
 
+mod act;
 mod announce;
 pub mod cell;
 mod clock;
 pub mod context;
+mod crash_log;
 pub mod debug;
 pub mod dependence;
 mod execution;
@@ -38,17 +40,23 @@ pub mod model;
 mod names;
 mod object;
 pub mod op;
+mod outside;
 mod overflow;
+mod panic_hook;
 mod panics;
+mod passive;
 pub mod pulse;
 pub mod race;
 mod recorder;
 pub mod rt;
+pub mod scope;
 mod script;
+mod seen;
 pub mod store;
 pub mod strategy;
 mod tape;
 mod task;
+mod tasks;
 mod vector_clock;
 
 pub use explore::{

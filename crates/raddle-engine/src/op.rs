@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use raddle_trace::Site;
+use raddle_trace::{Site, TaskKind};
 
 /// A task: a lane of totally ordered steps. The same number in every execution of one search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -17,6 +17,14 @@ impl TaskId {
     pub fn index(self) -> usize {
         self.0 as usize
     }
+}
+
+/// How a task came about: the same in every execution and process.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Name {
+    pub(crate) parent: TaskId,
+    pub(crate) nth: u32,
+    pub(crate) kind: TaskKind,
 }
 
 /// What ops act on. Equal in all executions that share the decisions up to its first announcement.

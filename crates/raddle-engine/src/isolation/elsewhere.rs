@@ -2,31 +2,11 @@
 
 use raddle_trace::{Schedule, Trace};
 
-use crate::execution::Mark;
 use crate::explore::{EngineError, Search};
 use crate::host::Ran;
 use crate::limits::{Lap, Stop};
-use crate::names::Name;
 use crate::pulse::Pulse;
-use crate::strategy::{Strategy, Taken};
-
-/// There is none.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Log {}
-
-/// As in the other file, as far as it is used outside of it.
-#[derive(Debug)]
-#[expect(dead_code, reason = "nobody reads what nobody writes")]
-pub(crate) enum Entry {
-    Name(Name),
-    Taken(Taken, Mark),
-}
-
-impl Log {
-    pub(crate) fn put(self, _: Entry) {
-        match self {}
-    }
-}
+use crate::strategy::Strategy;
 
 /// There is none.
 #[derive(Debug)]

@@ -11,9 +11,9 @@ use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::context::Context;
-use crate::execution::{Mark, Seen};
-use crate::names::Name;
-use crate::op::{Access, ObjectId, Op, TaskId};
+use crate::crash_log::{CrashLog, Mark};
+use crate::op::{Access, Name, ObjectId, Op, TaskId};
+use crate::seen::Seen;
 use crate::strategy::{Answer, Choice, Cut, Stuck, Taken, Tasks, Timer};
 
 /// Bytes for one execution: a step that a strategy hears of takes about 200, one that it does not hear of
@@ -187,6 +187,16 @@ impl Log {
     /// What is there to read.
     pub(crate) fn read(&self) -> Read<'_> {
         Read { log: *self, at: 0, end: self.length(), _log: PhantomData }
+    }
+}
+
+impl CrashLog for Log {
+    fn named(&self, name: Name) {
+        self.put(Entry::Name(name));
+    }
+
+    fn decided(&self, taken: Taken, mark: Mark) {
+        self.put(Entry::Taken(taken, mark));
     }
 }
 

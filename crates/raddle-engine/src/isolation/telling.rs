@@ -12,9 +12,8 @@ use raddle_trace::Covered;
 
 use super::log::{Entry, Labelled, Log, Offered, Read, Told};
 use crate::context::{self, Context};
-use crate::execution::Mark;
-use crate::names::Name;
-use crate::op::{ObjectId, Op, TaskId};
+use crate::crash_log::Mark;
+use crate::op::{Name, ObjectId, Op, TaskId};
 use crate::strategy::{
     Answer, Cut, Label, Needs, Options, Pending, Plan, Point, Step, Strategy, Stuck, Taken,
 };

@@ -7,8 +7,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use raddle_engine::context::{Context, Scope, key, names, of};
+use raddle_engine::context::{Context, key, names, of};
 use raddle_engine::op::TaskId;
+use raddle_engine::scope::Scope;
 use raddle_engine::strategy::{Answer, Cut, Finished, Needs, Plan, Point, Step, Strategy};
 use raddle_engine::{Ended, Setup, Stop, explore};
 use raddle_search::depth_first::DepthFirst;
