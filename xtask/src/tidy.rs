@@ -1,4 +1,4 @@
-//! What no compiler checks: headers, unfinished work, and which crate may know which.
+//! What no compiler checks: headers, unfinished work, which crate may know which, and which module.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
+
+use crate::layers;
 
 /// What a crate may depend on, in all: nothing else than these.
 const ONLY: &[(&str, &[&str])] = &[
@@ -47,6 +49,7 @@ pub fn check(root: &Path) -> Result<Vec<String>, String> {
     let mut complaints = sources(root)?;
     complaints.extend(dependencies(&metadata(root)?));
     complaints.extend(crates(root)?);
+    complaints.extend(layers::check(root)?);
     Ok(complaints)
 }
 

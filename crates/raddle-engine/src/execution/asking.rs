@@ -82,18 +82,15 @@ impl Execution {
                 }
             }
             let options = if unfair { &this.enabled.fair_options } else { &this.enabled.options };
-            let chosen = match options.as_slice() {
-                [] => {
-                    this.decisions.point = None;
-                    return this.due_timer();
-                }
-                [one] => {
-                    this.decisions.point = None;
-                    one.task
-                }
-                many => {
-                    let many: *const [Choice] = many;
-                    Self::decide::<ORDINARY>(ex, Options::Schedule(&*many))?.1
+            let chosen = if options.len() > 1 {
+                let many: *const [Choice] = options.as_slice();
+                Self::decide::<ORDINARY>(ex, Options::Schedule(&*many))?.1
+            } else {
+                let only = options.first().map(|choice| choice.task);
+                this.decisions.point = None;
+                match only {
+                    Some(only) => only,
+                    None => return this.due_timer(),
                 }
             };
             let this = &mut *ex;
@@ -196,7 +193,7 @@ impl Execution {
             };
             match (*(*ex).listeners.strategy).decide(&point) {
                 Answer::Take(option) => option,
-                Answer::Cut(cut) => (*ex).cut_short(cut, options),
+                Answer::Cut(cut) => (*ex).cut_short(cut, point.options),
             }
         }
     }
