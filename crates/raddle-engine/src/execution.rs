@@ -33,7 +33,7 @@ use crate::locks::Lock;
 use crate::model::Model;
 use crate::object::Object;
 use crate::op::{Name, TaskId};
-use crate::strategy::{Answer, Choice, Label, Plan, Point, Strategy, Taken};
+use crate::strategy::{Answer, Choice, Event, Label, Plan, Point, Strategy, Taken};
 use crate::tape::Tape;
 use crate::task::{Lineage, NO_SLOT, State, Task};
 use crate::tasks::TaskTable;
@@ -186,7 +186,7 @@ impl Execution {
         self.tasks.begin();
         self.enabled.begin();
         self.decisions.begin();
-        self.listeners.begin(self.decisions.strict);
+        self.listeners.begin(&self.decisions);
         self.detectors.begin();
         self.time.begin();
         self.pace.begin(&self.lasting.limits);
@@ -301,7 +301,7 @@ impl Execution {
             && self.n_steps >= self.listeners.notify_from_step
         {
             // SAFETY: the strategy outlives the search, and holds no way back to the execution.
-            unsafe { (*self.listeners.strategy).spawn(parent, id) };
+            unsafe { (*self.listeners.strategy).step(&Event::Spawn { parent, child: id }) };
         }
         if let Some(recorder) = self.listeners.recorder.as_mut().filter(|_| seq > 0) {
             recorder.spawn(parent, id);

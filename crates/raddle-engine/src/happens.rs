@@ -9,7 +9,7 @@ mod races;
 
 use crate::dependence::{Footprint, conflict, dominates};
 use crate::op::{Access, ObjectId, TaskId};
-use crate::strategy::Step;
+use crate::strategy::{Event, Step};
 use crate::vector_clock::{self, VectorClock};
 
 const NONE: u32 = u32::MAX;
@@ -340,6 +340,15 @@ impl History {
     /// A step happened.
     pub fn step(&mut self, step: &Step<'_>) {
         self.tell(&StepRecord::from(step));
+    }
+
+    /// Something happened.
+    pub fn hear(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Step(step) => self.step(step),
+            Event::Value { task, taken, .. } => self.value(*task, taken.option),
+            Event::Spawn { parent, child } => self.spawn(*parent, *child),
+        }
     }
 
     /// A step happened of which the history hears later.

@@ -10,7 +10,7 @@
 //! primitive: those are [`Model`]s, written elsewhere.
 //!
 //! Reading order: [`op`] and [`model`] (what a primitive says of itself), [`strategy`] (what a
-//! search must answer), `execution` (one execution), `host` (who runs it), [`mod@explore`] (many),
+//! search must answer), [`observer`] (what listens to one), `execution` (one execution), `host` (who runs it), [`mod@explore`] (many),
 //! [`rt`] (what frontends call).
 
 #![expect(unsafe_code, reason = "tasks share one OS thread by switching stacks")]
@@ -39,6 +39,7 @@ mod locks;
 pub mod model;
 mod names;
 mod object;
+pub mod observer;
 pub mod op;
 mod outside;
 mod overflow;
@@ -60,11 +61,13 @@ mod tasks;
 mod vector_clock;
 
 pub use explore::{
-    Ended, EngineError, Explored, Replayed, Setup, explore, explore_from, replay, retrace,
+    Ended, EngineError, Explored, Replayed, Setup, explore, explore_from, explore_observed, replay,
+    retrace,
 };
 pub use limits::{Lap, Limits, Stop, Teardown};
 pub use model::Model;
 pub use object::clashes;
+pub use observer::Observer;
 pub use op::{Access, ObjectId, Op, TaskId};
 pub use pulse::{Beat, Pulse};
 pub use strategy::Strategy;

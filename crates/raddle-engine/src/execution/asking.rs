@@ -14,7 +14,7 @@ use super::{Ending, Execution, Next, slow_path};
 use crate::crash_log::Mark;
 use crate::model::Model;
 use crate::op::TaskId;
-use crate::strategy::{Answer, Choice, Cut, Options, Point, Taken};
+use crate::strategy::{Answer, Choice, Cut, Event, Options, Point, Taken};
 
 impl Execution {
     /// Who moves next? `me` is the task on whose stack this runs, if any.
@@ -324,7 +324,8 @@ impl Execution {
                 && !(*ex).decisions.strict
                 && (*ex).n_steps >= (*ex).listeners.notify_from_step
             {
-                (*(*ex).listeners.strategy).value(task, Taken { option, of }, during);
+                let taken = Taken { option, of };
+                (*(*ex).listeners.strategy).step(&Event::Value { task, taken, during });
             }
             option
         }

@@ -153,8 +153,6 @@ pub(crate) struct Listeners {
     pub(crate) log: Option<Rc<dyn CrashLog>>,
     /// Whether `tape` or `log` is set.
     pub(crate) has_crash_log: bool,
-    /// The strategy knows so many steps at the beginning from the execution before.
-    pub(crate) replayed_steps: u64,
     /// Steps after this one are told, to the strategy or the recorder.
     pub(crate) notify_from_step: u64,
 }
@@ -170,7 +168,6 @@ impl Listeners {
             tape: None,
             log: None,
             has_crash_log: false,
-            replayed_steps: 0,
             notify_from_step: u64::MAX,
         }
     }
@@ -183,7 +180,7 @@ impl Listeners {
         self.log = None;
     }
 
-    pub(super) fn begin(&mut self, strict: bool) {
+    pub(super) fn begin(&mut self, decisions: &Decisions) {
         self.labels.clear();
         self.has_crash_log = self.tape.is_some() || self.log.is_some();
         if let Some(tape) = self.tape {
@@ -191,7 +188,7 @@ impl Listeners {
         }
         self.notify_from_step = match self.recorder {
             Some(_) => 0,
-            None if self.needs.steps && !strict => self.replayed_steps,
+            None if self.needs.steps && !decisions.strict => decisions.plan.steps_to_skip,
             None => u64::MAX,
         };
     }
