@@ -38,9 +38,11 @@ pub const RULES: &[Rule] = &[Rule {
         // One execution.
         &["execution"],
         &["act", "cell", "host", "overflow", "panic_hook", "scope"],
-        // Many of them.
-        &["explore", "failures", "isolation", "rt"],
-        &["fresh"],
+        // Many of them, and what frontends call.
+        &["error", "observer"],
+        &["rt", "search"],
+        &["failures", "fresh", "replay"],
+        &["explore"],
     ]),
     knots: &[],
 }];

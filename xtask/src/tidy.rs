@@ -15,8 +15,9 @@ use crate::layers;
 /// What a crate may depend on, in all: nothing else than these.
 const ONLY: &[(&str, &[&str])] = &[
     ("raddle-trace", &["serde"]),
+    ("raddle-engine", &["raddle-trace", "corosensei", "libc"]),
     // JSON is how a fork tells what has no fixed size.
-    ("raddle-engine", &["raddle-trace", "corosensei", "libc", "serde", "serde_json"]),
+    ("raddle-isolate", &["raddle-engine", "raddle-trace", "libc", "serde", "serde_json"]),
     ("raddle-search", &["raddle-engine", "raddle-trace"]),
     ("raddle-threads", &["raddle-engine", "raddle-trace"]),
     ("raddle-report", &["raddle-trace", "serde_json"]),

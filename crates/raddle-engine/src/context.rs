@@ -53,7 +53,8 @@ pub fn names(context: Context) -> Vec<Arc<str>> {
 }
 
 /// How many contexts there are, [`Context::NONE`] among them.
-pub(crate) fn count() -> u32 {
+#[must_use]
+pub fn count() -> u32 {
     Table::lock().lists.len() as u32
 }
 

@@ -8,7 +8,7 @@ use crate::strategy::Taken;
 
 /// What a decision was about, to notice when a replayed prefix goes another way.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Mark {
+pub struct Mark {
     pub(crate) of: u32,
     pub(crate) task: TaskId,
     pub(crate) site: &'static Location<'static>,
@@ -17,7 +17,7 @@ pub(crate) struct Mark {
 }
 
 /// Hears of names and decisions as they come about, and keeps them where another process finds them.
-pub(crate) trait CrashLog: fmt::Debug {
+pub trait CrashLog: fmt::Debug {
     /// A task was named for the first time in this search.
     fn named(&self, name: Name);
     /// A decision was taken, by whomever.

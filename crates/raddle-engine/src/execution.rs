@@ -117,7 +117,7 @@ pub(crate) enum Next {
 }
 
 /// One execution, and what lasts over all of a search.
-pub(crate) struct Execution {
+pub struct Execution {
     pub(crate) lasting: Lasting,
     pub(crate) tasks: TaskTable,
     pub(crate) enabled: Enabled,

@@ -3,12 +3,12 @@
 
 use raddle_trace::{Death, Divergence, Failure, Outcome, Schedule, Trace};
 
+use crate::error::EngineError;
 use crate::execution::Ending;
-use crate::explore::{EngineError, Search};
 use crate::host::Ran;
-use crate::isolation::{Isolation, Repeated};
 use crate::limits::{Lap, Stop};
 use crate::pulse::Beat;
+use crate::search::{Isolate, Recorded, Search};
 
 /// After so many executions that ended their process there is little to learn from more.
 const MOST_DEATHS: u64 = 32;
@@ -27,7 +27,7 @@ pub(crate) struct Failures {
 /// A search whose last execution failed.
 pub(crate) struct Found<'a> {
     pub(crate) search: &'a mut Search,
-    pub(crate) apart: Option<&'a mut Isolation>,
+    pub(crate) apart: Option<&'a mut (dyn Isolate + 'static)>,
     pub(crate) body: &'a dyn Fn(),
     pub(crate) lap: &'a mut dyn FnMut(Lap) -> Stop,
     /// Tasks that could not be unwound.
@@ -83,7 +83,7 @@ impl Found<'_> {
                     search.decisions.cut,
                     search.tasks.created.clone(),
                 );
-                let Repeated { ran, schedule, trace } = apart.repeat(search, body, lap)?;
+                let Recorded { ran, schedule, trace } = apart.repeat(search, body, lap)?;
                 (
                     search.decisions.taken,
                     search.n_steps,

@@ -18,12 +18,25 @@ use crate::task::{Job, State, TaskPanic};
 
 /// What one execution came to.
 #[derive(Debug)]
-pub(crate) struct Ran {
+pub struct Ran {
     pub(crate) ending: Ending,
     pub(crate) outcome: Outcome,
     /// Tasks that could not be unwound.
     pub(crate) leaked: u64,
     pub(crate) stuck: Vec<Stuck>,
+}
+
+impl Ran {
+    /// What the program did.
+    #[must_use]
+    pub fn outcome(&self) -> &Outcome {
+        &self.outcome
+    }
+
+    /// More is known of it: this.
+    pub fn set_outcome(&mut self, outcome: Outcome) {
+        self.outcome = outcome;
+    }
 }
 
 /// Runs one execution to its end.

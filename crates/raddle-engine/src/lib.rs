@@ -23,6 +23,7 @@ pub mod context;
 mod crash_log;
 pub mod debug;
 pub mod dependence;
+mod error;
 mod execution;
 pub mod explore;
 mod failures;
@@ -31,8 +32,6 @@ mod fiber;
 pub mod fresh;
 pub mod happens;
 mod host;
-#[cfg_attr(not(unix), path = "isolation/elsewhere.rs")]
-mod isolation;
 mod life;
 pub mod limits;
 mod locks;
@@ -49,9 +48,11 @@ mod passive;
 pub mod pulse;
 pub mod race;
 mod recorder;
+mod replay;
 pub mod rt;
 pub mod scope;
 mod script;
+pub mod search;
 mod seen;
 pub mod store;
 pub mod strategy;
@@ -60,15 +61,15 @@ mod task;
 mod tasks;
 mod vector_clock;
 
-pub use explore::{
-    Ended, EngineError, Explored, Replayed, Setup, explore, explore_from, explore_observed, replay,
-    retrace,
-};
+pub use error::EngineError;
+pub use explore::{Explored, explore, explore_from, explore_observed};
 pub use limits::{Lap, Limits, Stop, Teardown};
 pub use model::Model;
 pub use object::clashes;
-pub use observer::Observer;
+pub use observer::{Ended, Observer};
 pub use op::{Access, ObjectId, Op, TaskId};
 pub use pulse::{Beat, Pulse};
+pub use replay::{Replayed, replay, retrace};
+pub use search::{Isolator, Setup};
 pub use strategy::Strategy;
 pub use tape::{Known, Tape};

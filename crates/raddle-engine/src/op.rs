@@ -21,7 +21,7 @@ impl TaskId {
 
 /// How a task came about: the same in every execution and process.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Name {
+pub struct Name {
     pub(crate) parent: TaskId,
     pub(crate) nth: u32,
     pub(crate) kind: TaskKind,

@@ -8,20 +8,20 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
+use raddle_engine::context::{self, Context};
+use raddle_engine::op::{ObjectId, Op, TaskId};
+use raddle_engine::search::{Heard, Numbers};
+use raddle_engine::strategy::{
+    Answer, Cut, Event, Label, Needs, Options, Pending, Plan, Point, Step, Strategy, Stuck,
+};
 use raddle_trace::Covered;
 
-use super::log::{Entry, Labelled, Log, Offered, Read, Told};
-use crate::context::{self, Context};
-use crate::crash_log::Mark;
-use crate::op::{Name, ObjectId, Op, TaskId};
-use crate::strategy::{
-    Answer, Cut, Event, Label, Needs, Options, Pending, Plan, Point, Step, Strategy, Stuck, Taken,
-};
+use crate::log::{Entry, Labelled, Log, Offered, Read, Told};
 
 /// In the fork: writes down what passes between the engine and the strategy with its observers.
 ///
 /// Not an observer: what they and the strategy look up is written down too.
-pub(super) struct ForkTranscript<'a> {
+pub(crate) struct ForkTranscript<'a> {
     inner: &'a mut dyn Strategy,
     log: Log,
     /// Contexts whose calls are known on the other side.
@@ -29,7 +29,7 @@ pub(super) struct ForkTranscript<'a> {
 }
 
 impl<'a> ForkTranscript<'a> {
-    pub(super) fn new(inner: &'a mut dyn Strategy, log: Log) -> Self {
+    pub(crate) fn new(inner: &'a mut dyn Strategy, log: Log) -> Self {
         Self { inner, log, contexts: context::count() }
     }
 
@@ -186,29 +186,27 @@ impl Pending for Noting<'_> {
     }
 }
 
-/// What the engine takes over from an execution in a fork.
+/// What was read of an execution in a fork.
 #[derive(Debug, Default)]
-pub(super) struct Heard {
-    pub(super) names: Vec<Name>,
-    pub(super) taken: Vec<Taken>,
-    pub(super) marks: Vec<Mark>,
+pub(crate) struct Account {
+    pub(crate) heard: Heard,
     /// If it came to its end.
-    pub(super) over: Option<Over>,
+    pub(crate) end: Option<ExecutionEnd>,
 }
 
 /// The end of an execution.
 #[derive(Debug)]
-pub(super) struct Over {
-    pub(super) entry: Entry,
-    pub(super) stuck: Vec<Stuck>,
-    pub(super) tasks: Vec<TaskId>,
+pub(crate) struct ExecutionEnd {
+    pub(crate) numbers: Numbers,
+    pub(crate) stuck: Vec<Stuck>,
+    pub(crate) tasks: Vec<TaskId>,
     /// The rest, as JSON.
-    pub(super) text: String,
+    pub(crate) text: String,
 }
 
 /// Texts that labels are made of: few, and the same in every execution.
 #[derive(Debug, Default)]
-pub(super) struct Texts(BTreeSet<&'static str>);
+pub(crate) struct Texts(BTreeSet<&'static str>);
 
 impl Texts {
     fn keep(&mut self, text: &str) -> &'static str {
@@ -225,17 +223,17 @@ impl Texts {
 ///
 /// # Panics
 /// If the strategy does not answer as its copy did: then it has read something that no strategy may.
-pub(super) fn hear(log: Log, strategy: &mut dyn Strategy, texts: &mut Texts) -> Heard {
-    let mut heard = Heard::default();
+pub(crate) fn hear(log: Log, strategy: &mut dyn Strategy, texts: &mut Texts) -> Account {
+    let mut account = Account::default();
     let hearing = RefCell::new(Hearing { read: log.read(), contexts: BTreeMap::new(), texts });
     loop {
         let entry = hearing.borrow_mut().entry();
         match entry {
-            None => return heard,
-            Some(Entry::Name(name)) => heard.names.push(name),
+            None => return account,
+            Some(Entry::Name(name)) => account.heard.names.push(name),
             Some(Entry::Taken(taken, mark)) => {
-                heard.taken.push(taken);
-                heard.marks.push(mark);
+                account.heard.taken.push(taken);
+                account.heard.marks.push(mark);
             }
             Some(Entry::Decide { index, running, last, objects, options }) => {
                 let choices: Vec<_>;
@@ -255,7 +253,7 @@ pub(super) fn hear(log: Log, strategy: &mut dyn Strategy, texts: &mut Texts) -> 
                         assert!(before == answer, "{}", changed(&before, &answer));
                     }
                     // The fork died while it asked.
-                    _ => return heard,
+                    _ => return account,
                 }
             }
             Some(Entry::Spawn(parent, child)) => {
@@ -289,10 +287,10 @@ pub(super) fn hear(log: Log, strategy: &mut dyn Strategy, texts: &mut Texts) -> 
                     Some(Entry::Went(before)) => {
                         assert!(before == cut, "{}", changed(&before, &cut));
                     }
-                    _ => return heard,
+                    _ => return account,
                 }
             }
-            Some(entry @ Entry::Over { stuck, tasks, .. }) => {
+            Some(Entry::Over { numbers, stuck, tasks }) => {
                 let mut hearing = hearing.borrow_mut();
                 // SAFETY: so many follow, in this order.
                 let (mut stuck, tasks) =
@@ -301,8 +299,8 @@ pub(super) fn hear(log: Log, strategy: &mut dyn Strategy, texts: &mut Texts) -> 
                     stuck.context = hearing.translate(stuck.context);
                 }
                 let text = hearing.read.text().unwrap_or_default();
-                heard.over = Some(Over { entry, stuck, tasks, text });
-                return heard;
+                account.end = Some(ExecutionEnd { numbers, stuck, tasks, text });
+                return account;
             }
             Some(other) => unreachable!("engine bug: a log goes on with {other:?}"),
         }
