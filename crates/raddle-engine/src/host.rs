@@ -83,7 +83,7 @@ pub(crate) unsafe fn run(
                 continue;
             }
             Execution::drain(ex, None);
-            match Execution::ask::<false>(ex, None) {
+            match Execution::ask::<false>(ex) {
                 Next::Run(next) => Execution::resume(ex, next, false),
                 Next::Host if (*ex).ending.is_some() || (*ex).check_is_due() => {}
                 Next::Host if !(*ex).options().is_empty() => {

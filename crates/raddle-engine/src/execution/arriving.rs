@@ -72,7 +72,7 @@ impl Execution {
     unsafe fn pass<const ORDINARY: bool>(ex: *mut Self, me: TaskId, task: *mut Task) {
         // SAFETY: as in `arrive`.
         unsafe {
-            match Self::ask::<ORDINARY>(ex, Some(me)) {
+            match Self::ask::<ORDINARY>(ex) {
                 Next::Run(next) if next == me => return,
                 Next::Run(next) => (*ex).target = Some(next),
                 Next::Host => (*ex).target = None,

@@ -17,13 +17,13 @@ use crate::op::TaskId;
 use crate::strategy::{Answer, Choice, Cut, Event, Options, Point, Taken};
 
 impl Execution {
-    /// Who moves next? `me` is the task on whose stack this runs, if any.
+    /// Who moves next?
     ///
     /// # Safety
-    /// `ex` is live; called on the stack of `me`, or on the host's. If `ORDINARY`, no flag of
+    /// `ex` is live; called on the stack of its current task, or on the host's. If `ORDINARY`, no flag of
     /// [`slow_path`] is set.
     #[inline]
-    pub(crate) unsafe fn ask<const ORDINARY: bool>(ex: *mut Self, me: Option<TaskId>) -> Next {
+    pub(crate) unsafe fn ask<const ORDINARY: bool>(ex: *mut Self) -> Next {
         // SAFETY: by contract; no borrow is held over what may switch.
         unsafe {
             if !ORDINARY && (*ex).ending.is_some() || (*ex).check_is_due() {
@@ -31,18 +31,18 @@ impl Execution {
             }
             match Self::choose::<ORDINARY>(ex) {
                 None => Next::Host,
-                Some(chosen) if (*ex).task(chosen).fiber.is_null() => {
-                    Self::step_for(ex, chosen, me)
-                }
+                Some(chosen) if (*ex).task(chosen).fiber.is_null() => Self::step_for(ex, chosen),
                 Some(chosen) => Next::Run(chosen),
             }
         }
     }
 
     /// The chosen one has no stack: its step is taken here, and the question is put again.
-    unsafe fn step_for(ex: *mut Self, mut chosen: TaskId, me: Option<TaskId>) -> Next {
+    unsafe fn step_for(ex: *mut Self, mut chosen: TaskId) -> Next {
         // SAFETY: as in `ask`; no borrow is held over `fire`, `work` and `drain`, which switch.
         unsafe {
+            // The task on whose stack this runs; none on the host's.
+            let me = (!(*ex).me.is_null()).then_some((*ex).current);
             loop {
                 if (*ex).task(chosen).passive.is_some() {
                     Self::work(ex, chosen);
@@ -193,17 +193,17 @@ impl Execution {
             };
             match (*(*ex).listeners.strategy).decide(&point) {
                 Answer::Take(option) => option,
-                Answer::Cut(cut) => (*ex).cut_short(cut, point.options),
+                Answer::Cut(cut) => (*ex).cut_short(cut, &point),
             }
         }
     }
 
     /// The strategy does not want to see the rest: from here on nobody is asked.
     #[cold]
-    fn cut_short(&mut self, cut: Cut, options: Options<'_>) -> u32 {
+    fn cut_short(&mut self, cut: Cut, point: &Point<'_>) -> u32 {
         self.decisions.cut = Some(cut);
         self.slow_path |= slow_path::NO_STRATEGY;
-        self.in_turn(options)
+        self.in_turn(point.options)
     }
 
     /// Leaves word of the decision taken last, about `task`, where another process finds it. `false`: going
