@@ -21,31 +21,40 @@ pub struct Rule {
 }
 
 /// The crates that have a rule.
-pub const RULES: &[Rule] = &[Rule {
-    krate: "crates/raddle-engine",
-    layers: Some(&[
-        // Vocabulary: ids and accesses, what a search answers, what a primitive says of itself.
-        &["debug", "fiber", "limits", "panics", "pulse", "seen", "store", "tape"],
-        &["op", "vector_clock"],
-        &["context", "race", "strategy"],
-        &["dependence", "fair", "model", "passive"],
-        &["happens"],
-        // Parts of an execution.
-        &["announce", "clock", "crash_log", "life", "names", "object"],
-        &["outside", "task"],
-        &["tasks"],
-        &["locks", "recorder", "script"],
-        // One execution.
-        &["execution"],
-        &["act", "cell", "host", "overflow", "panic_hook", "scope"],
-        // Many of them, and what frontends call.
-        &["error", "observer"],
-        &["rt", "search"],
-        &["failures", "fresh", "replay"],
-        &["explore"],
-    ]),
-    knots: &[],
-}];
+pub const RULES: &[Rule] = &[
+    Rule {
+        krate: "crates/raddle-engine",
+        layers: Some(&[
+            // Vocabulary: ids and accesses, what a search answers, what a primitive says of itself.
+            &["debug", "fiber", "limits", "panics", "pulse", "seen", "store", "tape"],
+            &["op", "vector_clock"],
+            &["context", "race", "strategy"],
+            &["dependence", "fair", "model", "passive"],
+            &["happens"],
+            // Parts of an execution.
+            &["announce", "clock", "crash_log", "life", "names", "object"],
+            &["outside", "task"],
+            &["tasks"],
+            &["locks", "recorder", "script"],
+            // One execution.
+            &["execution"],
+            &["act", "cell", "host", "overflow", "panic_hook", "scope"],
+            // Many of them, and what frontends call.
+            &["error", "observer"],
+            &["rt", "search"],
+            &["failures", "fresh", "replay"],
+            &["explore"],
+        ]),
+        knots: &[],
+    },
+    Rule {
+        krate: "crates/raddle-isolate",
+        layers: Some(&[&["log"], &["transcript"], &["fork"]]),
+        knots: &[],
+    },
+    Rule { krate: "crates/raddle-search", layers: None, knots: &[] },
+    Rule { krate: "crates/raddle", layers: None, knots: &[] },
+];
 
 /// What is wrong with the modules of the crates that have a rule.
 ///

@@ -10,8 +10,8 @@
 //! primitive: those are [`Model`]s, written elsewhere.
 //!
 //! Reading order: [`op`] and [`model`] (what a primitive says of itself), [`strategy`] (what a
-//! search must answer), [`observer`] (what listens to one), `execution` (one execution), `host` (who runs it), [`mod@explore`] (many),
-//! [`rt`] (what frontends call).
+//! search must answer), [`observer`] (what listens to one), `execution` (one execution), `host` (who
+//! runs it), [`search`] (one after the other), [`mod@explore`] (many), [`rt`] (what frontends call).
 
 #![expect(unsafe_code, reason = "tasks share one OS thread by switching stacks")]
 

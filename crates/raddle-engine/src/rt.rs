@@ -52,7 +52,7 @@ pub fn tearing_down() -> bool {
 
 /// Whether the execution has ended, even if its tasks have not noticed.
 #[must_use]
-pub fn over() -> bool {
+pub fn execution_ended() -> bool {
     let ex = Execution::current();
     // SAFETY: the current execution, read for a moment.
     !ex.is_null() && unsafe { (*ex).ending.is_some() }
@@ -481,7 +481,7 @@ pub fn choose(n: u32) -> u32 {
 
 /// A number drawn from the search's seed for data, if data is drawn; `None` if it is decided.
 #[must_use]
-pub fn drawn() -> Option<u64> {
+pub fn seeded_u64() -> Option<u64> {
     let ex = Execution::current();
     if ex.is_null() {
         return None;
@@ -697,7 +697,7 @@ pub fn task_key() -> u64 {
 
 /// Whether somebody hears of every step, and so of what they touch.
 #[must_use]
-pub fn is_heard() -> bool {
+pub fn steps_are_observed() -> bool {
     let ex = Execution::current();
     // SAFETY: as above.
     !ex.is_null() && unsafe { (*ex).listeners.needs.steps }

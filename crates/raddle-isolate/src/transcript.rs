@@ -263,31 +263,8 @@ pub(crate) fn hear(log: Log, strategy: &mut dyn Strategy, texts: &mut Texts) -> 
                 strategy.step(&Event::Value { task, taken, during });
             }
             Some(Entry::Step(told)) => {
-                // SAFETY: so much was touched.
-                let footprint: Vec<_> = unsafe { hearing.borrow_mut().read.all(told.touched) };
-                let context = hearing.borrow().translate(told.context);
-                let cut = strategy.step(&Event::Step(Step {
-                    task: told.task,
-                    footprint: &footprint,
-                    site: told.site,
-                    context,
-                    also: told.also,
-                    learned: told.learned,
-                    sent_by: told.sent_by,
-                    point: told.point,
-                    replayed: told.replayed,
-                    immediate: told.immediate,
-                    partner: told.partner,
-                    enabled_since: told.enabled_since,
-                    timer: told.timer,
-                    waited_for: told.waited_for,
-                    pending: &Again(&hearing),
-                }));
-                match hearing.borrow_mut().entry() {
-                    Some(Entry::Went(before)) => {
-                        assert!(before == cut, "{}", changed(&before, &cut));
-                    }
-                    _ => return account,
+                if !step_again(&hearing, strategy, &told) {
+                    return account;
                 }
             }
             Some(Entry::Over { numbers, stuck, tasks }) => {
@@ -305,6 +282,33 @@ pub(crate) fn hear(log: Log, strategy: &mut dyn Strategy, texts: &mut Texts) -> 
             Some(other) => unreachable!("engine bug: a log goes on with {other:?}"),
         }
     }
+}
+
+/// Tells the strategy of a step. `false`: the fork died before it had answered.
+fn step_again(hearing: &RefCell<Hearing<'_>>, strategy: &mut dyn Strategy, told: &Told) -> bool {
+    // SAFETY: so much was touched.
+    let footprint: Vec<_> = unsafe { hearing.borrow_mut().read.all(told.touched) };
+    let context = hearing.borrow().translate(told.context);
+    let cut = strategy.step(&Event::Step(Step {
+        task: told.task,
+        footprint: &footprint,
+        site: told.site,
+        context,
+        also: told.also,
+        learned: told.learned,
+        sent_by: told.sent_by,
+        point: told.point,
+        replayed: told.replayed,
+        immediate: told.immediate,
+        partner: told.partner,
+        enabled_since: told.enabled_since,
+        timer: told.timer,
+        waited_for: told.waited_for,
+        pending: &Again(hearing),
+    }));
+    let Some(Entry::Went(before)) = hearing.borrow_mut().entry() else { return false };
+    assert!(before == cut, "{}", changed(&before, &cut));
+    true
 }
 
 fn changed(before: &dyn std::fmt::Debug, now: &dyn std::fmt::Debug) -> String {

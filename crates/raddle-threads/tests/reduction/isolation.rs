@@ -102,7 +102,7 @@ fn uses_a_static() {
 
 #[test]
 fn statics_start_anew_in_each_execution() {
-    let found = |isolation| {
+    let found = |isolation: bool| {
         let mut strategy = raddle_search::build("dfs", 0).expect("a strategy").strategy;
         let isolation = isolation.then_some(raddle_isolate::FORK);
         let setup = Setup { isolation, ..Setup::default() };
