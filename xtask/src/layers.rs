@@ -52,8 +52,29 @@ pub const RULES: &[Rule] = &[
         layers: Some(&[&["log"], &["transcript"], &["fork"]]),
         knots: &[],
     },
-    Rule { krate: "crates/raddle-search", layers: None, knots: &[] },
-    Rule { krate: "crates/raddle", layers: None, knots: &[] },
+    Rule {
+        krate: "crates/raddle-search",
+        layers: None,
+        knots: &[&["expansion", "hapset", "path", "races"]],
+    },
+    Rule {
+        krate: "crates/raddle",
+        layers: None,
+        knots: &[&[
+            "checkpoint",
+            "config",
+            "explain",
+            "host",
+            "minimise",
+            "portfolio",
+            "progress",
+            "recording",
+            "search",
+            "spill",
+            "tree",
+            "watch",
+        ]],
+    },
 ];
 
 /// What is wrong with the modules of the crates that have a rule.

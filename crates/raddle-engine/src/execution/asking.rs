@@ -332,6 +332,7 @@ impl Execution {
     }
 
     /// Which way a step goes, if its model has several.
+    #[inline]
     pub(crate) unsafe fn option_of_step<M: Model>(
         ex: *mut Self,
         model: &M,
@@ -340,11 +341,22 @@ impl Execution {
     ) -> u32 {
         // SAFETY: as in `value`.
         unsafe {
+            let of = model.options((*ex).current, op, &(*ex).lasting.settings);
+            if of < 2 { 0 } else { Self::decide_way(ex, model, op, of, site) }
+        }
+    }
+
+    #[inline(never)]
+    unsafe fn decide_way<M: Model>(
+        ex: *mut Self,
+        model: &M,
+        op: M::Op,
+        of: u32,
+        site: &'static Location<'static>,
+    ) -> u32 {
+        // SAFETY: as in `value`.
+        unsafe {
             let me = (*ex).current;
-            let of = model.options(me, op, &(*ex).lasting.settings);
-            if of < 2 {
-                return 0;
-            }
             (*ex).task_mut(me).op.site = site;
             if let Some(script) = &mut (*ex).decisions.script {
                 script.option_tasks.clear();
