@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use raddle_trace::knobs::distance;
+use raddle_knobs::distance;
 
 use crate::program::Program;
 use crate::{actors, applications, bugs, case, counts, libraries, litmus, ours, peers};

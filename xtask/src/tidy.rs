@@ -10,15 +10,17 @@ use serde_json::Value;
 /// What a crate may depend on, in all: nothing else than these.
 const ONLY: &[(&str, &[&str])] = &[
     ("raddle-trace", &["serde"]),
+    ("raddle-knobs", &[]),
     // JSON is how a fork tells what has no fixed size.
     ("raddle-engine", &["raddle-trace", "corosensei", "libc", "serde", "serde_json"]),
     ("raddle-search", &["raddle-engine", "raddle-trace"]),
     ("raddle-threads", &["raddle-engine", "raddle-trace"]),
     ("raddle-report", &["raddle-trace", "serde_json"]),
-    ("raddle-macros", &["proc-macro2", "quote", "syn"]),
+    ("raddle-macros", &["proc-macro2", "quote", "raddle-knobs", "syn"]),
     (
         "cargo-raddle",
         &[
+            "raddle-knobs",
             "raddle-report",
             "raddle-trace",
             "clap",

@@ -7,7 +7,7 @@
 //! Reading order: [`schedule`] (what replays an execution), [`trace`] (what happened in one),
 //! [`outcome`] (how it ended), [`guarantee`] (what a search has covered), [`progress`] (how far it
 //! is), [`report`] (all of it), [`run`] (several searches), [`tree`] (the executions of one). Then what
-//! passes between `cargo raddle` and test binaries: [`host`], [`events`], [`saved`], [`knobs`], [`exit`].
+//! passes between `cargo raddle` and test binaries: [`host`], [`events`], [`saved`], [`exit`].
 
 pub mod carried;
 pub mod checkpoint;
@@ -16,7 +16,6 @@ pub mod exit;
 pub mod explanation;
 pub mod guarantee;
 pub mod host;
-pub mod knobs;
 pub mod minimised;
 pub mod outcome;
 pub mod pairs;

@@ -127,26 +127,11 @@ pub(crate) fn named(config: &Config, error: Error) -> Error {
 
 /// What decides which executions there are, besides strategy and seed.
 fn settings(config: &Config) -> BTreeMap<String, String> {
-    let number = |n: Option<u64>| n.map_or("none".to_owned(), |n| n.to_string());
     let limits = config.setup().limits;
-    BTreeMap::from(
-        [
-            ("timeouts", format!("{:?}", config.timeouts).to_lowercase()),
-            ("spurious", config.spurious.to_string()),
-            ("data", format!("{:?}", config.data).to_lowercase()),
-            ("traces", config.traces.to_string()),
-            ("pairs", format!("{:?}", config.pairs).to_lowercase()),
-            ("steps", number(Some(limits.steps))),
-            ("tasks", number(Some(limits.tasks.into()))),
-            (
-                "execution_time",
-                config
-                    .execution_time
-                    .map_or("none".to_owned(), |time| format!("{}ms", time.as_millis())),
-            ),
-        ]
-        .map(|(name, value)| (name.to_owned(), value)),
-    )
+    let (steps, tasks) = (Some(limits.steps), Some(limits.tasks));
+    let config = Config { steps, tasks, ..config.clone() };
+    let owned = |(name, value): (&str, String)| (name.to_owned(), value);
+    config.same_to_resume().into_iter().map(owned).collect()
 }
 
 /// A number for the running binary, as text. Of the same file it is the same.

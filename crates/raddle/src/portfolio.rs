@@ -5,16 +5,16 @@
 //! on its own OS thread: nothing is shared but the turns and the budget. The first failure ends them
 //! all, and so does a member that has covered every execution.
 //!
-//! *Turns.* As many members run as there are jobs; the others wait, between two of their executions, until
-//! one of those has had its turn: a few executions, more as it gets on. With one job the order is always
+//! *Turns.* As many members run as `members` says; the others wait, between two of their executions, until
+//! one of those has had its turn: a few executions, more as it gets on. With one at a time the order is always
 //! the same, and so is all that comes of it.
 //!
 //! *What executions share.* An object that outlives an execution, a static for one, belongs to one
 //! execution at a time. If two members meet at one, the engine notices; then all begins anew with one
-//! job. The same if an execution does not repeat itself, or a failure does not show again when nothing
+//! at a time. The same if an execution does not repeat itself, or a failure does not show again when nothing
 //! else runs: then executions share something of which raddle knows nothing.
 //!
-//! Misses: such a thing, if all it does is to hide a failure. `jobs = 1` is the way out.
+//! Misses: such a thing, if all it does is to hide a failure. `members = 1` is the way out.
 
 use std::collections::VecDeque;
 use std::num::NonZero;
@@ -128,15 +128,15 @@ pub(crate) fn explore(mut config: Config, members: &Members, test: &Body) -> Res
     // And of a process in which others run at once nothing can be forked: what they lock stays locked.
     let one = hosted || config.isolation == Isolation::Process;
     let usual = if one { 1 } else { usual };
-    let jobs = config.jobs.filter(|_| !one);
-    let jobs = jobs.map_or(usual, |jobs| jobs as usize).clamp(1, members.all.len());
-    let mut ran = run(&config, members, keeper.as_ref(), jobs, config.time, test);
+    let at_once = config.members.filter(|_| !one);
+    let at_once = at_once.map_or(usual, |members| members as usize).clamp(1, members.all.len());
+    let mut ran = run(&config, members, keeper.as_ref(), at_once, config.time, test);
     let mut notes = members.notes.clone();
-    if jobs > 1
+    if at_once > 1
         && let Some(why) = interference(&config, &ran, test)
     {
         notes.push(search::text(format!(
-            "{why}, so the members began anew and took turns; with RADDLE_JOBS=1 they do so at once"
+            "{why}, so the members began anew and took turns; with RADDLE_MEMBERS=1 they do so at once"
         )));
         if let Some(walk) = config.walk() {
             walk.clear();
@@ -226,7 +226,7 @@ fn run(
     config: &Config,
     members: &Members,
     keeper: Option<&Arc<Keeper>>,
-    jobs: usize,
+    at_once: usize,
     time: Option<Duration>,
     test: &Body,
 ) -> Result<Ran, Error> {
@@ -235,7 +235,7 @@ fn run(
     let usual = if limited { EXECUTIONS } else { u64::MAX };
     let before = keeper.map_or(0, |keeper| keeper.executions());
     let executions = config.executions.unwrap_or(usual).saturating_sub(before);
-    let turns = Arc::new(Turns::new(n, jobs, executions));
+    let turns = Arc::new(Turns::new(n, at_once, executions));
     if let Some(keeper) = keeper {
         keeper.begin();
     }
@@ -301,9 +301,9 @@ struct State {
 
 impl Turns {
     /// The first members run, the others wait, whoever arrives first.
-    fn new(members: usize, jobs: usize, executions: u64) -> Self {
-        let runs = (0..members).map(|member| member < jobs).collect();
-        let state = State { runs, waits: (jobs..members).collect(), ended_by: None };
+    fn new(members: usize, at_once: usize, executions: u64) -> Self {
+        let runs = (0..members).map(|member| member < at_once).collect();
+        let state = State { runs, waits: (at_once..members).collect(), ended_by: None };
         Self {
             state: Mutex::new(state),
             moved: Condvar::new(),

@@ -110,8 +110,8 @@ fn run_on(turns: &Arc<Turns>, member: usize, orders: &Orders) {
 
 #[test]
 fn a_panic_of_our_own_ends_all_and_is_told() {
-    for jobs in [1, 2] {
-        let turns = Arc::new(Turns::new(2, jobs, u64::MAX));
+    for at_once in [1, 2] {
+        let turns = Arc::new(Turns::new(2, at_once, u64::MAX));
         let (first, second) = (Arc::clone(&turns), Arc::clone(&turns));
         let searches: Vec<watch::Search<()>> = vec![
             Box::new(move |orders| {
@@ -126,7 +126,7 @@ fn a_panic_of_our_own_ends_all_and_is_told() {
         ];
         let results = watch::run_all(&Config::default(), None, searches).expect("nobody hangs");
         let bug = Error::Bug { message: "a slip of the pen".to_owned() };
-        assert_eq!(results, [Ok(()), Err(bug)], "{jobs} jobs");
+        assert_eq!(results, [Ok(()), Err(bug)], "{at_once} at once");
     }
 }
 
@@ -151,9 +151,9 @@ fn told(report: &Report) -> Vec<&str> {
 
 /// If they did not run at once the first would wait for ever.
 #[test]
-fn two_jobs_run_at_once() {
+fn two_members_run_at_once() {
     let (calls, barrier) = (AtomicU32::new(0), Barrier::new(2));
-    let config = Config { jobs: Some(2), executions: Some(10), ..named("random | pos") };
+    let config = Config { members: Some(2), executions: Some(10), ..named("random | pos") };
     let test = move || {
         meet(&calls, &barrier);
         crate::thread::scope(|scope| {
@@ -182,7 +182,7 @@ impl Drop for Refused<'_> {
 fn members_that_meet_at_a_static_begin_anew_and_take_turns() {
     let (calls, barrier, claimed) = (AtomicU32::new(0), Barrier::new(2), AtomicBool::new(false));
     let refused = AtomicBool::new(false);
-    let config = Config { jobs: Some(2), ..named("dfs | dpor") };
+    let config = Config { members: Some(2), ..named("dfs | dpor") };
     let test = move || {
         let call = meet(&calls, &barrier);
         let _says = (call == 1).then(|| Refused(&refused));
@@ -202,13 +202,13 @@ fn members_that_meet_at_a_static_begin_anew_and_take_turns() {
     let report = crate::explore(config, test).expect("runs");
     assert_eq!(report.verdict, Verdict::Covered, "{:?}", report.failure);
     let notes = told(&report);
-    insta::assert_snapshot!(notes[0], @"executions that ran at once used the same object of raddle, such as a static, so the members began anew and took turns; with RADDLE_JOBS=1 they do so at once");
+    insta::assert_snapshot!(notes[0], @"executions that ran at once used the same object of raddle, such as a static, so the members began anew and took turns; with RADDLE_MEMBERS=1 they do so at once");
 }
 
 #[test]
 fn a_failure_that_comes_of_running_at_once_is_not_reported() {
     let (calls, barrier, inside) = (AtomicU32::new(0), Barrier::new(2), AtomicU32::new(0));
-    let config = Config { jobs: Some(2), ..named("dfs | dpor") };
+    let config = Config { members: Some(2), ..named("dfs | dpor") };
     let test = move || {
         let before = inside.fetch_add(1, SeqCst);
         let call = meet(&calls, &barrier);
@@ -220,5 +220,5 @@ fn a_failure_that_comes_of_running_at_once_is_not_reported() {
     };
     let report = crate::explore(config, test).expect("runs");
     assert_eq!(report.verdict, Verdict::Covered, "{:?}", report.failure);
-    insta::assert_snapshot!(told(&report)[0], @"a failure did not show again when it was run alone, so the members began anew and took turns; with RADDLE_JOBS=1 they do so at once");
+    insta::assert_snapshot!(told(&report)[0], @"a failure did not show again when it was run alone, so the members began anew and took turns; with RADDLE_MEMBERS=1 they do so at once");
 }
