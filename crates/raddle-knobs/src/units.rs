@@ -63,7 +63,7 @@ pub fn bytes(text: &str) -> Option<u64> {
 pub fn time_text(time: Duration) -> String {
     let micros = time.as_micros();
     let units = [("h", 3_600_000_000), ("m", 60_000_000), ("s", 1_000_000), ("ms", 1_000)];
-    let fits = |&(_, length): &(&str, u128)| micros > 0 && micros % length == 0;
+    let fits = |&(_, length): &(&str, u128)| micros > 0 && micros.is_multiple_of(length);
     let (unit, length) = units.into_iter().find(fits).unwrap_or(("us", 1));
     format!("{}{unit}", micros / length)
 }

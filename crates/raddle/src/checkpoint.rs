@@ -24,6 +24,7 @@ use raddle_trace::{Carried, Note};
 
 use crate::config::Config;
 use crate::error::Error;
+use crate::job::Job;
 
 /// A checkpoint takes at most one part in so many of the time: one of a search that holds much is written less
 /// often than was asked for.
@@ -70,17 +71,15 @@ struct Slots {
 }
 
 /// The keeper of a test whose searches have these names and seeds, if it is to have one.
-pub(crate) fn open(
-    config: &Config,
-    searches: &[(String, u64)],
-) -> Result<Option<Arc<Keeper>>, Error> {
+pub(crate) fn open(job: &Job, searches: &[(String, u64)]) -> Result<Option<Arc<Keeper>>, Error> {
+    let config = &job.config;
     let Some(path) = config.checkpoint.as_ref().map(PathBuf::from) else { return Ok(None) };
     let wrong = |why: String| Error::Checkpoint { file: path.display().to_string(), why };
     let mut header = Header {
         version: VERSION,
         test: config.test.clone(),
-        package: config.package.clone(),
-        settings: settings(config),
+        package: config.env.package.clone(),
+        settings: settings(job),
         binary: String::new(),
         parts: 1,
         elapsed_ms: 0,
@@ -126,10 +125,10 @@ pub(crate) fn named(config: &Config, error: Error) -> Error {
 }
 
 /// What decides which executions there are, besides strategy and seed.
-fn settings(config: &Config) -> BTreeMap<String, String> {
-    let limits = config.setup().limits;
+fn settings(job: &Job) -> BTreeMap<String, String> {
+    let limits = job.setup().limits;
     let (steps, tasks) = (Some(limits.steps), Some(limits.tasks));
-    let config = Config { steps, tasks, ..config.clone() };
+    let config = Config { steps, tasks, ..job.config.clone() };
     let owned = |(name, value): (&str, String)| (name.to_owned(), value);
     config.same_to_resume().into_iter().map(owned).collect()
 }
@@ -434,7 +433,7 @@ mod tests {
             version: VERSION,
             test: Some("queue::is_fifo".to_owned()),
             package: None,
-            settings: settings(&Config::default()),
+            settings: settings(&Config::default().into()),
             binary: "00ff".to_owned(),
             parts: 2,
             elapsed_ms: 70,

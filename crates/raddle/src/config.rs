@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
-use raddle_engine::{Limits, Setup, Teardown};
+use raddle_engine::Teardown;
 use raddle_knobs::Value;
-use raddle_trace::{Outcome, PairSet, Settings, Timeouts};
+use raddle_trace::{Outcome, Settings, Timeouts};
 
 use crate::error::Error;
-use crate::host::Hosted;
 use crate::progress::{Observer, ShowProgress};
 use crate::tree::Tree;
 
@@ -105,6 +104,21 @@ impl Expect {
     }
 }
 
+/// What the environment says that is no knob; nothing, if it was not read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Env {
+    /// Whether the variable `CI` is set; `None` if the environment was not read.
+    pub(crate) ci: Option<bool>,
+    /// The job of `cargo raddle`, as it stands in the variable.
+    pub(crate) host: Option<String>,
+    /// The package of the test, for the command that replays it.
+    pub(crate) package: Option<String>,
+    /// Where the package is, to find the directory for saved failures.
+    pub(crate) manifest_dir: Option<String>,
+    /// The build directory, if it is not the usual one.
+    pub(crate) target_dir: Option<String>,
+}
+
 /// The configuration and what follows from the table: fields, defaults, texts.
 macro_rules! config {
     (config { $(
@@ -140,24 +154,8 @@ macro_rules! config {
             /// Keeps the decisions of the first executions, to look at. No variable and no knob; `cargo raddle test
             /// --tree` sets it.
             pub tree: Option<Tree>,
-            /// Writes lines, if [`check`](crate::check()) is to.
-            pub(crate) lines: Option<Observer>,
-            /// The job of `cargo raddle`, as it stands in the variable.
-            pub(crate) host: Option<String>,
-            /// What `cargo raddle` lends to a search.
-            pub(crate) hosted: Option<Hosted>,
-            /// Whether the variable `CI` is set; `None` if the environment was not read.
-            pub(crate) ci: Option<bool>,
-            /// Wall time of earlier parts of the search.
-            pub(crate) searched: Duration,
-            /// What was learned before.
-            pub(crate) known: Option<PairSet>,
-            /// The package of the test, for the command that replays it.
-            pub(crate) package: Option<String>,
-            /// Where the package is, to find the directory for saved failures.
-            pub(crate) manifest_dir: Option<String>,
-            /// The build directory, if it is not the usual one.
-            pub(crate) target_dir: Option<String>,
+            /// What the environment says besides.
+            pub(crate) env: Env,
         }
 
         impl Default for Config {
@@ -169,15 +167,7 @@ macro_rules! config {
                     test: None,
                     observer: None,
                     tree: None,
-                    lines: None,
-                    host: None,
-                    hosted: None,
-                    ci: None,
-                    searched: Duration::ZERO,
-                    known: None,
-                    package: None,
-                    manifest_dir: None,
-                    target_dir: None,
+                    env: Env::default(),
                 }
             }
         }
@@ -242,11 +232,6 @@ impl Config {
         self.seed.unwrap_or(0)
     }
 
-    /// Who hears how far the search is.
-    pub(crate) fn observers(&self) -> Vec<&Observer> {
-        self.observer.iter().chain(&self.lines).collect()
-    }
-
     /// The composition to build; `None` for `auto`.
     pub(crate) fn composition(&self) -> Option<String> {
         let auto = self.strategy.trim() == AUTO;
@@ -260,27 +245,12 @@ impl Config {
         }
     }
 
-    /// What the engine is run with, but for the number of executions.
-    pub(crate) fn setup(&self) -> Setup {
-        let usual = Limits::default();
-        let limits = Limits {
-            executions: self.executions.unwrap_or(usual.executions),
-            steps: self.steps.unwrap_or(usual.steps),
-            tasks: self.tasks.unwrap_or(usual.tasks),
-            frontier_bytes: self.memory.unwrap_or(usual.frontier_bytes),
-            ..usual
-        };
+    /// What decides which decision points executions have.
+    pub(crate) fn settings(&self) -> Settings {
         let data_seed = match self.data {
             Data::Decisions => None,
             Data::Seeded => Some(self.seed()),
         };
-        let settings = Settings { timeouts: self.timeouts, spurious: self.spurious, data_seed };
-        let (teardown, stack_size) = (self.teardown, self.stack_size);
-        // Who replays wants to see what happens, as it happens.
-        let loud = self.replay.is_some();
-        let tape = self.hosted.as_ref().and_then(|hosted| hosted.tape);
-        let isolation = self.isolation == Isolation::Process;
-        let usual = Setup::default();
-        Setup { settings, limits, teardown, stack_size, loud, tape, isolation, ..usual }
+        Settings { timeouts: self.timeouts, spurious: self.spurious, data_seed }
     }
 }

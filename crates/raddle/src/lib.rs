@@ -50,16 +50,61 @@
 
 #[cfg(not(feature = "check"))]
 pub mod cell;
+mod method;
 #[cfg(feature = "check")]
-mod check;
+pub mod migrate;
+#[cfg(not(feature = "check"))]
+mod named;
 #[cfg(feature = "check")]
-mod checkpoint;
+mod value;
+
+// The search, in reading order: a module uses only those above it. First what users see of one.
 #[cfg(feature = "check")]
 mod config;
 #[cfg(feature = "check")]
 mod error;
 #[cfg(feature = "check")]
+mod progress;
+#[cfg(feature = "check")]
+mod tree;
+
+// What is run, where its files lie, and the thread that keeps the time for it.
+#[cfg(feature = "check")]
+mod files;
+#[cfg(feature = "check")]
+mod job;
+#[cfg(feature = "check")]
+mod supervisor;
+
+// One search, with what it leaves behind.
+#[cfg(feature = "check")]
+mod checkpoint;
+#[cfg(feature = "check")]
+mod reporter;
+#[cfg(feature = "check")]
+mod search;
+#[cfg(feature = "check")]
+mod spill;
+
+// Several searches, or one, for a report.
+#[cfg(feature = "check")]
+mod conclusion;
+#[cfg(feature = "check")]
+mod explore;
+#[cfg(feature = "check")]
+mod plan;
+#[cfg(feature = "check")]
+mod portfolio;
+#[cfg(feature = "check")]
+mod recording;
+
+// A test: what becomes of a failure, and how it is run with and without `cargo raddle`.
+#[cfg(feature = "check")]
+mod check;
+#[cfg(feature = "check")]
 mod explain;
+#[cfg(feature = "check")]
+mod harness;
 #[cfg(all(feature = "check", unix))]
 mod host;
 #[cfg(all(feature = "check", not(unix)))]
@@ -67,29 +112,10 @@ mod host;
 mod host;
 #[cfg(feature = "check")]
 mod learned;
-mod method;
-#[cfg(feature = "check")]
-pub mod migrate;
 #[cfg(feature = "check")]
 mod minimise;
-#[cfg(not(feature = "check"))]
-mod named;
 #[cfg(feature = "check")]
-mod portfolio;
-#[cfg(feature = "check")]
-mod progress;
-#[cfg(feature = "check")]
-mod recording;
-#[cfg(feature = "check")]
-mod search;
-#[cfg(feature = "check")]
-mod spill;
-#[cfg(feature = "check")]
-mod tree;
-#[cfg(feature = "check")]
-mod value;
-#[cfg(feature = "check")]
-mod watch;
+mod terminal;
 
 #[cfg(not(feature = "check"))]
 pub use std::{hint, thread, thread_local, time};
@@ -132,13 +158,13 @@ pub use error::{Error, Hang};
 #[cfg(feature = "check")]
 pub use explain::explain;
 #[cfg(feature = "check")]
+pub use explore::explore;
+#[cfg(feature = "check")]
 pub use minimise::minimise;
 #[cfg(feature = "check")]
 pub use progress::{Observer, ShowProgress};
 #[cfg(feature = "check")]
 pub use recording::{Recording, replay, replay_with};
-#[cfg(feature = "check")]
-pub use search::explore;
 #[cfg(feature = "check")]
 pub use tree::Tree;
 #[cfg(feature = "check")]
@@ -150,5 +176,5 @@ pub use value::{Arbitrary, Rng, any, choose, rng};
 pub mod __private {
     pub use raddle_engine::context::Scope;
 
-    pub use crate::check::{Place, Returned, test};
+    pub use crate::harness::{Place, Returned, test};
 }

@@ -12,13 +12,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use raddle_engine::Strategy;
 use raddle_engine::store::{Store, StoreError, Ticket};
 
-use crate::check::target_dir;
-use crate::config::Config;
+use crate::files::target_dir;
+use crate::job::Job;
 
 /// Lets a strategy use a file when it would hold more than `limit` bytes.
-pub(crate) fn offer(config: &Config, limit: u64, strategy: &mut dyn Strategy) {
+pub(crate) fn offer(job: &Job, limit: u64, strategy: &mut dyn Strategy) {
     if limit < u64::MAX {
-        let target = target_dir(config).map(|target| target.join("raddle"));
+        let target = target_dir(&job.config.env).map(|target| target.join("raddle"));
         let directory = target.unwrap_or_else(std::env::temp_dir);
         strategy.keep_within(limit, Box::new(Spill::new(directory)));
     }

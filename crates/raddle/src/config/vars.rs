@@ -3,7 +3,7 @@
 
 use std::ffi::OsString;
 
-use raddle_knobs::{KNOBS, PREFIX, nearest};
+use raddle_knobs::{KNOBS, Knob, PREFIX, nearest};
 use raddle_trace::host::VARIABLE;
 
 use super::Config;
@@ -32,13 +32,13 @@ pub(super) fn of_process() -> Result<Vec<(String, String)>, Error> {
 /// `config`, changed by these variables.
 pub(super) fn apply(mut config: Config, variables: &[(String, String)]) -> Result<Config, Error> {
     let ci = variables.iter().find(|(name, _)| name == "CI").map(|(_, value)| value.as_str());
-    config.ci = Some(!matches!(ci, None | Some("" | "false" | "0")));
+    config.env.ci = Some(!matches!(ci, None | Some("" | "false" | "0")));
     for (name, value) in variables {
         match name.as_str() {
-            "CARGO_PKG_NAME" => _ = config.package.get_or_insert_with(|| value.clone()),
-            "CARGO_MANIFEST_DIR" => config.manifest_dir = Some(value.clone()),
-            "CARGO_TARGET_DIR" => config.target_dir = Some(value.clone()),
-            VARIABLE => config.host = Some(value.clone()),
+            "CARGO_PKG_NAME" => _ = config.env.package.get_or_insert_with(|| value.clone()),
+            "CARGO_MANIFEST_DIR" => config.env.manifest_dir = Some(value.clone()),
+            "CARGO_TARGET_DIR" => config.env.target_dir = Some(value.clone()),
+            VARIABLE => config.env.host = Some(value.clone()),
             _ if name.starts_with(PREFIX) => refuse_unknown(name)?,
             _ => {}
         }
@@ -71,7 +71,7 @@ fn refuse_unknown(variable: &str) -> Result<(), Error> {
     }
     // Of those that the library reads.
     let ours: Vec<String> =
-        KNOBS.iter().filter(|knob| knob.is_variable()).map(|knob| knob.variable()).collect();
+        KNOBS.iter().filter(|knob| knob.is_variable()).map(Knob::variable).collect();
     let nearest = nearest(&variable.to_ascii_uppercase(), ours.iter().map(String::as_str));
     let (variable, nearest) = (variable.to_owned(), nearest.map(str::to_owned));
     Err(Error::UnknownVariable { variable, nearest })
@@ -86,7 +86,7 @@ mod tests {
     use raddle_trace::Timeouts;
 
     use super::*;
-    use crate::config::{Data, Pairs};
+    use crate::config::{Data, Env, Pairs};
     use crate::progress::ShowProgress;
 
     fn with(variables: &[(&str, &str)]) -> Result<Config, Error> {
@@ -147,8 +147,7 @@ mod tests {
             checkpoint_every: Some(Duration::from_mins(1)),
             resume: false,
             progress: ShowProgress::Always,
-            ci: Some(true),
-            package: Some("tour".into()),
+            env: Env { ci: Some(true), package: Some("tour".into()), ..Env::default() },
             ..Config::default()
         };
         assert_eq!(with(&[]).expect("nothing to refuse"), read());
@@ -157,7 +156,8 @@ mod tests {
 
     /// As if the environment had been read and nothing were there.
     fn read() -> Config {
-        Config { ci: Some(false), ..Config::default() }
+        let env = Env { ci: Some(false), ..Env::default() };
+        Config { env, ..Config::default() }
     }
 
     #[test]
@@ -189,10 +189,10 @@ mod tests {
     #[test]
     fn ci_is_what_is_set_and_not_false() {
         for (value, is_ci) in [("true", true), ("1", true), ("woodpecker", true)] {
-            assert_eq!(with(&[("CI", value)]).expect("read").ci, Some(is_ci), "{value}");
+            assert_eq!(with(&[("CI", value)]).expect("read").env.ci, Some(is_ci), "{value}");
         }
         for value in ["", "0", "false"] {
-            assert_eq!(with(&[("CI", value)]).expect("read").ci, Some(false), "{value}");
+            assert_eq!(with(&[("CI", value)]).expect("read").env.ci, Some(false), "{value}");
         }
     }
 
