@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use raddle_engine::{Known, Tape};
 use raddle_search::registry::{Entry, Status, names};
-use raddle_trace::host::{Avoid, Job as Asked, Message, OUTPUT, Part, STOP, VERSION, Work, page};
+use raddle_trace::host::{Avoid, Job as HostJob, Message, OUTPUT, Part, STOP, VERSION, Work, page};
 use raddle_trace::{Progress, Report};
 
 use crate::check::{self, Judged};
@@ -108,7 +108,7 @@ fn work(config: Config, test: &Body) -> Result<Option<String>, Error> {
 }
 
 /// The configuration for a host: its time is what is left, and the driver hears how far it is.
-fn configured(mut config: Config, asked: &Asked, channel: &Channel) -> Job {
+fn configured(mut config: Config, asked: &HostJob, channel: &Channel) -> Job {
     let spent = Duration::from_millis(asked.spent_ms);
     config.time = config.time.map(|time| time.saturating_sub(spent));
     let every = Duration::from_millis(asked.progress_ms);
@@ -126,7 +126,7 @@ fn configured(mut config: Config, asked: &Asked, channel: &Channel) -> Job {
 }
 
 /// The page on which options are kept, if there is one.
-fn tape(asked: &Asked) -> Result<Option<Tape>, Error> {
+fn tape(asked: &HostJob) -> Result<Option<Tape>, Error> {
     let Some(path) = &asked.page else { return Ok(None) };
     let tape = memory::map(path).map_err(|why| wrong(format!("{path}: {why}")))?;
     match &asked.avoid {
@@ -139,7 +139,7 @@ fn wrong(reason: String) -> Error {
     Error::Host { reason }
 }
 
-fn read(job: &str) -> Result<Asked, Error> {
+fn read(job: &str) -> Result<HostJob, Error> {
     // First of all the version, so that another one is not reported as a wrong shape.
     let value: serde_json::Value =
         serde_json::from_str(job).map_err(|error| wrong(error.to_string()))?;

@@ -58,51 +58,28 @@ mod named;
 #[cfg(feature = "check")]
 mod value;
 
-// The search, in reading order: a module uses only those above it. First what users see of one.
+// The search. Reading order, in which a module uses only those before it:
+// - what a user gives and gets: error, progress, tree, config;
+// - what is run, where its files lie, and the thread that keeps the time for it: job, files, supervisor;
+// - one search, and what it leaves for later: checkpoint, spill, reporter, search;
+// - the searches of one report, or a replay: plan, conclusion, portfolio, recording, explore;
+// - a test: minimise, explain, learned, terminal, check, host, harness.
+#[cfg(feature = "check")]
+mod check;
+#[cfg(feature = "check")]
+mod checkpoint;
+#[cfg(feature = "check")]
+mod conclusion;
 #[cfg(feature = "check")]
 mod config;
 #[cfg(feature = "check")]
 mod error;
 #[cfg(feature = "check")]
-mod progress;
-#[cfg(feature = "check")]
-mod tree;
-
-// What is run, where its files lie, and the thread that keeps the time for it.
-#[cfg(feature = "check")]
-mod files;
-#[cfg(feature = "check")]
-mod job;
-#[cfg(feature = "check")]
-mod supervisor;
-
-// One search, with what it leaves behind.
-#[cfg(feature = "check")]
-mod checkpoint;
-#[cfg(feature = "check")]
-mod reporter;
-#[cfg(feature = "check")]
-mod search;
-#[cfg(feature = "check")]
-mod spill;
-
-// Several searches, or one, for a report.
-#[cfg(feature = "check")]
-mod conclusion;
+mod explain;
 #[cfg(feature = "check")]
 mod explore;
 #[cfg(feature = "check")]
-mod plan;
-#[cfg(feature = "check")]
-mod portfolio;
-#[cfg(feature = "check")]
-mod recording;
-
-// A test: what becomes of a failure, and how it is run with and without `cargo raddle`.
-#[cfg(feature = "check")]
-mod check;
-#[cfg(feature = "check")]
-mod explain;
+mod files;
 #[cfg(feature = "check")]
 mod harness;
 #[cfg(all(feature = "check", unix))]
@@ -111,11 +88,31 @@ mod host;
 #[path = "host/elsewhere.rs"]
 mod host;
 #[cfg(feature = "check")]
+mod job;
+#[cfg(feature = "check")]
 mod learned;
 #[cfg(feature = "check")]
 mod minimise;
 #[cfg(feature = "check")]
+mod plan;
+#[cfg(feature = "check")]
+mod portfolio;
+#[cfg(feature = "check")]
+mod progress;
+#[cfg(feature = "check")]
+mod recording;
+#[cfg(feature = "check")]
+mod reporter;
+#[cfg(feature = "check")]
+mod search;
+#[cfg(feature = "check")]
+mod spill;
+#[cfg(feature = "check")]
+mod supervisor;
+#[cfg(feature = "check")]
 mod terminal;
+#[cfg(feature = "check")]
+mod tree;
 
 #[cfg(not(feature = "check"))]
 pub use std::{hint, thread, thread_local, time};
