@@ -1,4 +1,7 @@
-//! What no compiler checks: headers, unfinished work, and which crate may know which.
+//! What no compiler checks: headers, unfinished work, strategies that hold others, and which crate may know
+//! which.
+
+mod strategies;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -63,6 +66,10 @@ pub fn sources(root: &Path) -> Result<Vec<String>, String> {
         let name = path.strip_prefix(root).unwrap_or(&path);
         let complain = |(line, what): (usize, &str)| format!("{}:{line}: {what}", name.display());
         complaints.extend(source(&text, has_no_header(name)).into_iter().map(complain));
+        let known = name.to_string_lossy().replace('\\', "/");
+        if known != "xtask/src/tidy/strategies.rs" {
+            complaints.extend(strategies::check(&known, &text));
+        }
     }
     Ok(complaints)
 }

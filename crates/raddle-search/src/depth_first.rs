@@ -22,10 +22,9 @@
 
 use std::fmt;
 
-use raddle_engine::op::TaskId;
 use raddle_engine::strategy::{
-    Answer, Checkpoint, Cut, Finished, Needs, Options, Plan, Point, Step, Strategy, Taken,
-    Unsupported, Work,
+    Answer, Checkpoint, Cut, Divisible, Estimating, Event, Finished, Needs, Options, Plan, Point,
+    Resumable, Strategy, Taken, Unsupported, Work,
 };
 use raddle_trace::{Covered, Estimate, Progress};
 
@@ -409,21 +408,13 @@ impl<O: Order> Strategy for DepthFirst<O> {
         Answer::Take(default)
     }
 
-    fn spawn(&mut self, parent: TaskId, child: TaskId) {
+    fn step(&mut self, event: &Event<'_>) -> Option<Cut> {
         if let Some(cache) = &mut self.cache {
-            cache.spawn(parent, child);
-        }
-    }
-
-    fn value(&mut self, task: TaskId, taken: Taken, _: bool) {
-        if let Some(cache) = &mut self.cache {
-            cache.value(task, taken);
-        }
-    }
-
-    fn step(&mut self, step: &Step<'_>) -> Option<Cut> {
-        if let Some(cache) = &mut self.cache {
-            cache.step(step);
+            match event {
+                Event::Spawn { parent, child } => cache.spawn(*parent, *child),
+                Event::Value { task, taken, .. } => cache.value(*task, *taken),
+                Event::Step(step) => cache.step(step),
+            }
         }
         None
     }
@@ -461,77 +452,21 @@ impl<O: Order> Strategy for DepthFirst<O> {
         }
     }
 
-    /// The fraction is the uniform-split estimate: each option of a point is taken to lead to an
-    /// equal share of what the point leads to. It errs either way, but never falls (unless parts
-    /// are given away) and ends at 1. Of a part it is the fraction of the part.
-    fn progress(&self) -> Progress {
-        let frames = self.frames.capacity() * size_of::<Frame>();
-        let marks = self.marks.capacity() * size_of::<Mark>();
-        let cache = self.cache.as_ref().map_or(0, |cache| cache.bytes());
-        let frontier_bytes = (frames + marks + self.levels.bytes()) as u64 + cache;
-        let estimate = self.estimate();
-        if self.path == Path::Last {
-            let covered = Some(1.0);
-            return Progress { covered, estimate, frontier_bytes, ..Progress::default() };
-        }
-        let known = self.known();
-        let (mut covered, mut share, mut pending, mut spent) = (0.0, 1.0, 0, 0);
-        for (index, frame) in known.iter().enumerate() {
-            if index >= self.floor {
-                let width = self.width(index, spent);
-                share /= f64::from(width);
-                covered += share * f64::from(frame.rank);
-                pending += u64::from(width - frame.rank - 1);
-            }
-            spent += frame.cost();
-        }
-        match self.path {
-            Path::Planned => pending += 1,
-            Path::Ended | Path::Last => covered += share,
-        }
-        let covered = Some(covered);
-        Progress { covered, estimate, pending, frontier_bytes, ..Progress::default() }
+    fn resumable(&mut self) -> Option<&mut dyn Resumable> {
+        Some(self)
     }
 
-    fn split(&mut self, n: usize) -> Result<Vec<Work>, Unsupported> {
-        let mut parts = Vec::new();
-        let known = self.known().len();
-        let mut spent = self.frames[..self.floor.min(known)].iter().map(|f| f.cost()).sum();
-        while parts.len() < n && self.floor < known {
-            let mut frame = self.frames[self.floor];
-            let last = self.width(self.floor, spent) - 1;
-            if last == frame.rank {
-                spent += frame.cost();
-                self.floor += 1;
-                self.given = u32::MAX;
-                continue;
-            }
-            self.given = last;
-            self.whole = false;
-            frame.rank = last;
-            let mut frames = self.frames[..self.floor].to_vec();
-            frames.push(frame);
-            let state = State {
-                path: Path::Planned,
-                whole: false,
-                diverged: false,
-                executions: 0,
-                floor: frames.len(),
-                given: u32::MAX,
-                used: Used::default(),
-                frames: &frames,
-                leaf: Size::LEAF,
-                levels: &Levels::new(frames.len()),
-                marks: None,
-            };
-            let taken = |frame: &Frame| Taken { option: frame.option(), of: frame.of };
-            let prefix = frames.iter().map(taken).collect();
-            parts.push(Work { prefix, state: self.write(&state) });
-        }
-        Ok(parts)
+    fn divisible(&mut self) -> Option<&mut dyn Divisible> {
+        Some(self)
     }
 
-    fn save(&self) -> Result<Checkpoint, Unsupported> {
+    fn estimating(&self) -> Option<&dyn Estimating> {
+        Some(self)
+    }
+}
+
+impl<O: Order> Resumable for DepthFirst<O> {
+    fn save(&mut self) -> Result<Checkpoint, Unsupported> {
         let frames = self.known();
         if self.marks.len() > frames.len() {
             // The cache has prefixes of an execution that has not ended: what follows them was not run.
@@ -629,6 +564,80 @@ impl<O: Order> Strategy for DepthFirst<O> {
         self.stale = true;
         self.executions = executions;
         Ok(())
+    }
+}
+
+impl<O: Order> Divisible for DepthFirst<O> {
+    fn split(&mut self, n: usize) -> Result<Vec<Work>, Unsupported> {
+        let mut parts = Vec::new();
+        let known = self.known().len();
+        let mut spent = self.frames[..self.floor.min(known)].iter().map(|f| f.cost()).sum();
+        while parts.len() < n && self.floor < known {
+            let mut frame = self.frames[self.floor];
+            let last = self.width(self.floor, spent) - 1;
+            if last == frame.rank {
+                spent += frame.cost();
+                self.floor += 1;
+                self.given = u32::MAX;
+                continue;
+            }
+            self.given = last;
+            self.whole = false;
+            frame.rank = last;
+            let mut frames = self.frames[..self.floor].to_vec();
+            frames.push(frame);
+            let state = State {
+                path: Path::Planned,
+                whole: false,
+                diverged: false,
+                executions: 0,
+                floor: frames.len(),
+                given: u32::MAX,
+                used: Used::default(),
+                frames: &frames,
+                leaf: Size::LEAF,
+                levels: &Levels::new(frames.len()),
+                marks: None,
+            };
+            let taken = |frame: &Frame| Taken { option: frame.option(), of: frame.of };
+            let prefix = frames.iter().map(taken).collect();
+            parts.push(Work { prefix, state: self.write(&state) });
+        }
+        Ok(parts)
+    }
+}
+
+impl<O: Order> Estimating for DepthFirst<O> {
+    /// The fraction is the uniform-split estimate: each option of a point is taken to lead to an
+    /// equal share of what the point leads to. It errs either way, but never falls (unless parts
+    /// are given away) and ends at 1. Of a part it is the fraction of the part.
+    fn progress(&self) -> Progress {
+        let frames = self.frames.capacity() * size_of::<Frame>();
+        let marks = self.marks.capacity() * size_of::<Mark>();
+        let cache = self.cache.as_ref().map_or(0, |cache| cache.bytes());
+        let frontier_bytes = (frames + marks + self.levels.bytes()) as u64 + cache;
+        let estimate = self.estimate();
+        if self.path == Path::Last {
+            let covered = Some(1.0);
+            return Progress { covered, estimate, frontier_bytes, ..Progress::default() };
+        }
+        let known = self.known();
+        let (mut covered, mut share, mut pending, mut spent) = (0.0, 1.0, 0, 0);
+        for (index, frame) in known.iter().enumerate() {
+            if index >= self.floor {
+                let width = self.width(index, spent);
+                share /= f64::from(width);
+                covered += share * f64::from(frame.rank);
+                pending += u64::from(width - frame.rank - 1);
+            }
+            spent += frame.cost();
+        }
+        match self.path {
+            Path::Planned => pending += 1,
+            Path::Ended | Path::Last => covered += share,
+        }
+        let covered = Some(covered);
+        Progress { covered, estimate, pending, frontier_bytes, ..Progress::default() }
     }
 }
 

@@ -43,10 +43,10 @@ use raddle_engine::dependence::{Footprint, widest};
 use raddle_engine::happens::History;
 use raddle_engine::op::{Access, ObjectId, TaskId};
 use raddle_engine::strategy::{
-    Answer, Checkpoint, Choice, Cut, Finished, Needs, Options, Pending, Plan, Point, Step,
-    Strategy, Stuck, Taken, Tasks, Timer, Unsupported,
+    Answer, Checkpoint, Choice, Cut, Estimating, Event, Finished, Needs, Options, Pending, Plan,
+    Point, Remarks, Resumable, Step, Strategy, Stuck, Taken, Tasks, Timer, Unsupported,
 };
-use raddle_trace::{Covered, Estimate, Outcome, Progress, Settings, Timeouts};
+use raddle_trace::{Covered, Estimate, Outcome, Progress};
 
 use self::reversal::{Later, find_begins, find_sequence, repeats};
 use self::saved::Stage;
@@ -650,14 +650,6 @@ impl Dpor {
     }
 }
 
-/// Why no reduction can be used with these settings, if it cannot.
-pub(crate) fn refuses_idle(settings: &Settings) -> Option<&'static str> {
-    (settings.timeouts == Timeouts::Idle).then_some(
-        "timeouts that fire only when nothing else can move depend on all that moves; use `dfs`, or let \
-         timeouts fire at any time",
-    )
-}
-
 /// Of a sequence's last step, which is not an event of the execution.
 const LAST: u32 = u32::MAX;
 
@@ -703,6 +695,62 @@ fn open_all(options: &[TaskId], task: TaskId, sleep: &[Footprint], wakeup: &mut 
         if !opened {
             wakeup.push(Branch::free(other));
         }
+    }
+}
+
+impl Dpor {
+    /// A task was created.
+    fn spawned(&mut self, parent: TaskId, child: TaskId) {
+        if !self.cut {
+            self.history.spawn(parent, child);
+        }
+    }
+
+    /// A value was decided.
+    fn valued(&mut self, task: TaskId, taken: Taken, during: bool) {
+        if self.cut {
+            return;
+        }
+        self.history.value(task, taken.option);
+        let step = if during { Some(self.heard as u32) } else { self.last };
+        if let Some(step) = step {
+            self.decided.push((step, taken.option));
+        }
+    }
+
+    /// A step was executed.
+    fn executed(&mut self, step: &Step<'_>) -> Option<Cut> {
+        if let Some(filter) = &mut self.filter {
+            filter.step(step);
+        }
+        if self.cut {
+            return None;
+        }
+        let index = self.heard as u32;
+        self.heard += 1;
+        if self.heard <= self.kept {
+            if !step.immediate {
+                self.last = Some(index);
+            }
+            if self.history.len() < self.heard {
+                self.recall(step);
+            } else {
+                self.history.forget_values(step.task);
+            }
+            return None;
+        }
+        if !step.immediate && !self.chosen && !self.go_on_with(step.task) {
+            self.cut_at(step.pending);
+            return Some(Cut::Redundant);
+        }
+        self.history.step(step);
+        self.fall_asleep_after(&Footprint::of(step));
+        self.timers.extend(step.timer.map(|timer| (index, timer)));
+        if !step.immediate {
+            self.chosen = false;
+            self.last = Some(index);
+        }
+        None
     }
 }
 
@@ -825,53 +873,11 @@ impl Strategy for Dpor {
         Answer::Take(option)
     }
 
-    fn spawn(&mut self, parent: TaskId, child: TaskId) {
-        if !self.cut {
-            self.history.spawn(parent, child);
-        }
-    }
-
-    fn value(&mut self, task: TaskId, taken: Taken, during: bool) {
-        if self.cut {
-            return;
-        }
-        self.history.value(task, taken.option);
-        let step = if during { Some(self.heard as u32) } else { self.last };
-        if let Some(step) = step {
-            self.decided.push((step, taken.option));
-        }
-    }
-
-    fn step(&mut self, step: &Step<'_>) -> Option<Cut> {
-        if let Some(filter) = &mut self.filter {
-            filter.step(step);
-        }
-        if self.cut {
-            return None;
-        }
-        let index = self.heard as u32;
-        self.heard += 1;
-        if self.heard <= self.kept {
-            if !step.immediate {
-                self.last = Some(index);
-            }
-            if self.history.len() < self.heard {
-                self.recall(step);
-            } else {
-                self.history.forget_values(step.task);
-            }
-            return None;
-        }
-        if !step.immediate && !self.chosen && !self.go_on_with(step.task) {
-            self.cut_at(step.pending);
-            return Some(Cut::Redundant);
-        }
-        self.history.step(step);
-        self.fall_asleep_after(&Footprint::of(step));
-        self.timers.extend(step.timer.map(|timer| (index, timer)));
-        if !step.immediate {
-            self.chosen = false;
-            self.last = Some(index);
+    fn step(&mut self, event: &Event<'_>) -> Option<Cut> {
+        match event {
+            Event::Spawn { parent, child } => self.spawned(*parent, *child),
+            Event::Value { task, taken, during } => self.valued(*task, *taken, *during),
+            Event::Step(step) => return self.executed(step),
         }
         None
     }
@@ -898,10 +904,6 @@ impl Strategy for Dpor {
         }
     }
 
-    fn refuses(&self, settings: &Settings) -> Option<&'static str> {
-        refuses_idle(settings)
-    }
-
     fn covered(&self) -> Covered {
         if let Some(filter) = &self.filter {
             return filter.covered(self.stage == Stage::Last, None);
@@ -913,6 +915,31 @@ impl Strategy for Dpor {
         }
     }
 
+    fn remarks(&self) -> Remarks {
+        let unfinished = self.strayed.then(|| STRAYED.to_owned());
+        Remarks { unfinished, ..Remarks::default() }
+    }
+
+    fn resumable(&mut self) -> Option<&mut dyn Resumable> {
+        Some(self)
+    }
+
+    fn estimating(&self) -> Option<&dyn Estimating> {
+        Some(self)
+    }
+}
+
+impl Resumable for Dpor {
+    fn save(&mut self) -> Result<Checkpoint, Unsupported> {
+        self.saved()
+    }
+
+    fn restore(&mut self, state: &Checkpoint) -> Result<(), Unsupported> {
+        self.take_over(state)
+    }
+}
+
+impl Estimating for Dpor {
     /// What is covered is what Eta estimates to be covered: of a point that was left, all that is below
     /// it, run or not.
     fn progress(&self) -> Progress {
@@ -924,16 +951,5 @@ impl Strategy for Dpor {
         let covered = if is_over { Some(1.0) } else { estimate.map(part) };
         let pairs = self.filter.as_ref().map(|filter| filter.count());
         Progress { covered, estimate, pending, frontier_bytes, pairs, ..Progress::default() }
-    }
-    fn trouble(&self) -> Option<String> {
-        self.strayed.then(|| STRAYED.to_owned())
-    }
-
-    fn save(&self) -> Result<Checkpoint, Unsupported> {
-        self.saved()
-    }
-
-    fn restore(&mut self, state: &Checkpoint) -> Result<(), Unsupported> {
-        self.take_over(state)
     }
 }

@@ -14,12 +14,12 @@
 
 use raddle_engine::dependence::Footprint;
 use raddle_engine::strategy::{
-    Answer, Checkpoint, Finished, Needs, Options, Plan, Point, Step, Strategy, Taken, Unsupported,
+    Answer, Checkpoint, Cut, Estimating, Event, Finished, Needs, Options, Plan, Point, Remarks,
+    Resumable, Step, Strategy, Unsupported,
 };
 use raddle_engine::{Access, TaskId};
-use raddle_trace::{Covered, Estimate, Progress, Settings};
+use raddle_trace::{Covered, Estimate, Progress};
 
-use crate::dpor::refuses_idle;
 use crate::estimate::{Children, Kind, Levels, Size};
 use crate::state::{FOREIGN, RUNNING, Reader, STRAYED, Writer};
 
@@ -223,6 +223,58 @@ impl Eta {
     }
 }
 
+impl Eta {
+    /// A task was created.
+    fn spawned(&mut self, parent: TaskId, child: TaskId) {
+        let (last, born) = *self.lane(parent);
+        self.lane(child).1 = if last > 0 { last } else { born };
+    }
+
+    /// A step was executed.
+    fn executed(&mut self, step: &Step<'_>) {
+        self.heard += 1;
+        let number = self.heard as u32;
+        let (last, born) = *self.lane(step.task);
+        self.lane(step.task).0 = number;
+        // After a search was restored they are all new.
+        if self.heard <= self.kept.min(self.steps.len()) {
+            return;
+        }
+        let mut clock = Vec::new();
+        let mut nth = 1;
+        let join = |clock: &mut Vec<u32>, theirs: &[u32]| {
+            clock.resize(clock.len().max(theirs.len()), 0);
+            clock.iter_mut().zip(theirs).for_each(|(own, theirs)| *own = (*own).max(*theirs));
+        };
+        if last > 0 {
+            let last = &self.steps[last as usize - 1];
+            nth = last.nth + 1;
+            join(&mut clock, &last.clock);
+        } else if born > 0 {
+            join(&mut clock, &self.steps[born as usize - 1].clock);
+        }
+        if let Some(sender) = step.sent_by.and_then(|number| self.steps.get(number as usize - 1)) {
+            join(&mut clock, &sender.clock);
+        }
+        // Whoever waited for others goes on after them.
+        let waited = match step.footprint.first().map(|touched| touched.1) {
+            Some(Access::Settle) => 0..self.steps.len(),
+            Some(Access::Roused) => {
+                let by = (step.enabled_since as usize).min(self.steps.len());
+                by.saturating_sub(1)..by
+            }
+            _ => 0..0,
+        };
+        for earlier in waited {
+            join(&mut clock, &self.steps[earlier].clock);
+        }
+        clock.resize(clock.len().max(step.task.index() + 1), 0);
+        clock[step.task.index()] = nth;
+        let footprint = Footprint::of(step);
+        self.steps.push(Done { footprint, immediate: step.immediate, clock, nth });
+    }
+}
+
 impl Strategy for Eta {
     fn needs(&self) -> Needs {
         Needs { steps: true, ..Needs::default() }
@@ -265,54 +317,12 @@ impl Strategy for Eta {
         Answer::Take(option)
     }
 
-    fn spawn(&mut self, parent: TaskId, child: TaskId) {
-        let (last, born) = *self.lane(parent);
-        self.lane(child).1 = if last > 0 { last } else { born };
-    }
-
-    fn value(&mut self, _: TaskId, _: Taken, _: bool) {}
-
-    fn step(&mut self, step: &Step<'_>) -> Option<raddle_engine::strategy::Cut> {
-        self.heard += 1;
-        let number = self.heard as u32;
-        let (last, born) = *self.lane(step.task);
-        self.lane(step.task).0 = number;
-        // After a search was restored they are all new.
-        if self.heard <= self.kept.min(self.steps.len()) {
-            return None;
+    fn step(&mut self, event: &Event<'_>) -> Option<Cut> {
+        match event {
+            Event::Spawn { parent, child } => self.spawned(*parent, *child),
+            Event::Value { .. } => {}
+            Event::Step(step) => self.executed(step),
         }
-        let mut clock = Vec::new();
-        let mut nth = 1;
-        let join = |clock: &mut Vec<u32>, theirs: &[u32]| {
-            clock.resize(clock.len().max(theirs.len()), 0);
-            clock.iter_mut().zip(theirs).for_each(|(own, theirs)| *own = (*own).max(*theirs));
-        };
-        if last > 0 {
-            let last = &self.steps[last as usize - 1];
-            nth = last.nth + 1;
-            join(&mut clock, &last.clock);
-        } else if born > 0 {
-            join(&mut clock, &self.steps[born as usize - 1].clock);
-        }
-        if let Some(sender) = step.sent_by.and_then(|number| self.steps.get(number as usize - 1)) {
-            join(&mut clock, &sender.clock);
-        }
-        // Whoever waited for others goes on after them.
-        let waited = match step.footprint.first().map(|touched| touched.1) {
-            Some(Access::Settle) => 0..self.steps.len(),
-            Some(Access::Roused) => {
-                let by = (step.enabled_since as usize).min(self.steps.len());
-                by.saturating_sub(1)..by
-            }
-            _ => 0..0,
-        };
-        for earlier in waited {
-            join(&mut clock, &self.steps[earlier].clock);
-        }
-        clock.resize(clock.len().max(step.task.index() + 1), 0);
-        clock[step.task.index()] = nth;
-        let footprint = Footprint::of(step);
-        self.steps.push(Done { footprint, immediate: step.immediate, clock, nth });
         None
     }
 
@@ -332,10 +342,6 @@ impl Strategy for Eta {
         }
     }
 
-    fn refuses(&self, settings: &Settings) -> Option<&'static str> {
-        refuses_idle(settings)
-    }
-
     fn covered(&self) -> Covered {
         if self.done && !self.incomplete {
             Covered::Equivalence
@@ -344,20 +350,23 @@ impl Strategy for Eta {
         }
     }
 
-    fn progress(&self) -> Progress {
-        let pending = self.path.iter().map(|node| u64::from(node.what.left())).sum();
-        let frontier_bytes = (self.path.len() * size_of::<Node>() + self.levels.bytes()) as u64;
-        let estimate = self.estimate();
-        let part = |estimate: Estimate| estimate.covered / estimate.total.about;
-        let covered = if self.done { Some(1.0) } else { estimate.map(part) };
-        Progress { covered, estimate, pending, frontier_bytes, ..Progress::default() }
-    }
-    fn trouble(&self) -> Option<String> {
-        self.strayed.then(|| STRAYED.to_owned())
+    fn remarks(&self) -> Remarks {
+        let unfinished = self.strayed.then(|| STRAYED.to_owned());
+        Remarks { unfinished, ..Remarks::default() }
     }
 
+    fn resumable(&mut self) -> Option<&mut dyn Resumable> {
+        Some(self)
+    }
+
+    fn estimating(&self) -> Option<&dyn Estimating> {
+        Some(self)
+    }
+}
+
+impl Resumable for Eta {
     /// The steps of the path are not in it: the next execution has them again.
-    fn save(&self) -> Result<Checkpoint, Unsupported> {
+    fn save(&mut self) -> Result<Checkpoint, Unsupported> {
         if self.running {
             return Err(RUNNING);
         }
@@ -417,6 +426,17 @@ impl Strategy for Eta {
         }
         *self = new;
         Ok(())
+    }
+}
+
+impl Estimating for Eta {
+    fn progress(&self) -> Progress {
+        let pending = self.path.iter().map(|node| u64::from(node.what.left())).sum();
+        let frontier_bytes = (self.path.len() * size_of::<Node>() + self.levels.bytes()) as u64;
+        let estimate = self.estimate();
+        let part = |estimate: Estimate| estimate.covered / estimate.total.about;
+        let covered = if self.done { Some(1.0) } else { estimate.map(part) };
+        Progress { covered, estimate, pending, frontier_bytes, ..Progress::default() }
     }
 }
 

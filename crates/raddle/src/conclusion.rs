@@ -282,3 +282,22 @@ fn add(counts: &mut Counts, more: &Counts) {
     counts.max_depth = counts.max_depth.max(more.max_depth);
     counts.max_tasks = counts.max_tasks.max(more.max_tasks);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failures_come_before_doubts_and_doubts_before_passes() {
+        let counts = |executions, rejected| Counts { executions, rejected, ..Counts::default() };
+        let of = |failed, diverged, counts: Counts| {
+            let (verdict, why) = verdict(failed, diverged, &counts, Verdict::Covered);
+            (verdict, why.is_some())
+        };
+        assert_eq!(of(true, true, counts(0, 0)), (Verdict::Failed, false));
+        assert_eq!(of(false, true, counts(2, 0)), (Verdict::Inconclusive, false));
+        assert_eq!(of(false, false, counts(0, 0)), (Verdict::Inconclusive, true));
+        assert_eq!(of(false, false, counts(2, 2)), (Verdict::Inconclusive, true));
+        assert_eq!(of(false, false, counts(2, 1)), (Verdict::Covered, false));
+    }
+}

@@ -1,7 +1,7 @@
 //! Which searches a strategy stands for: one, one after another (`auto`), or several beside each other
 //! (`a | b`, `portfolio`).
 
-use raddle_search::registry;
+use raddle_search::{Environment, registry};
 use raddle_trace::Covered;
 
 use crate::config::{AUTO, Config};
@@ -51,10 +51,7 @@ impl Plan {
         let mut plan = Self { members: vec![], left_out: vec![], samples: false, listed: false };
         let mut member = Member { stages: vec![], seed: config.seed() };
         for text in stages {
-            let built = search::build(&text, config.seed())?;
-            if let Some(reason) = built.strategy.refuses(&config.settings()) {
-                return Err(Error::Strategy { strategy: text, reason: reason.to_owned() });
-            }
+            let built = search::build(&text, environment(config))?;
             plan.samples |= matches!(built.strategy.covered(), Covered::Sample { .. });
             member.stages.push(built.name);
         }
@@ -76,11 +73,16 @@ impl Plan {
                     "`{name}` is a choice of strategies and cannot be a member; name the strategies"
                 ));
             }
-            let built = search::build(name, config.seed())?;
-            if let Some(reason) = built.strategy.refuses(&config.settings()) {
-                plan.left_out.push(format!("`{}` is left out: {reason}", built.name));
-                continue;
-            }
+            let built = match raddle_search::build(name, environment(config)) {
+                Ok(built) => built,
+                Err(error) => match error.refused_settings() {
+                    Some((name, reason)) => {
+                        plan.left_out.push(format!("`{name}` is left out: {reason}"));
+                        continue;
+                    }
+                    None => return Err(search::refusal(name, &error)),
+                },
+            };
             let samples = matches!(built.strategy.covered(), Covered::Sample { .. });
             let is_it = |member: &&Member| member.stages[0] == built.name;
             let same = plan.members.iter().filter(is_it).count() as u64;
@@ -140,6 +142,11 @@ fn listed(config: &Config) -> Result<Vec<&str>, Error> {
     Ok(names)
 }
 
+/// What strategies are built with to see whether they can be: without files.
+fn environment(config: &Config) -> Environment {
+    Environment { seed: config.seed(), settings: config.settings(), ..Environment::default() }
+}
+
 fn refusal(config: &Config, reason: String) -> Error {
     Error::Strategy { strategy: config.strategy.trim().to_owned(), reason }
 }
@@ -151,7 +158,7 @@ pub(crate) fn check_names(config: &Config) -> Result<(), Error> {
     if !text.contains('|') && registry::CHOICES.iter().any(|choice| choice.name == text) {
         return Ok(());
     }
-    text.split('|').try_for_each(|name| search::build(name.trim(), config.seed()).map(drop))
+    text.split('|').try_for_each(|name| search::build(name.trim(), config.seed().into()).map(drop))
 }
 
 #[cfg(test)]

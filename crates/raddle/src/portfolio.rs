@@ -33,7 +33,6 @@ use crate::error::Error;
 use crate::job::{Body, Job};
 use crate::plan::{Member, Plan};
 use crate::search::{self, Asked, Found};
-use crate::spill;
 use crate::supervisor::{self, Control};
 
 mod turns;
@@ -224,8 +223,8 @@ fn stages(
 ) -> Result<Vec<Stage>, Error> {
     let half = if executions == u64::MAX { executions } else { executions.div_ceil(2) };
     let stage = |(nth, name): (usize, &String)| {
-        let mut built = search::build(name, member.seed)?;
-        spill::offer(job, frontier_bytes, &mut *built.strategy);
+        let environment = search::environment(job, member.seed, frontier_bytes);
+        let built = search::build(name, environment)?;
         let is_last = nth + 1 == member.stages.len();
         let kept = keeper.cloned().map(|keeper| checkpoint::Place { keeper, search: first + nth });
         Ok(Stage {

@@ -2,16 +2,19 @@
 
 use std::time::Instant;
 
-use raddle_engine::{EngineError, Explored, Lap, Setup, Stop, Strategy};
+use raddle_engine::{EngineError, Explored, Lap, Observer, Setup, Stop, Strategy, observer};
 use raddle_search::hapset::Metric;
-use raddle_search::{Traces, Walk, Walked, Watched};
+use raddle_search::{
+    BuildError, Built, Environment, PairCoverage, RecordedTree, TraceCounter, TreeRecorder,
+};
 use raddle_trace::{Carried, Coverage, Covered, PairSet, Progress, TraceCount};
 
 use crate::checkpoint::Place;
 use crate::config::Pairs;
 use crate::error::Error;
 use crate::job::Job;
-use crate::reporter::Telling;
+use crate::reporter::ProgressReporter;
+use crate::spill;
 use crate::supervisor::Control;
 use crate::tree::Tree;
 
@@ -34,7 +37,7 @@ pub(crate) struct Asked {
     /// Whether the job has observers of its progress.
     pub(crate) tells: bool,
     /// Where decisions are kept, if they are.
-    pub(crate) walk: Option<Walk>,
+    pub(crate) tree: Option<RecordedTree>,
 }
 
 impl Asked {
@@ -45,7 +48,7 @@ impl Asked {
             pairs: job.config.pairs != Pairs::Off,
             known: job.known.clone().unwrap_or_default(),
             tells: !job.observers().is_empty(),
-            walk: job.config.tree.as_ref().map(Tree::walk),
+            tree: job.config.tree.as_ref().map(Tree::recorded),
         }
     }
 }
@@ -61,12 +64,25 @@ pub(crate) struct Found {
     pub(crate) coverage: Option<Coverage>,
 }
 
+/// What the strategies of a job are built with.
+pub(crate) fn environment(job: &Job, seed: u64, frontier_bytes: u64) -> Environment {
+    let known = job.known.as_ref().filter(|_| job.config.pairs != Pairs::Off);
+    Environment {
+        seed,
+        known: known.cloned().unwrap_or_default(),
+        memory: spill::memory(job, frontier_bytes),
+        settings: job.config.settings(),
+    }
+}
+
 /// What a line names, or what is wrong with the line.
-pub(crate) fn build(text: &str, seed: u64) -> Result<raddle_search::Built, Error> {
-    raddle_search::build(text, seed).map_err(|error| Error::Strategy {
-        strategy: text.to_owned(),
-        reason: with_sources(&error),
-    })
+pub(crate) fn build(text: &str, environment: Environment) -> Result<Built, Error> {
+    raddle_search::build(text, environment).map_err(|error| refusal(text, &error))
+}
+
+/// The error of a line that names no strategy.
+pub(crate) fn refusal(text: &str, error: &BuildError) -> Error {
+    Error::Strategy { strategy: text.to_owned(), reason: with_sources(error) }
 }
 
 /// An error and what caused it, on one line.
@@ -82,7 +98,7 @@ fn with_sources(error: &dyn std::error::Error) -> String {
 
 /// Runs one search to its end.
 pub(crate) fn run_one(
-    strategy: Box<dyn Strategy>,
+    mut strategy: Box<dyn Strategy>,
     name: String,
     asked: &Asked,
     kept: Option<&Place>,
@@ -91,57 +107,38 @@ pub(crate) fn run_one(
     test: &dyn Fn(),
 ) -> Result<Found, EngineError> {
     let began = Instant::now();
-    let before = kept.and_then(Place::before);
-    let strategy = match &asked.walk {
-        Some(walk) => Box::new(Walked::new(strategy, walk.clone())),
-        None => strategy,
-    };
-    let explore = |strategy: &mut dyn Strategy| {
-        let mut pulse = |pulse| control.attach(pulse);
-        let carried = before.map_or_else(Carried::default, |before| before.carried.clone());
-        if let Some(before) = before {
-            strategy.restore(&before.state).map_err(|_| EngineError::Carried)?;
-        }
-        if asked.tells || kept.is_some() {
-            let executions = carried.counts.executions;
-            let mut telling = Telling { inner: strategy, control, executions, kept };
-            raddle_engine::explore_from(&carried, &mut telling, &asked.setup, lap, &mut pulse, test)
-        } else {
-            raddle_engine::explore(strategy, &asked.setup, lap, &mut pulse, test)
-        }
-    };
-    let mut coverage = None;
-    let (explored, covered, progress) = if asked.pairs {
-        let mut watched = Watched::new(strategy, Metric::HapSet, CALLS);
-        if !asked.known.is_empty() {
-            watched.know(&asked.known);
-        }
-        let (ran, watched) = counting(watched, asked.traces, explore);
-        coverage = Some(watched.coverage());
-        ran?
-    } else {
-        counting(strategy, asked.traces, explore).0?
-    };
+    let mut tree = asked.tree.clone().map(TreeRecorder::new);
+    let mut pairs = asked.pairs.then(|| {
+        let pairs = PairCoverage::beside(strategy.needs(), Metric::HapSet, CALLS);
+        if asked.known.is_empty() { pairs } else { pairs.knowing(&asked.known) }
+    });
+    let mut traces = asked.traces.then(|| TraceCounter::new(MAX_EXACT_TRACES));
+    let mut reporter =
+        (asked.tells || kept.is_some()).then_some(ProgressReporter { control, kept });
+    let mut observers: Vec<&mut dyn Observer> = Vec::new();
+    observers.extend(tree.as_mut().map(|tree| tree as &mut dyn Observer));
+    observers.extend(pairs.as_mut().map(|pairs| pairs as &mut dyn Observer));
+    observers.extend(traces.as_mut().map(|traces| traces as &mut dyn Observer));
+    observers.extend(reporter.as_mut().map(|reporter| reporter as &mut dyn Observer));
+    let mut carried = Carried::default();
+    if let Some(before) = kept.and_then(Place::before) {
+        observer::restore(&mut *strategy, &mut observers, &before.state)
+            .map_err(|_| EngineError::Carried)?;
+        carried = before.carried.clone();
+    }
+    let mut pulse = |pulse| control.attach(pulse);
+    let explored = raddle_engine::explore_from(
+        &carried,
+        &mut *strategy,
+        &mut observers,
+        &asked.setup,
+        lap,
+        &mut pulse,
+        test,
+    )?;
     let elapsed = kept.map_or_else(|| began.elapsed(), |place| place.keeper.elapsed());
     let elapsed_ms = elapsed.as_millis().try_into().unwrap_or(u64::MAX);
-    let progress = progress.timed(explored.counts.executions, elapsed_ms);
+    let progress = explored.progress.timed(explored.counts.executions, elapsed_ms);
+    let (covered, coverage) = (strategy.covered(), pairs.map(|pairs| pairs.coverage()));
     Ok(Found { name, explored, covered, traces: progress.traces, progress, coverage })
-}
-
-/// Explores with one strategy, whose partial orders are counted or not; gives it back.
-fn counting<S: Strategy>(
-    mut strategy: S,
-    traces: bool,
-    explore: impl FnOnce(&mut dyn Strategy) -> Result<Explored, EngineError>,
-) -> (Result<(Explored, Covered, Progress), EngineError>, S) {
-    if traces {
-        let mut counted = Traces::new(strategy, MAX_EXACT_TRACES);
-        let explored = explore(&mut counted);
-        let (covered, progress) = (counted.covered(), counted.progress());
-        (explored.map(|explored| (explored, covered, progress)), counted.into_inner())
-    } else {
-        let explored = explore(&mut strategy);
-        let (covered, progress) = (strategy.covered(), strategy.progress());
-        (explored.map(|explored| (explored, covered, progress)), strategy)
-    }
 }

@@ -1,6 +1,6 @@
 //! The tree of decisions that a search has walked, for whoever wants to see it.
 
-use raddle_search::Walk;
+use raddle_search::RecordedTree;
 use raddle_trace::DecisionTree;
 
 /// Keeps the decisions of the first executions of a search: who could move, what was taken, how
@@ -32,14 +32,14 @@ use raddle_trace::DecisionTree;
 /// # Ok::<(), raddle::Error>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Tree(Walk);
+pub struct Tree(RecordedTree);
 
 impl Tree {
     /// Keeps the first so many executions, as long as they have no more than 64 new decision points each
     /// on average. How many more there were is counted.
     #[must_use]
     pub fn first(executions: u64) -> Self {
-        Self(Walk::first(executions))
+        Self(RecordedTree::first(executions))
     }
 
     /// What has been walked so far.
@@ -49,7 +49,7 @@ impl Tree {
     }
 
     /// Where a search keeps its decisions.
-    pub(crate) fn walk(&self) -> Walk {
+    pub(crate) fn recorded(&self) -> RecordedTree {
         self.0.clone()
     }
 

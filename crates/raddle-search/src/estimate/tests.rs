@@ -4,7 +4,9 @@
 
 use proptest::prelude::{Strategy as _, prop, prop_assert, prop_assert_eq, proptest};
 use raddle_engine::op::TaskId;
-use raddle_engine::strategy::{Answer, Finished, Options, Plan, Point, Strategy, Taken};
+use raddle_engine::strategy::{
+    Answer, Divisible, Estimating, Finished, Options, Plan, Point, Resumable, Strategy, Taken,
+};
 use raddle_trace::{Band, Estimate, Outcome};
 
 use super::MOST;

@@ -19,10 +19,9 @@
 
 use raddle_engine::dependence::Footprint;
 use raddle_engine::happens::History;
-use raddle_engine::op::TaskId;
 use raddle_engine::strategy::{
-    Answer, Checkpoint, Cut, Finished, Needs, Options, Plan, Point, Step, Strategy, Taken, Timer,
-    Unsupported,
+    Answer, Checkpoint, Cut, Estimating, Event, Finished, Needs, Options, Plan, Point, Remarks,
+    Resumable, Step, Strategy, Timer, Unsupported,
 };
 use raddle_trace::{Covered, Outcome, Progress};
 
@@ -193,6 +192,26 @@ impl Guided {
     }
 }
 
+impl Guided {
+    /// A step was executed.
+    fn executed(&mut self, step: &Step<'_>) {
+        self.filter.step(step);
+        let index = self.heard as u32;
+        self.heard += 1;
+        if self.heard <= self.kept {
+            // After a search was restored they are all new.
+            if self.history.len() < self.heard {
+                self.history.step(step);
+            } else {
+                self.history.forget_values(step.task);
+            }
+            return;
+        }
+        self.history.step(step);
+        self.timers.extend(step.timer.map(|timer| (index, timer)));
+    }
+}
+
 impl Strategy for Guided {
     fn needs(&self) -> Needs {
         Needs { steps: true, contexts: self.filter.contexts(), ..Needs::default() }
@@ -236,29 +255,12 @@ impl Strategy for Guided {
         Answer::Take(default)
     }
 
-    fn spawn(&mut self, parent: TaskId, child: TaskId) {
-        self.history.spawn(parent, child);
-    }
-
-    fn value(&mut self, task: TaskId, taken: Taken, _: bool) {
-        self.history.value(task, taken.option);
-    }
-
-    fn step(&mut self, step: &Step<'_>) -> Option<Cut> {
-        self.filter.step(step);
-        let index = self.heard as u32;
-        self.heard += 1;
-        if self.heard <= self.kept {
-            // After a search was restored they are all new.
-            if self.history.len() < self.heard {
-                self.history.step(step);
-            } else {
-                self.history.forget_values(step.task);
-            }
-            return None;
+    fn step(&mut self, event: &Event<'_>) -> Option<Cut> {
+        match event {
+            Event::Spawn { parent, child } => self.history.spawn(*parent, *child),
+            Event::Value { task, taken, .. } => self.history.value(*task, taken.option),
+            Event::Step(step) => self.executed(step),
         }
-        self.history.step(step);
-        self.timers.extend(step.timer.map(|timer| (index, timer)));
         None
     }
 
@@ -281,20 +283,23 @@ impl Strategy for Guided {
         self.filter.covered(self.done, self.bound.preemptions())
     }
 
-    fn progress(&self) -> Progress {
-        let pending = self.frames.iter().filter(|frame| frame.open);
-        let pending = pending.map(|frame| u64::from(frame.of - frame.rank - 1)).sum();
-        let frontier_bytes = (self.frames.capacity() * size_of::<Frame>()) as u64;
-        let covered = self.done.then_some(1.0);
-        let pairs = Some(self.filter.count());
-        Progress { covered, pending, frontier_bytes, pairs, ..Progress::default() }
-    }
-    fn trouble(&self) -> Option<String> {
-        self.strayed.then(|| STRAYED.to_owned())
+    fn remarks(&self) -> Remarks {
+        let unfinished = self.strayed.then(|| STRAYED.to_owned());
+        Remarks { unfinished, ..Remarks::default() }
     }
 
+    fn resumable(&mut self) -> Option<&mut dyn Resumable> {
+        Some(self)
+    }
+
+    fn estimating(&self) -> Option<&dyn Estimating> {
+        Some(self)
+    }
+}
+
+impl Resumable for Guided {
     /// The events of the path are not in it: the next execution has them again.
-    fn save(&self) -> Result<Checkpoint, Unsupported> {
+    fn save(&mut self) -> Result<Checkpoint, Unsupported> {
         if self.running {
             return Err(RUNNING);
         }
@@ -344,5 +349,16 @@ impl Strategy for Guided {
         new.frames = frames;
         *self = new;
         Ok(())
+    }
+}
+
+impl Estimating for Guided {
+    fn progress(&self) -> Progress {
+        let pending = self.frames.iter().filter(|frame| frame.open);
+        let pending = pending.map(|frame| u64::from(frame.of - frame.rank - 1)).sum();
+        let frontier_bytes = (self.frames.capacity() * size_of::<Frame>()) as u64;
+        let covered = self.done.then_some(1.0);
+        let pairs = Some(self.filter.count());
+        Progress { covered, pending, frontier_bytes, pairs, ..Progress::default() }
     }
 }

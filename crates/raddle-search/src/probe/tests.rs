@@ -16,7 +16,7 @@ fn program() -> Toy {
 
 /// The executions of the search, without the probes.
 fn without_probes<S: Strategy>(mut search: Probes<S>) -> (Vec<Moves>, Covered, u64) {
-    let mut plan = Plan { prefix: vec![77; 3] };
+    let mut plan = Plan { prefix: vec![77; 3], ..Plan::default() };
     let mut executions = Vec::new();
     loop {
         let before = search.count();
