@@ -401,12 +401,11 @@ impl Exploration<'_, '_> {
         let Self { search, apart, audience, lap, body, counts, leaked, .. } = self;
         let (body, number) = (*body, counts.executions);
         let asked = audience.while_running();
-        let mut ran = match apart {
-            Some(apart) => apart.run(search, asked, body, lap, number)?,
-            None => {
-                search.ask(asked);
-                search.run(body, lap, number)
-            }
+        let mut ran = if let Some(apart) = apart {
+            apart.run(search, asked, body, lap, number)?
+        } else {
+            search.ask(asked);
+            search.run(body, lap, number)
         };
         *leaked += ran.leaked;
         if apart.is_none() && search.touched && !search.watch {

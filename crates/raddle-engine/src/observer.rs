@@ -322,3 +322,214 @@ impl Strategy for Audience<'_, '_> {
         self.strategy.remarks()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::panic::Location;
+
+    use raddle_trace::Outcome;
+
+    use super::*;
+    use crate::context::Context;
+    use crate::op::{ObjectId, Op, TaskId};
+    use crate::strategy::{Pending, Step, Stuck, Taken, Tasks};
+
+    /// Skips two steps, cuts at the fourth, and can be saved.
+    #[derive(Default)]
+    struct Skipping {
+        heard: Vec<u64>,
+        state: u8,
+    }
+
+    /// The number of a step is its task's.
+    fn number(event: &Event<'_>) -> u64 {
+        match event {
+            Event::Step(step) => step.task.0.into(),
+            Event::Value { task, .. } => 100 + u64::from(task.0),
+            Event::Spawn { child, .. } => 200 + u64::from(child.0),
+        }
+    }
+
+    impl Strategy for Skipping {
+        fn needs(&self) -> Needs {
+            Needs { steps: true, ..Needs::default() }
+        }
+
+        fn begin(&mut self, plan: &mut Plan) -> bool {
+            plan.steps_to_skip = 2;
+            true
+        }
+
+        fn decide(&mut self, _: &Point<'_>) -> Answer {
+            Answer::Take(0)
+        }
+
+        fn step(&mut self, event: &Event<'_>) -> Option<Cut> {
+            self.heard.push(number(event));
+            (number(event) == 4).then_some(Cut::Redundant)
+        }
+
+        fn covered(&self) -> Covered {
+            Covered::Everything
+        }
+
+        fn resumable(&mut self) -> Option<&mut dyn Resumable> {
+            Some(self)
+        }
+    }
+
+    impl Resumable for Skipping {
+        fn save(&mut self) -> Result<Checkpoint, Unsupported> {
+            Ok(Checkpoint(vec![self.state]))
+        }
+
+        fn restore(&mut self, state: &Checkpoint) -> Result<(), Unsupported> {
+            let [state] = state.0[..] else { return Err(Unsupported("be restored")) };
+            self.state = state;
+            Ok(())
+        }
+    }
+
+    /// Hears all, and saves the search when it is looked at.
+    #[derive(Default)]
+    struct Hearing {
+        heard: Vec<(u64, Option<Cut>)>,
+        ended: u64,
+        saved: Option<Checkpoint>,
+    }
+
+    impl Observer for Hearing {
+        fn needs(&self) -> ObserverNeeds {
+            ObserverNeeds { steps: true, contexts: 3, ..ObserverNeeds::default() }
+        }
+
+        fn event(&mut self, event: &Event<'_>, cut: Option<Cut>) {
+            self.heard.push((number(event), cut));
+        }
+
+        fn end(&mut self, _: &Finished<'_>) {
+            self.ended += 1;
+        }
+
+        fn between(&mut self, search: &mut Paused<'_, '_>) {
+            self.saved = search.save().ok();
+        }
+    }
+
+    /// Has a number that is part of a checkpoint.
+    #[derive(Default)]
+    struct Numbered(Skipping);
+
+    impl Observer for Numbered {
+        fn add_to(&self, progress: &mut Progress) {
+            progress.pending = self.0.state.into();
+        }
+
+        fn resumable(&mut self) -> Option<&mut dyn Resumable> {
+            Some(&mut self.0)
+        }
+    }
+
+    #[derive(Debug)]
+    struct Nothing;
+
+    impl Pending for Nothing {
+        fn op(&self, _: TaskId) -> Option<Op> {
+            None
+        }
+
+        fn blocked(&self) -> Vec<TaskId> {
+            Vec::new()
+        }
+
+        fn stuck(&self) -> Vec<Stuck> {
+            Vec::new()
+        }
+
+        fn place(&self, task: TaskId) -> u32 {
+            task.0
+        }
+    }
+
+    fn step(task: u32) -> Event<'static> {
+        Event::Step(Step {
+            task: TaskId(task),
+            footprint: &[(ObjectId::NONE, crate::op::Access::Yield)],
+            site: Location::caller(),
+            context: Context::NONE,
+            also: 0,
+            learned: false,
+            sent_by: None,
+            point: None,
+            replayed: false,
+            immediate: false,
+            partner: None,
+            enabled_since: 0,
+            timer: None,
+            waited_for: Tasks::default(),
+            pending: &Nothing,
+        })
+    }
+
+    fn value(task: u32) -> Event<'static> {
+        let taken = Taken { option: 0, of: 2 };
+        Event::Value { task: TaskId(task), taken, during: true }
+    }
+
+    #[test]
+    fn an_observer_hears_of_what_the_strategy_skips() {
+        let (mut strategy, mut hearing) = (Skipping::default(), Hearing::default());
+        let mut observers: [&mut dyn Observer; 1] = [&mut hearing];
+        let mut audience = Audience::new(&mut strategy, &mut observers);
+        assert_eq!((audience.needs().steps, audience.needs().contexts), (true, 3));
+        let mut plan = Plan::default();
+        assert!(audience.begin(&mut plan));
+        assert_eq!(plan.steps_to_skip, 0, "the engine notifies of all");
+        let events = [step(1), value(2), step(2), value(3), step(3), step(4)];
+        let cuts: Vec<_> = events.iter().map(|event| audience.step(event)).collect();
+        assert_eq!(cuts, [None, None, None, None, None, Some(Cut::Redundant)]);
+        audience.end(&Finished {
+            outcome: &Outcome::Completed,
+            decisions: &[],
+            steps: 4,
+            tasks: 4,
+            stuck: &[],
+            cut: Some(Cut::Redundant),
+            irregular: false,
+        });
+        assert_eq!(strategy.heard, [103, 3, 4], "a value is of the step that comes next");
+        let heard: Vec<_> = hearing.heard.iter().map(|heard| heard.0).collect();
+        assert_eq!(heard, [1, 102, 2, 103, 3, 4]);
+        assert_eq!((hearing.heard[5].1, hearing.ended), (Some(Cut::Redundant), 1));
+    }
+
+    #[test]
+    fn without_a_need_the_strategy_is_asked_itself() {
+        let (mut strategy, mut numbered) = (Skipping::default(), Numbered::default());
+        let itself = (&raw const strategy).cast::<()>();
+        let mut observers: [&mut dyn Observer; 1] = [&mut numbered];
+        let mut audience = Audience::new(&mut strategy, &mut observers);
+        let asked: *const dyn Strategy = audience.while_running();
+        assert!(std::ptr::eq(asked.cast::<()>(), itself));
+    }
+
+    #[test]
+    fn a_search_is_saved_with_its_observers_and_refused_without() {
+        let mut strategy = Skipping { state: 7, ..Skipping::default() };
+        let mut numbered = Numbered(Skipping { state: 9, ..Skipping::default() });
+        let mut hearing = Hearing::default();
+        let mut observers: [&mut dyn Observer; 2] = [&mut hearing, &mut numbered];
+        let mut audience = Audience::new(&mut strategy, &mut observers);
+        audience.pause(Counts::default(), &Carried::default, None);
+        assert_eq!(audience.progress().pending, 9);
+        let saved = hearing.saved.expect("it can be saved");
+        let (mut again, mut also) = (Skipping::default(), Numbered::default());
+        restore(&mut again, &mut [&mut also], &saved).expect("it is theirs");
+        assert_eq!((again.state, also.0.state), (7, 9));
+        assert!(restore(&mut again, &mut [], &saved).is_err(), "something is left");
+        let mut other = Numbered::default();
+        assert!(restore(&mut again, &mut [&mut also, &mut other], &saved).is_err());
+        let cut = Checkpoint(saved.0[..saved.0.len() - 1].to_vec());
+        assert!(restore(&mut again, &mut [&mut also], &cut).is_err());
+    }
+}

@@ -3,6 +3,8 @@
 //! What only listens to a search is an observer, for which nothing has to be forwarded. A strategy that
 //! holds another must forward the whole interface, and when that grows it is forgotten.
 
+use std::collections::BTreeSet;
+
 /// Types that hold a strategy: the file, the type, and what they do themselves.
 const HOLDERS: &[(&str, &str, &str)] = &[
     ("crates/raddle-engine/src/strategy.rs", "Box", "is the strategy"),
@@ -17,6 +19,13 @@ const HOLDERS: &[(&str, &str, &str)] = &[
     ("bench/src/eta/reduced.rs", "Coarse", "makes steps depend on each other"),
     ("bench/src/reduction/growth.rs", "Turns", "says that another task is running"),
 ];
+
+/// The files of the list that are not there.
+pub(super) fn missing(files: &BTreeSet<String>) -> Vec<String> {
+    let gone = HOLDERS.iter().filter(|known| !files.contains(known.0));
+    gone.map(|(file, name, _)| format!("{file}: listed for its strategy `{name}`, and not there"))
+        .collect()
+}
 
 /// The types of a file that hold another strategy: their own one is asked by asking that.
 pub(super) fn holders(text: &str) -> Vec<&str> {

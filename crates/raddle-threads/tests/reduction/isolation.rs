@@ -7,6 +7,7 @@ use raddle_engine::observer::Observers;
 use raddle_engine::strategy::Strategy as _;
 use raddle_engine::{Ended, Explored, Limits, Setup, Stop, explore};
 use raddle_search::traces::TraceCounter;
+use raddle_search::{RecordedTree, TreeRecorder};
 use raddle_threads::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use raddle_threads::thread;
 use raddle_trace::{Covered, Death, Outcome, Settings};
@@ -38,6 +39,7 @@ const STRATEGIES: [&str; 16] = [
 struct Did {
     schedules: Vec<Vec<u32>>,
     traces: std::collections::BTreeSet<u64>,
+    tree: raddle_trace::DecisionTree,
     covered: Covered,
     ended: Ended,
     counts: raddle_trace::Counts,
@@ -51,12 +53,15 @@ fn run(name: &str, executions: u64, settings: Settings, isolation: bool, body: &
     let (mut schedules, mut traces) = (Schedules::default(), TraceCounter::new(usize::MAX));
     let limits = Limits { executions, ..Limits::default() };
     let setup = Setup { limits, keep_going: true, settings, isolation, ..Setup::default() };
-    let observers: Observers<'_, '_> = &mut [&mut schedules, &mut traces];
+    let recorded = RecordedTree::first(100);
+    let mut tree = TreeRecorder::new(recorded.clone());
+    let observers: Observers<'_, '_> = &mut [&mut schedules, &mut traces, &mut tree];
     let explored = observed(&mut *strategy, observers, &setup, body);
     let Explored { ended, counts, kinds, assumptions, notes, .. } = explored;
     Did {
         schedules: schedules.0,
         traces: traces.seen().clone(),
+        tree: recorded.tree(),
         covered: strategy.covered(),
         ended,
         counts,
