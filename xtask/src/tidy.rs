@@ -16,7 +16,7 @@ const ONLY: &[(&str, &[&str])] = &[
     ("raddle-knobs", &[]),
     // JSON is how a fork tells what has no fixed size.
     ("raddle-engine", &["raddle-trace", "corosensei", "libc", "serde", "serde_json"]),
-    ("raddle-search", &["raddle-engine", "raddle-trace", "postcard", "serde"]),
+    ("raddle-search", &["raddle-engine", "raddle-knobs", "raddle-trace", "postcard", "serde"]),
     ("raddle-threads", &["raddle-engine", "raddle-trace"]),
     ("raddle-report", &["raddle-trace", "serde_json"]),
     ("raddle-macros", &["proc-macro2", "quote", "raddle-knobs", "syn"]),
@@ -32,6 +32,7 @@ const ONLY: &[(&str, &[&str])] = &[
             "indicatif",
             "libc",
             "memchr",
+            "quick-junit",
             "serde_json",
             "toml",
         ],

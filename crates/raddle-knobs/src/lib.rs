@@ -8,13 +8,13 @@
 //! The crate has no dependencies: the attribute macro, the library and the driver all use it, and a
 //! procedural macro should not have to wait for serde.
 
-mod near;
 mod reference;
+pub mod spelling;
 mod table;
 pub mod units;
 mod value;
 
-pub use near::{distance, nearest};
+pub use spelling::nearest;
 pub use value::{Given, Value, Width, Word};
 
 /// What all variables begin with.

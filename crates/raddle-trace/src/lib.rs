@@ -7,7 +7,8 @@
 //! Reading order: [`schedule`] (what replays an execution), [`trace`] (what happened in one),
 //! [`outcome`] (how it ended), [`guarantee`] (what a search has covered), [`progress`] (how far it
 //! is), [`report`] (all of it), [`run`] (several searches), [`tree`] (the executions of one). Then what
-//! passes between `cargo raddle` and test binaries: [`host`], [`events`], [`saved`], [`exit`].
+//! passes between `cargo raddle` and test binaries: [`host`], [`events`], [`saved`], [`exit`]; and what
+//! crates share: [`hash`].
 
 pub mod carried;
 pub mod checkpoint;
@@ -15,6 +16,7 @@ pub mod events;
 pub mod exit;
 pub mod explanation;
 pub mod guarantee;
+pub mod hash;
 pub mod host;
 pub mod minimised;
 pub mod outcome;
