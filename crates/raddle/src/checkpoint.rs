@@ -30,7 +30,7 @@ use crate::job::Job;
 
 /// A checkpoint takes at most one part in so many of the time: one of a search that holds much is written less
 /// often than was asked for.
-const SELDOM: u32 = 20;
+const TIME_SHARE: u32 = 20;
 
 /// The first bytes of a file.
 const MAGIC: &[u8; 8] = b"raddleck";
@@ -369,7 +369,7 @@ impl Place {
         }
         self.keeper.keep(self.search, search);
         self.keeper.write();
-        self.keeper.slots().not_before = Instant::now() + SELDOM * began.elapsed();
+        self.keeper.slots().not_before = Instant::now() + TIME_SHARE * began.elapsed();
     }
 
     /// Saves the search when it has ended, if there is something to go on from. Whether it is written is
