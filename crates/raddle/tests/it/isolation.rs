@@ -47,7 +47,7 @@ fn members_of_a_portfolio_have_processes_too() {
     let mut config = isolated();
     config.strategy = "dpor | random | pct(2)".into();
     config.executions = Some(60);
-    config.jobs = Some(3);
+    config.members = Some(3);
     let report = raddle::explore(config, aborts).expect("a search");
     assert!(matches!(report.failure.map(|failure| failure.outcome), Some(Outcome::Died { .. })));
 }

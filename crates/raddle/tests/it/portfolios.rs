@@ -51,7 +51,7 @@ fn the_first_failure_ends_all_and_replays() {
 #[test]
 fn every_failure_of_members_that_run_at_once_replays() {
     for program in [lost_update, lock_order] {
-        let report = with("random | pos | dpor", |config| config.jobs = Some(3), program);
+        let report = with("random | pos | dpor", |config| config.members = Some(3), program);
         let failure = report.failure.expect("a failure");
         let again = replay(failure.schedule.to_string().as_str(), program).expect("a token");
         assert_eq!(again.failure.expect("the same").outcome.kind(), failure.outcome.kind());
@@ -72,7 +72,7 @@ fn a_member_that_has_covered_everything_ends_all() {
 
 #[test]
 fn at_once_a_correct_program_is_covered_too() {
-    let report = with("dfs | dpor | pos", |config| config.jobs = Some(3), kept_update);
+    let report = with("dfs | dpor | pos", |config| config.members = Some(3), kept_update);
     assert_eq!(report.verdict, Verdict::Covered);
     let full = [Covered::Everything, Covered::Equivalence];
     assert!(full.contains(&report.guarantee.covered), "{}", report.guarantee);
@@ -155,11 +155,11 @@ fn what_makes_no_sense_is_refused_with_the_reason() {
 
 #[test]
 fn a_hang_of_one_member_is_reported_and_ends_the_others() {
-    for jobs in [1, 2] {
+    for at_once in [1, 2] {
         let calls = AtomicU32::new(0);
         let mut config = Config::default();
         config.strategy = "random | pos".to_owned();
-        config.jobs = Some(jobs);
+        config.members = Some(at_once);
         config.watchdog = Some(Duration::from_millis(200));
         let hung = explore(config, move || {
             kept_update();
