@@ -1,8 +1,6 @@
 //! The happens-before cache: the same traces and the same final states as without, and fewer
 //! executions.
 
-#![expect(clippy::disallowed_methods, reason = "how many programs is for the environment to say")]
-
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -16,13 +14,14 @@ use raddle_search::bound::Bound;
 use raddle_search::depth_first::DepthFirst;
 use raddle_search::order::NonPreemptive;
 use raddle_search::traces::Traces;
+use raddle_testing::{Sample, figures};
 use raddle_threads::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use raddle_threads::sync::mpsc;
 use raddle_threads::thread;
 use raddle_trace::{Covered, Settings, Timeouts};
 
 use crate::programs::*;
-use crate::random::{execute, program};
+use crate::random::{Skips, check_skips, execute, program};
 
 const MOST: u64 = 3_000_000;
 
@@ -333,15 +332,15 @@ fn compare(seed: u64, most: u64) -> Option<()> {
 
 #[test]
 fn random_programs_lose_nothing() {
-    let long = std::env::var_os("RADDLE_LONG").is_some();
-    let (programs, most) = if long { (3_000, 10_000) } else { (150, 1_000) };
-    let (mut compared, mut skipped, mut seed) = (0, 0, 0);
-    while compared < programs {
-        match compare(seed, most) {
+    let sample = Sample::new((150, 1_000), (3_000, 10_000));
+    let (mut compared, mut skipped, mut seed) = (0, 0, sample.from);
+    while compared < sample.programs {
+        match compare(seed, sample.most) {
             None => skipped += 1,
             Some(()) => compared += 1,
         }
         seed += 1;
     }
-    assert!(skipped < 4 * compared, "{skipped} of {seed} programs were too large");
+    figures("cache", &[("compared", compared), ("skipped", skipped)]);
+    check_skips(sample, compared, skipped, Skips { exactly: 0, percent: (0, 60) });
 }
