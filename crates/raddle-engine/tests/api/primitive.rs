@@ -148,7 +148,9 @@ fn opposite_orders_deadlock_in_two_of_six_executions() {
                 shared[first].give();
             })
         });
-        tasks.map(|task| task.join().expect("no panic"));
+        for task in tasks {
+            task.join().expect("no panic");
+        }
     };
     assert_eq!(kinds(&body), (6, vec![("completed", 4), ("deadlock", 2)]));
     let failure = explored(&Setup::default(), &body).failure.expect("a deadlock");
@@ -221,7 +223,9 @@ fn outside_an_execution_threads_wait_for_each_other() {
             }
         })
     });
-    threads.map(|thread| thread.join().expect("no panic"));
+    for thread in threads {
+        thread.join().expect("no panic");
+    }
     assert!(shared.0.try_take() && !shared.0.try_take());
     assert!(!shared.0.take_timeout(Duration::from_millis(1)));
 }

@@ -1,4 +1,5 @@
 //! Passive tasks: lanes without a stack, whose steps are work that is done where they are chosen.
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::panic::Location;
 use std::sync::{Arc, Mutex};
