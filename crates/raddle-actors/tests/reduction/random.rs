@@ -490,7 +490,7 @@ fn what_a_step_would_do_elsewhere_is_not_what_it_did() {
 const LOST: [u64; 6] = [76, 212, 1262, 4850, 8008, 19_147];
 
 /// Programs skipped beside the 500 of a plain `cargo test`: all have more than 700 interleavings.
-const TOO_LARGE: u64 = 0;
+const TOO_LARGE: u64 = 211;
 
 /// Twelve thousand programs if there is time, else five hundred.
 #[test]
@@ -522,7 +522,8 @@ fn reductions_see_what_there_is() {
     if sample.default {
         assert_eq!(skipped, TOO_LARGE);
     }
-    assert!(skipped <= compared, "{skipped} skipped beside {compared}");
+    // 30 % have more than 700, 15 % more than 20,000.
+    assert!(skipped * 2 <= compared, "{skipped} skipped beside {compared}");
 }
 
 #[test]

@@ -171,7 +171,7 @@ fn a_filter_that_leaves_nothing_out_changes_nothing_and_one_that_does_ends() {
         seed += 1;
     }
     figures("filters", &[("compared", compared), ("skipped", skipped)]);
-    check_skips(sample, compared, skipped, Skips { exactly: 0, percent: (0, 60) });
+    check_skips(sample, compared, skipped, Skips { exactly: 24, percent: (20, 50) });
 }
 
 /// Figure 2 of Wang, Said and Gupta: one task polls under a lock what another sets, without a yield.

@@ -508,7 +508,8 @@ pub(crate) fn check_skips(sample: Sample, compared: u64, skipped: u64, expected:
     }
 }
 
-const BEST_FIRST_SKIPS: Skips = Skips { exactly: 0, percent: (0, 60) };
+/// More than 500 interleavings of 54 programs, beside the 60; with 2,000 it is 43 %.
+const BEST_FIRST_SKIPS: Skips = Skips { exactly: 54, percent: (30, 55) };
 
 /// Drops statements and tasks as long as the program still differs.
 fn shrink(mut program: Program, most: u64) -> Program {
@@ -557,10 +558,12 @@ fn shrink(mut program: Program, most: u64) -> Program {
     }
 }
 
-const TOO_LARGE: Skips = Skips { exactly: 0, percent: (0, 60) };
+/// More than 2,000 interleavings of 644 programs, beside the 1,000 that are compared: 39 %. With 50,000 it is a
+/// quarter.
+const TOO_LARGE: Skips = Skips { exactly: 644, percent: (15, 45) };
 
 /// All with `spurious` and a wait with a timeout: `waits_that_time_out_and_wake_for_no_reason_promise_nothing`.
-const UNPROMISED: Skips = Skips { exactly: 0, percent: (0, 2) };
+const UNPROMISED: Skips = Skips { exactly: 7, percent: (0, 1) };
 
 /// Twelve thousand programs if there is time, else a thousand.
 #[test]
