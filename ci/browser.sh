@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Sees to it that there is a Chromium for the tests of the pages (crates/raddle-report/tests/browser).
 # Installs Debian's if there is none and that is possible; says so if it is not. The tests are skipped
-# then, by name, unless RADDLE_BROWSER=required. With `--found` it only looks, and fails if there is none.
+# then, by name, unless BROWSER_TESTS=required. With `--found` it only looks, and fails if there is none.
 set -euo pipefail
 
 for name in chromium chromium-browser google-chrome google-chrome-stable chrome; do
