@@ -14,9 +14,9 @@
 use std::collections::BTreeMap;
 
 use raddle_corpus::{Program, REGISTRY};
-use raddle_engine::strategy::{Answer, Cut, Finished, Needs, Plan, Point, Step, Strategy, Taken};
-use raddle_engine::{Ended, Limits, Setup, Stop, TaskId, explore};
-use raddle_trace::{Band, Covered, Estimate, Progress};
+use raddle_engine::observer::{Observer, Paused};
+use raddle_engine::{Ended, Limits, Setup, Stop, Strategy, explore_observed};
+use raddle_trace::{Band, Covered, Estimate};
 
 use crate::numbers::{grouped, median, shown};
 use crate::table::{Comparison, Table};
@@ -68,66 +68,25 @@ const CHECKPOINTS: [f64; 9] = [0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9];
 /// Searches of fewer executions say nothing.
 const FEWEST: u64 = 50;
 
-/// A search whose estimate is read at checkpoints.
-struct Watched {
-    inner: Box<dyn Strategy>,
-    /// After so many executions of the search itself, ascending.
+/// Reads the estimate of a search at checkpoints.
+#[derive(Default)]
+struct Reader {
+    /// After so many executions of the search itself, without the probes; ascending.
     at: Vec<u64>,
-    run: u64,
     read: Vec<Estimate>,
 }
 
-impl Watched {
-    /// Executions without the probes.
-    fn own(&self) -> u64 {
-        match self.inner.covered() {
-            Covered::Part { executions, .. } => executions,
-            _ => self.run,
+impl Observer for Reader {
+    fn between(&mut self, search: &mut Paused<'_, '_>) {
+        let executions = search.counts().executions;
+        while self.at.get(self.read.len()).is_some_and(|at| *at <= executions) {
+            let estimate = search.progress().estimate.expect("something was run");
+            let probes = estimate.probed.map_or(0, |probed| probed.probes);
+            if self.at[self.read.len()] > executions - probes {
+                return;
+            }
+            self.read.push(estimate);
         }
-    }
-}
-
-impl Strategy for Watched {
-    fn needs(&self) -> Needs {
-        self.inner.needs()
-    }
-
-    fn begin(&mut self, plan: &mut Plan) -> bool {
-        let own = self.own();
-        while self.read.len() < self.at.len() && self.at[self.read.len()] <= own {
-            let estimate = self.inner.progress().estimate;
-            self.read.push(estimate.expect("something was run"));
-        }
-        self.inner.begin(plan)
-    }
-
-    fn decide(&mut self, point: &Point<'_>) -> Answer {
-        self.inner.decide(point)
-    }
-
-    fn spawn(&mut self, parent: TaskId, child: TaskId) {
-        self.inner.spawn(parent, child);
-    }
-
-    fn value(&mut self, task: TaskId, taken: Taken, during: bool) {
-        self.inner.value(task, taken, during);
-    }
-
-    fn step(&mut self, step: &Step<'_>) -> Option<Cut> {
-        self.inner.step(step)
-    }
-
-    fn end(&mut self, execution: &Finished<'_>) {
-        self.run += 1;
-        self.inner.end(execution);
-    }
-
-    fn covered(&self) -> Covered {
-        self.inner.covered()
-    }
-
-    fn progress(&self) -> Progress {
-        self.inner.progress()
     }
 }
 
@@ -146,27 +105,43 @@ struct Series {
     last: Estimate,
 }
 
-/// Runs a search to its end; none if it does not end within the limit.
-fn run(program: &Program, body: &dyn Fn(), search: &mut Watched, most: u64) -> Option<()> {
+/// What came of a search.
+struct Ran {
+    executions: u64,
+    /// Whether it ended within the limit.
+    ended: bool,
+    /// Its estimates, as far as it came.
+    read: Vec<Estimate>,
+}
+
+/// Runs a search and reads its estimate after so many executions.
+fn run(
+    program: &Program,
+    arguments: &[usize],
+    strategy: &mut dyn Strategy,
+    at: Vec<u64>,
+    most: u64,
+) -> Ran {
     let usual = Limits::default();
     let limits = Limits { executions: most, steps: program.steps.unwrap_or(usual.steps), ..usual };
     let setup = Setup { limits, keep_going: true, ..Setup::default() };
-    let explored = explore(search, &setup, &mut |_| Stop::No, &mut |_| {}, body)
+    let mut reader = Reader { at, ..Reader::default() };
+    let (lap, pulse) = (&mut |_| Stop::No, &mut |_| {});
+    let body = || program.call(arguments);
+    let explored = explore_observed(strategy, &mut [&mut reader], &setup, lap, pulse, &body)
         .expect("no search runs around this one");
-    (explored.ended == Ended::Covered).then_some(())
+    let ended = explored.ended == Ended::Covered;
+    Ran { executions: explored.counts.executions, ended, read: reader.read }
 }
 
-fn watched(search: &str, seed: u64, at: Vec<u64>) -> Watched {
-    let built = raddle_search::build(search, seed).expect("a known search");
-    Watched { inner: built.strategy, at, run: 0, read: Vec::new() }
+fn built(search: &str, seed: u64) -> Box<dyn Strategy> {
+    raddle_search::build(search, seed).expect("a known search").strategy
 }
 
 /// The executions of a search; none if it does not end within the limit.
 fn executions(program: &Program, arguments: &[usize], search: &str, most: u64) -> Option<u64> {
-    let body = || program.call(arguments);
-    let mut watched = watched(search, 0, Vec::new());
-    run(program, &body, &mut watched, most)?;
-    Some(watched.run)
+    let ran = run(program, arguments, &mut *built(search, 0), Vec::new(), most);
+    ran.ended.then_some(ran.executions)
 }
 
 /// What a search of `space` executions says at its checkpoints; none if it is too short.
@@ -176,26 +151,28 @@ fn series(
     (search, seed): (&'static str, u64),
     (space, most): (u64, u64),
 ) -> Option<Series> {
-    let body = || program.call(arguments);
-    let mut first = watched(search, seed, Vec::new());
-    run(program, &body, &mut first, 2 * most)?;
-    let last = first.inner.progress().estimate?;
+    let mut first = built(search, seed);
+    let ran = run(program, arguments, &mut *first, Vec::new(), 2 * most);
+    if !ran.ended {
+        return None;
+    }
+    let last = first.progress().estimate?;
     let probes = last.probed.map_or(0, |probed| probed.probes);
-    let own = first.run - probes;
+    let own = ran.executions - probes;
     // Within a bound the space is what is within it.
-    let bounded = matches!(first.inner.covered(), Covered::Preemptions(_));
+    let bounded = matches!(first.covered(), Covered::Preemptions(_));
     let space = if bounded { own } else { space };
     #[expect(clippy::cast_precision_loss, clippy::cast_sign_loss, reason = "small numbers")]
     let checkpoint = |part: f64| ((own as f64 * part).ceil() as u64).max(1);
-    let mut second = watched(search, seed, CHECKPOINTS.map(checkpoint).to_vec());
-    run(program, &body, &mut second, 2 * most)?;
-    (own >= FEWEST).then(|| Series {
+    let at = CHECKPOINTS.map(checkpoint).to_vec();
+    let Ran { ended, read, .. } = run(program, arguments, &mut *built(search, seed), at, 2 * most);
+    (ended && own >= FEWEST).then(|| Series {
         program: format!("{}{}", program.name, bracketed(arguments)),
         calibrates: CALIBRATION.contains(&program.name),
         search,
         space,
         run: own,
-        read: second.read,
+        read,
         last,
     })
 }
@@ -370,11 +347,11 @@ fn far(quick: bool, progress: &impl Fn(&str)) -> Table {
             let Some(space) = count(&arguments).filter(|space| *space > 100_000) else { continue };
             for (row, (search, seeds)) in FAR.into_iter().enumerate() {
                 for seed in 0..seeds {
-                    let body = || program.call(&arguments);
-                    let mut watched = watched(search, seed, runs.to_vec());
+                    let mut strategy = built(search, seed);
                     let most = runs[runs.len() - 1];
-                    run(program, &body, &mut watched, most + most / 5 + 2);
-                    for (&run, read) in runs.iter().zip(&watched.read) {
+                    let most = most + most / 5 + 2;
+                    let ran = run(program, &arguments, &mut *strategy, runs.to_vec(), most);
+                    for (&run, read) in runs.iter().zip(&ran.read) {
                         let band = match read.probed {
                             Some(probed) => probed.total,
                             None => read.total,

@@ -7,7 +7,8 @@ mod tools;
 
 use std::time::Duration;
 
-use raddle_engine::{Ended, Explored, Limits, Setup, Stop, Strategy, explore};
+use raddle_engine::observer::Observers;
+use raddle_engine::{Ended, Explored, Limits, Setup, Stop, Strategy, explore_observed};
 
 use crate::peers::{Peers, Tool};
 use crate::plot::Plot;
@@ -59,9 +60,20 @@ pub(crate) fn measure(peers: &Peers, quick: bool, progress: impl Fn(&str)) -> Me
 /// If it ends in another way than by having covered all or having used up its executions: the
 /// programs that are measured have no failures.
 fn run(strategy: &mut dyn Strategy, executions: u64, body: &dyn Fn()) -> Explored {
+    run_observed(strategy, &mut [], executions, body)
+}
+
+/// The same with observers.
+fn run_observed(
+    strategy: &mut dyn Strategy,
+    observers: Observers<'_, '_>,
+    executions: u64,
+    body: &dyn Fn(),
+) -> Explored {
     let limits = Limits { executions, ..Limits::default() };
     let setup = Setup { limits, ..Setup::default() };
-    let explored = explore(strategy, &setup, &mut |_| Stop::No, &mut |_| {}, body)
+    let (lap, pulse) = (&mut |_| Stop::No, &mut |_| {});
+    let explored = explore_observed(strategy, observers, &setup, lap, pulse, body)
         .expect("no search runs around this one");
     let ended = matches!(explored.ended, Ended::Covered | Ended::Executions);
     assert!(ended, "the search ended with {:?}", explored.ended);

@@ -5,18 +5,17 @@
 
 use std::process::ExitCode;
 
-use raddle_engine::{Limits, Setup, Stop, Strategy, explore};
-use raddle_search::dpor::{Dpor, Reduction};
+use raddle_engine::{Limits, Observer, Setup, Stop, Strategy, explore_observed};
 use raddle_search::hapset::{HapSet, Metric, Over};
-use raddle_search::{Random, Watched};
+use raddle_search::{Dpor, Reduction};
+use raddle_search::{PairCoverage, Random};
 
 fn strategy(what: &str) -> Option<Box<dyn Strategy>> {
     Some(match what {
         "dpor" => Box::new(Dpor::new(Reduction::Classic)),
         "dpor-filtered" => Box::new(HapSet::new(Over::Dpor).with_calls(0).lenient()),
         "dpor-calls" => Box::new(HapSet::new(Over::Dpor).lenient()),
-        "random" => Box::new(Random::new(1)),
-        "random-watched" => Box::new(Watched::new(Random::new(1), Metric::HapSet, 0)),
+        "random" | "random-watched" => Box::new(Random::new(1)),
         _ => return None,
     })
 }
@@ -32,7 +31,11 @@ fn run(args: &[String]) -> Result<u64, String> {
     let limits = Limits { executions, ..Limits::default() };
     let setup = Setup { limits, keep_going: true, ..Setup::default() };
     let body = || program.call(&arguments);
-    let explored = explore(&mut *strategy, &setup, &mut |_| Stop::No, &mut |_| {}, &body);
+    let mut pairs = (what == "random-watched").then(|| PairCoverage::new(Metric::HapSet, 0));
+    let mut observers: Vec<&mut dyn Observer> = Vec::new();
+    observers.extend(pairs.as_mut().map(|pairs| pairs as &mut dyn Observer));
+    let (lap, pulse) = (&mut |_| Stop::No, &mut |_| {});
+    let explored = explore_observed(&mut *strategy, &mut observers, &setup, lap, pulse, &body);
     Ok(explored.map_err(|error| error.to_string())?.counts.executions)
 }
 

@@ -1,6 +1,6 @@
 //! Eta's reduction with seeds chosen at random, for figure 5.
 //!
-//! Follows section 5 of the paper as `raddle_search::eta` does, but the next execution begins at any of
+//! Follows section 5 of the paper as `raddle_search::Eta` does, but the next execution begins at any of
 //! the known seeds, each with the same chance, and after its seed any message is handled. So the tree of
 //! all that was run is held in memory: this is here for a figure and no strategy to use.
 //!
@@ -9,7 +9,9 @@
 //! below it once nothing is left to try there; before that, what is covered of its children.
 
 use raddle_engine::dependence::Footprint;
-use raddle_engine::strategy::{Answer, Cut, Finished, Needs, Options, Plan, Point, Step, Strategy};
+use raddle_engine::strategy::{
+    Answer, Cut, Estimating, Event, Finished, Needs, Options, Plan, Point, Step, Strategy,
+};
 use raddle_engine::{Access, TaskId};
 use raddle_trace::{Band, Covered, Estimate, Progress};
 
@@ -148,6 +150,42 @@ impl AtRandom {
     }
 }
 
+impl AtRandom {
+    /// A task was created.
+    fn spawned(&mut self, parent: TaskId, child: TaskId) {
+        let (last, born) = *self.lane(parent);
+        self.lane(child).1 = if last > 0 { last } else { born };
+    }
+
+    /// A step was executed.
+    fn executed(&mut self, step: &Step<'_>) {
+        let (last, born) = *self.lane(step.task);
+        self.lane(step.task).0 = self.steps.len() + 1;
+        let join = |clock: &mut Vec<u32>, theirs: &[u32]| {
+            clock.resize(clock.len().max(theirs.len()), 0);
+            clock.iter_mut().zip(theirs).for_each(|(own, theirs)| *own = (*own).max(*theirs));
+        };
+        let (mut clock, mut nth) = (Vec::new(), 1);
+        if last > 0 {
+            nth = self.steps[last - 1].nth + 1;
+        }
+        let sender = step.sent_by.map_or(0, |number| number as usize);
+        for earlier in [if last > 0 { last } else { born }, sender] {
+            if let Some(earlier) = earlier.checked_sub(1) {
+                join(&mut clock, &self.steps[earlier].clock);
+            }
+        }
+        // The test goes on after all messages.
+        if step.footprint.first().is_some_and(|touched| touched.1 == Access::Settle) {
+            self.steps.iter().for_each(|earlier| join(&mut clock, &earlier.clock));
+        }
+        clock.resize(clock.len().max(step.task.index() + 1), 0);
+        clock[step.task.index()] = nth;
+        let footprint = Footprint::of(step);
+        self.steps.push(Done { footprint, immediate: step.immediate, clock, nth });
+    }
+}
+
 impl Strategy for AtRandom {
     fn needs(&self) -> Needs {
         Needs { steps: true, ..Needs::default() }
@@ -198,36 +236,12 @@ impl Strategy for AtRandom {
         Answer::Take(option)
     }
 
-    fn spawn(&mut self, parent: TaskId, child: TaskId) {
-        let (last, born) = *self.lane(parent);
-        self.lane(child).1 = if last > 0 { last } else { born };
-    }
-
-    fn step(&mut self, step: &Step<'_>) -> Option<Cut> {
-        let (last, born) = *self.lane(step.task);
-        self.lane(step.task).0 = self.steps.len() + 1;
-        let join = |clock: &mut Vec<u32>, theirs: &[u32]| {
-            clock.resize(clock.len().max(theirs.len()), 0);
-            clock.iter_mut().zip(theirs).for_each(|(own, theirs)| *own = (*own).max(*theirs));
-        };
-        let (mut clock, mut nth) = (Vec::new(), 1);
-        if last > 0 {
-            nth = self.steps[last - 1].nth + 1;
+    fn step(&mut self, event: &Event<'_>) -> Option<Cut> {
+        match event {
+            Event::Spawn { parent, child } => self.spawned(*parent, *child),
+            Event::Value { .. } => {}
+            Event::Step(step) => self.executed(step),
         }
-        let sender = step.sent_by.map_or(0, |number| number as usize);
-        for earlier in [if last > 0 { last } else { born }, sender] {
-            if let Some(earlier) = earlier.checked_sub(1) {
-                join(&mut clock, &self.steps[earlier].clock);
-            }
-        }
-        // The test goes on after all messages.
-        if step.footprint.first().is_some_and(|touched| touched.1 == Access::Settle) {
-            self.steps.iter().for_each(|earlier| join(&mut clock, &earlier.clock));
-        }
-        clock.resize(clock.len().max(step.task.index() + 1), 0);
-        clock[step.task.index()] = nth;
-        let footprint = Footprint::of(step);
-        self.steps.push(Done { footprint, immediate: step.immediate, clock, nth });
         None
     }
 
@@ -249,6 +263,12 @@ impl Strategy for AtRandom {
         Covered::Part { executions: self.executions, preemptions: None }
     }
 
+    fn estimating(&self) -> Option<&dyn Estimating> {
+        Some(self)
+    }
+}
+
+impl Estimating for AtRandom {
     fn progress(&self) -> Progress {
         // An execution without a point is all there is.
         let whole = Size { all: 1.0, covered: 1.0, is_done: true };

@@ -1,7 +1,7 @@
 //! Tables 2 and 3: searches with reduction, and how they estimate what they leave out.
 
-use raddle_engine::strategy::{Answer, Cut, Finished, Needs, Plan, Point, Step, Strategy, Taken};
-use raddle_engine::{Access, Limits, ObjectId, Setup, Stop, TaskId, explore};
+use raddle_engine::strategy::{Answer, Cut, Event, Finished, Needs, Plan, Point, Step, Strategy};
+use raddle_engine::{Access, Limits, ObjectId, Setup, Stop, explore};
 use raddle_trace::Covered;
 
 use super::exhaustive::repeat;
@@ -63,7 +63,7 @@ pub(super) fn table2(effort: Effort, progress: &dyn Fn(&str)) -> Vec<Part> {
 /// Eta's reduction of two actors, where a step touches the mailbox that it takes its message from, and
 /// not only those that it sends to.
 struct Coarse {
-    inner: raddle_search::eta::Eta,
+    inner: raddle_search::Eta,
     /// The two actors, as they were met.
     actors: Vec<ObjectId>,
 }
@@ -81,17 +81,10 @@ impl Strategy for Coarse {
         self.inner.decide(point)
     }
 
-    fn spawn(&mut self, parent: TaskId, child: TaskId) {
-        self.inner.spawn(parent, child);
-    }
-
-    fn value(&mut self, task: TaskId, taken: Taken, during: bool) {
-        self.inner.value(task, taken, during);
-    }
-
-    fn step(&mut self, step: &Step<'_>) -> Option<Cut> {
+    fn step(&mut self, event: &Event<'_>) -> Option<Cut> {
+        let Event::Step(step) = event else { return self.inner.step(event) };
         let Some((actor, Access::Write)) = step.footprint.first().copied() else {
-            return self.inner.step(step);
+            return self.inner.step(event);
         };
         let known = self.actors.iter().position(|known| *known == actor);
         let which = known.unwrap_or_else(|| {
@@ -101,7 +94,7 @@ impl Strategy for Coarse {
         assert!(which < 2, "there are two actors");
         // What is sent goes to the other one.
         let also = if step.also == 0 { 1 << which } else { 0b11 };
-        self.inner.step(&Step { also, ..*step })
+        self.inner.step(&Event::Step(Step { also, ..*step }))
     }
 
     fn end(&mut self, execution: &Finished<'_>) {
@@ -115,7 +108,7 @@ impl Strategy for Coarse {
 
 /// Executions of [`Coarse`].
 fn coarsely(test: &Test) -> Result<u64, String> {
-    let mut coarse = Coarse { inner: raddle_search::eta::Eta::new(), actors: Vec::new() };
+    let mut coarse = Coarse { inner: raddle_search::Eta::new(), actors: Vec::new() };
     let setup = Setup { limits: Limits::default(), ..Setup::default() };
     let explored = explore(&mut coarse, &setup, &mut |_| Stop::No, &mut |_| {}, &|| test.call());
     let explored = explored.map_err(|error| error.to_string())?;

@@ -2,12 +2,14 @@
 
 use std::collections::HashSet;
 use std::hash::{BuildHasher, DefaultHasher, Hash, Hasher};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 use peer::cpu_time;
-use raddle_engine::strategy::{Answer, Cut, Finished, Needs, Plan, Point, Step, Strategy, Taken};
-use raddle_engine::{Ended, Limits, Setup, Stop, TaskId, explore};
-use raddle_trace::{Covered, Estimate, Progress, Settings};
+use raddle_engine::observer::{Observer, Observers, Paused};
+use raddle_engine::strategy::{Finished, Strategy};
+use raddle_engine::{Ended, Limits, Setup, Stop, explore_observed};
+use raddle_trace::Estimate;
 
 use super::at_random::AtRandom;
 use super::reduced::ETA_AT_RANDOM;
@@ -98,92 +100,65 @@ impl Hasher for PlainHasher {
     }
 }
 
-struct Watched {
-    inner: Box<dyn Strategy>,
+/// Looks at a search while it runs.
+struct Sampler<'a> {
     look: Look,
     until_distinct: Option<u64>,
     begin: Duration,
-    executions: u64,
     next: u64,
     seen: HashSet<u64, Plain>,
+    /// Whether there are as many as were asked for.
+    has_all: &'a AtomicBool,
     samples: Vec<Sample>,
 }
 
-impl Watched {
-    fn sample(&mut self) {
+impl Sampler<'_> {
+    fn sample(&mut self, search: &Paused<'_, '_>) {
+        let executions = search.counts().executions;
         self.samples.push(Sample {
-            executions: self.executions,
+            executions,
             seconds: cpu_time().saturating_sub(self.begin).as_secs_f64(),
             distinct: if self.until_distinct.is_some() {
                 self.seen.len() as u64
             } else {
-                self.executions
+                executions
             },
-            estimate: self.inner.progress().estimate,
+            estimate: search.progress().estimate,
             resident: resident(),
         });
     }
 }
 
-impl Strategy for Watched {
-    fn needs(&self) -> Needs {
-        self.inner.needs()
-    }
-
-    fn begin(&mut self, plan: &mut Plan) -> bool {
-        if self.executions == self.next {
-            self.next = match self.look {
-                Look::Last => u64::MAX,
-                Look::Growing(percent) => self.executions + 1 + self.executions * percent / 100,
-                Look::Every(executions) => self.executions + executions.max(1),
-            };
-            if self.executions > 0 {
-                self.sample();
-            }
-        }
-        if self.until_distinct.is_some_and(|all| self.seen.len() as u64 >= all) {
-            return false;
-        }
-        self.inner.begin(plan)
-    }
-
-    fn decide(&mut self, point: &Point<'_>) -> Answer {
-        self.inner.decide(point)
-    }
-
-    fn spawn(&mut self, parent: TaskId, child: TaskId) {
-        self.inner.spawn(parent, child);
-    }
-
-    fn value(&mut self, task: TaskId, taken: Taken, during: bool) {
-        self.inner.value(task, taken, during);
-    }
-
-    fn step(&mut self, step: &Step<'_>) -> Option<Cut> {
-        self.inner.step(step)
-    }
-
+impl Observer for Sampler<'_> {
     fn end(&mut self, execution: &Finished<'_>) {
-        self.executions += 1;
-        if self.until_distinct.is_some() {
+        if let Some(all) = self.until_distinct {
             // Decisions tell executions apart. Two that differ have one number with a chance of 2^-64.
             let mut hasher = DefaultHasher::new();
             execution.decisions.iter().for_each(|taken| taken.option.hash(&mut hasher));
             self.seen.insert(hasher.finish());
+            self.has_all.store(self.seen.len() as u64 >= all, Relaxed);
         }
-        self.inner.end(execution);
     }
 
-    fn covered(&self) -> Covered {
-        self.inner.covered()
+    fn between(&mut self, search: &mut Paused<'_, '_>) {
+        let executions = search.counts().executions;
+        if executions == self.next {
+            self.next = match self.look {
+                Look::Last => u64::MAX,
+                Look::Growing(percent) => executions + 1 + executions * percent / 100,
+                Look::Every(often) => executions + often.max(1),
+            };
+            if executions > 0 {
+                self.sample(search);
+            }
+        }
     }
 
-    fn refuses(&self, settings: &Settings) -> Option<&'static str> {
-        self.inner.refuses(settings)
-    }
-
-    fn progress(&self) -> Progress {
-        self.inner.progress()
+    fn finish(&mut self, search: &mut Paused<'_, '_>, _: &Ended) {
+        let executions = search.counts().executions;
+        if self.samples.last().is_none_or(|last| last.executions < executions) {
+            self.sample(search);
+        }
     }
 }
 
@@ -192,37 +167,37 @@ impl Strategy for Watched {
 /// # Errors
 /// If this version of raddle has no such strategy.
 pub(crate) fn run(test: &Test, how: How) -> Result<Run, String> {
-    let inner: Box<dyn Strategy> = if how.strategy == ETA_AT_RANDOM {
+    let mut strategy: Box<dyn Strategy> = if how.strategy == ETA_AT_RANDOM {
         Box::new(AtRandom::new(how.seed))
     } else {
         let built = raddle_search::build(how.strategy, how.seed);
         built.map_err(|error| error.to_string())?.strategy
     };
     let begin = cpu_time();
-    let mut watched = Watched {
-        inner,
+    let has_all = AtomicBool::new(false);
+    let mut sampler = Sampler {
         look: how.look,
         until_distinct: how.until_distinct,
         begin,
-        executions: 0,
         next: 0,
         seen: HashSet::default(),
+        has_all: &has_all,
         samples: Vec::new(),
     };
     let setup = Setup { limits: Limits::default(), ..Setup::default() };
     let mut lap = |lap: raddle_engine::Lap| {
         let over = lap.executions.is_multiple_of(256) && cpu_time().saturating_sub(begin) > how.cap;
-        if over { Stop::Search } else { Stop::No }
+        if over || has_all.load(Relaxed) { Stop::Search } else { Stop::No }
     };
-    let explored = explore(&mut watched, &setup, &mut lap, &mut |_| {}, &|| test.call());
+    let (observers, pulse): (Observers<'_, '_>, _) = (&mut [&mut sampler], &mut |_| {});
+    let body = || test.call();
+    let explored = explore_observed(&mut *strategy, observers, &setup, &mut lap, pulse, &body);
     let explored = explored.map_err(|error| error.to_string())?;
     if let Some(failure) = explored.failure {
         return Err(format!("{} failed: {:?}", test.name, failure.outcome));
     }
-    if watched.samples.last().is_none_or(|last| last.executions < watched.executions) {
-        watched.sample();
-    }
-    Ok(Run { is_whole: explored.ended == Ended::Covered, samples: watched.samples })
+    let is_whole = explored.ended == Ended::Covered || has_all.load(Relaxed);
+    Ok(Run { is_whole, samples: sampler.samples })
 }
 
 /// The memory of this process, in KiB; 0 where that cannot be known.

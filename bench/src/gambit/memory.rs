@@ -10,13 +10,13 @@
 //! decision (GAMBIT, section 3.1). Both are of what ours holds at that moment: a search which does not drop
 //! what it has done with would hold more.
 
-use raddle_engine::strategy::{Answer, Cut, Finished, Needs, Plan, Point, Step, Strategy, Taken};
-use raddle_engine::{Ended, Limits, Setup, Stop, TaskId, explore};
+use raddle_engine::observer::{Observer, Observers, Paused};
+use raddle_engine::{Ended, Limits, Setup, Stop, explore_from};
+use raddle_search::Reduction;
 use raddle_search::best_first::{BestFirst, Held, ModifiedDpor, Preemptions, Priority, SleepSets};
 use raddle_search::bound::Bound;
-use raddle_search::dpor::Reduction;
 use raddle_search::order::NonPreemptive;
-use raddle_trace::Covered;
+use raddle_trace::Carried;
 
 use crate::numbers::{grouped, shown};
 use crate::plot::{Plot, Scale, Series, Style};
@@ -219,70 +219,42 @@ struct Watched {
 fn watch(search: Search, name: &str, numbers: &[usize], most: u64) -> Watched {
     let (program, arguments) =
         raddle_corpus::find(name, numbers).expect("the corpus has the program");
-    let mut watching = Watching { inner: search.build(), executions: 0, samples: Vec::new() };
-    let limits = Limits { executions: most, ..Limits::default() };
-    let setup = Setup { limits, ..Setup::default() };
+    let (mut best, mut kept, mut samples) = (search.build(), Kept::default(), Vec::new());
     let body = || program.call(&arguments);
-    let explored = explore(&mut watching, &setup, &mut |_| Stop::No, &mut |_| {}, &body)
-        .expect("no search runs around this one");
-    let ended = explored.ended == Ended::Covered;
-    if ended {
-        let held = watching.inner.held();
-        assert_eq!((held.nodes, held.pending), (1, 0), "only the root is left");
-    }
-    let raddle_trace::Counts { executions, steps, .. } = explored.counts;
-    Watched { executions, steps, ended, samples: watching.samples }
-}
-
-/// Asks a search what it holds.
-#[derive(Debug)]
-struct Watching {
-    inner: BestFirst,
-    executions: u64,
-    samples: Vec<(u64, Held)>,
-}
-
-impl Strategy for Watching {
-    fn needs(&self) -> Needs {
-        self.inner.needs()
-    }
-
-    fn begin(&mut self, plan: &mut Plan) -> bool {
-        self.inner.begin(plan)
-    }
-
-    fn untold(&mut self) -> u64 {
-        self.inner.untold()
-    }
-
-    fn decide(&mut self, point: &Point<'_>) -> Answer {
-        self.inner.decide(point)
-    }
-
-    fn spawn(&mut self, parent: TaskId, child: TaskId) {
-        self.inner.spawn(parent, child);
-    }
-
-    fn value(&mut self, task: TaskId, taken: Taken, during: bool) {
-        self.inner.value(task, taken, during);
-    }
-
-    fn step(&mut self, step: &Step<'_>) -> Option<Cut> {
-        self.inner.step(step)
-    }
-
-    fn end(&mut self, execution: &Finished<'_>) {
-        self.inner.end(execution);
-        self.executions += 1;
+    loop {
+        let run = kept.0.counts.executions;
         // Small searches are looked at more often.
-        let n = self.executions;
-        if n.is_multiple_of(EVERY) || n < EVERY && n.is_multiple_of(10) {
-            self.samples.push((self.executions, self.inner.held()));
+        let next = run + if run < EVERY { 10 } else { EVERY };
+        let limits = Limits { executions: next.min(most), ..Limits::default() };
+        let setup = Setup { limits, ..Setup::default() };
+        let carried = std::mem::take(&mut kept.0);
+        let (lap, pulse) = (&mut |_| Stop::No, &mut |_| {});
+        let observers: Observers<'_, '_> = &mut [&mut kept];
+        let explored = explore_from(&carried, &mut best, observers, &setup, lap, pulse, &body)
+            .expect("no search runs around this one");
+        let raddle_trace::Counts { executions, steps, .. } = explored.counts;
+        if executions == next {
+            samples.push((executions, best.held()));
         }
+        if explored.ended == Ended::Executions && executions < most {
+            continue;
+        }
+        let ended = explored.ended == Ended::Covered;
+        if ended {
+            let held = best.held();
+            assert_eq!((held.nodes, held.pending), (1, 0), "only the root is left");
+        }
+        return Watched { executions, steps, ended, samples };
     }
+}
 
-    fn covered(&self) -> Covered {
-        self.inner.covered()
+/// Keeps what an engine carries to the next.
+#[derive(Debug, Default)]
+struct Kept(Carried);
+
+impl Observer for Kept {
+    fn finish(&mut self, search: &mut Paused<'_, '_>, _: &Ended) {
+        self.0 = search.carried();
     }
 }
 

@@ -105,7 +105,7 @@ pub(crate) fn missed(effort: Effort, progress: &dyn Fn(&str)) -> Vec<Part> {
 }
 
 fn hunt(program: &'static Program, strategy: &str, effort: Effort) -> Result {
-    search(program, &program.defaults(), How::new(strategy, effort), &mut |_, _| {})
+    search(program, &program.defaults(), How::new(strategy, effort), None)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "there are some hundred bugs")]

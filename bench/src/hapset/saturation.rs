@@ -35,14 +35,14 @@ pub(crate) fn saturation(effort: Effort, progress: &dyn Fn(&str)) -> Vec<Part> {
         let mut series = Vec::new();
         for strategy in STRATEGIES {
             let mut seen: Vec<(u64, u64)> = Vec::new();
-            let mut look = |executions: u64, strategy: &dyn raddle_engine::strategy::Strategy| {
-                let known = strategy.progress().pairs.map_or(0, |pairs| pairs.known);
+            let mut look = |executions: u64, progress: &raddle_trace::Progress| {
+                let known = progress.pairs.map_or(0, |pairs| pairs.known);
                 if seen.last().is_none_or(|last| last.1 < known) {
                     seen.push((executions, known));
                 }
             };
             let how = How { pairs: true, ..How::new(strategy, effort).to_the_end() };
-            let result = search(case.program, case.arguments, how, &mut look);
+            let result = search(case.program, case.arguments, how, Some(&mut look));
             let (Some(run), Some(&(last, pairs))) = (result.run(), seen.last()) else { continue };
             let half = seen.iter().find(|(_, known)| known * 2 >= pairs).map_or(0, |of| of.0);
             let ended = matches!(result, super::searched::Result::Ended(..));

@@ -4,9 +4,12 @@ use std::time::Duration;
 
 use peer::cpu_time;
 use raddle_corpus::Program;
-use raddle_engine::strategy::Strategy;
-use raddle_engine::{Ended, Lap, Limits, Setup, Stop, explore};
+use raddle_engine::observer::{Observer, Paused};
+use raddle_engine::strategy::Strategy as _;
+use raddle_engine::{Ended, Lap, Limits, Setup, Stop, explore_observed};
+use raddle_search::PairCoverage;
 use raddle_search::hapset::{CALLS, Metric};
+use raddle_trace::Progress;
 
 use super::Effort;
 use crate::numbers::{duration, grouped};
@@ -109,23 +112,23 @@ impl<'a> How<'a> {
     }
 }
 
-/// Sees a strategy after each execution, with the number of that.
-pub(crate) type Look<'a> = dyn FnMut(u64, &dyn Strategy) + Send + 'a;
+/// Sees how far a search is after each execution, with the number of that.
+pub(crate) type Look<'a> = dyn FnMut(u64, &Progress) + Send + 'a;
 
-/// Runs a search. `look` is shown the strategy after each execution.
+/// Runs a search. `look` is shown how far it is after each execution.
 pub(crate) fn search(
     program: &'static Program,
     arguments: &[usize],
     how: How<'_>,
-    look: &mut Look<'_>,
+    look: Option<&mut Look<'_>>,
 ) -> Result {
     let Ok(built) = raddle_search::build(how.strategy, how.seed) else { return Result::Missing };
-    let inner: Box<dyn Strategy> = if how.pairs {
-        Box::new(raddle_search::Watched::new(built.strategy, Metric::HapSet, CALLS))
-    } else {
-        built.strategy
-    };
-    let mut strategy = watched::Watched::new(inner, look);
+    let mut strategy = built.strategy;
+    let pairs = || PairCoverage::beside(strategy.needs(), Metric::HapSet, CALLS);
+    let mut pairs = how.pairs.then(pairs);
+    let mut looking = Looking { look, seen: 0 };
+    let mut observers: Vec<&mut dyn Observer> = vec![&mut looking];
+    observers.extend(pairs.as_mut().map(|pairs| pairs as &mut dyn Observer));
     let usual = Limits::default();
     let steps = how.steps.or(program.steps).unwrap_or(usual.steps);
     let limits = Limits { executions: how.executions, steps, ..usual };
@@ -135,7 +138,8 @@ pub(crate) fn search(
         if cpu_time().saturating_sub(begin) > how.cap { Stop::Search } else { Stop::No }
     };
     let body = || program.call(arguments);
-    let explored = explore(&mut strategy, &setup, &mut lap, &mut |_| {}, &body);
+    let (lap, pulse) = (&mut lap, &mut |_| {});
+    let explored = explore_observed(&mut *strategy, &mut observers, &setup, lap, pulse, &body);
     let after = cpu_time().saturating_sub(begin);
     let explored = match explored {
         Ok(explored) => explored,
@@ -156,7 +160,7 @@ pub(crate) fn search(
 
 /// To the first failure.
 pub(crate) fn until_bug(case: Case, how: How<'_>) -> Result {
-    search(case.program, case.arguments, how, &mut |_, _| {})
+    search(case.program, case.arguments, how, None)
 }
 
 /// The mean over some seeds; given up if one of them was.
@@ -172,69 +176,31 @@ pub(crate) fn mean_until_bug(case: Case, how: How<'_>, seeds: u64) -> Result {
     Result::Found(sum / seeds as f64, time / u32::try_from(seeds).unwrap_or(u32::MAX))
 }
 
-/// The strategy, and what looks at it after each execution.
-mod watched {
-    use super::Look;
-    use raddle_engine::TaskId;
-    use raddle_engine::strategy::{
-        Answer, Cut, Finished, Needs, Plan, Point, Step, Strategy, Taken,
-    };
-    use raddle_trace::{Covered, Progress, Settings};
+/// Shows how far a search is after each execution.
+struct Looking<'a, 'b> {
+    look: Option<&'a mut Look<'b>>,
+    seen: u64,
+}
 
-    pub(super) struct Watched<'a> {
-        inner: Box<dyn Strategy>,
-        executions: u64,
-        look: &'a mut Look<'a>,
-    }
-
-    impl<'a> Watched<'a> {
-        pub(super) fn new(inner: Box<dyn Strategy>, look: &'a mut Look<'a>) -> Self {
-            Self { inner, executions: 0, look }
+impl Looking<'_, '_> {
+    fn see(&mut self, search: &Paused<'_, '_>) {
+        let executions = search.counts().executions;
+        if let Some(look) = &mut self.look
+            && executions > self.seen
+        {
+            self.seen = executions;
+            look(executions, &search.progress());
         }
     }
+}
 
-    impl Strategy for Watched<'_> {
-        fn needs(&self) -> Needs {
-            self.inner.needs()
-        }
+impl Observer for Looking<'_, '_> {
+    fn between(&mut self, search: &mut Paused<'_, '_>) {
+        self.see(search);
+    }
 
-        fn begin(&mut self, plan: &mut Plan) -> bool {
-            self.inner.begin(plan)
-        }
-
-        fn decide(&mut self, point: &Point<'_>) -> Answer {
-            self.inner.decide(point)
-        }
-
-        fn spawn(&mut self, parent: TaskId, child: TaskId) {
-            self.inner.spawn(parent, child);
-        }
-
-        fn value(&mut self, task: TaskId, taken: Taken, during: bool) {
-            self.inner.value(task, taken, during);
-        }
-
-        fn step(&mut self, step: &Step<'_>) -> Option<Cut> {
-            self.inner.step(step)
-        }
-
-        fn end(&mut self, execution: &Finished<'_>) {
-            self.inner.end(execution);
-            self.executions += 1;
-            (self.look)(self.executions, &*self.inner);
-        }
-
-        fn covered(&self) -> Covered {
-            self.inner.covered()
-        }
-
-        fn refuses(&self, settings: &Settings) -> Option<&'static str> {
-            self.inner.refuses(settings)
-        }
-
-        fn progress(&self) -> Progress {
-            self.inner.progress()
-        }
+    fn finish(&mut self, search: &mut Paused<'_, '_>, _: &Ended) {
+        self.see(search);
     }
 }
 

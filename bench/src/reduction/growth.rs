@@ -11,9 +11,8 @@
 use peer::cpu_time;
 use raddle::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use raddle::thread;
-use raddle_engine::TaskId;
-use raddle_engine::strategy::{self, Answer, Cut, Finished, Needs, Options, Plan, Step, Strategy};
-use raddle_search::dpor::{Dpor, Reduction};
+use raddle_engine::strategy::{self, Answer, Cut, Event, Finished, Needs, Options, Plan, Strategy};
+use raddle_search::{Dpor, Reduction};
 use raddle_trace::Covered;
 
 use super::steps::{calls_for, time};
@@ -145,12 +144,8 @@ impl Strategy for Turns {
         self.0.decide(&strategy::Point { running, ..*point })
     }
 
-    fn spawn(&mut self, parent: TaskId, child: TaskId) {
-        self.0.spawn(parent, child);
-    }
-
-    fn step(&mut self, step: &Step<'_>) -> Option<Cut> {
-        self.0.step(step)
+    fn step(&mut self, event: &Event<'_>) -> Option<Cut> {
+        self.0.step(event)
     }
 
     fn end(&mut self, execution: &Finished<'_>) {
@@ -313,6 +308,8 @@ fn plot(curves: &[Vec<Point>; KINDS.len()]) -> Plot {
 
 #[cfg(test)]
 mod tests {
+    use raddle_engine::strategy::Estimating as _;
+
     use std::time::Duration;
 
     use super::*;

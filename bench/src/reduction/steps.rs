@@ -13,12 +13,13 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use peer::cpu_time;
-use raddle_engine::strategy::{Answer, Cut, Finished, Needs, Plan, Point, Step, Strategy, Taken};
-use raddle_engine::{Ended, TaskId};
-use raddle_search::dpor::{Dpor, Reduction};
+use raddle_engine::Ended;
+use raddle_engine::observer::{Observer, ObserverNeeds};
+use raddle_engine::strategy::{Answer, Cut, Event, Finished, Needs, Plan, Point, Strategy};
+use raddle_search::{Dpor, Reduction};
 use raddle_trace::Covered;
 
-use super::{Effort, run};
+use super::{Effort, run, run_observed};
 use crate::numbers::{grouped, median, shown};
 use crate::table::{Comparison, Table};
 
@@ -92,8 +93,8 @@ struct Cost {
 
 impl Cost {
     fn measure(effort: Effort, body: &dyn Fn()) -> Self {
-        let mut counting = Counting::new(Dpor::new(Reduction::Optimal));
-        let explored = run(&mut counting, u64::MAX, body);
+        let (mut search, mut counting) = (Dpor::new(Reduction::Optimal), Counting::default());
+        let explored = run_observed(&mut search, &mut [&mut counting], u64::MAX, body);
         assert_eq!(explored.ended, Ended::Covered);
         let mut dpor = || {
             let explored = run(&mut Dpor::new(Reduction::Optimal), u64::MAX, body);
@@ -194,9 +195,8 @@ pub(super) fn time(calls: u32, call: &mut dyn FnMut()) -> f64 {
 }
 
 /// Counts the new steps of a search, and writes down its decisions.
-#[derive(Debug)]
-struct Counting<S> {
-    inner: S,
+#[derive(Debug, Default)]
+struct Counting {
     /// Decisions of the plan.
     planned: usize,
     is_new: bool,
@@ -205,51 +205,26 @@ struct Counting<S> {
     decisions: Vec<Vec<u32>>,
 }
 
-impl<S: Strategy> Counting<S> {
-    fn new(inner: S) -> Self {
-        Self { inner, planned: 0, is_new: true, new_steps: 0, decisions: Vec::new() }
-    }
-}
-
-impl<S: Strategy> Strategy for Counting<S> {
-    fn needs(&self) -> Needs {
-        Needs { steps: true, ..self.inner.needs() }
+impl Observer for Counting {
+    fn needs(&self) -> ObserverNeeds {
+        ObserverNeeds { steps: true, ..ObserverNeeds::default() }
     }
 
-    fn begin(&mut self, plan: &mut Plan) -> bool {
-        let goes_on = self.inner.begin(plan);
+    fn begin(&mut self, plan: &Plan) {
         self.planned = plan.prefix.len();
         self.is_new = self.planned == 0;
-        goes_on
     }
 
-    fn decide(&mut self, point: &Point<'_>) -> Answer {
-        self.inner.decide(point)
-    }
-
-    fn spawn(&mut self, parent: TaskId, child: TaskId) {
-        self.inner.spawn(parent, child);
-    }
-
-    fn value(&mut self, task: TaskId, taken: Taken, during: bool) {
-        self.inner.value(task, taken, during);
-    }
-
-    fn step(&mut self, step: &Step<'_>) -> Option<Cut> {
+    fn event(&mut self, event: &Event<'_>, _: Option<Cut>) {
+        let Event::Step(step) = event else { return };
         // The last decision of the plan is the one that is taken anew. Steps without a decision
         // go with the one before.
         self.is_new |= step.point.is_some_and(|point| point as usize + 1 >= self.planned);
         self.new_steps += u64::from(self.is_new);
-        self.inner.step(step)
     }
 
     fn end(&mut self, execution: &Finished<'_>) {
         self.decisions.push(execution.decisions.iter().map(|taken| taken.option).collect());
-        self.inner.end(execution);
-    }
-
-    fn covered(&self) -> Covered {
-        self.inner.covered()
     }
 }
 
@@ -302,8 +277,9 @@ mod tests {
             let (program, arguments) =
                 raddle_corpus::find("steps", &[n, n]).expect("the corpus has it");
             let body = || program.call(&arguments);
-            let mut counting = Counting::new(raddle_search::DepthFirst::default());
-            let explored = run(&mut counting, u64::MAX, &body);
+            let mut counting = Counting::default();
+            let mut search = raddle_search::DepthFirst::default();
+            let explored = run_observed(&mut search, &mut [&mut counting], u64::MAX, &body);
             assert_eq!((explored.counts.executions, explored.counts.steps), (executions, steps));
             assert_eq!(counting.new_steps, new_steps);
         }
@@ -313,12 +289,12 @@ mod tests {
     fn the_replaying_search_makes_the_same_executions() {
         let (program, arguments) = raddle_corpus::find("inc", &[3]).expect("the corpus has it");
         let body = || program.call(&arguments);
-        let mut counting = Counting::new(Dpor::new(Reduction::Optimal));
-        let explored = run(&mut counting, u64::MAX, &body);
+        let (mut search, mut counting) = (Dpor::new(Reduction::Optimal), Counting::default());
+        let explored = run_observed(&mut search, &mut [&mut counting], u64::MAX, &body);
         assert_eq!(explored.counts.executions, 36);
-        let again = Again { executions: &counting.decisions, next: 0 };
-        let mut checking = Counting::new(again);
-        let replayed = run(&mut checking, u64::MAX, &body);
+        let mut again = Again { executions: &counting.decisions, next: 0 };
+        let mut checking = Counting::default();
+        let replayed = run_observed(&mut again, &mut [&mut checking], u64::MAX, &body);
         assert_eq!(replayed.counts.steps, explored.counts.steps);
         assert_eq!(checking.decisions, counting.decisions);
     }

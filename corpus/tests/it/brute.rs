@@ -3,10 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use raddle_engine::op::TaskId;
-use raddle_engine::strategy::{Answer, Finished, Needs, Plan, Point, Step, Strategy, Taken};
-use raddle_engine::{Ended, Limits, Setup, Stop, explore};
-use raddle_trace::{Counts, Covered, Progress};
+use raddle_engine::strategy::{Answer, Finished, Plan, Point, Strategy};
+use raddle_engine::{Ended, Limits, Observer, Setup, Stop, explore, explore_observed};
+use raddle_trace::{Counts, Covered};
 
 /// The decisions of an execution, as the options taken.
 pub(crate) type Options = Vec<u32>;
@@ -74,47 +73,12 @@ pub(crate) struct Searched {
 }
 
 /// Writes down what a strategy does.
-struct Watched<'a> {
-    strategy: &'a mut dyn Strategy,
-    executions: Vec<Options>,
-}
+#[derive(Default)]
+struct Executions(Vec<Options>);
 
-impl Strategy for Watched<'_> {
-    fn needs(&self) -> Needs {
-        self.strategy.needs()
-    }
-
-    fn begin(&mut self, plan: &mut Plan) -> bool {
-        self.strategy.begin(plan)
-    }
-
-    fn decide(&mut self, point: &Point<'_>) -> Answer {
-        self.strategy.decide(point)
-    }
-
-    fn spawn(&mut self, parent: TaskId, child: TaskId) {
-        self.strategy.spawn(parent, child);
-    }
-
-    fn value(&mut self, task: TaskId, taken: Taken, during: bool) {
-        self.strategy.value(task, taken, during);
-    }
-
-    fn step(&mut self, step: &Step<'_>) -> Option<raddle_engine::strategy::Cut> {
-        self.strategy.step(step)
-    }
-
+impl Observer for Executions {
     fn end(&mut self, execution: &Finished<'_>) {
-        self.executions.push(execution.decisions.iter().map(|taken| taken.option).collect());
-        self.strategy.end(execution);
-    }
-
-    fn covered(&self) -> Covered {
-        self.strategy.covered()
-    }
-
-    fn progress(&self) -> Progress {
-        self.strategy.progress()
+        self.0.push(execution.decisions.iter().map(|taken| taken.option).collect());
     }
 }
 
@@ -125,11 +89,11 @@ pub(crate) fn search(strategy: &mut dyn Strategy, executions: u64, body: &dyn Fn
 }
 
 pub(crate) fn search_with(strategy: &mut dyn Strategy, setup: &Setup, body: &dyn Fn()) -> Searched {
-    let mut watched = Watched { strategy, executions: Vec::new() };
-    let explored = explore(&mut watched, setup, &mut |_| Stop::No, &mut |_| {}, body);
+    let mut executions = Executions::default();
+    let (lap, pulse) = (&mut |_| Stop::No, &mut |_| {});
+    let explored = explore_observed(strategy, &mut [&mut executions], setup, lap, pulse, body);
     let explored = explored.expect("a search can run here");
     assert!(explored.failure.is_none(), "the program has no bug");
-    let Watched { strategy, executions } = watched;
     let covered = strategy.covered();
-    Searched { executions, ended: explored.ended, counts: explored.counts, covered }
+    Searched { executions: executions.0, ended: explored.ended, counts: explored.counts, covered }
 }

@@ -2,57 +2,32 @@
 //! that fails.
 
 use raddle_engine::happens::History;
-use raddle_engine::op::TaskId;
-use raddle_engine::strategy::{Answer, Cut, Finished, Needs, Plan, Point, Step, Strategy, Taken};
-use raddle_engine::{Setup, Stop, explore};
+use raddle_engine::observer::{Observer, ObserverNeeds, Observers};
+use raddle_engine::strategy::{self, Cut, Plan};
+use raddle_engine::{Setup, Stop, explore_observed};
 use raddle_report::export::{mermaid, perfetto};
 use raddle_report::html::{Sources, trace_page};
-use raddle_trace::{Covered, Event, Failure};
+use raddle_trace::{Event, Failure};
 
 use raddle_corpus::{Ask, Expected, Program, run};
 
 use crate::{all, program};
 
 /// Keeps the happens-before of the last execution.
-struct Watch {
-    strategy: Box<dyn Strategy>,
-    history: History,
-}
+#[derive(Default)]
+struct Watch(History);
 
-impl Strategy for Watch {
-    fn needs(&self) -> Needs {
-        Needs { steps: true, ..self.strategy.needs() }
+impl Observer for Watch {
+    fn needs(&self) -> ObserverNeeds {
+        ObserverNeeds { steps: true, ..ObserverNeeds::default() }
     }
 
-    fn begin(&mut self, plan: &mut Plan) -> bool {
-        self.history = History::default();
-        self.strategy.begin(plan)
+    fn begin(&mut self, _: &Plan) {
+        self.0 = History::default();
     }
 
-    fn decide(&mut self, point: &Point<'_>) -> Answer {
-        self.strategy.decide(point)
-    }
-
-    fn spawn(&mut self, parent: TaskId, child: TaskId) {
-        self.history.spawn(parent, child);
-        self.strategy.spawn(parent, child);
-    }
-
-    fn value(&mut self, task: TaskId, taken: Taken, during: bool) {
-        self.strategy.value(task, taken, during);
-    }
-
-    fn step(&mut self, step: &Step<'_>) -> Option<Cut> {
-        self.history.step(step);
-        self.strategy.step(step)
-    }
-
-    fn end(&mut self, execution: &Finished<'_>) {
-        self.strategy.end(execution);
-    }
-
-    fn covered(&self) -> Covered {
-        self.strategy.covered()
+    fn event(&mut self, event: &strategy::Event<'_>, _: Option<Cut>) {
+        self.0.hear(event);
     }
 }
 
@@ -79,14 +54,16 @@ fn before(events: &[Event]) -> Vec<Vec<bool>> {
 
 /// Finds the failure of a program, and what the engine knew of the order of its steps.
 fn failure(program: &Program, strategy: &str) -> Option<(Failure, History)> {
-    let strategy = raddle_search::build(strategy, 1).expect("a known strategy").strategy;
-    let mut watch = Watch { strategy, history: History::default() };
+    let mut strategy = raddle_search::build(strategy, 1).expect("a known strategy").strategy;
+    let mut watch = Watch::default();
     let arguments = program.defaults();
     let mut setup = Setup::default();
     setup.limits.executions = 5_000;
     let body = || program.call(&arguments);
-    let explored = explore(&mut watch, &setup, &mut |_| Stop::No, &mut |_| {}, &body);
-    Some((explored.expect("a search can run here").failure?, watch.history))
+    let (lap, pulse) = (&mut |_| Stop::No, &mut |_| {});
+    let observers: Observers<'_, '_> = &mut [&mut watch];
+    let explored = explore_observed(&mut *strategy, observers, &setup, lap, pulse, &body);
+    Some((explored.expect("a search can run here").failure?, watch.0))
 }
 
 #[test]

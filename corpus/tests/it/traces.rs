@@ -4,10 +4,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use raddle_engine::op::{Access, ObjectId, TaskId};
-use raddle_engine::strategy::{Answer, Finished, Needs, Plan, Point, Step, Strategy, Taken};
-use raddle_engine::{Limits, Setup, Stop, explore};
-use raddle_trace::Covered;
+use raddle_engine::observer::{Observer, ObserverNeeds, Observers};
+use raddle_engine::op::{Access, ObjectId};
+use raddle_engine::strategy::{self, Cut, Finished, Plan};
+use raddle_engine::{Limits, Setup, Stop, explore_observed};
 
 use raddle_corpus::{Ask, run};
 
@@ -87,8 +87,8 @@ impl Executed {
 }
 
 /// Collects the traces of a search.
+#[derive(Default)]
 struct Collect {
-    strategy: Box<dyn Strategy>,
     steps: Vec<Executed>,
     values: BTreeMap<u32, Vec<u32>>,
     traces: BTreeSet<Trace>,
@@ -109,22 +109,24 @@ impl Collect {
     }
 }
 
-impl Strategy for Collect {
-    fn needs(&self) -> Needs {
-        Needs { steps: true, ..Needs::default() }
+impl Observer for Collect {
+    fn needs(&self) -> ObserverNeeds {
+        ObserverNeeds { steps: true, ..ObserverNeeds::default() }
     }
 
-    fn begin(&mut self, plan: &mut Plan) -> bool {
+    fn begin(&mut self, _: &Plan) {
         self.steps.clear();
         self.values.clear();
-        self.strategy.begin(plan)
     }
 
-    fn decide(&mut self, point: &Point<'_>) -> Answer {
-        self.strategy.decide(point)
-    }
-
-    fn step(&mut self, step: &Step<'_>) -> Option<raddle_engine::strategy::Cut> {
+    fn event(&mut self, event: &strategy::Event<'_>, _: Option<Cut>) {
+        let step = match event {
+            strategy::Event::Step(step) => step,
+            strategy::Event::Spawn { .. } => return,
+            strategy::Event::Value { task, taken, .. } => {
+                return self.values.entry(task.0).or_default().push(taken.option);
+            }
+        };
         let task = step.task.0;
         let nth = self.steps.iter().filter(|step| step.event.0 == task).count() as u32;
         let is_roused = step.footprint.iter().any(|(_, access)| *access == Access::Roused);
@@ -132,16 +134,6 @@ impl Strategy for Collect {
         let sender = step.sent_by.and_then(|number| (number as usize).checked_sub(1));
         let (footprint, also) = (step.footprint.to_vec(), step.also);
         self.steps.push(Executed { event: (task, nth), footprint, also, rouser, sender });
-        self.strategy.step(step)
-    }
-
-    fn spawn(&mut self, parent: TaskId, child: TaskId) {
-        self.strategy.spawn(parent, child);
-    }
-
-    fn value(&mut self, task: TaskId, taken: Taken, during: bool) {
-        self.values.entry(task.0).or_default().push(taken.option);
-        self.strategy.value(task, taken, during);
     }
 
     fn end(&mut self, execution: &Finished<'_>) {
@@ -150,23 +142,19 @@ impl Strategy for Collect {
             let trace = self.trace();
             self.traces.insert(trace);
         }
-        self.strategy.end(execution);
-    }
-
-    fn covered(&self) -> Covered {
-        self.strategy.covered()
     }
 }
 
 /// The number of traces that a strategy sees.
 fn traces(name: &str, arguments: &[usize], strategy: &str, executions: u64) -> u64 {
     let program = program(name);
-    let strategy = raddle_search::build(strategy, 1).expect("a known strategy").strategy;
-    let mut collect =
-        Collect { strategy, steps: Vec::new(), values: BTreeMap::new(), traces: BTreeSet::new() };
+    let mut strategy = raddle_search::build(strategy, 1).expect("a known strategy").strategy;
+    let mut collect = Collect::default();
     let setup = Setup { limits: Limits { executions, ..Limits::default() }, ..Setup::default() };
     let body = || program.call(arguments);
-    let explored = explore(&mut collect, &setup, &mut |_| Stop::No, &mut |_| {}, &body);
+    let (lap, pulse) = (&mut |_| Stop::No, &mut |_| {});
+    let observers: Observers<'_, '_> = &mut [&mut collect];
+    let explored = explore_observed(&mut *strategy, observers, &setup, lap, pulse, &body);
     assert!(explored.expect("a search can run here").failure.is_none());
     collect.traces.len() as u64
 }

@@ -41,7 +41,7 @@ use crate::pulse::Pulse;
 use crate::race::Detector;
 use crate::recorder::Recorder;
 use crate::script::Script;
-use crate::strategy::{Answer, Choice, Cut, Label, Needs, Plan, Point, Strategy, Taken};
+use crate::strategy::{Answer, Choice, Cut, Event, Label, Needs, Plan, Point, Strategy, Taken};
 use crate::tape::Tape;
 use crate::task::{NO_SLOT, State, Task};
 
@@ -172,8 +172,6 @@ pub(crate) struct Execution {
     pub(crate) busy: u32,
     /// Nobody wants to hear of this many steps.
     pub(crate) untold: u64,
-    /// So many the strategy has from the execution before.
-    pub(crate) known: u64,
     /// Data races are looked for.
     pub(crate) watching: bool,
     /// A cell has been used in this execution.
@@ -258,7 +256,6 @@ impl Execution {
             me: std::ptr::null_mut(),
             busy: 0,
             untold: u64::MAX,
-            known: 0,
             watching: false,
             touched: false,
             race: Box::default(),
@@ -353,7 +350,7 @@ impl Execution {
         }
         self.untold = match self.recorder {
             Some(_) => 0,
-            None if self.needs.steps && !self.strict => self.known,
+            None if self.needs.steps && !self.strict => self.plan.steps_to_skip,
             None => u64::MAX,
         };
         if self.touched || self.watching {
@@ -464,7 +461,7 @@ impl Execution {
         }
         if self.needs.steps && !self.strict && seq > 0 && self.n_steps >= self.untold {
             // SAFETY: the strategy outlives the search, and holds no way back to the execution.
-            unsafe { (*self.strategy).spawn(parent, id) };
+            unsafe { (*self.strategy).step(&Event::Spawn { parent, child: id }) };
         }
         if let Some(recorder) = self.recorder.as_mut().filter(|_| seq > 0) {
             recorder.spawn(parent, id);

@@ -6,8 +6,8 @@ use std::fmt;
 use std::ops::{Deref, DerefMut};
 
 use raddle_trace::{
-    Assumption, Carried, Counts, Divergence, Failure, Note, Outcome, Schedule, Settings, Trace,
-    host::Told,
+    Assumption, Carried, Counts, Divergence, Failure, Note, Outcome, Progress, Schedule, Settings,
+    Trace, host::Told,
 };
 
 use crate::execution::{Ending, Execution, Seen};
@@ -15,11 +15,13 @@ use crate::failures::{Failures, Found};
 use crate::host::{self, Ran};
 use crate::isolation::{self, Isolation};
 use crate::limits::{Lap, Limits, Stop, Teardown};
+pub use crate::observer::Ended;
+use crate::observer::{Audience, Observers};
 use crate::panics;
 use crate::pulse::Pulse;
 use crate::recorder::Recorder;
 use crate::script::Script;
-use crate::strategy::{Carries, Cut, Finished, Strategy, Taken};
+use crate::strategy::{Cut, Finished, Strategy, Taken};
 use crate::tape::Tape;
 
 /// What a search is run with, besides its strategy.
@@ -60,26 +62,6 @@ impl Default for Setup {
     }
 }
 
-/// Why a search ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Ended {
-    /// The strategy has nothing left.
-    Covered,
-    /// A failure was found.
-    Failed,
-    /// The budget of executions is used up.
-    Executions,
-    /// The strategy holds more than it may.
-    Memory,
-    /// The caller stopped it.
-    Stopped,
-    /// A replayed prefix did something else.
-    Diverged(Divergence),
-    /// The strategy could not go on: why, and what to do.
-    Trouble(String),
-}
-
 /// What a search found.
 #[derive(Debug)]
 pub struct Explored {
@@ -99,6 +81,8 @@ pub struct Explored {
     pub assumptions: Vec<Assumption>,
     /// What else there is to say.
     pub notes: Vec<Note>,
+    /// How far the search came, by the strategy and the observers.
+    pub progress: Progress,
 }
 
 /// The tool could not do its work.
@@ -141,26 +125,6 @@ impl fmt::Display for EngineError {
 }
 
 impl std::error::Error for EngineError {}
-
-/// The engine between two executions.
-struct Between<'a> {
-    execution: &'a Execution,
-    counts: Counts,
-    leaked: u64,
-}
-
-impl Carries for Between<'_> {
-    fn carried(&self) -> Carried {
-        let Self { execution, counts, leaked } = *self;
-        Carried {
-            counts,
-            tasks: execution.names.all().collect(),
-            seen: execution.seen.words(),
-            leaked,
-            notes: execution.locks.notes.clone(),
-        }
-    }
-}
 
 /// A search's place on this OS thread. Ends every execution state when dropped.
 pub(crate) struct Search {
@@ -319,17 +283,34 @@ pub fn explore(
     pulse: &mut dyn FnMut(&'static Pulse),
     body: &dyn Fn(),
 ) -> Result<Explored, EngineError> {
-    explore_from(&Carried::default(), strategy, setup, lap, pulse, body)
+    explore_observed(strategy, &mut [], setup, lap, pulse, body)
 }
 
-/// [`explore`] that goes on where another search stopped, with a strategy that was restored from what that
-/// one saved and with what its engine [carried](Carries). Counts, limits and notes are of both together.
+/// [`explore`] with observers.
+///
+/// # Errors
+/// As for `explore`.
+pub fn explore_observed(
+    strategy: &mut dyn Strategy,
+    observers: Observers<'_, '_>,
+    setup: &Setup,
+    lap: &mut dyn FnMut(Lap) -> Stop,
+    pulse: &mut dyn FnMut(&'static Pulse),
+    body: &dyn Fn(),
+) -> Result<Explored, EngineError> {
+    explore_from(&Carried::default(), strategy, observers, setup, lap, pulse, body)
+}
+
+/// [`explore`] with observers, that may go on where another search stopped: with a strategy and observers
+/// that were [restored](crate::observer::restore) from what that one saved, and with what its engine
+/// [carried](crate::observer::Paused::carried). Counts, limits and notes are of both together.
 ///
 /// # Errors
 /// As for `explore`; and if what was carried cannot be an engine's.
 pub fn explore_from(
     carried: &Carried,
     strategy: &mut dyn Strategy,
+    observers: Observers<'_, '_>,
     setup: &Setup,
     lap: &mut dyn FnMut(Lap) -> Stop,
     pulse: &mut dyn FnMut(&'static Pulse),
@@ -337,53 +318,110 @@ pub fn explore_from(
 ) -> Result<Explored, EngineError> {
     let mut search = Search::new(setup, pulse)?;
     search.take_over(carried)?;
-    let mut apart = if setup.isolation { Some(Isolation::new()?) } else { None };
-    search.ask(strategy);
-    search.needs = strategy.needs();
-    let mut counts = carried.counts;
-    let mut leaked = carried.leaked;
-    let mut notes = Vec::new();
-    let mut failures = Failures::default();
-    let mut kinds = BTreeMap::new();
-    let ended = loop {
-        if counts.executions >= setup.limits.executions {
-            break Ended::Executions;
-        }
-        if counts.executions.is_multiple_of(1024)
-            && strategy.progress().frontier_bytes > setup.limits.frontier_bytes
-        {
-            break Ended::Memory;
-        }
-        if lap(Lap { executions: counts.executions, steps: 0 }) == Stop::Search {
-            break Ended::Stopped;
-        }
-        {
-            let Execution { plan, taken, .. } = &mut *search;
-            plan.prefix.clear();
-            plan.prefix.extend(taken.iter().map(|taken| taken.option));
-            if !strategy.begin(plan) {
-                break strategy.trouble().map_or(Ended::Covered, Ended::Trouble);
-            }
-        }
-        search.known = strategy.untold();
-        let mut ran = match &mut apart {
-            Some(apart) => apart.run(&mut search, strategy, body, lap, counts.executions)?,
-            None => search.run(body, lap, counts.executions),
+    let audience = Audience::new(strategy, observers);
+    search.needs = audience.needs();
+    let mut exploration = Exploration {
+        search,
+        apart: if setup.isolation { Some(Isolation::new()?) } else { None },
+        audience,
+        setup,
+        lap,
+        body,
+        counts: carried.counts,
+        leaked: carried.leaked,
+        failures: Failures::default(),
+        kinds: BTreeMap::new(),
+    };
+    loop {
+        let ended = match exploration.begin() {
+            None => exploration.execute()?,
+            ended => ended,
         };
-        leaked += ran.leaked;
+        if let Some(ended) = ended {
+            return Ok(exploration.finish(ended));
+        }
+    }
+}
+
+/// A search in the middle of its work.
+struct Exploration<'a, 'b> {
+    search: Search,
+    /// If executions run in processes of their own.
+    apart: Option<Isolation>,
+    audience: Audience<'a, 'b>,
+    setup: &'a Setup,
+    lap: &'a mut dyn FnMut(Lap) -> Stop,
+    body: &'a dyn Fn(),
+    counts: Counts,
+    /// Tasks that could not be unwound.
+    leaked: u64,
+    failures: Failures,
+    /// See [`Explored::kinds`].
+    kinds: BTreeMap<&'static str, u64>,
+}
+
+impl Exploration<'_, '_> {
+    /// Begins the next execution; or why there is none.
+    fn begin(&mut self) -> Option<Ended> {
+        let (executions, limits) = (self.counts.executions, &self.setup.limits);
+        if executions >= limits.executions {
+            return Some(Ended::Executions);
+        }
+        if executions.is_multiple_of(1024) && self.audience.frontier_bytes() > limits.frontier_bytes
+        {
+            return Some(Ended::Memory);
+        }
+        if (self.lap)(Lap { executions, steps: 0 }) == Stop::Search {
+            return Some(Ended::Stopped);
+        }
+        self.pause(None);
+        let Execution { plan, taken, .. } = &mut *self.search;
+        plan.renew(taken.iter().copied());
+        if self.audience.begin(plan) {
+            return None;
+        }
+        Some(self.audience.remarks().unfinished.map_or(Ended::Covered, Ended::Trouble))
+    }
+
+    /// Lets the observers look at the search, which may have ended.
+    fn pause(&mut self, ended: Option<&Ended>) {
+        let (search, counts, leaked) = (&self.search, self.counts, self.leaked);
+        let carried = || Carried {
+            counts,
+            tasks: search.names.all().collect(),
+            seen: search.seen.words(),
+            leaked,
+            notes: search.locks.notes.clone(),
+        };
+        self.audience.pause(counts, &carried, ended);
+    }
+
+    /// Runs the execution that was begun, to its end; or why that ends the search.
+    fn execute(&mut self) -> Result<Option<Ended>, EngineError> {
+        let Self { search, apart, audience, lap, body, counts, leaked, .. } = self;
+        let (body, number) = (*body, counts.executions);
+        let asked = audience.while_running();
+        let mut ran = if let Some(apart) = apart {
+            apart.run(search, asked, body, lap, number)?
+        } else {
+            search.ask(asked);
+            search.run(body, lap, number)
+        };
+        *leaked += ran.leaked;
         if apart.is_none() && search.touched && !search.watch {
-            leaked += search.watch_again(&mut ran, body, lap, counts.executions);
+            *leaked += search.watch_again(&mut ran, body, lap, number);
         }
         match ran.ending {
-            Ending::Stopped => break Ended::Stopped,
-            Ending::Foreign => return Err(EngineError::Foreign),
-            Ending::Diverged(divergence) => {
-                notes.push(Note::Diverged(divergence.clone()));
-                break Ended::Diverged(divergence);
-            }
-            _ => {}
+            Ending::Stopped => Ok(Some(Ended::Stopped)),
+            Ending::Foreign => Err(EngineError::Foreign),
+            Ending::Diverged(divergence) => Ok(Some(Ended::Diverged(divergence))),
+            _ => self.end(ran),
         }
-        let ex = &*search;
+    }
+
+    /// Counts an execution and tells that it ended; or why that ends the search.
+    fn end(&mut self, ran: Ran) -> Result<Option<Ended>, EngineError> {
+        let (ex, counts) = (&*self.search, &mut self.counts);
         counts.executions += 1;
         counts.rejected += u64::from(matches!(ran.outcome, Outcome::Limit { .. }));
         counts.blocked += u64::from(ex.cut == Some(Cut::Redundant));
@@ -392,7 +430,7 @@ pub fn explore_from(
         counts.max_steps = counts.max_steps.max(ex.n_steps);
         counts.max_depth = counts.max_depth.max(ex.taken.len() as u64);
         counts.max_tasks = counts.max_tasks.max(ex.created.len() as u64);
-        strategy.end(&Finished {
+        self.audience.end(&Finished {
             outcome: &ran.outcome,
             decisions: &ex.taken,
             steps: ex.n_steps,
@@ -402,32 +440,41 @@ pub fn explore_from(
             irregular: ex.seen.held_back
                 || ex.settings.spurious && ex.seen.spurious && ex.seen.timers,
         });
-        strategy.carry(&Between { execution: ex, counts, leaked }, None);
-        if setup.keep_going {
-            *kinds.entry(ran.outcome.kind()).or_insert(0) += 1;
+        if self.setup.keep_going {
+            *self.kinds.entry(ran.outcome.kind()).or_insert(0) += 1;
         } else if ran.outcome.is_failure() {
-            let search = &mut search;
-            let found = Found { search, apart: apart.as_mut(), body, lap, leaked: &mut leaked };
-            if failures.hear(found, ran, counts.executions)? {
-                break Ended::Failed;
+            let Self { search, apart, lap, body, leaked, .. } = self;
+            let found = Found { search, apart: apart.as_mut(), body, lap, leaked };
+            if self.failures.hear(found, ran, self.counts.executions)? {
+                return Ok(Some(Ended::Failed));
             }
         }
-    };
-    strategy.carry(&Between { execution: &search, counts, leaked }, Some(&ended));
-    let (failure, deaths) = failures.end();
-    if leaked > 0 {
-        notes.push(Note::Leaked { tasks: leaked });
+        Ok(None)
     }
-    if counts.executions > 0 && counts.max_depth == 0 && failure.is_none() {
-        notes.push(Note::NothingConcurrent);
+
+    fn finish(mut self, ended: Ended) -> Explored {
+        self.pause(Some(&ended));
+        let Self { mut search, audience, setup, counts, leaked, failures, kinds, .. } = self;
+        let mut notes = Vec::new();
+        if let Ended::Diverged(divergence) = &ended {
+            notes.push(Note::Diverged(divergence.clone()));
+        }
+        let (failure, deaths) = failures.end();
+        if leaked > 0 {
+            notes.push(Note::Leaked { tasks: leaked });
+        }
+        if counts.executions > 0 && counts.max_depth == 0 && failure.is_none() {
+            notes.push(Note::NothingConcurrent);
+        }
+        // A deadlock shows its cycle itself.
+        if !matches!(&failure, Some(Failure { outcome: Outcome::Deadlock { .. }, .. })) {
+            notes.append(&mut search.locks.notes);
+        }
+        notes.append(&mut audience.remarks().notes);
+        let assumptions = assumptions(search.seen, setup.settings);
+        let progress = audience.progress();
+        Explored { ended, counts, failure, deaths, kinds, assumptions, notes, progress }
     }
-    // A deadlock shows its cycle itself.
-    if !matches!(&failure, Some(Failure { outcome: Outcome::Deadlock { .. }, .. })) {
-        notes.append(&mut search.locks.notes);
-    }
-    notes.append(&mut strategy.notes());
-    let assumptions = assumptions(search.seen, setup.settings);
-    Ok(Explored { ended, counts, failure, deaths, kinds, assumptions, notes })
 }
 
 /// One execution, as recorded.

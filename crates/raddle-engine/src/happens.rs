@@ -9,7 +9,7 @@ mod races;
 
 use crate::dependence::{Footprint, conflict, dominates};
 use crate::op::{Access, ObjectId, TaskId};
-use crate::strategy::Step;
+use crate::strategy::{Event, Step};
 
 const NONE: u32 = u32::MAX;
 
@@ -386,6 +386,15 @@ impl History {
     /// A step happened.
     pub fn step(&mut self, step: &Step<'_>) {
         self.tell(&Told::from(step));
+    }
+
+    /// Something happened.
+    pub fn hear(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Step(step) => self.step(step),
+            Event::Value { task, taken, .. } => self.value(*task, taken.option),
+            Event::Spawn { parent, child } => self.spawn(*parent, *child),
+        }
     }
 
     /// A step happened of which the history hears later.

@@ -3,14 +3,14 @@
 //! So statics start anew, and what ends a process ends one execution: the search goes on. The fork has a
 //! copy of everything, the strategy too, and runs the execution with it; what it does is written into memory
 //! that both processes see, and the original takes it over when the fork has ended, however it ended
-//! ([`telling`]). A fork costs nearly a millisecond, so this is for programs that need it.
+//! ([`transcript`]). A fork costs nearly a millisecond, so this is for programs that need it.
 //!
 //! What the fork prints reaches the same standard output. What a test harness catches in memory is lost
 //! with the fork. Of the OS threads of the process only the searching one is there in a fork; a lock that
 //! another one held at that moment stays locked.
 
 mod log;
-mod telling;
+mod transcript;
 
 use std::io::{self, Write as _};
 use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 
 use log::Shared;
 pub(crate) use log::{Entry, Log};
-use telling::{Heard, Over, Telling, Texts};
+use transcript::{ForkTranscript, Heard, Over, Texts};
 
 use crate::execution::{Ending, Execution};
 use crate::explore::{EngineError, Search};
@@ -128,15 +128,15 @@ impl Isolation {
     ) -> Result<Ran, EngineError> {
         let log = self.log.0;
         let end = self.fork(search.pulse, lap, executions, || {
-            let mut telling = Telling::new(&mut *strategy, log);
-            let mut ran = search.run_with(&mut telling, log, body);
+            let mut transcript = ForkTranscript::new(&mut *strategy, log);
+            let mut ran = search.run_with(&mut transcript, log, body);
             if search.touched && !search.watch {
                 search.log = None;
                 ran.leaked += search.watch_again(&mut ran, body, &mut |_| Stop::No, executions);
             }
             conclude(search, &ran, log);
         })?;
-        let heard = telling::hear(log, strategy, &mut self.texts);
+        let heard = transcript::hear(log, strategy, &mut self.texts);
         take_over(search, heard, end)
     }
 

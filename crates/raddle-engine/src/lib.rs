@@ -10,7 +10,7 @@
 //! primitive: those are [`Model`]s, written elsewhere.
 //!
 //! Reading order: [`op`] and [`model`] (what a primitive says of itself), [`strategy`] (what a
-//! search must answer), `execution` (one execution), `host` (who runs it), [`mod@explore`] (many),
+//! search must answer), [`observer`] (what listens to one), `execution` (one execution), `host` (who runs it), [`mod@explore`] (many),
 //! [`rt`] (what frontends call).
 
 #![expect(unsafe_code, reason = "tasks share one OS thread by switching stacks")]
@@ -37,6 +37,7 @@ mod locks;
 pub mod model;
 mod names;
 mod object;
+pub mod observer;
 pub mod op;
 mod overflow;
 mod panics;
@@ -51,11 +52,13 @@ mod tape;
 mod task;
 
 pub use explore::{
-    Ended, EngineError, Explored, Replayed, Setup, explore, explore_from, replay, retrace,
+    Ended, EngineError, Explored, Replayed, Setup, explore, explore_from, explore_observed, replay,
+    retrace,
 };
 pub use limits::{Lap, Limits, Stop, Teardown};
 pub use model::Model;
 pub use object::clashes;
+pub use observer::Observer;
 pub use op::{Access, ObjectId, Op, TaskId};
 pub use pulse::{Beat, Pulse};
 pub use strategy::Strategy;

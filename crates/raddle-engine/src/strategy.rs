@@ -6,12 +6,10 @@
 use std::fmt;
 use std::panic::Location;
 
-use raddle_trace::{Carried, Covered, Note, Outcome, PairSet, Progress, Settings};
+use raddle_trace::{Covered, Note, Outcome, Progress};
 
 use crate::context::Context;
-use crate::explore::Ended;
 use crate::op::{Access, ObjectId, Op, TaskId};
-use crate::store::Store;
 
 /// One option of a [`Options::Schedule`] point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -146,7 +144,7 @@ pub enum Answer {
 }
 
 /// A set of tasks. Of those from the 64th on it has all or none.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Tasks(u64);
 
 impl Tasks {
@@ -233,6 +231,29 @@ pub struct Step<'a> {
     pub pending: &'a dyn Pending,
 }
 
+/// What happens in an execution, in the order in which it happens.
+#[derive(Clone, Copy, Debug)]
+pub enum Event<'a> {
+    /// A step was executed: planned, forced or decided.
+    Step(Step<'a>),
+    /// A value was decided, planned or asked for.
+    Value {
+        /// Whose step, or whose code after a step, asked for it.
+        task: TaskId,
+        /// What was decided.
+        taken: Taken,
+        /// Whether it is part of the step whose event comes next; else of the code after one.
+        during: bool,
+    },
+    /// A task was created, or a task's first timer.
+    Spawn {
+        /// By whom.
+        parent: TaskId,
+        /// The new task.
+        child: TaskId,
+    },
+}
+
 /// An op that has been announced and cannot run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stuck {
@@ -271,7 +292,7 @@ pub struct Taken {
 /// What the engine must do beyond asking. Each costs, so ask for the least.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Needs {
-    /// [`Strategy::step`] is called after every step: planned, forced and decided.
+    /// [`Strategy::step`] is called with every [`Event`].
     pub steps: bool,
     /// The strategy plans executions that repeat a part of the one before. The engine then notes
     /// enough of each to see whether the repeated part is the same.
@@ -288,14 +309,29 @@ impl Default for Needs {
     }
 }
 
-/// The decisions with which the next execution begins.
+/// How the next execution begins, and what the strategy says of it.
 ///
 /// Holds the last execution's decisions when [`Strategy::begin`] is called, so that a depth-first
-/// search only truncates it and changes its last entry.
+/// search only truncates it and changes its last entry. The other fields are as in `Default` then.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
     /// Options, as indexes. Taken without asking.
     pub prefix: Vec<u32>,
+    /// The strategy is not notified of so many steps at the beginning, nor of the values and tasks before
+    /// and within them: they are those of the execution before.
+    pub steps_to_skip: u64,
+    /// Whether this execution, and all after it, are drawn with the same chances, whatever came before.
+    /// Only then can what has been seen say how likely something new is.
+    pub memoryless: bool,
+}
+
+impl Plan {
+    /// Prepares for [`Strategy::begin`] after an execution with these decisions.
+    pub fn renew(&mut self, taken: impl IntoIterator<Item = Taken>) {
+        self.prefix.clear();
+        self.prefix.extend(taken.into_iter().map(|taken| taken.option));
+        (self.steps_to_skip, self.memoryless) = (0, false);
+    }
 }
 
 /// A finished execution, as a strategy sees it.
@@ -320,88 +356,6 @@ pub struct Finished<'a> {
     pub irregular: bool,
 }
 
-impl<S: Strategy + ?Sized> Strategy for Box<S> {
-    fn needs(&self) -> Needs {
-        (**self).needs()
-    }
-
-    fn begin(&mut self, plan: &mut Plan) -> bool {
-        (**self).begin(plan)
-    }
-
-    fn untold(&mut self) -> u64 {
-        (**self).untold()
-    }
-
-    fn decide(&mut self, point: &Point<'_>) -> Answer {
-        (**self).decide(point)
-    }
-
-    fn spawn(&mut self, parent: TaskId, child: TaskId) {
-        (**self).spawn(parent, child);
-    }
-
-    fn value(&mut self, task: TaskId, taken: Taken, during: bool) {
-        (**self).value(task, taken, during);
-    }
-
-    fn step(&mut self, step: &Step<'_>) -> Option<Cut> {
-        (**self).step(step)
-    }
-
-    fn end(&mut self, execution: &Finished<'_>) {
-        (**self).end(execution);
-    }
-
-    fn carry(&mut self, engine: &dyn Carries, ended: Option<&Ended>) {
-        (**self).carry(engine, ended);
-    }
-
-    fn know(&mut self, pairs: &PairSet) {
-        (**self).know(pairs);
-    }
-
-    fn covered(&self) -> Covered {
-        (**self).covered()
-    }
-
-    fn is_memoryless(&self) -> bool {
-        (**self).is_memoryless()
-    }
-
-    fn refuses(&self, settings: &Settings) -> Option<&'static str> {
-        (**self).refuses(settings)
-    }
-
-    fn notes(&self) -> Vec<Note> {
-        (**self).notes()
-    }
-
-    fn progress(&self) -> Progress {
-        (**self).progress()
-    }
-
-    fn keep_within(&mut self, bytes: u64, store: Box<dyn Store>) {
-        (**self).keep_within(bytes, store);
-    }
-
-    fn trouble(&self) -> Option<String> {
-        (**self).trouble()
-    }
-
-    fn split(&mut self, n: usize) -> Result<Vec<Work>, Unsupported> {
-        (**self).split(n)
-    }
-
-    fn save(&self) -> Result<Checkpoint, Unsupported> {
-        (**self).save()
-    }
-
-    fn restore(&mut self, state: &Checkpoint) -> Result<(), Unsupported> {
-        (**self).restore(state)
-    }
-}
-
 /// A part of a search for another worker: the decisions that lead to it.
 ///
 /// Option indexes follow the order of creation, so they mean the same in every process that runs
@@ -418,13 +372,6 @@ pub struct Work {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Checkpoint(pub Vec<u8>);
 
-/// The engine between two executions.
-pub trait Carries {
-    /// What it would bring to the next one: with it and [`Strategy::save`] a search can go on in another
-    /// process.
-    fn carried(&self) -> Carried;
-}
-
 /// What a strategy cannot do: fits after "this strategy cannot".
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unsupported(pub &'static str);
@@ -437,6 +384,15 @@ impl fmt::Display for Unsupported {
 
 impl std::error::Error for Unsupported {}
 
+/// What a strategy has to say besides what it covered.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Remarks {
+    /// What the user should know of how the search was asked for, when it has ended.
+    pub notes: Vec<Note>,
+    /// Why the strategy ended the search though something is left: a sentence, with what to do.
+    pub unfinished: Option<String>,
+}
+
 /// Decides which executions are explored, and in what order.
 ///
 /// For each execution the engine calls [`begin`](Self::begin) once, [`decide`](Self::decide) at
@@ -446,125 +402,166 @@ impl std::error::Error for Unsupported {}
 /// Answers must depend only on the strategy's own state and on the arguments, or a recorded
 /// failure cannot be replayed. `decide` and `step` run on a task's small stack: no recursion, no
 /// user code.
+///
+/// What only listens to a search is no strategy but an [`Observer`](crate::observer::Observer), and needs
+/// no strategy to wrap.
 pub trait Strategy: Send {
     /// What the engine must do for this strategy. Asked once, before the first execution.
     fn needs(&self) -> Needs {
         Needs::default()
     }
 
-    /// Starts an execution. `false` ends the search: the space is covered.
+    /// Starts an execution. `false` ends the search: the space is covered, unless
+    /// [`Remarks::unfinished`] says otherwise.
     ///
     /// `plan` holds the decisions of this strategy's last execution, those after a cut included;
     /// at the first call it is empty.
     fn begin(&mut self, plan: &mut Plan) -> bool;
 
-    /// How many steps at the beginning of the execution need not be told: they are those of the execution
-    /// before. Asked after [`begin`](Self::begin); of those steps, and the values and tasks with them, the
-    /// strategy does not hear then. One that is never asked hears of all.
-    fn untold(&mut self) -> u64 {
-        0
-    }
-
     /// Picks an option at a point that the plan does not answer.
     fn decide(&mut self, point: &Point<'_>) -> Answer;
 
-    /// Hears of a new task, or of a task's first timer, if [`Needs::steps`].
-    fn spawn(&mut self, parent: TaskId, child: TaskId) {
-        let _ = (parent, child);
-    }
-
-    /// Hears of every value that was decided, planned or asked for, if [`Needs::steps`]. `during` a
-    /// step, of which the strategy hears next, or in the code after one.
-    fn value(&mut self, task: TaskId, taken: Taken, during: bool) {
-        let _ = (task, taken, during);
-    }
-
-    /// Hears of an executed step, if [`Needs::steps`].
-    fn step(&mut self, step: &Step<'_>) -> Option<Cut> {
-        let _ = step;
+    /// Is notified of what happens, if [`Needs::steps`], but for [`Plan::steps_to_skip`]. Only the answer
+    /// to a [step](Event::Step) can cut the execution; what is answered to others is not looked at.
+    fn step(&mut self, event: &Event<'_>) -> Option<Cut> {
+        let _ = event;
         None
     }
 
-    /// Hears that the execution ended.
+    /// The execution ended.
     fn end(&mut self, execution: &Finished<'_>) {
         let _ = execution;
-    }
-
-    /// Called after [`end`](Self::end), between two executions, and once more when the search has ended: for
-    /// who keeps what a search needs to go on. Strategies have no use for it, nor have those that wrap
-    /// them.
-    fn carry(&mut self, engine: &dyn Carries, ended: Option<&Ended>) {
-        let _ = (engine, ended);
-    }
-
-    /// Why the strategy cannot be used with these settings, if it cannot: fits after "because".
-    fn refuses(&self, settings: &Settings) -> Option<&'static str> {
-        let _ = settings;
-        None
-    }
-
-    /// Takes these pairs of statements to have been seen in passing executions before. Called before the
-    /// first execution, if at all; for strategies that look for others.
-    fn know(&mut self, pairs: &PairSet) {
-        let _ = pairs;
     }
 
     /// What has been covered so far.
     fn covered(&self) -> Covered;
 
-    /// Whether the next execution, and all after it, are drawn with the same chances, whatever came
-    /// before. Only then can what has been seen say how likely something new is.
-    fn is_memoryless(&self) -> bool {
-        false
+    /// What else there is to say.
+    fn remarks(&self) -> Remarks {
+        Remarks::default()
     }
 
-    /// What the user should know of how the search was asked for, when it has ended.
-    fn notes(&self) -> Vec<Note> {
-        Vec::new()
-    }
-
-    /// How far the search is.
-    fn progress(&self) -> Progress {
-        Progress::default()
-    }
-
-    /// Holds about so many bytes in memory from now on, and the rest of what is left to do in a store. One
-    /// that cannot keeps all in memory.
-    fn keep_within(&mut self, bytes: u64, store: Box<dyn Store>) {
-        let _ = (bytes, store);
-    }
-
-    /// Why the strategy ended the search though something is left: a sentence, with what to do.
-    fn trouble(&self) -> Option<String> {
+    /// Itself, if it can be saved and restored.
+    fn resumable(&mut self) -> Option<&mut dyn Resumable> {
         None
     }
 
+    /// Itself, if parts of it can be given to others.
+    fn divisible(&mut self) -> Option<&mut dyn Divisible> {
+        None
+    }
+
+    /// Itself, if it can say how far it is.
+    fn estimating(&self) -> Option<&dyn Estimating> {
+        None
+    }
+}
+
+/// What can be saved between two executions, and go on in another process.
+pub trait Resumable {
+    /// The state between two executions. Tasks are in it by their numbers, which mean the same in another
+    /// process if its engine begins with what this one [carries](crate::observer::Paused::carried).
+    ///
+    /// # Errors
+    /// If this one cannot be saved, or not while an execution runs.
+    fn save(&mut self) -> Result<Checkpoint, Unsupported>;
+
+    /// Goes on from a state that [`save`](Self::save) gave, or takes over a part that
+    /// [`Divisible::split`] gave.
+    ///
+    /// # Errors
+    /// If the state is not one of its own.
+    fn restore(&mut self, state: &Checkpoint) -> Result<(), Unsupported>;
+}
+
+/// A strategy whose work can be divided among several.
+pub trait Divisible {
     /// Gives away up to `n` disjoint parts of what is left; what stays and what is given away
     /// together are what there was.
     ///
     /// # Errors
-    /// If this strategy cannot be split.
-    fn split(&mut self, n: usize) -> Result<Vec<Work>, Unsupported> {
-        let _ = n;
-        Err(Unsupported("be split yet"))
-    }
+    /// If this one cannot be split, or not now.
+    fn split(&mut self, n: usize) -> Result<Vec<Work>, Unsupported>;
+}
 
-    /// The state between two executions. Tasks are in it by their numbers, which mean the same in another
-    /// process if its engine begins with what this one [carries](Carries).
+/// A strategy that knows how far it is.
+pub trait Estimating {
+    /// How far the search is, and how much memory it holds.
+    fn progress(&self) -> Progress;
+}
+
+/// What only some strategies can, with what is answered for the others.
+impl dyn Strategy + '_ {
+    /// See [`Resumable::save`].
     ///
     /// # Errors
-    /// If this strategy cannot be saved, or not while an execution runs.
-    fn save(&self) -> Result<Checkpoint, Unsupported> {
-        Err(Unsupported("be saved yet"))
+    /// As there; and if this strategy is not [resumable](Strategy::resumable).
+    pub fn save(&mut self) -> Result<Checkpoint, Unsupported> {
+        self.resumable().ok_or(Unsupported("be saved yet"))?.save()
     }
 
-    /// Goes on from a state that [`save`](Self::save) gave, or takes over a part that
-    /// [`split`](Self::split) gave.
+    /// See [`Resumable::restore`].
     ///
     /// # Errors
-    /// If this strategy cannot be restored, or the state is not one of its own.
-    fn restore(&mut self, state: &Checkpoint) -> Result<(), Unsupported> {
-        let _ = state;
-        Err(Unsupported("be restored yet"))
+    /// As there; and if this strategy is not [resumable](Strategy::resumable).
+    pub fn restore(&mut self, state: &Checkpoint) -> Result<(), Unsupported> {
+        self.resumable().ok_or(Unsupported("be restored yet"))?.restore(state)
+    }
+
+    /// See [`Divisible::split`].
+    ///
+    /// # Errors
+    /// As there; and if this strategy is not [divisible](Strategy::divisible).
+    pub fn split(&mut self, n: usize) -> Result<Vec<Work>, Unsupported> {
+        self.divisible().ok_or(Unsupported("be split yet"))?.split(n)
+    }
+
+    /// See [`Estimating::progress`]. Nothing is known of a strategy that is not
+    /// [estimating](Strategy::estimating).
+    #[must_use]
+    pub fn progress(&self) -> Progress {
+        self.estimating().map(Estimating::progress).unwrap_or_default()
+    }
+}
+
+impl<S: Strategy + ?Sized> Strategy for Box<S> {
+    fn needs(&self) -> Needs {
+        (**self).needs()
+    }
+
+    fn begin(&mut self, plan: &mut Plan) -> bool {
+        (**self).begin(plan)
+    }
+
+    fn decide(&mut self, point: &Point<'_>) -> Answer {
+        (**self).decide(point)
+    }
+
+    fn step(&mut self, event: &Event<'_>) -> Option<Cut> {
+        (**self).step(event)
+    }
+
+    fn end(&mut self, execution: &Finished<'_>) {
+        (**self).end(execution);
+    }
+
+    fn covered(&self) -> Covered {
+        (**self).covered()
+    }
+
+    fn remarks(&self) -> Remarks {
+        (**self).remarks()
+    }
+
+    fn resumable(&mut self) -> Option<&mut dyn Resumable> {
+        (**self).resumable()
+    }
+
+    fn divisible(&mut self) -> Option<&mut dyn Divisible> {
+        (**self).divisible()
+    }
+
+    fn estimating(&self) -> Option<&dyn Estimating> {
+        (**self).estimating()
     }
 }

@@ -70,10 +70,10 @@ use raddle_engine::context::Context;
 use raddle_engine::op::{Op, TaskId};
 use raddle_engine::store::Store;
 use raddle_engine::strategy::{
-    Answer, Checkpoint, Cut, Finished, Label, Needs, Options, Plan, Point, Step, Strategy, Taken,
-    Unsupported, Work,
+    Answer, Checkpoint, Cut, Divisible, Estimating, Event, Finished, Label, Needs, Options, Plan,
+    Point, Remarks, Resumable, Strategy, Taken, Unsupported, Work,
 };
-use raddle_trace::{Covered, Note, Outcome, PairSet, Progress, Settings, Timeouts};
+use raddle_trace::{Covered, Note, Outcome, PairSet, Progress};
 
 use self::analysis::{Analysis, New};
 use self::fringe::{Fringe, Pending};
@@ -89,9 +89,9 @@ use self::siblings::Sibling;
 use self::spill::Spill;
 use self::windows::Windows;
 use crate::bound::Bound;
-use crate::depth_first::CostlyOrder;
-use crate::dpor::Reduction;
 use crate::estimate;
+use crate::expansion::all::CostlyOrder;
+use crate::expansion::reduced::Reduction;
 use crate::order::{NonPreemptive, Order};
 
 /// A point met for the first time.
@@ -309,6 +309,23 @@ impl<O: Order> BestFirst<O> {
     }
 }
 
+impl<O: Order> BestFirst<O> {
+    /// Takes these pairs of statements to have been seen in passing executions before.
+    pub fn know(&mut self, pairs: &PairSet) {
+        self.priorities.know(pairs);
+    }
+
+    /// Holds about so many bytes in memory from now on, and the rest of what is left to do in a store.
+    ///
+    /// Not with a reduction: a race may ask for something at any execution that is above what is left, so
+    /// those must be at hand.
+    pub fn keep_within(&mut self, bytes: u64, store: Box<dyn Store>) {
+        if self.reduction.is_none() {
+            self.spill = Some(Box::new(Spill::new(bytes, store)));
+        }
+    }
+}
+
 impl<O: Order> Strategy for BestFirst<O> {
     fn needs(&self) -> Needs {
         let sees = self.priorities.sees;
@@ -370,14 +387,13 @@ impl<O: Order> Strategy for BestFirst<O> {
         }
         plan.prefix.clear();
         plan.prefix.extend(self.path.iter().map(|taken| taken.option));
-        true
-    }
-
-    fn untold(&mut self) -> u64 {
-        if self.windows.is_some() || self.priorities.sees.steps {
-            return 0;
+        if self.windows.is_none()
+            && !self.priorities.sees.steps
+            && let Some(analysis) = &mut self.analysis
+        {
+            plan.steps_to_skip = analysis.hush();
         }
-        self.analysis.as_mut().map_or(0, |analysis| analysis.hush())
+        true
     }
 
     fn decide(&mut self, point: &Point<'_>) -> Answer {
@@ -434,25 +450,22 @@ impl<O: Order> Strategy for BestFirst<O> {
         Answer::Take(default)
     }
 
-    fn spawn(&mut self, parent: TaskId, child: TaskId) {
-        if let Some(analysis) = &mut self.analysis {
-            analysis.spawn(parent, child);
+    fn step(&mut self, event: &Event<'_>) -> Option<Cut> {
+        if let Event::Step(step) = event {
+            if let Some(windows) = &mut self.windows {
+                windows.step(step);
+            }
+            self.priorities.hearing().for_each(|part| part.step(step));
         }
-    }
-
-    fn value(&mut self, _: TaskId, _: Taken, during: bool) {
-        if let Some(analysis) = &mut self.analysis {
-            analysis.value(during, &self.path, &self.nodes);
-        }
-    }
-
-    fn step(&mut self, step: &Step<'_>) -> Option<Cut> {
-        if let Some(windows) = &mut self.windows {
-            windows.step(step);
-        }
-        self.priorities.hearing().for_each(|part| part.step(step));
         let analysis = self.analysis.as_mut()?;
-        analysis.step(step, &self.path, &self.nodes).then_some(Cut::Redundant)
+        match event {
+            Event::Spawn { parent, child } => analysis.spawn(*parent, *child),
+            Event::Value { during, .. } => analysis.value(*during, &self.path, &self.nodes),
+            Event::Step(step) => {
+                return analysis.step(step, &self.path, &self.nodes).then_some(Cut::Redundant);
+            }
+        }
+        None
     }
 
     fn end(&mut self, execution: &Finished<'_>) {
@@ -512,28 +525,6 @@ impl<O: Order> Strategy for BestFirst<O> {
         self.relieve();
     }
 
-    fn refuses(&self, settings: &Settings) -> Option<&'static str> {
-        self.reduction?;
-        if settings.timeouts == Timeouts::Idle {
-            return Some(
-                "timeouts that fire only when nothing else can move depend on all that moves; use \
-                 `all`, or let timeouts fire at any time",
-            );
-        }
-        settings.spurious.then_some(
-            "not all races of a wait are known that has a timeout and may wake spuriously, and in \
-             some orders that loses executions; use `all`, or leave spurious wake-ups out",
-        )
-    }
-
-    fn notes(&self) -> Vec<Note> {
-        self.priorities.notes().into_iter().map(|text| Note::Text { text }).collect()
-    }
-
-    fn know(&mut self, pairs: &PairSet) {
-        self.priorities.know(pairs);
-    }
-
     /// Before the end: every execution with fewer preemptions than all that wait.
     fn covered(&self) -> Covered {
         let executions = self.executions;
@@ -553,6 +544,42 @@ impl<O: Order> Strategy for BestFirst<O> {
         }
     }
 
+    fn remarks(&self) -> Remarks {
+        let notes = self.priorities.notes().into_iter().map(|text| Note::Text { text }).collect();
+        let unfinished = self.spill.as_ref().and_then(|spill| spill.trouble.clone());
+        Remarks { notes, unfinished }
+    }
+
+    fn resumable(&mut self) -> Option<&mut dyn Resumable> {
+        Some(self)
+    }
+
+    fn divisible(&mut self) -> Option<&mut dyn Divisible> {
+        Some(self)
+    }
+
+    fn estimating(&self) -> Option<&dyn Estimating> {
+        Some(self)
+    }
+}
+
+impl<O: Order> Resumable for BestFirst<O> {
+    fn save(&mut self) -> Result<Checkpoint, Unsupported> {
+        self.save_all()
+    }
+
+    fn restore(&mut self, state: &Checkpoint) -> Result<(), Unsupported> {
+        self.restore_all(state)
+    }
+}
+
+impl<O: Order> Divisible for BestFirst<O> {
+    fn split(&mut self, n: usize) -> Result<Vec<Work>, Unsupported> {
+        self.give(n)
+    }
+}
+
+impl<O: Order> Estimating for BestFirst<O> {
     fn progress(&self) -> Progress {
         let path = self.path.capacity() * size_of::<Taken>();
         let analysis = self.analysis.as_ref().map_or(0, |analysis| analysis.bytes());
@@ -570,30 +597,6 @@ impl<O: Order> Strategy for BestFirst<O> {
             _ => None,
         };
         Progress { covered, estimate, bound, pending, frontier_bytes, ..Progress::default() }
-    }
-
-    /// Not with a reduction: a race may ask for something at any execution that is above what is left, so
-    /// those must be at hand.
-    fn keep_within(&mut self, bytes: u64, store: Box<dyn Store>) {
-        if self.reduction.is_none() {
-            self.spill = Some(Box::new(Spill::new(bytes, store)));
-        }
-    }
-
-    fn trouble(&self) -> Option<String> {
-        self.spill.as_ref()?.trouble.clone()
-    }
-
-    fn split(&mut self, n: usize) -> Result<Vec<Work>, Unsupported> {
-        self.give(n)
-    }
-
-    fn save(&self) -> Result<Checkpoint, Unsupported> {
-        self.save_all()
-    }
-
-    fn restore(&mut self, state: &Checkpoint) -> Result<(), Unsupported> {
-        self.restore_all(state)
     }
 }
 

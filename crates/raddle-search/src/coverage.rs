@@ -1,37 +1,36 @@
 //! Pairs of statements as a measure of any search: how many orders it has shown, and whether it still
 //! shows new ones.
 //!
-//! Wraps any strategy and listens, as `traces.rs` does. What is learned is in `hapset.rs`: which statement
+//! An observer of any strategy, as in `traces.rs`. What is learned is in `hapset.rs`: which statement
 //! directly preceded which of another task, or which one wrote what a statement saw. Only executions that
 //! pass are learned from.
 //!
 //! Misses: what an execution shows that fails or that a limit ends.
 //! Overreports: nothing.
 
-use raddle_engine::op::TaskId;
+use raddle_engine::observer::{Observer, ObserverNeeds};
 use raddle_engine::strategy::{
-    Answer, Checkpoint, Cut, Finished, Needs, Plan, Point, Step, Strategy, Taken, Unsupported, Work,
+    Checkpoint, Cut, Event, Finished, Needs, Plan, Resumable, Unsupported,
 };
-use raddle_trace::{Coverage, Covered, Outcome, PairCount, PairSet, Progress, Settings};
+use raddle_trace::{Coverage, Outcome, PairCount, PairSet, Progress};
 
 use crate::hapset::{Learner, Metric};
 use crate::state::{Reader, Writer};
 
-const NAME: &str = "watched";
+const NAME: &str = "pairs";
 
-/// A strategy of whose executions it is learned which statement directly preceded which.
+/// Learns from the executions of a search which statement directly preceded which.
 ///
 /// ```
-/// use raddle_search::{Random, Watched};
+/// use raddle_search::PairCoverage;
 /// use raddle_search::hapset::Metric;
 ///
-/// let watched = Watched::new(Random::new(1), Metric::HapSet, 0);
-/// // Given to the engine, it explores as `Random` does.
-/// assert_eq!(watched.coverage().count.known, 0);
+/// let pairs = PairCoverage::new(Metric::HapSet, 0);
+/// // Given to the engine beside a strategy, it learns from what that one explores.
+/// assert_eq!(pairs.coverage().count.known, 0);
 /// ```
 #[derive(Debug)]
-pub struct Watched<S> {
-    inner: S,
+pub struct PairCoverage {
     learner: Learner,
     calls: u8,
     executions: u64,
@@ -40,15 +39,11 @@ pub struct Watched<S> {
     series: Vec<(u64, u64)>,
 }
 
-impl<S: Strategy> Watched<S> {
-    /// Learns this of `inner`, and tells statements apart by so many of the innermost calls; if `inner`
-    /// asks for calls itself, by those.
+impl PairCoverage {
+    /// Learns by this metric, and tells statements apart by so many of the innermost calls.
     #[must_use]
-    pub fn new(inner: S, metric: Metric, calls: u8) -> Self {
-        let asked = inner.needs().contexts;
-        let calls = if asked > 0 { asked } else { calls };
+    pub fn new(metric: Metric, calls: u8) -> Self {
         Self {
-            inner,
             learner: Learner::new(metric, calls > 0),
             calls,
             executions: 0,
@@ -58,9 +53,19 @@ impl<S: Strategy> Watched<S> {
         }
     }
 
-    /// The strategy.
-    pub fn inner(&self) -> &S {
-        &self.inner
+    /// The same beside a strategy with these needs: if it asks for calls itself, by those.
+    #[must_use]
+    pub fn beside(needs: Needs, metric: Metric, calls: u8) -> Self {
+        Self::new(metric, if needs.contexts > 0 { needs.contexts } else { calls })
+    }
+
+    /// Takes these pairs to have been seen before: what is new is counted from there.
+    #[must_use]
+    pub fn knowing(mut self, pairs: &PairSet) -> Self {
+        self.learner.know(pairs);
+        self.count.known = self.learner.known().len() as u64;
+        self.before = Some(pairs.clone());
+        self
     }
 
     /// What was learned.
@@ -78,48 +83,19 @@ impl<S: Strategy> Watched<S> {
     }
 }
 
-impl<S: Strategy> Watched<S> {
-    fn write(&self, inner: &Checkpoint) -> Checkpoint {
-        let mut writer = Writer::new(NAME);
-        self.learner.save(&mut writer);
-        let PairCount { known, added, last } = self.count;
-        for number in [self.executions, known, added, last, self.series.len() as u64] {
-            writer.number(number);
-        }
-        for (executions, pairs) in &self.series {
-            writer.number(*executions);
-            writer.number(*pairs);
-        }
-        writer.bytes(&inner.0);
-        writer.finish()
-    }
-}
-
-impl<S: Strategy> Strategy for Watched<S> {
-    fn needs(&self) -> Needs {
-        Needs { steps: true, contexts: self.calls, ..self.inner.needs() }
+impl Observer for PairCoverage {
+    fn needs(&self) -> ObserverNeeds {
+        ObserverNeeds { steps: true, contexts: self.calls, ..ObserverNeeds::default() }
     }
 
-    fn begin(&mut self, plan: &mut Plan) -> bool {
+    fn begin(&mut self, _: &Plan) {
         self.learner.begin();
-        self.inner.begin(plan)
     }
 
-    fn decide(&mut self, point: &Point<'_>) -> Answer {
-        self.inner.decide(point)
-    }
-
-    fn spawn(&mut self, parent: TaskId, child: TaskId) {
-        self.inner.spawn(parent, child);
-    }
-
-    fn value(&mut self, task: TaskId, taken: Taken, during: bool) {
-        self.inner.value(task, taken, during);
-    }
-
-    fn step(&mut self, step: &Step<'_>) -> Option<Cut> {
-        self.learner.step(step);
-        self.inner.step(step)
+    fn event(&mut self, event: &Event<'_>, _: Option<Cut>) {
+        if let Event::Step(step) = event {
+            self.learner.step(step);
+        }
     }
 
     fn end(&mut self, execution: &Finished<'_>) {
@@ -134,47 +110,30 @@ impl<S: Strategy> Strategy for Watched<S> {
         if self.series.last().is_none_or(|(last, _)| self.executions > last + last / 10) {
             self.series.push((self.executions, known));
         }
-        self.inner.end(execution);
     }
 
-    fn know(&mut self, pairs: &PairSet) {
-        self.learner.know(pairs);
-        self.count.known = self.learner.known().len() as u64;
-        self.before = Some(pairs.clone());
-        self.inner.know(pairs);
+    fn add_to(&self, progress: &mut Progress) {
+        progress.pairs = Some(self.count);
     }
 
-    fn covered(&self) -> Covered {
-        self.inner.covered()
+    fn resumable(&mut self) -> Option<&mut dyn Resumable> {
+        Some(self)
     }
+}
 
-    fn is_memoryless(&self) -> bool {
-        self.inner.is_memoryless()
-    }
-
-    fn refuses(&self, settings: &Settings) -> Option<&'static str> {
-        self.inner.refuses(settings)
-    }
-
-    fn progress(&self) -> Progress {
-        Progress { pairs: Some(self.count), ..self.inner.progress() }
-    }
-
-    fn trouble(&self) -> Option<String> {
-        self.inner.trouble()
-    }
-
-    /// A part begins with what is known.
-    fn split(&mut self, n: usize) -> Result<Vec<Work>, Unsupported> {
-        let mut parts = self.inner.split(n)?;
-        for part in &mut parts {
-            part.state = self.write(&part.state);
+impl Resumable for PairCoverage {
+    fn save(&mut self) -> Result<Checkpoint, Unsupported> {
+        let mut writer = Writer::new(NAME);
+        self.learner.save(&mut writer);
+        let PairCount { known, added, last } = self.count;
+        for number in [self.executions, known, added, last, self.series.len() as u64] {
+            writer.number(number);
         }
-        Ok(parts)
-    }
-
-    fn save(&self) -> Result<Checkpoint, Unsupported> {
-        Ok(self.write(&self.inner.save()?))
+        for (executions, pairs) in &self.series {
+            writer.number(*executions);
+            writer.number(*pairs);
+        }
+        Ok(writer.finish())
     }
 
     fn restore(&mut self, state: &Checkpoint) -> Result<(), Unsupported> {
@@ -186,9 +145,7 @@ impl<S: Strategy> Strategy for Watched<S> {
         for _ in 0..reader.length()? {
             series.push((reader.number()?, reader.number()?));
         }
-        let inner = Checkpoint(reader.bytes()?.to_vec());
         reader.finish()?;
-        self.inner.restore(&inner)?;
         (self.learner, self.executions, self.series) = (learner, executions, series);
         self.count = PairCount { known, added, last };
         Ok(())

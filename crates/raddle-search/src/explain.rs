@@ -12,7 +12,7 @@
 use raddle_engine::happens::History;
 use raddle_engine::op::TaskId;
 use raddle_engine::strategy::{
-    Answer, Cut, Finished, Needs, Plan, Point, Step, Strategy, Stuck, Taken,
+    Answer, Cut, Event, Finished, Needs, Plan, Point, Step, Strategy, Stuck,
 };
 use raddle_trace::{Covered, Outcome};
 
@@ -224,6 +224,37 @@ impl Explain {
     }
 }
 
+impl Explain {
+    /// A step was executed.
+    fn executed(&mut self, step: &Step<'_>) {
+        match self.stage {
+            Stage::Given { .. } => self.history.step(step),
+            Stage::Reverse(at) => {
+                if !step.immediate {
+                    self.guide.moved(step.task);
+                }
+                if self.counts.len() <= step.task.index() {
+                    self.counts.resize(step.task.index() + 1, 0);
+                }
+                self.counts[step.task.index()] += 1;
+                let nth = self.counts[step.task.index()];
+                let Race { first, second, task } = self.races[at];
+                let first = self.history.event(first as usize);
+                let second = second.map_or_else(
+                    || self.history.events_of(task) + 1,
+                    |second| self.history.event(second as usize).nth,
+                );
+                if (step.task, nth) == (first.footprint.task, first.nth) {
+                    self.reversed.get_or_insert(false);
+                } else if (step.task, nth) == (task, second) {
+                    self.reversed.get_or_insert(true);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
 impl Strategy for Explain {
     fn needs(&self) -> Needs {
         Needs { steps: true, ..Needs::default() }
@@ -261,44 +292,16 @@ impl Strategy for Explain {
         })
     }
 
-    fn spawn(&mut self, parent: TaskId, child: TaskId) {
-        if let Stage::Given { .. } = self.stage {
-            self.history.spawn(parent, child);
-        }
-    }
-
-    fn value(&mut self, task: TaskId, taken: Taken, _: bool) {
-        if let Stage::Given { .. } = self.stage {
-            self.history.value(task, taken.option);
-            self.run.value(task, taken.option);
-        }
-    }
-
-    fn step(&mut self, step: &Step<'_>) -> Option<Cut> {
-        match self.stage {
-            Stage::Given { .. } => self.history.step(step),
-            Stage::Reverse(at) => {
-                if !step.immediate {
-                    self.guide.moved(step.task);
-                }
-                if self.counts.len() <= step.task.index() {
-                    self.counts.resize(step.task.index() + 1, 0);
-                }
-                self.counts[step.task.index()] += 1;
-                let nth = self.counts[step.task.index()];
-                let Race { first, second, task } = self.races[at];
-                let first = self.history.event(first as usize);
-                let second = second.map_or_else(
-                    || self.history.events_of(task) + 1,
-                    |second| self.history.event(second as usize).nth,
-                );
-                if (step.task, nth) == (first.footprint.task, first.nth) {
-                    self.reversed.get_or_insert(false);
-                } else if (step.task, nth) == (task, second) {
-                    self.reversed.get_or_insert(true);
-                }
+    fn step(&mut self, event: &Event<'_>) -> Option<Cut> {
+        let given = matches!(self.stage, Stage::Given { .. });
+        match event {
+            Event::Step(step) => self.executed(step),
+            Event::Spawn { parent, child } if given => self.history.spawn(*parent, *child),
+            Event::Value { task, taken, .. } if given => {
+                self.history.value(*task, taken.option);
+                self.run.value(*task, taken.option);
             }
-            _ => {}
+            Event::Spawn { .. } | Event::Value { .. } => {}
         }
         None
     }

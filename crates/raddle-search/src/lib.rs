@@ -22,6 +22,9 @@
 //! 3. Run it on the toy program of `toy.rs`: the same seed twice, saved and restored half-way.
 //!    Then run the corpus.
 //!
+//! What only listens to a search (counting, coverage, the tree of decisions) is an observer that the engine
+//! holds beside the strategy: [`traces`], [`coverage`], [`tree_recorder`].
+//!
 //! A new bound or order is one file's change: a variant of [`Bound`], an implementation of
 //! [`Order`].
 //!
@@ -33,37 +36,41 @@ pub mod bound;
 mod cache;
 mod counted;
 pub mod coverage;
-pub mod depth_first;
-pub mod dpor;
 mod estimate;
-pub mod eta;
+pub mod expansion;
 pub mod explain;
 pub mod grammar;
 pub mod hapset;
 pub mod minimise;
 pub mod order;
+pub mod path;
 pub mod pct;
 pub mod pos;
 pub mod probe;
+mod races;
 pub mod random;
 pub mod registry;
 pub mod replay;
 pub mod rff;
 pub mod rng;
 pub mod round_robin;
+mod sleep;
 mod state;
 pub mod surw;
 #[cfg(test)]
 mod toy;
 pub mod traces;
 pub mod tree;
+pub mod tree_recorder;
 pub mod urw;
-pub mod walked;
+mod wakeup;
 
 pub use best_first::BestFirst;
 pub use bound::Bound;
-pub use coverage::Watched;
-pub use depth_first::{CostlyOrder, DepthFirst};
+pub use coverage::PairCoverage;
+pub use expansion::all::{CostlyOrder, DepthFirst};
+pub use expansion::eta::Eta;
+pub use expansion::reduced::{Dpor, Reduction};
 pub use explain::Explain;
 pub use grammar::{Arg, Composition, ParseError, Term};
 pub use minimise::Minimise;
@@ -73,15 +80,15 @@ pub use pos::Pos;
 pub use probe::Probes;
 pub use random::Random;
 pub use registry::{
-    Arguments, BuildError, Built, CHOICES, Entry, LEARNING, PRIORITIES, REGISTRY, Role, Status,
-    build,
+    Arguments, BuildError, Built, CHOICES, Entry, Environment, LEARNING, Memory, PRIORITIES,
+    REGISTRY, Role, Status, build,
 };
 pub use replay::Replay;
 pub use rff::Rff;
 pub use rng::Rng;
 pub use round_robin::RoundRobin;
 pub use surw::Surw;
-pub use traces::Traces;
+pub use traces::TraceCounter;
 pub use tree::{Frontier, Tree};
+pub use tree_recorder::{RecordedTree, TreeRecorder};
 pub use urw::Urw;
-pub use walked::{Walk, Walked};

@@ -19,7 +19,7 @@ mod guide;
 
 use raddle_engine::op::TaskId;
 use raddle_engine::strategy::{
-    Answer, Cut, Finished, Needs, Options, Plan, Point, Step, Strategy, Taken,
+    Answer, Cut, Estimating, Event, Finished, Needs, Options, Plan, Point, Strategy,
 };
 use raddle_trace::{Covered, Outcome, Progress, Size};
 
@@ -323,27 +323,20 @@ impl Strategy for Minimise {
         Answer::Take(option)
     }
 
-    fn spawn(&mut self, parent: TaskId, child: TaskId) {
+    fn step(&mut self, event: &Event<'_>) -> Option<Cut> {
         if let Stage::Search(search) = &mut self.stage {
-            search.spawn(parent, child);
+            return search.step(event);
         }
-    }
-
-    fn value(&mut self, task: TaskId, taken: Taken, during: bool) {
-        match &mut self.stage {
-            Stage::Search(search) => search.value(task, taken, during),
-            _ => self.run.value(task, taken.option),
+        match event {
+            Event::Spawn { .. } => {}
+            Event::Value { task, taken, .. } => self.run.value(*task, taken.option),
+            Event::Step(step) => {
+                if !step.immediate {
+                    self.guide.moved(step.task);
+                }
+                self.run.step(step.task, step.immediate);
+            }
         }
-    }
-
-    fn step(&mut self, step: &Step<'_>) -> Option<Cut> {
-        if let Stage::Search(search) = &mut self.stage {
-            return search.step(step);
-        }
-        if !step.immediate {
-            self.guide.moved(step.task);
-        }
-        self.run.step(step.task, step.immediate);
         None
     }
 
@@ -387,6 +380,12 @@ impl Strategy for Minimise {
         Covered::Part { executions: self.executions, preemptions: None }
     }
 
+    fn estimating(&self) -> Option<&dyn Estimating> {
+        Some(self)
+    }
+}
+
+impl Estimating for Minimise {
     fn progress(&self) -> Progress {
         match &self.stage {
             Stage::Search(search) => search.progress(),

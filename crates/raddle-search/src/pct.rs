@@ -19,7 +19,8 @@
 
 use raddle_engine::op::{Access, TaskId};
 use raddle_engine::strategy::{
-    Answer, Checkpoint, Choice, Finished, Needs, Options, Plan, Point, Strategy, Unsupported,
+    Answer, Checkpoint, Choice, Finished, Needs, Options, Plan, Point, Resumable, Strategy,
+    Unsupported,
 };
 use raddle_trace::{Covered, SampleBound};
 
@@ -123,6 +124,7 @@ impl Strategy for Pct {
         for _ in 1..self.depth {
             self.change_points.push(self.rng.below(self.longest));
         }
+        plan.memoryless = self.fixed;
         true
     }
 
@@ -163,11 +165,13 @@ impl Strategy for Pct {
         Covered::Sample { executions: self.executions, bound: (self.since > 0).then_some(bound) }
     }
 
-    fn is_memoryless(&self) -> bool {
-        self.fixed
+    fn resumable(&mut self) -> Option<&mut dyn Resumable> {
+        Some(self)
     }
+}
 
-    fn save(&self) -> Result<Checkpoint, Unsupported> {
+impl Resumable for Pct {
+    fn save(&mut self) -> Result<Checkpoint, Unsupported> {
         let mut writer = Writer::new(NAME);
         writer.number(self.depth.into());
         writer.number(self.rng.state());
@@ -306,7 +310,7 @@ mod tests {
         toy::first(&mut pct, &toy, 9);
         let bound = SampleBound::Pct { depth: 2, tasks: 2, steps: 7, executions: 9 };
         assert_eq!(pct.covered(), Covered::Sample { executions: 9, bound: Some(bound) });
-        assert!(pct.is_memoryless() && !Pct::new(1, 2).is_memoryless());
+        assert!(toy::is_memoryless(&mut pct) && !toy::is_memoryless(&mut Pct::new(1, 2)));
         let mut other = Pct::with_steps(5, 2, 7);
         other.restore(&pct.save().unwrap()).unwrap();
         assert_eq!(toy::first(&mut other, &toy, 9), toy::first(&mut pct, &toy, 9));

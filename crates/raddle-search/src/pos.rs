@@ -22,7 +22,8 @@
 use raddle_engine::dependence::conflict;
 use raddle_engine::op::{Access, ObjectId, Op, TaskId};
 use raddle_engine::strategy::{
-    Answer, Checkpoint, Cut, Finished, Needs, Options, Plan, Point, Step, Strategy, Unsupported,
+    Answer, Checkpoint, Cut, Event, Finished, Needs, Options, Plan, Point, Resumable, Strategy,
+    Unsupported,
 };
 use raddle_trace::{Covered, SampleBound};
 
@@ -98,6 +99,7 @@ impl Strategy for Pos {
     fn begin(&mut self, plan: &mut Plan) -> bool {
         plan.prefix.clear();
         self.priorities.clear();
+        plan.memoryless = true;
         true
     }
 
@@ -117,7 +119,8 @@ impl Strategy for Pos {
         Answer::Take(best as u32)
     }
 
-    fn step(&mut self, step: &Step<'_>) -> Option<Cut> {
+    fn step(&mut self, event: &Event<'_>) -> Option<Cut> {
+        let Event::Step(step) = event else { return None };
         // What it does next is another op, whether or not this one was decided.
         if let Some(priority) = self.priorities.get_mut(step.task.index()) {
             *priority = UNDRAWN;
@@ -139,11 +142,13 @@ impl Strategy for Pos {
         }
     }
 
-    fn is_memoryless(&self) -> bool {
-        true
+    fn resumable(&mut self) -> Option<&mut dyn Resumable> {
+        Some(self)
     }
+}
 
-    fn save(&self) -> Result<Checkpoint, Unsupported> {
+impl Resumable for Pos {
+    fn save(&mut self) -> Result<Checkpoint, Unsupported> {
         let mut writer = Writer::new(NAME);
         for number in [self.rng.state(), self.tasks, self.steps, self.executions] {
             writer.number(number);

@@ -13,14 +13,12 @@
 //! meet the part with most of the executions.
 //! Overreports: nothing that the band does not say.
 
-use raddle_engine::op::TaskId;
-use raddle_engine::store::Store;
 use raddle_engine::strategy::{
-    Answer, Checkpoint, Cut, Finished, Needs, Options, Plan, Point, Step, Strategy, Taken,
-    Unsupported, Work,
+    Answer, Checkpoint, Cut, Divisible, Estimating, Event, Finished, Needs, Options, Plan, Point,
+    Remarks, Resumable, Strategy, Unsupported, Work,
 };
 use raddle_trace::progress::MOST;
-use raddle_trace::{Band, Covered, Note, PairSet, Probed, Progress, Settings};
+use raddle_trace::{Band, Covered, Probed, Progress};
 
 use crate::bound::Bound;
 use crate::order::{NonPreemptive, Order};
@@ -172,20 +170,8 @@ impl<S: Strategy> Strategy for Probes<S> {
         if self.probing { Answer::Take(self.draw(point)) } else { self.inner.decide(point) }
     }
 
-    fn spawn(&mut self, parent: TaskId, child: TaskId) {
-        if !self.probing {
-            self.inner.spawn(parent, child);
-        }
-    }
-
-    fn value(&mut self, task: TaskId, taken: Taken, during: bool) {
-        if !self.probing {
-            self.inner.value(task, taken, during);
-        }
-    }
-
-    fn step(&mut self, step: &Step<'_>) -> Option<Cut> {
-        if self.probing { None } else { self.inner.step(step) }
+    fn step(&mut self, event: &Event<'_>) -> Option<Cut> {
+        if self.probing { None } else { self.inner.step(event) }
     }
 
     fn end(&mut self, execution: &Finished<'_>) {
@@ -203,36 +189,38 @@ impl<S: Strategy> Strategy for Probes<S> {
         self.inner.covered()
     }
 
-    fn refuses(&self, settings: &Settings) -> Option<&'static str> {
-        self.inner.refuses(settings)
+    fn remarks(&self) -> Remarks {
+        self.inner.remarks()
     }
 
-    fn notes(&self) -> Vec<Note> {
-        self.inner.notes()
+    fn resumable(&mut self) -> Option<&mut dyn Resumable> {
+        Some(self)
     }
 
+    fn divisible(&mut self) -> Option<&mut dyn Divisible> {
+        Some(self)
+    }
+
+    fn estimating(&self) -> Option<&dyn Estimating> {
+        Some(self)
+    }
+}
+
+impl<S: Strategy> Estimating for Probes<S> {
     fn progress(&self) -> Progress {
-        let mut progress = self.inner.progress();
+        let inner: &dyn Strategy = &self.inner;
+        let mut progress = inner.progress();
         if let Some(estimate) = &mut progress.estimate {
             estimate.probed = self.probed();
         }
         progress
     }
+}
 
-    fn know(&mut self, pairs: &PairSet) {
-        self.inner.know(pairs);
-    }
-
-    fn keep_within(&mut self, bytes: u64, store: Box<dyn Store>) {
-        self.inner.keep_within(bytes, store);
-    }
-
-    fn trouble(&self) -> Option<String> {
-        self.inner.trouble()
-    }
-
+impl<S: Strategy> Divisible for Probes<S> {
     fn split(&mut self, n: usize) -> Result<Vec<Work>, Unsupported> {
-        let mut parts = self.inner.split(n)?;
+        let inner: &mut dyn Strategy = &mut self.inner;
+        let mut parts = inner.split(n)?;
         // Probes go through the whole space, so those of a part begin anew, and draw other numbers.
         for part in &mut parts {
             self.rng.next();
@@ -240,9 +228,13 @@ impl<S: Strategy> Strategy for Probes<S> {
         }
         Ok(parts)
     }
+}
 
-    fn save(&self) -> Result<Checkpoint, Unsupported> {
-        Ok(self.write(true, &self.inner.save()?))
+impl<S: Strategy> Resumable for Probes<S> {
+    fn save(&mut self) -> Result<Checkpoint, Unsupported> {
+        let inner: &mut dyn Strategy = &mut self.inner;
+        let state = inner.save()?;
+        Ok(self.write(true, &state))
     }
 
     fn restore(&mut self, state: &Checkpoint) -> Result<(), Unsupported> {
@@ -253,9 +245,10 @@ impl<S: Strategy> Strategy for Probes<S> {
         let rng = Rng::from_state(reader.number()?);
         let (since, n) = (reader.small()?, reader.number()?);
         let (sum, squares) = (reader.real()?, reader.real()?);
-        let inner = Checkpoint(reader.bytes()?.to_vec());
+        let state = Checkpoint(reader.bytes()?.to_vec());
         reader.finish()?;
-        self.inner.restore(&inner)?;
+        let inner: &mut dyn Strategy = &mut self.inner;
+        inner.restore(&state)?;
         (self.rng, self.since, self.n) = (rng, since, n);
         (self.sum, self.squares) = (sum, squares);
         (self.probing, self.stale) = (false, false);

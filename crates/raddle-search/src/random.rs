@@ -8,7 +8,7 @@
 //! Overreports: nothing. Every schedule drawn is one that the program can take.
 
 use raddle_engine::strategy::{
-    Answer, Checkpoint, Finished, Needs, Plan, Point, Strategy, Unsupported,
+    Answer, Checkpoint, Finished, Needs, Plan, Point, Resumable, Strategy, Unsupported,
 };
 use raddle_trace::Covered;
 
@@ -39,6 +39,7 @@ impl Strategy for Random {
 
     fn begin(&mut self, plan: &mut Plan) -> bool {
         plan.prefix.clear();
+        plan.memoryless = true;
         true
     }
 
@@ -54,11 +55,13 @@ impl Strategy for Random {
         Covered::Sample { executions: self.executions, bound: None }
     }
 
-    fn is_memoryless(&self) -> bool {
-        true
+    fn resumable(&mut self) -> Option<&mut dyn Resumable> {
+        Some(self)
     }
+}
 
-    fn save(&self) -> Result<Checkpoint, Unsupported> {
+impl Resumable for Random {
+    fn save(&mut self) -> Result<Checkpoint, Unsupported> {
         let mut writer = Writer::new(NAME);
         writer.number(self.rng.state());
         writer.number(self.executions);

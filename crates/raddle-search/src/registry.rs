@@ -5,16 +5,19 @@
 //! with what there is instead, not with "unknown".
 //!
 //! [`build`] refuses in this order: text that is no composition, unknown names, wrong arguments,
-//! combinations without sense, and last what is planned. So one learns first what would be wrong
-//! for good.
+//! combinations without sense, what is planned, and last what does not go with the settings. So one
+//! learns first what would be wrong for good.
 
+mod environment;
 mod error;
 mod table;
 
 use std::fmt;
 
 use raddle_engine::strategy::Strategy;
+use raddle_trace::PairSet;
 
+pub use self::environment::{Environment, Memory};
 pub use self::error::BuildError;
 use self::error::Kind;
 pub use self::table::{
@@ -25,9 +28,9 @@ use crate::best_first::{
     Preemptions, Priority, Rand, SleepSets, Sum, Var,
 };
 use crate::bound::Bound;
-use crate::depth_first::DepthFirst;
-use crate::dpor::{Dpor, Reduction};
-use crate::eta::Eta;
+use crate::expansion::all::DepthFirst;
+use crate::expansion::eta::Eta;
+use crate::expansion::reduced::{Dpor, Reduction};
 use crate::grammar::{Arg, Composition, Term};
 use crate::hapset::{HapSet, Over};
 use crate::order::{AnyTask, NonPreemptive, Order, TakeTurns};
@@ -55,7 +58,7 @@ impl fmt::Debug for Built {
     }
 }
 
-/// Makes the strategy that a line names. All it draws comes from `seed`.
+/// Makes the strategy that a line names, for an environment; a seed will do.
 ///
 /// ```
 /// use raddle_search::build;
@@ -69,8 +72,13 @@ impl fmt::Debug for Built {
 /// ```
 ///
 /// # Errors
-/// If the line is no composition, names something unknown or not here yet, or makes no sense.
-pub fn build(text: &str, seed: u64) -> Result<Built, BuildError> {
+/// If the line is no composition, names something unknown or not here yet, makes no sense, or cannot be
+/// used with the settings.
+pub fn build(text: &str, environment: impl Into<Environment>) -> Result<Built, BuildError> {
+    build_in(text, environment.into())
+}
+
+fn build_in(text: &str, environment: Environment) -> Result<Built, BuildError> {
     let composition: Composition = text.parse()?;
     let parts = Parts::new(&composition)?;
     for part in &parts.0 {
@@ -80,7 +88,12 @@ pub fn build(text: &str, seed: u64) -> Result<Built, BuildError> {
     if let Some(part) = parts.0.iter().find(|part| part.entry.status != Status::Here) {
         return Err(Kind::NotHere(part.entry).into());
     }
-    parts.make(seed)
+    let settings = environment.settings;
+    let built = parts.make(environment)?;
+    match environment::refused(&parts, &settings) {
+        Some(reason) => Err(Kind::Settings { name: built.name, reason }.into()),
+        None => Ok(built),
+    }
 }
 
 /// A term with what it stands for here.
@@ -349,8 +362,9 @@ impl<'a> Parts<'a> {
     }
 
     /// The strategy. All parts are here and fit together.
-    fn make(&self, seed: u64) -> Result<Built, BuildError> {
-        let Built { strategy, name } = self.make_search(seed)?;
+    fn make(&self, environment: Environment) -> Result<Built, BuildError> {
+        let seed = environment.seed;
+        let Built { strategy, name } = self.make_search(environment)?;
         let Some(every) = self.get(Role::Probes).map(Part::number) else {
             return Ok(Built { strategy, name });
         };
@@ -382,7 +396,8 @@ impl<'a> Parts<'a> {
     }
 
     /// The strategy without its probes.
-    fn make_search(&self, seed: u64) -> Result<Built, BuildError> {
+    fn make_search(&self, environment: Environment) -> Result<Built, BuildError> {
+        let Environment { seed, known, memory, .. } = environment;
         if let Some(sampler) = self.get(Role::Sampler) {
             return Ok(match sampler.entry.name {
                 "random" => built(Random::new(seed), "random".to_owned()),
@@ -410,14 +425,15 @@ impl<'a> Parts<'a> {
                 return Ok(built(Dpor::new(reduction), name.to_owned()));
             };
             let search = BestFirst::reduced(reduction, priorities);
-            let search = search.expect("checked before: not the optimal reduction");
+            let mut search = search.expect("checked before: not the optimal reduction");
+            search.know(&known);
             let name = format!("{name} {}", search.name());
             return Ok(built(search, name));
         }
         if let Some(part) = self.get(Role::Expansion)
             && matches!(part.entry.name, "hapset" | "pset")
         {
-            let search = part.filtered(seed)?;
+            let search = part.filtered(seed)?.knowing(&known);
             let name = search.name();
             return Ok(built(search, name));
         }
@@ -437,8 +453,8 @@ impl<'a> Parts<'a> {
             Bound::Preemptions(k) => format!("{name} preemptions({k})"),
             Bound::None => name,
         };
-        let recipe =
-            Recipe { frontier, bound, seed, cache: self.get(Role::Cache).map(Part::number) };
+        let cache = self.get(Role::Cache).map(Part::number);
+        let recipe = Recipe { frontier, bound, cache, seed, known, memory };
         match self.get(Role::Order).map(|part| part.entry.name) {
             Some("round-robin") => recipe.make(TakeTurns, name + " round-robin"),
             // Not the numbers that a random frontier draws.
@@ -534,18 +550,25 @@ struct Recipe {
     bound: Bound,
     cache: Option<u32>,
     seed: u64,
+    known: PairSet,
+    memory: Option<Memory>,
 }
 
 impl Recipe {
     fn make<O: Order + 'static>(self, order: O, name: String) -> Result<Built, BuildError> {
-        let Self { frontier, bound, cache, seed } = self;
+        let Self { frontier, bound, cache, seed, known, memory } = self;
         match frontier {
             Goes::DepthFirst => {}
             Goes::Seeds(frontier) => {
                 return Ok(built(Tree::within(frontier, order, bound, seed)?, name));
             }
             Goes::BestFirst(priorities) => {
-                return Ok(built(BestFirst::within(priorities, order, bound)?, name));
+                let mut search = BestFirst::within(priorities, order, bound)?;
+                search.know(&known);
+                if let Some(Memory { bytes, store }) = memory {
+                    search.keep_within(bytes, store);
+                }
+                return Ok(built(search, name));
             }
         }
         let search = DepthFirst::within(order, bound)?;

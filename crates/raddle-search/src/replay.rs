@@ -7,7 +7,9 @@
 //! Misses: all but one execution; it is not a search.
 //! Overreports: nothing.
 
-use raddle_engine::strategy::{Answer, Checkpoint, Finished, Plan, Point, Strategy, Unsupported};
+use raddle_engine::strategy::{
+    Answer, Checkpoint, Finished, Plan, Point, Resumable, Strategy, Unsupported,
+};
 use raddle_trace::Covered;
 
 use crate::state::{Reader, Writer};
@@ -47,7 +49,13 @@ impl Strategy for Replay {
         Covered::Replay
     }
 
-    fn save(&self) -> Result<Checkpoint, Unsupported> {
+    fn resumable(&mut self) -> Option<&mut dyn Resumable> {
+        Some(self)
+    }
+}
+
+impl Resumable for Replay {
+    fn save(&mut self) -> Result<Checkpoint, Unsupported> {
         let mut writer = Writer::new(NAME);
         writer.number(u64::from(self.ended));
         writer.number(self.options.len() as u64);

@@ -24,7 +24,8 @@ use std::collections::BTreeMap;
 use raddle_engine::context::Context;
 use raddle_engine::op::{Access, ObjectId, Op, TaskId};
 use raddle_engine::strategy::{
-    Answer, Checkpoint, Cut, Finished, Needs, Options, Plan, Point, Step, Strategy, Unsupported,
+    Answer, Checkpoint, Cut, Estimating, Event, Finished, Needs, Options, Plan, Point, Resumable,
+    Strategy, Unsupported,
 };
 use raddle_trace::{Covered, PairCount, Progress};
 
@@ -382,7 +383,8 @@ impl Strategy for Rff {
         Answer::Take(best as u32)
     }
 
-    fn step(&mut self, step: &Step<'_>) -> Option<Cut> {
+    fn step(&mut self, event: &Event<'_>) -> Option<Cut> {
+        let Event::Step(step) = event else { return None };
         if let Some(priority) = self.priorities.get_mut(step.task.index()) {
             *priority = UNDRAWN;
         }
@@ -409,7 +411,17 @@ impl Strategy for Rff {
         Covered::Sample { executions: self.executions, bound: None }
     }
 
-    fn save(&self) -> Result<Checkpoint, Unsupported> {
+    fn resumable(&mut self) -> Option<&mut dyn Resumable> {
+        Some(self)
+    }
+
+    fn estimating(&self) -> Option<&dyn Estimating> {
+        Some(self)
+    }
+}
+
+impl Resumable for Rff {
+    fn save(&mut self) -> Result<Checkpoint, Unsupported> {
         let mut writer = Writer::new(NAME);
         for number in [self.rng.state(), self.executions, self.last_new] {
             writer.number(number);
@@ -474,7 +486,9 @@ impl Strategy for Rff {
         *self = new;
         Ok(())
     }
+}
 
+impl Estimating for Rff {
     /// The pairs are of reads and what they saw.
     fn progress(&self) -> Progress {
         let known = self.seen.len() as u64;

@@ -7,7 +7,7 @@
 //! Overreports: nothing.
 
 use raddle_engine::strategy::{
-    Answer, Checkpoint, Finished, Needs, Options, Plan, Point, Strategy, Unsupported,
+    Answer, Checkpoint, Finished, Needs, Options, Plan, Point, Resumable, Strategy, Unsupported,
 };
 use raddle_trace::Covered;
 
@@ -55,7 +55,13 @@ impl Strategy for RoundRobin {
         Covered::Sample { executions: u64::from(self.ended), bound: None }
     }
 
-    fn save(&self) -> Result<Checkpoint, Unsupported> {
+    fn resumable(&mut self) -> Option<&mut dyn Resumable> {
+        Some(self)
+    }
+}
+
+impl Resumable for RoundRobin {
+    fn save(&mut self) -> Result<Checkpoint, Unsupported> {
         let mut writer = Writer::new(NAME);
         writer.number(u64::from(self.ended));
         Ok(writer.finish())

@@ -27,8 +27,8 @@
 
 use raddle_engine::op::TaskId;
 use raddle_engine::strategy::{
-    Answer, Checkpoint, Choice, Cut, Finished, Needs, Options, Plan, Point, Step, Strategy,
-    Unsupported,
+    Answer, Checkpoint, Choice, Cut, Event, Finished, Needs, Options, Plan, Point, Resumable, Step,
+    Strategy, Unsupported,
 };
 use raddle_trace::{Covered, SampleBound};
 
@@ -140,6 +140,36 @@ impl Surw {
     }
 }
 
+impl Surw {
+    /// A task was created.
+    fn spawned(&mut self, parent: TaskId, child: TaskId) {
+        self.counted.spawn(parent, child);
+        // The next access was to be made by the parent or by what it spawns.
+        if self.next == Some(parent) {
+            let (own, its) = (self.weight(parent), self.weight(child));
+            if below(&mut self.rng, own + its) >= own && its > 0 {
+                self.next = Some(child);
+            }
+            let chosen = if self.next == Some(child) { its } else { own };
+            if chosen > 0 {
+                self.bits += bits(chosen, own + its);
+            }
+        }
+    }
+
+    /// A step was executed.
+    fn executed(&mut self, step: &Step<'_>) {
+        let thing = self.counted.step(step);
+        let Some(drawn) = self.drawn else { return };
+        if thing == Some(self.shared[drawn].thing) {
+            self.counted.take(step.task);
+            if self.next == Some(step.task) {
+                self.next = None;
+            }
+        }
+    }
+}
+
 impl Strategy for Surw {
     fn needs(&self) -> Needs {
         Needs { steps: true, plans: false, ..Needs::default() }
@@ -156,6 +186,7 @@ impl Strategy for Surw {
             self.drawn = Some(self.rng.below(self.shared.len() as u32) as usize);
         }
         self.counted.weigh(self.drawn.map_or(&[], |drawn| &self.shared[drawn].uses));
+        plan.memoryless = true;
         true
     }
 
@@ -166,29 +197,11 @@ impl Strategy for Surw {
         })
     }
 
-    fn spawn(&mut self, parent: TaskId, child: TaskId) {
-        self.counted.spawn(parent, child);
-        // The next access was to be made by the parent or by what it spawns.
-        if self.next == Some(parent) {
-            let (own, its) = (self.weight(parent), self.weight(child));
-            if below(&mut self.rng, own + its) >= own && its > 0 {
-                self.next = Some(child);
-            }
-            let chosen = if self.next == Some(child) { its } else { own };
-            if chosen > 0 {
-                self.bits += bits(chosen, own + its);
-            }
-        }
-    }
-
-    fn step(&mut self, step: &Step<'_>) -> Option<Cut> {
-        let thing = self.counted.step(step);
-        let drawn = self.drawn?;
-        if thing == Some(self.shared[drawn].thing) {
-            self.counted.take(step.task);
-            if self.next == Some(step.task) {
-                self.next = None;
-            }
+    fn step(&mut self, event: &Event<'_>) -> Option<Cut> {
+        match event {
+            Event::Spawn { parent, child } => self.spawned(*parent, *child),
+            Event::Value { .. } => {}
+            Event::Step(step) => self.executed(step),
         }
         None
     }
@@ -220,11 +233,13 @@ impl Strategy for Surw {
         Covered::Sample { executions: self.executions, bound }
     }
 
-    fn is_memoryless(&self) -> bool {
-        !self.counts()
+    fn resumable(&mut self) -> Option<&mut dyn Resumable> {
+        Some(self)
     }
+}
 
-    fn save(&self) -> Result<Checkpoint, Unsupported> {
+impl Resumable for Surw {
+    fn save(&mut self) -> Result<Checkpoint, Unsupported> {
         let mut writer = Writer::new(NAME);
         writer.number(self.rng.state());
         writer.number(self.executions);

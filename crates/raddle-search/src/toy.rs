@@ -5,11 +5,13 @@
 //! two must agree.
 
 use proptest::test_runner::{Config as ProptestConfig, RngSeed};
+use raddle_engine::observer::{Audience, Ended, Observers};
 use raddle_engine::op::{Access, ObjectId, TaskId};
 use raddle_engine::strategy::{
-    Answer, Choice, Cut, Finished, Options, Pending, Plan, Point, Step, Strategy, Stuck, Taken,
+    Answer, Choice, Cut, Event, Finished, Options, Pending, Plan, Point, Step, Strategy, Stuck,
+    Taken,
 };
-use raddle_trace::{LimitKind, Outcome};
+use raddle_trace::{Carried, Counts, LimitKind, Outcome};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Op {
@@ -147,10 +149,10 @@ impl<'a> State<'a> {
         }
         let id = self.id(task);
         if let Some(taken) = decided {
-            strategy.value(id, taken, true);
+            strategy.step(&Event::Value { task: id, taken, during: true });
         }
         let op = self.next_op(task).expect("it is about to move");
-        strategy.step(&Step {
+        strategy.step(&Event::Step(Step {
             task: id,
             footprint: &[Self::touched(task, op)],
             site: std::panic::Location::caller(),
@@ -166,7 +168,7 @@ impl<'a> State<'a> {
             timer: None,
             waited_for: raddle_engine::strategy::Tasks::default(),
             pending: self,
-        })
+        }))
     }
 }
 
@@ -273,8 +275,7 @@ pub(crate) fn execute(
         cut,
         irregular: false,
     });
-    plan.prefix.clear();
-    plan.prefix.extend(decisions.iter().map(|taken| taken.option));
+    plan.renew(decisions.iter().copied());
     Some(execution)
 }
 
@@ -288,8 +289,10 @@ pub(crate) fn execute_unended(
     let (mut moves, mut decisions) = (Moves::new(), Vec::new());
     let mut outcome = Outcome::Completed;
     let mut cut = None;
-    if strategy.needs().steps {
-        (0..toy.tasks.len()).for_each(|task| strategy.spawn(TaskId::ROOT, state.id(task)));
+    if strategy.needs().steps && plan.steps_to_skip == 0 {
+        for task in 0..toy.tasks.len() {
+            strategy.step(&Event::Spawn { parent: TaskId::ROOT, child: state.id(task) });
+        }
     }
     loop {
         let enabled = state.enabled();
@@ -317,7 +320,9 @@ pub(crate) fn execute_unended(
             value = ask(strategy, plan, &state, options, &mut decisions, &mut cut);
         }
         let decided = (of > 1).then_some(Taken { option: value, of });
-        cut = cut.or(before.tell(strategy, task, point, decided));
+        if moves.len() as u64 >= plan.steps_to_skip {
+            cut = cut.or(before.tell(strategy, task, point, decided));
+        }
         moves.push((task as u32, value));
     }
     (Execution { moves, decisions, cut }, outcome)
@@ -332,9 +337,37 @@ pub(crate) fn all(strategy: &mut dyn Strategy, toy: &Toy) -> Vec<Moves> {
 
 /// The next `n` executions, or as many as there are. The plan begins with rubbish.
 pub(crate) fn first(strategy: &mut dyn Strategy, toy: &Toy, n: usize) -> Vec<Moves> {
-    let mut plan = Plan { prefix: vec![77; 3] };
+    let mut plan = Plan { prefix: vec![77; 3], ..Plan::default() };
     let next = || execute(strategy, &mut plan, toy).map(|execution| execution.moves);
     std::iter::from_fn(next).take(n).collect()
+}
+
+/// Whether a strategy says so of its next execution, which is then begun.
+pub(crate) fn is_memoryless(strategy: &mut dyn Strategy) -> bool {
+    let mut plan = Plan::default();
+    assert!(strategy.begin(&mut plan), "there is a next one");
+    plan.memoryless
+}
+
+/// The next `n` executions, or as many as there are, of a search that is observed; if they are all, the
+/// observers are told so.
+pub(crate) fn observed(
+    strategy: &mut dyn Strategy,
+    observers: Observers<'_, '_>,
+    toy: &Toy,
+    n: usize,
+) -> Vec<Execution> {
+    let mut audience = Audience::new(strategy, observers);
+    let mut plan = Plan { prefix: vec![77; 3], ..Plan::default() };
+    let mut executions = Vec::new();
+    while executions.len() < n {
+        let Some(execution) = execute(&mut audience, &mut plan, toy) else {
+            audience.pause(Counts::default(), &Carried::default, Some(&Ended::Covered));
+            break;
+        };
+        executions.push(execution);
+    }
+    executions
 }
 
 /// The same cases in every run of the tests.

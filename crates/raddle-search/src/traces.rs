@@ -1,8 +1,9 @@
 //! Counts distinct traces: how many different partial orders a search has run.
 //!
-//! Wraps any strategy and listens. Exact up to a limit; beyond it the number is estimated by a
-//! [`Sketch`], and the count says so. If the strategy draws every execution with the same chances,
-//! the traces that were seen exactly once tell how likely a new one is: Good, Biometrika 1953.
+//! An observer of any strategy. Exact up to a limit; beyond it the number is estimated by a
+//! [`Sketch`], and the count says so. If the strategy draws every execution with the same chances
+//! ([`Plan::memoryless`]), the traces that were seen exactly once tell how likely a new one is: Good,
+//! Biometrika 1953.
 //!
 //! Executions that were cut or that a limit ended are not among the traces. A draw that a limit
 //! ended counts as one that showed nothing new.
@@ -14,28 +15,25 @@
 use std::collections::BTreeSet;
 
 use raddle_engine::happens::History;
-use raddle_engine::op::TaskId;
-use raddle_engine::strategy::{
-    Answer, Checkpoint, Cut, Finished, Needs, Plan, Point, Step, Strategy, Taken, Unsupported, Work,
-};
-use raddle_trace::{Covered, Note, PairSet, Progress, Settings, TraceCount, Unseen};
+use raddle_engine::observer::{Observer, ObserverNeeds};
+use raddle_engine::strategy::{Checkpoint, Cut, Event, Finished, Plan, Resumable, Unsupported};
+use raddle_trace::{Progress, TraceCount, Unseen};
 
 use crate::state::{FOREIGN, Reader, Writer};
 
 const NAME: &str = "traces";
 
-/// A strategy whose executions are told apart by their partial order.
+/// Tells the executions of a search apart by their partial order.
 ///
 /// ```
-/// use raddle_search::{Random, Traces};
+/// use raddle_search::TraceCounter;
 ///
-/// let traces = Traces::new(Random::new(1), 1_000_000);
-/// // Given to the engine, it explores as `Random` does.
+/// let traces = TraceCounter::new(1_000_000);
+/// // Given to the engine beside a strategy, it counts what that one explores.
 /// assert_eq!(traces.count().to_string(), "0 distinct partial orders");
 /// ```
 #[derive(Debug)]
-pub struct Traces<S> {
-    inner: S,
+pub struct TraceCounter {
     history: History,
     counted: Counted,
     limit: usize,
@@ -113,17 +111,12 @@ impl Counted {
     }
 }
 
-impl<S: Strategy> Traces<S> {
-    /// Counts the traces of `inner`, up to `limit` of them one by one.
+impl TraceCounter {
+    /// Counts up to `limit` traces one by one.
     #[must_use]
-    pub fn new(inner: S, limit: usize) -> Self {
-        Self {
-            inner,
-            history: History::default(),
-            counted: Counted::default(),
-            limit,
-            drawing: false,
-        }
+    pub fn new(limit: usize) -> Self {
+        let (history, counted) = (History::default(), Counted::default());
+        Self { history, counted, limit, drawing: false }
     }
 
     /// The fingerprints of the traces so far, of the first ones if there are too many. Executions
@@ -154,19 +147,8 @@ impl<S: Strategy> Traces<S> {
             return TraceCount { distinct, exact: false, error: Sketch::ERROR, unseen: None };
         }
         let (once, executions) = (once.len() as u64, *drawn);
-        let unseen =
-            (self.inner.is_memoryless() && executions > 0).then_some(Unseen { once, executions });
+        let unseen = (executions > 0).then_some(Unseen { once, executions });
         TraceCount { distinct: seen.len() as u64, exact: true, error: 0.0, unseen }
-    }
-
-    /// The strategy.
-    pub fn inner(&self) -> &S {
-        &self.inner
-    }
-
-    /// The strategy, and no count.
-    pub fn into_inner(self) -> S {
-        self.inner
     }
 
     fn note(&mut self, fingerprint: u64) {
@@ -185,44 +167,20 @@ impl<S: Strategy> Traces<S> {
             counted.once.clear();
         }
     }
-
-    fn write(&self, counted: &Counted, inner: &Checkpoint) -> Checkpoint {
-        let mut writer = Writer::new(NAME);
-        writer.number(self.limit as u64);
-        counted.save(&mut writer);
-        writer.bytes(&inner.0);
-        writer.finish()
-    }
 }
 
-impl<S: Strategy> Strategy for Traces<S> {
-    fn needs(&self) -> Needs {
-        Needs { steps: true, ..self.inner.needs() }
+impl Observer for TraceCounter {
+    fn needs(&self) -> ObserverNeeds {
+        ObserverNeeds { steps: true, ..ObserverNeeds::default() }
     }
 
-    fn begin(&mut self, plan: &mut Plan) -> bool {
+    fn begin(&mut self, plan: &Plan) {
         self.history.begin(0);
-        self.drawing = self.inner.is_memoryless();
-        self.inner.begin(plan)
+        self.drawing = plan.memoryless;
     }
 
-    fn decide(&mut self, point: &Point<'_>) -> Answer {
-        self.inner.decide(point)
-    }
-
-    fn spawn(&mut self, parent: TaskId, child: TaskId) {
-        self.history.spawn(parent, child);
-        self.inner.spawn(parent, child);
-    }
-
-    fn value(&mut self, task: TaskId, taken: Taken, during: bool) {
-        self.history.value(task, taken.option);
-        self.inner.value(task, taken, during);
-    }
-
-    fn step(&mut self, step: &Step<'_>) -> Option<Cut> {
-        self.history.step(step);
-        self.inner.step(step)
+    fn event(&mut self, event: &Event<'_>, _: Option<Cut>) {
+        self.history.hear(event);
     }
 
     fn end(&mut self, execution: &Finished<'_>) {
@@ -231,48 +189,23 @@ impl<S: Strategy> Strategy for Traces<S> {
         if execution.cut.is_none() && whole {
             self.note(self.history.fingerprint());
         }
-        self.inner.end(execution);
     }
 
-    fn know(&mut self, pairs: &PairSet) {
-        self.inner.know(pairs);
+    fn add_to(&self, progress: &mut Progress) {
+        progress.traces = Some(self.count());
     }
 
-    fn covered(&self) -> Covered {
-        self.inner.covered()
+    fn resumable(&mut self) -> Option<&mut dyn Resumable> {
+        Some(self)
     }
+}
 
-    fn is_memoryless(&self) -> bool {
-        self.inner.is_memoryless()
-    }
-
-    fn refuses(&self, settings: &Settings) -> Option<&'static str> {
-        self.inner.refuses(settings)
-    }
-
-    fn notes(&self) -> Vec<Note> {
-        self.inner.notes()
-    }
-
-    fn progress(&self) -> Progress {
-        Progress { traces: Some(self.count()), ..self.inner.progress() }
-    }
-
-    fn trouble(&self) -> Option<String> {
-        self.inner.trouble()
-    }
-
-    /// A part counts its own.
-    fn split(&mut self, n: usize) -> Result<Vec<Work>, Unsupported> {
-        let mut parts = self.inner.split(n)?;
-        for part in &mut parts {
-            part.state = self.write(&Counted::default(), &part.state);
-        }
-        Ok(parts)
-    }
-
-    fn save(&self) -> Result<Checkpoint, Unsupported> {
-        Ok(self.write(&self.counted, &self.inner.save()?))
+impl Resumable for TraceCounter {
+    fn save(&mut self) -> Result<Checkpoint, Unsupported> {
+        let mut writer = Writer::new(NAME);
+        writer.number(self.limit as u64);
+        self.counted.save(&mut writer);
+        Ok(writer.finish())
     }
 
     fn restore(&mut self, state: &Checkpoint) -> Result<(), Unsupported> {
@@ -281,12 +214,10 @@ impl<S: Strategy> Strategy for Traces<S> {
             return Err(FOREIGN);
         }
         let counted = Counted::restore(&mut reader)?;
-        let inner = Checkpoint(reader.bytes()?.to_vec());
         reader.finish()?;
         if counted.seen.len() > self.limit {
             return Err(FOREIGN);
         }
-        self.inner.restore(&inner)?;
         (self.counted, self.drawing) = (counted, false);
         Ok(())
     }
@@ -381,7 +312,7 @@ mod tests {
 
     /// The executions of a strategy that shows these traces.
     fn counted(traces: &[u64], limit: usize) -> TraceCount {
-        let mut counted = Traces::new(Random::new(1), limit);
+        let mut counted = TraceCounter::new(limit);
         for &trace in traces {
             counted.drawing = true;
             counted.counted.drawn += 1;
@@ -415,8 +346,8 @@ mod tests {
     #[test]
     fn traces_of_a_program_are_counted_to_the_last() {
         let toy = Toy::new(vec![vec![Op::Write(0); 2]; 2]);
-        let mut traces = Traces::new(Random::new(1), 100);
-        toy::first(&mut traces, &toy, 200);
+        let mut traces = TraceCounter::new(100);
+        toy::observed(&mut Random::new(1), &mut [&mut traces], &toy, 200);
         let unseen = Some(Unseen { once: 0, executions: 200 });
         let all = TraceCount { distinct: 6, exact: true, error: 0.0, unseen };
         assert_eq!(traces.count(), all);
@@ -425,8 +356,9 @@ mod tests {
 
     #[test]
     fn steps_that_do_not_meet_make_one_trace() {
-        let mut traces = Traces::new(Random::new(1), 100);
-        toy::first(&mut traces, &Toy::independent(&[3, 3]), 50);
+        let mut traces = TraceCounter::new(100);
+        let toy = Toy::independent(&[3, 3]);
+        toy::observed(&mut Random::new(1), &mut [&mut traces], &toy, 50);
         assert_eq!(traces.count().distinct, 1);
     }
 
@@ -438,13 +370,13 @@ mod tests {
         let (mut estimated, mut found) = (0.0, 0.0);
         let seeds = 300;
         for seed in 0..seeds {
-            let mut traces = Traces::new(Random::new(seed), 1_000);
-            toy::first(&mut traces, &toy, 60);
+            let (mut random, mut traces) = (Random::new(seed), TraceCounter::new(1_000));
+            toy::observed(&mut random, &mut [&mut traces], &toy, 60);
             let unseen = traces.count().unseen.unwrap();
             assert_eq!(unseen.executions, 60);
             estimated += unseen.chance();
             let before = traces.count().distinct;
-            toy::first(&mut traces, &toy, 1);
+            toy::observed(&mut random, &mut [&mut traces], &toy, 1);
             found += (traces.count().distinct - before) as f64;
         }
         let (estimated, found) = (estimated / seeds as f64, found / seeds as f64);
@@ -454,8 +386,8 @@ mod tests {
     #[test]
     fn nothing_is_estimated_of_strategies_that_remember() {
         let toy = Toy::new(vec![vec![Op::Write(0); 2]; 2]);
-        let mut traces = Traces::new(crate::pct::Pct::new(1, 3), 100);
-        toy::first(&mut traces, &toy, 20);
+        let mut traces = TraceCounter::new(100);
+        toy::observed(&mut crate::pct::Pct::new(1, 3), &mut [&mut traces], &toy, 20);
         assert_eq!(traces.count().unseen, None);
         assert!(traces.count().distinct > 1);
     }

@@ -26,15 +26,16 @@ mod seeds;
 use std::fmt;
 
 use raddle_engine::strategy::{
-    Answer, Checkpoint, Finished, Options, Plan, Point, Strategy, Taken, Unsupported, Work,
+    Answer, Checkpoint, Divisible, Estimating, Finished, Options, Plan, Point, Resumable, Strategy,
+    Taken, Unsupported, Work,
 };
 use raddle_trace::{Covered, Estimate, Progress};
 
 pub use self::seeds::Frontier;
 use self::seeds::{Seed, Seeds};
 use crate::bound::{Bound, Price};
-use crate::depth_first::CostlyOrder;
 use crate::estimate::{Change, Growth, Size, Sizes};
+use crate::expansion::all::CostlyOrder;
 use crate::order::{NonPreemptive, Order};
 
 const NAME: &str = "tree";
@@ -350,6 +351,36 @@ impl<O: Order> Strategy for Tree<O> {
         }
     }
 
+    fn resumable(&mut self) -> Option<&mut dyn Resumable> {
+        Some(self)
+    }
+
+    fn divisible(&mut self) -> Option<&mut dyn Divisible> {
+        Some(self)
+    }
+
+    fn estimating(&self) -> Option<&dyn Estimating> {
+        Some(self)
+    }
+}
+
+impl<O: Order> Resumable for Tree<O> {
+    fn save(&mut self) -> Result<Checkpoint, Unsupported> {
+        Ok(self.written())
+    }
+
+    fn restore(&mut self, state: &Checkpoint) -> Result<(), Unsupported> {
+        self.take_over(state)
+    }
+}
+
+impl<O: Order> Divisible for Tree<O> {
+    fn split(&mut self, n: usize) -> Result<Vec<Work>, Unsupported> {
+        Ok(self.give(n))
+    }
+}
+
+impl<O: Order> Estimating for Tree<O> {
     /// The fraction is by the recursive estimate.
     fn progress(&self) -> Progress {
         let nodes = (self.nodes.capacity() * size_of::<Node>()) as u64;
@@ -363,18 +394,6 @@ impl<O: Order> Strategy for Tree<O> {
             _ => estimate.map(|estimate| estimate.covered / estimate.total.about),
         };
         Progress { covered, estimate, pending, frontier_bytes, ..Progress::default() }
-    }
-
-    fn split(&mut self, n: usize) -> Result<Vec<Work>, Unsupported> {
-        Ok(self.give(n))
-    }
-
-    fn save(&self) -> Result<Checkpoint, Unsupported> {
-        Ok(self.written())
-    }
-
-    fn restore(&mut self, state: &Checkpoint) -> Result<(), Unsupported> {
-        self.take_over(state)
     }
 }
 

@@ -22,8 +22,8 @@
 
 use raddle_engine::op::TaskId;
 use raddle_engine::strategy::{
-    Answer, Checkpoint, Choice, Cut, Finished, Needs, Options, Plan, Point, Step, Strategy,
-    Unsupported,
+    Answer, Checkpoint, Choice, Cut, Event, Finished, Needs, Options, Plan, Point, Resumable,
+    Strategy, Unsupported,
 };
 use raddle_trace::{Covered, SampleBound};
 
@@ -101,6 +101,7 @@ impl Strategy for Urw {
         } else {
             self.counted.weigh(&self.steps);
         }
+        plan.memoryless = !self.counts();
         true
     }
 
@@ -111,14 +112,16 @@ impl Strategy for Urw {
         })
     }
 
-    fn spawn(&mut self, parent: TaskId, child: TaskId) {
-        self.counted.spawn(parent, child);
-    }
-
-    fn step(&mut self, step: &Step<'_>) -> Option<Cut> {
-        self.counted.step(step);
-        if !step.immediate && !self.counts() {
-            self.counted.take(step.task);
+    fn step(&mut self, event: &Event<'_>) -> Option<Cut> {
+        match event {
+            Event::Spawn { parent, child } => self.counted.spawn(*parent, *child),
+            Event::Value { .. } => {}
+            Event::Step(step) => {
+                self.counted.step(step);
+                if !step.immediate && !self.counts() {
+                    self.counted.take(step.task);
+                }
+            }
         }
         None
     }
@@ -139,11 +142,13 @@ impl Strategy for Urw {
         Covered::Sample { executions: self.executions, bound: self.evenness.of().map(uniform) }
     }
 
-    fn is_memoryless(&self) -> bool {
-        !self.counts()
+    fn resumable(&mut self) -> Option<&mut dyn Resumable> {
+        Some(self)
     }
+}
 
-    fn save(&self) -> Result<Checkpoint, Unsupported> {
+impl Resumable for Urw {
+    fn save(&mut self) -> Result<Checkpoint, Unsupported> {
         let mut writer = Writer::new(NAME);
         writer.number(self.rng.state());
         writer.number(self.executions);
@@ -236,7 +241,7 @@ mod tests {
         let mut urw = Urw::new(1);
         toy::first(&mut urw, &Toy::independent(&[2, 2]), COUNTING as usize);
         assert_eq!(urw.covered(), Covered::Sample { executions: COUNTING, bound: None });
-        assert!(urw.is_memoryless());
+        assert!(toy::is_memoryless(&mut urw));
     }
 
     // It counted another program: more tasks and more steps than it knows, and fewer.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::carried::Carried;
 
 /// The version of a checkpoint, its bytes included.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// Whose a checkpoint is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

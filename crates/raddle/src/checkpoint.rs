@@ -1,6 +1,6 @@
 //! What a search needs to go on later: a file, left by one that was stopped and taken up by the next.
 //!
-//! It has the state of each strategy between two executions, and what the engine carries over. It is written
+//! It has the state of each strategy and its observers between two executions, and what the engine carries over. It is written
 //! when a search ends that is not over, and from time to time before, always beside its place and then
 //! moved there: whoever is killed leaves the last one whole. It fits only the same test, strategy, seed and
 //! settings, and the same binary, because decisions are numbers of options; what does not fit is an
@@ -18,7 +18,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use raddle_engine::Ended;
-use raddle_engine::strategy::{Carries, Checkpoint, Strategy};
+use raddle_engine::observer::Paused;
+use raddle_engine::strategy::Checkpoint;
 use raddle_trace::checkpoint::{Header, Part, VERSION};
 use raddle_trace::{Carried, Note};
 
@@ -273,8 +274,8 @@ impl Keeper {
     }
 
     /// Saves a search.
-    fn keep(&self, search: usize, strategy: &dyn Strategy, engine: &dyn Carries) {
-        let saved = strategy.save().map(|state| Saved { carried: engine.carried(), state });
+    fn keep(&self, search: usize, paused: &mut Paused<'_, '_>) {
+        let saved = paused.save().map(|state| Saved { carried: paused.carried(), state });
         let mut slots = self.slots();
         let in_file = slots.written && slots.all.len() == 1;
         let Some(slot) = slots.all.get_mut(search) else { return };
@@ -384,29 +385,26 @@ impl Place {
         self.keeper.before(self.search)
     }
 
-    /// Between two executions, if somebody asks; and when the search has ended.
-    pub(crate) fn carry(
-        &self,
-        strategy: &dyn Strategy,
-        engine: &dyn Carries,
-        ended: Option<&Ended>,
-    ) {
+    /// Saves the search between two executions and writes the file, unless that was done just before.
+    pub(crate) fn keep(&self, search: &mut Paused<'_, '_>) {
+        let began = Instant::now();
+        if began < self.keeper.slots().not_before {
+            return;
+        }
+        self.keeper.keep(self.search, search);
+        self.keeper.write();
+        self.keeper.slots().not_before = Instant::now() + SELDOM * began.elapsed();
+    }
+
+    /// Saves the search when it has ended, if there is something to go on from. Whether it is written is
+    /// for those to say who know how all of them ended.
+    pub(crate) fn finish(&self, search: &mut Paused<'_, '_>, ended: &Ended) {
         match ended {
-            None => {
-                let began = Instant::now();
-                if began < self.keeper.slots().not_before {
-                    return;
-                }
-                self.keeper.keep(self.search, strategy, engine);
-                self.keeper.write();
-                self.keeper.slots().not_before = Instant::now() + SELDOM * began.elapsed();
-            }
             // These have nothing to go on from.
-            Some(Ended::Failed | Ended::Diverged(_) | Ended::Trouble(_)) => {}
+            Ended::Failed | Ended::Diverged(_) | Ended::Trouble(_) => {}
             // Unless there are others, all is over.
-            Some(Ended::Covered) if self.keeper.header.searches.len() == 1 => {}
-            // Whether it is written is for those to say who know how all of them ended.
-            Some(_) => self.keeper.keep(self.search, strategy, engine),
+            Ended::Covered if self.keeper.header.searches.len() == 1 => {}
+            _ => self.keeper.keep(self.search, search),
         }
     }
 }

@@ -32,7 +32,6 @@ use crate::checkpoint::{self, How, Keeper};
 use crate::config::{AUTO, Config, EXECUTIONS, Isolation, Pairs};
 use crate::error::Error;
 use crate::search::{self, Asked, Body, Found};
-use crate::spill;
 use crate::watch::{self, Orders, Turn};
 
 /// The members of `portfolio`, and of `auto` if time is given.
@@ -80,7 +79,6 @@ pub(crate) fn members(config: &Config) -> Result<Option<Members>, Error> {
                 .to_owned(),
         );
     }
-    let settings = config.setup().settings;
     let mut members = Members { all: Vec::new(), notes: Vec::new(), samples: false };
     let mut left_out = Vec::new();
     for name in names {
@@ -92,11 +90,17 @@ pub(crate) fn members(config: &Config) -> Result<Option<Members>, Error> {
                 "`{name}` is a choice of strategies and cannot be a member; name the strategies"
             ));
         }
-        let built = search::build(name, config.seed())?;
-        if let Some(reason) = built.strategy.refuses(&settings) {
-            left_out.push(format!("`{}` is left out: {reason}", built.name));
-            continue;
-        }
+        let environment = search::environment(config, config.seed(), u64::MAX);
+        let built = match raddle_search::build(name, environment) {
+            Ok(built) => built,
+            Err(error) => match error.refused_settings() {
+                Some((name, reason)) => {
+                    left_out.push(format!("`{name}` is left out: {reason}"));
+                    continue;
+                }
+                None => return Err(search::refusal(name, &error)),
+            },
+        };
         let samples = matches!(built.strategy.covered(), Covered::Sample { .. });
         let same = members.all.iter().filter(|(name, _)| *name == built.name).count() as u64;
         // What draws has `random` or `rand` in its name, or is a sampler.
@@ -138,8 +142,8 @@ pub(crate) fn explore(mut config: Config, members: &Members, test: &Body) -> Res
         notes.push(search::text(format!(
             "{why}, so the members began anew and took turns; with RADDLE_JOBS=1 they do so at once"
         )));
-        if let Some(walk) = config.walk() {
-            walk.clear();
+        if let Some(tree) = config.recorded_tree() {
+            tree.clear();
         }
         // Some time must be left, or there is nothing to report.
         let left = config.time.map(|time| time.saturating_sub(began.elapsed()).max(time / 4));
@@ -246,11 +250,10 @@ fn run(
     let setup = Setup { limits, ..setup };
     let (traces, pairs) = (config.traces, config.pairs != Pairs::Off);
     let known = config.known.clone().unwrap_or_default();
-    let asked = Asked { setup, traces, pairs, known, tells, walk: config.walk() };
+    let asked = Asked { setup, traces, pairs, known, tells, tree: config.recorded_tree() };
     let mut searches: Vec<watch::Search<Found>> = Vec::new();
     for (member, (name, seed)) in members.all.iter().enumerate() {
-        let mut built = search::build(name, *seed)?;
-        spill::offer(config, frontier_bytes, &mut *built.strategy);
+        let built = search::build(name, search::environment(config, *seed, frontier_bytes))?;
         let (turns, test, asked) = (Arc::clone(&turns), Arc::clone(test), asked.clone());
         let kept =
             keeper.map(|keeper| checkpoint::Place { keeper: Arc::clone(keeper), search: member });

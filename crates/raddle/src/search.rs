@@ -4,10 +4,14 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use raddle_engine::{Ended, EngineError, Explored, Lap, Limits, Setup, Stop, Strategy};
+use raddle_engine::{
+    Ended, EngineError, Explored, Lap, Limits, Observer, Setup, Stop, Strategy, observer,
+};
 use raddle_search::hapset::Metric;
 use raddle_search::registry;
-use raddle_search::{Traces, Walk, Walked, Watched};
+use raddle_search::{
+    BuildError, Built, Environment, PairCoverage, RecordedTree, TraceCounter, TreeRecorder,
+};
 use raddle_trace::{
     Carried, Counts, Coverage, Covered, Failure, Guarantee, Note, PairCount, PairSet, Probed,
     Progress, Report, TraceCount, Verdict, report,
@@ -17,7 +21,7 @@ use crate::checkpoint::{self, How, Place};
 use crate::config::{AUTO, Config, EXECUTIONS, Pairs};
 use crate::error::Error;
 use crate::portfolio;
-use crate::progress::Telling;
+use crate::progress::ProgressReporter;
 use crate::recording::{self, Recording};
 use crate::spill;
 use crate::watch::{self, Orders, Turn};
@@ -81,9 +85,9 @@ pub(crate) fn explore_dyn(mut config: Config, test: Body) -> Result<Report, Erro
     let tells = !config.observers().is_empty();
     let pairs = config.pairs != Pairs::Off;
     let known = config.known.clone().unwrap_or_default();
-    let walk = config.walk();
+    let tree = config.recorded_tree();
     let found = watch::run(&config, turns, move |orders| {
-        run(searches, &Asked { setup, traces, pairs, known, tells, walk }, orders, &*test)
+        run(searches, &Asked { setup, traces, pairs, known, tells, tree }, orders, &*test)
     });
     let found = found.map_err(|error| checkpoint::named(&config, error))?;
     let gave = config.executions.is_some();
@@ -105,7 +109,7 @@ pub(crate) fn known(config: &Config) -> Result<(), Error> {
     if !text.contains('|') && registry::CHOICES.iter().any(|choice| choice.name == text) {
         return Ok(());
     }
-    text.split('|').try_for_each(|name| build(name.trim(), config.seed()).map(drop))
+    text.split('|').try_for_each(|name| build(name.trim(), config.seed().into()).map(drop))
 }
 
 /// A strategy with its part of the budget.
@@ -138,38 +142,45 @@ const TRACES: usize = 1_000_000;
 
 fn searches(config: &Config) -> Result<Vec<Search>, Error> {
     let build = |text: &str| {
-        let mut built = build(text, config.seed())?;
         let setup = config.setup();
-        if let Some(reason) = built.strategy.refuses(&setup.settings) {
-            let (strategy, reason) = (text.to_owned(), reason.to_owned());
-            return Err(Error::Strategy { strategy, reason });
-        }
-        spill::offer(config, setup.limits.frontier_bytes, &mut *built.strategy);
-        Ok(built)
+        build(text, environment(config, config.seed(), setup.limits.frontier_bytes))
     };
     let usual = if config.time.is_some() { u64::MAX } else { EXECUTIONS };
     let Some(composition) = config.composition() else {
         let (dfs, random) = (build("dfs")?, build("random")?);
         let all = config.executions.unwrap_or(usual);
         let half = if all == u64::MAX { all } else { all.div_ceil(2) };
-        let search = |built: raddle_search::Built, executions, turn| {
-            let raddle_search::Built { strategy, name } = built;
+        let search = |built: Built, executions, turn| {
+            let Built { strategy, name } = built;
             Search { strategy, name, executions, turn, place: None }
         };
         return Ok(vec![search(dfs, half, Turn::First), search(random, all, Turn::Last)]);
     };
-    let raddle_search::Built { strategy, name } = build(&composition)?;
+    let Built { strategy, name } = build(&composition)?;
     let samples = matches!(strategy.covered(), Covered::Sample { .. });
     let executions = config.executions.unwrap_or(if samples { usual } else { u64::MAX });
     Ok(vec![Search { strategy, name, executions, turn: Turn::Last, place: None }])
 }
 
+/// What strategies of this configuration are built with.
+pub(crate) fn environment(config: &Config, seed: u64, frontier_bytes: u64) -> Environment {
+    let known = config.known.as_ref().filter(|_| config.pairs != Pairs::Off);
+    Environment {
+        seed,
+        known: known.cloned().unwrap_or_default(),
+        memory: spill::memory(config, frontier_bytes),
+        settings: config.setup().settings,
+    }
+}
+
 /// What a line names, or what is wrong with the line.
-pub(crate) fn build(text: &str, seed: u64) -> Result<raddle_search::Built, Error> {
-    raddle_search::build(text, seed).map_err(|error| Error::Strategy {
-        strategy: text.to_owned(),
-        reason: with_sources(&error),
-    })
+pub(crate) fn build(text: &str, environment: Environment) -> Result<Built, Error> {
+    raddle_search::build(text, environment).map_err(|error| refusal(text, &error))
+}
+
+/// The error of a line that names no strategy.
+pub(crate) fn refusal(text: &str, error: &BuildError) -> Error {
+    Error::Strategy { strategy: text.to_owned(), reason: with_sources(error) }
 }
 
 /// An error and what caused it, on one line.
@@ -195,7 +206,7 @@ pub(crate) struct Asked {
     /// Whether somebody hears how far the search is.
     pub(crate) tells: bool,
     /// Where decisions are kept, if they are.
-    pub(crate) walk: Option<Walk>,
+    pub(crate) tree: Option<RecordedTree>,
 }
 
 /// Runs one search after another until one of them has an answer.
@@ -229,7 +240,7 @@ fn run(
 
 /// Runs one search to its end.
 pub(crate) fn run_one(
-    strategy: Box<dyn Strategy>,
+    mut strategy: Box<dyn Strategy>,
     name: String,
     asked: &Asked,
     kept: Option<&Place>,
@@ -238,59 +249,39 @@ pub(crate) fn run_one(
     test: &dyn Fn(),
 ) -> Result<Found, EngineError> {
     let began = Instant::now();
-    let before = kept.and_then(Place::before);
-    let strategy = match &asked.walk {
-        Some(walk) => Box::new(Walked::new(strategy, walk.clone())),
-        None => strategy,
-    };
-    let explore = |strategy: &mut dyn Strategy| {
-        let mut pulse = |pulse| orders.begin(pulse);
-        let carried = before.map_or_else(Carried::default, |before| before.carried.clone());
-        if let Some(before) = before {
-            strategy.restore(&before.state).map_err(|_| EngineError::Carried)?;
-        }
-        if asked.tells || kept.is_some() {
-            let executions = carried.counts.executions;
-            let mut telling = Telling { inner: strategy, orders, executions, kept };
-            raddle_engine::explore_from(&carried, &mut telling, &asked.setup, lap, &mut pulse, test)
-        } else {
-            raddle_engine::explore(strategy, &asked.setup, lap, &mut pulse, test)
-        }
-    };
-    let mut coverage = None;
-    let (explored, covered, progress) = if asked.pairs {
-        let mut watched = Watched::new(strategy, Metric::HapSet, CALLS);
-        if !asked.known.is_empty() {
-            watched.know(&asked.known);
-        }
-        let (ran, watched) = counting(watched, asked.traces, explore);
-        coverage = Some(watched.coverage());
-        ran?
-    } else {
-        counting(strategy, asked.traces, explore).0?
-    };
+    let mut tree = asked.tree.clone().map(TreeRecorder::new);
+    let mut pairs = asked.pairs.then(|| {
+        let pairs = PairCoverage::beside(strategy.needs(), Metric::HapSet, CALLS);
+        if asked.known.is_empty() { pairs } else { pairs.knowing(&asked.known) }
+    });
+    let mut traces = asked.traces.then(|| TraceCounter::new(TRACES));
+    let mut reporter = (asked.tells || kept.is_some()).then_some(ProgressReporter { orders, kept });
+    let mut observers: Vec<&mut dyn Observer> = Vec::new();
+    observers.extend(tree.as_mut().map(|tree| tree as &mut dyn Observer));
+    observers.extend(pairs.as_mut().map(|pairs| pairs as &mut dyn Observer));
+    observers.extend(traces.as_mut().map(|traces| traces as &mut dyn Observer));
+    observers.extend(reporter.as_mut().map(|reporter| reporter as &mut dyn Observer));
+    let mut carried = Carried::default();
+    if let Some(before) = kept.and_then(Place::before) {
+        observer::restore(&mut *strategy, &mut observers, &before.state)
+            .map_err(|_| EngineError::Carried)?;
+        carried = before.carried.clone();
+    }
+    let mut pulse = |pulse| orders.begin(pulse);
+    let explored = raddle_engine::explore_from(
+        &carried,
+        &mut *strategy,
+        &mut observers,
+        &asked.setup,
+        lap,
+        &mut pulse,
+        test,
+    )?;
     let elapsed = kept.map_or_else(|| began.elapsed(), |place| place.keeper.elapsed());
     let elapsed_ms = elapsed.as_millis().try_into().unwrap_or(u64::MAX);
-    let progress = progress.timed(explored.counts.executions, elapsed_ms);
+    let progress = explored.progress.timed(explored.counts.executions, elapsed_ms);
+    let (covered, coverage) = (strategy.covered(), pairs.map(|pairs| pairs.coverage()));
     Ok(Found { name, explored, covered, traces: progress.traces, progress, coverage })
-}
-
-/// Explores with one strategy, whose partial orders are counted or not; gives it back.
-fn counting<S: Strategy>(
-    mut strategy: S,
-    traces: bool,
-    explore: impl FnOnce(&mut dyn Strategy) -> Result<Explored, EngineError>,
-) -> (Result<(Explored, Covered, Progress), EngineError>, S) {
-    if traces {
-        let mut counted = Traces::new(strategy, TRACES);
-        let explored = explore(&mut counted);
-        let (covered, progress) = (counted.covered(), counted.progress());
-        (explored.map(|explored| (explored, covered, progress)), counted.into_inner())
-    } else {
-        let explored = explore(&mut strategy);
-        let (covered, progress) = (strategy.covered(), strategy.progress());
-        (explored.map(|explored| (explored, covered, progress)), strategy)
-    }
 }
 
 /// What two searches have learned, one after the other.

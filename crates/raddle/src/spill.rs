@@ -9,19 +9,19 @@ use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use raddle_engine::Strategy;
 use raddle_engine::store::{Store, StoreError, Ticket};
+use raddle_search::Memory;
 
 use crate::check::target_dir;
 use crate::config::Config;
 
-/// Lets a strategy use a file when it would hold more than `limit` bytes.
-pub(crate) fn offer(config: &Config, limit: u64, strategy: &mut dyn Strategy) {
-    if limit < u64::MAX {
+/// A file for what a search holds beyond `limit` bytes; none if that is no limit.
+pub(crate) fn memory(config: &Config, limit: u64) -> Option<Memory> {
+    (limit < u64::MAX).then(|| {
         let target = target_dir(config).map(|target| target.join("raddle"));
         let directory = target.unwrap_or_else(std::env::temp_dir);
-        strategy.keep_within(limit, Box::new(Spill::new(directory)));
-    }
+        Memory { bytes: limit, store: Box::new(Spill::new(directory)) }
+    })
 }
 
 /// Blocks in a file.

@@ -1,6 +1,6 @@
 //! The tree of decisions that a search has walked, for whoever wants to see it.
 
-use raddle_search::Walk;
+use raddle_search::RecordedTree;
 use raddle_trace::DecisionTree;
 
 use crate::config::Config;
@@ -34,14 +34,14 @@ use crate::config::Config;
 /// # Ok::<(), raddle::Error>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Tree(Walk);
+pub struct Tree(RecordedTree);
 
 impl Tree {
     /// Keeps the first so many executions, as long as they have no more than 64 new decision points each
     /// on average. How many more there were is counted.
     #[must_use]
     pub fn first(executions: u64) -> Self {
-        Self(Walk::first(executions))
+        Self(RecordedTree::first(executions))
     }
 
     /// What has been walked so far.
@@ -68,7 +68,7 @@ impl Eq for Tree {}
 
 impl Config {
     /// Where decisions are kept.
-    pub(crate) fn walk(&self) -> Option<Walk> {
+    pub(crate) fn recorded_tree(&self) -> Option<RecordedTree> {
         self.tree.as_ref().map(|tree| tree.0.clone())
     }
 }

@@ -9,10 +9,10 @@ use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
 use raddle_engine::Strategy;
-use raddle_engine::{Ended, Limits, Setup, Stop, explore};
-use raddle_search::depth_first::DepthFirst;
-use raddle_search::dpor::{Dpor, Reduction};
-use raddle_search::traces::Traces;
+use raddle_engine::{Ended, Limits, Setup, Stop, explore_observed};
+use raddle_search::DepthFirst;
+use raddle_search::traces::TraceCounter;
+use raddle_search::{Dpor, Reduction};
 
 /// What a whole search saw.
 #[derive(Debug, PartialEq, Eq)]
@@ -27,11 +27,11 @@ pub(crate) struct Saw {
 
 /// Runs a whole search. `None` if it does not end within `most` executions.
 pub(crate) fn search<S: Strategy>(
-    strategy: S,
+    mut strategy: S,
     most: u64,
     program: &dyn Fn() -> String,
 ) -> Option<Saw> {
-    let mut traces = Traces::new(strategy, usize::MAX);
+    let mut traces = TraceCounter::new(usize::MAX);
     let limits = Limits { executions: most, ..Limits::default() };
     let setup = Setup { limits, keep_going: true, ..Setup::default() };
     let results = Mutex::new(BTreeSet::new());
@@ -39,7 +39,8 @@ pub(crate) fn search<S: Strategy>(
         let result = program();
         results.lock().unwrap_or_else(PoisonError::into_inner).insert(result);
     };
-    let explored = explore(&mut traces, &setup, &mut |_| Stop::No, &mut |_| {}, &body)
+    let (lap, pulse) = (&mut |_| Stop::No, &mut |_| {});
+    let explored = explore_observed(&mut strategy, &mut [&mut traces], &setup, lap, pulse, &body)
         .expect("a search can run here");
     if explored.ended == Ended::Executions {
         return None;
@@ -58,7 +59,7 @@ pub(crate) fn search<S: Strategy>(
 }
 
 pub(crate) fn by_eta(most: u64, program: &dyn Fn() -> String) -> Option<Saw> {
-    search(raddle_search::eta::Eta::new(), most, program)
+    search(raddle_search::Eta::new(), most, program)
 }
 
 pub(crate) fn exhaustive(most: u64, program: &dyn Fn() -> String) -> Option<Saw> {

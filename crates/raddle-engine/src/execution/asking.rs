@@ -10,7 +10,7 @@ use super::{Ending, Execution, Mark, Next, busy};
 use crate::isolation::Entry;
 use crate::model::Model;
 use crate::op::TaskId;
-use crate::strategy::{Answer, Choice, Options, Point, Taken};
+use crate::strategy::{Answer, Choice, Event, Options, Point, Taken};
 
 impl Execution {
     /// Who moves next? `me` is the task on whose stack this runs, if any.
@@ -266,7 +266,8 @@ impl Execution {
                 Self::raise();
             }
             if (*ex).needs.steps && !(*ex).strict && (*ex).n_steps >= (*ex).untold {
-                (*(*ex).strategy).value(task, Taken { option, of }, during);
+                let taken = Taken { option, of };
+                (*(*ex).strategy).step(&Event::Value { task, taken, during });
             }
             option
         }

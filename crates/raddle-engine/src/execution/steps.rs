@@ -7,7 +7,7 @@ use super::{Execution, How, busy};
 use crate::locks::Held;
 use crate::model::Model;
 use crate::op::{Access, ObjectId, TaskId};
-use crate::strategy::{Step, Tasks};
+use crate::strategy::{Event, Step, Tasks};
 use crate::task::NO_SLOT;
 
 impl Execution {
@@ -143,7 +143,7 @@ impl Execution {
                 _ => Tasks::default(),
             };
             let view = View(self);
-            let step = Step {
+            let event = Event::Step(Step {
                 task,
                 footprint,
                 site,
@@ -159,15 +159,17 @@ impl Execution {
                 timer,
                 waited_for,
                 pending: &view,
-            };
-            if let Some(recorder) = &mut recorder {
-                recorder.step(&step);
+            });
+            if let (Some(recorder), Event::Step(step)) = (&mut recorder, &event) {
+                recorder.step(step);
             }
-            // SAFETY: the strategy outlives the search, and holds no way back to the execution.
-            let cut = if asked { unsafe { (*self.strategy).step(&step) } } else { None };
-            if cut.is_some() {
-                self.cut = cut;
-                self.busy |= busy::UNASKED;
+            if asked {
+                // SAFETY: the strategy outlives the search, and holds no way back to the execution.
+                let cut = unsafe { (*self.strategy).step(&event) };
+                if cut.is_some() {
+                    self.cut = cut;
+                    self.busy |= busy::UNASKED;
+                }
             }
         }
         self.recorder = recorder;

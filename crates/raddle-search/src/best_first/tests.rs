@@ -3,7 +3,7 @@
 use proptest::prelude::{Just, Strategy as _, prop_assert_eq, prop_oneof, proptest};
 
 use super::*;
-use crate::depth_first::DepthFirst;
+use crate::expansion::all::DepthFirst;
 use crate::order::{AnyTask, TakeTurns};
 use crate::toy::{self, Moves, Op as ToyOp, Toy};
 
@@ -218,17 +218,13 @@ fn an_order_that_preempts_cannot_be_bounded() {
 
 #[test]
 fn what_is_not_done_is_refused() {
-    let search = BestFirst::new(vec![Box::new(Preemptions)]);
+    let mut search = BestFirst::new(vec![Box::new(Preemptions)]);
     assert!(BestFirst::reduced(Reduction::Optimal, Vec::new()).is_none());
     let mut reduced = BestFirst::reduced(Reduction::Source, Vec::new()).unwrap();
     let state = search.save().unwrap();
     assert_eq!(reduced.restore(&state).unwrap_err(), crate::state::FOREIGN);
     let refused = reduced.split(2).unwrap_err().to_string();
     assert!(refused.starts_with("this strategy cannot be split with a reduction"), "{refused}");
-    let spurious = Settings { spurious: true, ..Settings::default() };
-    assert!(reduced.refuses(&spurious).is_some_and(|why| why.contains("wake spuriously")));
-    assert_eq!(reduced.refuses(&Settings::default()), None);
-    assert_eq!(search.refuses(&spurious), None, "all of it is run, whatever races there are");
 }
 
 // Two tasks write one object and take a step of their own. The second execution under `dpor` writes in the

@@ -4,13 +4,15 @@
 
 use proptest::prelude::{Strategy as _, prop, prop_assert, prop_assert_eq, proptest};
 use raddle_engine::op::TaskId;
-use raddle_engine::strategy::{Answer, Finished, Options, Plan, Point, Strategy, Taken};
+use raddle_engine::strategy::{
+    Answer, Divisible, Estimating, Finished, Options, Plan, Point, Resumable, Strategy, Taken,
+};
 use raddle_trace::{Band, Estimate, Outcome};
 
 use super::MOST;
 use crate::bound::Bound;
-use crate::depth_first::DepthFirst;
-use crate::dpor::{Dpor, Reduction};
+use crate::expansion::all::DepthFirst;
+use crate::expansion::reduced::{Dpor, Reduction};
 use crate::order::{AnyTask, NonPreemptive};
 use crate::probe::Probes;
 use crate::toy::{self, Nothing, Op, Toy};

@@ -1,14 +1,16 @@
 //! The guided searches as one strategy: what is filtered, by what, and how it was trained.
 
-use raddle_engine::op::TaskId;
 use raddle_engine::strategy::{
-    Answer, Checkpoint, Cut, Finished, Needs, Plan, Point, Step, Strategy, Taken, Unsupported,
+    Answer, Checkpoint, Cut, Estimating, Event, Finished, Needs, Plan, Point, Remarks, Resumable,
+    Strategy, Unsupported,
 };
-use raddle_trace::{Covered, PairSet, Progress, Settings};
+use raddle_trace::{Covered, PairSet, Progress};
 
-use super::{CALLS, Filter, Guided, Metric};
+use super::{CALLS, Filter, Metric};
 use crate::bound::Bound;
-use crate::dpor::Dpor;
+use crate::expansion::raced::Raced;
+use crate::expansion::reduced::Dpor;
+use crate::path::PathSearch;
 use crate::random::Random;
 use crate::state::{FOREIGN, RUNNING, Reader, Writer};
 
@@ -28,7 +30,7 @@ pub enum Over {
 #[derive(Debug)]
 enum Inner {
     Dpor(Box<Dpor>),
-    Guided(Box<Guided>),
+    Raced(Box<PathSearch<Raced>>),
 }
 
 /// A search that leaves out orders of statements which passing executions have shown.
@@ -105,6 +107,13 @@ impl HapSet {
         Self { lenient: true, ..self }.renewed()
     }
 
+    /// Takes these pairs of statements to have been seen in passing executions before.
+    #[must_use]
+    pub fn knowing(mut self, pairs: &PairSet) -> Self {
+        self.filter_mut().know(pairs);
+        self
+    }
+
     /// As in a composition.
     #[must_use]
     pub fn name(&self) -> String {
@@ -125,7 +134,7 @@ impl HapSet {
     fn filter(&self) -> &Filter {
         match &self.inner {
             Inner::Dpor(dpor) => dpor.filter(),
-            Inner::Guided(guided) => Some(guided.filter()),
+            Inner::Raced(guided) => Some(guided.filter()),
         }
         .expect("it was made with one")
     }
@@ -133,7 +142,7 @@ impl HapSet {
     fn filter_mut(&mut self) -> &mut Filter {
         match &mut self.inner {
             Inner::Dpor(dpor) => dpor.filter_mut(),
-            Inner::Guided(guided) => Some(guided.filter_mut()),
+            Inner::Raced(guided) => Some(guided.filter_mut()),
         }
         .expect("it was made with one")
     }
@@ -141,14 +150,14 @@ impl HapSet {
     fn strategy(&mut self) -> &mut dyn Strategy {
         match &mut self.inner {
             Inner::Dpor(dpor) => &mut **dpor,
-            Inner::Guided(guided) => &mut **guided,
+            Inner::Raced(guided) => &mut **guided,
         }
     }
 
     fn strategy_ref(&self) -> &dyn Strategy {
         match &self.inner {
             Inner::Dpor(dpor) => &**dpor,
-            Inner::Guided(guided) => &**guided,
+            Inner::Raced(guided) => &**guided,
         }
     }
 }
@@ -156,8 +165,10 @@ impl HapSet {
 fn inner(over: Over, filter: Filter) -> Inner {
     match over {
         Over::Dpor => Inner::Dpor(Box::new(Dpor::filtered(filter))),
-        Over::All => Inner::Guided(Box::new(Guided::new(Bound::None, filter))),
-        Over::Preemptions(k) => Inner::Guided(Box::new(Guided::new(Bound::Preemptions(k), filter))),
+        Over::All => Inner::Raced(Box::new(PathSearch::<Raced>::new(Bound::None, filter))),
+        Over::Preemptions(k) => {
+            Inner::Raced(Box::new(PathSearch::<Raced>::new(Bound::Preemptions(k), filter)))
+        }
     }
 }
 
@@ -171,7 +182,10 @@ impl Strategy for HapSet {
         if self.training {
             self.trained += 1;
             self.filter_mut().begin();
-            return self.random.begin(plan);
+            let goes_on = self.random.begin(plan);
+            // The search after it draws nothing.
+            plan.memoryless = false;
+            return goes_on;
         }
         self.strategy().begin(plan)
     }
@@ -180,24 +194,14 @@ impl Strategy for HapSet {
         if self.training { self.random.decide(point) } else { self.strategy().decide(point) }
     }
 
-    fn spawn(&mut self, parent: TaskId, child: TaskId) {
+    fn step(&mut self, event: &Event<'_>) -> Option<Cut> {
         if !self.training {
-            self.strategy().spawn(parent, child);
+            return self.strategy().step(event);
         }
-    }
-
-    fn value(&mut self, task: TaskId, taken: Taken, during: bool) {
-        if !self.training {
-            self.strategy().value(task, taken, during);
-        }
-    }
-
-    fn step(&mut self, step: &Step<'_>) -> Option<Cut> {
-        if self.training {
+        if let Event::Step(step) = event {
             self.filter_mut().step(step);
-            return None;
         }
-        self.strategy().step(step)
+        None
     }
 
     fn end(&mut self, execution: &Finished<'_>) {
@@ -209,27 +213,32 @@ impl Strategy for HapSet {
         }
     }
 
-    fn refuses(&self, settings: &Settings) -> Option<&'static str> {
-        self.strategy_ref().refuses(settings)
-    }
-
-    fn know(&mut self, pairs: &PairSet) {
-        self.filter_mut().know(pairs);
-    }
-
     fn covered(&self) -> Covered {
         self.strategy_ref().covered()
     }
 
+    fn remarks(&self) -> Remarks {
+        self.strategy_ref().remarks()
+    }
+
+    fn resumable(&mut self) -> Option<&mut dyn Resumable> {
+        Some(self)
+    }
+
+    fn estimating(&self) -> Option<&dyn Estimating> {
+        Some(self)
+    }
+}
+
+impl Estimating for HapSet {
     fn progress(&self) -> Progress {
         let pairs = Some(self.filter().count());
         Progress { pairs, ..self.strategy_ref().progress() }
     }
-    fn trouble(&self) -> Option<String> {
-        self.strategy_ref().trouble()
-    }
+}
 
-    fn save(&self) -> Result<Checkpoint, Unsupported> {
+impl Resumable for HapSet {
+    fn save(&mut self) -> Result<Checkpoint, Unsupported> {
         if self.training {
             return Err(RUNNING);
         }
@@ -237,7 +246,7 @@ impl Strategy for HapSet {
         writer.text(&self.name());
         writer.number(self.trained);
         writer.bytes(&self.random.save()?.0);
-        writer.bytes(&self.strategy_ref().save()?.0);
+        writer.bytes(&self.strategy().save()?.0);
         Ok(writer.finish())
     }
 

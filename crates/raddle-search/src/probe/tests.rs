@@ -1,8 +1,8 @@
 //! Probes do not disturb: the search runs what it runs without them, in the same order.
 
 use super::*;
-use crate::depth_first::DepthFirst;
-use crate::dpor::{Dpor, Reduction};
+use crate::expansion::all::DepthFirst;
+use crate::expansion::reduced::{Dpor, Reduction};
 use crate::toy::{self, Moves, Op, Toy};
 use crate::tree::{Frontier, Tree};
 
@@ -16,7 +16,7 @@ fn program() -> Toy {
 
 /// The executions of the search, without the probes.
 fn without_probes<S: Strategy>(mut search: Probes<S>) -> (Vec<Moves>, Covered, u64) {
-    let mut plan = Plan { prefix: vec![77; 3] };
+    let mut plan = Plan { prefix: vec![77; 3], ..Plan::default() };
     let mut executions = Vec::new();
     loop {
         let before = search.count();

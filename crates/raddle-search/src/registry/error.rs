@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::{Arguments, CHOICES, Entry, REGISTRY, Role, Status};
-use crate::depth_first::CostlyOrder;
+use crate::expansion::all::CostlyOrder;
 use crate::grammar::ParseError;
 
 /// Why a line gives no strategy, and what to write instead.
@@ -15,10 +15,20 @@ pub struct BuildError {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Parse(ParseError),
-    Unknown { name: String },
-    Arguments { entry: &'static Entry, given: String },
+    Unknown {
+        name: String,
+    },
+    Arguments {
+        entry: &'static Entry,
+        given: String,
+    },
     Combination(String),
     NotHere(&'static Entry),
+    /// What a strategy of this name cannot be used with, and why.
+    Settings {
+        name: String,
+        reason: &'static str,
+    },
 }
 
 impl BuildError {
@@ -27,6 +37,16 @@ impl BuildError {
     pub fn suggestion(&self) -> Option<&'static str> {
         match &self.kind {
             Kind::Unknown { name } => nearest(name),
+            _ => None,
+        }
+    }
+
+    /// The strategy in its shortest form and why it cannot be used with the settings, if that is all that
+    /// is wrong.
+    #[must_use]
+    pub fn refused_settings(&self) -> Option<(&str, &'static str)> {
+        match &self.kind {
+            Kind::Settings { name, reason } => Some((name, reason)),
             _ => None,
         }
     }
@@ -99,6 +119,7 @@ impl fmt::Display for BuildError {
                 Ok(())
             }
             Kind::Combination(reason) => f.write_str(reason),
+            Kind::Settings { reason, .. } => f.write_str(reason),
             Kind::NotHere(entry) => {
                 let Entry { name, role, status, .. } = entry;
                 if let Status::Elsewhere(instead) = status {

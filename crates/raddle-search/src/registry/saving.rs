@@ -1,14 +1,15 @@
 //! Every strategy of the registry: stopped, saved and restored anywhere, it runs what it would have run.
 
-use raddle_engine::strategy::{Checkpoint, Cut, Plan, Strategy};
-use raddle_trace::{Covered, Progress};
+use raddle_engine::observer::{self, Audience, Observer, Paused};
+use raddle_engine::strategy::{Checkpoint, Cut, Plan, Resumable, Strategy, Unsupported};
+use raddle_trace::{Carried, Counts, Covered, Progress};
 
 use super::{Arguments, PRIORITIES, REGISTRY, Role, Status, build};
-use crate::coverage::Watched;
+use crate::coverage::PairCoverage;
 use crate::hapset::Metric;
 use crate::rng::Rng;
 use crate::toy::{self, Moves, Op, Toy};
-use crate::traces::Traces;
+use crate::traces::TraceCounter;
 
 /// Compositions in which every name that is here stands at least once, all of its forms.
 pub(crate) fn compositions() -> Vec<String> {
@@ -73,11 +74,50 @@ fn may_reorder(text: &str) -> bool {
     text.contains("best-first")
 }
 
-type Search = Traces<Watched<Box<dyn Strategy>>>;
+/// A strategy whose traces and pairs are counted.
+struct Search {
+    strategy: Box<dyn Strategy>,
+    traces: TraceCounter,
+    pairs: PairCoverage,
+}
 
-fn search(text: &str, limit: usize) -> Search {
-    let strategy = build(text, 7).unwrap().strategy;
-    Traces::new(Watched::new(strategy, Metric::HapSet, 0), limit)
+/// Saves the search beside which it stands, before the next execution.
+#[derive(Default)]
+struct Saver(Option<Result<Checkpoint, Unsupported>>);
+
+impl Observer for Saver {
+    fn between(&mut self, search: &mut Paused<'_, '_>) {
+        self.0 = Some(search.save());
+    }
+}
+
+impl Search {
+    fn new(text: &str, limit: usize) -> Self {
+        let strategy = build(text, 7).unwrap().strategy;
+        let pairs = PairCoverage::beside(strategy.needs(), Metric::HapSet, 0);
+        Self { strategy, traces: TraceCounter::new(limit), pairs }
+    }
+
+    /// Does something with the strategy and its observers.
+    fn observed<R>(&mut self, act: impl FnOnce(&mut Audience<'_, '_>) -> R) -> R {
+        let Self { strategy, traces, pairs } = self;
+        act(&mut Audience::new(&mut **strategy, &mut [traces, pairs]))
+    }
+
+    fn save(&mut self) -> Result<Checkpoint, Unsupported> {
+        let (mut saver, Self { strategy, traces, pairs }) = (Saver::default(), self);
+        Audience::new(&mut **strategy, &mut [traces, &mut saver, pairs]).pause(
+            Counts::default(),
+            &Carried::default,
+            None,
+        );
+        saver.0.expect("it was called")
+    }
+
+    fn restore(&mut self, state: &Checkpoint) -> Result<(), Unsupported> {
+        let Self { strategy, traces, pairs } = self;
+        observer::restore(&mut **strategy, &mut [traces, pairs], state)
+    }
 }
 
 /// What a search has run, and what it says at its end.
@@ -91,14 +131,15 @@ struct Ran {
 }
 
 impl Ran {
-    fn of(executions: Vec<(Moves, Option<Cut>)>, search: &Search) -> Self {
+    fn of(executions: Vec<(Moves, Option<Cut>)>, mut search: Search) -> Self {
+        let progress = search.observed(|audience| audience.progress());
         Self {
             executions,
-            covered: search.covered(),
+            covered: search.strategy.covered(),
             // Allocations may differ.
-            progress: Progress { frontier_bytes: 0, ..search.progress() },
-            coverage: search.inner().coverage(),
-            repeated: search.repeated(),
+            progress: Progress { frontier_bytes: 0, ..progress },
+            coverage: search.pairs.coverage(),
+            repeated: search.traces.repeated(),
         }
     }
 }
@@ -113,21 +154,21 @@ fn run(
     mut stretch: impl FnMut() -> usize,
 ) -> Ran {
     let mut executions = Vec::new();
-    let mut strategy = search(text, limit);
+    let mut search = Search::new(text, limit);
     loop {
         // Another process has another plan.
-        let mut plan = Plan { prefix: vec![9; 2] };
+        let mut plan = Plan { prefix: vec![9; 2], ..Plan::default() };
         for _ in 0..stretch() {
-            let next =
-                (executions.len() < most).then(|| toy::execute(&mut strategy, &mut plan, toy));
-            let Some(execution) = next.flatten() else {
-                return Ran::of(executions, &strategy);
+            let more = executions.len() < most;
+            let mut next = || search.observed(|audience| toy::execute(audience, &mut plan, toy));
+            let Some(execution) = more.then(&mut next).flatten() else {
+                return Ran::of(executions, search);
             };
             executions.push((execution.moves, execution.cut));
         }
-        let saved = strategy.save().unwrap_or_else(|why| panic!("{text}: {why}"));
-        strategy = search(text, limit);
-        strategy.restore(&saved).unwrap_or_else(|why| panic!("{text}: {why}"));
+        let saved = search.save().unwrap_or_else(|why| panic!("{text}: {why}"));
+        search = Search::new(text, limit);
+        search.restore(&saved).unwrap_or_else(|why| panic!("{text}: {why}"));
     }
 }
 
@@ -226,17 +267,27 @@ fn numbers_that_cannot_be_are_refused() {
     let toy = Toy::new(vec![vec![Op::Write(0), Op::Value(2)], vec![Op::Read(0), Op::Write(0)]]);
     let mut rng = Rng::new(5);
     for text in compositions() {
-        let mut strategy = search(&text, 100);
-        toy::first(&mut strategy, &toy, 3);
-        let state = strategy.save().unwrap_or_else(|why| panic!("{text}: {why}"));
-        let body = state.0.len() - 8;
-        for _ in 0..if raddle_testing::long() { 20_000 } else { 200 } {
-            let mut bytes = state.0[..body].to_vec();
-            let at = rng.below(body as u32) as usize;
-            bytes[at] = rng.below(256) as u8;
-            let sum = crate::state::checksum(&bytes);
-            bytes.extend_from_slice(&sum.to_le_bytes());
-            let _ = search(&text, 100).restore(&Checkpoint(bytes));
+        let mut search = Search::new(&text, 100);
+        search.observed(|audience| toy::first(audience, &toy, 3));
+        let Search { strategy, traces, pairs } = &mut search;
+        let strategy = strategy.resumable().expect("every strategy can be saved");
+        for (nth, part) in [strategy, traces, pairs].into_iter().enumerate() {
+            let state = part.save().unwrap_or_else(|why| panic!("{text}: {why}"));
+            let body = state.0.len() - 8;
+            // What was counted has the same form whoever was counted.
+            let times = if nth == 0 { 200 } else { 20 };
+            for _ in 0..if raddle_testing::long() { 100 * times } else { times } {
+                let mut bytes = state.0[..body].to_vec();
+                let at = rng.below(body as u32) as usize;
+                bytes[at] = rng.below(256) as u8;
+                let sum = crate::state::checksum(&bytes);
+                bytes.extend_from_slice(&sum.to_le_bytes());
+                let mut fresh = Search::new(&text, 100);
+                let Search { strategy, traces, pairs } = &mut fresh;
+                let strategy = strategy.resumable().expect("every strategy can be saved");
+                let parts: [&mut dyn Resumable; 3] = [strategy, traces, pairs];
+                let _ = parts.into_iter().nth(nth).map(|part| part.restore(&Checkpoint(bytes)));
+            }
         }
     }
 }

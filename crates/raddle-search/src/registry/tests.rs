@@ -4,7 +4,7 @@ use std::error::Error;
 
 use proptest::prelude::{Just, Strategy as _, prop_oneof, proptest};
 use raddle_engine::strategy::Plan;
-use raddle_trace::Covered;
+use raddle_trace::{Covered, Settings, Timeouts};
 
 use super::error::distance;
 use super::*;
@@ -89,6 +89,38 @@ fn a_built_search_says_what_it_covered() {
         let mut built = build(text, 1).unwrap();
         toy::all(&mut *built.strategy, &toy);
         assert_eq!(built.strategy.covered(), covered, "for {text}");
+    }
+}
+
+#[test]
+fn settings_are_refused_with_the_reason() {
+    let refused = |text: &str, settings| {
+        let environment = Environment { seed: 1, settings, ..Environment::default() };
+        let error = build(text, environment).err()?;
+        let (name, reason) = error.refused_settings().expect("nothing else is wrong");
+        assert_eq!((name, reason), (build(text, 1).unwrap().name.as_str(), &*error.to_string()));
+        Some(reason)
+    };
+    let idle = Settings { timeouts: Timeouts::Idle, ..Settings::default() };
+    let spurious = Settings { spurious: true, ..Settings::default() };
+    for text in super::saving::compositions() {
+        assert_eq!(refused(&text, Settings::default()), None, "{text}");
+    }
+    for text in
+        ["dpor", "dpor(eta)", "dpor probes(2)", "hapset(dpor)", "pset", "hapset(dpor(classic))"]
+    {
+        let why = refused(text, idle).expect(text);
+        assert!(why.ends_with("use `dfs`, or let timeouts fire at any time"), "{text}: {why}");
+        assert_eq!(refused(text, spurious), None, "{text}");
+    }
+    for text in ["dpor(source) best-first(pb)", "dpor(classic) best-first(pb) probes(3)"] {
+        let why = refused(text, idle).expect(text);
+        assert!(why.ends_with("use `all`, or let timeouts fire at any time"), "{text}: {why}");
+        assert!(refused(text, spurious).is_some_and(|why| why.contains("wake spuriously")));
+    }
+    // All of it is run, whatever races there are.
+    for text in ["dfs", "all best-first(pb)", "hapset(all)", "pset(preemptions(1))", "pos"] {
+        assert_eq!((refused(text, idle), refused(text, spurious)), (None, None), "{text}");
     }
 }
 

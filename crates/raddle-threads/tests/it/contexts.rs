@@ -8,21 +8,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use raddle_engine::context::{Context, Scope, key, names, of};
+use raddle_engine::observer::{Observer, ObserverNeeds, Observers};
 use raddle_engine::op::TaskId;
-use raddle_engine::strategy::{Answer, Cut, Finished, Needs, Plan, Point, Step, Strategy};
-use raddle_engine::{Ended, Setup, Stop, explore};
-use raddle_search::depth_first::DepthFirst;
+use raddle_engine::strategy::{Answer, Cut, Event, Finished, Options, Plan, Point};
+use raddle_engine::{Ended, Setup, Stop, explore_observed};
+use raddle_search::DepthFirst;
 use raddle_threads::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use raddle_threads::sync::{Condvar, Mutex};
 use raddle_threads::thread;
-use raddle_trace::Covered;
 
 /// What was heard of a step: its place among those of its task, where it stands, its context.
 type Heard = (u32, u32, u32, Context);
 
-/// All executions, with contexts of this depth.
+/// Keeps the contexts, of this depth, of what happens.
+#[derive(Default)]
 struct Listener {
-    inner: DepthFirst,
     depth: u8,
     nth: BTreeMap<TaskId, u32>,
     steps: BTreeSet<Heard>,
@@ -31,57 +31,45 @@ struct Listener {
     executions: u64,
 }
 
-impl Strategy for Listener {
-    fn needs(&self) -> Needs {
-        Needs { steps: true, contexts: self.depth, ..self.inner.needs() }
+impl Observer for Listener {
+    fn needs(&self) -> ObserverNeeds {
+        ObserverNeeds { steps: true, decisions: true, contexts: self.depth, labels: false }
     }
 
-    fn begin(&mut self, plan: &mut Plan) -> bool {
+    fn begin(&mut self, _: &Plan) {
         self.nth.clear();
-        self.inner.begin(plan)
     }
 
-    fn decide(&mut self, point: &Point<'_>) -> Answer {
-        if let raddle_engine::strategy::Options::Schedule(choices) = point.options {
+    fn decided(&mut self, point: &Point<'_>, _: Answer) {
+        if let Options::Schedule(choices) = point.options {
             self.pending.extend(choices.iter().map(|choice| point.pending.context(choice.task)));
         }
-        self.inner.decide(point)
     }
 
-    fn step(&mut self, step: &Step<'_>) -> Option<Cut> {
+    fn event(&mut self, event: &Event<'_>, _: Option<Cut>) {
+        let Event::Step(step) = event else { return };
         let nth = self.nth.entry(step.task).or_default();
         *nth += 1;
         self.steps.insert((step.task.0, *nth, step.site.line(), step.context));
-        self.inner.step(step)
     }
 
-    fn end(&mut self, execution: &Finished<'_>) {
+    fn end(&mut self, _: &Finished<'_>) {
         self.executions += 1;
-        self.inner.end(execution);
-    }
-
-    fn covered(&self) -> Covered {
-        self.inner.covered()
     }
 }
 
-fn listener(depth: u8) -> Listener {
-    Listener {
-        inner: DepthFirst::default(),
-        depth,
-        nth: BTreeMap::new(),
-        steps: BTreeSet::new(),
-        pending: BTreeSet::new(),
-        executions: 0,
-    }
-}
-
+/// All executions, with contexts of this depth.
 fn listen(depth: u8, program: &dyn Fn()) -> Listener {
-    let mut listener = listener(depth);
-    let setup = Setup::default();
-    let explored = explore(&mut listener, &setup, &mut |_| Stop::No, &mut |_| {}, program)
-        .expect("a search can run here");
-    assert_eq!(explored.ended, Ended::Covered);
+    listen_with(&Setup::default(), depth, program)
+}
+
+fn listen_with(setup: &Setup, depth: u8, program: &dyn Fn()) -> Listener {
+    let (mut search, mut listener) = (DepthFirst::default(), Listener::default());
+    listener.depth = depth;
+    let observers: Observers<'_, '_> = &mut [&mut listener];
+    let (lap, pulse) = (&mut |_| Stop::No, &mut |_| {});
+    let explored = explore_observed(&mut search, observers, setup, lap, pulse, program);
+    assert_eq!(explored.expect("a search can run here").ended, Ended::Covered);
     listener
 }
 
@@ -360,11 +348,8 @@ fn a_small_stack_is_not_walked() {
         let _entered = scope.enter();
         store(&AtomicU32::new(0));
     };
-    let mut listener = listener(1);
     let setup = Setup { stack_size: 16 << 10, ..Setup::default() };
-    let explored = explore(&mut listener, &setup, &mut |_| Stop::No, &mut |_| {}, &program)
-        .expect("a search can run here");
-    assert_eq!(explored.ended, Ended::Covered);
+    let listener = listen_with(&setup, 1, &program);
     let found = listener.steps.into_iter().map(|step| last_names(step.3)).collect::<Vec<_>>();
     assert!(found == [["small"]] || found == [["store"]], "{found:?}");
 }

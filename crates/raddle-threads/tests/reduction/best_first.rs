@@ -1,23 +1,23 @@
 //! Best first against depth first: the same schedules; with a reduction, the same traces.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, PoisonError};
 
-use raddle_engine::op::TaskId;
 use raddle_engine::store::{Store, StoreError, Ticket};
-use raddle_engine::strategy::{Answer, Cut, Finished, Needs, Plan, Point, Step, Strategy, Taken};
-use raddle_engine::{Ended, Limits, Setup, Stop, explore};
+use raddle_engine::strategy::{
+    Answer, Cut, Event, Finished, Needs, Plan, Point, Resumable, Strategy,
+};
+use raddle_engine::{Ended, Limits, Setup};
+use raddle_search::DepthFirst;
+use raddle_search::Reduction;
 use raddle_search::best_first::{
     BestFirst, Delays, Dpor, Method, ModifiedDpor, NewPair, Patterns, Preemptions, Priority, Rand,
     SleepSets, Var,
 };
 use raddle_search::bound::Bound;
-use raddle_search::depth_first::DepthFirst;
-use raddle_search::dpor::Reduction;
 use raddle_search::order::NonPreemptive;
 use raddle_trace::{Covered, Settings};
 
-use crate::{Saw, search};
+use crate::{Saw, Schedules, observed, search};
 
 type Parts = Vec<Box<dyn Priority>>;
 
@@ -61,102 +61,6 @@ pub(crate) fn reductions(seed: u64) -> Vec<(Reduction, Parts)> {
     all
 }
 
-/// A search that keeps what it decided.
-struct Schedules<S> {
-    inner: S,
-    seen: Arc<Mutex<BTreeSet<Vec<u32>>>>,
-    again: u64,
-}
-
-impl<S: Strategy> Strategy for Schedules<S> {
-    fn needs(&self) -> Needs {
-        self.inner.needs()
-    }
-
-    fn begin(&mut self, plan: &mut Plan) -> bool {
-        self.inner.begin(plan)
-    }
-
-    fn untold(&mut self) -> u64 {
-        self.inner.untold()
-    }
-
-    fn decide(&mut self, point: &Point<'_>) -> Answer {
-        self.inner.decide(point)
-    }
-
-    fn spawn(&mut self, parent: TaskId, child: TaskId) {
-        self.inner.spawn(parent, child);
-    }
-
-    fn value(&mut self, task: TaskId, taken: Taken, during: bool) {
-        self.inner.value(task, taken, during);
-    }
-
-    fn step(&mut self, step: &Step<'_>) -> Option<Cut> {
-        self.inner.step(step)
-    }
-
-    fn end(&mut self, execution: &Finished<'_>) {
-        self.inner.end(execution);
-        let decisions = execution.decisions.iter().map(|taken| taken.option).collect();
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        self.again += u64::from(!seen.insert(decisions));
-    }
-
-    fn covered(&self) -> Covered {
-        self.inner.covered()
-    }
-}
-
-/// A search that hears of no steps which it says it knows, as in the engine, whoever else hears of them.
-struct Hushed<S> {
-    inner: S,
-    untold: u64,
-    steps: u64,
-}
-
-impl<S: Strategy> Strategy for Hushed<S> {
-    fn needs(&self) -> Needs {
-        self.inner.needs()
-    }
-
-    fn begin(&mut self, plan: &mut Plan) -> bool {
-        let goes_on = self.inner.begin(plan);
-        (self.untold, self.steps) = (self.inner.untold(), 0);
-        goes_on
-    }
-
-    fn decide(&mut self, point: &Point<'_>) -> Answer {
-        self.inner.decide(point)
-    }
-
-    fn spawn(&mut self, parent: TaskId, child: TaskId) {
-        if self.steps >= self.untold {
-            self.inner.spawn(parent, child);
-        }
-    }
-
-    fn value(&mut self, task: TaskId, taken: Taken, during: bool) {
-        if self.steps >= self.untold {
-            self.inner.value(task, taken, during);
-        }
-    }
-
-    fn step(&mut self, step: &Step<'_>) -> Option<Cut> {
-        self.steps += 1;
-        if self.steps > self.untold { self.inner.step(step) } else { None }
-    }
-
-    fn end(&mut self, execution: &Finished<'_>) {
-        self.inner.end(execution);
-    }
-
-    fn covered(&self) -> Covered {
-        self.inner.covered()
-    }
-}
-
 /// A search that is saved after 1, 2, 4, … executions, if `often`, and goes on as another one that was restored.
 struct Resumed<F> {
     inner: BestFirst,
@@ -179,24 +83,12 @@ impl<F: Fn() -> BestFirst + Send> Strategy for Resumed<F> {
         self.inner.begin(plan)
     }
 
-    fn untold(&mut self) -> u64 {
-        self.inner.untold()
-    }
-
     fn decide(&mut self, point: &Point<'_>) -> Answer {
         self.inner.decide(point)
     }
 
-    fn spawn(&mut self, parent: TaskId, child: TaskId) {
-        self.inner.spawn(parent, child);
-    }
-
-    fn value(&mut self, task: TaskId, taken: Taken, during: bool) {
-        self.inner.value(task, taken, during);
-    }
-
-    fn step(&mut self, step: &Step<'_>) -> Option<Cut> {
-        self.inner.step(step)
+    fn step(&mut self, event: &Event<'_>) -> Option<Cut> {
+        self.inner.step(event)
     }
 
     fn end(&mut self, execution: &Finished<'_>) {
@@ -231,24 +123,23 @@ impl Store for Shelf {
 
 /// The schedules of a whole search, none of them twice. None if there are more than `most`.
 pub(crate) fn schedules(
-    inner: impl Strategy,
+    mut strategy: impl Strategy,
     most: u64,
     settings: Settings,
     program: &dyn Fn() -> String,
 ) -> Option<BTreeSet<Vec<u32>>> {
-    let seen = Arc::new(Mutex::new(BTreeSet::new()));
-    let mut search = Schedules { inner, seen: Arc::clone(&seen), again: 0 };
+    let mut schedules = Schedules::default();
     let limits = Limits { executions: most, ..Limits::default() };
     let setup = Setup { limits, keep_going: true, settings, ..Setup::default() };
     let body = || drop(program());
-    let explored = explore(&mut search, &setup, &mut |_| Stop::No, &mut |_| {}, &body)
-        .expect("a search can run here");
+    let explored = observed(&mut strategy, &mut [&mut schedules], &setup, &body);
     if explored.ended == Ended::Executions {
         return None;
     }
     assert_eq!(explored.ended, Ended::Covered);
-    assert_eq!(search.again, 0, "a schedule was run twice");
-    let seen = std::mem::take(&mut *seen.lock().unwrap_or_else(PoisonError::into_inner));
+    let count = schedules.0.len();
+    let seen: BTreeSet<_> = schedules.0.into_iter().collect();
+    assert_eq!(seen.len(), count, "a schedule was run twice");
     Some(seen)
 }
 
@@ -314,7 +205,6 @@ pub(crate) fn compare_reduced(
         // Half of them are saved on the way.
         let often = (at as u64 + seed).is_multiple_of(2);
         let best = Resumed { inner: make(), make, often, executions: 0 };
-        let best = Hushed { inner: best, untold: 0, steps: 0 };
         let Some(saw) = search(best, all.executions * 2 + 10, settings, program) else {
             return Err(format!("{name} ran more than all"));
         };

@@ -6,20 +6,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use raddle_engine::happens::History;
-use raddle_engine::op::TaskId;
 use raddle_engine::rt;
-use raddle_engine::strategy::{Answer, Cut, Finished, Needs, Plan, Point, Step, Strategy, Taken};
-use raddle_engine::{Ended, Limits, Setup, Stop, explore};
+use raddle_engine::strategy::{Answer, Cut, Event, Finished, Needs, Plan, Point, Strategy};
+use raddle_engine::{Ended, Limits, Observer, Setup};
+use raddle_search::DepthFirst;
 use raddle_search::bound::Bound;
-use raddle_search::depth_first::DepthFirst;
 use raddle_search::order::NonPreemptive;
-use raddle_search::traces::Traces;
+use raddle_search::traces::TraceCounter;
 use raddle_testing::{Sample, figures};
 use raddle_threads::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use raddle_threads::sync::mpsc;
 use raddle_threads::thread;
 use raddle_trace::{Covered, Settings, Timeouts};
 
+use crate::observed;
 use crate::programs::*;
 use crate::random::{Skips, check_skips, execute, program};
 
@@ -39,48 +39,18 @@ struct Whole {
 }
 
 /// Writes down how executions end.
-struct Watched<'a, S> {
-    inner: Traces<S>,
+struct Ends<'a> {
     result: &'a Mutex<String>,
-    ends: BTreeSet<String>,
+    all: BTreeSet<String>,
 }
 
-impl<S: Strategy> Strategy for Watched<'_, S> {
-    fn needs(&self) -> Needs {
-        self.inner.needs()
-    }
-
-    fn begin(&mut self, plan: &mut Plan) -> bool {
-        self.inner.begin(plan)
-    }
-
-    fn decide(&mut self, point: &Point<'_>) -> Answer {
-        self.inner.decide(point)
-    }
-
-    fn spawn(&mut self, parent: TaskId, child: TaskId) {
-        self.inner.spawn(parent, child);
-    }
-
-    fn value(&mut self, task: TaskId, taken: Taken, during: bool) {
-        self.inner.value(task, taken, during);
-    }
-
-    fn step(&mut self, step: &Step<'_>) -> Option<Cut> {
-        self.inner.step(step)
-    }
-
+impl Observer for Ends<'_> {
     fn end(&mut self, execution: &Finished<'_>) {
         let mut result = self.result.lock().unwrap_or_else(PoisonError::into_inner);
         let result = std::mem::take(&mut *result);
         if execution.cut.is_none() {
-            self.ends.insert(format!("{} {result}", execution.outcome.kind()));
+            self.all.insert(format!("{} {result}", execution.outcome.kind()));
         }
-        self.inner.end(execution);
-    }
-
-    fn covered(&self) -> Covered {
-        self.inner.covered()
     }
 }
 
@@ -95,27 +65,26 @@ fn search<S: Strategy>(
 
 fn search_with<S: Strategy>(
     settings: Settings,
-    strategy: S,
+    mut strategy: S,
     most: u64,
     program: &dyn Fn() -> String,
 ) -> Option<(Whole, u64)> {
     let result = Mutex::new(String::new());
-    let inner = Traces::new(strategy, usize::MAX);
-    let mut watched = Watched { inner, result: &result, ends: BTreeSet::new() };
+    let mut traces = TraceCounter::new(usize::MAX);
+    let mut ends = Ends { result: &result, all: BTreeSet::new() };
     let limits = Limits { executions: most, ..Limits::default() };
     let setup = Setup { settings, limits, keep_going: true, ..Setup::default() };
     let body = || {
         let ended = program();
         *result.lock().unwrap_or_else(PoisonError::into_inner) = ended;
     };
-    let explored = explore(&mut watched, &setup, &mut |_| Stop::No, &mut |_| {}, &body)
-        .expect("a search can run here");
+    let explored = observed(&mut strategy, &mut [&mut traces, &mut ends], &setup, &body);
     if explored.ended == Ended::Executions {
         return None;
     }
     assert_eq!(explored.ended, Ended::Covered);
     assert_eq!(explored.counts.rejected, 0);
-    let whole = Whole { traces: watched.inner.seen().clone(), ends: watched.ends };
+    let whole = Whole { traces: traces.seen().clone(), ends: ends.all };
     Some((whole, explored.counts.executions))
 }
 
@@ -190,16 +159,8 @@ impl Strategy for Careless {
         }
     }
 
-    fn spawn(&mut self, parent: TaskId, child: TaskId) {
-        self.history.spawn(parent, child);
-    }
-
-    fn value(&mut self, task: TaskId, taken: Taken, _: bool) {
-        self.history.value(task, taken.option);
-    }
-
-    fn step(&mut self, step: &Step<'_>) -> Option<Cut> {
-        self.history.step(step);
+    fn step(&mut self, event: &Event<'_>) -> Option<Cut> {
+        self.history.hear(event);
         None
     }
 

@@ -4,15 +4,13 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use raddle_engine::op::TaskId;
-use raddle_engine::strategy::{Answer, Cut, Finished, Needs, Plan, Point, Step, Strategy, Taken};
-use raddle_engine::{Ended, Explored, Limits, Setup, Stop, explore};
+use raddle_engine::{Ended, Explored, Limits, Setup, Strategy};
+use raddle_search::DepthFirst;
 use raddle_search::bound::Bound;
-use raddle_search::depth_first::DepthFirst;
-use raddle_search::dpor::{Dpor, Reduction};
 use raddle_search::hapset::{HapSet, Over};
 use raddle_search::order::NonPreemptive;
-use raddle_search::traces::Traces;
+use raddle_search::traces::TraceCounter;
+use raddle_search::{Dpor, Reduction};
 use raddle_testing::{Sample, figures};
 use raddle_threads::sync::Mutex;
 use raddle_threads::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
@@ -20,48 +18,7 @@ use raddle_threads::thread;
 use raddle_trace::{Covered, Settings};
 
 use crate::random::{Skips, check_skips, execute, program};
-use crate::{Saw, exhaustive};
-
-/// A search that keeps its schedules, in order.
-pub(crate) struct Listed<S> {
-    pub(crate) inner: S,
-    pub(crate) all: Vec<Vec<u32>>,
-}
-
-impl<S: Strategy> Strategy for Listed<S> {
-    fn needs(&self) -> Needs {
-        self.inner.needs()
-    }
-
-    fn begin(&mut self, plan: &mut Plan) -> bool {
-        self.inner.begin(plan)
-    }
-
-    fn decide(&mut self, point: &Point<'_>) -> Answer {
-        self.inner.decide(point)
-    }
-
-    fn spawn(&mut self, parent: TaskId, child: TaskId) {
-        self.inner.spawn(parent, child);
-    }
-
-    fn value(&mut self, task: TaskId, taken: Taken, during: bool) {
-        self.inner.value(task, taken, during);
-    }
-
-    fn step(&mut self, step: &Step<'_>) -> Option<Cut> {
-        self.inner.step(step)
-    }
-
-    fn end(&mut self, execution: &Finished<'_>) {
-        self.inner.end(execution);
-        self.all.push(execution.decisions.iter().map(|taken| taken.option).collect());
-    }
-
-    fn covered(&self) -> Covered {
-        self.inner.covered()
-    }
-}
+use crate::{Saw, Schedules, exhaustive, observed};
 
 /// What a whole search did.
 struct Ran {
@@ -73,21 +30,20 @@ struct Ran {
 
 /// Runs a search, failures or not. None if it does not end within `most` executions.
 fn run(
-    strategy: impl Strategy,
+    mut strategy: impl Strategy,
     most: u64,
     settings: Settings,
     program: &dyn Fn() -> String,
 ) -> Option<Ran> {
-    let mut search = Traces::new(Listed { inner: strategy, all: Vec::new() }, usize::MAX);
+    let (mut schedules, mut traces) = (Schedules::default(), TraceCounter::new(usize::MAX));
     let limits = Limits { executions: most, ..Limits::default() };
     let setup = Setup { limits, keep_going: true, settings, ..Setup::default() };
     let body = || drop(program());
-    let explored = explore(&mut search, &setup, &mut |_| Stop::No, &mut |_| {}, &body)
-        .expect("a search can run here");
+    let explored = observed(&mut strategy, &mut [&mut schedules, &mut traces], &setup, &body);
     (explored.ended == Ended::Covered).then(|| Ran {
-        schedules: search.inner().all.clone(),
-        traces: search.seen().clone(),
-        covered: search.covered(),
+        schedules: schedules.0,
+        traces: traces.seen().clone(),
+        covered: strategy.covered(),
         explored,
     })
 }

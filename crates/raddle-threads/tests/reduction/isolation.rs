@@ -3,16 +3,18 @@
 
 use std::sync::atomic::{AtomicUsize as StdAtomicUsize, Ordering::Relaxed};
 
+use raddle_engine::observer::Observers;
 use raddle_engine::strategy::Strategy as _;
 use raddle_engine::{Ended, Explored, Limits, Setup, Stop, explore};
-use raddle_search::traces::Traces;
+use raddle_search::traces::TraceCounter;
+use raddle_search::{RecordedTree, TreeRecorder};
 use raddle_testing::{Sample, figures};
 use raddle_threads::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use raddle_threads::thread;
 use raddle_trace::{Covered, Death, Outcome, Settings};
 
-use crate::hapset::Listed;
 use crate::random::{execute, program};
+use crate::{Schedules, observed};
 
 /// One of each kind: with and without steps, plans, contexts, labels, what is learned.
 const STRATEGIES: [&str; 16] = [
@@ -38,6 +40,7 @@ const STRATEGIES: [&str; 16] = [
 struct Did {
     schedules: Vec<Vec<u32>>,
     traces: std::collections::BTreeSet<u64>,
+    tree: raddle_trace::DecisionTree,
     covered: Covered,
     ended: Ended,
     counts: raddle_trace::Counts,
@@ -47,17 +50,20 @@ struct Did {
 }
 
 fn run(name: &str, executions: u64, settings: Settings, isolation: bool, body: &dyn Fn()) -> Did {
-    let strategy = raddle_search::build(name, 7).expect("a strategy").strategy;
-    let mut search = Traces::new(Listed { inner: strategy, all: Vec::new() }, usize::MAX);
+    let mut strategy = raddle_search::build(name, 7).expect("a strategy").strategy;
+    let (mut schedules, mut traces) = (Schedules::default(), TraceCounter::new(usize::MAX));
     let limits = Limits { executions, ..Limits::default() };
     let setup = Setup { limits, keep_going: true, settings, isolation, ..Setup::default() };
-    let explored = explore(&mut search, &setup, &mut |_| Stop::No, &mut |_| {}, body)
-        .expect("a search can run here");
+    let recorded = RecordedTree::first(100);
+    let mut tree = TreeRecorder::new(recorded.clone());
+    let observers: Observers<'_, '_> = &mut [&mut schedules, &mut traces, &mut tree];
+    let explored = observed(&mut *strategy, observers, &setup, body);
     let Explored { ended, counts, kinds, assumptions, notes, .. } = explored;
     Did {
-        schedules: search.inner().all.clone(),
-        traces: search.seen().clone(),
-        covered: search.covered(),
+        schedules: schedules.0,
+        traces: traces.seen().clone(),
+        tree: recorded.tree(),
+        covered: strategy.covered(),
         ended,
         counts,
         kinds,

@@ -13,11 +13,12 @@ mod saving;
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
-use raddle_engine::Strategy;
-use raddle_engine::{Ended, Limits, Setup, Stop, explore};
-use raddle_search::depth_first::DepthFirst;
-use raddle_search::dpor::{Dpor, Reduction};
-use raddle_search::traces::Traces;
+use raddle_engine::observer::{Observer, Observers};
+use raddle_engine::strategy::{Finished, Strategy};
+use raddle_engine::{Ended, Explored, Limits, Setup, Stop, explore, explore_observed};
+use raddle_search::DepthFirst;
+use raddle_search::traces::TraceCounter;
+use raddle_search::{Dpor, Reduction};
 use raddle_trace::{Assumption, Covered, Settings};
 
 /// What a whole search saw.
@@ -31,14 +32,35 @@ pub(crate) struct Saw {
     pub(crate) repeated: u64,
 }
 
+/// Keeps the schedules of a search, in order.
+#[derive(Debug, Default)]
+pub(crate) struct Schedules(pub(crate) Vec<Vec<u32>>);
+
+impl Observer for Schedules {
+    fn end(&mut self, execution: &Finished<'_>) {
+        self.0.push(execution.decisions.iter().map(|taken| taken.option).collect());
+    }
+}
+
+/// Explores until nothing is left or a limit is reached, with observers.
+pub(crate) fn observed(
+    strategy: &mut dyn Strategy,
+    observers: Observers<'_, '_>,
+    setup: &Setup,
+    body: &dyn Fn(),
+) -> Explored {
+    explore_observed(strategy, observers, setup, &mut |_| Stop::No, &mut |_| {}, body)
+        .expect("a search can run here")
+}
+
 /// Runs a whole search. `None` if it does not end within `most` executions.
 pub(crate) fn search<S: Strategy>(
-    strategy: S,
+    mut strategy: S,
     most: u64,
     settings: Settings,
     program: &dyn Fn() -> String,
 ) -> Option<Saw> {
-    let mut traces = Traces::new(strategy, usize::MAX);
+    let mut traces = TraceCounter::new(usize::MAX);
     let limits = Limits { executions: most, ..Limits::default() };
     let setup = Setup { limits, keep_going: true, settings, ..Setup::default() };
     let results = Mutex::new(BTreeSet::new());
@@ -46,12 +68,11 @@ pub(crate) fn search<S: Strategy>(
         let result = program();
         results.lock().unwrap_or_else(PoisonError::into_inner).insert(result);
     };
-    let explored = explore(&mut traces, &setup, &mut |_| Stop::No, &mut |_| {}, &body)
-        .expect("a search can run here");
+    let explored = observed(&mut strategy, &mut [&mut traces], &setup, &body);
     // A task that was held back after yields makes equivalent executions differ.
     let held_back = explored.assumptions.contains(&Assumption::FairYields);
     // Nor is anything promised of waits that may time out and wake for no reason.
-    let promises = !matches!(traces.covered(), Covered::Part { .. });
+    let promises = !matches!(strategy.covered(), Covered::Part { .. });
     if explored.ended == Ended::Executions || held_back || !promises {
         return None;
     }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use raddle_engine::context::Scope;
 use raddle_engine::rt;
-use raddle_search::dpor::Reduction;
+use raddle_search::Reduction;
 use raddle_search::rng::Rng;
 use raddle_testing::{Sample, figures};
 use raddle_threads::sync::atomic::{AtomicUsize, Ordering::SeqCst};

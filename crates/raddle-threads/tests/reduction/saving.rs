@@ -1,77 +1,26 @@
 //! Searches that are stopped, saved and taken up again by another engine: the same schedules in the same
 //! order, the same counts and the same words at the end.
 
-use raddle_engine::op::TaskId;
-use raddle_engine::strategy::{
-    Answer, Carries, Checkpoint, Cut, Finished, Needs, Plan, Point, Step, Strategy, Taken,
-};
+use raddle_engine::observer::{self, Observer, Observers, Paused};
+use raddle_engine::strategy::{Checkpoint, Strategy as _, Unsupported};
 use raddle_engine::{Ended, Limits, Setup, Stop, explore_from};
 use raddle_search::rng::Rng;
-use raddle_search::traces::Traces;
+use raddle_search::traces::TraceCounter;
 use raddle_search::{Built, build};
 use raddle_testing::{Sample, figures};
 use raddle_trace::{Assumption, Carried, Covered, Progress, Settings};
 
+use crate::Schedules;
 use crate::programs;
 use crate::random::{execute, program};
 
-/// A search that keeps its schedules, and what it needs to go on.
-struct Kept {
-    inner: Traces<Box<dyn Strategy>>,
-    schedules: Vec<Vec<u32>>,
-    carried: Carried,
-}
+/// Keeps what a search needs to go on, when it has ended.
+#[derive(Default)]
+struct Kept(Option<(Result<Checkpoint, Unsupported>, Carried)>);
 
-impl Kept {
-    fn new(text: &str) -> Self {
-        let Built { strategy, .. } = build(text, 3).expect("a strategy");
-        let inner = Traces::new(strategy, 50);
-        Self { inner, schedules: Vec::new(), carried: Carried::default() }
-    }
-}
-
-impl Strategy for Kept {
-    fn needs(&self) -> Needs {
-        self.inner.needs()
-    }
-
-    fn begin(&mut self, plan: &mut Plan) -> bool {
-        self.inner.begin(plan)
-    }
-
-    fn decide(&mut self, point: &Point<'_>) -> Answer {
-        self.inner.decide(point)
-    }
-
-    fn spawn(&mut self, parent: TaskId, child: TaskId) {
-        self.inner.spawn(parent, child);
-    }
-
-    fn value(&mut self, task: TaskId, taken: Taken, during: bool) {
-        self.inner.value(task, taken, during);
-    }
-
-    fn step(&mut self, step: &Step<'_>) -> Option<Cut> {
-        self.inner.step(step)
-    }
-
-    fn end(&mut self, execution: &Finished<'_>) {
-        self.inner.end(execution);
-        self.schedules.push(execution.decisions.iter().map(|taken| taken.option).collect());
-    }
-
-    fn carry(&mut self, engine: &dyn Carries, ended: Option<&Ended>) {
-        if ended.is_some() {
-            self.carried = engine.carried();
-        }
-    }
-
-    fn covered(&self) -> Covered {
-        self.inner.covered()
-    }
-
-    fn trouble(&self) -> Option<String> {
-        self.inner.trouble()
+impl Observer for Kept {
+    fn finish(&mut self, search: &mut Paused<'_, '_>, _: &Ended) {
+        self.0 = Some((search.save(), search.carried()));
     }
 }
 
@@ -97,10 +46,13 @@ fn run(
     let mut schedules = Vec::new();
     let mut state: Option<(Checkpoint, Carried)> = None;
     loop {
-        let mut search = Kept::new(text);
+        let Built { mut strategy, .. } = build(text, 3).expect("a strategy");
+        let (mut traces, mut these) = (TraceCounter::new(50), Schedules::default());
+        let mut kept = Kept::default();
         let mut carried = Carried::default();
         if let Some((saved, before)) = &state {
-            search.inner.restore(saved).unwrap_or_else(|why| panic!("{text}: {why}"));
+            let resumed = observer::restore(&mut *strategy, &mut [&mut traces], saved);
+            resumed.unwrap_or_else(|why| panic!("{text}: {why}"));
             // As from a file.
             let json = serde_json::to_string(before).expect("every map has names for keys");
             carried = serde_json::from_str(&json).expect("what was written");
@@ -108,22 +60,24 @@ fn run(
         let executions = (carried.counts.executions.saturating_add(part())).min(most);
         let limits = Limits { executions, ..Limits::default() };
         let setup = Setup { limits, keep_going: true, settings, ..Setup::default() };
-        let mut lap = |_| Stop::No;
-        let explored = explore_from(&carried, &mut search, &setup, &mut lap, &mut |_| {}, body);
+        let (lap, pulse) = (&mut |_| Stop::No, &mut |_| {});
+        let observers: Observers<'_, '_> = &mut [&mut traces, &mut these, &mut kept];
+        let explored = explore_from(&carried, &mut *strategy, observers, &setup, lap, pulse, body);
         let explored = explored.expect("a search can run here");
-        schedules.append(&mut search.schedules);
-        assert_eq!(explored.counts, search.carried.counts);
+        schedules.append(&mut these.0);
+        let (saved, carried) = kept.0.expect("the search has ended");
+        assert_eq!(explored.counts, carried.counts);
         if explored.ended != Ended::Executions || executions == most {
             return Ran {
                 schedules,
                 ended: explored.ended,
-                covered: search.covered(),
-                progress: Progress { frontier_bytes: 0, ..search.inner.progress() },
+                covered: strategy.covered(),
+                progress: Progress { frontier_bytes: 0, ..explored.progress },
                 assumptions: explored.assumptions,
-                carried: search.carried,
+                carried,
             };
         }
-        state = Some((search.inner.save().expect(text), search.carried));
+        state = Some((saved.expect(text), carried));
     }
 }
 

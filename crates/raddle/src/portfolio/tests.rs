@@ -78,7 +78,7 @@ fn what_is_taken_and_not_run_is_for_the_others() {
     assert_eq!(place.lap(&orders, Lap { executions: 1, steps: 0 }), Stop::No);
     assert_eq!(place.lap(&orders, Lap { executions: 2, steps: 0 }), Stop::Search);
     let found = crate::search::run_one(
-        search::build("dfs", 0).expect("known").strategy,
+        search::build("dfs", 0.into()).expect("known").strategy,
         "dfs".to_owned(),
         &Asked {
             setup: Setup::default(),
@@ -86,7 +86,7 @@ fn what_is_taken_and_not_run_is_for_the_others() {
             pairs: false,
             known: raddle_trace::PairSet::default(),
             tells: false,
-            walk: None,
+            tree: None,
         },
         None,
         &orders,

@@ -6,7 +6,7 @@ use raddle::sync::Arc;
 use raddle::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use raddle::thread;
 use raddle::{
-    Config, Covered, Note, Observer, Progress, Report, TraceCount, Unseen, Verdict, explore,
+    Config, Covered, Note, Observer, Pairs, Progress, Report, TraceCount, Unseen, Verdict, explore,
 };
 
 use crate::programs::{kept_update, large, lost_update};
@@ -373,8 +373,17 @@ fn methods_are_found_by_name_and_unknown_names_are_told() {
         assert_eq!(n.load(SeqCst), 2);
     }
     let by_method = "all best-first(method(increment, decrement), pb)";
-    let report = with(|config| by_method.clone_into(&mut config.strategy), program);
-    assert_eq!(report.verdict, Verdict::Failed);
-    let [Note::Text { text }] = &report.notes[..] else { panic!("{:?}", report.notes) };
-    assert!(text.starts_with("method(decrement): no call of this name was seen."), "{text}");
+    // Whatever else is counted.
+    for (pairs, traces) in [(Pairs::Off, false), (Pairs::Count, false), (Pairs::Count, true)] {
+        let report = with(
+            |config| {
+                by_method.clone_into(&mut config.strategy);
+                (config.pairs, config.traces) = (pairs, traces);
+            },
+            program,
+        );
+        assert_eq!(report.verdict, Verdict::Failed);
+        let [Note::Text { text }] = &report.notes[..] else { panic!("{:?}", report.notes) };
+        assert!(text.starts_with("method(decrement): no call of this name was seen."), "{text}");
+    }
 }

@@ -5,13 +5,13 @@ use std::sync::{Arc, Mutex};
 
 use proptest::prelude::{Strategy as _, prop_assert, prop_assert_eq, proptest};
 use raddle_engine::store::{Store, StoreError, Ticket};
-use raddle_engine::strategy::{Plan, Strategy};
+use raddle_engine::strategy::{Divisible, Estimating, Plan, Resumable, Strategy};
 use raddle_trace::Covered;
 
 use super::super::tests::{Parts, all_priorities, mixed, programs, sorted};
 use super::super::{BestFirst, Delays, Preemptions, Rand};
 use super::*;
-use crate::dpor::Reduction;
+use crate::expansion::reduced::Reduction;
 use crate::order::NonPreemptive;
 use crate::rng::Rng;
 use crate::toy::{self, Moves, Toy};
@@ -135,7 +135,7 @@ fn a_store_that_is_full_ends_the_search_and_loses_nothing() {
     let mut plan = Plan::default();
     let mut seen = first(&mut search, &mut plan, &toy, 10_000);
     assert!(seen.len() < expected.len());
-    assert_eq!(search.trouble().as_deref(), Some("no room is left; make some"));
+    assert_eq!(search.remarks().unfinished.as_deref(), Some("no room is left; make some"));
     assert!(matches!(search.covered(), Covered::Part { .. }));
     assert!(!search.begin(&mut plan), "it stays that way");
     // A checkpoint has what is in memory and what was moved before.
@@ -157,7 +157,7 @@ fn what_comes_back_damaged_ends_the_search_and_is_not_covered() {
     assert!(search.save().is_err());
     let more = first(&mut search, &mut plan, &toy, 10_000).len();
     assert!(more < 1_480);
-    assert!(search.trouble().unwrap().contains("came back damaged"));
+    assert!(search.remarks().unfinished.unwrap().contains("came back damaged"));
     assert!(matches!(search.covered(), Covered::Part { .. }));
 }
 

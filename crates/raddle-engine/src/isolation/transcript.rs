@@ -16,20 +16,48 @@ use crate::execution::Mark;
 use crate::names::Name;
 use crate::op::{ObjectId, Op, TaskId};
 use crate::strategy::{
-    Answer, Cut, Label, Needs, Options, Pending, Plan, Point, Step, Strategy, Stuck, Taken,
+    Answer, Cut, Event, Label, Needs, Options, Pending, Plan, Point, Step, Strategy, Stuck, Taken,
 };
 
-/// In the fork: writes down what passes between the engine and the strategy.
-pub(super) struct Telling<'a> {
+/// In the fork: writes down what passes between the engine and the strategy with its observers.
+///
+/// Not an observer: what they and the strategy look up is written down too.
+pub(super) struct ForkTranscript<'a> {
     inner: &'a mut dyn Strategy,
     log: Log,
     /// Contexts whose calls are known on the other side.
     contexts: u32,
 }
 
-impl<'a> Telling<'a> {
+impl<'a> ForkTranscript<'a> {
     pub(super) fn new(inner: &'a mut dyn Strategy, log: Log) -> Self {
         Self { inner, log, contexts: context::count() }
+    }
+
+    /// Writes down a step, and what is answered to it.
+    fn executed(&mut self, step: &Step<'_>) -> Option<Cut> {
+        self.explain();
+        let told = Told {
+            task: step.task,
+            touched: step.footprint.len() as u32,
+            site: step.site,
+            context: step.context,
+            also: step.also,
+            learned: step.learned,
+            sent_by: step.sent_by,
+            point: step.point,
+            replayed: step.replayed,
+            immediate: step.immediate,
+            partner: step.partner,
+            enabled_since: step.enabled_since,
+            timer: step.timer,
+            waited_for: step.waited_for,
+        };
+        self.log.with(Entry::Step(told), |write| write.all(step.footprint));
+        let pending = Noting { inner: step.pending, log: self.log };
+        let cut = self.inner.step(&Event::Step(Step { pending: &pending, ..*step }));
+        self.log.put(Entry::Went(cut));
+        cut
     }
 
     /// Explains contexts that are new.
@@ -46,7 +74,7 @@ impl<'a> Telling<'a> {
     }
 }
 
-impl Strategy for Telling<'_> {
+impl Strategy for ForkTranscript<'_> {
     fn needs(&self) -> Needs {
         self.inner.needs()
     }
@@ -70,39 +98,15 @@ impl Strategy for Telling<'_> {
         answer
     }
 
-    fn spawn(&mut self, parent: TaskId, child: TaskId) {
-        self.log.put(Entry::Spawn(parent, child));
-        self.inner.spawn(parent, child);
-    }
-
-    fn value(&mut self, task: TaskId, taken: Taken, during: bool) {
-        self.log.put(Entry::Value(task, taken, during));
-        self.inner.value(task, taken, during);
-    }
-
-    fn step(&mut self, step: &Step<'_>) -> Option<Cut> {
-        self.explain();
-        let told = Told {
-            task: step.task,
-            touched: step.footprint.len() as u32,
-            site: step.site,
-            context: step.context,
-            also: step.also,
-            learned: step.learned,
-            sent_by: step.sent_by,
-            point: step.point,
-            replayed: step.replayed,
-            immediate: step.immediate,
-            partner: step.partner,
-            enabled_since: step.enabled_since,
-            timer: step.timer,
-            waited_for: step.waited_for,
-        };
-        self.log.with(Entry::Step(told), |write| write.all(step.footprint));
-        let pending = Noting { inner: step.pending, log: self.log };
-        let cut = self.inner.step(&Step { pending: &pending, ..*step });
-        self.log.put(Entry::Went(cut));
-        cut
+    fn step(&mut self, event: &Event<'_>) -> Option<Cut> {
+        match event {
+            Event::Step(step) => return self.executed(step),
+            &Event::Spawn { parent, child } => self.log.put(Entry::Spawn(parent, child)),
+            &Event::Value { task, taken, during } => {
+                self.log.put(Entry::Value(task, taken, during));
+            }
+        }
+        self.inner.step(event)
     }
 
     fn covered(&self) -> Covered {
@@ -255,13 +259,17 @@ pub(super) fn hear(log: Log, strategy: &mut dyn Strategy, texts: &mut Texts) -> 
                     _ => return heard,
                 }
             }
-            Some(Entry::Spawn(parent, child)) => strategy.spawn(parent, child),
-            Some(Entry::Value(task, taken, during)) => strategy.value(task, taken, during),
+            Some(Entry::Spawn(parent, child)) => {
+                strategy.step(&Event::Spawn { parent, child });
+            }
+            Some(Entry::Value(task, taken, during)) => {
+                strategy.step(&Event::Value { task, taken, during });
+            }
             Some(Entry::Step(told)) => {
                 // SAFETY: so much was touched.
                 let footprint: Vec<_> = unsafe { hearing.borrow_mut().read.all(told.touched) };
                 let context = hearing.borrow().translate(told.context);
-                let cut = strategy.step(&Step {
+                let cut = strategy.step(&Event::Step(Step {
                     task: told.task,
                     footprint: &footprint,
                     site: told.site,
@@ -277,7 +285,7 @@ pub(super) fn hear(log: Log, strategy: &mut dyn Strategy, texts: &mut Texts) -> 
                     timer: told.timer,
                     waited_for: told.waited_for,
                     pending: &Again(&hearing),
-                });
+                }));
                 match hearing.borrow_mut().entry() {
                     Some(Entry::Went(before)) => {
                         assert!(before == cut, "{}", changed(&before, &cut));

@@ -1,7 +1,7 @@
 //! Keeps the tree of decisions that a search walks, for somebody to look at: who could move, what that
 //! would have been, what was taken, how executions ended.
 //!
-//! Wraps any strategy and listens, as `traces.rs` does. Options mean the same in every execution that
+//! An observer of any strategy, as in `traces.rs`. Options mean the same in every execution that
 //! shares the decisions so far, so the path of an execution is a list of indexes, and the searches of a
 //! portfolio can share a tree. What the options are called is asked where the strategy is asked: at the
 //! first execution that comes by.
@@ -15,16 +15,10 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use raddle_engine::op::{ObjectId, TaskId};
-use raddle_engine::store::Store;
-use raddle_engine::strategy::{
-    Answer, Checkpoint, Cut, Finished, Needs, Options, Plan, Point, Step, Strategy, Taken,
-    Unsupported, Work,
-};
-use raddle_trace::{
-    BranchEnd, Covered, DecisionTree, Leaf, Note, Outcome, PairSet, Progress, Settings, Site,
-    TreeNode, TreeOption,
-};
+use raddle_engine::observer::{Ended, Observer, ObserverNeeds, Paused};
+use raddle_engine::op::ObjectId;
+use raddle_engine::strategy::{Answer, Cut, Event, Finished, Options, Plan, Point, Taken};
+use raddle_trace::{BranchEnd, DecisionTree, Leaf, Outcome, Site, TreeNode, TreeOption};
 
 /// Nodes of a tree for each execution that may be in it.
 const NODES: usize = 64;
@@ -32,13 +26,13 @@ const NODES: usize = 64;
 /// A tree that grows, for one search or for several.
 ///
 /// ```
-/// use raddle_search::Walk;
+/// use raddle_search::RecordedTree;
 ///
-/// let walk = Walk::first(100);
-/// assert_eq!(walk.tree().executions, 0);
+/// let recorded = RecordedTree::first(100);
+/// assert_eq!(recorded.tree().executions, 0);
 /// ```
 #[derive(Clone, Debug)]
-pub struct Walk(Arc<Mutex<Growing>>);
+pub struct RecordedTree(Arc<Mutex<Growing>>);
 
 #[derive(Debug)]
 struct Growing {
@@ -47,7 +41,7 @@ struct Growing {
     most: u64,
 }
 
-impl Walk {
+impl RecordedTree {
     /// Keeps the first so many executions, as long as they have no more than 64 new decision points each
     /// on average.
     #[must_use]
@@ -127,11 +121,10 @@ impl Growing {
     }
 }
 
-/// A strategy whose decisions are kept.
+/// Keeps the decisions of a search.
 #[derive(Debug)]
-pub struct Walked<S> {
-    inner: S,
-    walk: Walk,
+pub struct TreeRecorder {
+    recorded: RecordedTree,
     /// Whether the running execution is to be kept.
     keeps: bool,
     /// The decisions that were planned.
@@ -146,17 +139,17 @@ pub struct Walked<S> {
     n_decided: u32,
 }
 
-impl<S: Strategy> Walked<S> {
-    /// Keeps what `inner` decides in `walk`.
+impl TreeRecorder {
+    /// Keeps what is decided in `recorded`.
     #[must_use]
-    pub fn new(inner: S, walk: Walk) -> Self {
+    pub fn new(recorded: RecordedTree) -> Self {
         let (planned, named, at) = (Vec::new(), Vec::new(), (None, 0));
-        Self { inner, walk, keeps: false, planned, at, named, cut_at: None, n_decided: 0 }
+        Self { recorded, keeps: false, planned, at, named, cut_at: None, n_decided: 0 }
     }
 
     /// An option was taken at a point that was not planned.
     fn took(&mut self, point: &Point<'_>, option: u32) {
-        let growing = self.walk.growing();
+        let growing = self.recorded.growing();
         let (node, index) = self.at;
         let node = if index == point.index { node } else { growing.find(&self.planned) };
         let options = node.map_or(&[][..], |node| &growing.tree.nodes[node].options);
@@ -167,11 +160,6 @@ impl<S: Strategy> Walked<S> {
         if !known {
             self.named.push((point.index, named(point)));
         }
-    }
-
-    /// The strategy, and no tree.
-    pub fn into_inner(self) -> S {
-        self.inner
     }
 }
 
@@ -214,30 +202,20 @@ fn named(point: &Point<'_>) -> Vec<TreeOption> {
     }
 }
 
-impl<S: Strategy> Strategy for Walked<S> {
-    fn needs(&self) -> Needs {
-        Needs { steps: true, labels: true, ..self.inner.needs() }
+impl Observer for TreeRecorder {
+    fn needs(&self) -> ObserverNeeds {
+        ObserverNeeds { steps: true, decisions: true, labels: true, contexts: 0 }
     }
 
-    fn begin(&mut self, plan: &mut Plan) -> bool {
-        let goes_on = self.inner.begin(plan);
-        let mut growing = self.walk.growing();
-        if !goes_on {
-            // Of a portfolio one that is done is enough: it has covered what there is.
-            growing.tree.over = self.inner.trouble().is_none();
-            return false;
-        }
-        self.keeps = growing.has_room();
-        drop(growing);
+    fn begin(&mut self, plan: &Plan) {
+        self.keeps = self.recorded.growing().has_room();
         self.planned.clone_from(&plan.prefix);
         self.at = (None, u32::MAX);
         self.named.clear();
         (self.cut_at, self.n_decided) = (None, 0);
-        true
     }
 
-    fn decide(&mut self, point: &Point<'_>) -> Answer {
-        let answer = self.inner.decide(point);
+    fn decided(&mut self, point: &Point<'_>, answer: Answer) {
         match answer {
             _ if !self.keeps => {}
             Answer::Take(option) => self.took(point, option),
@@ -245,103 +223,61 @@ impl<S: Strategy> Strategy for Walked<S> {
                 self.cut_at.get_or_insert(point.index);
             }
         }
-        answer
     }
 
-    fn spawn(&mut self, parent: TaskId, child: TaskId) {
-        self.inner.spawn(parent, child);
-    }
-
-    fn value(&mut self, task: TaskId, taken: Taken, during: bool) {
-        self.n_decided += 1;
-        self.inner.value(task, taken, during);
-    }
-
-    fn step(&mut self, step: &Step<'_>) -> Option<Cut> {
-        if let Some(point) = step.point {
-            self.n_decided = self.n_decided.max(point + 1);
+    fn event(&mut self, event: &Event<'_>, cut: Option<Cut>) {
+        match event {
+            Event::Spawn { .. } => {}
+            Event::Value { .. } => self.n_decided += 1,
+            Event::Step(step) => {
+                if let Some(point) = step.point {
+                    self.n_decided = self.n_decided.max(point + 1);
+                }
+            }
         }
-        let cut = self.inner.step(step);
         if cut.is_some() {
             self.cut_at.get_or_insert(self.n_decided);
         }
-        cut
     }
 
     fn end(&mut self, execution: &Finished<'_>) {
-        let mut growing = self.walk.growing();
-        if self.keeps && growing.has_room() {
-            let failed = execution.outcome.is_failure();
-            let limited = matches!(execution.outcome, Outcome::Limit { .. });
-            let ended = match execution.cut {
-                _ if failed => BranchEnd::Failed,
-                Some(Cut::Redundant) => BranchEnd::Blocked,
-                Some(_) => BranchEnd::OutOfBound,
-                None if limited => BranchEnd::Rejected,
-                None => BranchEnd::Completed,
-            };
-            let n_taken = execution.decisions.len();
-            // A failure is shown where it is, also if nobody wanted to see so far.
-            let upto = self.cut_at.filter(|_| !failed).map_or(n_taken, |at| at as usize);
-            growing.add(&execution.decisions[..upto.min(n_taken)], &self.named, ended);
-        } else {
+        let mut growing = self.recorded.growing();
+        if !self.keeps || !growing.has_room() {
             growing.tree.more += 1;
+            return;
         }
-        drop(growing);
-        self.inner.end(execution);
+        let failed = execution.outcome.is_failure();
+        let limited = matches!(execution.outcome, Outcome::Limit { .. });
+        let ended = match execution.cut {
+            _ if failed => BranchEnd::Failed,
+            Some(Cut::Redundant) => BranchEnd::Blocked,
+            Some(_) => BranchEnd::OutOfBound,
+            None if limited => BranchEnd::Rejected,
+            None => BranchEnd::Completed,
+        };
+        let n_taken = execution.decisions.len();
+        // A failure is shown where it is, also if nobody wanted to see so far.
+        let upto = self.cut_at.filter(|_| !failed).map_or(n_taken, |at| at as usize);
+        growing.add(&execution.decisions[..upto.min(n_taken)], &self.named, ended);
     }
 
-    fn know(&mut self, pairs: &PairSet) {
-        self.inner.know(pairs);
-    }
-
-    fn covered(&self) -> Covered {
-        self.inner.covered()
-    }
-
-    fn is_memoryless(&self) -> bool {
-        self.inner.is_memoryless()
-    }
-
-    fn refuses(&self, settings: &Settings) -> Option<&'static str> {
-        self.inner.refuses(settings)
-    }
-
-    fn notes(&self) -> Vec<Note> {
-        self.inner.notes()
-    }
-
-    fn progress(&self) -> Progress {
-        self.inner.progress()
-    }
-
-    fn keep_within(&mut self, bytes: u64, store: Box<dyn Store>) {
-        self.inner.keep_within(bytes, store);
-    }
-
-    fn trouble(&self) -> Option<String> {
-        self.inner.trouble()
-    }
-
-    fn split(&mut self, n: usize) -> Result<Vec<Work>, Unsupported> {
-        self.inner.split(n)
-    }
-
-    fn save(&self) -> Result<Checkpoint, Unsupported> {
-        self.inner.save()
-    }
-
-    fn restore(&mut self, state: &Checkpoint) -> Result<(), Unsupported> {
-        self.inner.restore(state)
+    fn finish(&mut self, _: &mut Paused<'_, '_>, ended: &Ended) {
+        // Of a portfolio one that is done is enough: it has covered what there is.
+        match ended {
+            Ended::Covered => self.recorded.growing().tree.over = true,
+            Ended::Trouble(_) => self.recorded.growing().tree.over = false,
+            _ => {}
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use proptest::prelude::{Just, Strategy as _, any, prop_oneof, proptest};
+    use raddle_engine::Strategy;
 
     use super::*;
-    use crate::depth_first::DepthFirst;
+    use crate::expansion::all::DepthFirst;
     use crate::random::Random;
     use crate::toy::{self, Moves, Op, Toy};
 
@@ -362,22 +298,29 @@ mod tests {
         found
     }
 
-    /// The decisions of every execution, in order, as the plan has them after each.
-    fn decided(strategy: &mut dyn Strategy, toy: &Toy, n: usize) -> Vec<(Vec<u32>, Moves)> {
-        let mut plan = Plan::default();
-        let mut next = || {
-            let execution = toy::execute(strategy, &mut plan, toy)?;
-            Some((plan.prefix.clone(), execution.moves))
+    /// The decisions and the moves of every execution, in order.
+    fn decided(
+        strategy: &mut dyn Strategy,
+        recorded: Option<&RecordedTree>,
+        toy: &Toy,
+        n: usize,
+    ) -> Vec<(Vec<u32>, Moves)> {
+        let mut recorder = recorded.map(|recorded| TreeRecorder::new(recorded.clone()));
+        let mut observers: Vec<&mut dyn Observer> = Vec::new();
+        observers.extend(recorder.as_mut().map(|recorder| recorder as &mut dyn Observer));
+        let executions = toy::observed(strategy, &mut observers, toy, n);
+        let decided = |execution: toy::Execution| {
+            (execution.decisions.iter().map(|taken| taken.option).collect(), execution.moves)
         };
-        std::iter::from_fn(&mut next).take(n).collect()
+        executions.into_iter().map(decided).collect()
     }
 
     #[test]
     fn every_execution_of_a_search_is_a_path_of_the_tree() {
         // C(4, 2) interleavings: as many leaves, and nothing that was not taken.
-        let (toy, walk) = (Toy::independent(&[2, 2]), Walk::first(100));
-        let ran = decided(&mut Walked::new(DepthFirst::default(), walk.clone()), &toy, 1_000);
-        let tree = walk.tree();
+        let (toy, recorded) = (Toy::independent(&[2, 2]), RecordedTree::first(100));
+        let ran = decided(&mut DepthFirst::default(), Some(&recorded), &toy, 1_000);
+        let tree = recorded.tree();
         assert_eq!((ran.len(), tree.executions, tree.more, tree.over), (6, 6, 0, true));
         let found: Vec<_> = paths(&tree).into_iter().map(|(path, _)| path).collect();
         assert_eq!(found, ran.into_iter().map(|(path, _)| path).collect::<Vec<_>>());
@@ -386,9 +329,9 @@ mod tests {
 
     #[test]
     fn what_is_out_of_room_is_counted() {
-        let (toy, walk) = (Toy::independent(&[3, 3]), Walk::first(7));
-        let ran = decided(&mut Walked::new(DepthFirst::default(), walk.clone()), &toy, 1_000);
-        let tree = walk.tree();
+        let (toy, recorded) = (Toy::independent(&[3, 3]), RecordedTree::first(7));
+        let ran = decided(&mut DepthFirst::default(), Some(&recorded), &toy, 1_000);
+        let tree = recorded.tree();
         assert_eq!((ran.len() as u64, tree.executions, tree.more), (20, 7, 13));
         let found: Vec<_> = paths(&tree).into_iter().map(|(path, _)| path).collect();
         assert_eq!(found, ran.into_iter().take(7).map(|(path, _)| path).collect::<Vec<_>>());
@@ -396,20 +339,20 @@ mod tests {
 
     #[test]
     fn what_is_drawn_again_is_counted_where_it_ended() {
-        let (toy, walk) = (Toy::independent(&[1, 1]), Walk::first(50));
-        decided(&mut Walked::new(Random::new(3), walk.clone()), &toy, 50);
-        let tree = walk.tree();
+        let (toy, recorded) = (Toy::independent(&[1, 1]), RecordedTree::first(50));
+        decided(&mut Random::new(3), Some(&recorded), &toy, 50);
+        let tree = recorded.tree();
         let times: u64 = paths(&tree).iter().map(|(_, leaf)| leaf.times).sum();
         assert_eq!((paths(&tree).len(), times, tree.over), (2, 50, false));
     }
 
     #[test]
     fn two_searches_share_a_tree() {
-        let (toy, walk) = (Toy::independent(&[2, 1]), Walk::first(100));
-        decided(&mut Walked::new(DepthFirst::default(), walk.clone()), &toy, 2);
-        decided(&mut Walked::new(Random::new(1), walk.clone()), &toy, 40);
+        let (toy, recorded) = (Toy::independent(&[2, 1]), RecordedTree::first(100));
+        decided(&mut DepthFirst::default(), Some(&recorded), &toy, 2);
+        decided(&mut Random::new(1), Some(&recorded), &toy, 40);
         // C(3, 1) interleavings, whoever ran them.
-        assert_eq!((paths(&walk.tree()).len(), walk.tree().executions), (3, 42));
+        assert_eq!((paths(&recorded.tree()).len(), recorded.tree().executions), (3, 42));
     }
 
     fn programs() -> impl proptest::prelude::Strategy<Value = Toy> {
@@ -437,11 +380,11 @@ mod tests {
             ]),
         ) {
             let build = || crate::build(name, seed).expect("a strategy").strategy;
-            let alone = decided(&mut build(), &toy, 300);
-            let walk = Walk::first(300);
-            let walked = decided(&mut Walked::new(build(), walk.clone()), &toy, 300);
+            let alone = decided(&mut build(), None, &toy, 300);
+            let recorded = RecordedTree::first(300);
+            let walked = decided(&mut build(), Some(&recorded), &toy, 300);
             proptest::prop_assert_eq!(&alone, &walked);
-            let tree = walk.tree();
+            let tree = recorded.tree();
             proptest::prop_assert_eq!(tree.executions, walked.len() as u64);
             // A path for each, or the beginning of one that was cut.
             let mut ends: Vec<_> = paths(&tree);

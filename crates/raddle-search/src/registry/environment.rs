@@ -1,0 +1,78 @@
+//! What a strategy is built with besides its name, and the one place where settings are refused.
+
+use raddle_engine::store::Store;
+use raddle_trace::{PairSet, Settings, Timeouts};
+
+use super::{Parts, Role};
+use crate::grammar::Arg;
+
+/// What a strategy is built with. A seed alone is one, with nothing else.
+///
+/// ```
+/// use raddle_search::{Environment, build};
+/// use raddle_trace::{Settings, Timeouts};
+///
+/// let settings = Settings { timeouts: Timeouts::Idle, ..Settings::default() };
+/// let environment = || Environment { seed: 7, settings, ..Environment::default() };
+/// assert!(build("dfs", environment()).is_ok());
+/// assert!(build("dpor", environment()).unwrap_err().refused_settings().is_some());
+/// assert!(build("dpor", 7).is_ok());
+/// ```
+#[derive(Debug, Default)]
+pub struct Environment {
+    /// All that is drawn comes from it.
+    pub seed: u64,
+    /// Pairs of statements that were seen in passing executions before: for strategies that look for
+    /// others.
+    pub known: PairSet,
+    /// How much may be held in memory; none: all of it. A strategy that cannot be limited ignores it.
+    pub memory: Option<Memory>,
+    /// What the executions are run with.
+    pub settings: Settings,
+}
+
+impl From<u64> for Environment {
+    fn from(seed: u64) -> Self {
+        Self { seed, ..Self::default() }
+    }
+}
+
+/// So many bytes in memory, and the rest of what is left to do in a store.
+#[derive(Debug)]
+pub struct Memory {
+    /// About how many.
+    pub bytes: u64,
+    /// Where the rest goes.
+    pub store: Box<dyn Store>,
+}
+
+/// Why a composition cannot be used with these settings, if it cannot.
+pub(super) fn refused(parts: &Parts<'_>, settings: &Settings) -> Option<&'static str> {
+    let expansion = parts.get(Role::Expansion)?;
+    let reduces = match expansion.entry.name {
+        "dpor" => true,
+        // They filter a reduction unless they say otherwise.
+        "hapset" | "pset" => match expansion.term.args.first() {
+            Some(Arg::Term(over)) => over.name == "dpor",
+            _ => true,
+        },
+        _ => false,
+    };
+    let best_first = parts.get(Role::Frontier).is_some_and(|part| part.entry.name == "best-first");
+    match (reduces, best_first) {
+        (false, _) => None,
+        (true, _) if settings.timeouts != Timeouts::Idle => (best_first && settings.spurious)
+            .then_some(
+                "not all races of a wait are known that has a timeout and may wake spuriously, and \
+                 in some orders that loses executions; use `all`, or leave spurious wake-ups out",
+            ),
+        (true, true) => Some(
+            "timeouts that fire only when nothing else can move depend on all that moves; use \
+             `all`, or let timeouts fire at any time",
+        ),
+        (true, false) => Some(
+            "timeouts that fire only when nothing else can move depend on all that moves; use \
+             `dfs`, or let timeouts fire at any time",
+        ),
+    }
+}
