@@ -1,6 +1,7 @@
 //! The engine as the author of a primitive or of a strategy sees it, without any frontend: a semaphore
 //! written here, and a depth-first search written here.
 
+mod observers;
 mod primitive;
 mod searches;
 mod work;
