@@ -266,26 +266,7 @@ pub(super) fn hear(log: Log, strategy: &mut dyn Strategy, texts: &mut Texts) -> 
                 strategy.step(&Event::Value { task, taken, during });
             }
             Some(Entry::Step(told)) => {
-                // SAFETY: so much was touched.
-                let footprint: Vec<_> = unsafe { hearing.borrow_mut().read.all(told.touched) };
-                let context = hearing.borrow().translate(told.context);
-                let cut = strategy.step(&Event::Step(Step {
-                    task: told.task,
-                    footprint: &footprint,
-                    site: told.site,
-                    context,
-                    also: told.also,
-                    learned: told.learned,
-                    sent_by: told.sent_by,
-                    point: told.point,
-                    replayed: told.replayed,
-                    immediate: told.immediate,
-                    partner: told.partner,
-                    enabled_since: told.enabled_since,
-                    timer: told.timer,
-                    waited_for: told.waited_for,
-                    pending: &Again(&hearing),
-                }));
+                let cut = step_again(told, &hearing, strategy);
                 match hearing.borrow_mut().entry() {
                     Some(Entry::Went(before)) => {
                         assert!(before == cut, "{}", changed(&before, &cut));
@@ -308,6 +289,34 @@ pub(super) fn hear(log: Log, strategy: &mut dyn Strategy, texts: &mut Texts) -> 
             Some(other) => unreachable!("engine bug: a log goes on with {other:?}"),
         }
     }
+}
+
+/// Notifies the strategy of a step once more; what it answers.
+fn step_again(
+    told: Told,
+    hearing: &RefCell<Hearing<'_>>,
+    strategy: &mut dyn Strategy,
+) -> Option<Cut> {
+    // SAFETY: so much was touched.
+    let footprint: Vec<_> = unsafe { hearing.borrow_mut().read.all(told.touched) };
+    let context = hearing.borrow().translate(told.context);
+    strategy.step(&Event::Step(Step {
+        task: told.task,
+        footprint: &footprint,
+        site: told.site,
+        context,
+        also: told.also,
+        learned: told.learned,
+        sent_by: told.sent_by,
+        point: told.point,
+        replayed: told.replayed,
+        immediate: told.immediate,
+        partner: told.partner,
+        enabled_since: told.enabled_since,
+        timer: told.timer,
+        waited_for: told.waited_for,
+        pending: &Again(hearing),
+    }))
 }
 
 fn changed(before: &dyn std::fmt::Debug, now: &dyn std::fmt::Debug) -> String {
