@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use peer::{Program, Reduction, Search, SearchKind, Searched};
 use raddle_engine::{Ended, Limits, Setup, Stop, explore};
-use raddle_search::dpor::{self, Dpor};
+use raddle_search::{self, Dpor};
 use raddle_trace::Counts;
 
 /// The programs with raddle's threads and primitives.
@@ -43,9 +43,9 @@ fn reduced(
     within: Option<Duration>,
 ) -> Result<Searched, String> {
     let mut strategy = Dpor::new(match reduction {
-        Reduction::Optimal => dpor::Reduction::Optimal,
-        Reduction::Source => dpor::Reduction::Source,
-        Reduction::Classic => dpor::Reduction::Classic,
+        Reduction::Optimal => raddle_search::Reduction::Optimal,
+        Reduction::Source => raddle_search::Reduction::Source,
+        Reduction::Classic => raddle_search::Reduction::Classic,
     });
     let limits = Limits { executions: limit, ..Limits::default() };
     let setup = Setup { limits, ..Setup::default() };

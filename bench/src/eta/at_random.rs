@@ -1,6 +1,6 @@
 //! Eta's reduction with seeds chosen at random, for figure 5.
 //!
-//! Follows section 5 of the paper as `raddle_search::eta` does, but the next execution begins at any of
+//! Follows section 5 of the paper as `raddle_search::Eta` does, but the next execution begins at any of
 //! the known seeds, each with the same chance, and after its seed any message is handled. So the tree of
 //! all that was run is held in memory: this is here for a figure and no strategy to use.
 //!

@@ -63,7 +63,7 @@ pub(super) fn table2(effort: Effort, progress: &dyn Fn(&str)) -> Vec<Part> {
 /// Eta's reduction of two actors, where a step touches the mailbox that it takes its message from, and
 /// not only those that it sends to.
 struct Coarse {
-    inner: raddle_search::eta::Eta,
+    inner: raddle_search::Eta,
     /// The two actors, as they were met.
     actors: Vec<ObjectId>,
 }
@@ -108,7 +108,7 @@ impl Strategy for Coarse {
 
 /// Executions of [`Coarse`].
 fn coarsely(test: &Test) -> Result<u64, String> {
-    let mut coarse = Coarse { inner: raddle_search::eta::Eta::new(), actors: Vec::new() };
+    let mut coarse = Coarse { inner: raddle_search::Eta::new(), actors: Vec::new() };
     let setup = Setup { limits: Limits::default(), ..Setup::default() };
     let explored = explore(&mut coarse, &setup, &mut |_| Stop::No, &mut |_| {}, &|| test.call());
     let explored = explored.map_err(|error| error.to_string())?;

@@ -12,9 +12,9 @@
 
 use raddle_engine::observer::{Observer, Observers, Paused};
 use raddle_engine::{Ended, Limits, Setup, Stop, explore_from};
+use raddle_search::Reduction;
 use raddle_search::best_first::{BestFirst, Held, ModifiedDpor, Preemptions, Priority, SleepSets};
 use raddle_search::bound::Bound;
-use raddle_search::dpor::Reduction;
 use raddle_search::order::NonPreemptive;
 use raddle_trace::Carried;
 

@@ -12,7 +12,7 @@ use peer::cpu_time;
 use raddle::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use raddle::thread;
 use raddle_engine::strategy::{self, Answer, Cut, Event, Finished, Needs, Options, Plan, Strategy};
-use raddle_search::dpor::{Dpor, Reduction};
+use raddle_search::{Dpor, Reduction};
 use raddle_trace::Covered;
 
 use super::steps::{calls_for, time};

@@ -16,7 +16,7 @@ use peer::cpu_time;
 use raddle_engine::Ended;
 use raddle_engine::observer::{Observer, ObserverNeeds};
 use raddle_engine::strategy::{Answer, Cut, Event, Finished, Needs, Plan, Point, Strategy};
-use raddle_search::dpor::{Dpor, Reduction};
+use raddle_search::{Dpor, Reduction};
 use raddle_trace::Covered;
 
 use super::{Effort, run, run_observed};

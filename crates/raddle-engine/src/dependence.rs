@@ -98,7 +98,7 @@ pub fn widest(access: Access) -> Access {
 }
 
 /// What a step touched, and whose it was.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Footprint {
     /// Whose step.
     pub task: TaskId,

@@ -2,11 +2,24 @@
 
 use std::panic::Location;
 
+use serde::{Deserialize, Serialize};
+
 use crate::happens::kind;
 
 /// A task: a lane of totally ordered steps. The same number in every execution of one search.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "u32")]
 pub struct TaskId(pub u32);
+
+impl TryFrom<u32> for TaskId {
+    type Error = &'static str;
+
+    /// Of a number in a saved state. Tables by task are as long as its largest number, so one that no
+    /// search reaches is refused.
+    fn try_from(number: u32) -> Result<Self, Self::Error> {
+        if number < 1 << 24 { Ok(Self(number)) } else { Err("no search has so many tasks") }
+    }
+}
 
 impl TaskId {
     /// The test's own body.
@@ -20,7 +33,7 @@ impl TaskId {
 }
 
 /// What ops act on. Equal in all executions that share the decisions up to its first announcement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ObjectId(pub u32);
 
 impl ObjectId {
@@ -29,7 +42,7 @@ impl ObjectId {
 }
 
 /// What an op does to its object: the closed set over which dependence is defined.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Access {
     /// Sees the state and leaves it as it is: a load.

@@ -144,7 +144,7 @@ pub enum Answer {
 }
 
 /// A set of tasks. Of those from the 64th on it has all or none.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Tasks(u64);
 
 impl Tasks {

@@ -89,9 +89,9 @@ use self::siblings::Sibling;
 use self::spill::Spill;
 use self::windows::Windows;
 use crate::bound::Bound;
-use crate::depth_first::CostlyOrder;
-use crate::dpor::Reduction;
 use crate::estimate;
+use crate::expansion::all::CostlyOrder;
+use crate::expansion::reduced::Reduction;
 use crate::order::{NonPreemptive, Order};
 
 /// A point met for the first time.

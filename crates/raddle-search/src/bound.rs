@@ -28,7 +28,7 @@ pub enum Bound {
 ///
 /// Invariant: no rank costs less than the one before it, so the ranks within a budget are the
 /// first few.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) enum Price {
     /// Every option is free.
     Free = 0,

@@ -51,7 +51,9 @@ use raddle_engine::happens::History;
 use raddle_engine::op::TaskId;
 use raddle_engine::strategy::{Options, Point, Step, Taken, Unsupported};
 
-use crate::state::{FOREIGN, Reader, Writer};
+use serde::{Deserialize, Serialize};
+
+use crate::state::FOREIGN;
 
 /// Hashes what is a hash already.
 #[derive(Clone, Copy, Debug, Default)]
@@ -79,7 +81,7 @@ fn mix(mut z: u64) -> u64 {
 }
 
 /// How much a cache was used, for the guarantee. Goes on where a saved search is restored.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Used {
     pub(crate) compared: u64,
     pub(crate) stored: u64,
@@ -109,7 +111,7 @@ pub(crate) struct Cache {
 }
 
 /// What is known of a decision on the current path.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Mark {
     /// The steps before it.
     pub(crate) steps: usize,
@@ -126,19 +128,10 @@ pub(crate) enum Alike {
     Bounded,
 }
 
-impl Mark {
-    pub(crate) fn save(&self, writer: &mut Writer) {
-        writer.number(self.steps as u64);
-        writer.flag(self.key.is_some());
-        self.key.iter().for_each(|key| writer.number(*key));
-    }
-
-    pub(crate) fn restore(reader: &mut Reader<'_>) -> Result<Self, Unsupported> {
-        let steps = usize::try_from(reader.number()?).map_err(|_| FOREIGN)?;
-        let key = if reader.flag()? { Some(reader.number()?) } else { None };
-        Ok(Self { steps, key })
-    }
-}
+/// The prefixes of a cache, the oldest first, and what could be spent after each; none if it was withdrawn,
+/// which keeps its place.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct SavedCache(Vec<(u64, Option<u32>)>);
 
 impl Cache {
     /// Of at most so many prefixes, but at least one.
@@ -176,28 +169,23 @@ impl Cache {
         self.history.begin(0);
     }
 
-    /// Adds all prefixes to a saved state, the oldest first.
-    pub(crate) fn save(&self, writer: &mut Writer) {
+    /// All prefixes, for a saved state.
+    pub(crate) fn save(&self) -> SavedCache {
         let (newer, older) = self.ring.split_at(self.oldest.min(self.ring.len()));
-        writer.number(self.ring.len() as u64);
-        for key in older.iter().chain(newer) {
-            writer.number(*key);
-            // One that was withdrawn keeps its place.
-            writer.number(self.left.get(key).map_or(0, |left| u64::from(*left) + 1));
-        }
+        let entry = |key: &u64| (*key, self.left.get(key).copied());
+        SavedCache(older.iter().chain(newer).map(entry).collect())
     }
 
-    /// Forgets all prefixes, and takes back those that [`save`](Self::save) added.
-    pub(crate) fn restore(&mut self, reader: &mut Reader<'_>) -> Result<(), Unsupported> {
+    /// Forgets all prefixes, and takes those that [`save`](Self::save) gave.
+    pub(crate) fn restore(&mut self, saved: SavedCache) -> Result<(), Unsupported> {
         self.clear();
-        for _ in 0..reader.length()? {
-            let (key, left) = (reader.number()?, reader.number()?);
-            if self.ring.len() == self.limit {
-                return Err(FOREIGN);
-            }
+        if saved.0.len() > self.limit {
+            return Err(FOREIGN);
+        }
+        for (key, left) in saved.0 {
             self.ring.push(key);
-            if let Some(left) = left.checked_sub(1) {
-                self.left.insert(key, u32::try_from(left).map_err(|_| FOREIGN)?);
+            if let Some(left) = left {
+                self.left.insert(key, left);
             }
         }
         Ok(())

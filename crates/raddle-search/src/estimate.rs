@@ -29,12 +29,13 @@ mod band;
 use raddle_engine::strategy::Unsupported;
 use raddle_trace::Estimate;
 use raddle_trace::progress::MOST;
+use serde::{Deserialize, Serialize};
 
 pub(crate) use self::band::Kind;
 use crate::state::{Reader, Writer};
 
 /// What is known of a subtree.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Size {
     /// Executions of the space; none if all of it was cut.
     space: Option<f64>,
@@ -64,7 +65,7 @@ impl Size {
 }
 
 /// The children of one point that have a size.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Sizes {
     /// The sum of their sizes.
     space: f64,
@@ -137,7 +138,7 @@ impl Sizes {
 }
 
 /// One point of the current path: what is known of the children that were left.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Level {
     sizes: Sizes,
     /// Children that were left, those without a size among them.
@@ -160,20 +161,10 @@ impl Level {
         let Sizes { space, n, .. } = self.sizes;
         if n == 0 { 0.0 } else { space / f64::from(n) * f64::from(self.left) }
     }
-
-    fn save(&self, writer: &mut Writer) {
-        writer.number(self.left.into());
-        writer.real(self.run);
-        self.sizes.save(writer);
-    }
-
-    fn restore(reader: &mut Reader<'_>) -> Result<Self, Unsupported> {
-        Ok(Self { left: reader.small()?, run: reader.real()?, sizes: Sizes::restore(reader)? })
-    }
 }
 
 /// How much the sizes of siblings differ, over all points so far. Large ones weigh more.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Spread {
     sum: f64,
     weight: f64,
@@ -210,7 +201,7 @@ impl Spread {
 }
 
 /// The points of the current path, and the variance among siblings.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Levels {
     levels: Vec<Level>,
     spread: Spread,
@@ -237,11 +228,11 @@ pub(crate) struct Reading {
 
 /// The children of a point.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Children {
+pub struct Children {
     /// In the space.
-    pub(crate) of: u32,
+    pub of: u32,
     /// That the search knows it will visit, and has not.
-    pub(crate) pending: u32,
+    pub pending: u32,
 }
 
 impl Levels {
@@ -250,21 +241,13 @@ impl Levels {
         Self { levels: vec![Level::default(); length], spread: Spread::default() }
     }
 
-    /// Writes what is known of the first `length` points.
-    pub(crate) fn save(&self, length: usize, writer: &mut Writer) {
-        writer.number(length as u64);
-        writer.real(self.spread.sum);
-        writer.real(self.spread.weight);
-        for level in &self.levels[..length] {
-            level.save(writer);
-        }
-    }
-
-    pub(crate) fn restore(reader: &mut Reader<'_>) -> Result<Self, Unsupported> {
-        let length = reader.length()?;
-        let spread = Spread { sum: reader.real()?, weight: reader.real()? };
-        let levels = (0..length).map(|_| Level::restore(reader)).collect::<Result<_, _>>()?;
-        Ok(Self { levels, spread })
+    /// Whether its numbers can be, if they were read from a saved state.
+    pub(crate) fn is_valid(&self) -> bool {
+        let mut reals = self.levels.iter().flat_map(|level| {
+            let Sizes { space, doubt, logs, squares, .. } = level.sizes;
+            [space, doubt, logs, squares, level.run]
+        });
+        reals.all(f64::is_finite) && self.spread.sum.is_finite() && self.spread.weight.is_finite()
     }
 
     pub(crate) fn push(&mut self) {

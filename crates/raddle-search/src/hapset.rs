@@ -20,7 +20,7 @@
 //!
 //! Searches: `hapset(dpor)` is classic DPOR with one extra condition where races open alternatives
 //! (`filter.rs`); `hapset(all)` and `hapset(preemptions(k))` open all options of a point where a race asks
-//! for one (`guided.rs`). `pset(…)` is the same with accesses to memory alone and without calls: Yu and
+//! for one (`expansion/raced.rs`). `pset(…)` is the same with accesses to memory alone and without calls: Yu and
 //! Narayanasamy, ISCA 2009. All go on with the running task, but one that goes round in circles makes way
 //! (`laps.rs`), so that waiting without yields comes to an end.
 //!
@@ -29,7 +29,6 @@
 //! Overreports: nothing.
 
 mod filter;
-mod guided;
 mod laps;
 mod learner;
 mod pairs;
@@ -38,8 +37,7 @@ mod statements;
 
 use raddle_engine::op::Access;
 
-pub(crate) use self::filter::Filter;
-use self::guided::Guided;
+pub(crate) use self::filter::{Filter, SavedFilter};
 pub(crate) use self::learner::{Learner, sees};
 pub(crate) use self::pairs::Pairs;
 pub use self::search::{HapSet, Over};

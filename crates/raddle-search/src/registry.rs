@@ -28,9 +28,9 @@ use crate::best_first::{
     Preemptions, Priority, Rand, SleepSets, Sum, Var,
 };
 use crate::bound::Bound;
-use crate::depth_first::DepthFirst;
-use crate::dpor::{Dpor, Reduction};
-use crate::eta::Eta;
+use crate::expansion::all::DepthFirst;
+use crate::expansion::eta::Eta;
+use crate::expansion::reduced::{Dpor, Reduction};
 use crate::grammar::{Arg, Composition, Term};
 use crate::hapset::{HapSet, Over};
 use crate::order::{AnyTask, NonPreemptive, Order, TakeTurns};

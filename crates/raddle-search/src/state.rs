@@ -4,9 +4,9 @@
 //! mostly numbers. The checksum is FNV-1a; it is there against mix-ups and torn files, not against
 //! malice, so readers still check every number they use.
 
-use raddle_engine::dependence::Footprint;
-use raddle_engine::op::TaskId;
 use raddle_engine::strategy::{Checkpoint, Unsupported};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 /// The version of every state that this crate writes.
 const VERSION: u64 = 2;
@@ -22,8 +22,23 @@ pub(crate) const RUNNING: Unsupported = Unsupported("be saved while an execution
 pub(crate) const STRAYED: &str = "the first execution did not repeat what was saved, so the program is another \
      one, or does not do the same under the same decisions; begin anew";
 
-/// More tasks than this no search has.
-const MOST_TASKS: u32 = 1 << 24;
+/// A state as it is saved: the strategy's name, the version, the state in postcard's format, a checksum.
+pub(crate) fn write(name: &str, state: &impl Serialize) -> Checkpoint {
+    let state =
+        postcard::to_allocvec(state).expect("saved states have no maps and no unsized parts");
+    let mut writer = Writer::new(name);
+    writer.bytes.extend_from_slice(&state);
+    writer.finish()
+}
+
+/// Reads what [`write`] made. Whether its numbers make sense together is for the reader to check.
+pub(crate) fn read<T: DeserializeOwned>(name: &str, state: &Checkpoint) -> Result<T, Unsupported> {
+    let left = Reader::new(state, name)?.left;
+    match postcard::take_from_bytes(left) {
+        Ok((state, [])) => Ok(state),
+        _ => Err(FOREIGN),
+    }
+}
 
 /// Writes a state.
 #[derive(Debug)]
@@ -56,10 +71,6 @@ impl Writer {
 
     pub(crate) fn flag(&mut self, flag: bool) {
         self.number(flag.into());
-    }
-
-    pub(crate) fn footprint(&mut self, step: &Footprint) {
-        step.to_words().into_iter().for_each(|word| self.number(word));
     }
 
     pub(crate) fn text(&mut self, text: &str) {
@@ -111,19 +122,6 @@ impl<'a> Reader<'a> {
 
     pub(crate) fn small(&mut self) -> Result<u32, Unsupported> {
         u32::try_from(self.number()?).map_err(|_| FOREIGN)
-    }
-
-    pub(crate) fn task(&mut self) -> Result<TaskId, Unsupported> {
-        let task = self.small()?;
-        if task < MOST_TASKS { Ok(TaskId(task)) } else { Err(FOREIGN) }
-    }
-
-    pub(crate) fn footprint(&mut self) -> Result<Footprint, Unsupported> {
-        let mut words = [0; Footprint::WORDS];
-        for word in &mut words {
-            *word = self.number()?;
-        }
-        Footprint::from_words(words).filter(|step| step.task.0 < MOST_TASKS).ok_or(FOREIGN)
     }
 
     pub(crate) fn real(&mut self) -> Result<f64, Unsupported> {

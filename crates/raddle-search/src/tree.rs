@@ -34,8 +34,8 @@ use raddle_trace::{Covered, Estimate, Progress};
 pub use self::seeds::Frontier;
 use self::seeds::{Seed, Seeds};
 use crate::bound::{Bound, Price};
-use crate::depth_first::CostlyOrder;
 use crate::estimate::{Change, Growth, Size, Sizes};
+use crate::expansion::all::CostlyOrder;
 use crate::order::{NonPreemptive, Order};
 
 const NAME: &str = "tree";

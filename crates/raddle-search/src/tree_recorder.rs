@@ -277,7 +277,7 @@ mod tests {
     use raddle_engine::Strategy;
 
     use super::*;
-    use crate::depth_first::DepthFirst;
+    use crate::expansion::all::DepthFirst;
     use crate::random::Random;
     use crate::toy::{self, Moves, Op, Toy};
 

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use raddle_engine::{Ended, Limits, Setup, Stop};
-use raddle_search::depth_first::DepthFirst;
+use raddle_search::DepthFirst;
 
 use super::*;
 use crate::address::ActorId;

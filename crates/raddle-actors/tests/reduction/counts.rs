@@ -1,7 +1,7 @@
 //! Known numbers of traces of actor programs, as equalities.
 
 use raddle_actors::{Actor, Address, Context, Mailboxes, System};
-use raddle_search::dpor::Reduction;
+use raddle_search::Reduction;
 
 use crate::{exhaustive, reduced};
 

@@ -10,9 +10,9 @@ use std::sync::{Mutex, PoisonError};
 
 use raddle_engine::Strategy;
 use raddle_engine::{Ended, Limits, Setup, Stop, explore_observed};
-use raddle_search::depth_first::DepthFirst;
-use raddle_search::dpor::{Dpor, Reduction};
+use raddle_search::DepthFirst;
 use raddle_search::traces::TraceCounter;
+use raddle_search::{Dpor, Reduction};
 
 /// What a whole search saw.
 #[derive(Debug, PartialEq, Eq)]
@@ -59,7 +59,7 @@ pub(crate) fn search<S: Strategy>(
 }
 
 pub(crate) fn by_eta(most: u64, program: &dyn Fn() -> String) -> Option<Saw> {
-    search(raddle_search::eta::Eta::new(), most, program)
+    search(raddle_search::Eta::new(), most, program)
 }
 
 pub(crate) fn exhaustive(most: u64, program: &dyn Fn() -> String) -> Option<Saw> {

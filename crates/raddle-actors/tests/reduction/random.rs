@@ -10,7 +10,7 @@ use std::time::Duration;
 use raddle_actors::{
     Actor, Address, AnyAddress, Context, Faults, Mailboxes, Monitor, System, Timer, Watch,
 };
-use raddle_search::dpor::Reduction;
+use raddle_search::Reduction;
 
 use crate::{Saw, by_eta, exhaustive, reduced};
 

@@ -23,7 +23,7 @@ use super::footprints::Footprints;
 use super::nodes::{Link, NONE, Nodes};
 use super::road::{Passed, Road, Stop};
 use super::siblings::Sibling;
-use crate::dpor::reversal::{Later, find_begins, find_sequence, repeats};
+use crate::races::{Later, Reversal};
 
 /// What a race asks for.
 #[derive(Clone, Copy, Debug)]
@@ -113,9 +113,7 @@ pub(super) struct Analysis {
     timers: Vec<(u32, Timer)>,
     pub(super) stuck: Vec<Stuck>,
     raced: Vec<u32>,
-    then: Vec<usize>,
-    found: Vec<TaskId>,
-    firsts: Vec<u32>,
+    reversal: Reversal,
     pub(super) openings: Vec<Opening>,
     begins: Vec<TaskId>,
 }
@@ -517,21 +515,11 @@ impl Analysis {
 
     /// Adds those who can begin a sequence that reverses a race. `false` if there is none.
     fn find_begins(&mut self, first: usize, later: &Later) -> bool {
-        let history = &self.history;
-        if !find_sequence(history, first, later.step.as_ref(), &mut self.then) {
+        let mut later = *later;
+        if !self.reversal.find(&self.history, first, &mut later, |_, _| None) {
             return false;
         }
-        let mut later = *later;
-        if let Some(step) = &mut later.step {
-            // Where it comes earlier it may do something else.
-            step.touched[0].1 = raddle_engine::dependence::widest(step.touched[0].1);
-            if step.learned && !repeats(history, first, later.index, &self.then, step) {
-                step.also = u64::MAX;
-            }
-        }
-        let last = later.step.as_ref();
-        find_begins(history, &self.then, last, &mut self.found, &mut self.firsts);
-        self.begins.extend_from_slice(&self.found);
+        self.begins.extend_from_slice(&self.reversal.initials);
         true
     }
 

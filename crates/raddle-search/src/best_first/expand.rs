@@ -15,7 +15,7 @@ use super::nodes::{Link, NONE};
 use super::priority::{Candidate, Reversal, Window};
 use super::road::Stop;
 use super::siblings::{Sibling, Siblings};
-use crate::dpor::Reduction;
+use crate::expansion::reduced::Reduction;
 use crate::order::Order;
 
 /// What became of an option.

@@ -3,7 +3,7 @@
 use proptest::prelude::{Just, Strategy as _, prop_assert_eq, prop_oneof, proptest};
 
 use super::*;
-use crate::depth_first::DepthFirst;
+use crate::expansion::all::DepthFirst;
 use crate::order::{AnyTask, TakeTurns};
 use crate::toy::{self, Moves, Op as ToyOp, Toy};
 

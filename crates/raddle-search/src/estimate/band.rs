@@ -24,7 +24,7 @@ use super::Reading;
 
 /// How a search goes about its space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub enum Kind {
     /// Depth first, all of it.
     DepthFirst,
     /// Depth first, with a cache.

@@ -11,8 +11,8 @@ use raddle_trace::{Band, Estimate, Outcome};
 
 use super::MOST;
 use crate::bound::Bound;
-use crate::depth_first::DepthFirst;
-use crate::dpor::{Dpor, Reduction};
+use crate::expansion::all::DepthFirst;
+use crate::expansion::reduced::{Dpor, Reduction};
 use crate::order::{AnyTask, NonPreemptive};
 use crate::probe::Probes;
 use crate::toy::{self, Nothing, Op, Toy};

@@ -7,15 +7,18 @@
 use raddle_engine::dependence::{conflict, reversible};
 use raddle_engine::happens::History;
 use raddle_engine::op::{Access, ObjectId, TaskId};
-use raddle_engine::strategy::{Finished, Step, Stuck, Unsupported};
+use raddle_engine::strategy::{Checkpoint, Finished, Step, Stuck, Unsupported};
 use raddle_trace::{Covered, Outcome, PairCount, PairSet};
+use serde::{Deserialize, Serialize};
 
 use super::Metric;
 use super::laps::Laps;
 use super::learner::{Learner, gives_back};
 use super::statements::StatementId;
-use crate::dpor::reversal::Later;
+use crate::races::Later;
 use crate::state::{FOREIGN, Reader, Writer};
+
+const NAME: &str = "filter";
 
 /// The last step of a task, at a statement, on an object.
 #[derive(Clone, Copy, Debug)]
@@ -25,6 +28,10 @@ struct Past {
     access: Access,
     event: u32,
 }
+
+/// What a filter learned, as it is saved.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct SavedFilter(Vec<u8>);
 
 /// Knows which orders of statements passing executions have shown.
 #[derive(Clone, Debug)]
@@ -84,28 +91,33 @@ impl Filter {
         self.contexts
     }
 
-    /// Adds what was learned to a saved state.
-    pub(crate) fn save(&self, writer: &mut Writer) {
+    /// What was learned, for a saved state.
+    pub(crate) fn save(&self) -> SavedFilter {
+        let mut writer = Writer::new(NAME);
         writer.number(self.contexts.into());
         writer.flag(self.prunes);
-        self.learner.save(writer);
+        self.learner.save(&mut writer);
         let PairCount { known, added, last } = self.count;
         for number in [self.pruned, self.executions, known, added, last] {
             writer.number(number);
         }
+        SavedFilter(writer.finish().0)
     }
 
-    /// One of the same settings with what [`save`](Self::save) added.
-    pub(crate) fn restored(&self, reader: &mut Reader<'_>) -> Result<Self, Unsupported> {
+    /// One of the same settings with what [`save`](Self::save) gave.
+    pub(crate) fn restored(&self, saved: SavedFilter) -> Result<Self, Unsupported> {
+        let saved = Checkpoint(saved.0);
+        let mut reader = Reader::new(&saved, NAME)?;
         if reader.number()? != u64::from(self.contexts) || reader.flag()? != self.prunes {
             return Err(FOREIGN);
         }
         let mut new = Self::new(self.learner.metric(), self.contexts);
         new.prunes = self.prunes;
-        new.learner = self.learner.restored(reader)?;
+        new.learner = self.learner.restored(&mut reader)?;
         (new.pruned, new.executions) = (reader.number()?, reader.number()?);
         let (known, added, last) = (reader.number()?, reader.number()?, reader.number()?);
         new.count = PairCount { known, added, last };
+        reader.finish()?;
         Ok(new)
     }
 

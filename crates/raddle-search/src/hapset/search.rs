@@ -6,9 +6,11 @@ use raddle_engine::strategy::{
 };
 use raddle_trace::{Covered, PairSet, Progress};
 
-use super::{CALLS, Filter, Guided, Metric};
+use super::{CALLS, Filter, Metric};
 use crate::bound::Bound;
-use crate::dpor::Dpor;
+use crate::expansion::raced::Raced;
+use crate::expansion::reduced::Dpor;
+use crate::path::PathSearch;
 use crate::random::Random;
 use crate::state::{FOREIGN, RUNNING, Reader, Writer};
 
@@ -28,7 +30,7 @@ pub enum Over {
 #[derive(Debug)]
 enum Inner {
     Dpor(Box<Dpor>),
-    Guided(Box<Guided>),
+    Raced(Box<PathSearch<Raced>>),
 }
 
 /// A search that leaves out orders of statements which passing executions have shown.
@@ -132,7 +134,7 @@ impl HapSet {
     fn filter(&self) -> &Filter {
         match &self.inner {
             Inner::Dpor(dpor) => dpor.filter(),
-            Inner::Guided(guided) => Some(guided.filter()),
+            Inner::Raced(guided) => Some(guided.filter()),
         }
         .expect("it was made with one")
     }
@@ -140,7 +142,7 @@ impl HapSet {
     fn filter_mut(&mut self) -> &mut Filter {
         match &mut self.inner {
             Inner::Dpor(dpor) => dpor.filter_mut(),
-            Inner::Guided(guided) => Some(guided.filter_mut()),
+            Inner::Raced(guided) => Some(guided.filter_mut()),
         }
         .expect("it was made with one")
     }
@@ -148,14 +150,14 @@ impl HapSet {
     fn strategy(&mut self) -> &mut dyn Strategy {
         match &mut self.inner {
             Inner::Dpor(dpor) => &mut **dpor,
-            Inner::Guided(guided) => &mut **guided,
+            Inner::Raced(guided) => &mut **guided,
         }
     }
 
     fn strategy_ref(&self) -> &dyn Strategy {
         match &self.inner {
             Inner::Dpor(dpor) => &**dpor,
-            Inner::Guided(guided) => &**guided,
+            Inner::Raced(guided) => &**guided,
         }
     }
 }
@@ -163,8 +165,10 @@ impl HapSet {
 fn inner(over: Over, filter: Filter) -> Inner {
     match over {
         Over::Dpor => Inner::Dpor(Box::new(Dpor::filtered(filter))),
-        Over::All => Inner::Guided(Box::new(Guided::new(Bound::None, filter))),
-        Over::Preemptions(k) => Inner::Guided(Box::new(Guided::new(Bound::Preemptions(k), filter))),
+        Over::All => Inner::Raced(Box::new(PathSearch::<Raced>::new(Bound::None, filter))),
+        Over::Preemptions(k) => {
+            Inner::Raced(Box::new(PathSearch::<Raced>::new(Bound::Preemptions(k), filter)))
+        }
     }
 }
 

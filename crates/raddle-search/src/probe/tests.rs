@@ -1,8 +1,8 @@
 //! Probes do not disturb: the search runs what it runs without them, in the same order.
 
 use super::*;
-use crate::depth_first::DepthFirst;
-use crate::dpor::{Dpor, Reduction};
+use crate::expansion::all::DepthFirst;
+use crate::expansion::reduced::{Dpor, Reduction};
 use crate::toy::{self, Moves, Op, Toy};
 use crate::tree::{Frontier, Tree};
 

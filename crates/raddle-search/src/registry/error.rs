@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::{Arguments, CHOICES, Entry, REGISTRY, Role, Status};
-use crate::depth_first::CostlyOrder;
+use crate::expansion::all::CostlyOrder;
 use crate::grammar::ParseError;
 
 /// Why a line gives no strategy, and what to write instead.

@@ -4,7 +4,7 @@ use proptest::prelude::{Just, Strategy as _, prop_assert_eq, prop_oneof, proptes
 use raddle_engine::strategy::Plan;
 
 use super::*;
-use crate::depth_first::DepthFirst;
+use crate::expansion::all::DepthFirst;
 use crate::order::{AnyTask, TakeTurns};
 use crate::state::FOREIGN;
 use crate::toy::{self, Moves, Op, Toy};

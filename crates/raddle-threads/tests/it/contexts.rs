@@ -12,7 +12,7 @@ use raddle_engine::observer::{Observer, ObserverNeeds, Observers};
 use raddle_engine::op::TaskId;
 use raddle_engine::strategy::{Answer, Cut, Event, Finished, Options, Plan, Point};
 use raddle_engine::{Ended, Setup, Stop, explore_observed};
-use raddle_search::depth_first::DepthFirst;
+use raddle_search::DepthFirst;
 use raddle_threads::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use raddle_threads::sync::{Condvar, Mutex};
 use raddle_threads::thread;

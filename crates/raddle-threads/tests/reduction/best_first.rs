@@ -12,13 +12,13 @@ use raddle_engine::strategy::{
     Answer, Cut, Event, Finished, Needs, Plan, Point, Resumable, Strategy,
 };
 use raddle_engine::{Ended, Limits, Setup};
+use raddle_search::DepthFirst;
+use raddle_search::Reduction;
 use raddle_search::best_first::{
     BestFirst, Delays, Dpor, Method, ModifiedDpor, NewPair, Patterns, Preemptions, Priority, Rand,
     SleepSets, Var,
 };
 use raddle_search::bound::Bound;
-use raddle_search::depth_first::DepthFirst;
-use raddle_search::dpor::Reduction;
 use raddle_search::order::NonPreemptive;
 use raddle_trace::{Covered, Settings};
 

@@ -1,7 +1,7 @@
 //! The published numbers of traces, as equalities.
 
+use raddle_search::Reduction;
 use raddle_search::best_first::{BestFirst, ModifiedDpor, Priority, Rand};
-use raddle_search::dpor::Reduction;
 use raddle_trace::Settings;
 
 use crate::programs::*;

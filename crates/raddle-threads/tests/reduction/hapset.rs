@@ -10,12 +10,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use raddle_engine::{Ended, Explored, Limits, Setup, Strategy};
+use raddle_search::DepthFirst;
 use raddle_search::bound::Bound;
-use raddle_search::depth_first::DepthFirst;
-use raddle_search::dpor::{Dpor, Reduction};
 use raddle_search::hapset::{HapSet, Over};
 use raddle_search::order::NonPreemptive;
 use raddle_search::traces::TraceCounter;
+use raddle_search::{Dpor, Reduction};
 use raddle_threads::sync::Mutex;
 use raddle_threads::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use raddle_threads::thread;

@@ -16,9 +16,9 @@ use std::sync::{Mutex, PoisonError};
 use raddle_engine::observer::{Observer, Observers};
 use raddle_engine::strategy::{Finished, Strategy};
 use raddle_engine::{Ended, Explored, Limits, Setup, Stop, explore, explore_observed};
-use raddle_search::depth_first::DepthFirst;
-use raddle_search::dpor::{Dpor, Reduction};
+use raddle_search::DepthFirst;
 use raddle_search::traces::TraceCounter;
+use raddle_search::{Dpor, Reduction};
 use raddle_trace::{Assumption, Covered, Settings};
 
 /// What a whole search saw.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use raddle_engine::context::Scope;
 use raddle_engine::rt;
-use raddle_search::dpor::Reduction;
+use raddle_search::Reduction;
 use raddle_search::rng::Rng;
 use raddle_threads::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use raddle_threads::sync::{Barrier, Condvar, Mutex, Once, RwLock, mpsc};

@@ -11,7 +11,7 @@ use raddle_trace::Covered;
 use super::super::tests::{Parts, all_priorities, mixed, programs, sorted};
 use super::super::{BestFirst, Delays, Preemptions, Rand};
 use super::*;
-use crate::dpor::Reduction;
+use crate::expansion::reduced::Reduction;
 use crate::order::NonPreemptive;
 use crate::rng::Rng;
 use crate::toy::{self, Moves, Toy};

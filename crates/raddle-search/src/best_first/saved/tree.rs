@@ -16,7 +16,7 @@ use super::super::nodes::{NONE, Nodes, Saved};
 use super::super::priority::Key;
 use super::super::siblings::{Sibling, Siblings};
 use super::super::{BestFirst, Stage};
-use crate::dpor::Reduction;
+use crate::expansion::reduced::Reduction;
 use crate::order::Order;
 use crate::state::{FOREIGN, Reader, Writer};
 

@@ -8,28 +8,29 @@
 
 use raddle_engine::dependence::Footprint;
 use raddle_engine::op::{ObjectId, TaskId};
+use serde::{Deserialize, Serialize};
 
 /// A node of a wakeup tree: a step to take, and what to try after it.
-#[derive(Clone, Debug)]
-pub(super) struct Branch {
-    pub(super) step: Footprint,
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Branch {
+    pub(crate) step: Footprint,
     /// Tasks that must not sleep on the way, because it is not known that they may.
-    pub(super) awake: Vec<TaskId>,
+    pub(crate) awake: Vec<TaskId>,
     /// By the values that are decided.
-    pub(super) ways: Vec<Way>,
+    pub(crate) ways: Vec<Way>,
 }
 
 /// What to try after a step in which these values were decided, or any for which there is no other
 /// way. Nothing: whatever comes.
-#[derive(Clone, Debug)]
-pub(super) struct Way {
-    pub(super) values: Option<Box<[u32]>>,
-    pub(super) children: Vec<Branch>,
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Way {
+    pub(crate) values: Option<Box<[u32]>>,
+    pub(crate) children: Vec<Branch>,
 }
 
 impl Branch {
     /// A step after which anything may come.
-    pub(super) fn free(task: TaskId) -> Self {
+    pub(crate) fn free(task: TaskId) -> Self {
         let step = Footprint::new(task, &[], None);
         Self { step, awake: Vec::new(), ways: vec![Way { values: None, children: Vec::new() }] }
     }
@@ -37,14 +38,14 @@ impl Branch {
 
 impl Way {
     /// Whether the values decided so far may become those of this way.
-    pub(super) fn allows(&self, decided: &[u32]) -> bool {
+    pub(crate) fn allows(&self, decided: &[u32]) -> bool {
         self.values.as_ref().is_none_or(|values| values.starts_with(decided))
     }
 }
 
 /// A sequence of steps, and what is known about the execution in which it was found. Its steps are
 /// named by numbers.
-pub(super) trait Found {
+pub(crate) trait Found {
     /// A step.
     fn step(&self, link: u32) -> &Footprint;
     /// The values decided in a step and in the code after it. None of the last step, which may see
@@ -70,7 +71,7 @@ enum Fit {
 ///
 /// Where that cannot be told, the sequence becomes a branch of its own on which the task in question
 /// must not sleep: nothing is lost, and something may be repeated.
-pub(super) fn insert<F: Found>(branches: &mut Vec<Branch>, sequence: &mut Vec<u32>, found: &F) {
+pub(crate) fn insert<F: Found>(branches: &mut Vec<Branch>, sequence: &mut Vec<u32>, found: &F) {
     Insertion { found, strayed: Vec::new() }.below(branches, sequence);
 }
 

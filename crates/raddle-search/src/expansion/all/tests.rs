@@ -4,10 +4,14 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::{prop, prop_assert_eq, proptest};
 use raddle_engine::op::TaskId;
+use raddle_engine::strategy::{
+    Checkpoint, Divisible as _, Estimating as _, Plan, Resumable as _, Strategy,
+};
 
 use super::*;
 use crate::order::TakeTurns;
 use crate::random::Random;
+use crate::state::Writer;
 use crate::toy::{self, Moves, Nothing, Op, Toy};
 
 fn preemptions(k: u32) -> DepthFirst {
@@ -202,7 +206,7 @@ fn a_limit_within_the_plan_costs_what_follows_the_plan() {
         let mut twin = search.clone();
         let lost = toy::execute(&mut twin, &mut plan.clone(), &whole).unwrap().moves;
         toy::execute(&mut search, &mut plan, &cut).unwrap();
-        let planned = search.planned;
+        let planned = search.path.planned();
         while let Some(execution) = toy::execute(&mut search, &mut plan, &whole) {
             executions.push(execution.moves);
         }
@@ -497,7 +501,7 @@ fn a_cached_search_restored_at_any_time_loses_nothing() {
                 found.extend(whole.map(|execution| toy.trace(&execution.moves)));
                 let mut other = cached(k, 1000);
                 other.restore(&search.save().unwrap()).unwrap();
-                assert_eq!(other.used(), search.used());
+                assert_eq!(other.expansion.used(), search.expansion.used());
                 search = other;
             }
             assert_eq!(found, traces(&toy, k), "restored after every {every}");
@@ -634,8 +638,8 @@ proptest! {
 
     #[test]
     fn no_state_makes_it_panic(numbers in prop::collection::vec(0_u64..5, 0..40), seal: bool) {
-        let mut writer = Writer::new(NAME);
-        writer.text("non-preemptive");
+        let mut search = DepthFirst::default();
+        let mut writer = Writer::new(&search.expansion.name());
         for number in numbers {
             writer.number(number);
         }
@@ -643,7 +647,6 @@ proptest! {
         if !seal {
             state.0.pop();
         }
-        let mut search = DepthFirst::default();
         if search.restore(&state).is_ok() {
             search.progress();
             search.split(3).unwrap();

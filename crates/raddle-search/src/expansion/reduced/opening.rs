@@ -1,0 +1,183 @@
+//! What a race opens at the state before its first step.
+
+use raddle_engine::dependence::Footprint;
+use raddle_engine::happens::History;
+use raddle_engine::op::{Access, ObjectId, TaskId};
+use raddle_engine::strategy::Stuck;
+
+use super::guide::Guide;
+use super::{Node, Reduction, What};
+use crate::races::{Later, Reversal};
+use crate::sleep;
+use crate::wakeup::{self, Branch, Found};
+
+/// Opens races in the nodes of a path.
+pub(super) struct Opener<'a> {
+    pub(super) reduction: Reduction,
+    pub(super) reversal: &'a mut Reversal,
+    pub(super) sequence: &'a mut Vec<u32>,
+    pub(super) guide: &'a Guide,
+    pub(super) stuck: &'a [Stuck],
+    pub(super) path: &'a mut [Node],
+}
+
+impl Opener<'_> {
+    /// Opens what the race of the event at `first` with a later op asks for.
+    pub(super) fn open(&mut self, history: &History, first: usize, later: &Later) {
+        let Some(at) = self.node_of(first) else { return };
+        let node = &mut self.path[at];
+        let mut later = *later;
+        let access = |then: &[usize], step: &Footprint| node.access_after(history, then, step);
+        if !self.reversal.find(history, first, &mut later, access) {
+            return;
+        }
+        let initials = &self.reversal.initials;
+        // One that sleeps and could begin the sequence has it covered.
+        if node.sleep.iter().any(|sleeper| initials.contains(&sleeper.task)) {
+            return;
+        }
+        match self.reduction {
+            Reduction::Source => node.open_initial(initials, &later),
+            Reduction::Classic => {
+                node.open_initial(initials, &later);
+                node.open_racing(&later);
+            }
+            Reduction::Optimal => {
+                if !node.covers(history, &later, &self.reversal.then) {
+                    self.open_sequence(history, at, later);
+                }
+            }
+        }
+    }
+
+    /// The node at which an event was decided; none if there was no choice.
+    fn node_of(&self, event: usize) -> Option<usize> {
+        let at = self.path.partition_point(|node| (node.event as usize) < event);
+        // Values decided before the step stand at the same event.
+        (at..self.path.len())
+            .take_while(|&at| self.path[at].event as usize == event)
+            .find(|&at| matches!(self.path[at].what, What::Step { .. }))
+    }
+
+    /// The whole sequence goes into the wakeup tree.
+    fn open_sequence(&mut self, history: &History, at: usize, later: Later) {
+        let mut last = later.step;
+        if let Some(step) = last.as_mut().filter(|_| !later.ran) {
+            step.nth = history.events_of(step.task) + 1;
+        }
+        self.sequence.clear();
+        self.sequence.extend(self.reversal.then.iter().map(|&event| event as u32));
+        self.sequence.extend(last.map(|_| LAST));
+        let node = &mut self.path[at];
+        let objects = node.objects;
+        let found = InHistory { history, guide: self.guide, stuck: self.stuck, last, objects };
+        let What::Step { options, .. } = &node.what else { return };
+        let can_begin = |&link: &u32| options.contains(&found.step(link).task);
+        if self.sequence.first().is_some_and(can_begin) {
+            wakeup::insert(&mut node.wakeup, self.sequence, &found);
+        }
+    }
+}
+
+impl Node {
+    /// Whether a sleeper that no step of the sequence depends on covers it. Only if what is opened is the whole
+    /// sequence, and not if it slept when no tree led here: on the way along a sequence all sleepers wake.
+    fn covers(&self, history: &History, later: &Later, then: &[usize]) -> bool {
+        let from = if self.guided { 0 } else { self.slept as usize };
+        let event = |&event: &usize| history.event(event).footprint;
+        let covers = |sleeper: &Footprint| {
+            later.step.is_none_or(|last| !last.dependent(sleeper))
+                && then.iter().map(event).all(|step| !step.dependent(sleeper))
+        };
+        // With all the values that it was tried with.
+        let whole = |sleeper: &Footprint| {
+            let alike = self.sleep.iter().filter(|other| other.task == sleeper.task);
+            alike.into_iter().all(covers)
+        };
+        self.sleep[from..].iter().any(|sleeper| covers(sleeper) && whole(sleeper))
+    }
+
+    /// What a step that came later would do to its object after these events, if that is known: its task has
+    /// not moved since this point and its object has not changed, so it does what it would have done here.
+    fn access_after(&self, history: &History, then: &[usize], step: &Footprint) -> Option<Access> {
+        let object = step.touched[0].0;
+        let What::Step { options, accesses, .. } = &self.what else { return None };
+        let same = |&event: &usize| {
+            let earlier = &history.event(event).footprint;
+            let changes = |(o, a): &(ObjectId, Access)| *o == object && a.changes();
+            earlier.task != step.task && !earlier.touched.iter().any(changes)
+        };
+        let here = options.iter().position(|task| *task == step.task)?;
+        let access = accesses.get(here).copied()?;
+        then.iter().all(same).then_some(access)
+    }
+
+    /// A task that can begin the sequence, unless one that can is opened already; the racing one if it can.
+    fn open_initial(&mut self, initials: &[TaskId], later: &Later) {
+        let What::Step { task, options, .. } = &self.what else { return };
+        let opened = |who: &TaskId| {
+            *who == *task || self.wakeup.iter().any(|branch| branch.step.task == *who)
+        };
+        if initials.iter().any(opened) {
+            return;
+        }
+        let mut can = initials.iter().copied().filter(|who| options.contains(who));
+        let racing = |who: &TaskId| later.step.is_some_and(|step| step.task == *who);
+        if let Some(task) = can.clone().find(racing).or_else(|| can.next()) {
+            self.wakeup.push(Branch::free(task));
+        }
+    }
+
+    /// The racing task, if it could move, whatever it would do there. It need not be one that can begin the
+    /// sequence.
+    fn open_racing(&mut self, later: &Later) {
+        let What::Step { task, options, .. } = &self.what else { return };
+        let opened = |who: TaskId| {
+            who == *task
+                || sleep::contains(&self.sleep, who)
+                || self.wakeup.iter().any(|branch| branch.step.task == who)
+        };
+        let racing = later.step.map(|step| step.task);
+        if let Some(who) = racing.filter(|who| options.contains(who) && !opened(*who)) {
+            self.wakeup.push(Branch::free(who));
+        }
+    }
+}
+
+/// Of a sequence's last step, which is not an event of the execution.
+const LAST: u32 = u32::MAX;
+
+/// A sequence of events of the last execution.
+struct InHistory<'a> {
+    history: &'a History,
+    guide: &'a Guide,
+    stuck: &'a [Stuck],
+    last: Option<Footprint>,
+    objects: u32,
+}
+
+impl Found for InHistory<'_> {
+    fn step(&self, link: u32) -> &Footprint {
+        match &self.last {
+            Some(last) if link == LAST => last,
+            _ => &self.history.event(link as usize).footprint,
+        }
+    }
+
+    fn values(&self, link: u32) -> Option<Box<[u32]>> {
+        (link != LAST).then(|| self.guide.values_of(link))
+    }
+
+    fn objects(&self) -> u32 {
+        self.objects
+    }
+
+    fn touched(&self, task: TaskId, nth: u32) -> Option<[ObjectId; 2]> {
+        let objects = |touched: &[(ObjectId, Access); 2]| touched.map(|(object, _)| object);
+        if let Some(event) = self.history.event_of(task, nth) {
+            return Some(objects(&event.footprint.touched));
+        }
+        let stuck = self.stuck.iter().find(|stuck| stuck.task == task)?;
+        (nth == self.history.events_of(task) + 1).then(|| objects(&stuck.footprint))
+    }
+}

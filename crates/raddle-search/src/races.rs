@@ -1,0 +1,310 @@
+//! Finds the races of an execution, and for each the sequence that reverses it.
+//!
+//! A race is two dependent steps, not ordered otherwise, of which the later could have come first
+//! (`raddle_engine::happens` says which pairs these are). Every reduction asks the same: for each race,
+//! from the state before its first step, which tasks can begin a sequence that runs the second step
+//! before the first? Those tasks are the *initials* of the sequence (Abdulla, Aronis, Jonsson, Sagonas,
+//! JACM 2017). What a reduction opens there differs; finding it does not, so it stands here, for the
+//! depth-first reductions, for best-first search and for searches with a filter.
+//!
+//! The differences are parameters:
+//! - from which event on races are new ([`Ops::from`]), and whether known ones are visited again
+//!   ([`RaceFinder::revisiting`]): the optimal reduction opens whole sequences, which go on as the
+//!   execution does, so the same race asks for another sequence in the next execution;
+//! - a filter, which leaves out races that are not worth an execution (`hapset/filter.rs`);
+//! - what the second step would have done where it comes earlier ([`Reversal::find`]).
+
+use raddle_engine::dependence::{Footprint, widest};
+use raddle_engine::happens::History;
+use raddle_engine::op::{Access, ObjectId, TaskId};
+use raddle_engine::strategy::{Stuck, Tasks, Timer};
+
+use crate::hapset::Filter;
+
+/// The later op of a race.
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Later {
+    /// Its step, if it is one that can be chosen.
+    pub(crate) step: Option<Footprint>,
+    /// The event, or the one that came instead.
+    pub(crate) index: usize,
+    /// Whether it ran.
+    pub(crate) ran: bool,
+    /// If it is the timer's of the event's op.
+    pub(crate) timer: Option<TaskId>,
+}
+
+/// What is looked at when an execution has ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ops<'a> {
+    /// The first event whose races are new.
+    pub(crate) from: usize,
+    /// Events whose ops had timeouts, which did not fire.
+    pub(crate) timers: &'a [(u32, Timer)],
+    /// Ops that could not run at the end: they race as if they had run last.
+    pub(crate) stuck: &'a [Stuck],
+}
+
+/// Finds races. Holds room to work in and, if known races are visited again, those.
+#[derive(Debug, Default)]
+pub(crate) struct RaceFinder {
+    raced: Vec<u32>,
+    /// The races of the path's events so far: the first event, and the later op.
+    known: Option<Vec<(u32, Later)>>,
+    seen: Vec<u32>,
+}
+
+impl RaceFinder {
+    /// One that also visits the races of the repeated part again.
+    pub(crate) fn revisiting() -> Self {
+        Self { known: Some(Vec::new()), ..Self::default() }
+    }
+
+    /// An execution begins that repeats the first `kept` events of the last one.
+    pub(crate) fn begin(&mut self, kept: usize) {
+        if let Some(known) = &mut self.known {
+            known.retain(|(_, later)| later.index < kept);
+        }
+    }
+
+    /// The races that will be visited again, for a saved state.
+    pub(crate) fn known(&self) -> &[(u32, Later)] {
+        self.known.as_deref().unwrap_or_default()
+    }
+
+    /// Takes back what [`known`](Self::known) gave.
+    pub(crate) fn restore(&mut self, known: Vec<(u32, Later)>) {
+        if let Some(own) = &mut self.known {
+            *own = known;
+        }
+    }
+
+    /// Calls `found` for every race of `ops`, with the index of its first event and its later op. The
+    /// history has then been asked about that op ([`History::order_of`]), as [`Reversal::find`] needs it.
+    pub(crate) fn find(
+        &mut self,
+        history: &mut History,
+        ops: Ops<'_>,
+        mut filter: Option<&mut Filter>,
+        mut found: impl FnMut(&History, usize, &Later),
+    ) {
+        for index in ops.from..history.len() {
+            if !history.contends(index) {
+                continue;
+            }
+            history.races(index, &mut self.raced);
+            let later = Later { step: step_of(history, index), index, ran: true, timer: None };
+            self.found(history, &later, filter.as_deref_mut(), &mut found);
+        }
+        let new = |(index, _): &&(u32, Timer)| *index as usize >= ops.from;
+        for &(index, timer) in ops.timers.iter().filter(new) {
+            let index = index as usize;
+            let owner = history.event(index).footprint.task;
+            history.races_of_timer(index, timer.task, &mut self.raced);
+            let step = Some(Footprint::new(timer.task, &timer.footprint, Some(owner)));
+            let later = Later { step, index, ran: false, timer: Some(timer.task) };
+            self.found(history, &later, filter.as_deref_mut(), &mut found);
+        }
+        for stuck in ops.stuck {
+            history.races_of_stuck(stuck, &mut self.raced);
+            let step = Footprint::new(stuck.task, &stuck.footprint, None);
+            self.found_stuck(history, stuck, step, filter.as_deref_mut(), &mut found);
+            if let Some(timer) = stuck.timer {
+                history.races_of_stuck_timer(stuck, timer.task, &mut self.raced);
+                let step = Footprint::new(timer.task, &timer.footprint, Some(stuck.task));
+                self.found_stuck(history, stuck, step, filter.as_deref_mut(), &mut found);
+            }
+        }
+    }
+
+    /// Calls `found` for the races of the repeated part whose sequences may be other ones now. `kept`:
+    /// events that are those of the execution before. `other_value`: the first new decision was a value,
+    /// so that the last repeated step is new to all sequences that have it.
+    pub(crate) fn find_again(
+        &mut self,
+        history: &mut History,
+        kept: usize,
+        other_value: bool,
+        mut found: impl FnMut(&History, usize, &Later),
+    ) {
+        let Some(known) = &self.known else { return };
+        history.seen_since(kept, &mut self.seen);
+        if other_value {
+            self.seen.clear();
+        }
+        for &(first, later) in known {
+            let event = history.event(first as usize);
+            let seen = self.seen.get(event.footprint.task.index());
+            // If all new events depend on the first step of the race, none of them is in a sequence that
+            // reverses it: the sequence is the one that was opened before.
+            if seen.is_some_and(|&seen| seen >= event.nth) {
+                continue;
+            }
+            history.order_of(later.index, later.timer);
+            found(history, first as usize, &later);
+        }
+    }
+
+    fn found(
+        &mut self,
+        history: &mut History,
+        later: &Later,
+        filter: Option<&mut Filter>,
+        found: &mut impl FnMut(&History, usize, &Later),
+    ) {
+        if let Some(filter) = filter {
+            filter.keep_new(history, later, &mut self.raced);
+            // The filter may add events, and asks the history about other ops.
+            history.order_of(later.index, later.timer);
+        }
+        for &first in &self.raced {
+            found(history, first as usize, later);
+        }
+        if let Some(known) = &mut self.known {
+            known.extend(self.raced.iter().map(|&first| (first, *later)));
+        }
+    }
+
+    fn found_stuck(
+        &mut self,
+        history: &History,
+        stuck: &Stuck,
+        step: Footprint,
+        filter: Option<&mut Filter>,
+        found: &mut impl FnMut(&History, usize, &Later),
+    ) {
+        if let Some(filter) = filter {
+            filter.keep_new_of_stuck(stuck, &mut self.raced);
+        }
+        let later = Later { step: Some(step), index: history.len(), ran: false, timer: None };
+        for &first in &self.raced {
+            found(history, first as usize, &later);
+        }
+    }
+}
+
+/// The step of an event as the later one of a race; none if it was no scheduling point.
+fn step_of(history: &History, index: usize) -> Option<Footprint> {
+    let event = history.event(index);
+    if event.immediate {
+        return None;
+    }
+    let mut step = event.footprint;
+    if let Access::Observe(_) = step.touched[0].1 {
+        // If `is_finished` had run earlier, its target may have been joining other tasks than it was
+        // here, and which is not known: assume all.
+        step.waited_for = Tasks::ALL;
+    }
+    Some(step)
+}
+
+/// The sequence that reverses a race, and room to find it in.
+#[derive(Debug, Default)]
+pub(crate) struct Reversal {
+    /// The events after the first step of the race that do not depend on it, in order.
+    pub(crate) then: Vec<usize>,
+    /// The tasks that can begin the sequence: their first steps in it depend on nothing before them
+    /// there.
+    pub(crate) initials: Vec<TaskId>,
+    firsts: Vec<u32>,
+}
+
+impl Reversal {
+    /// Finds the sequence that reverses the race of the event at `first` with `later`: the events after
+    /// `first` that do not depend on it, then the later op. `access`: what the later op would do to its
+    /// object after those events, if more is known than that it may be the [`widest`]. `false` if there is
+    /// no such sequence. `later` becomes what it would be there.
+    pub(crate) fn find(
+        &mut self,
+        history: &History,
+        first: usize,
+        later: &mut Later,
+        access: impl FnOnce(&[usize], &Footprint) -> Option<Access>,
+    ) -> bool {
+        if !find_sequence(history, first, later.step.as_ref(), &mut self.then) {
+            return false;
+        }
+        if let Some(step) = &mut later.step {
+            // Where it comes earlier it may do something else.
+            let here = access(&self.then, step);
+            step.touched[0].1 = here.unwrap_or_else(|| widest(step.touched[0].1));
+            if step.learned && !repeats(history, first, later.index, &self.then, step) {
+                step.also = u64::MAX;
+            }
+        }
+        self.find_initials(history, later.step.as_ref());
+        true
+    }
+
+    fn find_initials(&mut self, history: &History, last: Option<&Footprint>) {
+        let Self { then, initials, firsts } = self;
+        initials.clear();
+        let mut free_last = last;
+        // The first event of each task in the sequence, by its number among the task's events.
+        firsts.clear();
+        firsts.resize(history.width(), u32::MAX);
+        for &index in &*then {
+            let event = history.event(index);
+            let task = event.footprint.task;
+            if firsts[task.index()] == u32::MAX {
+                firsts[task.index()] = event.nth;
+                initials.push(task);
+            }
+            let free = |last: &&Footprint| !event.footprint.dependent(last);
+            free_last = free_last.filter(|_| !history.leads(index)).filter(free);
+        }
+        initials.retain(|task| {
+            let event = history.index_of(*task, firsts[task.index()]);
+            let clock = event.map_or(&[][..], |event| history.clock(event));
+            let mut known = clock.iter().zip(&*firsts).enumerate();
+            known.all(|(lane, (known, first))| lane == task.index() || known < first)
+        });
+        initials.extend(free_last.map(|last| last.task));
+    }
+}
+
+/// The events after the one at `first` that do not depend on it: with `last` after them a
+/// sequence that reverses the race. `false` if there is no such sequence.
+fn find_sequence(
+    history: &History,
+    first: usize,
+    last: Option<&Footprint>,
+    then: &mut Vec<usize>,
+) -> bool {
+    then.clear();
+    let after = first + 1..history.len();
+    then.extend(
+        after.filter(|&index| !history.event(index).immediate && !history.before(first, index)),
+    );
+    while let Some(last) = last
+        && let Some(other) = history.in_the_way(last, first, then)
+    {
+        // The lock that the later op waits for was taken before the race, or by a step without which
+        // the op would not be there: it cannot come earlier.
+        if other < first || history.leads(other) {
+            return false;
+        }
+        // Its holder must take it after the race, too, and so must come what depends on that.
+        then.retain(|&index| !history.before(other, index));
+    }
+    true
+}
+
+/// Whether a step whose footprint was learned by running it does the same after the events in `then`,
+/// instead of where it was: all that touched its object since the event at `first` is among them.
+fn repeats(
+    history: &History,
+    first: usize,
+    index: usize,
+    then: &[usize],
+    step: &Footprint,
+) -> bool {
+    let object = step.touched[0].0;
+    let touches = |event: &usize| {
+        history.event(*event).footprint.touched.iter().any(|(other, _)| *other == object)
+    };
+    object != ObjectId::NONE
+        && (first..index.min(history.len()))
+            .filter(touches)
+            .all(|event| then.binary_search(&event).is_ok())
+}
