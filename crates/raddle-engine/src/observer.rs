@@ -199,7 +199,7 @@ fn parted(state: &Checkpoint) -> Option<Vec<Checkpoint>> {
     Some(parts)
 }
 
-/// The strategy of a search with its observers, for who runs executions: the engine, and tests that have
+/// The strategy of a search with its observers, for whatever runs executions: the engine, and tests that have
 /// none. The one place that notifies observers.
 pub struct Audience<'a, 'b> {
     strategy: &'a mut dyn Strategy,

@@ -438,7 +438,8 @@ fn same_states(seed: u64, random: Random, most: u64) -> bool {
 fn states_are_those_of_all_executions() {
     let sample = Sample::new((200, 250), (3_000, 20_000));
     let seeds = (sample.from..).take(sample.programs as usize);
-    let compared = seeds.filter(|&seed| same_states(seed, random(seed), sample.most)).count() as u64;
+    let compared =
+        seeds.filter(|&seed| same_states(seed, random(seed), sample.most)).count() as u64;
     let skipped = sample.programs - compared;
     figures("states", &[("compared", compared), ("skipped", skipped)]);
     if sample.default {
