@@ -33,6 +33,7 @@ const ONLY: &[(&str, &[&str])] = &[
             "indicatif",
             "libc",
             "memchr",
+            "quick-junit",
             "serde_json",
             "toml",
         ],
