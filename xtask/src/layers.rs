@@ -101,7 +101,7 @@ impl Rule {
         }
         for knot in knots(imports) {
             let known = |names: &&[&str]| knot.iter().all(|name| names.contains(&name.as_str()));
-            if !self.knots.iter().any(|names| known(names)) {
+            if !self.knots.iter().any(known) {
                 let names: Vec<&str> = knot.iter().map(String::as_str).collect();
                 let names = names.join(", ");
                 complaints.push(format!("{}: modules import each other: {names}", self.krate));
@@ -176,10 +176,8 @@ fn imports(src: &Path) -> Result<Imports, String> {
         let mut imported = BTreeSet::new();
         for (path, depth) in paths {
             let words = roots(&code(&read(path)?), *depth);
-            imported.extend(words.into_iter().filter_map(|word| match exported.get(&word) {
-                Some(home) => Some(home.clone()),
-                None => names.contains(&word).then_some(word),
-            }));
+            let homes = words.into_iter().map(|word| exported.get(&word).cloned().unwrap_or(word));
+            imported.extend(homes.filter(|home| names.contains(home)));
         }
         imported.remove(module);
         imports.insert(module.clone(), imported);
