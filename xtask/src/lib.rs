@@ -1,5 +1,6 @@
 //! Chores of the workspace, as functions that tests can call.
 
+pub mod layers;
 pub mod mutate;
 pub mod size;
 pub mod tidy;

@@ -1,5 +1,5 @@
-//! What no compiler checks: headers, unfinished work, strategies that hold others, and which crate may know
-//! which.
+//! What no compiler checks: headers, unfinished work, strategies that hold others, which crate may know
+//! which, and which module.
 
 mod strategies;
 
@@ -10,11 +10,14 @@ use std::process::Command;
 
 use serde_json::Value;
 
+use crate::layers;
+
 /// What a crate may depend on, in all: nothing else than these.
 const ONLY: &[(&str, &[&str])] = &[
     ("raddle-trace", &["serde"]),
+    ("raddle-engine", &["raddle-trace", "corosensei", "libc", "serde"]),
     // JSON is how a fork tells what has no fixed size.
-    ("raddle-engine", &["raddle-trace", "corosensei", "libc", "serde", "serde_json"]),
+    ("raddle-isolate", &["raddle-engine", "raddle-trace", "libc", "serde", "serde_json"]),
     ("raddle-search", &["raddle-engine", "raddle-trace", "postcard", "serde"]),
     ("raddle-threads", &["raddle-engine", "raddle-trace"]),
     ("raddle-report", &["raddle-trace", "serde_json"]),
@@ -51,6 +54,7 @@ pub fn check(root: &Path) -> Result<Vec<String>, String> {
     let mut complaints = sources(root)?;
     complaints.extend(dependencies(&metadata(root)?));
     complaints.extend(crates(root)?);
+    complaints.extend(layers::check(root)?);
     Ok(complaints)
 }
 

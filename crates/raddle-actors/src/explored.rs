@@ -413,7 +413,7 @@ impl Drop for Held {
         for link in self.shared.gate().links.drain(..).flatten() {
             link.retire();
         }
-        if !std::thread::panicking() && !rt::over() {
+        if !std::thread::panicking() && !rt::execution_ended() {
             lock(&self.shared.world).check_cold();
         }
     }

@@ -346,7 +346,8 @@ impl World {
     #[cfg_attr(not(feature = "check"), expect(clippy::unused_self, reason = "there is no search"))]
     fn is_heard(&self) -> bool {
         #[cfg(feature = "check")]
-        return matches!(self.turn.chooser, Chooser::Engine) && raddle_engine::rt::is_heard();
+        return matches!(self.turn.chooser, Chooser::Engine)
+            && raddle_engine::rt::steps_are_observed();
         #[cfg(not(feature = "check"))]
         return false;
     }

@@ -1,10 +1,8 @@
 //! A pending op without its type: what the engine may ask of it while its task waits.
 
-use std::panic::Location;
-
 use crate::model::Model;
 use crate::object::Object;
-use crate::op::{Access, ObjectId, TaskId};
+use crate::op::{Access, NOTHING, ObjectId, TaskId};
 
 /// An op that has been announced and has not run.
 ///
@@ -28,8 +26,6 @@ pub(crate) trait Announced {
     fn holders(&self, task: TaskId) -> Vec<TaskId>;
     fn show(&self) -> String;
 }
-
-pub(crate) const NOTHING: (ObjectId, Access) = (ObjectId::NONE, Access::Yield);
 
 /// An op on one object.
 #[derive(Debug)]
@@ -168,14 +164,5 @@ impl Announced for Sleep {
 
     fn show(&self) -> String {
         "sleep".to_owned()
-    }
-}
-
-/// Where an op comes from, as its reports say.
-pub(crate) fn site_of(location: &Location<'_>) -> raddle_trace::Site {
-    raddle_trace::Site {
-        file: location.file().to_owned(),
-        line: location.line(),
-        column: location.column(),
     }
 }

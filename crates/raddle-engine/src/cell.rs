@@ -10,11 +10,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use raddle_trace::{CellAccess, CellOp, DataRace, HeldLock, Missing, ObjectName};
 
-use crate::announce::site_of;
-use crate::execution::{Cancelled, Ending, Execution, busy};
+use crate::execution::{Cancelled, Ending, Execution, slow_path};
 use crate::fiber::Fiber;
-use crate::locks::Held;
-use crate::op::TaskId;
+
+use crate::op::{Held, TaskId, site_of};
 use crate::race::{Raced, Touch};
 
 /// What a cell is known by, beside its value.
@@ -107,19 +106,19 @@ impl Watch {
         unsafe {
             let this = &mut *ex;
             // Handlers of actors share nothing; what they do all the same is not looked at.
-            if this.is_tearing() || this.busy & busy::WORKING != 0 {
+            if this.is_tearing() || this.slow_path & slow_path::IN_PASSIVE_STEP != 0 {
                 return None;
             }
-            this.touched = true;
+            this.detectors.cell_used = true;
             let cell = self.claim(this);
             let access = (this.current, touch, site);
-            let held = &this.tasks[this.current.index()].held;
-            let told = this.race.touch(cell, access, held, this.watching);
+            let held = &this.tasks.list[this.current.index()].held;
+            let told = this.detectors.race.touch(cell, access, held, this.detectors.track_races);
             if let Err(raced) = told {
                 let race = self.describe(this, &raced, access);
                 Self::end_here(ex, race);
             } else if goes_on {
-                this.race.open(cell, access, held);
+                this.detectors.race.open(cell, access, held);
                 return Some(cell);
             }
             None
@@ -132,7 +131,7 @@ impl Watch {
         if self.stamp.load(Ordering::Relaxed) == ex.stamp && cell >> 32 == digest {
             return cell as u32;
         }
-        let cell = ex.race.cell();
+        let cell = ex.detectors.race.cell();
         self.cell.store(digest << 32 | u64::from(cell), Ordering::Relaxed);
         self.stamp.store(ex.stamp, Ordering::Relaxed);
         cell
@@ -146,7 +145,7 @@ impl Watch {
         (task, touch, site): (TaskId, Touch, &'static Location<'static>),
     ) -> DataRace {
         let access = |task: TaskId, touch: Touch, site: &Location<'_>, held: &[Held]| CellAccess {
-            task: ex.task(task).seq,
+            task: ex.task(task).lineage.seq,
             op: match touch {
                 Touch::Make => CellOp::Make,
                 Touch::Read => CellOp::Read,
@@ -221,7 +220,7 @@ impl Drop for Open {
         // SAFETY: the current execution, changed for a moment.
         unsafe {
             if (*ex).stamp == self.stamp && !(*ex).is_tearing() {
-                (*ex).race.close(self.cell, self.task, self.touch);
+                (*ex).detectors.race.close(self.cell, self.task, self.touch);
             }
         }
     }

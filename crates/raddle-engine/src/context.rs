@@ -8,7 +8,7 @@
 //! - functions, found by walking the task's stack (`context/walk.rs`) from the op outwards to where the task
 //!   began. Those of raddle, of std and of what has no name are left out; closures, generic arguments and
 //!   hashes are taken off the names (`context/symbol.rs`);
-//! - [scopes](Scope) that the program opens, `raddle::method!("push")`: each is a call inside the function in
+//! - [scopes](crate::scope::Scope) that the program opens, `raddle::method!("push")`: each is a call inside the function in
 //!   which it was opened, so it comes before that function's name.
 //!
 //! A name that follows itself counts once: a function and its closures are one call, and so is recursion.
@@ -31,14 +31,10 @@ mod walk;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use raddle_trace::hash::Fnv1a;
-
-use crate::execution::{Execution, busy};
-use crate::fiber::Fiber;
 
 /// The calls that lead to an op. Equal numbers are equal calls, in one process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -59,7 +55,8 @@ pub fn names(context: Context) -> Vec<Arc<str>> {
 }
 
 /// How many contexts there are, [`Context::NONE`] among them.
-pub(crate) fn count() -> u32 {
+#[must_use]
+pub fn count() -> u32 {
     Table::lock().lists.len() as u32
 }
 
@@ -310,76 +307,23 @@ impl Known {
     }
 }
 
-/// The context of the op that the current task announces.
-///
-/// # Safety
-/// `ex` is the current execution, called on the stack of its current task.
+/// The context of the op that a task announces: the names of so many calls, on this stack and in these scopes.
+/// Called on that stack.
 #[cold]
 #[inline(never)]
-pub(crate) unsafe fn capture(ex: *mut Execution) -> Context {
-    // SAFETY: by contract; nothing here switches, and the table's names are no engine state.
-    let (depth, stack, scopes) = unsafe {
-        let task = (*ex).me;
-        ((*ex).needs.contexts as usize, Fiber::stack((*task).fiber), &(*task).scopes)
-    };
+pub(crate) fn capture(depth: u8, stack: &Range<usize>, scopes: &[Opened]) -> Context {
     // Where the frame of this very function is.
     let here = 0_u8;
     let from = std::ptr::from_ref(std::hint::black_box(&here)) as usize;
-    KNOWN.with_borrow_mut(|known| known.context(depth, from, &stack, scopes))
+    KNOWN.with_borrow_mut(|known| known.context(depth.into(), from, stack, scopes))
 }
 
 /// A scope that is open, of a task.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Opened {
-    name: &'static str,
-    /// Where its [`Scope`] is: in the frame of the function that opened it.
-    address: usize,
-}
-
-/// A name for the code that follows, up to the end of the block: `raddle::method!` makes one.
-#[derive(Debug)]
-pub struct Scope(&'static str);
-
-impl Scope {
-    /// Not yet entered.
-    #[must_use]
-    pub const fn new(name: &'static str) -> Self {
-        Self(name)
-    }
-
-    /// Enters it, until what is returned is dropped. Outside an execution, and if nobody asks for contexts,
-    /// nothing happens.
-    #[must_use]
-    pub fn enter(&self) -> Entered<'_> {
-        let ex = Execution::current();
-        // SAFETY: the current execution, changed for a moment.
-        unsafe {
-            let open = !ex.is_null() && (*ex).busy & busy::CALLED != 0;
-            if open {
-                let address = std::ptr::from_ref(self) as usize;
-                (*(*ex).me).scopes.push(Opened { name: self.0, address });
-            }
-            Entered { open, scope: PhantomData }
-        }
-    }
-}
-
-/// A scope is entered as long as this lives.
-#[derive(Debug)]
-pub struct Entered<'a> {
-    open: bool,
-    scope: PhantomData<(&'a Scope, *const ())>,
-}
-
-impl Drop for Entered<'_> {
-    fn drop(&mut self) {
-        let ex = Execution::current();
-        if self.open && !ex.is_null() {
-            // SAFETY: the current execution, changed for a moment. It lives on the stack of the task that
-            // entered, so that is the one which runs, and scopes are left in the order of the blocks.
-            unsafe { (*(*ex).me).scopes.pop() };
-        }
-    }
+    pub(crate) name: &'static str,
+    /// Where its [`Scope`](crate::scope::Scope) is: in the frame of the function that opened it.
+    pub(crate) address: usize,
 }
 
 #[cfg(test)]
@@ -402,11 +346,5 @@ mod tests {
         assert_eq!(key(of(&["a"])), raddle_trace::hash::fnv1a(b"a\xff"));
         assert_ne!(key(of(&["ab", "c"])), key(of(&["a", "bc"])));
         assert_eq!(key(Context::NONE), 0);
-    }
-
-    #[test]
-    fn a_scope_outside_an_execution_is_nothing() {
-        let scope = Scope::new("nobody");
-        assert!(!scope.enter().open);
     }
 }

@@ -4,7 +4,7 @@
 //! and leads to the same state. Everything a reduction leaves out rests on this table, so every
 //! pair that is declared independent has its argument beside it; all others are dependent.
 
-use crate::op::{Access, ObjectId, TaskId};
+use crate::op::{Access, NOTHING, ObjectId, TaskId};
 use crate::strategy::{Step, Tasks};
 
 /// Whether two accesses to one object depend on each other.
@@ -60,29 +60,33 @@ pub fn reversible(first: Access, second: Access) -> bool {
 }
 
 /// Whether an access leaves the object in a state on which all earlier accesses bear: everything
-/// earlier conflicts with it.
+/// earlier conflicts with it. Whoever looks for conflicts stops there, so `true` needs the argument.
 #[must_use]
 pub(crate) fn dominates(access: Access) -> bool {
-    !matches!(
-        access,
+    match access {
+        // They conflict with every access but those that conflict with nothing, or only with one task.
+        Access::Write | Access::Acquire | Access::TryAcquire | Access::Release | Access::Settle => {
+            true
+        }
+        // Each commutes with some other access, which may be before it and not be ordered by it.
         Access::Read
-            | Access::Missed
-            | Access::Refused
-            | Access::Share
-            | Access::TryShare
-            | Access::Pass
-            | Access::Unshare
-            | Access::Append
-            | Access::Fit(_)
-            | Access::TryFit(_)
-            | Access::Take
-            | Access::TryTake
-            | Access::Roused
-            | Access::Stir
-            | Access::Lapsed
-            | Access::Yield
-            | Access::Observe(_)
-    )
+        | Access::Missed
+        | Access::Refused
+        | Access::Share
+        | Access::TryShare
+        | Access::Pass
+        | Access::Unshare
+        | Access::Append
+        | Access::Fit(_)
+        | Access::TryFit(_)
+        | Access::Take
+        | Access::TryTake
+        | Access::Roused
+        | Access::Stir
+        | Access::Lapsed
+        | Access::Yield
+        | Access::Observe(_) => false,
+    }
 }
 
 /// The access that conflicts with all that an op could conflict with, of which only this access is
@@ -93,7 +97,22 @@ pub fn widest(access: Access) -> Access {
         Access::Missed | Access::TryTake | Access::Lapsed => Access::Write,
         Access::Refused | Access::TryShare | Access::TryFit(_) => Access::TryAcquire,
         Access::Pass => Access::Acquire,
-        other => other,
+        // Whatever such an op would be in another state, what conflicts with that conflicts with this.
+        Access::Read
+        | Access::Write
+        | Access::Acquire
+        | Access::TryAcquire
+        | Access::Release
+        | Access::Share
+        | Access::Unshare
+        | Access::Append
+        | Access::Fit(_)
+        | Access::Take
+        | Access::Roused
+        | Access::Stir
+        | Access::Settle
+        | Access::Observe(_)
+        | Access::Yield => access,
     }
 }
 
@@ -125,7 +144,7 @@ impl Footprint {
     /// Of a step.
     #[must_use]
     pub fn new(task: TaskId, touched: &[(ObjectId, Access)], partner: Option<TaskId>) -> Self {
-        let entry = |index: usize| touched.get(index).copied().unwrap_or(crate::announce::NOTHING);
+        let entry = |index: usize| touched.get(index).copied().unwrap_or(NOTHING);
         let touched = [entry(0), entry(1)];
         let none = Tasks::default();
         let (waited_for, ran_on) = (none, none);
@@ -280,9 +299,8 @@ mod tests {
         for kind in 1..=22 {
             let access = Access::from_number(kind).expect("one of them");
             assert_eq!(access.to_number(), kind);
-            let nothing = crate::announce::NOTHING;
             for touched in [
-                [(ObjectId(7), access), nothing],
+                [(ObjectId(7), access), NOTHING],
                 [(ObjectId(0), Access::Fit(3)), (ObjectId(1), access)],
             ] {
                 let mut step = Footprint::new(TaskId(3), &touched, Some(TaskId(0)));

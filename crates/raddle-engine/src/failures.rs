@@ -3,12 +3,12 @@
 
 use raddle_trace::{Death, Divergence, Failure, Outcome, Schedule, Trace};
 
+use crate::error::EngineError;
 use crate::execution::Ending;
-use crate::explore::{EngineError, Search};
 use crate::host::Ran;
-use crate::isolation::{Isolation, Repeated};
 use crate::limits::{Lap, Stop};
 use crate::pulse::Beat;
+use crate::search::{Isolate, Recorded, Search};
 
 /// After so many executions that ended their process there is little to learn from more.
 const MOST_DEATHS: u64 = 32;
@@ -27,7 +27,7 @@ pub(crate) struct Failures {
 /// A search whose last execution failed.
 pub(crate) struct Found<'a> {
     pub(crate) search: &'a mut Search,
-    pub(crate) apart: Option<&'a mut Isolation>,
+    pub(crate) apart: Option<&'a mut (dyn Isolate + 'static)>,
     pub(crate) body: &'a dyn Fn(),
     pub(crate) lap: &'a mut dyn FnMut(Lap) -> Stop,
     /// Tasks that could not be unwound.
@@ -51,7 +51,7 @@ impl Failures {
             return Ok(false);
         }
         self.died += 1;
-        let place = Beat { executions: 0, steps: 0, ..found.search.pulse.beat() };
+        let place = Beat { executions: 0, steps: 0, ..found.search.lasting.pulse.beat() };
         let new = (death.clone(), place);
         if !self.known.contains(&new) {
             self.known.push(new);
@@ -77,10 +77,19 @@ impl Found<'_> {
             None => search.repeat(body),
             Some(apart) => {
                 // What the search goes on from is the execution that was found, not this one.
-                let before =
-                    (search.taken.clone(), search.n_steps, search.cut, search.created.clone());
-                let Repeated { ran, schedule, trace } = apart.repeat(search, body, lap)?;
-                (search.taken, search.n_steps, search.cut, search.created) = before;
+                let before = (
+                    search.decisions.taken.clone(),
+                    search.n_steps,
+                    search.decisions.cut,
+                    search.tasks.created.clone(),
+                );
+                let Recorded { ran, schedule, trace } = apart.repeat(search, body, lap)?;
+                (
+                    search.decisions.taken,
+                    search.n_steps,
+                    search.decisions.cut,
+                    search.tasks.created,
+                ) = before;
                 (ran, schedule, trace)
             }
         };

@@ -30,12 +30,6 @@ pub(crate) struct Fair {
     pub(crate) waits_for: (u64, Vec<TaskId>),
 }
 
-impl Default for TaskId {
-    fn default() -> Self {
-        Self::ROOT
-    }
-}
-
 impl Fair {
     pub(crate) fn begin(&mut self) {
         self.enabled_since = 0;

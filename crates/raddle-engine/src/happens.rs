@@ -12,6 +12,7 @@ use raddle_trace::hash::mix;
 use crate::dependence::{Footprint, conflict, dominates};
 use crate::op::{Access, ObjectId, TaskId};
 use crate::strategy::{Event, Step};
+use crate::vector_clock::{self, VectorClock};
 
 const NONE: u32 = u32::MAX;
 
@@ -32,20 +33,20 @@ pub struct Happened {
     /// A message came to be by its enabler, which is before it in any case.
     sent: bool,
     /// Something it depends on is not before it in any case: only then can it race.
-    contends: bool,
+    may_race: bool,
     fingerprint: u64,
 }
 
 /// What a history hears of a step.
 #[derive(Clone, Copy, Debug)]
-pub struct Told {
+pub struct StepRecord {
     footprint: Footprint,
     immediate: bool,
     enabled_since: u64,
     sent_by: Option<u64>,
 }
 
-impl From<&Step<'_>> for Told {
+impl From<&Step<'_>> for StepRecord {
     #[inline]
     fn from(step: &Step<'_>) -> Self {
         let Step { immediate, enabled_since, sent_by, .. } = *step;
@@ -53,7 +54,7 @@ impl From<&Step<'_>> for Told {
     }
 }
 
-impl Told {
+impl StepRecord {
     /// What it touched, and whose it was.
     #[must_use]
     pub fn footprint(&self) -> &Footprint {
@@ -117,6 +118,20 @@ impl Chain {
             _ => NONE,
         }
     }
+
+    /// Takes the last event back, after which `last` is the last again.
+    fn shorten(&mut self, last: u32, access: Access) {
+        self.last = last;
+        match access {
+            Access::Append | Access::Fit(_) | Access::TryFit(_) => {
+                self.appended.pop();
+            }
+            Access::Take | Access::TryTake => {
+                self.taken.pop();
+            }
+            _ => {}
+        }
+    }
 }
 
 /// The events of an execution, with their order.
@@ -128,16 +143,16 @@ pub struct History {
     width: usize,
     lanes: Vec<Lane>,
     chains: Vec<Chain>,
-    /// The events that touched a thing [besides](Footprint::also), by its bit.
-    besides: Vec<Vec<u32>>,
+    /// The events that touched a shared resource ([`Footprint::also`]), by its bit.
+    resource_events: Vec<Vec<u32>>,
     /// What is before the op that was last asked about in any case.
-    order: Vec<u32>,
+    order: VectorClock,
     /// That, and what is before what it races with.
-    scratch: Vec<u32>,
+    scratch: VectorClock,
     /// The fingerprints of all events, added up.
     sum: u64,
-    /// Whether there are none.
-    plain: bool,
+    /// No fingerprints are made.
+    without_fingerprints: bool,
 }
 
 /// What was joined into the clock of an event.
@@ -165,40 +180,12 @@ fn bits(mut set: u64) -> impl Iterator<Item = usize> {
     })
 }
 
-/// A number for an access without what stands in its brackets: in fingerprints, and in what is saved.
-pub(crate) fn kind(access: Access) -> u64 {
-    match access {
-        Access::Read => 1,
-        Access::Write => 2,
-        Access::Acquire => 3,
-        Access::Release => 4,
-        Access::Append => 5,
-        Access::Take => 6,
-        Access::Observe(_) => 7,
-        Access::Yield => 8,
-        Access::TryAcquire => 9,
-        Access::Refused => 10,
-        Access::Share => 11,
-        Access::Unshare => 12,
-        Access::TryShare => 13,
-        Access::TryTake => 14,
-        Access::Fit(_) => 15,
-        Access::TryFit(_) => 16,
-        Access::Roused => 17,
-        Access::Pass => 18,
-        Access::Missed => 19,
-        Access::Stir => 20,
-        Access::Settle => 21,
-        Access::Lapsed => 22,
-    }
-}
-
 impl History {
     /// One that has no fingerprint, which is cheaper. It need not hear again of tasks, values and steps of a
     /// repeated prefix.
     #[must_use]
     pub fn plain() -> Self {
-        Self { plain: true, ..Self::default() }
+        Self { without_fingerprints: true, ..Self::default() }
     }
 
     /// The number of events.
@@ -227,8 +214,8 @@ impl History {
 
     /// Whether an event may race with one before it: something it depends on is not before it in any case.
     #[must_use]
-    pub fn contends(&self, index: usize) -> bool {
-        self.events[index].contends
+    pub fn may_race(&self, index: usize) -> bool {
+        self.events[index].may_race
     }
 
     /// Whether `first` happened before `second`, or is it.
@@ -273,40 +260,7 @@ impl History {
     /// Never: it only takes back what it had noted.
     pub fn begin(&mut self, kept: usize) {
         while self.events.len() > kept {
-            let index = self.events.len() as u32 - 1;
-            let event = self.events.pop().expect("longer than kept");
-            let task = event.footprint.task;
-            for bit in bits(event.footprint.also) {
-                self.besides[bit].pop();
-            }
-            self.sum = self.sum.wrapping_sub(mix(event.fingerprint));
-            for (at, &(object, access)) in event.footprint.touched.iter().enumerate() {
-                if let Access::Observe(_) = access {
-                    for lane in &mut self.lanes {
-                        if lane.looks.last() == Some(&index) {
-                            lane.looks.pop();
-                        }
-                    }
-                }
-                if object == ObjectId::NONE {
-                    continue;
-                }
-                let chain = &mut self.chains[object.0 as usize];
-                chain.last = event.before_on[at];
-                match access {
-                    Access::Append | Access::Fit(_) | Access::TryFit(_) => {
-                        chain.appended.pop();
-                    }
-                    Access::Take | Access::TryTake => {
-                        chain.taken.pop();
-                    }
-                    _ => {}
-                }
-            }
-            if let Some(partner) = event.partner {
-                self.lanes[partner.index()].fired.pop();
-            }
-            self.lanes[task.index()].events.pop();
+            self.take_back();
         }
         self.clocks.truncate(kept * self.width);
         for lane in &mut self.lanes {
@@ -322,7 +276,7 @@ impl History {
     /// A task begins. Known ones of a repeated prefix are left as they are.
     pub fn spawn(&mut self, parent: TaskId, child: TaskId) {
         self.widen(parent.index().max(child.index()) + 1);
-        if self.plain && self.lanes[child.index()].born.is_some() {
+        if self.without_fingerprints && self.lanes[child.index()].born.is_some() {
             return;
         }
         let lane = &mut self.lanes[parent.index()];
@@ -340,7 +294,7 @@ impl History {
 
     /// A value was decided.
     pub fn value(&mut self, task: TaskId, option: u32) {
-        if self.plain {
+        if self.without_fingerprints {
             return;
         }
         self.widen(task.index() + 1);
@@ -380,7 +334,7 @@ impl History {
 
     /// A step happened.
     pub fn step(&mut self, step: &Step<'_>) {
-        self.tell(&Told::from(step));
+        self.tell(&StepRecord::from(step));
     }
 
     /// Something happened.
@@ -393,8 +347,12 @@ impl History {
     }
 
     /// A step happened of which the history hears later.
-    pub fn tell(&mut self, step: &Told) {
-        if self.plain { self.happen::<false>(step) } else { self.happen::<true>(step) }
+    pub fn tell(&mut self, step: &StepRecord) {
+        if self.without_fingerprints {
+            self.happen::<false>(step);
+        } else {
+            self.happen::<true>(step);
+        }
     }
 
     /// A step ran on with the last that was chosen: its own event may be told later.
@@ -410,7 +368,8 @@ impl History {
         self.lanes.iter().any(|lane| !lane.looks.is_empty())
     }
 
-    fn happen<const PRINTS: bool>(&mut self, step: &Told) {
+    /// Adds an event. [`take_back`](Self::take_back) undoes it: what one adds to, the other takes from.
+    fn happen<const PRINTS: bool>(&mut self, step: &StepRecord) {
         let mut footprint = step.footprint;
         let (own, partner) = (footprint.task, footprint.partner);
         let task = own.index();
@@ -429,56 +388,26 @@ impl History {
         let mut enabler = NONE;
         for (at, &(object, access)) in footprint.touched.iter().enumerate() {
             if let Access::Observe(other) = access {
-                self.widen(other.index() + 1);
-                for lane in self.seen_by(&footprint, other) {
-                    for event in self.follows(lane, index as usize) {
-                        predecessors.add(self.join_if_new::<PRINTS>(row, event));
-                    }
-                    if !step.immediate {
-                        self.lanes[lane.index()].looks.push(index);
-                    }
-                }
+                predecessors.add(self.join_observed::<PRINTS>(row, step, other));
             }
-            if object == ObjectId::NONE {
-                continue;
-            }
-            let slot = object.0 as usize;
-            if self.chains.len() <= slot {
-                self.chains.resize_with(slot + 1, Chain::default);
-            }
-            before_on[at] = self.chains[slot].last;
-            predecessors.add(self.join_conflicts::<PRINTS>(row, object, access));
-            match access {
-                // Whoever waits for the end of all work looks at each task's last piece. To keep them
-                // in the chain would make every step walk through all others.
-                Access::Stir => continue,
-                Access::Settle => {
-                    predecessors.add(self.join_work::<PRINTS>(row, object));
-                    predecessors.any = true;
-                }
-                _ => {}
-            }
-            let by = self.chains[slot].extend(index, access);
-            if access == Access::Roused {
-                enabler = self.rouser(step.enabled_since).unwrap_or(NONE);
-            } else if by != NONE {
-                enabler = by;
+            if object != ObjectId::NONE {
+                before_on[at] = self.chain(object).last;
+                let (joined, by) = self.join_object::<PRINTS>(row, step, object, access);
+                predecessors.add(joined);
+                enabler = if by == NONE { enabler } else { by };
             }
         }
         let sent = step.sent_by.and_then(|number| self.rouser(number));
         enabler = sent.unwrap_or(enabler);
         predecessors.add(self.join_if_new::<PRINTS>(row, enabler));
         for bit in bits(footprint.also) {
-            if self.besides.len() <= bit {
-                self.besides.resize_with(bit + 1, Vec::new);
-            }
-            let before = self.besides[bit].last().copied().unwrap_or(NONE);
-            predecessors.add(self.join_if_new::<PRINTS>(row, before));
-            self.besides[bit].push(index);
+            predecessors.add(self.join_resource::<PRINTS>(row, bit, index));
         }
         predecessors.add(self.join_looks::<PRINTS>(row, own));
         if let Some(partner) = partner {
             predecessors.add(self.join_looks::<PRINTS>(row, partner));
+            // A timer's step is one of its owner's too.
+            self.lanes[partner.index()].fired.push(index);
         }
         let lane = &mut self.lanes[task];
         lane.events.push(index);
@@ -498,22 +427,114 @@ impl History {
             enabler,
             before_on,
             sent: sent.is_some(),
-            contends: predecessors.any,
+            may_race: predecessors.any,
             fingerprint,
         });
         if step.immediate {
             self.runs_on(own);
         }
-        // A timer's step is one of its owner's too.
-        if let Some(partner) = partner {
-            self.lanes[partner.index()].fired.push(index);
+    }
+
+    /// Takes the last event back, all but its clock: undoes [`happen`](Self::happen).
+    fn take_back(&mut self) {
+        let index = self.events.len() as u32 - 1;
+        let event = self.events.pop().expect("an event is left to be taken back");
+        for bit in bits(event.footprint.also) {
+            self.resource_events[bit].pop();
         }
+        self.sum = self.sum.wrapping_sub(mix(event.fingerprint));
+        for (at, &(object, access)) in event.footprint.touched.iter().enumerate() {
+            if let Access::Observe(_) = access {
+                for lane in &mut self.lanes {
+                    if lane.looks.last() == Some(&index) {
+                        lane.looks.pop();
+                    }
+                }
+            }
+            if object != ObjectId::NONE {
+                self.chains[object.0 as usize].shorten(event.before_on[at], access);
+            }
+        }
+        if let Some(partner) = event.partner {
+            self.lanes[partner.index()].fired.pop();
+        }
+        self.lanes[event.footprint.task.index()].events.pop();
+    }
+
+    /// The events on an object.
+    #[inline]
+    fn chain(&mut self, object: ObjectId) -> &mut Chain {
+        let slot = object.0 as usize;
+        if self.chains.len() <= slot {
+            self.chains.resize_with(slot + 1, Chain::default);
+        }
+        &mut self.chains[slot]
+    }
+
+    /// Joins what a step conflicts with on an object, and adds it to the events there. Also returns the
+    /// event that made it possible, if one is known.
+    #[inline]
+    fn join_object<const PRINTS: bool>(
+        &mut self,
+        row: usize,
+        step: &StepRecord,
+        object: ObjectId,
+        access: Access,
+    ) -> (Joined, u32) {
+        let mut joined = self.join_conflicts::<PRINTS>(row, object, access);
+        match access {
+            // Whoever waits for the end of all work looks at each task's last piece. To keep them
+            // in the chain would make every step walk through all others.
+            Access::Stir => return (joined, NONE),
+            Access::Settle => {
+                joined.add(self.join_work::<PRINTS>(row, object));
+                joined.any = true;
+            }
+            _ => {}
+        }
+        let index = self.events.len() as u32;
+        let by = self.chains[object.0 as usize].extend(index, access);
+        if access == Access::Roused {
+            return (joined, self.rouser(step.enabled_since).unwrap_or(NONE));
+        }
+        (joined, by)
+    }
+
+    /// Joins all that the tasks did whose end a step looks for, and keeps that it looked.
+    fn join_observed<const PRINTS: bool>(
+        &mut self,
+        row: usize,
+        step: &StepRecord,
+        other: TaskId,
+    ) -> Joined {
+        self.widen(other.index() + 1);
+        let index = self.events.len() as u32;
+        let mut joined = Joined::default();
+        for lane in self.seen_by(&step.footprint, other) {
+            for event in self.follows(lane, index as usize) {
+                joined.add(self.join_if_new::<PRINTS>(row, event));
+            }
+            if !step.immediate {
+                self.lanes[lane.index()].looks.push(index);
+            }
+        }
+        joined
+    }
+
+    /// Joins the last event on a shared resource, after which comes the one at `index`.
+    fn join_resource<const PRINTS: bool>(&mut self, row: usize, bit: usize, index: u32) -> Joined {
+        if self.resource_events.len() <= bit {
+            self.resource_events.resize_with(bit + 1, Vec::new);
+        }
+        let before = self.resource_events[bit].last().copied().unwrap_or(NONE);
+        self.resource_events[bit].push(index);
+        self.join_if_new::<PRINTS>(row, before)
     }
 
     /// Makes the fingerprint of a task's `nth` event, which follows what adds up to `predecessors`.
     fn fingerprint_of(&mut self, footprint: &Footprint, nth: u32, predecessors: u64) -> u64 {
         let lane = &mut self.lanes[footprint.task.index()];
-        let kinds = kind(footprint.touched[0].1) << 8 | kind(footprint.touched[1].1);
+        let kinds = footprint.touched[0].1.kind() << 8 | footprint.touched[1].1.kind();
         let values = std::mem::take(&mut lane.values);
         let own = mix(lane.name ^ mix(u64::from(nth) << 16 | kinds)).wrapping_add(mix(values));
         let fingerprint = mix(own ^ predecessors);
@@ -584,9 +605,7 @@ impl History {
         let from = event as usize * self.width;
         // Its row is an earlier one.
         let (earlier, own) = self.clocks.split_at_mut(row);
-        for (own, theirs) in own.iter_mut().zip(&earlier[from..from + self.width]) {
-            *own = (*own).max(*theirs);
-        }
+        vector_clock::join(own, &earlier[from..from + self.width]);
         Joined { sum: if PRINTS { mix(happened.fingerprint) } else { 0 }, any: true }
     }
 

@@ -6,11 +6,10 @@ use std::sync::atomic::Ordering;
 
 use raddle_trace::{Death, LimitKind, Outcome, Panic, TaskKind, Waiting};
 
-use crate::announce::site_of;
-use crate::execution::{Cancelled, Ending, Execution, Next, busy};
+use crate::execution::{Cancelled, Ending, Execution, Next, slow_path};
 use crate::fiber::Fiber;
 use crate::limits::{Lap, Stop, Teardown};
-use crate::op::TaskId;
+use crate::op::{TaskId, site_of};
 use crate::panics;
 use crate::script::Script;
 use crate::strategy::Stuck;
@@ -19,12 +18,25 @@ use crate::task::{Job, State, TaskPanic};
 
 /// What one execution came to.
 #[derive(Debug)]
-pub(crate) struct Ran {
+pub struct Ran {
     pub(crate) ending: Ending,
     pub(crate) outcome: Outcome,
     /// Tasks that could not be unwound.
     pub(crate) leaked: u64,
     pub(crate) stuck: Vec<Stuck>,
+}
+
+impl Ran {
+    /// What the program did.
+    #[must_use]
+    pub fn outcome(&self) -> &Outcome {
+        &self.outcome
+    }
+
+    /// More is known of it: this.
+    pub fn set_outcome(&mut self, outcome: Outcome) {
+        self.outcome = outcome;
+    }
 }
 
 /// Runs one execution to its end.
@@ -71,29 +83,33 @@ pub(crate) unsafe fn run(
                 continue;
             }
             Execution::drain(ex, None);
-            match Execution::ask(ex, None) {
+            match Execution::ask::<false>(ex) {
                 Next::Run(next) => Execution::resume(ex, next, false),
                 Next::Host if (*ex).ending.is_some() || (*ex).check_is_due() => {}
                 Next::Host if !(*ex).options().is_empty() => {
                     unreachable!("engine bug: nobody was chosen although some could move")
                 }
                 Next::Host => {
-                    let left = (*ex).n_live > 0;
+                    let left = (*ex).tasks.n_live > 0;
                     (*ex).end(if left { Ending::Deadlock } else { Ending::Completed });
                 }
             }
         }
         let ending = (*ex).ending.clone().expect("the loop ends with a reason");
-        let foreign = (*ex).pulse.foreign.swap(false, Ordering::Relaxed);
+        let foreign = (*ex).lasting.pulse.foreign.swap(false, Ordering::Relaxed);
         let ending = if foreign { Ending::Foreign } else { (*ex).revise(ending) };
         let outcome = outcome(&*ex, &ending);
-        if (*ex).recorder.is_some() && outcome.is_failure() {
+        if (*ex).listeners.recorder.is_some() && outcome.is_failure() {
             crate::debug::raddle_failed((*ex).n_steps);
         }
-        let stuck = if (*ex).needs.steps && (*ex).n_live > 0 { (*ex).stuck() } else { Vec::new() };
+        let stuck = if (*ex).listeners.needs.steps && (*ex).tasks.n_live > 0 {
+            (*ex).stuck()
+        } else {
+            Vec::new()
+        };
         let leaked = tear_down(ex);
         Execution::set_current(std::ptr::null_mut());
-        (*ex).pulse.end();
+        (*ex).lasting.pulse.end();
         Ran { ending, outcome, leaked, stuck }
     }
 }
@@ -106,17 +122,19 @@ impl Execution {
             Ending::Completed | Ending::Deadlock => {}
             other => return other,
         }
-        let planned = self.script.as_ref().map_or(self.plan.prefix.len(), Script::len);
-        if self.taken.len() < planned {
+        let planned =
+            self.decisions.script.as_ref().map_or(self.decisions.plan.prefix.len(), Script::len);
+        if self.decisions.taken.len() < planned {
             return Ending::Diverged(raddle_trace::Divergence {
                 step: self.n_steps,
-                decision: self.taken.len() as u32,
+                decision: self.decisions.taken.len() as u32,
                 expected: format!("{planned} decisions"),
-                found: format!("the end of the execution after {}", self.taken.len()),
+                found: format!("the end of the execution after {}", self.decisions.taken.len()),
             });
         }
-        let untaken = |&task: &TaskId| self.task(task).panic.as_ref().is_some_and(|p| !p.taken);
-        if self.created.iter().any(untaken) { Ending::BodyPanicked } else { ending }
+        let untaken =
+            |&task: &TaskId| self.task(task).unwinding.panic.as_ref().is_some_and(|p| !p.taken);
+        if self.tasks.created.iter().any(untaken) { Ending::BodyPanicked } else { ending }
     }
 }
 
@@ -124,7 +142,7 @@ impl Execution {
 pub(crate) unsafe fn start(ex: *mut Execution, task: TaskId, job: Job, stack_size: usize) -> bool {
     // SAFETY: `ex` is live; nothing here switches.
     unsafe {
-        let stack_size = stack_size.max((*ex).stack_size);
+        let stack_size = stack_size.max((*ex).lasting.stack_size);
         let Some(fiber) = Fiber::take(stack_size, task_main) else { return false };
         let task = (*ex).task_mut(task);
         task.fiber = fiber;
@@ -145,7 +163,7 @@ fn task_main() {
             Job::Body(body) => (**body)(),
             Job::Spawned(run) => run.run(),
         }));
-        (*ex).task_mut(me).finishing = true;
+        (*ex).task_mut(me).unwinding.finishing = true;
         let ended = catch_unwind(AssertUnwindSafe(|| drop_locals(ex, me)));
         let failed = result.and(ended).err().filter(|payload| !payload.is::<Cancelled>());
         if let Some(payload) = failed {
@@ -157,7 +175,8 @@ fn task_main() {
         {
             let message = panics::message(&*payload);
             let (site, step) = (panics::take_site(), (*ex).n_steps);
-            (*ex).task_mut(me).panic = Some(TaskPanic { message, site, taken: false, step });
+            (*ex).task_mut(me).unwinding.panic =
+                Some(TaskPanic { message, site, taken: false, step });
         }
         exit(ex, me);
     }
@@ -169,9 +188,9 @@ unsafe fn drop_locals(ex: *mut Execution, me: TaskId) {
         // SAFETY: as in `task_main`; the borrow ends before the destructor runs.
         let local = unsafe {
             let task = (*ex).task_mut(me);
-            let local = task.locals.pop();
+            let local = task.locals.values.pop();
             if let Some((key, _)) = &local {
-                task.locals_gone.push(*key);
+                task.locals.gone.push(*key);
             }
             local
         };
@@ -185,7 +204,7 @@ unsafe fn note_panic(ex: *mut Execution, me: TaskId, payload: Box<dyn Any + Send
     unsafe {
         let message = panics::message(&*payload);
         let (site, step) = (panics::take_site(), (*ex).n_steps);
-        (*ex).task_mut(me).panic = Some(TaskPanic { message, site, taken: false, step });
+        (*ex).task_mut(me).unwinding.panic = Some(TaskPanic { message, site, taken: false, step });
         match job {
             Job::Body(_) if !(*ex).is_tearing() => (*ex).end(Ending::BodyPanicked),
             Job::Body(_) => {}
@@ -200,7 +219,7 @@ unsafe fn exit(ex: *mut Execution, me: TaskId) {
     unsafe {
         (*ex).end_task(me);
         (*ex).task(me).life.model_mut().exited = true;
-        if let Some(slot) = (*ex).task(me).life.claimed(ex) {
+        if let Some(slot) = (*ex).task(me).life.claimed((*ex).stamp) {
             Execution::wake(ex, slot);
         }
         (*ex).target = None;
@@ -211,18 +230,18 @@ unsafe fn exit(ex: *mut Execution, me: TaskId) {
 unsafe fn tear_down(ex: *mut Execution) -> u64 {
     // SAFETY: as in `run`.
     unsafe {
-        if (*ex).n_live == 0 {
+        if (*ex).tasks.n_live == 0 {
             return 0;
         }
-        (*ex).busy |= busy::TEARING;
+        (*ex).slow_path |= slow_path::TEARING;
         let mut leaked = 0;
-        for index in (0..(*ex).created.len()).rev() {
-            let task = (&(*ex).created)[index];
+        for index in (0..(*ex).tasks.created.len()).rev() {
+            let task = (&(*ex).tasks.created)[index];
             if (*ex).task(task).state != State::Live || (*ex).task(task).fiber.is_null() {
                 continue;
             }
-            if (*ex).teardown == Teardown::Unwind {
-                (*ex).task_mut(task).cancelled = true;
+            if (*ex).lasting.teardown == Teardown::Unwind {
+                (*ex).task_mut(task).unwinding.cancelled = true;
                 Execution::resume(ex, task, false);
             }
             if (*ex).task(task).state == State::Live {
@@ -230,7 +249,7 @@ unsafe fn tear_down(ex: *mut Execution) -> u64 {
                 let entry = (*ex).task_mut(task);
                 entry.state = State::Absent;
                 entry.fiber = std::ptr::null_mut();
-                std::mem::forget(std::mem::take(&mut entry.locals));
+                std::mem::forget(std::mem::take(&mut entry.locals.values));
                 std::mem::forget(entry.job.take());
                 leaked += 1;
             }
@@ -241,13 +260,13 @@ unsafe fn tear_down(ex: *mut Execution) -> u64 {
 
 /// The outcome, as data that names tasks by their place in the order of creation.
 fn outcome(ex: &Execution, ending: &Ending) -> Outcome {
-    let index = |task: TaskId| ex.task(task).seq;
+    let index = |task: TaskId| ex.task(task).lineage.seq;
     match ending {
         Ending::Completed | Ending::Diverged(_) | Ending::Stopped | Ending::Foreign => {
             Outcome::Completed
         }
         Ending::Died => Outcome::Died {
-            death: ex.tape.map_or(Death::Exit { code: 0 }, Tape::death),
+            death: ex.listeners.tape.map_or(Death::Exit { code: 0 }, Tape::death),
             task: None,
             site: None,
         },
@@ -257,9 +276,10 @@ fn outcome(ex: &Execution, ending: &Ending) -> Outcome {
             spinning: ex.options().iter().map(|choice| index(choice.task)).collect(),
             steps: *steps,
         },
-        Ending::StackOverflow(task) => {
-            Outcome::StackOverflow { task: index(*task), site: Some(site_of(ex.task(*task).site)) }
-        }
+        Ending::StackOverflow(task) => Outcome::StackOverflow {
+            task: index(*task),
+            site: Some(site_of(ex.task(*task).op.site)),
+        },
         Ending::DataRace(race) => Outcome::DataRace(race.clone()),
         Ending::Limit(limit) => Outcome::Limit { limit: *limit },
     }
@@ -268,9 +288,10 @@ fn outcome(ex: &Execution, ending: &Ending) -> Outcome {
 /// The panic that decides, then the others in the order in which they happened.
 fn panics_of(ex: &Execution) -> Vec<Panic> {
     let mut found: Vec<(TaskId, &TaskPanic)> = ex
+        .tasks
         .created
         .iter()
-        .filter_map(|&task| ex.task(task).panic.as_ref().map(|panic| (task, panic)))
+        .filter_map(|&task| ex.task(task).unwinding.panic.as_ref().map(|panic| (task, panic)))
         .collect();
     // One that nobody took decides, the body's before others; the earlier the better.
     found.sort_by_key(|(task, panic)| (panic.taken, *task != TaskId::ROOT, panic.step));
@@ -281,7 +302,7 @@ fn panics_of(ex: &Execution) -> Vec<Panic> {
         found[..=cause].rotate_right(1);
     }
     let entry = |(task, panic): (TaskId, &TaskPanic)| Panic {
-        task: ex.task(task).seq,
+        task: ex.task(task).lineage.seq,
         message: panic.message.clone(),
         site: panic.site.clone(),
     };
@@ -296,7 +317,7 @@ fn waiting(ex: &Execution) -> Vec<Waiting> {
     };
     let entry = |&task: &TaskId| {
         let entry = ex.task(task);
-        let (op, object, holders) = match entry.pending {
+        let (op, object, holders) = match entry.op.announced {
             // SAFETY: the op of a suspended task is valid, and touches models only.
             Some(what) => unsafe {
                 let object = (*what).footprint(task)[0].0;
@@ -306,28 +327,28 @@ fn waiting(ex: &Execution) -> Vec<Waiting> {
         };
         let held_by = holders
             .into_iter()
-            .filter(|holder| holder.index() < ex.tasks.len())
+            .filter(|holder| holder.index() < ex.tasks.list.len())
             .map(|holder| {
-                let since = object.zip(ex.recorder.as_ref());
+                let since = object.zip(ex.listeners.recorder.as_ref());
                 let since = since.and_then(|(object, r)| r.acquired(holder, object));
-                (ex.task(holder).seq, since.map(site_of))
+                (ex.task(holder).lineage.seq, since.map(site_of))
             })
             .collect();
         Waiting {
-            task: entry.seq,
+            task: entry.lineage.seq,
             op,
             object: object.filter(|o| *o != crate::op::ObjectId::NONE).map(|o| o.0),
-            site: site_of(entry.site),
+            site: site_of(entry.op.site),
             held_by,
         }
     };
-    ex.created.iter().filter(stuck).map(entry).collect()
+    ex.tasks.created.iter().filter(stuck).map(entry).collect()
 }
 
 impl Execution {
     fn end_task(&mut self, task: TaskId) {
         self.forget_pending(task);
         self.task_mut(task).state = State::Exited;
-        self.n_live -= 1;
+        self.tasks.n_live -= 1;
     }
 }

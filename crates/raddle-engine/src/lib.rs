@@ -10,17 +10,20 @@
 //! primitive: those are [`Model`]s, written elsewhere.
 //!
 //! Reading order: [`op`] and [`model`] (what a primitive says of itself), [`strategy`] (what a
-//! search must answer), [`observer`] (what listens to one), `execution` (one execution), `host` (who runs it), [`mod@explore`] (many),
-//! [`rt`] (what frontends call).
+//! search must answer), [`observer`] (what listens to one), `execution` (one execution), `host` (who
+//! runs it), [`search`] (one after the other), [`mod@explore`] (many), [`rt`] (what frontends call).
 
 #![expect(unsafe_code, reason = "tasks share one OS thread by switching stacks")]
 
+mod act;
 mod announce;
 pub mod cell;
 mod clock;
 pub mod context;
+mod crash_log;
 pub mod debug;
 pub mod dependence;
+mod error;
 mod execution;
 pub mod explore;
 mod failures;
@@ -29,8 +32,6 @@ mod fiber;
 pub mod fresh;
 pub mod happens;
 mod host;
-#[cfg_attr(not(unix), path = "isolation/elsewhere.rs")]
-mod isolation;
 mod life;
 pub mod limits;
 mod locks;
@@ -39,27 +40,36 @@ mod names;
 mod object;
 pub mod observer;
 pub mod op;
+mod outside;
 mod overflow;
+mod panic_hook;
 mod panics;
+mod passive;
 pub mod pulse;
 pub mod race;
 mod recorder;
+mod replay;
 pub mod rt;
+pub mod scope;
 mod script;
+pub mod search;
+mod seen;
 pub mod store;
 pub mod strategy;
 mod tape;
 mod task;
+mod tasks;
+mod vector_clock;
 
-pub use explore::{
-    Ended, EngineError, Explored, Replayed, Setup, explore, explore_from, explore_observed, replay,
-    retrace,
-};
+pub use error::EngineError;
+pub use explore::{Explored, explore, explore_from, explore_observed};
 pub use limits::{Lap, Limits, Stop, Teardown};
 pub use model::Model;
 pub use object::clashes;
-pub use observer::Observer;
+pub use observer::{Ended, Observer};
 pub use op::{Access, ObjectId, Op, TaskId};
 pub use pulse::{Beat, Pulse};
+pub use replay::{Replayed, replay, retrace};
+pub use search::{Isolator, Setup};
 pub use strategy::Strategy;
 pub use tape::{Known, Tape};

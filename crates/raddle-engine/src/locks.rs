@@ -17,9 +17,8 @@ use std::panic::Location;
 
 use raddle_trace::{Nested, Note, ObjectName};
 
-use crate::announce::site_of;
-use crate::execution::Execution;
-use crate::op::TaskId;
+use crate::op::{Held, TaskId, site_of};
+use crate::tasks::TaskTable;
 
 /// More edges than this are not looked at.
 const MOST_EDGES: usize = 256;
@@ -27,16 +26,6 @@ const MOST_EDGES: usize = 256;
 const LONGEST: usize = 5;
 /// How many edges one search for cycles looks at.
 const MOST_LOOKS: u32 = 20_000;
-
-/// A lock that a task holds.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Held {
-    pub(crate) slot: u32,
-    /// Others may hold it too.
-    pub(crate) shared: bool,
-    /// Where it was taken.
-    pub(crate) site: &'static Location<'static>,
-}
 
 /// A lock of this execution, as a person knows it.
 #[derive(Clone, Copy, Debug)]
@@ -125,14 +114,12 @@ impl LockOrder {
     }
 }
 
-impl Execution {
-    /// The current task takes a lock while it holds others. `waits`: it would have waited for it.
-    #[cold]
-    pub(crate) fn took_nested(&mut self, taken: Held, waits: bool) {
-        let task = self.current;
-        let mut held = std::mem::take(&mut self.task_mut(task).held);
-        for (index, outer) in held.iter().enumerate().filter(|_| waits) {
-            if outer.slot == taken.slot || self.locks.edges.len() >= MOST_EDGES {
+impl LockOrder {
+    /// A task takes a lock, for which it would have waited, in this step and while it holds others.
+    pub(crate) fn took(&mut self, task: TaskId, step: u64, taken: Held, tasks: &TaskTable) {
+        let held = &tasks.get(task).held;
+        for (index, outer) in held.iter().enumerate() {
+            if outer.slot == taken.slot || self.edges.len() >= MOST_EDGES {
                 continue;
             }
             let others = held.iter().enumerate().filter(|(other, _)| *other != index);
@@ -145,40 +132,25 @@ impl Execution {
                     && edge.held.shared == outer.shared
                     && edge.gates == gates
             };
-            if self.locks.edges.iter().any(known) {
+            if self.edges.iter().any(known) {
                 continue;
             }
-            let edge = Edge { task, step: self.n_steps, held: *outer, taken, gates };
-            self.locks.edges.push(edge);
-            self.look_for_cycle();
-        }
-        held.push(taken);
-        self.task_mut(task).held = held;
-    }
-
-    /// The current task gives a lock back that is not the only one it holds, or not wholly.
-    #[cold]
-    pub(crate) fn gave_nested(&mut self, slot: u32, keeps_share: bool) {
-        let held = &mut self.task_mut(self.current).held;
-        let Some(at) = held.iter().rposition(|held| held.slot == slot) else { return };
-        if keeps_share {
-            held[at].shared = true;
-        } else {
-            held.remove(at);
+            self.edges.push(Edge { task, step, held: *outer, taken, gates });
+            self.look_for_cycle(tasks);
         }
     }
 
     /// Looks for a cycle through the last edge.
-    fn look_for_cycle(&mut self) {
-        let last = self.locks.edges.len() - 1;
+    fn look_for_cycle(&mut self, tasks: &TaskTable) {
+        let last = self.edges.len() - 1;
         let mut path = vec![last];
         let mut looks = 0;
-        self.extend_cycle(&mut path, &mut looks);
+        self.extend_cycle(tasks, &mut path, &mut looks);
     }
 
-    fn extend_cycle(&mut self, path: &mut Vec<usize>, looks: &mut u32) {
+    fn extend_cycle(&mut self, tasks: &TaskTable, path: &mut Vec<usize>, looks: &mut u32) {
         let end = *path.last().expect("a path begins with an edge");
-        for next in 0..self.locks.edges.len() {
+        for next in 0..self.edges.len() {
             *looks += 1;
             if *looks > MOST_LOOKS {
                 return;
@@ -186,7 +158,7 @@ impl Execution {
             if next == path[0] {
                 continue;
             }
-            let edges = &self.locks.edges;
+            let edges = &self.edges;
             let fits = edges[end].waits_for(&edges[next])
                 && path.iter().all(|&other| {
                     edges[other].task != edges[next].task && !edges[other].is_gated(&edges[next])
@@ -195,34 +167,33 @@ impl Execution {
                 continue;
             }
             path.push(next);
-            if self.locks.edges[next].waits_for(&self.locks.edges[path[0]]) {
-                self.tell_cycle(path);
+            if self.edges[next].waits_for(&self.edges[path[0]]) {
+                self.tell_cycle(tasks, path);
             } else if path.len() < LONGEST {
-                self.extend_cycle(path, looks);
+                self.extend_cycle(tasks, path, looks);
             }
             path.pop();
         }
     }
 
-    fn tell_cycle(&mut self, path: &[usize]) {
-        let mut cycle: Vec<Edge> =
-            path.iter().map(|&index| self.locks.edges[index].clone()).collect();
+    fn tell_cycle(&mut self, tasks: &TaskTable, path: &[usize]) {
+        let mut cycle: Vec<Edge> = path.iter().map(|&index| self.edges[index].clone()).collect();
         // It begins at the same place whichever of its edges came last, so that two searches tell it
         // alike.
-        let begin = (0..cycle.len()).min_by_key(|&at| self.locks.tellable(&cycle[at]));
+        let begin = (0..cycle.len()).min_by_key(|&at| self.tellable(&cycle[at]));
         cycle.rotate_left(begin.unwrap_or(0));
         let mut pairs = cycle.iter().flat_map(|a| cycle.iter().map(move |b| (a, b)));
         let ordered = |(a, b): (&Edge, &Edge)| {
-            a.task != b.task && self.is_before((a.task, a.step), (b.task, b.step))
+            a.task != b.task && tasks.is_before((a.task, a.step), (b.task, b.step))
         };
-        let tellable = cycle.iter().map(|edge| self.locks.tellable(edge)).collect::<Vec<_>>();
-        if pairs.any(ordered) || self.locks.is_told(&tellable) {
+        let tellable = cycle.iter().map(|edge| self.tellable(edge)).collect::<Vec<_>>();
+        if pairs.any(ordered) || self.is_told(&tellable) {
             return;
         }
         // Locks of one kind and place are numbered in the order in which the cycle names them.
         let mut known: Vec<(u32, ObjectName)> = Vec::new();
         let mut name = |held: &Held| {
-            let lock = self.locks.lock(held.slot);
+            let lock = self.lock(held.slot);
             if let Some((_, name)) = known.iter().find(|(slot, _)| *slot == lock.slot) {
                 return name.clone();
             }
@@ -235,7 +206,7 @@ impl Execution {
             name
         };
         let nested = |edge: &Edge| Nested {
-            task: self.label(edge.task),
+            task: tasks.label(edge.task),
             held: name(&edge.held),
             held_at: site_of(edge.held.site),
             taken: name(&edge.taken),
@@ -248,37 +219,9 @@ impl Execution {
                 && told.iter().cycle().skip(from).zip(&cycle).all(|(a, b)| a == b)
         };
         let told = |note: &Note| matches!(note, Note::LockOrder { cycle: told } if (0..told.len()).any(|from| alike(told, from)));
-        if !self.locks.notes.iter().any(told) {
-            self.locks.notes.push(Note::LockOrder { cycle });
+        if !self.notes.iter().any(told) {
+            self.notes.push(Note::LockOrder { cycle });
         }
-        self.locks.told.push(tellable);
-    }
-
-    /// Whether spawns and joins alone put the step of one task before that of another.
-    fn is_before(&self, first: (TaskId, u64), second: (TaskId, u64)) -> bool {
-        // By task: from which step on it is known to be after the first.
-        let mut after = vec![u64::MAX; self.tasks.len()];
-        after[first.0.index()] = first.1;
-        loop {
-            let mut changed = false;
-            for &task in &self.created {
-                let (parent, born) = self.task(task).born;
-                if task != TaskId::ROOT && after[parent.index()] <= born && after[task.index()] > 0
-                {
-                    after[task.index()] = 0;
-                    changed = true;
-                }
-                if let Some((joiner, step)) = self.task(task).joined
-                    && after[task.index()] != u64::MAX
-                    && after[joiner.index()] > step
-                {
-                    after[joiner.index()] = step;
-                    changed = true;
-                }
-            }
-            if !changed {
-                return after[second.0.index()] <= second.1;
-            }
-        }
+        self.told.push(tellable);
     }
 }

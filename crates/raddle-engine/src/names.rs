@@ -1,18 +1,12 @@
 //! Task names, interned: (parent, n-th spawn, kind) ↔ a dense number for the life of a search.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use raddle_trace::{TaskKind, TaskName};
 
-use crate::isolation::{Entry, Log};
-use crate::op::TaskId;
-
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Name {
-    pub(crate) parent: TaskId,
-    pub(crate) nth: u32,
-    pub(crate) kind: TaskKind,
-}
+use crate::crash_log::CrashLog;
+use crate::op::{Name, TaskId};
 
 /// All names that any execution of the search has used.
 #[derive(Debug)]
@@ -23,7 +17,7 @@ pub(crate) struct Names {
     /// By key, of those that are named by one.
     keyed: BTreeMap<u32, TaskId>,
     /// Where new names are written down.
-    log: Option<Log>,
+    log: Option<Rc<dyn CrashLog>>,
 }
 
 /// Marks an n that is a key's hash and no number of spawns.
@@ -69,14 +63,14 @@ impl Names {
     }
 
     /// Writes new names into `log` from now on.
-    pub(crate) fn tell(&mut self, log: Log) {
+    pub(crate) fn tell(&mut self, log: Rc<dyn CrashLog>) {
         self.log = Some(log);
     }
 
     fn add(&mut self, name: Name) {
         self.list.push(name);
-        if let Some(log) = self.log {
-            log.put(Entry::Name(name));
+        if let Some(log) = &self.log {
+            log.named(name);
         }
     }
 

@@ -2,12 +2,13 @@
 
 use std::panic::Location;
 
+use raddle_trace::{Site, TaskKind};
 use serde::{Deserialize, Serialize};
 
-use crate::happens::kind;
-
 /// A task: a lane of totally ordered steps. The same number in every execution of one search.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 #[serde(try_from = "u32")]
 pub struct TaskId(pub u32);
 
@@ -30,6 +31,14 @@ impl TaskId {
     pub fn index(self) -> usize {
         self.0 as usize
     }
+}
+
+/// How a task came about: the same in every execution and process.
+#[derive(Clone, Copy, Debug)]
+pub struct Name {
+    pub(crate) parent: TaskId,
+    pub(crate) nth: u32,
+    pub(crate) kind: TaskKind,
 }
 
 /// What ops act on. Equal in all executions that share the decisions up to its first announcement.
@@ -99,22 +108,62 @@ impl Access {
     /// Whether the step may have changed something that another task can see.
     #[must_use]
     pub fn changes(self) -> bool {
-        !matches!(
-            self,
+        match self {
             Self::Read
-                | Self::Missed
-                | Self::Refused
-                | Self::Pass
-                | Self::Roused
-                | Self::Settle
-                | Self::Lapsed
-                | Self::Observe(_)
-                | Self::Yield
-        )
+            | Self::Missed
+            | Self::Refused
+            | Self::Pass
+            | Self::Roused
+            | Self::Settle
+            | Self::Lapsed
+            | Self::Observe(_)
+            | Self::Yield => false,
+            Self::Write
+            | Self::Acquire
+            | Self::TryAcquire
+            | Self::Release
+            | Self::Share
+            | Self::TryShare
+            | Self::Unshare
+            | Self::Append
+            | Self::Fit(_)
+            | Self::TryFit(_)
+            | Self::Take
+            | Self::TryTake
+            | Self::Stir => true,
+        }
+    }
+
+    /// A number for the access without its argument: in fingerprints, and in what is saved.
+    pub(crate) fn kind(self) -> u64 {
+        match self {
+            Self::Read => 1,
+            Self::Write => 2,
+            Self::Acquire => 3,
+            Self::Release => 4,
+            Self::Append => 5,
+            Self::Take => 6,
+            Self::Observe(_) => 7,
+            Self::Yield => 8,
+            Self::TryAcquire => 9,
+            Self::Refused => 10,
+            Self::Share => 11,
+            Self::Unshare => 12,
+            Self::TryShare => 13,
+            Self::TryTake => 14,
+            Self::Fit(_) => 15,
+            Self::TryFit(_) => 16,
+            Self::Roused => 17,
+            Self::Pass => 18,
+            Self::Missed => 19,
+            Self::Stir => 20,
+            Self::Settle => 21,
+            Self::Lapsed => 22,
+        }
     }
 }
 
-/// Every access by its [`kind`], from 1; what stands in brackets is left out.
+/// Every access by its [kind](Access::kind), from 1, with an argument that means nothing.
 const ACCESSES: [Access; 22] = [
     Access::Read,
     Access::Write,
@@ -149,7 +198,7 @@ impl Access {
             Self::Observe(task) => task.0,
             _ => 0,
         };
-        u64::from(argument) << 8 | kind(self)
+        u64::from(argument) << 8 | self.kind()
     }
 
     /// What [`to_number`](Self::to_number) made a number of; none if it is not one.
@@ -174,4 +223,22 @@ pub struct Op {
     pub access: Access,
     /// From where.
     pub site: &'static Location<'static>,
+}
+
+/// What an op touches that touches no object, or no second one.
+pub(crate) const NOTHING: (ObjectId, Access) = (ObjectId::NONE, Access::Yield);
+
+/// A lock that a task holds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Held {
+    pub(crate) slot: u32,
+    /// Others may hold it too.
+    pub(crate) shared: bool,
+    /// Where it was taken.
+    pub(crate) site: &'static Location<'static>,
+}
+
+/// A place in the source as data that leaves the process.
+pub(crate) fn site_of(location: &Location<'_>) -> Site {
+    Site { file: location.file().to_owned(), line: location.line(), column: location.column() }
 }

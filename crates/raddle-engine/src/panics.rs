@@ -1,67 +1,18 @@
-//! Where and why a task panicked.
-//!
-//! A caught payload does not say where the panic was; only the panic hook knows. So the first
-//! search of a process puts one hook in front of the one it finds. Inside an execution ours keeps
-//! place and message and prints nothing, because a search may run into thousands of panics that
-//! the test expects; everywhere else it hands on to the hook it found. It holds no setting of any
-//! search. A program that replaces it loses the places, nothing else.
+//! Where and why a task panicked: what the panic hook leaves, and what a payload says.
 
 use std::any::Any;
 use std::cell::RefCell;
-use std::io::Write;
-use std::panic::{self, PanicHookInfo};
-use std::sync::Once;
 
 use raddle_trace::Site;
-
-use crate::announce::site_of;
-use crate::execution::Execution;
 
 thread_local! {
     static LAST: RefCell<Option<Site>> = const { RefCell::new(None) };
 }
 
-pub(crate) fn install() {
-    static INSTALLED: Once = Once::new();
-    INSTALLED.call_once(|| {
-        let found = panic::take_hook();
-        panic::set_hook(Box::new(move |info| {
-            if !note(info) {
-                found(info);
-            }
-        }));
-    });
-}
-
-/// Keeps the place of a panic inside an execution. `false`: it is not inside one.
-fn note(info: &PanicHookInfo<'_>) -> bool {
-    let execution = Execution::current();
-    if execution.is_null() {
-        return false;
-    }
-    let site = info.location().map(site_of);
-    // SAFETY: the current execution of this OS thread; read for a moment.
-    let (loud, torn, task) = unsafe {
-        let cancelled = (*execution).is_tearing() && std::thread::panicking();
-        ((*execution).loud, cancelled, (*execution).label((*execution).current))
-    };
-    if torn {
-        let place = site.as_ref().map_or_else(|| "an unknown place".to_owned(), Site::to_string);
-        // If the destructor does not catch this, the process aborts now: say why first.
-        let _ = writeln!(
-            std::io::stderr(),
-            "raddle: a destructor panicked at {place} while {task} was unwound after a failure: \
-             {}. If the process aborts now, run the test with RADDLE_TEARDOWN=leak, which runs no \
-             destructors after a failure.",
-            message(info.payload())
-        );
-    }
+/// Keeps the place of a panic.
+pub(crate) fn keep_site(site: Option<Site>) {
+    // The thread may be on its way out.
     let _ = LAST.try_with(|last| *last.borrow_mut() = site);
-    // SAFETY: as above.
-    if unsafe { (*execution).recorder.is_some() && !(*execution).is_tearing() } {
-        crate::debug::raddle_panicked();
-    }
-    !loud
 }
 
 /// The place of the last panic in a task of this OS thread.

@@ -66,7 +66,7 @@ impl Pulse {
     ///
     /// # Safety
     /// There is room for a pulse, aligned, which nobody else uses, ever.
-    pub(crate) unsafe fn place(memory: *mut Pulse) -> &'static Pulse {
+    pub unsafe fn place(memory: *mut Pulse) -> &'static Pulse {
         let mut registry = REGISTRY.lock().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: by contract.
         let pulse: &'static Pulse = unsafe {
@@ -108,7 +108,8 @@ impl Pulse {
         stamp
     }
 
-    pub(crate) fn end(&self) {
+    /// No execution runs any more.
+    pub fn end(&self) {
         self.live.store(0, Ordering::Release);
     }
 

@@ -26,27 +26,11 @@
 use std::panic::Location;
 use std::sync::atomic::Ordering;
 
-use crate::locks::Held;
-use crate::op::{Access, TaskId};
-
-/// By task: how much of it is known. Shorter than the number of tasks: nothing of the others.
-type Clock = Vec<u32>;
+use crate::op::{Access, Held, TaskId};
+use crate::vector_clock::{VectorClock, knows};
 
 /// Hints kept for each task: reads of atomics that gave no edge, the latest last.
 const HINTS: usize = 8;
-
-fn join(into: &mut Clock, from: &[u32]) {
-    if into.len() < from.len() {
-        into.resize(from.len(), 0);
-    }
-    for (mine, theirs) in into.iter_mut().zip(from) {
-        *mine = (*mine).max(*theirs);
-    }
-}
-
-fn knows(clock: &[u32], task: TaskId, epoch: u32) -> bool {
-    clock.get(task.index()).is_some_and(|known| *known >= epoch)
-}
 
 /// What an access does to a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,16 +58,16 @@ pub(crate) struct Hint {
     pub(crate) read: &'static Location<'static>,
     pub(crate) acquires: bool,
     /// What it would have acquired.
-    clock: Clock,
+    clock: VectorClock,
 }
 
 #[derive(Debug, Default)]
 struct Lane {
-    clock: Clock,
+    clock: VectorClock,
     /// The clock at its last release fence; empty if there was none.
-    fenced: Clock,
+    fenced: VectorClock,
     /// What an acquire fence would acquire: all that its relaxed loads have seen.
-    seen: Clock,
+    seen: VectorClock,
     hints: Vec<Hint>,
 }
 
@@ -100,9 +84,9 @@ impl Lane {
 #[derive(Debug, Default)]
 struct Passed {
     /// By the model's keys.
-    clocks: Vec<(u32, Clock)>,
+    clocks: Vec<(u32, VectorClock)>,
     /// Of an atomic: what its last write and the updates since would release if all did.
-    whole: Clock,
+    whole: VectorClock,
     /// Of an atomic: the last write. Where, and whether it released.
     written: Option<(TaskId, &'static Location<'static>, bool)>,
 }
@@ -150,7 +134,7 @@ pub(crate) struct Detector {
     n_cells: u32,
     unended: Vec<Unended>,
     /// Clocks to be used again.
-    spare: Vec<Clock>,
+    spare: Vec<VectorClock>,
 }
 
 impl Detector {
@@ -186,9 +170,7 @@ impl Detector {
             self.lanes.push(Lane::default());
         }
         let lane = &mut self.lanes[task.index()];
-        if lane.clock.len() <= task.index() {
-            lane.clock.resize(task.index() + 1, 0);
-        }
+        lane.clock.widen(task.index() + 1);
         // Counts from 1, so that an empty clock knows nothing of it.
         let own = &mut lane.clock[task.index()];
         *own = (*own).max(1);
@@ -209,7 +191,7 @@ impl Detector {
         let known = std::mem::take(&mut self.lane(parent).clock);
         let lane = self.lane(child);
         lane.clear();
-        lane.clock.extend_from_slice(&known);
+        lane.clock.join(&known);
         self.lane(child);
         self.lanes[parent.index()].clock = known;
         self.advance(parent);
@@ -218,7 +200,7 @@ impl Detector {
     /// `task` has waited for the end of `child`.
     pub(crate) fn join(&mut self, task: TaskId, child: TaskId) {
         let known = std::mem::take(&mut self.lane(child).clock);
-        join(&mut self.lane(task).clock, &known);
+        self.lane(task).clock.join(&known);
         self.lanes[child.index()].clock = known;
     }
 
@@ -226,7 +208,7 @@ impl Detector {
     pub(crate) fn fence(&mut self, task: TaskId, order: Ordering) {
         let lane = self.lane(task);
         if acquires(order) {
-            join(&mut lane.clock, &lane.seen);
+            lane.clock.join(&lane.seen);
         }
         if releases(order) {
             lane.fenced.clone_from(&lane.clock);
@@ -358,13 +340,13 @@ impl Edges<'_> {
     pub fn acquire(&mut self, key: u32) {
         let Detector { lanes, passed, .. } = &mut *self.detector;
         if let Some((_, clock)) = passed[self.slot].clocks.iter().find(|(known, _)| *known == key) {
-            join(&mut lanes[self.task.index()].clock, clock);
+            lanes[self.task.index()].clock.join(clock);
         }
     }
 
     /// Adds what this task has done to what has been released under `key`.
     pub fn release(&mut self, key: u32) {
-        self.pass_on(key, |lane, clock| join(clock, &lane.clock));
+        self.pass_on(key, |lane, clock| clock.join(&lane.clock));
         self.detector.advance(self.task);
     }
 
@@ -419,7 +401,8 @@ impl Edges<'_> {
         let lane = &mut lanes[self.task.index()];
         let acquires = acquires(order);
         if let Some((_, clock)) = clocks.iter().find(|(key, _)| *key == Self::FIRST) {
-            join(if acquires { &mut lane.clock } else { &mut lane.seen }, clock);
+            let known = if acquires { &mut lane.clock } else { &mut lane.seen };
+            known.join(clock);
         }
         let Some((writer, site, releases)) = *written else { return };
         if writer == self.task || acquires && releases {
@@ -440,7 +423,7 @@ impl Edges<'_> {
     pub fn store(&mut self, order: Ordering) {
         let releases = releases(order);
         // What a release fence has passed on is released by the stores after it.
-        let clock = |lane: &Lane, clock: &mut Clock| {
+        let clock = |lane: &Lane, clock: &mut VectorClock| {
             clock.clone_from(if releases { &lane.clock } else { &lane.fenced });
         };
         self.pass_on(Self::FIRST, clock);
@@ -451,8 +434,8 @@ impl Edges<'_> {
     pub fn update(&mut self, order: Ordering) {
         self.load(order);
         let releases = releases(order);
-        let clock = |lane: &Lane, clock: &mut Clock| {
-            join(clock, if releases { &lane.clock } else { &lane.fenced });
+        let clock = |lane: &Lane, clock: &mut VectorClock| {
+            clock.join(if releases { &lane.clock } else { &lane.fenced });
         };
         self.pass_on(Self::FIRST, clock);
         self.wrote(releases, false);
@@ -464,14 +447,14 @@ impl Edges<'_> {
         if whole {
             entry.whole.clear();
         }
-        join(&mut entry.whole, &lanes[self.task.index()].clock);
+        entry.whole.join(&lanes[self.task.index()].clock);
         entry.written = Some((self.task, self.site, releases));
         // Also without a release, so that a hint tells what came before the write from what came
         // after.
         self.detector.advance(self.task);
     }
 
-    fn pass_on(&mut self, key: u32, change: impl FnOnce(&Lane, &mut Clock)) {
+    fn pass_on(&mut self, key: u32, change: impl FnOnce(&Lane, &mut VectorClock)) {
         let Detector { lanes, passed, spare, .. } = &mut *self.detector;
         let clocks = &mut passed[self.slot].clocks;
         let at = clocks.iter().position(|(known, _)| *known == key).unwrap_or_else(|| {

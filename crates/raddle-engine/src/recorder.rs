@@ -7,12 +7,11 @@ use raddle_trace::hash::Fnv1a;
 use raddle_trace::host::Told;
 use raddle_trace::{Decision, Event, Key, ObjectName, Schedule, Settings, TaskName, Trace};
 
-use crate::announce::site_of;
 use crate::debug;
-use crate::execution::Execution;
 use crate::happens::History;
-use crate::op::{Access, ObjectId, TaskId};
+use crate::op::{Access, NOTHING, ObjectId, TaskId, site_of};
 use crate::strategy::Step;
+use crate::tasks::TaskTable;
 
 /// Happens-before is written down until its clocks have this many entries: 64 MiB.
 const MOST_CLOCKS: usize = 1 << 24;
@@ -83,33 +82,33 @@ impl Recorder {
     }
 
     /// Passes on what has been written down since the last time.
-    pub(crate) fn recount(&mut self, execution: &Execution) {
+    pub(crate) fn recount(&mut self, tasks: &TaskTable, settings: Settings) {
         for event in &self.events[self.shown..] {
-            debug::raddle_step(self.shown as u64, execution.task(event.task).seq);
+            debug::raddle_step(self.shown as u64, tasks.seq(event.task));
             self.shown += 1;
         }
         let Some(mut teller) = self.teller.take() else { return };
         if teller.tasks == 0 {
-            (teller.hear)(Told::Settings { settings: execution.settings });
+            (teller.hear)(Told::Settings { settings });
         }
-        for &task in &execution.created[teller.tasks..] {
-            (teller.hear)(Told::Task { task: task_name(execution, task) });
+        for &task in &tasks.created[teller.tasks..] {
+            (teller.hear)(Told::Task { task: tasks.name(task) });
         }
         for object in object_names(&self.objects).skip(teller.objects) {
             (teller.hear)(Told::Object { object });
         }
         for raw in &self.decisions[teller.decisions..] {
-            (teller.hear)(Told::Decision { decision: raw.named(execution) });
+            (teller.hear)(Told::Decision { decision: raw.named(tasks) });
         }
         if let Some(RawDecision::Value { stands_for: Some(other), .. }) = self.decisions.last()
             && std::mem::take(&mut self.late_key)
         {
-            (teller.hear)(Told::Key { task: execution.task(*other).seq });
+            (teller.hear)(Told::Key { task: tasks.seq(*other) });
         }
         for raw in &self.events[teller.events..] {
-            (teller.hear)(Told::Step { event: self.named(raw, execution) });
+            (teller.hear)(Told::Step { event: self.named(raw, tasks) });
         }
-        teller.tasks = execution.created.len();
+        teller.tasks = tasks.created.len();
         teller.objects = self.objects.len();
         teller.decisions = self.decisions.len();
         teller.events = self.events.len();
@@ -149,7 +148,7 @@ impl Recorder {
         decision: Option<u32>,
         preempts: bool,
     ) {
-        let (object, access) = footprint.first().copied().unwrap_or(crate::announce::NOTHING);
+        let (object, access) = footprint.first().copied().unwrap_or(NOTHING);
         let second = footprint.get(1).copied();
         self.events.push(RawEvent {
             task,
@@ -191,14 +190,14 @@ impl Recorder {
     }
 
     /// An event, with the steps that had to come before it.
-    fn named(&self, raw: &RawEvent, execution: &Execution) -> Event {
+    fn named(&self, raw: &RawEvent, tasks: &TaskTable) -> Event {
         let event_of = |place: u32| self.steps.get(place as usize).copied();
         let after = || {
             let places = raw.happened.map(|place| self.history.directly_before(place as usize));
             places.unwrap_or_default().into_iter().filter_map(event_of).collect()
         };
         Event {
-            task: execution.task(raw.task).seq,
+            task: tasks.seq(raw.task),
             op: raw.op.clone(),
             object: (raw.object != ObjectId::NONE).then_some(raw.object.0),
             site: site_of(raw.site),
@@ -223,34 +222,34 @@ impl Recorder {
         self.events.iter().rev().find(is_it).map(|event| event.site)
     }
 
-    pub(crate) fn trace(&self, execution: &Execution) -> Trace {
+    pub(crate) fn trace(&self, tasks: &TaskTable) -> Trace {
         let mut objects: Vec<ObjectName> = object_names(&self.objects).collect();
         for raw in &self.events {
             if let Access::Observe(task) = raw.access
                 && let Some(object) = objects.get_mut(raw.object.0 as usize)
             {
-                object.name = Some(execution.label(task));
+                object.name = Some(tasks.label(task));
             }
         }
-        let events = self.events.iter().map(|raw| self.named(raw, execution)).collect();
-        Trace { tasks: task_table(execution), objects, events }
+        let events = self.events.iter().map(|raw| self.named(raw, tasks)).collect();
+        Trace { tasks: task_table(tasks), objects, events }
     }
 
-    pub(crate) fn schedule(&self, execution: &Execution, settings: Settings) -> Schedule {
+    pub(crate) fn schedule(&self, tasks: &TaskTable, settings: Settings) -> Schedule {
         Schedule {
             settings,
-            tasks: task_table(execution),
-            decisions: self.decisions.iter().map(|raw| raw.named(execution)).collect(),
-            steps_hash: self.steps_hash(execution),
+            tasks: task_table(tasks),
+            decisions: self.decisions.iter().map(|raw| raw.named(tasks)).collect(),
+            steps_hash: self.steps_hash(tasks),
             ..Schedule::default()
         }
     }
 
     /// FNV-1a over who did what at which line. Never 0.
-    fn steps_hash(&self, execution: &Execution) -> u64 {
+    fn steps_hash(&self, tasks: &TaskTable) -> u64 {
         let mut hash = Fnv1a::new();
         for event in &self.events {
-            hash.add(&execution.task(event.task).seq.to_le_bytes());
+            hash.add(&tasks.seq(event.task).to_le_bytes());
             hash.add(event.op.as_bytes());
             hash.add(&event.site.line().to_le_bytes());
         }
@@ -263,18 +262,8 @@ fn takes_lock(access: Access) -> bool {
 }
 
 /// The tasks of an execution in order of creation, so that parents come first.
-pub(crate) fn task_table(execution: &Execution) -> Vec<TaskName> {
-    execution.created.iter().map(|&task| task_name(execution, task)).collect()
-}
-
-fn task_name(execution: &Execution, task: TaskId) -> TaskName {
-    let name = execution.names.get(task);
-    TaskName {
-        parent: execution.task(name.parent).seq,
-        nth: name.nth,
-        kind: name.kind,
-        label: execution.task(task).label.as_deref().map(str::to_owned),
-    }
+pub(crate) fn task_table(tasks: &TaskTable) -> Vec<TaskName> {
+    tasks.created.iter().map(|&task| tasks.name(task)).collect()
 }
 
 /// Objects in order of first use.
@@ -295,8 +284,8 @@ fn same_place(a: &Location<'_>, b: &Location<'_>) -> bool {
 }
 
 impl RawDecision {
-    fn named(&self, execution: &Execution) -> Decision {
-        let index = |task: TaskId| execution.task(task).seq;
+    fn named(&self, tasks: &TaskTable) -> Decision {
+        let index = |task: TaskId| tasks.seq(task);
         match *self {
             Self::Run(task) => Decision::Run(index(task)),
             Self::Value { task, option, of, stands_for } => {

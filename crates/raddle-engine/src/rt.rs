@@ -13,15 +13,17 @@ use std::time::Duration;
 use raddle_trace::hash::mix;
 use raddle_trace::{LimitKind, TaskKind};
 
-use crate::announce::{NOTHING, Sleep, Yield};
+pub use crate::act::{step_both, step_both_timeout};
+use crate::announce::{Sleep, Yield};
 use crate::clock::ClockOp;
-use crate::execution::{Cancelled, Ending, Execution, How, Passive, busy};
-pub use crate::execution::{Work, Worked};
+use crate::execution::{Cancelled, Ending, Execution, How, slow_path};
 use crate::fiber::Fiber;
 use crate::host;
 use crate::life::{LifeOp, ParkOp};
-pub use crate::object::{Object, step_both, step_both_timeout};
-use crate::op::{ObjectId, TaskId};
+pub use crate::object::Object;
+use crate::op::{NOTHING, ObjectId, TaskId};
+use crate::passive::Passive;
+pub use crate::passive::{Work, Worked};
 use crate::task::{Job, NO_SLOT, Run};
 
 /// Whether the caller is a task of an execution.
@@ -51,7 +53,7 @@ pub fn tearing_down() -> bool {
 
 /// Whether the execution has ended, even if its tasks have not noticed.
 #[must_use]
-pub fn over() -> bool {
+pub fn execution_ended() -> bool {
     let ex = Execution::current();
     // SAFETY: the current execution, read for a moment.
     !ex.is_null() && unsafe { (*ex).ending.is_some() }
@@ -87,7 +89,7 @@ impl TaskRef {
     pub fn label(self) -> Option<Arc<str>> {
         let ex = self.execution();
         // SAFETY: the current execution, read for a moment.
-        unsafe { (*ex).task(self.id).label.clone() }
+        unsafe { (*ex).task(self.id).lineage.label.clone() }
     }
 
     fn execution(self) -> *mut Execution {
@@ -142,7 +144,7 @@ impl TaskRef {
         let parker = unsafe { &(*ex).task(self.id).parker };
         note_spurious();
         // SAFETY: the current execution, on the stack of its current task.
-        if unsafe { (*ex).settings.spurious && Execution::value(ex, 2, false) == 1 } {
+        if unsafe { (*ex).lasting.settings.spurious && Execution::value(ex, 2, false) == 1 } {
             return;
         }
         match timeout {
@@ -247,7 +249,7 @@ impl<T> Handle<'_, T> {
 fn take_panic(task: TaskRef) {
     let ex = task.execution();
     // SAFETY: the current execution, changed for a moment.
-    if let Some(panic) = unsafe { &mut (*ex).task_mut(task.id).panic } {
+    if let Some(panic) = unsafe { &mut (*ex).task_mut(task.id).unwinding.panic } {
         panic.taken = true;
     }
 }
@@ -287,16 +289,16 @@ where
         if (*ex).is_tearing() {
             resume_unwind(Box::new(Cancelled));
         }
-        if (*ex).busy & busy::WORKING != 0 {
+        if (*ex).slow_path & slow_path::IN_PASSIVE_STEP != 0 {
             Execution::refuse_at_work(Location::caller());
         }
         let parent = (*ex).current;
         let created = (*ex).create(parent, TaskKind::Thread);
-        if let Some(task) = created.filter(|_| (*ex).watching) {
-            (*ex).race.fork(parent, task);
+        if let Some(task) = created.filter(|_| (*ex).detectors.track_races) {
+            (*ex).detectors.race.fork(parent, task);
         }
         let started = created.filter(|&task| {
-            (*ex).task_mut(task).label = how.label;
+            (*ex).task_mut(task).lineage.label = how.label;
             host::start(ex, task, Job::Spawned(run), how.stack_size)
         });
         let Some(task) = started else {
@@ -320,9 +322,9 @@ impl Execution {
             return;
         }
         let (me, step) = (self.current, self.n_steps);
-        self.task_mut(child).joined.get_or_insert((me, step));
-        if self.watching {
-            self.race.join(me, child);
+        self.task_mut(child).lineage.joined.get_or_insert((me, step));
+        if self.detectors.track_races {
+            self.detectors.race.join(me, child);
         }
     }
 }
@@ -333,9 +335,9 @@ pub fn fence(order: Ordering) {
     let ex = Execution::current();
     // SAFETY: the current execution, changed for a moment.
     unsafe {
-        if !ex.is_null() && (*ex).watching && !(*ex).is_tearing() {
+        if !ex.is_null() && (*ex).detectors.track_races && !(*ex).is_tearing() {
             let me = (*ex).current;
-            (*ex).race.fence(me, order);
+            (*ex).detectors.race.fence(me, order);
         }
     }
 }
@@ -431,7 +433,7 @@ where
         task.join();
         let ex = task.execution();
         // SAFETY: the current execution, changed for a moment.
-        if let Some(panic) = unsafe { &mut (*ex).task_mut(task.id).panic }
+        if let Some(panic) = unsafe { &mut (*ex).task_mut(task.id).unwinding.panic }
             && !panic.taken
         {
             panic.taken = true;
@@ -465,12 +467,12 @@ pub fn choose(n: u32) -> u32 {
     // SAFETY: the current execution, on the stack of its current task.
     unsafe {
         let me = (*ex).current;
-        (*ex).task_mut(me).site = site;
-        let value = Execution::value(ex, n, (*ex).busy & busy::WORKING != 0);
-        if let Some(recorder) = &mut (*ex).recorder
+        (*ex).task_mut(me).op.site = site;
+        let value = Execution::value(ex, n, (*ex).slow_path & slow_path::IN_PASSIVE_STEP != 0);
+        if let Some(recorder) = &mut (*ex).listeners.recorder
             && n > 1
         {
-            let decision = Some((*ex).taken.len().saturating_sub(1) as u32);
+            let decision = Some((*ex).decisions.taken.len().saturating_sub(1) as u32);
             recorder.event(me, format!("choose({n}) -> {value}"), &[], site, decision, false);
             (*ex).recount();
         }
@@ -480,20 +482,20 @@ pub fn choose(n: u32) -> u32 {
 
 /// A number drawn from the search's seed for data, if data is drawn; `None` if it is decided.
 #[must_use]
-pub fn drawn() -> Option<u64> {
+pub fn seeded_u64() -> Option<u64> {
     let ex = Execution::current();
     if ex.is_null() {
         return None;
     }
     // SAFETY: the current execution, changed for a moment.
     unsafe {
-        let seed = (*ex).settings.data_seed?;
-        (*ex).seen.seeded = true;
+        let seed = (*ex).lasting.settings.data_seed?;
+        (*ex).lasting.seen.seeded = true;
         let me = (*ex).current;
         let path = name_hash(&*ex, me);
         let task = (*ex).task_mut(me);
-        task.drawn += 1;
-        Some(mix(seed ^ mix(path ^ mix(task.drawn))))
+        task.locals.draws += 1;
+        Some(mix(seed ^ mix(path ^ mix(task.locals.draws))))
     }
 }
 
@@ -502,7 +504,7 @@ fn name_hash(ex: &Execution, task: TaskId) -> u64 {
     if task == TaskId::ROOT {
         return 1;
     }
-    let name = ex.names.get(task);
+    let name = ex.tasks.names.get(task);
     mix(name_hash(ex, name.parent) ^ u64::from(name.nth) << 1)
 }
 
@@ -512,7 +514,7 @@ pub fn note_spurious() {
     let ex = Execution::current();
     if !ex.is_null() {
         // SAFETY: the current execution, changed for a moment.
-        unsafe { (*ex).seen.spurious = true };
+        unsafe { (*ex).lasting.seen.spurious = true };
     }
 }
 
@@ -571,16 +573,16 @@ pub fn now() -> Duration {
     // nobody else runs.
     unsafe {
         Execution::clock_slot(ex);
-        let clock = &*(*ex).clock;
+        let clock = &*(*ex).time.clock;
         clock.step(ClockOp::Now);
         // Whether anything changed between two readings is not part of the partial order.
         (*ex).strayed = true;
         let changes = (*ex).last_change();
         let me = (*ex).current;
         let task = (*ex).task_mut(me);
-        let (reads, since) = task.clock_reads;
+        let (reads, since) = task.timing.clock_reads;
         let reads = if since == changes { reads + 1 } else { 0 };
-        task.clock_reads = (reads, changes);
+        task.timing.clock_reads = (reads, changes);
         let model = clock.model_mut();
         if reads > 0 {
             model.now_ns = model.now_ns.saturating_add(1000 << reads.min(40));
@@ -634,7 +636,7 @@ impl Link {
             if (*ex).is_tearing() {
                 return;
             }
-            (*ex).task_mut(self.0).site = site;
+            (*ex).task_mut(self.0).op.site = site;
             (*ex).enable(self.0, enabled);
         }
     }
@@ -688,10 +690,10 @@ pub fn task_key() -> u64 {
 
 /// Whether somebody hears of every step, and so of what they touch.
 #[must_use]
-pub fn is_heard() -> bool {
+pub fn steps_are_observed() -> bool {
     let ex = Execution::current();
     // SAFETY: as above.
-    !ex.is_null() && unsafe { (*ex).needs.steps }
+    !ex.is_null() && unsafe { (*ex).listeners.needs.steps }
 }
 
 /// Whether the execution is written down, so that texts are wanted.
@@ -699,7 +701,7 @@ pub fn is_heard() -> bool {
 pub fn is_recorded() -> bool {
     let ex = Execution::current();
     // SAFETY: as above.
-    !ex.is_null() && unsafe { (*ex).recorder.is_some() }
+    !ex.is_null() && unsafe { (*ex).listeners.recorder.is_some() }
 }
 
 /// Sets what the next step of the calling task touches besides its object, until it is set again.
@@ -709,7 +711,7 @@ pub fn touch_also(also: u64) {
         // SAFETY: the current execution, changed for a moment.
         unsafe {
             let me = (*ex).current;
-            (*ex).task_mut(me).also = also;
+            (*ex).task_mut(me).steps.shared_resources = also;
         }
     }
 }
@@ -728,14 +730,14 @@ pub fn local<T: 'static>(key: usize, init: impl FnOnce() -> T) -> Option<Rc<T>> 
     unsafe {
         let me = (*ex).current;
         let task = (*ex).task(me);
-        if let Some((_, value)) = task.locals.iter().find(|(known, _)| *known == key) {
+        if let Some((_, value)) = task.locals.values.iter().find(|(known, _)| *known == key) {
             return Rc::clone(value).downcast().ok();
         }
-        if task.locals_gone.contains(&key) {
+        if task.locals.gone.contains(&key) {
             return None;
         }
         let value = Rc::new(init());
-        (*ex).task_mut(me).locals.push((key, Rc::clone(&value) as Rc<dyn Any>));
+        (*ex).task_mut(me).locals.values.push((key, Rc::clone(&value) as Rc<dyn Any>));
         Some(value)
     }
 }

@@ -2,10 +2,10 @@
 
 use raddle_trace::{Decision, Key, Schedule};
 
-use crate::execution::Execution;
 use crate::names::Names;
 use crate::op::TaskId;
 use crate::strategy::Options;
+use crate::tasks::TaskTable;
 
 #[derive(Clone, Copy, Debug)]
 enum Entry {
@@ -58,17 +58,17 @@ impl Script {
     /// The option to take, or what was expected and what was found.
     pub(crate) fn answer(
         &self,
-        execution: &Execution,
+        tasks: &TaskTable,
         index: usize,
         options: Options<'_>,
     ) -> Result<u32, (String, String)> {
         let found = || match options {
             Options::Schedule(choices) => {
-                let who: Vec<_> = choices.iter().map(|c| execution.label(c.task)).collect();
+                let who: Vec<_> = choices.iter().map(|c| tasks.label(c.task)).collect();
                 format!("a choice between {}", who.join(", "))
             }
             Options::Value { task, of, .. } => {
-                let (who, site) = (execution.label(task), execution.task(task).site);
+                let (who, site) = (tasks.label(task), tasks.get(task).op.site);
                 format!("{who} asking for one of {of} values at {site}")
             }
         };
@@ -92,9 +92,9 @@ impl Script {
         };
         option.ok_or_else(|| {
             let expected = match entry {
-                Entry::Run(task) => format!("{} to move", execution.label(task)),
+                Entry::Run(task) => format!("{} to move", tasks.label(task)),
                 Entry::Value { task, of, .. } => {
-                    format!("{} asking for one of {of} values", execution.label(task))
+                    format!("{} asking for one of {of} values", tasks.label(task))
                 }
             };
             (expected, found())

@@ -1,4 +1,4 @@
-//! One task of an execution: its pending op, its place in the order, what it waits for.
+//! One task of an execution, in parts: where it came from, what it is about to do, what it did, how it ends.
 
 use std::any::Any;
 use std::panic::Location;
@@ -9,12 +9,12 @@ use raddle_trace::Site;
 
 use crate::announce::Announced;
 use crate::context::{Context, Opened};
-use crate::execution::Passive;
+use crate::fair::Fair;
 use crate::fiber::Fiber;
 use crate::life::{Life, Parker};
-use crate::locks::Held;
 use crate::object::Object;
-use crate::op::TaskId;
+use crate::op::{Held, TaskId};
+use crate::passive::Passive;
 
 /// Of a pending op that touches fewer than two objects.
 pub(crate) const NO_SLOT: u32 = u32::MAX;
@@ -62,45 +62,51 @@ pub(crate) struct TaskPanic {
 /// A value of a `thread_local!`: its key is the address of the static.
 pub(crate) type Local = (usize, Rc<dyn Any>);
 
-#[expect(clippy::struct_excessive_bools, reason = "independent facts about one task")]
-#[derive(Debug)]
-pub(crate) struct Task {
-    pub(crate) state: State,
-    /// Null for the environment, which has no code.
-    pub(crate) fiber: *mut Fiber,
-    pub(crate) job: Option<Job>,
-    /// What it is about to do. Points into the task's own stack, where it stays valid as long as
-    /// the task is suspended in it.
-    pub(crate) pending: Option<*const dyn Announced>,
-    pub(crate) site: &'static Location<'static>,
-    /// From where that op was called, if the strategy asks.
-    pub(crate) context: Context,
-    /// The scopes it is in, the outermost first.
-    pub(crate) scopes: Vec<Opened>,
-    /// Whether it is among the options.
-    pub(crate) enabled: bool,
-    /// The number of steps before a pending op could run that is no scheduling point, or the first
-    /// part of one on two objects.
-    pub(crate) first_since: Option<u64>,
-    /// The pending op is no scheduling point: the task runs on as soon as it is enabled.
-    pub(crate) immediate: bool,
+/// Where a task came from, and who has seen it end.
+#[derive(Debug, Default)]
+pub(crate) struct Lineage {
     /// Position in the order of creation.
     pub(crate) seq: u32,
     pub(crate) label: Option<Arc<str>>,
     /// Threads and timers spawned so far.
     pub(crate) spawned: [u32; 2],
-
-    /// The locks it holds, in the order in which it took them.
-    pub(crate) held: Vec<Held>,
     /// Who spawned it, after which step.
     pub(crate) born: (TaskId, u64),
     /// Who waited for its end first, in which step.
     pub(crate) joined: Option<(TaskId, u64)>,
+}
 
-    /// The step at which it last moved; 0: never.
-    pub(crate) last_step: u64,
-    pub(crate) fair: crate::fair::Fair,
+/// What a task is about to do.
+#[derive(Debug)]
+pub(crate) struct PendingOp {
+    /// Points into the task's own stack, where it stays valid as long as the task is suspended in it.
+    pub(crate) announced: Option<*const dyn Announced>,
+    pub(crate) site: &'static Location<'static>,
+    /// From where it was called, if the strategy asks.
+    pub(crate) context: Context,
+    /// It is no scheduling point: the task runs on as soon as it is enabled.
+    pub(crate) immediate: bool,
+    /// The number of steps before an op could run that is no scheduling point, or the first
+    /// part of one on two objects.
+    pub(crate) first_since: Option<u64>,
+}
 
+/// What a task did last. Steps are by their number in the execution, from 1; 0: none.
+#[derive(Debug, Default)]
+pub(crate) struct Steps {
+    /// Its last step that was a move: not a wait that ran on.
+    pub(crate) last_move: u64,
+    /// Its last step of any kind.
+    pub(crate) last: u64,
+    /// The resources that its running step shares with others, by their bits.
+    pub(crate) shared_resources: u64,
+    /// The step that sent the message which its running step handles.
+    pub(crate) sent_by: Option<u64>,
+}
+
+/// Timeouts: of a task whose op has one, and of the timer, which is a task too.
+#[derive(Debug, Default)]
+pub(crate) struct Timing {
     /// The timeout of its pending op fired.
     pub(crate) timed_out: bool,
     /// Its timer, once it has had one.
@@ -111,7 +117,13 @@ pub(crate) struct Task {
     pub(crate) deadline_ns: u64,
     /// Of a timer: its owner's pending op is the one it was set for.
     pub(crate) armed: bool,
+    /// Fruitless readings of the clock in a row, and the change count at the last one.
+    pub(crate) clock_reads: (u32, u64),
+}
 
+/// How a task comes to its end.
+#[derive(Debug, Default)]
+pub(crate) struct Unwinding {
     /// It is being unwound because the execution is over.
     pub(crate) cancelled: bool,
     /// How often user code caught that.
@@ -119,102 +131,96 @@ pub(crate) struct Task {
     /// Its code is done; destructors of its thread-locals run.
     pub(crate) finishing: bool,
     pub(crate) panic: Option<TaskPanic>,
-    pub(crate) locals: Vec<Local>,
-    /// Keys whose destructors have run.
-    pub(crate) locals_gone: Vec<usize>,
-    /// Draws of `rng` so far.
-    pub(crate) drawn: u64,
-    /// Fruitless readings of the clock in a row, and the change count at the last one.
-    pub(crate) clock_reads: (u32, u64),
+}
 
-    /// The number of its last event, nobody's choice or not; 0: none.
-    pub(crate) last_event: u64,
-    /// What its running step touches besides, and what it came of.
-    pub(crate) also: u64,
-    pub(crate) sent_by: Option<u64>,
+/// What belongs to a task alone.
+#[derive(Debug, Default)]
+pub(crate) struct Locals {
+    pub(crate) values: Vec<Local>,
+    /// Keys whose destructors have run.
+    pub(crate) gone: Vec<usize>,
+    /// Values drawn from the search's seed so far.
+    pub(crate) draws: u64,
+}
+
+#[derive(Debug)]
+pub(crate) struct Task {
+    pub(crate) state: State,
+    /// Null for the environment, which has no code.
+    pub(crate) fiber: *mut Fiber,
+    pub(crate) job: Option<Job>,
     /// Of a task whose steps others run.
     pub(crate) passive: Option<Passive>,
-
+    /// Whether it is among the options.
+    pub(crate) enabled: bool,
+    pub(crate) fair: Fair,
+    pub(crate) op: PendingOp,
+    pub(crate) lineage: Lineage,
+    pub(crate) steps: Steps,
+    pub(crate) timing: Timing,
+    pub(crate) unwinding: Unwinding,
+    pub(crate) locals: Locals,
+    /// The scopes it is in, the outermost first.
+    pub(crate) scopes: Vec<Opened>,
+    /// The locks it holds, in the order in which it took them.
+    pub(crate) held: Vec<Held>,
     pub(crate) life: Object<Life>,
     pub(crate) parker: Object<Parker>,
 }
 
 impl Task {
     pub(crate) fn absent() -> Self {
+        let site = Location::caller();
+        let context = Context::NONE;
         Self {
             state: State::Absent,
             fiber: std::ptr::null_mut(),
             job: None,
-            pending: None,
-            site: Location::caller(),
-            context: Context::NONE,
-            scopes: Vec::new(),
-            enabled: false,
-            first_since: None,
-            immediate: false,
-            seq: 0,
-            label: None,
-            spawned: [0, 0],
-            held: Vec::new(),
-            born: (TaskId::ROOT, 0),
-            joined: None,
-            last_step: 0,
-            fair: crate::fair::Fair::default(),
-            timed_out: false,
-            timer: None,
-            owner: TaskId::ROOT,
-            deadline_ns: 0,
-            armed: false,
-            cancelled: false,
-            swallowed: 0,
-            finishing: false,
-            panic: None,
-            locals: Vec::new(),
-            locals_gone: Vec::new(),
-            drawn: 0,
-            clock_reads: (0, 0),
-            last_event: 0,
-            also: 0,
-            sent_by: None,
             passive: None,
+            enabled: false,
+            fair: Fair::default(),
+            op: PendingOp { announced: None, site, context, immediate: false, first_since: None },
+            lineage: Lineage::default(),
+            steps: Steps::default(),
+            timing: Timing::default(),
+            unwinding: Unwinding::default(),
+            locals: Locals::default(),
+            scopes: Vec::new(),
+            held: Vec::new(),
             life: Object::new(Life::default()),
             parker: Object::new(Parker::default()),
         }
     }
 
     /// Makes it a task of a new execution. Keeps its allocations.
-    pub(crate) fn begin(&mut self, seq: u32, created: &'static Location<'static>) {
+    pub(crate) fn begin(&mut self, id: TaskId, lineage: Lineage, site: &'static Location<'static>) {
         self.state = State::Live;
         self.job = None;
-        self.pending = None;
-        self.enabled = false;
-        self.first_since = None;
-        self.immediate = false;
-        self.seq = seq;
-        self.label = None;
-        self.spawned = [0, 0];
-        self.held.clear();
-        self.joined = None;
-        self.last_step = 0;
-        self.fair.begin();
-        self.timed_out = false;
-        self.timer = None;
-        self.armed = false;
-        self.cancelled = false;
-        self.swallowed = 0;
-        self.finishing = false;
-        self.panic = None;
-        self.locals_gone.clear();
-        self.drawn = 0;
-        self.clock_reads = (0, 0);
-        self.last_event = 0;
-        self.also = 0;
-        self.sent_by = None;
         self.passive = None;
-        self.life.renew(created);
-        self.parker.renew(created);
-        self.site = created;
-        self.context = Context::NONE;
+        self.enabled = false;
+        self.fair.begin();
+        self.op = PendingOp {
+            announced: None,
+            site,
+            context: Context::NONE,
+            immediate: false,
+            first_since: None,
+        };
+        self.lineage = lineage;
+        self.steps = Steps::default();
+        self.timing = Timing::default();
+        self.unwinding = Unwinding::default();
+        self.locals.gone.clear();
+        self.locals.draws = 0;
         self.scopes.clear();
+        self.held.clear();
+        self.life.renew(site);
+        self.life.get_mut().task = id;
+        self.parker.renew(site);
+    }
+
+    /// Whether it is a timer: it has neither code of its own nor work that others do.
+    pub(crate) fn is_timer(&self) -> bool {
+        self.fiber.is_null() && self.passive.is_none()
     }
 }

@@ -89,7 +89,7 @@ impl RaceFinder {
         mut found: impl FnMut(&History, usize, &Later),
     ) {
         for index in ops.from..history.len() {
-            if !history.contends(index) {
+            if !history.may_race(index) {
                 continue;
             }
             history.races(index, &mut self.raced);
@@ -251,7 +251,7 @@ impl Reversal {
                 initials.push(task);
             }
             let free = |last: &&Footprint| !event.footprint.dependent(last);
-            free_last = free_last.filter(|_| !history.leads(index)).filter(free);
+            free_last = free_last.filter(|_| !history.happens_before_op(index)).filter(free);
         }
         initials.retain(|task| {
             let event = history.index_of(*task, firsts[task.index()]);
@@ -281,7 +281,7 @@ fn find_sequence(
     {
         // The lock that the later op waits for was taken before the race, or by a step without which
         // the op would not be there: it cannot come earlier.
-        if other < first || history.leads(other) {
+        if other < first || history.happens_before_op(other) {
             return false;
         }
         // Its holder must take it after the race, too, and so must come what depends on that.

@@ -463,7 +463,7 @@ impl Config {
         // Who replays wants to see what happens, as it happens.
         let loud = self.replay.is_some();
         let tape = self.hosted.as_ref().and_then(|hosted| hosted.tape);
-        let isolation = self.isolation == Isolation::Process;
+        let isolation = (self.isolation == Isolation::Process).then_some(raddle_isolate::FORK);
         let usual = Setup::default();
         Setup { settings, limits, teardown, stack_size, loud, tape, isolation, ..usual }
     }

@@ -148,7 +148,7 @@ pub use value::{Arbitrary, Rng, any, choose, rng};
 #[cfg(feature = "check")]
 #[doc(hidden)]
 pub mod __private {
-    pub use raddle_engine::context::Scope;
+    pub use raddle_engine::scope::Scope;
 
     pub use crate::check::{Place, Returned, test};
 }

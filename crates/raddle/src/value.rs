@@ -146,7 +146,7 @@ impl Rng {
     #[must_use]
     #[track_caller]
     pub fn below(self, n: u32) -> u32 {
-        match rt::drawn() {
+        match rt::seeded_u64() {
             // The high word of the product: below `n`, and even to one part in 2^32.
             Some(drawn) if n > 0 => (((drawn >> 32) * u64::from(n)) >> 32) as u32,
             _ => choose(n),
@@ -221,7 +221,7 @@ impl Rng {
         if let Ok(n) = u32::try_from(most.saturating_add(1)) {
             return u64::from(self.below(n));
         }
-        if let Some(drawn) = rt::drawn() {
+        if let Some(drawn) = rt::seeded_u64() {
             return match most.checked_add(1) {
                 Some(n) => ((u128::from(drawn) * u128::from(n)) >> 64) as u64,
                 None => drawn,

@@ -117,8 +117,8 @@ pub const MUTATIONS: &[Mutation] = &[
     Mutation {
         name: "read-dominates",
         file: DEPENDENCE,
-        old: "        Access::Read\n            | Access::Missed\n",
-        new: "        Access::Missed\n",
+        old: "Access::Release | Access::Settle => {",
+        new: "Access::Release | Access::Settle | Access::Read => {",
         what: "What comes after a read is not compared with what came before it.",
     },
     Mutation {
@@ -138,8 +138,8 @@ pub const MUTATIONS: &[Mutation] = &[
     Mutation {
         name: "no-wake-edge",
         file: HAPPENS,
-        old: "enabler = self.rouser(step.enabled_since).unwrap_or(NONE);",
-        new: "enabler = NONE;",
+        old: "return (joined, self.rouser(step.enabled_since).unwrap_or(NONE));",
+        new: "return (joined, NONE);",
         what: "A task that was woken is not after the step that woke it.",
     },
     Mutation {

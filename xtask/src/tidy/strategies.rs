@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 const HOLDERS: &[(&str, &str, &str)] = &[
     ("crates/raddle-engine/src/strategy.rs", "Box", "is the strategy"),
     ("crates/raddle-engine/src/observer.rs", "Audience", "notifies the observers"),
-    ("crates/raddle-engine/src/isolation/transcript.rs", "ForkTranscript", "writes all down"),
+    ("crates/raddle-isolate/src/transcript.rs", "ForkTranscript", "writes all down"),
     ("crates/raddle-search/src/probe.rs", "Probes", "runs probes in between"),
     ("crates/raddle-search/src/hapset/search.rs", "HapSet", "trains first"),
     ("crates/raddle-search/src/minimise.rs", "Minimise", "searches as its last resort"),

@@ -2,13 +2,11 @@
 
 use std::panic::{Location, resume_unwind};
 
-use super::view::View;
-use super::{Cancelled, Execution, How, MAX_SWALLOWED, Mark, Next, busy, erase};
+use super::{Cancelled, Execution, How, MAX_SWALLOWED, Next, erase, slow_path};
 use crate::announce::Announced;
 use crate::context;
 use crate::fiber::Fiber;
 use crate::op::{Access, TaskId};
-use crate::strategy::{Answer, Choice, Cut, Options, Point, Taken};
 use crate::task::{NO_SLOT, Task};
 
 impl Execution {
@@ -16,7 +14,8 @@ impl Execution {
     /// the caller has announced it.
     ///
     /// # Safety
-    /// `ex` is the current execution with nothing busy, called on the stack of its current task.
+    /// `ex` is the current execution with no flag of [`slow_path`] set, called on the stack of its current
+    /// task.
     #[expect(
         clippy::inline_always,
         reason = "after a switch every return is mispredicted: keep them few"
@@ -25,41 +24,29 @@ impl Execution {
     pub(crate) unsafe fn turn(ex: *mut Self, enabled: bool) {
         // SAFETY: by contract; no borrow is held over the switch.
         unsafe {
-            if enabled && (*ex).options.len() == 1 && (*ex).n_steps < (*ex).next_check {
-                (*ex).point = None;
-                (*ex).preempting = false;
-            } else {
-                Self::take_turns(ex, enabled);
+            if enabled && (*ex).enabled.options.len() == 1 && !(*ex).check_is_due() {
+                (*ex).decisions.point = None;
+                return;
             }
+            let (me, task) = ((*ex).current, (*ex).me);
+            if !enabled {
+                (*ex).set_enabled(me, false);
+            }
+            Self::pass::<true>(ex, me, task);
         }
     }
 
+    /// Waits to be resumed. Unwinds if that is because the execution is over.
     #[expect(
         clippy::inline_always,
         reason = "after a switch every return is mispredicted: keep them few"
     )]
     #[inline(always)]
-    pub(super) unsafe fn take_turns(ex: *mut Self, enabled: bool) {
-        // SAFETY: as in `turn`.
+    unsafe fn suspend(me: TaskId, task: *mut Task) {
+        // SAFETY: as in `arrive`; `task` is the current one, `me`.
         unsafe {
-            let (me, task) = ((*ex).current, (*ex).me);
-            if !enabled {
-                (*ex).set_enabled(me, false);
-            }
-            let chosen = if (*ex).options.len() > 1 && (*ex).n_steps < (*ex).next_check {
-                Self::decide_turn(ex)
-            } else {
-                None
-            };
-            match chosen {
-                Some(chosen) if chosen == me => return,
-                Some(chosen) => {
-                    (*ex).target = Some(chosen);
-                    Fiber::suspend((*task).fiber);
-                }
-                None => Self::pass(ex, me, task),
-            }
-            if (*task).cancelled {
+            Fiber::suspend((*task).fiber);
+            if (*task).unwinding.cancelled {
                 Self::cancel(me, task);
             }
         }
@@ -68,112 +55,29 @@ impl Execution {
     /// The execution is over. Whoever was about to give a lock back still does, or others could
     /// not be unwound; everybody else is unwound from here.
     #[cold]
-    pub(super) unsafe fn cancel(me: TaskId, task: *mut Task) {
+    unsafe fn cancel(me: TaskId, task: *mut Task) {
         // SAFETY: as in `arrive`; the op is the caller's own and still waits.
-        let access = unsafe { (*task).pending.map(|what| (*what).footprint(me)[0].1) };
+        let access = unsafe { (*task).op.announced.map(|what| (*what).footprint(me)[0].1) };
         if !matches!(access, Some(Access::Release | Access::Unshare)) {
             Self::raise();
         }
     }
 
-    /// Decides between tasks when nothing is busy. `None`: somebody must look more closely. What
-    /// [`choose`](Self::choose) and [`decide`](Self::decide) do, without the exceptions.
-    #[inline]
-    pub(super) unsafe fn decide_turn(ex: *mut Self) -> Option<TaskId> {
-        // SAFETY: as in `decide`.
-        unsafe {
-            let this = &mut *ex;
-            let index = this.taken.len();
-            let of = this.options.len() as u32;
-            let option = if index < this.plan.prefix.len() {
-                this.plan.prefix[index]
-            } else {
-                let choices: *const [Choice] = this.options.as_slice();
-                let view = View(ex);
-                let point = Point {
-                    index: index as u32,
-                    options: Options::Schedule(&*choices),
-                    running: this.running(),
-                    last: this.last,
-                    objects: this.n_objects,
-                    pending: &view,
-                };
-                match (*this.strategy).decide(&point) {
-                    Answer::Take(option) => option,
-                    Answer::Cut(cut) => return Self::cut_short(ex, cut),
-                }
-            };
-            let this = &mut *ex;
-            let Some(&Choice { task }) = this.options.get(option as usize) else {
-                return Self::no_such_option(ex, index, option);
-            };
-            let entry: *const Task = &raw const *this.tasks[task.index()];
-            if this.needs.plans {
-                let mark = Mark { of, task, site: (*entry).site, trail: this.trail };
-                if !this.remember(index, option, mark) {
-                    return None;
-                }
-            }
-            this.taken.push(Taken { option, of });
-            if this.witnessed && !this.bear_witness(index, task) {
-                return None;
-            }
-            this.point = Some(index as u32);
-            if (*entry).fiber.is_null() { Self::fire_turn(ex, task) } else { Some(task) }
-        }
-    }
-
-    #[cold]
-    pub(super) unsafe fn cut_short(ex: *mut Self, cut: Cut) -> Option<TaskId> {
-        // SAFETY: as in `decide`. The caller then asks again, and nobody answers but the engine.
-        unsafe {
-            (*ex).cut = Some(cut);
-            (*ex).busy |= busy::UNASKED;
-        }
-        None
-    }
-
-    #[cold]
-    pub(super) unsafe fn no_such_option(
-        ex: *mut Self,
-        index: usize,
-        option: u32,
-    ) -> Option<TaskId> {
-        // SAFETY: as in `decide`.
-        unsafe {
-            let of = (*ex).options.len();
-            let planned = index < (*ex).plan.prefix.len();
-            assert!(planned, "engine bug: a strategy took option {option} of {of}");
-            (*ex).diverge_unless_known(option, of as u32);
-        }
-        None
-    }
-
-    /// The chosen one has no stack: its step is taken here, and the question is put again.
-    pub(super) unsafe fn fire_turn(ex: *mut Self, timer: TaskId) -> Option<TaskId> {
-        // SAFETY: as in `ask`.
-        unsafe {
-            let me = (*ex).current;
-            if (*ex).task(timer).passive.is_some() {
-                Self::work(ex, timer);
-            } else {
-                Self::fire(ex, timer);
-            }
-            Self::drain(ex, Some(me)).then_some(me)
-        }
-    }
-
     /// Asks who moves, and comes back when it is the caller's turn.
-    #[inline]
-    pub(super) unsafe fn pass(ex: *mut Self, me: TaskId, task: *mut Task) {
+    #[expect(
+        clippy::inline_always,
+        reason = "after a switch every return is mispredicted: keep them few"
+    )]
+    #[inline(always)]
+    unsafe fn pass<const ORDINARY: bool>(ex: *mut Self, me: TaskId, task: *mut Task) {
         // SAFETY: as in `arrive`.
         unsafe {
-            match Self::ask(ex, Some(me)) {
+            match Self::ask::<ORDINARY>(ex) {
                 Next::Run(next) if next == me => return,
                 Next::Run(next) => (*ex).target = Some(next),
                 Next::Host => (*ex).target = None,
             }
-            Fiber::suspend((*task).fiber);
+            Self::suspend(me, task);
         }
     }
 
@@ -205,29 +109,31 @@ impl Execution {
             if (*ex).is_tearing() {
                 return Self::arrive_torn(ex, what, me);
             }
-            if (*ex).busy & busy::WORKING != 0 {
+            if (*ex).slow_path & slow_path::IN_PASSIVE_STEP != 0 {
                 if std::thread::panicking() {
                     return Self::arrive_torn(ex, what, me);
                 }
                 Self::refuse_at_work(site);
             }
-            if (*ex).busy & busy::CALLED != 0 {
-                (*task).context = context::capture(ex);
+            if (*ex).slow_path & slow_path::CAPTURE_CONTEXT != 0 {
+                let stack = Fiber::stack((*task).fiber);
+                let depth = (*ex).listeners.needs.contexts;
+                (*task).op.context = context::capture(depth, &stack, &(*task).scopes);
             }
             if how == How::Wait && what.enabled(me) {
                 return true;
             }
-            (*task).site = site;
+            (*task).op.site = site;
             (*ex).announce(site);
-            let starting = (*ex).busy & busy::STARTING != 0;
+            let starting = (*ex).slow_path & slow_path::STARTING != 0;
             if (*ex).unwinds(me) {
                 return Self::arrive_unwinding(ex, what, slots, me, how);
             }
-            (*task).pending = Some(erase(what));
-            (&mut (*ex).slots)[me.index()] = slots;
-            (*task).immediate = how == How::Wait;
+            (*task).op.announced = Some(erase(what));
+            (&mut (*ex).enabled.slots)[me.index()] = slots;
+            (*task).op.immediate = how == How::Wait;
             let first = slots[1] != NO_SLOT && what.first_enabled(me);
-            (*task).first_since = first.then_some((*ex).n_steps);
+            (*task).op.first_since = first.then_some((*ex).n_steps);
             (*ex).set_enabled(me, what.enabled(me) && how != How::Wait);
             if let How::Timed(timeout) = how {
                 // The timer's step acts on the clock, so the clock is announced with it.
@@ -235,28 +141,25 @@ impl Execution {
                 (*ex).arm(me, what, timeout);
             }
             if starting {
-                (*ex).busy &= !busy::STARTING;
-                Fiber::suspend((*task).fiber);
-            } else if !(*ex).run_on.is_empty() && Self::drain(ex, Some(me)) {
+                (*ex).slow_path &= !slow_path::STARTING;
+                Self::suspend(me, task);
+            } else if !(*ex).enabled.run_on.is_empty() && Self::drain(ex, Some(me)) {
                 // This very op has become enabled: run on.
             } else {
-                Self::pass(ex, me, task);
+                Self::pass::<false>(ex, me, task);
             }
-            if (*task).cancelled {
-                Self::cancel(me, task);
-            }
-            if (*ex).busy & busy::STARTING == 0 {
+            if (*ex).slow_path & slow_path::STARTING == 0 {
                 // Invariant: a task that runs is among the options until it announces an op that
                 // is not enabled. One that ran on by itself is not yet.
                 (*ex).set_enabled(me, true);
             }
-            (*task).pending = None;
-            (*task).immediate = false;
-            (&mut (*ex).slots)[me.index()] = [NO_SLOT; 2];
+            (*task).op.announced = None;
+            (*task).op.immediate = false;
+            (&mut (*ex).enabled.slots)[me.index()] = [NO_SLOT; 2];
             if let How::Timed(_) = how {
                 (*ex).disarm(me);
-                if (*task).timed_out {
-                    (*task).timed_out = false;
+                if (*task).timing.timed_out {
+                    (*task).timing.timed_out = false;
                     return false;
                 }
             }
@@ -269,7 +172,7 @@ impl Execution {
     ///
     /// Misses: interleavings with the ops of destructors that run during a panic.
     #[cold]
-    pub(super) unsafe fn arrive_unwinding(
+    unsafe fn arrive_unwinding(
         ex: *mut Self,
         what: &dyn Announced,
         slots: [u32; 2],
@@ -278,7 +181,7 @@ impl Execution {
     ) -> bool {
         // SAFETY: as in `arrive`.
         unsafe {
-            (*ex).seen.unwound = true;
+            (*ex).lasting.seen.unwound = true;
             if what.enabled(me) {
                 return true;
             }
@@ -287,38 +190,38 @@ impl Execution {
                 what.expire(me);
                 return false;
             }
-            let task: *mut Task = &raw mut *(&mut (*ex).tasks)[me.index()];
-            (*task).pending = Some(erase(what));
-            (*task).immediate = false;
-            (&mut (*ex).slots)[me.index()] = slots;
+            let task: *mut Task = &raw mut *(&mut (*ex).tasks.list)[me.index()];
+            (*task).op.announced = Some(erase(what));
+            (*task).op.immediate = false;
+            (&mut (*ex).enabled.slots)[me.index()] = slots;
             (*ex).set_enabled(me, false);
-            (*ex).forced = Some(me);
-            (*ex).busy |= busy::FORCED;
+            (*ex).enabled.forced = Some(me);
+            (*ex).slow_path |= slow_path::FORCED;
             (*ex).target = None;
             Fiber::suspend((*task).fiber);
-            if (*task).cancelled {
+            if (*task).unwinding.cancelled {
                 // It unwinds already; a second panic would abort. Nothing can be done but leave
                 // the task where it is.
                 Self::leak(ex, me);
             }
-            (*ex).forced = None;
-            (*ex).busy &= !(busy::FORCED | busy::ALIEN);
-            (*task).pending = None;
-            (&mut (*ex).slots)[me.index()] = [NO_SLOT; 2];
+            (*ex).enabled.forced = None;
+            (*ex).slow_path &= !(slow_path::FORCED | slow_path::FOREIGN_UNWIND);
+            (*task).op.announced = None;
+            (&mut (*ex).enabled.slots)[me.index()] = [NO_SLOT; 2];
             true
         }
     }
 
     /// An op of a task that is being cancelled: releases happen, nothing waits.
     #[cold]
-    pub(super) unsafe fn arrive_torn(ex: *mut Self, what: &dyn Announced, me: TaskId) -> bool {
+    unsafe fn arrive_torn(ex: *mut Self, what: &dyn Announced, me: TaskId) -> bool {
         // SAFETY: as in `arrive`.
         unsafe {
-            let task: *mut Task = &raw mut *(&mut (*ex).tasks)[me.index()];
-            if !std::thread::panicking() && !(*task).finishing {
+            let task: *mut Task = &raw mut *(&mut (*ex).tasks.list)[me.index()];
+            if !std::thread::panicking() && !(*task).unwinding.finishing {
                 // User code caught the unwinding and goes on. It must not.
-                (*task).swallowed += 1;
-                if (*task).swallowed < MAX_SWALLOWED {
+                (*task).unwinding.swallowed += 1;
+                if (*task).unwinding.swallowed < MAX_SWALLOWED {
                     Self::raise();
                 }
                 Self::leak(ex, me);
@@ -333,8 +236,8 @@ impl Execution {
     /// Whether it is this task, and not another one of this OS thread, that unwinds.
     pub(crate) fn unwinds(&self, me: TaskId) -> bool {
         std::thread::panicking()
-            && self.busy & busy::ALIEN == 0
-            && self.forced.is_none_or(|forced| forced == me)
+            && self.slow_path & slow_path::FOREIGN_UNWIND == 0
+            && self.enabled.forced.is_none_or(|forced| forced == me)
     }
 
     pub(super) fn raise() -> ! {

@@ -3,8 +3,8 @@
 use std::panic::Location;
 
 use super::view::View;
-use super::{Execution, How, busy};
-use crate::locks::Held;
+use super::{Execution, How, slow_path};
+
 use crate::model::Model;
 use crate::op::{Access, ObjectId, TaskId};
 use crate::strategy::{Event, Step, Tasks};
@@ -22,39 +22,8 @@ impl Execution {
         site: &'static Location<'static>,
     ) {
         if !self.is_tearing() {
-            let mut edges = self.race.edges(self.current, slot, site);
+            let mut edges = self.detectors.race.edges(self.current, slot, site);
             model.synchronise(self.current, op, option, &mut edges);
-        }
-    }
-
-    /// The current task has taken a lock or given one back.
-    #[expect(
-        clippy::inline_always,
-        reason = "after a switch every return is mispredicted: keep them few"
-    )]
-    #[inline(always)]
-    pub(crate) fn hold(&mut self, mut lock: Held, access: Access, keeps_share: bool) {
-        if self.is_tearing() {
-            return;
-        }
-        lock.shared = matches!(access, Access::Share | Access::TryShare);
-        // SAFETY: the current task, boxed and used by nobody else for this moment.
-        let held = unsafe { &mut (*self.me).held };
-        match access {
-            Access::Acquire | Access::Share | Access::TryAcquire | Access::TryShare => {
-                if held.is_empty() {
-                    held.push(lock);
-                } else {
-                    // Who only tries cannot be made to wait.
-                    let waits = matches!(access, Access::Acquire | Access::Share);
-                    self.took_nested(lock, waits);
-                }
-            }
-            Access::Release | Access::Unshare => match held.as_slice() {
-                [one] if one.slot == lock.slot && !keeps_share => held.clear(),
-                _ => self.gave_nested(lock.slot, keeps_share),
-            },
-            _ => {}
         }
     }
 
@@ -78,25 +47,25 @@ impl Execution {
                 return;
             }
             this.n_steps += 1;
-            this.pulse.step(this.n_steps, task.0, site);
+            this.lasting.pulse.step(this.n_steps, task.0, site);
             let number = this.n_steps;
-            this.task_mut(task).last_event = number;
+            this.task_mut(task).steps.last = number;
             if how != How::Wait {
                 // A wait that runs on is not a move: it must not look like a preemption.
-                this.last = task;
-                this.last_yielded = false;
-                this.task_mut(task).last_step = this.n_steps;
+                this.enabled.last = task;
+                this.enabled.last_yielded = false;
+                this.task_mut(task).steps.last_move = this.n_steps;
             }
             // Time that passes is no change: a task that only watches the clock does not get on.
-            if footprint.iter().any(|(id, access)| access.changes() && id.0 != this.clock_slot) {
-                this.last_change = this.n_steps;
-                this.fruitless = 0;
+            if footprint.iter().any(|(id, access)| access.changes() && id.0 != this.time.slot) {
+                this.pace.last_change = this.n_steps;
+                this.pace.fruitless = 0;
             }
-            if this.n_steps > this.untold {
-                let text = if this.recorder.is_some() { show() } else { String::new() };
+            if this.n_steps > this.listeners.notify_from_step {
+                let text = if this.listeners.recorder.is_some() { show() } else { String::new() };
                 this.tell(task, footprint, site, how, text);
             }
-            if this.n_steps - this.last_change > this.limits.idle {
+            if this.n_steps - this.pace.last_change > this.lasting.limits.idle {
                 this.idle(task, footprint[0].1, how);
             }
         }
@@ -105,9 +74,9 @@ impl Execution {
     /// Tells what was recorded, if somebody is to hear it as it happens.
     #[cold]
     pub(crate) fn recount(&mut self) {
-        if let Some(mut recorder) = self.recorder.take() {
-            recorder.recount(self);
-            self.recorder = Some(recorder);
+        if let Some(mut recorder) = self.listeners.recorder.take() {
+            recorder.recount(&self.tasks, self.lasting.settings);
+            self.listeners.recorder = Some(recorder);
         }
     }
 
@@ -120,22 +89,24 @@ impl Execution {
         how: How,
         text: String,
     ) {
-        let point = if how == How::Wait { None } else { self.point };
-        if let Some(recorder) = &mut self.recorder {
-            let preempts = how != How::Wait && self.preempting;
+        let point = if how == How::Wait { None } else { self.decisions.point };
+        if let Some(recorder) = &mut self.listeners.recorder {
+            let preempts = how != How::Wait && self.decisions.preempting;
             recorder.event(task, text, footprint, site, point, preempts);
         }
-        let asked = self.needs.steps && !self.strict;
-        let mut recorder = self.recorder.take();
+        let asked = self.listeners.needs.steps && !self.decisions.strict;
+        let mut recorder = self.listeners.recorder.take();
         if asked || recorder.is_some() {
-            let replayed = point.is_some_and(|point| (point as usize) < self.plan.prefix.len());
+            let replayed =
+                point.is_some_and(|point| (point as usize) < self.decisions.plan.prefix.len());
             let entry = self.task(task);
             let is_timer = entry.fiber.is_null() && entry.passive.is_none();
-            let partner = is_timer.then_some(entry.owner);
-            let (also, sent_by, context) = (entry.also, entry.sent_by, self.context_of(task));
+            let partner = is_timer.then_some(entry.timing.owner);
+            let (also, sent_by, context) =
+                (entry.steps.shared_resources, entry.steps.sent_by, self.context_of(task));
             let learned = entry.passive.is_some();
-            let enabled_since = entry.first_since.unwrap_or(entry.fair.enabled_since);
-            let timer = entry.timer.filter(|_| matches!(how, How::Timed(_)));
+            let enabled_since = entry.op.first_since.unwrap_or(entry.fair.enabled_since);
+            let timer = entry.timing.timer.filter(|_| matches!(how, How::Timed(_)));
             let timer = timer.map(|timer| self.timer_on(timer, footprint[0].0));
             let immediate = how == How::Wait;
             let waited_for = match footprint[0].1 {
@@ -165,14 +136,14 @@ impl Execution {
             }
             if asked {
                 // SAFETY: the strategy outlives the search, and holds no way back to the execution.
-                let cut = unsafe { (*self.strategy).step(&event) };
+                let cut = unsafe { (*self.listeners.strategy).step(&event) };
                 if cut.is_some() {
-                    self.cut = cut;
-                    self.busy |= busy::UNASKED;
+                    self.decisions.cut = cut;
+                    self.slow_path |= slow_path::NO_STRATEGY;
                 }
             }
         }
-        self.recorder = recorder;
+        self.listeners.recorder = recorder;
         self.recount();
     }
 
@@ -182,7 +153,9 @@ impl Execution {
         let mut next = task;
         loop {
             let entry = self.task(next);
-            let Some(what) = entry.pending.filter(|_| entry.immediate) else { return tasks };
+            let Some(what) = entry.op.announced.filter(|_| entry.op.immediate) else {
+                return tasks;
+            };
             // SAFETY: the op of a suspended task is valid, and touches models only.
             let Access::Observe(other) = (unsafe { (*what).footprint(next)[0].1 }) else {
                 return Tasks::ALL;
@@ -207,28 +180,28 @@ impl Execution {
             if this.is_tearing() {
                 return;
             }
-            for index in 0..this.created.len() {
-                let task = this.created[index];
-                if !this.slots[task.index()].contains(&slot) {
+            for index in 0..this.tasks.created.len() {
+                let task = this.tasks.created[index];
+                if !this.enabled.slots[task.index()].contains(&slot) {
                     continue;
                 }
-                let Some(what) = this.task(task).pending else { continue };
+                let Some(what) = this.task(task).op.announced else { continue };
                 let enabled = (*what).enabled(task);
-                if this.slots[task.index()][1] != NO_SLOT
-                    && this.task(task).first_since.is_none()
+                if this.enabled.slots[task.index()][1] != NO_SLOT
+                    && this.task(task).op.first_since.is_none()
                     && (*what).first_enabled(task)
                 {
-                    this.task_mut(task).first_since = Some(this.n_steps);
+                    this.task_mut(task).op.first_since = Some(this.n_steps);
                 }
-                if !this.task(task).immediate {
+                if !this.task(task).op.immediate {
                     this.set_enabled(task, enabled);
                     this.rearm(task);
                 } else if enabled {
-                    this.task_mut(task).first_since = Some(this.n_steps);
-                    this.task_mut(task).pending = None;
-                    this.slots[task.index()] = [NO_SLOT; 2];
-                    this.run_on.push(task);
-                    this.busy |= busy::RUN_ON;
+                    this.task_mut(task).op.first_since = Some(this.n_steps);
+                    this.task_mut(task).op.announced = None;
+                    this.enabled.slots[task.index()] = [NO_SLOT; 2];
+                    this.enabled.run_on.push(task);
+                    this.slow_path |= slow_path::RUN_ON;
                 }
             }
         }

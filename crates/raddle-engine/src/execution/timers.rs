@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use raddle_trace::{LimitKind, TaskKind, Timeouts};
 
-use super::{Ending, Execution, How, busy};
+use super::{Ending, Execution, How, slow_path};
 use crate::announce::Announced;
 use crate::op::{Access, ObjectId, TaskId};
 use crate::strategy::Timer;
@@ -13,30 +13,33 @@ use crate::task::{NO_SLOT, State};
 impl Execution {
     /// Gives a pending timed op its timer: one more task, of the environment, with one op.
     pub(super) fn arm(&mut self, task: TaskId, what: &dyn Announced, timeout: Duration) {
-        self.seen.timers = true;
-        let known = self.task(task).timer;
+        self.lasting.seen.timers = true;
+        let known = self.task(task).timing.timer;
         let Some(lane) = known.or_else(|| self.create(task, TaskKind::Environment)) else {
             self.end(Ending::Limit(LimitKind::Tasks));
             return;
         };
-        self.task_mut(task).timer = Some(lane);
+        self.task_mut(task).timing.timer = Some(lane);
         let timeout_ns = u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX);
-        let deadline_ns = self.clock.model().now_ns.saturating_add(timeout_ns);
-        let site = self.task(task).site;
+        let deadline_ns = self.time.clock.model().now_ns.saturating_add(timeout_ns);
+        let site = self.task(task).op.site;
         let entry = self.task_mut(lane);
-        entry.owner = task;
-        entry.deadline_ns = deadline_ns;
-        entry.armed = true;
+        entry.timing.owner = task;
+        entry.timing.deadline_ns = deadline_ns;
+        entry.timing.armed = true;
         entry.fiber = std::ptr::null_mut();
-        entry.site = site;
-        self.set_enabled(lane, self.settings.timeouts == Timeouts::Any && what.may_expire(task));
+        entry.op.site = site;
+        self.set_enabled(
+            lane,
+            self.lasting.settings.timeouts == Timeouts::Any && what.may_expire(task),
+        );
     }
 
     /// Looks again whether the timer of a pending timed op can fire.
     pub(super) fn rearm(&mut self, task: TaskId) {
-        let Some(lane) = self.task(task).timer else { return };
-        let Some(what) = self.task(task).pending else { return };
-        if self.settings.timeouts == Timeouts::Any && self.task(lane).armed {
+        let Some(lane) = self.task(task).timing.timer else { return };
+        let Some(what) = self.task(task).op.announced else { return };
+        if self.lasting.settings.timeouts == Timeouts::Any && self.task(lane).timing.armed {
             // SAFETY: the op of a suspended task is valid, and touches models only.
             let may_expire = unsafe { (*what).may_expire(task) };
             self.set_enabled(lane, may_expire);
@@ -44,34 +47,35 @@ impl Execution {
     }
 
     pub(super) fn disarm(&mut self, task: TaskId) {
-        if let Some(lane) = self.task(task).timer {
+        if let Some(lane) = self.task(task).timing.timer {
             self.set_enabled(lane, false);
-            self.task_mut(lane).armed = false;
+            self.task_mut(lane).timing.armed = false;
         }
     }
 
     /// What the timer of an op on this object would do.
     pub(super) fn timer_on(&self, task: TaskId, object: ObjectId) -> Timer {
-        let clock = ObjectId(self.clock_slot);
+        let clock = ObjectId(self.time.slot);
         Timer { task, footprint: [(object, Access::Write), (clock, Access::Write)] }
     }
 
     /// With [`Timeouts::Idle`]: the timer that fires because nothing else can move.
     pub(super) fn due_timer(&self) -> Option<TaskId> {
-        if self.settings.timeouts != Timeouts::Idle || !self.seen.timers {
+        if self.lasting.settings.timeouts != Timeouts::Idle || !self.lasting.seen.timers {
             return None;
         }
         let due = |&&lane: &&TaskId| {
-            let owner = self.task(lane).owner;
+            let owner = self.task(lane).timing.owner;
             let entry = self.task(owner);
-            entry.timer == Some(lane)
+            entry.timing.timer == Some(lane)
                 && entry.state == State::Live
-                && self.task(lane).armed
+                && self.task(lane).timing.armed
                 // SAFETY: the op of a suspended task is valid, and touches models only.
-                && entry.pending.is_some_and(|what| unsafe { (*what).may_expire(owner) })
+                && entry.op.announced.is_some_and(|what| unsafe { (*what).may_expire(owner) })
         };
-        let by_deadline = |&&lane: &&TaskId| (self.task(lane).deadline_ns, self.task(lane).seq);
-        self.created.iter().filter(due).min_by_key(by_deadline).copied()
+        let by_deadline =
+            |&&lane: &&TaskId| (self.task(lane).timing.deadline_ns, self.task(lane).lineage.seq);
+        self.tasks.created.iter().filter(due).min_by_key(by_deadline).copied()
     }
 
     /// A timer fires: time advances to its deadline, and its owner's op is over.
@@ -80,46 +84,46 @@ impl Execution {
         unsafe {
             Self::clock_slot(ex);
             let this = &mut *ex;
-            let owner = this.task(lane).owner;
-            let what = this.task(owner).pending.expect("an armed timer has a pending op");
+            let owner = this.task(lane).timing.owner;
+            let what = this.task(owner).op.announced.expect("an armed timer has a pending op");
             let object = (*what).footprint(owner)[0].0;
             let shown = (*what).show();
             (*what).expire(owner);
-            let clock = this.clock.model_mut();
-            clock.now_ns = clock.now_ns.max(this.tasks[lane.index()].deadline_ns);
+            let clock = this.time.clock.model_mut();
+            clock.now_ns = clock.now_ns.max(this.tasks.list[lane.index()].timing.deadline_ns);
             this.set_enabled(lane, false);
             this.set_enabled(owner, false);
             this.disarm(owner);
             let entry = this.task_mut(owner);
-            entry.timed_out = true;
-            entry.pending = None;
-            let site = entry.site;
-            this.slots[owner.index()] = [NO_SLOT; 2];
-            this.run_on.push(owner);
-            this.busy |= busy::RUN_ON;
-            let change = this.last_change;
-            let fruitless = this.fruitless;
+            entry.timing.timed_out = true;
+            entry.op.announced = None;
+            let site = entry.op.site;
+            this.enabled.slots[owner.index()] = [NO_SLOT; 2];
+            this.enabled.run_on.push(owner);
+            this.slow_path |= slow_path::RUN_ON;
+            let change = this.pace.last_change;
+            let fruitless = this.pace.fruitless;
             let footprint = this.timer_on(lane, object).footprint;
             let show = || format!("timeout of {shown}");
             Self::commit(ex, lane, &footprint, site, How::Step, show);
             // To fire is to yield: a loop of timeouts in which nothing else happens is fruitless.
-            (*ex).last_change = change;
-            (*ex).fruitless = fruitless;
+            (*ex).pace.last_change = change;
+            (*ex).pace.fruitless = fruitless;
             (*ex).yielded(lane);
         }
     }
 
     /// The step at which something other than the clock last changed.
     pub(crate) fn last_change(&self) -> u64 {
-        self.last_change
+        self.pace.last_change
     }
 
     /// The clock's number, so that its passing is not taken for a change.
     pub(crate) unsafe fn clock_slot(ex: *mut Self) -> u32 {
         // SAFETY: `ex` is the current execution.
         unsafe {
-            let slot = (*ex).clock.claim(ex);
-            (*ex).clock_slot = slot;
+            let slot = Self::claim(ex, &*(*ex).time.clock);
+            (*ex).time.slot = slot;
             slot
         }
     }
@@ -127,7 +131,7 @@ impl Execution {
     /// A task is over: it has no op any more.
     pub(crate) fn forget_pending(&mut self, task: TaskId) {
         self.set_enabled(task, false);
-        self.slots[task.index()] = [NO_SLOT; 2];
-        self.task_mut(task).pending = None;
+        self.enabled.slots[task.index()] = [NO_SLOT; 2];
+        self.task_mut(task).op.announced = None;
     }
 }

@@ -1,97 +1,82 @@
 //! What can be seen of an execution while it stands still: by a strategy that decides, and by whoever reports.
 
-use raddle_trace::TaskKind;
-
-use super::{Execution, Passive};
+use super::Execution;
 use crate::context::Context;
 use crate::op::{Access, ObjectId, Op, TaskId};
+use crate::passive::Passive;
 use crate::strategy::{Label, Pending, Stuck};
 use crate::task::State;
 
 impl Execution {
     /// How a person calls a task.
     pub(crate) fn label(&self, task: TaskId) -> String {
-        if let Some(label) = self.tasks.get(task.index()).and_then(|task| task.label.as_ref()) {
-            return label.to_string();
-        }
-        if task == TaskId::ROOT {
-            return "main".to_owned();
-        }
-        let name = self.names.get(task);
-        let parent = self.label(name.parent);
-        match name.kind {
-            TaskKind::Environment if name.nth > i32::MAX as u32 => format!("link {:08x}", name.nth),
-            TaskKind::Environment => format!("timer of {parent}"),
-            _ if name.parent == TaskId::ROOT => format!("thread {}", name.nth + 1),
-            _ => format!("{parent}.{}", name.nth + 1),
-        }
+        self.tasks.label(task)
     }
 
     /// The ops that have been announced and cannot run now.
     pub(crate) fn stuck(&self) -> Vec<Stuck> {
         let stuck = |&task: &TaskId| {
             let entry = self.task(task);
-            let waits = entry.state == State::Live && !entry.enabled && !entry.immediate;
-            let what = entry.pending.filter(|_| waits && !entry.fiber.is_null())?;
+            let waits = entry.state == State::Live && !entry.enabled && !entry.op.immediate;
+            let what = entry.op.announced.filter(|_| waits && !entry.fiber.is_null())?;
             // SAFETY: the op of a suspended task is valid, and touches models only.
             let footprint = unsafe { (*what).waits_for(task) };
-            let enabled_since = entry.first_since;
-            let timer = entry.timer.filter(|&timer| {
+            let enabled_since = entry.op.first_since;
+            let timer = entry.timing.timer.filter(|&timer| {
                 let timer = self.task(timer);
-                timer.armed && !timer.enabled
+                timer.timing.armed && !timer.enabled
             });
             // SAFETY: as above.
             let object = unsafe { (*what).footprint(task)[0].0 };
             let timer = timer.map(|timer| self.timer_on(timer, object));
-            let (site, context) = (entry.site, entry.context);
+            let (site, context) = (entry.op.site, entry.op.context);
             Some(Stuck { task, footprint, site, context, enabled_since, timer })
         };
-        self.created.iter().filter_map(stuck).collect()
+        self.tasks.created.iter().filter_map(stuck).collect()
     }
 
     /// From where the op of a task was called. That of a timer is the wait it ends.
     pub(super) fn context_of(&self, task: TaskId) -> Context {
         let entry = self.task(task);
-        let has_code = !entry.fiber.is_null() || entry.passive.is_some();
-        let of =
-            if has_code || entry.state != State::Live { entry } else { self.task(entry.owner) };
-        of.context
+        let is_set = entry.is_timer() && entry.state == State::Live;
+        let of = if is_set { self.task(entry.timing.owner) } else { entry };
+        of.op.context
     }
 
     /// The text of what a task has announced. A passive task's message may be of any type of the
     /// program's, whose code does not run here.
     fn says(&self, task: TaskId) -> Option<String> {
-        let entry = self.tasks.get(task.index())?;
+        let entry = self.tasks.list.get(task.index())?;
         if entry.state != State::Live || entry.passive.is_some() {
             return None;
         }
         if entry.fiber.is_null() {
-            let what = self.task(entry.owner).pending?;
+            let what = self.task(entry.timing.owner).op.announced?;
             // SAFETY: the op of a suspended task is valid, and touches models only.
             return Some(format!("timeout of {}", unsafe { (*what).show() }));
         }
         // SAFETY: as above.
-        Some(unsafe { (*entry.pending?).show() })
+        Some(unsafe { (*entry.op.announced?).show() })
     }
 
     pub(super) fn op_of(&self, task: TaskId) -> Option<Op> {
-        let entry = self.tasks.get(task.index())?;
+        let entry = self.tasks.list.get(task.index())?;
         if entry.state != State::Live {
             return None;
         }
         if let Some(Passive { object, .. }) = entry.passive {
-            return Some(Op { object, access: Access::Write, site: entry.site });
+            return Some(Op { object, access: Access::Write, site: entry.op.site });
         }
         if entry.fiber.is_null() {
-            let owner = entry.owner;
-            let what = self.task(owner).pending?;
+            let owner = entry.timing.owner;
+            let what = self.task(owner).op.announced?;
             // SAFETY: the op of a suspended task is valid, and touches models only.
             let object = unsafe { (*what).footprint(owner)[0].0 };
-            return Some(Op { object, access: Access::Write, site: entry.site });
+            return Some(Op { object, access: Access::Write, site: entry.op.site });
         }
         // SAFETY: as above.
-        let (object, access) = unsafe { (*entry.pending?).footprint(task)[0] };
-        Some(Op { object, access, site: entry.site })
+        let (object, access) = unsafe { (*entry.op.announced?).footprint(task)[0] };
+        Some(Op { object, access, site: entry.op.site })
     }
 }
 
@@ -112,7 +97,7 @@ impl Pending for View {
 
     fn place(&self, task: TaskId) -> u32 {
         // SAFETY: as in `op`.
-        unsafe { (*self.0).task(task).seq }
+        unsafe { (*self.0).task(task).lineage.seq }
     }
 
     fn strayed(&self) -> bool {
@@ -133,7 +118,7 @@ impl Pending for View {
     fn label(&self, object: ObjectId) -> Option<Label> {
         // SAFETY: as above.
         let execution = unsafe { &*self.0 };
-        execution.labels.get(object.0 as usize).copied()
+        execution.listeners.labels.get(object.0 as usize).copied()
     }
 
     fn name(&self, task: TaskId) -> String {
@@ -151,8 +136,8 @@ impl Pending for View {
         let execution = unsafe { &*self.0 };
         let blocked = |&task: &TaskId| {
             let entry = execution.task(task);
-            entry.state == State::Live && !entry.enabled && entry.pending.is_some()
+            entry.state == State::Live && !entry.enabled && entry.op.announced.is_some()
         };
-        execution.created.iter().copied().filter(blocked).collect()
+        execution.tasks.created.iter().copied().filter(blocked).collect()
     }
 }

@@ -1,6 +1,6 @@
 //! What a yield means for the others: see [`crate::fair`].
 
-use super::{Ending, Execution, How, busy};
+use super::{Ending, Execution, How, slow_path};
 use crate::op::{Access, TaskId};
 use crate::strategy::Choice;
 use crate::task::State;
@@ -8,12 +8,12 @@ use crate::task::State;
 impl Execution {
     /// A task, or a timer that fired, says that it cannot get on by itself. See [`crate::fair`].
     pub(crate) fn yielded(&mut self, task: TaskId) {
-        self.last_yielded = true;
+        self.enabled.last_yielded = true;
         // Who moved between two yields of a task is not part of the partial order.
         self.strayed = true;
-        self.fruitless += 1;
-        if self.fruitless >= self.limits.fruitless && self.everyone_moved() {
-            self.end(Ending::Livelock { steps: self.n_steps - self.last_change });
+        self.pace.fruitless += 1;
+        if self.pace.fruitless >= self.lasting.limits.fruitless && self.everyone_moved() {
+            self.end(Ending::Livelock { steps: self.n_steps - self.pace.last_change });
         }
         let now = self.n_steps;
         if let Some(before) = self.task_mut(task).fair.yielded.replace(now) {
@@ -21,17 +21,17 @@ impl Execution {
             waits_for.clear();
             // What the owner of a timer does after it fired counts as the timer's doing.
             let timer = self.task(task).fiber.is_null();
-            let owner = if timer { self.task(task).owner } else { task };
-            waits_for.extend(self.created.iter().copied().filter(|&other| {
+            let owner = if timer { self.task(task).timing.owner } else { task };
+            waits_for.extend(self.tasks.created.iter().copied().filter(|&other| {
                 let entry = self.task(other);
                 let starved = entry.enabled && entry.fair.enabled_since <= before;
                 let by = entry.fair.disabled.0;
                 let pushed = (by == task || by == owner) && entry.fair.disabled.1 > before;
                 let live = entry.state == State::Live;
-                other != task && live && (starved || pushed) && entry.last_step <= before
+                other != task && live && (starved || pushed) && entry.steps.last_move <= before
             }));
             if !waits_for.is_empty() {
-                self.busy |= busy::UNFAIR;
+                self.slow_path |= slow_path::UNFAIR;
             }
             self.task_mut(task).fair.waits_for = (now, waits_for);
         }
@@ -43,39 +43,39 @@ impl Execution {
     pub(super) fn idle(&mut self, task: TaskId, access: Access, how: How) {
         let is_timer = self.task(task).fiber.is_null();
         if how != How::Wait && access != Access::Yield && !is_timer {
-            self.seen.idle = true;
+            self.lasting.seen.idle = true;
             self.yielded(task);
         }
     }
 
     /// Leaves in `fair_options` those who need not wait for another to move.
     pub(super) fn keep_fair(&mut self) {
-        let mut fair = std::mem::take(&mut self.fair_options);
+        let mut fair = std::mem::take(&mut self.enabled.fair_options);
         fair.clear();
         let may_move = |choice: &Choice| {
             let (since, waits_for) = &self.task(choice.task).fair.waits_for;
             !waits_for.iter().any(|&other| {
                 let other = self.task(other);
-                other.enabled && other.last_step <= *since
+                other.enabled && other.steps.last_move <= *since
             })
         };
-        fair.extend(self.options.iter().copied().filter(may_move));
-        self.seen.held_back |= fair.len() < self.options.len();
+        fair.extend(self.enabled.options.iter().copied().filter(may_move));
+        self.lasting.seen.held_back |= fair.len() < self.enabled.options.len();
         assert!(
-            !fair.is_empty() || self.options.is_empty(),
+            !fair.is_empty() || self.enabled.options.is_empty(),
             "engine bug: every task waits for another to move"
         );
-        self.fair_options = fair;
+        self.enabled.fair_options = fair;
     }
 
     /// Whether every task that can move has moved lately, in the second half of the time since
     /// something changed, and none is about to change something. If not, it was only unlucky.
     pub(super) fn everyone_moved(&self) -> bool {
-        let lately = self.last_change.midpoint(self.n_steps);
-        self.options.iter().all(|choice| {
+        let lately = self.pace.last_change.midpoint(self.n_steps);
+        self.enabled.options.iter().all(|choice| {
             let changes = self.op_of(choice.task).is_some_and(|op| op.access.changes());
             let timer = self.task(choice.task).fiber.is_null();
-            self.task(choice.task).last_step > lately && (timer || !changes)
+            self.task(choice.task).steps.last_move > lately && (timer || !changes)
         })
     }
 }

@@ -5,6 +5,7 @@ use super::{History, NONE, bits};
 use crate::dependence::{Footprint, conflict, dominates, reversible};
 use crate::op::{Access, ObjectId, TaskId};
 use crate::strategy::Stuck;
+use crate::vector_clock;
 
 fn shares_or_is_refused(access: Access) -> bool {
     matches!(access, Access::Refused | Access::Share | Access::TryShare)
@@ -15,7 +16,7 @@ impl History {
     /// later one could have come first.
     pub fn races(&mut self, index: usize, races: &mut Vec<u32>) {
         races.clear();
-        if !self.events[index].contends {
+        if !self.events[index].may_race {
             return;
         }
         let happened = self.events[index];
@@ -39,9 +40,10 @@ impl History {
             }
         }
         for bit in bits(happened.footprint.also) {
-            let before = self.besides[bit].partition_point(|&event| (event as usize) < index);
+            let before =
+                self.resource_events[bit].partition_point(|&event| (event as usize) < index);
             if let Some(before) = before.checked_sub(1) {
-                self.add_race(self.besides[bit][before], races);
+                self.add_race(self.resource_events[bit][before], races);
                 self.scratch.clone_from(&self.order);
             }
         }
@@ -230,7 +232,7 @@ impl History {
     /// Whether an event is before the op that was last asked about, in any order of independent
     /// steps.
     #[must_use]
-    pub fn leads(&self, event: usize) -> bool {
+    pub fn happens_before_op(&self, event: usize) -> bool {
         let happened = &self.events[event];
         self.order[happened.footprint.task.index()] >= happened.nth
     }
@@ -268,7 +270,7 @@ impl History {
         self.add_order(event);
     }
 
-    /// Asks about an event, or the timer of its op: what is [before it in any case](Self::leads).
+    /// Asks about an event, or the timer of its op: what is [before it in any case](Self::happens_before_op).
     pub fn order_of(&mut self, index: usize, timer: Option<TaskId>) {
         let happened = self.events[index];
         let task = happened.footprint.task;
@@ -297,8 +299,7 @@ impl History {
         partner: Option<TaskId>,
         enabler: Option<u32>,
     ) {
-        self.scratch.clear();
-        self.scratch.resize(self.width, 0);
+        self.scratch.reset(self.width);
         for event in self.follows(task, index) {
             self.add_order(event);
         }
@@ -316,9 +317,6 @@ impl History {
             return;
         }
         let from = event as usize * self.width;
-        let theirs = &self.clocks[from..from + self.width];
-        for (own, theirs) in self.scratch.iter_mut().zip(theirs) {
-            *own = (*own).max(*theirs);
-        }
+        vector_clock::join(&mut self.scratch, &self.clocks[from..from + self.width]);
     }
 }

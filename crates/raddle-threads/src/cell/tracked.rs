@@ -198,7 +198,7 @@ impl<T> Tracked<T> {
 #[cold]
 #[track_caller]
 fn refuse() -> ! {
-    if rt::over() {
+    if rt::execution_ended() {
         // Whoever is in will be unwound, or never run again. To panic now could abort.
         rt::abandon();
     }

@@ -7,9 +7,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use raddle_engine::context::{Context, Scope, key, names, of};
+use raddle_engine::context::{Context, key, names, of};
 use raddle_engine::observer::{Observer, ObserverNeeds, Observers};
 use raddle_engine::op::TaskId;
+use raddle_engine::scope::Scope;
 use raddle_engine::strategy::{Answer, Cut, Event, Finished, Options, Plan, Point};
 use raddle_engine::{Ended, Setup, Stop, explore_observed};
 use raddle_search::DepthFirst;

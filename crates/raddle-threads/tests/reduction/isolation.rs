@@ -52,6 +52,7 @@ fn run(name: &str, executions: u64, settings: Settings, isolation: bool, body: &
     let mut strategy = raddle_search::build(name, 7).expect("a strategy").strategy;
     let (mut schedules, mut traces) = (Schedules::default(), TraceCounter::new(usize::MAX));
     let limits = Limits { executions, ..Limits::default() };
+    let isolation = isolation.then_some(raddle_isolate::FORK);
     let setup = Setup { limits, keep_going: true, settings, isolation, ..Setup::default() };
     let recorded = RecordedTree::first(100);
     let mut tree = TreeRecorder::new(recorded.clone());
@@ -106,8 +107,9 @@ fn uses_a_static() {
 
 #[test]
 fn statics_start_anew_in_each_execution() {
-    let found = |isolation| {
+    let found = |isolation: bool| {
         let mut strategy = raddle_search::build("dfs", 0).expect("a strategy").strategy;
+        let isolation = isolation.then_some(raddle_isolate::FORK);
         let setup = Setup { isolation, ..Setup::default() };
         explore(&mut strategy, &setup, &mut |_| Stop::No, &mut |_| {}, &uses_a_static)
             .expect("a search can run here")
@@ -138,7 +140,7 @@ fn the_search_goes_on_after_executions_that_end_their_process() {
     for name in ["dfs", "dpor", "random"] {
         let mut strategy = raddle_search::build(name, 1).expect("a strategy").strategy;
         let limits = Limits { executions: 20, ..Limits::default() };
-        let setup = Setup { isolation: true, limits, ..Setup::default() };
+        let setup = Setup { isolation: Some(raddle_isolate::FORK), limits, ..Setup::default() };
         let explored = explore(&mut strategy, &setup, &mut |_| Stop::No, &mut |_| {}, &dies)
             .expect("a search can run here");
         let failures: Vec<_> = explored.failure.iter().chain(&explored.deaths).collect();

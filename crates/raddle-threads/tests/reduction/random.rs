@@ -8,8 +8,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use raddle_engine::context::Scope;
 use raddle_engine::rt;
+use raddle_engine::scope::Scope;
 use raddle_search::Reduction;
 use raddle_search::rng::Rng;
 use raddle_threads::sync::atomic::{AtomicUsize, Ordering::SeqCst};

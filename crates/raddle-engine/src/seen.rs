@@ -1,5 +1,7 @@
 //! What a program did that a guarantee must speak of.
 
+use raddle_trace::{Assumption, Settings};
+
 /// Things that the program did and that the guarantee must speak of. Over the whole search.
 #[expect(clippy::struct_excessive_bools, reason = "a list of facts")]
 #[derive(Clone, Copy, Debug, Default)]
@@ -15,6 +17,30 @@ pub(crate) struct Seen {
 }
 
 impl Seen {
+    /// What holds for what was covered, because of it.
+    pub(crate) fn assumptions(self, settings: Settings) -> Vec<Assumption> {
+        let mut assumptions = vec![Assumption::SequentialConsistency];
+        if self.timers {
+            assumptions.push(Assumption::Timeouts(settings.timeouts.into()));
+        }
+        if self.held_back {
+            assumptions.push(Assumption::FairYields);
+            if self.idle {
+                assumptions.push(Assumption::FairSpins);
+            }
+        }
+        if self.spurious && !settings.spurious {
+            assumptions.push(Assumption::NothingSpurious);
+        }
+        if self.unwound {
+            assumptions.push(Assumption::UndividedUnwinding);
+        }
+        if self.seeded {
+            assumptions.push(Assumption::SeededData);
+        }
+        assumptions
+    }
+
     fn all(&mut self) -> [(&'static str, &mut bool); 6] {
         let Self { timers, held_back, idle, spurious, unwound, seeded } = self;
         [

@@ -8,21 +8,20 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
+use raddle_engine::context::{self, Context};
+use raddle_engine::op::{ObjectId, Op, TaskId};
+use raddle_engine::search::{Heard, Numbers};
+use raddle_engine::strategy::{
+    Answer, Cut, Event, Label, Needs, Options, Pending, Plan, Point, Step, Strategy, Stuck,
+};
 use raddle_trace::Covered;
 
-use super::log::{Entry, Labelled, Log, Offered, Read, Told};
-use crate::context::{self, Context};
-use crate::execution::Mark;
-use crate::names::Name;
-use crate::op::{ObjectId, Op, TaskId};
-use crate::strategy::{
-    Answer, Cut, Event, Label, Needs, Options, Pending, Plan, Point, Step, Strategy, Stuck, Taken,
-};
+use crate::log::{Entry, Labelled, Log, Offered, Read, Told};
 
 /// In the fork: writes down what passes between the engine and the strategy with its observers.
 ///
 /// Not an observer: what they and the strategy look up is written down too.
-pub(super) struct ForkTranscript<'a> {
+pub(crate) struct ForkTranscript<'a> {
     inner: &'a mut dyn Strategy,
     log: Log,
     /// Contexts whose calls are known on the other side.
@@ -30,7 +29,7 @@ pub(super) struct ForkTranscript<'a> {
 }
 
 impl<'a> ForkTranscript<'a> {
-    pub(super) fn new(inner: &'a mut dyn Strategy, log: Log) -> Self {
+    pub(crate) fn new(inner: &'a mut dyn Strategy, log: Log) -> Self {
         Self { inner, log, contexts: context::count() }
     }
 
@@ -187,29 +186,27 @@ impl Pending for Noting<'_> {
     }
 }
 
-/// What the engine takes over from an execution in a fork.
+/// What was read of an execution in a fork.
 #[derive(Debug, Default)]
-pub(super) struct Heard {
-    pub(super) names: Vec<Name>,
-    pub(super) taken: Vec<Taken>,
-    pub(super) marks: Vec<Mark>,
+pub(crate) struct Account {
+    pub(crate) heard: Heard,
     /// If it came to its end.
-    pub(super) over: Option<Over>,
+    pub(crate) end: Option<ExecutionEnd>,
 }
 
 /// The end of an execution.
 #[derive(Debug)]
-pub(super) struct Over {
-    pub(super) entry: Entry,
-    pub(super) stuck: Vec<Stuck>,
-    pub(super) tasks: Vec<TaskId>,
+pub(crate) struct ExecutionEnd {
+    pub(crate) numbers: Numbers,
+    pub(crate) stuck: Vec<Stuck>,
+    pub(crate) tasks: Vec<TaskId>,
     /// The rest, as JSON.
-    pub(super) text: String,
+    pub(crate) text: String,
 }
 
 /// Texts that labels are made of: few, and the same in every execution.
 #[derive(Debug, Default)]
-pub(super) struct Texts(BTreeSet<&'static str>);
+pub(crate) struct Texts(BTreeSet<&'static str>);
 
 impl Texts {
     fn keep(&mut self, text: &str) -> &'static str {
@@ -226,17 +223,17 @@ impl Texts {
 ///
 /// # Panics
 /// If the strategy does not answer as its copy did: then it has read something that no strategy may.
-pub(super) fn hear(log: Log, strategy: &mut dyn Strategy, texts: &mut Texts) -> Heard {
-    let mut heard = Heard::default();
+pub(crate) fn hear(log: Log, strategy: &mut dyn Strategy, texts: &mut Texts) -> Account {
+    let mut account = Account::default();
     let hearing = RefCell::new(Hearing { read: log.read(), contexts: BTreeMap::new(), texts });
     loop {
         let entry = hearing.borrow_mut().entry();
         match entry {
-            None => return heard,
-            Some(Entry::Name(name)) => heard.names.push(name),
+            None => return account,
+            Some(Entry::Name(name)) => account.heard.names.push(name),
             Some(Entry::Taken(taken, mark)) => {
-                heard.taken.push(taken);
-                heard.marks.push(mark);
+                account.heard.taken.push(taken);
+                account.heard.marks.push(mark);
             }
             Some(Entry::Decide { index, running, last, objects, options }) => {
                 let choices: Vec<_>;
@@ -256,7 +253,7 @@ pub(super) fn hear(log: Log, strategy: &mut dyn Strategy, texts: &mut Texts) -> 
                         assert!(before == answer, "{}", changed(&before, &answer));
                     }
                     // The fork died while it asked.
-                    _ => return heard,
+                    _ => return account,
                 }
             }
             Some(Entry::Spawn(parent, child)) => {
@@ -266,34 +263,11 @@ pub(super) fn hear(log: Log, strategy: &mut dyn Strategy, texts: &mut Texts) -> 
                 strategy.step(&Event::Value { task, taken, during });
             }
             Some(Entry::Step(told)) => {
-                // SAFETY: so much was touched.
-                let footprint: Vec<_> = unsafe { hearing.borrow_mut().read.all(told.touched) };
-                let context = hearing.borrow().translate(told.context);
-                let cut = strategy.step(&Event::Step(Step {
-                    task: told.task,
-                    footprint: &footprint,
-                    site: told.site,
-                    context,
-                    also: told.also,
-                    learned: told.learned,
-                    sent_by: told.sent_by,
-                    point: told.point,
-                    replayed: told.replayed,
-                    immediate: told.immediate,
-                    partner: told.partner,
-                    enabled_since: told.enabled_since,
-                    timer: told.timer,
-                    waited_for: told.waited_for,
-                    pending: &Again(&hearing),
-                }));
-                match hearing.borrow_mut().entry() {
-                    Some(Entry::Went(before)) => {
-                        assert!(before == cut, "{}", changed(&before, &cut));
-                    }
-                    _ => return heard,
+                if !step_again(&hearing, strategy, &told) {
+                    return account;
                 }
             }
-            Some(entry @ Entry::Over { stuck, tasks, .. }) => {
+            Some(Entry::Over { numbers, stuck, tasks }) => {
                 let mut hearing = hearing.borrow_mut();
                 // SAFETY: so many follow, in this order.
                 let (mut stuck, tasks) =
@@ -302,12 +276,39 @@ pub(super) fn hear(log: Log, strategy: &mut dyn Strategy, texts: &mut Texts) -> 
                     stuck.context = hearing.translate(stuck.context);
                 }
                 let text = hearing.read.text().unwrap_or_default();
-                heard.over = Some(Over { entry, stuck, tasks, text });
-                return heard;
+                account.end = Some(ExecutionEnd { numbers, stuck, tasks, text });
+                return account;
             }
             Some(other) => unreachable!("engine bug: a log goes on with {other:?}"),
         }
     }
+}
+
+/// Tells the strategy of a step. `false`: the fork died before it had answered.
+fn step_again(hearing: &RefCell<Hearing<'_>>, strategy: &mut dyn Strategy, told: &Told) -> bool {
+    // SAFETY: so much was touched.
+    let footprint: Vec<_> = unsafe { hearing.borrow_mut().read.all(told.touched) };
+    let context = hearing.borrow().translate(told.context);
+    let cut = strategy.step(&Event::Step(Step {
+        task: told.task,
+        footprint: &footprint,
+        site: told.site,
+        context,
+        also: told.also,
+        learned: told.learned,
+        sent_by: told.sent_by,
+        point: told.point,
+        replayed: told.replayed,
+        immediate: told.immediate,
+        partner: told.partner,
+        enabled_since: told.enabled_since,
+        timer: told.timer,
+        waited_for: told.waited_for,
+        pending: &Again(hearing),
+    }));
+    let Some(Entry::Went(before)) = hearing.borrow_mut().entry() else { return false };
+    assert!(before == cut, "{}", changed(&before, &cut));
+    true
 }
 
 fn changed(before: &dyn std::fmt::Debug, now: &dyn std::fmt::Debug) -> String {

@@ -10,11 +10,10 @@ use std::panic::Location;
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::context::Context;
-use crate::execution::{Mark, Seen};
-use crate::names::Name;
-use crate::op::{Access, ObjectId, Op, TaskId};
-use crate::strategy::{Answer, Choice, Cut, Stuck, Taken, Tasks, Timer};
+use raddle_engine::context::Context;
+use raddle_engine::op::{Access, ObjectId, Op, TaskId};
+use raddle_engine::search::{CrashLog, Mark, Name, Numbers};
+use raddle_engine::strategy::{Answer, Choice, Cut, Stuck, Taken, Tasks, Timer};
 
 /// Bytes for one execution: a step that a strategy hears of takes about 200, one that it does not hear of
 /// none. Only what is written is ever memory.
@@ -75,10 +74,7 @@ pub(crate) enum Entry {
     Record,
     /// The execution is over. The ops that are stuck follow, the tasks, and the rest as text.
     Over {
-        steps: u64,
-        cut: Option<Cut>,
-        seen: Seen,
-        watch: bool,
+        numbers: Numbers,
         stuck: u32,
         tasks: u32,
     },
@@ -190,6 +186,16 @@ impl Log {
     }
 }
 
+impl CrashLog for Log {
+    fn named(&self, name: Name) {
+        self.put(Entry::Name(name));
+    }
+
+    fn decided(&self, taken: Taken, mark: Mark) {
+        self.put(Entry::Taken(taken, mark));
+    }
+}
+
 impl Drop for Shared {
     fn drop(&mut self) {
         // SAFETY: mapped by `Log::new` with this length; whoever drops this reads it no more.
@@ -202,7 +208,7 @@ impl Drop for Shared {
 pub(crate) struct Shared(pub(crate) Log);
 
 /// Memory for this process and those forked from it.
-pub(super) fn shared<T>(bytes: usize) -> io::Result<*mut T> {
+pub(crate) fn shared<T>(bytes: usize) -> io::Result<*mut T> {
     let protection = libc::PROT_READ | libc::PROT_WRITE;
     let flags = libc::MAP_SHARED | libc::MAP_ANON | libc::MAP_NORESERVE;
     // SAFETY: a new mapping, of no file.

@@ -1,0 +1,283 @@
+//! Acting on objects: how a task announces an op, waits for its turn, and does it.
+//!
+//! One part for ops inside an execution; for those outside, [`outside`](crate::outside) is called.
+
+use std::panic::Location;
+use std::time::Duration;
+
+use crate::announce::{Double, Single};
+use crate::execution::{Execution, How, erase};
+use crate::model::Model;
+use crate::object::Object;
+use crate::op::{Held, ObjectId};
+use crate::outside::both_outside;
+use crate::task::NO_SLOT;
+
+impl<M: Model> Object<M> {
+    /// Gives it a name for reports and for strategies that go by names.
+    ///
+    /// Inside an execution this also numbers the object, before any task uses it. Then its number
+    /// is the same whoever uses it first, which lets a reduction tell it from others.
+    pub fn set_name(&mut self, name: &'static str) {
+        self.rename(name);
+        let execution = Execution::current();
+        if !execution.is_null() {
+            self.claim(execution);
+        }
+    }
+
+    /// Waits for its turn, then does `op`.
+    ///
+    /// # Panics
+    /// If another search, or a thread outside, uses the object at the same time.
+    #[inline]
+    #[track_caller]
+    pub fn step(&self, op: M::Op) -> M::Reply {
+        self.step_at(op, Location::caller())
+    }
+
+    /// Like [`step`](Self::step), for an op whose caller is not where it comes from: a destructor.
+    ///
+    /// # Panics
+    /// If another search, or a thread outside, uses the object at the same time.
+    #[inline]
+    pub fn step_at(&self, op: M::Op, site: &'static Location<'static>) -> M::Reply {
+        let ex = Execution::current();
+        if ex.is_null() {
+            return self.outside(op, None).expect("an op without a timeout does not time out");
+        }
+        let slot = self.claim(ex);
+        let single = Single { object: self, op: &op };
+        // SAFETY: `ex` is the current execution, on the stack of its current task, and `single`
+        // outlives the wait.
+        unsafe {
+            if (*ex).slow_path == 0 && !std::thread::panicking() {
+                let task = (*ex).me;
+                (*task).op.announced = Some(erase(&single));
+                (*task).op.site = site;
+                (*ex).announce(site);
+                if M::BLOCKS {
+                    let index = (*ex).current.index();
+                    (&mut (*ex).enabled.slots)[index] = [slot, NO_SLOT];
+                    Execution::turn(ex, self.model().enabled((*ex).current, op));
+                    (&mut (*ex).enabled.slots)[index] = [NO_SLOT; 2];
+                } else {
+                    // Nobody can disable it, so nobody need look whether it is still enabled.
+                    Execution::turn(ex, true);
+                }
+                (*task).op.announced = None;
+            } else {
+                Execution::arrive(ex, &single, [slot, NO_SLOT], site, How::Step);
+            }
+            self.apply(ex, slot, op, site, How::Step)
+        }
+    }
+
+    /// Does `op` as soon as it is enabled. Not a scheduling point: for ops that commute with all
+    /// others once they are enabled, such as a join.
+    ///
+    /// # Panics
+    /// If another search, or a thread outside, uses the object at the same time.
+    #[track_caller]
+    pub fn wait(&self, op: M::Op) -> M::Reply {
+        let site = Location::caller();
+        let execution = Execution::current();
+        let reply = if execution.is_null() {
+            self.outside(op, None)
+        } else {
+            self.inside(execution, op, site, How::Wait)
+        };
+        reply.expect("an op without a timeout does not time out")
+    }
+
+    /// Like [`step`](Self::step), or `None` if the timeout came first.
+    #[track_caller]
+    pub fn step_timeout(&self, op: M::Op, timeout: Duration) -> Option<M::Reply> {
+        let site = Location::caller();
+        let execution = Execution::current();
+        if execution.is_null() {
+            self.outside(op, Some(timeout))
+        } else {
+            self.inside(execution, op, site, How::Timed(timeout))
+        }
+    }
+
+    /// Looks at the model without a step: for what is fixed or guarded by an earlier op.
+    pub fn peek<T>(&self, look: impl FnOnce(&M) -> T) -> T {
+        let execution = Execution::current();
+        if execution.is_null() {
+            self.look_outside(look)
+        } else {
+            self.claim(execution);
+            look(self.model())
+        }
+    }
+
+    /// Its number in the running execution.
+    ///
+    /// # Panics
+    /// Outside an execution.
+    #[must_use]
+    pub fn number(&self) -> ObjectId {
+        let execution = Execution::current();
+        assert!(!execution.is_null(), "engine bug: numbered an object outside an execution");
+        ObjectId(self.claim(execution))
+    }
+
+    /// Changes the model without a step of its own: as a part of one that has been taken. Whoever
+    /// waits for the object looks again.
+    pub fn alter<T>(&self, change: impl FnOnce(&mut M) -> T) -> T {
+        let execution = Execution::current();
+        if execution.is_null() {
+            return self.alter_outside(change);
+        }
+        let slot = self.claim(execution);
+        let value = change(self.model_mut());
+        // SAFETY: the current execution.
+        unsafe { Execution::wake(execution, slot) };
+        value
+    }
+
+    fn inside(
+        &self,
+        execution: *mut Execution,
+        op: M::Op,
+        site: &'static Location<'static>,
+        how: How,
+    ) -> Option<M::Reply> {
+        let slot = self.claim(execution);
+        let single = Single { object: self, op: &op };
+        // SAFETY: `execution` is the current one, and `single` outlives the wait.
+        unsafe {
+            if !Execution::arrive(execution, &single, [slot, NO_SLOT], site, how) {
+                return None;
+            }
+            let reply = self.apply(execution, slot, op, site, how);
+            let me = (*execution).current;
+            (*execution).task_mut(me).op.first_since = None;
+            Some(reply)
+        }
+    }
+
+    /// Does `op`, whose turn it is.
+    ///
+    /// # Safety
+    /// `ex` is the current execution, on the stack of its current task, which has arrived.
+    #[inline]
+    unsafe fn apply(
+        &self,
+        ex: *mut Execution,
+        slot: u32,
+        op: M::Op,
+        site: &'static Location<'static>,
+        how: How,
+    ) -> M::Reply {
+        // SAFETY: by contract.
+        unsafe {
+            let me = (*ex).current;
+            let option = Execution::option_of_step(ex, self.model(), op, site);
+            let access = self.model().access(me, op);
+            if (*ex).detectors.track_races {
+                (*ex).synchronise(self.model(), op, option, slot, site);
+            }
+            let reply = self.model_mut().apply(me, op, option);
+            let footprint = [(ObjectId(slot), access)];
+            Execution::commit(ex, me, &footprint, site, how, || M::show(op, Some(&reply)));
+            if M::LOCKS {
+                (*ex).hold(Held { slot, shared: false, site }, access, M::keeps_share(op));
+            }
+            if M::BLOCKS {
+                Execution::wake(ex, slot);
+            }
+            reply
+        }
+    }
+
+    /// This object's number in the running execution; a new one at its first use.
+    #[inline]
+    pub(crate) fn claim(&self, execution: *mut Execution) -> u32 {
+        // SAFETY: the pointer is the current execution of this OS thread.
+        unsafe { Execution::claim(execution, self) }
+    }
+}
+
+/// Does one op on two objects at once, as soon as both are enabled.
+///
+/// # Panics
+/// If another search, or a thread outside, uses one of the objects at the same time.
+#[track_caller]
+pub fn step_both<A: Model, B: Model>(
+    (first, first_op): (&Object<A>, A::Op),
+    (second, second_op): (&Object<B>, B::Op),
+) -> (A::Reply, B::Reply) {
+    let site = Location::caller();
+    both(first, first_op, second, second_op, site, None)
+        .expect("an op without a timeout does not time out")
+}
+
+/// Like [`step_both`], or `None` if the timeout of the first op came first.
+#[track_caller]
+pub fn step_both_timeout<A: Model, B: Model>(
+    (first, first_op): (&Object<A>, A::Op),
+    (second, second_op): (&Object<B>, B::Op),
+    timeout: Duration,
+) -> Option<(A::Reply, B::Reply)> {
+    both(first, first_op, second, second_op, Location::caller(), Some(timeout))
+}
+
+fn both<A: Model, B: Model>(
+    first: &Object<A>,
+    first_op: A::Op,
+    second: &Object<B>,
+    second_op: B::Op,
+    site: &'static Location<'static>,
+    timeout: Option<Duration>,
+) -> Option<(A::Reply, B::Reply)> {
+    let execution = Execution::current();
+    let (one, two) =
+        (Single { object: first, op: &first_op }, Single { object: second, op: &second_op });
+    if execution.is_null() {
+        return both_outside(one, two, timeout);
+    }
+    let how = timeout.map_or(How::Step, How::Timed);
+    let slots = [first.claim(execution), second.claim(execution)];
+    let double = Double { first: one, second: two };
+    // SAFETY: `execution` is the current one, and `double` outlives the wait.
+    unsafe {
+        let arrived = Execution::arrive(execution, &double, slots, site, how);
+        let me = (*execution).current;
+        if !arrived {
+            (*execution).task_mut(me).op.first_since = None;
+            return None;
+        }
+        let option = Execution::option_of_step(execution, first.model(), first_op, site);
+        let footprint = [
+            (ObjectId(slots[0]), first.model().access(me, first_op)),
+            (ObjectId(slots[1]), second.model().access(me, second_op)),
+        ];
+        if (*execution).detectors.track_races {
+            (*execution).synchronise(first.model(), first_op, option, slots[0], site);
+            (*execution).synchronise(second.model(), second_op, 0, slots[1], site);
+        }
+        let replies = (
+            first.model_mut().apply(me, first_op, option),
+            second.model_mut().apply(me, second_op, 0),
+        );
+        Execution::commit(execution, me, &footprint, site, how, || {
+            A::show(first_op, Some(&replies.0))
+        });
+        (*execution).task_mut(me).op.first_since = None;
+        if A::LOCKS {
+            let lock = Held { slot: slots[0], shared: false, site };
+            (*execution).hold(lock, footprint[0].1, A::keeps_share(first_op));
+        }
+        if B::LOCKS {
+            let lock = Held { slot: slots[1], shared: false, site };
+            (*execution).hold(lock, footprint[1].1, B::keeps_share(second_op));
+        }
+        for slot in slots {
+            Execution::wake(execution, slot);
+        }
+        Some(replies)
+    }
+}

@@ -1,0 +1,260 @@
+//! The state of an execution in parts, each with its lifetime: a part is renewed for a search (`renew`), for an
+//! execution (`begin`), or both.
+
+use std::panic::Location;
+use std::rc::Rc;
+
+use raddle_trace::Settings;
+
+use super::{CHECK_EVERY, NoStrategy};
+use crate::clock::Clock;
+use crate::crash_log::{CrashLog, Mark};
+use crate::limits::{Limits, Teardown};
+use crate::locks::LockOrder;
+use crate::object::Object;
+use crate::op::TaskId;
+use crate::pulse::Pulse;
+use crate::race::Detector;
+use crate::recorder::Recorder;
+use crate::script::Script;
+use crate::seen::Seen;
+use crate::strategy::{Choice, Cut, Label, Needs, Plan, Strategy, Taken};
+use crate::tape::Tape;
+use crate::task::NO_SLOT;
+
+/// What lives for the whole search.
+#[derive(Debug)]
+pub(crate) struct Lasting {
+    pub(crate) pulse: &'static Pulse,
+    pub(crate) settings: Settings,
+    pub(crate) limits: Limits,
+    pub(crate) teardown: Teardown,
+    pub(crate) stack_size: usize,
+    /// Panics are printed as they happen, not only reported.
+    pub(crate) loud: bool,
+    /// What any execution did that the guarantee must speak of.
+    pub(crate) seen: Seen,
+}
+
+/// Who can move, and who moved last. For one execution.
+#[derive(Debug)]
+pub(crate) struct Enabled {
+    /// Enabled tasks, in order of creation.
+    pub(crate) options: Vec<Choice>,
+    /// Those of them that need not wait for another to move.
+    pub(crate) fair_options: Vec<Choice>,
+    /// The objects of pending ops, by task id.
+    pub(crate) slots: Vec<[u32; 2]>,
+    /// Tasks whose immediate op has become enabled.
+    pub(crate) run_on: Vec<TaskId>,
+    /// A task that unwinds and has to wait: the others run without questions until it can go on.
+    pub(crate) forced: Option<TaskId>,
+    /// The task that moved last.
+    pub(crate) last: TaskId,
+    pub(crate) last_yielded: bool,
+}
+
+impl Enabled {
+    pub(super) fn new() -> Self {
+        Self {
+            options: Vec::new(),
+            fair_options: Vec::new(),
+            slots: vec![[NO_SLOT; 2]],
+            run_on: Vec::new(),
+            forced: None,
+            last: TaskId::ROOT,
+            last_yielded: false,
+        }
+    }
+
+    pub(super) fn begin(&mut self) {
+        self.options.clear();
+        self.run_on.clear();
+        self.forced = None;
+        self.last = TaskId::ROOT;
+        self.last_yielded = false;
+    }
+}
+
+/// What is to be decided, what was, and how it compares with the execution before.
+#[derive(Debug)]
+pub(crate) struct Decisions {
+    /// What the strategy has decided beforehand.
+    pub(crate) plan: Plan,
+    /// What a saved schedule says, instead of a plan.
+    pub(crate) script: Option<Script>,
+    /// It repeats a known execution to its end; the strategy hears nothing of it.
+    pub(crate) strict: bool,
+    pub(crate) taken: Vec<Taken>,
+    /// What the decisions were about, also of the execution before.
+    pub(crate) marks: Vec<Mark>,
+    /// Decisions that this execution shares with the one before.
+    pub(crate) shared: usize,
+    /// Who has announced an op where, folded into a number.
+    pub(crate) trail: u64,
+    /// The latest announcement.
+    pub(crate) announced: (TaskId, &'static Location<'static>),
+    /// The strategy does not want to see the rest.
+    pub(crate) cut: Option<Cut>,
+    /// The decision that leads to the next step.
+    pub(crate) point: Option<u32>,
+    /// Whether that is a preemption. Only while the execution is recorded.
+    pub(crate) preempting: bool,
+}
+
+impl Decisions {
+    pub(super) fn new() -> Self {
+        Self {
+            plan: Plan::default(),
+            script: None,
+            strict: false,
+            taken: Vec::new(),
+            marks: Vec::new(),
+            shared: 0,
+            trail: 0,
+            announced: (TaskId::ROOT, Location::caller()),
+            cut: None,
+            point: None,
+            preempting: false,
+        }
+    }
+
+    pub(super) fn renew(&mut self) {
+        self.plan.prefix.clear();
+        self.script = None;
+        self.strict = false;
+        self.taken.clear();
+        self.marks.clear();
+    }
+
+    pub(super) fn begin(&mut self) {
+        // How much of the plan repeats the last execution: that much must repeat exactly.
+        let pairs = self.plan.prefix.iter().zip(&self.taken);
+        self.shared = pairs.take_while(|(planned, taken)| **planned == taken.option).count();
+        self.taken.clear();
+        self.trail = 0;
+        self.cut = None;
+        self.point = None;
+        self.preempting = false;
+    }
+}
+
+/// Who hears of what happens. For the search, but for the counts.
+pub(crate) struct Listeners {
+    pub(crate) strategy: *mut dyn Strategy,
+    pub(crate) needs: Needs,
+    /// Only in an execution that is run for its trace.
+    pub(crate) recorder: Option<Box<Recorder>>,
+    /// What objects are called, if the strategy asks. Of one execution.
+    pub(crate) labels: Vec<Label>,
+    /// Where options are left for whoever comes after this process.
+    pub(crate) tape: Option<Tape>,
+    /// Where the process that forked this one finds what happens.
+    pub(crate) log: Option<Rc<dyn CrashLog>>,
+    /// Whether `tape` or `log` is set.
+    pub(crate) has_crash_log: bool,
+    /// Steps after this one are told, to the strategy or the recorder.
+    pub(crate) notify_from_step: u64,
+}
+
+impl Listeners {
+    pub(super) fn new() -> Self {
+        let strategy: *mut dyn Strategy = std::ptr::null_mut::<NoStrategy>();
+        Self {
+            strategy,
+            needs: Needs::default(),
+            recorder: None,
+            labels: Vec::new(),
+            tape: None,
+            log: None,
+            has_crash_log: false,
+            notify_from_step: u64::MAX,
+        }
+    }
+
+    pub(super) fn renew(&mut self, tape: Option<Tape>) {
+        self.strategy = std::ptr::null_mut::<NoStrategy>();
+        self.needs = Needs::default();
+        self.recorder = None;
+        self.tape = tape;
+        self.log = None;
+    }
+
+    pub(super) fn begin(&mut self, decisions: &Decisions) {
+        self.labels.clear();
+        self.has_crash_log = self.tape.is_some() || self.log.is_some();
+        if let Some(tape) = self.tape {
+            tape.begin();
+        }
+        self.notify_from_step = match self.recorder {
+            Some(_) => 0,
+            None if self.needs.steps && !decisions.strict => decisions.plan.steps_to_skip,
+            None => u64::MAX,
+        };
+    }
+}
+
+/// Who looks for what else may be wrong: data races, and orders of locks.
+#[derive(Debug, Default)]
+pub(crate) struct Detectors {
+    /// A cell has been used: data races are looked for from the next execution on.
+    pub(crate) track_races_next: bool,
+    /// Data races are looked for in this execution.
+    pub(crate) track_races: bool,
+    /// A cell has been used in this execution.
+    pub(crate) cell_used: bool,
+    pub(crate) race: Box<Detector>,
+    pub(crate) locks: Box<LockOrder>,
+}
+
+impl Detectors {
+    pub(super) fn renew(&mut self) {
+        self.track_races_next = false;
+        self.locks.renew();
+    }
+
+    pub(super) fn begin(&mut self) {
+        if self.cell_used || self.track_races {
+            self.race.begin();
+        }
+        self.track_races = self.track_races_next;
+        self.cell_used = false;
+        self.locks.begin();
+    }
+}
+
+/// Virtual time.
+#[derive(Debug)]
+pub(crate) struct VirtualTime {
+    pub(crate) clock: Box<Object<Clock>>,
+    /// The clock's number among the objects, once it has one.
+    pub(crate) slot: u32,
+}
+
+impl VirtualTime {
+    pub(super) fn new() -> Self {
+        Self { clock: Box::new(Object::new(Clock::default())), slot: NO_SLOT }
+    }
+
+    pub(super) fn begin(&mut self) {
+        self.clock.renew(Location::caller());
+        self.slot = NO_SLOT;
+    }
+}
+
+/// Whether the execution gets on, and when that is looked at next. In numbers of steps.
+#[derive(Debug, Default)]
+pub(crate) struct Pace {
+    /// The step at which something other than the clock last changed.
+    pub(crate) last_change: u64,
+    /// Yields since then.
+    pub(crate) fruitless: u64,
+    /// When limits and the caller's clock are looked at next.
+    pub(crate) next_check: u64,
+}
+
+impl Pace {
+    pub(super) fn begin(&mut self, limits: &Limits) {
+        *self = Self { last_change: 0, fruitless: 0, next_check: CHECK_EVERY.min(limits.steps) };
+    }
+}

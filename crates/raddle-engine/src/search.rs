@@ -1,0 +1,227 @@
+//! A search on its OS thread: what runs its executions, one after the other.
+
+mod elsewhere;
+
+use std::cell::Cell;
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+
+use raddle_trace::{Carried, Schedule, Settings, Trace};
+
+pub use self::elsewhere::{
+    Concluded, CutOff, EndKind, Heard, Isolate, Isolator, Numbers, Recorded,
+};
+pub use crate::crash_log::{CrashLog, Mark};
+use crate::error::EngineError;
+use crate::execution::{Ending, Execution, Lasting};
+use crate::host;
+pub use crate::host::Ran;
+use crate::limits::{Lap, Limits, Stop, Teardown};
+pub use crate::op::Name;
+use crate::pulse::Pulse;
+use crate::recorder::Recorder;
+use crate::seen::Seen;
+use crate::strategy::Strategy;
+use crate::tape::Tape;
+use crate::{overflow, panic_hook};
+
+/// What a search is run with, besides its strategy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Setup {
+    /// What decides which decision points there are.
+    pub settings: Settings,
+    /// When to stop.
+    pub limits: Limits,
+    /// What happens to unfinished tasks.
+    pub teardown: Teardown,
+    /// Bytes of stack for each task.
+    pub stack_size: usize,
+    /// Whether panics are also printed by the hook that was there before.
+    pub loud: bool,
+    /// Whether the search goes on after a failure. Failures are then counted, by kind, and none
+    /// is kept with its trace.
+    pub keep_going: bool,
+    /// Where the options of the running execution are left, for whoever comes after this process.
+    pub tape: Option<Tape>,
+    /// Whether each execution runs in a process of its own, and who sees to that: statics start anew, and
+    /// an execution that ends its process is a failure like others, after which the search goes on.
+    pub isolation: Option<Isolator>,
+}
+
+impl Default for Setup {
+    fn default() -> Self {
+        Self {
+            settings: Settings::default(),
+            limits: Limits::default(),
+            teardown: Teardown::default(),
+            stack_size: 1 << 20,
+            loud: false,
+            keep_going: false,
+            tape: None,
+            isolation: None,
+        }
+    }
+}
+
+/// A search's place on this OS thread. Ends every execution state when dropped.
+pub struct Search {
+    /// None only while it is dropped.
+    execution: Option<Box<Execution>>,
+    /// Whether others may have its pulse and its allocations when it is over.
+    reusable: bool,
+}
+
+thread_local! {
+    /// The state of the last search of this OS thread, for its allocations.
+    static SPARE: Cell<Option<Box<Execution>>> = const { Cell::new(None) };
+}
+
+impl Drop for Search {
+    fn drop(&mut self) {
+        if let Some(execution) = self.execution.take() {
+            if !self.reusable {
+                return;
+            }
+            execution.lasting.pulse.give_back();
+            // The thread may be on its way out.
+            let _ = SPARE.try_with(|spare| spare.set(Some(execution)));
+        }
+    }
+}
+
+impl Deref for Search {
+    type Target = Execution;
+
+    fn deref(&self) -> &Execution {
+        self.execution.as_ref().expect("a search has its state")
+    }
+}
+
+impl DerefMut for Search {
+    fn deref_mut(&mut self) -> &mut Execution {
+        self.execution.as_mut().expect("a search has its state")
+    }
+}
+
+impl fmt::Debug for Search {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Search").field("execution", &self.execution).finish_non_exhaustive()
+    }
+}
+
+impl Search {
+    /// A search, and who runs its executions elsewhere, if somebody does.
+    pub(crate) fn new(
+        setup: &Setup,
+        pulse: &mut dyn FnMut(&'static Pulse),
+    ) -> Result<(Self, Option<Box<dyn Isolate>>), EngineError> {
+        if !Execution::current().is_null() {
+            return Err(EngineError::Nested);
+        }
+        panic_hook::install();
+        overflow::install();
+        let apart = setup.isolation.map(Isolator::make).transpose()?;
+        let own = match &apart {
+            Some(apart) => apart.pulse(),
+            None => Pulse::acquire(),
+        };
+        pulse(own);
+        let limits = Limits { tasks: setup.limits.tasks.max(1), ..setup.limits };
+        let Setup { settings, teardown, stack_size, loud, tape, .. } = *setup;
+        let lasting = || {
+            let seen = Seen::default();
+            Lasting { pulse: own, settings, limits, teardown, stack_size, loud, seen }
+        };
+        let mut execution = SPARE.take().unwrap_or_else(|| Execution::new(lasting()));
+        execution.renew(lasting(), tape);
+        let reusable = apart.is_none();
+        Ok((Self { execution: Some(execution), reusable }, apart))
+    }
+
+    /// Puts questions to this strategy, which must outlive what is run from now on.
+    pub(crate) fn ask(&mut self, strategy: &mut dyn Strategy) {
+        let pointer: *mut (dyn Strategy + '_) = strategy;
+        #[expect(clippy::transmute_ptr_to_ptr, reason = "a cast cannot change the lifetime")]
+        // SAFETY: only the lifetime changes; the callers' strategies outlive their searches.
+        let pointer = unsafe {
+            std::mem::transmute::<*mut (dyn Strategy + '_), *mut (dyn Strategy + 'static)>(pointer)
+        };
+        self.listeners.strategy = pointer;
+    }
+
+    /// Begins with what another search ended with.
+    pub(crate) fn go_on_from(&mut self, carried: &Carried) -> Result<(), EngineError> {
+        let ex = &mut **self;
+        let known =
+            ex.tasks.names.take_over(&carried.tasks) && ex.lasting.seen.take_over(&carried.seen);
+        if !known {
+            return Err(EngineError::Carried);
+        }
+        ex.detectors.locks.take_over(&carried.notes);
+        Ok(())
+    }
+
+    pub(crate) fn run(
+        &mut self,
+        body: &dyn Fn(),
+        lap: &mut dyn FnMut(Lap) -> Stop,
+        executions: u64,
+    ) -> Ran {
+        // SAFETY: no execution runs on this OS thread (checked in `new`, and `run` leaves none).
+        unsafe { host::run(&raw mut **self, body, lap, executions) }
+    }
+
+    /// Runs the last execution once more, for its trace.
+    pub(crate) fn repeat(&mut self, body: &dyn Fn()) -> (Ran, Schedule, Trace) {
+        let ex = &mut **self;
+        ex.decisions.plan.prefix.clear();
+        ex.decisions.plan.prefix.extend(ex.decisions.taken.iter().map(|taken| taken.option));
+        ex.decisions.strict = true;
+        ex.listeners.recorder = Some(Box::default());
+        let ran = self.run(body, &mut |_| Stop::No, 0);
+        let (schedule, trace) = self.recorded();
+        self.decisions.strict = false;
+        (ran, schedule, trace)
+    }
+
+    /// A cell was used for the first time, so data races are looked for from now on. The execution
+    /// in which that happened is run once more, so that none is missed in it; a race found there is
+    /// how it ends. What was decided and counted stays: the strategy has seen all of it.
+    pub(crate) fn watch_again(
+        &mut self,
+        ran: &mut Ran,
+        body: &dyn Fn(),
+        lap: &mut dyn FnMut(Lap) -> Stop,
+        executions: u64,
+    ) -> u64 {
+        self.detectors.track_races_next = true;
+        if matches!(ran.ending, Ending::Stopped | Ending::Foreign | Ending::Diverged(_)) {
+            return 0;
+        }
+        let ex = &mut **self;
+        let (taken, n_steps, cut) = (ex.decisions.taken.clone(), ex.n_steps, ex.decisions.cut);
+        let created = ex.tasks.created.clone();
+        ex.decisions.plan.prefix.clear();
+        ex.decisions.plan.prefix.extend(taken.iter().map(|taken| taken.option));
+        ex.decisions.strict = true;
+        let again = self.run(body, lap, executions);
+        let ex = &mut **self;
+        ex.decisions.strict = false;
+        (ex.decisions.taken, ex.n_steps, ex.decisions.cut, ex.tasks.created) =
+            (taken, n_steps, cut, created);
+        let telling = matches!(
+            again.ending,
+            Ending::DataRace(_) | Ending::Diverged(_) | Ending::Stopped | Ending::Foreign
+        );
+        if telling {
+            (ran.ending, ran.outcome) = (again.ending, again.outcome);
+        }
+        again.leaked
+    }
+
+    pub(crate) fn recorded(&mut self) -> (Schedule, Trace) {
+        let ex = &mut **self;
+        let recorder: Box<Recorder> = ex.listeners.recorder.take().expect("a recorder was set");
+        (recorder.schedule(&ex.tasks, ex.lasting.settings), recorder.trace(&ex.tasks))
+    }
+}

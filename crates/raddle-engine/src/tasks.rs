@@ -1,0 +1,123 @@
+//! The tasks of a search by number, and which of them are part of the running execution.
+
+use raddle_trace::{TaskKind, TaskName};
+
+use crate::names::Names;
+use crate::op::{Name, TaskId};
+use crate::task::{State, Task};
+
+/// All tasks that a search has met, and their order of creation in this execution.
+#[derive(Debug)]
+pub(crate) struct TaskTable {
+    /// By task id. Boxed: tasks do not move while others are created.
+    #[expect(clippy::vec_box, reason = "pending ops point into tasks, which must not move")]
+    pub(crate) list: Vec<Box<Task>>,
+    pub(crate) names: Names,
+    /// The tasks of this execution, in order of creation.
+    pub(crate) created: Vec<TaskId>,
+    /// Those of them that have code and have not exited.
+    pub(crate) n_live: u32,
+}
+
+impl TaskTable {
+    pub(crate) fn new() -> Self {
+        let list = vec![Box::new(Task::absent())];
+        Self { list, names: Names::new(), created: Vec::new(), n_live: 0 }
+    }
+
+    /// Forgets the last search. Keeps every allocation.
+    pub(crate) fn renew(&mut self) {
+        self.names = Names::new();
+        for task in &mut self.list {
+            task.state = State::Absent;
+        }
+    }
+
+    /// Forgets the last execution.
+    pub(crate) fn begin(&mut self) {
+        self.created.clear();
+        self.n_live = 0;
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, task: TaskId) -> &Task {
+        &self.list[task.index()]
+    }
+
+    #[inline]
+    pub(crate) fn get_mut(&mut self, task: TaskId) -> &mut Task {
+        &mut self.list[task.index()]
+    }
+
+    /// Its place in the order of creation.
+    pub(crate) fn seq(&self, task: TaskId) -> u32 {
+        self.get(task).lineage.seq
+    }
+
+    /// The task with this key that is not part of the execution yet.
+    pub(crate) fn intern_key(&mut self, key: u64) -> TaskId {
+        let Self { list, names, created, .. } = self;
+        let is_part = |task: TaskId| {
+            list.get(task.index()).is_some_and(|entry| {
+                entry.state != State::Absent
+                    && created.get(entry.lineage.seq as usize).is_some_and(|&known| known == task)
+            })
+        };
+        names.intern_key(key, is_part)
+    }
+
+    /// How a person calls a task.
+    pub(crate) fn label(&self, task: TaskId) -> String {
+        if let Some(label) =
+            self.list.get(task.index()).and_then(|task| task.lineage.label.as_ref())
+        {
+            return label.to_string();
+        }
+        if task == TaskId::ROOT {
+            return "main".to_owned();
+        }
+        let name = self.names.get(task);
+        let parent = self.label(name.parent);
+        match name.kind {
+            TaskKind::Environment if name.nth > i32::MAX as u32 => format!("link {:08x}", name.nth),
+            TaskKind::Environment => format!("timer of {parent}"),
+            _ if name.parent == TaskId::ROOT => format!("thread {}", name.nth + 1),
+            _ => format!("{parent}.{}", name.nth + 1),
+        }
+    }
+
+    /// A task of this execution as data: by its place in the order of creation.
+    pub(crate) fn name(&self, task: TaskId) -> TaskName {
+        let Name { parent, nth, kind } = self.names.get(task);
+        let label = self.get(task).lineage.label.as_ref().map(ToString::to_string);
+        TaskName { parent: self.seq(parent), nth, kind, label }
+    }
+
+    /// Whether spawns and joins alone put the step of one task before that of another.
+    pub(crate) fn is_before(&self, first: (TaskId, u64), second: (TaskId, u64)) -> bool {
+        // By task: from which step on it is known to be after the first.
+        let mut after = vec![u64::MAX; self.list.len()];
+        after[first.0.index()] = first.1;
+        loop {
+            let mut changed = false;
+            for &task in &self.created {
+                let (parent, born) = self.get(task).lineage.born;
+                if task != TaskId::ROOT && after[parent.index()] <= born && after[task.index()] > 0
+                {
+                    after[task.index()] = 0;
+                    changed = true;
+                }
+                if let Some((joiner, step)) = self.get(task).lineage.joined
+                    && after[task.index()] != u64::MAX
+                    && after[joiner.index()] > step
+                {
+                    after[joiner.index()] = step;
+                    changed = true;
+                }
+            }
+            if !changed {
+                return after[second.0.index()] <= second.1;
+            }
+        }
+    }
+}
