@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Sees to it that there is a Chromium for the tests of the pages (crates/raddle-report/tests/browser).
 # Installs Debian's if there is none and that is possible; says so if it is not. The tests are skipped
-# then, by name, unless RADDLE_BROWSER=required.
+# then, by name, unless BROWSER_TESTS=required. With `--found` it only looks, and fails if there is none.
 set -euo pipefail
 
 for name in chromium chromium-browser google-chrome google-chrome-stable chrome; do
@@ -10,6 +10,7 @@ for name in chromium chromium-browser google-chrome google-chrome-stable chrome;
         exit 0
     fi
 done
+if [ "${1-}" = --found ]; then exit 1; fi
 if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
     echo "browser: none; installing chromium"
     if { apt-get install -y --no-install-recommends chromium fonts-dejavu-core \

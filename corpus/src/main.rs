@@ -116,17 +116,8 @@ impl From<io::Error> for Error {
 }
 
 fn duration(text: &str) -> Result<Duration, String> {
-    let number = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
-    let wrong = || format!("`{text}` is not a time; write `500ms`, `10s`, `2m` or `1h`");
-    let n: u64 = number.parse().map_err(|_| wrong())?;
-    let seconds = |scale: u64| n.checked_mul(scale).map(Duration::from_secs).ok_or_else(wrong);
-    match &text[number.len()..] {
-        "ms" => Ok(Duration::from_millis(n)),
-        "s" => seconds(1),
-        "m" => seconds(60),
-        "h" => seconds(3_600),
-        _ => Err(wrong()),
-    }
+    raddle_knobs::units::time(text)
+        .ok_or_else(|| format!("`{text}` is not a time; write `500ms`, `10s`, `2m` or `1h`"))
 }
 
 fn main() -> ExitCode {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use raddle_trace::spelling::distance;
+use raddle_knobs::spelling::distance;
 
 use crate::program::Program;
 use crate::{actors, applications, bugs, case, counts, libraries, litmus, ours, peers};

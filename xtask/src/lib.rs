@@ -2,9 +2,11 @@
 
 pub mod layers;
 pub mod mutate;
+pub mod nightly;
 pub mod size;
 pub mod tidy;
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The root of the workspace.
@@ -15,4 +17,9 @@ use std::path::{Path, PathBuf};
 pub fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.parent().expect("the package is inside the workspace").to_owned()
+}
+
+/// Writes a file, and says which if it cannot.
+pub(crate) fn write_file(path: &Path, text: &[u8]) -> Result<(), String> {
+    fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
 }

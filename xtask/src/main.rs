@@ -1,12 +1,13 @@
-//! `cargo xtask tidy` and `cargo xtask mutate`.
+//! `cargo xtask tidy`, `cargo xtask mutate` and `cargo xtask nightly`.
 
 use std::process::ExitCode;
 
-use xtask::{mutate, tidy};
+use xtask::{mutate, nightly, tidy};
 
 const USAGE: &str = "usage: cargo xtask tidy
        cargo xtask size
-       cargo xtask mutate [--markdown] [NAME ...]";
+       cargo xtask mutate [--markdown] [--done FILE] [NAME ...]
+       cargo xtask nightly [--time 4h] [--resume] [--jobs 2] [--pages quick|full|none] [PART ...]";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -16,6 +17,10 @@ fn main() -> ExitCode {
         ["size"] => sized(),
         ["mutate", rest @ ..] => match mutate::wanted(rest) {
             Ok(wanted) => mutated(&wanted),
+            Err(why) => refuse(&why),
+        },
+        ["nightly", rest @ ..] => match nightly::wanted(rest) {
+            Ok(wanted) => ran_nightly(&wanted),
             Err(why) => refuse(&why),
         },
         _ => refuse(USAGE),
@@ -45,8 +50,7 @@ fn sized() -> ExitCode {
 }
 
 fn mutated(wanted: &mutate::Wanted) -> ExitCode {
-    let rows = mutate::run(&xtask::root(), &wanted.mutations, &mut |what| say(what));
-    let rows = match rows {
+    let rows = match mutate::run(&xtask::root(), wanted, &mut |what| say(what)) {
         Ok(rows) => rows,
         Err(why) => return refuse(&why),
     };
@@ -54,9 +58,23 @@ fn mutated(wanted: &mutate::Wanted) -> ExitCode {
     let survivors = rows.iter().filter(|row| row.verdict.survived()).count();
     if survivors > 0 {
         say(&format!("{survivors} of {} mutations survived", rows.len()));
+    }
+    if survivors > 0 || wanted.done_before().iter().any(|done| done.survived) {
         return ExitCode::FAILURE;
     }
     ExitCode::SUCCESS
+}
+
+fn ran_nightly(wanted: &nightly::Wanted) -> ExitCode {
+    match nightly::run(&xtask::root(), wanted, &say) {
+        Ok(nightly::Verdict::Passed) => ExitCode::SUCCESS,
+        Ok(nightly::Verdict::Cut) => {
+            say("the time was over before everything was run; go on with --resume");
+            ExitCode::from(3)
+        }
+        Ok(nightly::Verdict::Failed) => ExitCode::FAILURE,
+        Err(why) => refuse(&why),
+    }
 }
 
 fn refuse(why: &str) -> ExitCode {

@@ -10,6 +10,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -69,17 +70,60 @@ pub struct Wanted {
     pub mutations: Vec<&'static Mutation>,
     /// Whether the table is for a document.
     pub markdown: bool,
+    /// The file in which each mutation that is finished is noted. Those that it names are not run again.
+    pub done: Option<PathBuf>,
 }
 
-/// Reads the arguments: names, or none for all, and `--markdown`.
+/// A mutation that was finished in an earlier run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Before {
+    /// Its name.
+    pub name: String,
+    /// Whether it went unnoticed.
+    pub survived: bool,
+}
+
+impl Wanted {
+    /// Those that the file of finished ones names: a line each, with name, what caught it, and seconds.
+    #[must_use]
+    pub fn done_before(&self) -> Vec<Before> {
+        let text = self.done.as_ref().and_then(|file| fs::read_to_string(file).ok());
+        let text = text.unwrap_or_default();
+        let before = |line: &str| {
+            let mut cells = line.split('\t');
+            let name = cells.next()?.to_owned();
+            Some(Before { name, survived: cells.next()? == Verdict::NOTHING })
+        };
+        text.lines().filter_map(before).collect()
+    }
+
+    fn note(&self, row: &Row) -> Result<(), String> {
+        let Some(file) = &self.done else { return Ok(()) };
+        let (name, caught, took) = (row.mutation.name, row.verdict.describe(), row.took.as_secs());
+        let opened = File::options().create(true).append(true).open(file);
+        let line = format!("{name}\t{caught}\t{took}\n");
+        opened.and_then(|mut opened| opened.write_all(line.as_bytes())).map_err(|e| about(file, &e))
+    }
+}
+
+/// Reads the arguments: names, or none for all, `--markdown` and `--done FILE`.
 ///
 /// # Errors
 /// If there is no such mutation.
 pub fn wanted(arguments: &[&str]) -> Result<Wanted, String> {
-    let (options, names): (Vec<&str>, Vec<&str>) =
-        arguments.iter().partition(|argument| argument.starts_with('-'));
-    if let Some(option) = options.iter().find(|option| **option != "--markdown") {
-        return Err(format!("{option} is not an option; there is --markdown"));
+    let (mut markdown, mut done, mut names) = (false, None, Vec::new());
+    let mut arguments = arguments.iter();
+    while let Some(&argument) = arguments.next() {
+        match argument {
+            "--markdown" => markdown = true,
+            "--done" => {
+                done = Some(PathBuf::from(arguments.next().ok_or("--done needs a file")?));
+            }
+            option if option.starts_with('-') => {
+                return Err(format!("{option} is not an option; there are --markdown and --done"));
+            }
+            name => names.push(name),
+        }
     }
     if let Some(name) = names.iter().find(|name| MUTATIONS.iter().all(|m| m.name != **name)) {
         let known: Vec<&str> = MUTATIONS.iter().map(|mutation| mutation.name).collect();
@@ -87,7 +131,7 @@ pub fn wanted(arguments: &[&str]) -> Result<Wanted, String> {
     }
     let chosen = |mutation: &&Mutation| names.is_empty() || names.contains(&mutation.name);
     let mutations = MUTATIONS.iter().filter(chosen).collect();
-    Ok(Wanted { mutations, markdown: !options.is_empty() })
+    Ok(Wanted { mutations, markdown, done })
 }
 
 /// How the tests took it.
@@ -111,6 +155,9 @@ pub enum Ended {
 }
 
 impl Verdict {
+    /// What caught a mutation that survived.
+    const NOTHING: &'static str = "NOTHING";
+
     /// Whether the mutation went unnoticed.
     #[must_use]
     pub fn survived(&self) -> bool {
@@ -122,7 +169,7 @@ impl Verdict {
     pub fn describe(&self) -> String {
         let failed = self.failed.join(", ");
         match (self.ended, failed.as_str()) {
-            (Ended::Passed, _) => "NOTHING".to_owned(),
+            (Ended::Passed, _) => Self::NOTHING.to_owned(),
             (Ended::Failed, "") => "the end of the process".to_owned(),
             (Ended::Failed, _) => failed,
             (Ended::Stopped(after), "") => format!("no end within {after} s"),
@@ -170,10 +217,17 @@ pub fn table(rows: &[Row], markdown: bool) -> String {
 /// do not do what they should.
 pub fn run(
     root: &Path,
-    mutations: &[&'static Mutation],
+    wanted: &Wanted,
     progress: &mut dyn FnMut(&str),
 ) -> Result<Vec<Row>, String> {
-    let broken = stale(root, mutations);
+    let before = wanted.done_before();
+    let is_left = |mutation: &&&Mutation| before.iter().all(|done| done.name != mutation.name);
+    let mutations: Vec<&'static Mutation> =
+        wanted.mutations.iter().filter(is_left).copied().collect();
+    if mutations.is_empty() {
+        return Ok(Vec::new());
+    }
+    let broken = stale(root, &mutations);
     if !broken.is_empty() {
         return Err(broken.join("\n"));
     }
@@ -196,11 +250,13 @@ pub fn run(
         limits.insert(tests, limit);
     }
     let mut rows = Vec::new();
-    for &mutation in mutations {
+    for mutation in mutations {
         progress(mutation.name);
         let started = Instant::now();
         let verdict = workshop.test_mutated(mutation, limits[mutation.tests()])?;
-        rows.push(Row { mutation, verdict, took: started.elapsed() });
+        let row = Row { mutation, verdict, took: started.elapsed() };
+        wanted.note(&row)?;
+        rows.push(row);
     }
     Ok(rows)
 }
@@ -253,8 +309,9 @@ impl Workshop {
         let mut command = Command::new(&tests);
         command.current_dir(&self.tree).stdin(Stdio::null()).stdout(file).stderr(Stdio::null());
         for (name, _) in std::env::vars_os() {
-            if name.to_string_lossy().starts_with("RADDLE_") {
-                command.env_remove(name);
+            let text = name.to_string_lossy();
+            if text.starts_with("RADDLE_") || text.starts_with("COMPARE_") {
+                command.env_remove(&name);
             }
         }
         let started = Instant::now();
@@ -421,7 +478,9 @@ mod tests {
         assert_eq!((all.mutations.len(), all.markdown), (MUTATIONS.len(), false));
         let name = MUTATIONS[1].name;
         let one = wanted(&["--markdown", name]).expect("one");
-        assert_eq!(one, Wanted { mutations: vec![&MUTATIONS[1]], markdown: true });
+        assert_eq!(one, Wanted { mutations: vec![&MUTATIONS[1]], markdown: true, done: None });
+        let noted = wanted(&["--done", "f"]).expect("all");
+        assert_eq!(noted.done, Some(PathBuf::from("f")));
         assert!(wanted(&["sabotage"]).expect_err("unknown").starts_with("there is no mutation"));
         assert!(wanted(&["--fast"]).expect_err("unknown").contains("--markdown"));
     }

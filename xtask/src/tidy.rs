@@ -15,16 +15,18 @@ use crate::layers;
 /// What a crate may depend on, in all: nothing else than these.
 const ONLY: &[(&str, &[&str])] = &[
     ("raddle-trace", &["serde"]),
+    ("raddle-knobs", &[]),
     ("raddle-engine", &["raddle-trace", "corosensei", "libc", "serde"]),
     // JSON is how a fork tells what has no fixed size.
     ("raddle-isolate", &["raddle-engine", "raddle-trace", "libc", "serde", "serde_json"]),
-    ("raddle-search", &["raddle-engine", "raddle-trace", "postcard", "serde"]),
+    ("raddle-search", &["raddle-engine", "raddle-knobs", "raddle-trace", "postcard", "serde"]),
     ("raddle-threads", &["raddle-engine", "raddle-trace"]),
     ("raddle-report", &["raddle-trace", "serde_json"]),
-    ("raddle-macros", &["proc-macro2", "quote", "syn"]),
+    ("raddle-macros", &["proc-macro2", "quote", "raddle-knobs", "syn"]),
     (
         "cargo-raddle",
         &[
+            "raddle-knobs",
             "raddle-report",
             "raddle-trace",
             "clap",

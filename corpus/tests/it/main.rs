@@ -80,10 +80,7 @@ pub(crate) fn check(program: &'static Program, arguments: &[usize], ask: &Ask) -
     report
 }
 
-/// Whether the tests that take minutes are wanted.
-pub(crate) fn long() -> bool {
-    std::env::var_os("RADDLE_LONG").is_some_and(|value| value == "1")
-}
+pub(crate) use raddle_testing::long;
 
 /// Every program, with its defaults.
 pub(crate) fn all() -> impl Iterator<Item = (&'static Program, Vec<usize>)> {

@@ -16,7 +16,7 @@ pub(crate) fn ends_well(name: &str, program: impl FnOnce() + Send + 'static) {
         program();
         let _ = done.send(());
     });
-    let ended = ended.recv_timeout(Duration::from_secs(30));
+    let ended = ended.recv_timeout(Duration::from_mins(5));
     assert_eq!(ended, Ok(()), "{name} panicked (Disconnected) or hangs (Timeout)");
 }
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, Parser, Subcommand, ValueEnum};
-use raddle_trace::knobs::{KNOBS, Value};
+use raddle_knobs::{KNOBS, Knob, Scope, Value};
 
 /// Finds concurrency bugs: runs the raddle tests of a workspace
 ///
@@ -229,12 +229,6 @@ pub(crate) struct Chosen {
 pub(crate) struct Settings {
     #[command(flatten)]
     pub(crate) knobs: Knobs,
-    /// Hosts at a time; as many as there are processors if left out
-    #[arg(long, value_name = "N")]
-    pub(crate) jobs: Option<String>,
-    /// Bytes of memory for each host: 512m, 4g, none
-    #[arg(long, value_name = "BYTES")]
-    pub(crate) host_memory: Option<String>,
     /// A profile of raddle.toml, or one of quick, ci, nightly
     #[arg(long, value_name = "NAME")]
     pub(crate) profile: Option<String>,
@@ -243,29 +237,30 @@ pub(crate) struct Settings {
     pub(crate) config: Option<PathBuf>,
 }
 
-/// A flag for each knob of a search.
+/// A flag for each knob, of a search and of the driver.
 #[derive(Debug, Default)]
 pub(crate) struct Knobs {
-    /// Names of fields, with values.
-    pub(crate) given: Vec<(&'static str, String)>,
+    /// With values.
+    pub(crate) given: Vec<(&'static Knob, String)>,
 }
 
 impl Args for Knobs {
     fn augment_args(mut command: Command) -> Command {
-        for knob in KNOBS {
+        for knob in KNOBS.iter().filter(|knob| knob.is_flag()) {
             let name = match knob.value {
                 Value::Strategy => "STRATEGY",
                 Value::Time => "TIME",
                 Value::Memory | Value::Size => "BYTES",
-                Value::Word(_) => "WORD",
+                Value::Word(_) | Value::Flag | Value::MaybeFlag => "WORD",
                 _ => "N",
             };
             let (expected, variable) = (knob.value.expected(), knob.variable());
+            let heading = if knob.scope == Scope::Driver { None } else { Some("Search") };
             command = command.arg(
                 Arg::new(knob.name)
                     .long(knob.flag())
                     .value_name(name)
-                    .help_heading("Search")
+                    .help_heading(heading)
                     .help(format!("{}: {expected} [{variable}]", capital(knob.line))),
             );
         }
@@ -280,7 +275,8 @@ impl Args for Knobs {
 impl FromArgMatches for Knobs {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let value = |name| matches.get_one::<String>(name).cloned();
-        let given = KNOBS.iter().filter_map(|knob| Some((knob.name, value(knob.name)?)));
+        let knobs = KNOBS.iter().filter(|knob| knob.is_flag());
+        let given = knobs.filter_map(|knob| Some((knob, value(knob.name)?)));
         Ok(Self { given: given.collect() })
     }
 

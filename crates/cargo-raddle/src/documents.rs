@@ -3,11 +3,11 @@
 use std::fmt::Write as _;
 
 use clap::{Command, CommandFactory as _};
+use raddle_knobs::{KNOBS, Knob, Scope};
 use raddle_trace::exit;
-use raddle_trace::knobs::KNOBS;
 
 use crate::cli::Cli;
-use crate::settings::{BUILT_IN, OURS};
+use crate::settings::BUILT_IN;
 
 /// The man page, in roff.
 #[must_use]
@@ -30,16 +30,16 @@ pub fn man_page() -> String {
         let _ = writeln!(text, ".TP\n.B {code}\n{}", meaning.replace('`', ""));
     }
     text.push_str(".SH ENVIRONMENT\n");
-    for (name, line, expected) in knobs() {
-        let _ = writeln!(text, ".TP\n.B RADDLE_{}\n{line}: {expected}", name.to_ascii_uppercase());
+    for knob in knobs() {
+        let (variable, line, expected) = (knob.variable(), knob.line, knob.value.expected());
+        let _ = writeln!(text, ".TP\n.B {variable}\n{line}: {expected}");
     }
     text
 }
 
-/// Name, line and values of each knob.
-fn knobs() -> impl Iterator<Item = (&'static str, &'static str, String)> {
-    let theirs = KNOBS.iter().map(|knob| (knob.name, knob.line, knob.value.expected()));
-    theirs.chain(OURS.iter().map(|(name, value, line)| (*name, *line, value.expected())))
+/// Every knob that can be given to the driver.
+fn knobs() -> impl Iterator<Item = &'static Knob> {
+    KNOBS.iter().filter(|knob| knob.is_flag())
 }
 
 /// The reference part of `docs/cargo-raddle.md`.
@@ -54,12 +54,17 @@ pub fn markdown() -> String {
         }
     }
     out.push_str("\n## Settings\n\n");
-    out.push_str(
-        "Each is a flag, a variable, a key of a profile in `raddle.toml`, and (but for the last two) a \
-         field of\n`raddle::Config` and a knob of `#[raddle::test]`.\n\n| setting | value | what it is |\n|---|---|---|\n",
+    let own = knobs().filter(|knob| knob.scope == Scope::Driver);
+    let own: Vec<_> = own.map(|knob| format!("`{}`", knob.name)).collect();
+    let _ = writeln!(
+        out,
+        "Each is a flag, a variable, a key of a profile in `raddle.toml`, and (but for {}) a field of\n\
+         `raddle::Config` and a knob of `#[raddle::test]`.\n\n\
+         | setting | value | if not set | what it is |\n|---|---|---|---|",
+        own.join(" and ")
     );
-    for (name, line, expected) in knobs() {
-        let _ = writeln!(out, "| `{name}` | {expected} | {line} |");
+    for Knob { name, value, default, line, .. } in knobs() {
+        let _ = writeln!(out, "| `{name}` | {} | {default} | {line} |", value.expected());
     }
     out.push_str("\n## Profiles without a file\n\n");
     for (name, values) in BUILT_IN {

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use raddle_report::TextOptions;
 use raddle_trace::events::Ending;
-use raddle_trace::knobs::{self, Value};
 use raddle_trace::{Saved, Schedule, exit};
 
 use crate::check::{self, Tested, What};
@@ -111,7 +110,7 @@ impl Found {
     fn run(&self, what: What, more: &[(&str, &str)]) -> Result<Tested, Wrong> {
         let mut settings = settings(&self.project.root)?;
         for (name, value) in more {
-            if let Some(knob) = knobs::find(name) {
+            if let Some(knob) = raddle_knobs::find(name) {
                 settings.knobs.insert(knob.name, (*value).to_owned());
             }
         }
@@ -185,9 +184,8 @@ pub(crate) fn explain(asked: &cli::Explain) -> Result<u8, Wrong> {
 
 /// Makes a failure small, and writes it where it was read from.
 pub(crate) fn minimise(asked: &cli::Minimise) -> Result<u8, Wrong> {
-    if !Value::Time.accepts(&asked.time) {
-        let (time, expected) = (&asked.time, Value::Time.expected());
-        return Err(Wrong::usage(format!("--time is `{time}`; it must be {expected}")));
+    if let Some(knob) = raddle_knobs::find("minimise") {
+        knob.check("--time", &asked.time).map_err(Wrong::usage)?;
     }
     let found = Found::new(&asked.recorded, &asked.build)?;
     let more = [&[("minimise", asked.time.as_str())], found.apart()].concat();

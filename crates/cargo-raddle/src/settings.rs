@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use raddle_knobs::{Given, KNOBS, Knob, PREFIX, PROFILE, nearest};
 use raddle_trace::host::VARIABLE;
-use raddle_trace::knobs::{self, KNOBS, Value};
 use toml::{Table, Value as Toml};
 
 use crate::cli;
@@ -20,18 +20,6 @@ pub(crate) const BUILT_IN: [(&str, &[(&str, &str)]); 3] = [
     ("ci", &[("time", "30s")]),
     ("nightly", &[("time", "10m"), ("traces", "true")]),
 ];
-
-/// Knobs of the driver itself: name, what a value must be, what it is.
-pub(crate) const OURS: [(&str, Value, &str); 2] = [
-    ("jobs", Value::Number, "hosts at a time; as many as there are processors if left out"),
-    ("host_memory", Value::Memory, "bytes of memory for each host"),
-];
-
-/// The variable that names a profile.
-pub(crate) const PROFILE: &str = "RADDLE_PROFILE";
-
-/// Variables that are read elsewhere: by a replay, for lines of progress, by raddle's own tests.
-const OTHERS: [&str; 4] = ["RADDLE_REPLAY", "RADDLE_PROGRESS", "RADDLE_LONG", PROFILE];
 
 /// What a run is run with.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,7 +35,7 @@ impl Settings {
     pub(crate) fn read(root: &Path, flags: &cli::Settings) -> Result<Self, Wrong> {
         let variables: Vec<(String, String)> = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-            .filter(|(name, _)| name.starts_with("RADDLE_"))
+            .filter(|(name, _)| name.starts_with(PREFIX))
             .collect();
         let file = match &flags.config {
             Some(path) => Some(path.clone()),
@@ -85,34 +73,26 @@ impl Settings {
             Some(name) => file.values(&name)?,
             None => BTreeMap::new(),
         };
-        for (name, value, _) in all() {
-            if let Some(text) = variable(&format!("RADDLE_{}", name.to_ascii_uppercase())) {
-                let variable = format!("RADDLE_{}", name.to_ascii_uppercase());
-                accept(&variable, value, &text).map_err(Wrong::usage)?;
-                values.insert(name, text);
+        for knob in all() {
+            if let Some(text) = variable(&knob.variable()) {
+                knob.check(&knob.variable(), &text).map_err(Wrong::usage)?;
+                set(&mut values, knob, text);
             }
         }
-        let ours = [("jobs", &flags.jobs), ("host_memory", &flags.host_memory)];
-        let ours = ours.into_iter().filter_map(|(name, value)| Some((name, value.clone()?)));
-        for (name, text) in flags.knobs.given.iter().cloned().chain(ours) {
-            let Some((_, value, _)) = all().find(|(known, _, _)| *known == name) else { continue };
-            accept(&format!("--{}", name.replace('_', "-")), value, &text).map_err(Wrong::usage)?;
-            // A bound belongs to the strategy that was there.
-            if name == "strategy" {
-                values.remove("preemptions");
-            }
-            values.insert(name, text);
+        for (knob, text) in &flags.knobs.given {
+            knob.check(&format!("--{}", knob.flag()), text).map_err(Wrong::usage)?;
+            set(&mut values, knob, text.clone());
         }
-        let jobs = values.remove("jobs").filter(|jobs| jobs != "none");
-        let jobs = jobs.and_then(|jobs| jobs.replace('_', "").parse().ok());
+        let jobs = take_number(&mut values, "jobs");
         if jobs == Some(0) {
             return Err(Wrong::usage(
                 "jobs is `0`, and without a host nothing is run; write at least 1, or leave it out",
             ));
         }
         let processors = || std::thread::available_parallelism().map_or(1, usize::from);
-        let host_memory = values.remove("host_memory").and_then(|text| bytes(&text));
-        Ok(Self { knobs: values, jobs: jobs.unwrap_or_else(processors), host_memory })
+        let jobs = jobs.and_then(|jobs| jobs.try_into().ok()).unwrap_or_else(processors);
+        let host_memory = take_number(&mut values, "host_memory");
+        Ok(Self { knobs: values, jobs, host_memory })
     }
 
     /// What is set in the environment of each host.
@@ -138,48 +118,46 @@ impl Settings {
     }
 }
 
-/// Every knob, the driver's own last.
-fn all() -> impl Iterator<Item = (&'static str, Value, &'static str)> + Clone {
-    KNOBS.iter().map(|knob| (knob.name, knob.value, knob.line)).chain(OURS)
+/// Every knob that can be given here, the driver's own last.
+fn all() -> impl Iterator<Item = &'static Knob> + Clone {
+    KNOBS.iter().filter(|knob| knob.is_flag())
 }
 
-fn accept(what: &str, value: Value, text: &str) -> Result<(), String> {
-    if value.accepts(text) {
-        return Ok(());
+/// Sets a knob over what was there.
+fn set(values: &mut BTreeMap<&'static str, String>, knob: &Knob, text: String) {
+    if let Some(other) = knob.takes_back() {
+        values.remove(other);
     }
-    Err(format!("{what} is `{text}`; it must be {}", value.expected()))
+    values.insert(knob.name, text);
 }
 
-/// Refuses variables that nobody reads.
+/// Takes a knob of the driver's own out of values that were checked; nothing for `none`.
+fn take_number(values: &mut BTreeMap<&'static str, String>, name: &str) -> Option<u64> {
+    let text = values.remove(name)?;
+    match raddle_knobs::find(name)?.value.parse(&text)? {
+        Given::Number(n) => Some(n),
+        _ => None,
+    }
+}
+
+/// Refuses variables that nothing reads, and those that cannot be given here.
 fn check_variables(variables: &[(String, String)]) -> Result<(), Wrong> {
-    let ours: Vec<String> =
-        all().map(|(name, ..)| format!("RADDLE_{}", name.to_ascii_uppercase())).collect();
-    let known = || ours.iter().map(String::as_str).chain(OTHERS);
+    let known: Vec<String> = raddle_knobs::variables().collect();
     for (name, _) in variables {
-        if known().any(|known| known == name) || name == VARIABLE {
+        let refused = |knob: &&Knob| knob.variable() == *name && knob.instead.is_some();
+        if let Some(instead) = KNOBS.iter().find(refused).and_then(|knob| knob.instead) {
+            return Err(Wrong::usage(format!("{name} is for cargo test: {instead}")));
+        }
+        if known.contains(name) || name == VARIABLE {
             continue;
         }
-        let hint = match knobs::nearest(name, known()) {
+        let hint = match nearest(name, known.iter().map(String::as_str)) {
             Some(near) => format!("did you mean {near}?"),
             None => "unset it, or see docs/cargo-raddle.md for those there are".to_owned(),
         };
         return Err(Wrong::usage(format!("there is no variable {name}; {hint}")));
     }
     Ok(())
-}
-
-/// Bytes; none for `none`.
-fn bytes(text: &str) -> Option<u64> {
-    let at = text.find(|letter: char| letter.is_ascii_alphabetic()).unwrap_or(text.len());
-    let (digits, unit) = text.split_at(at);
-    let scale = match unit {
-        "" => 1,
-        "k" | "K" => 1 << 10,
-        "m" | "M" => 1 << 20,
-        "g" | "G" => 1 << 30,
-        _ => return None,
-    };
-    digits.replace('_', "").parse::<u64>().ok()?.checked_mul(scale)
 }
 
 /// `raddle.toml`.
@@ -214,9 +192,9 @@ impl File {
                     );
                 }
                 ("profiles", _) => return Err("profiles are tables: [profiles.ci]".to_owned()),
-                (knob, _) if all().any(|(name, ..)| name == knob) => {
+                (key, _) if all().any(|knob| knob.name == key) => {
                     return Err(format!(
-                        "`{knob}` belongs in a profile: write it under [profiles.NAME], and profile = \
+                        "`{key}` belongs in a profile: write it under [profiles.NAME], and profile = \
                          \"NAME\" at the top"
                     ));
                 }
@@ -233,7 +211,7 @@ impl File {
         if built_in.is_none() && ours.is_none() {
             let known = self.profiles.keys().map(String::as_str);
             let known = || known.clone().chain(BUILT_IN.iter().map(|(name, _)| *name));
-            let hint = match knobs::nearest(name, known()) {
+            let hint = match nearest(name, known()) {
                 Some(near) => format!("did you mean {near}?"),
                 None => format!(
                     "there are {}; or write [profiles.{name}] in raddle.toml",
@@ -253,29 +231,30 @@ impl File {
 fn values(profile: &str, table: Table) -> Result<BTreeMap<&'static str, String>, String> {
     let mut values = BTreeMap::new();
     for (key, given) in table {
-        let Some((name, value, _)) = all().find(|(name, ..)| *name == key) else {
-            let names = all().map(|(name, ..)| name);
+        let Some(knob) = all().find(|knob| knob.name == key) else {
+            let names = all().map(|knob| knob.name);
             return Err(format!("in [profiles.{profile}] {}", no_such_key(&key, names)));
         };
+        let name = knob.name;
         let text = match given {
             Toml::String(text) => text,
             Toml::Integer(number) => number.to_string(),
             Toml::Boolean(flag) => flag.to_string(),
             other => {
-                let (kind, expected) = (other.type_str(), value.expected());
+                let (kind, expected) = (other.type_str(), knob.value.expected());
                 return Err(format!(
                     "profiles.{profile}.{name} is of the type {kind}; it must be {expected}"
                 ));
             }
         };
-        accept(&format!("profiles.{profile}.{name}"), value, &text)?;
+        knob.check(&format!("profiles.{profile}.{name}"), &text)?;
         values.insert(name, text);
     }
     Ok(values)
 }
 
 fn no_such_key<'a>(key: &str, names: impl IntoIterator<Item = &'a str> + Clone) -> String {
-    if let Some(near) = knobs::nearest(key, names.clone()) {
+    if let Some(near) = nearest(key, names.clone()) {
         return format!("there is no key `{key}`; did you mean `{near}`?");
     }
     let names: Vec<&str> = names.into_iter().collect();

@@ -172,9 +172,9 @@ impl Pool {
     }
 }
 
-/// Every schedule, if they are few; else some, by DPOR and at random. With `RADDLE_LONG` many more.
+/// Every schedule, if they are few; else some, by DPOR and at random. With `RADDLE_LONG=1` many more.
 fn check(test: fn()) {
-    let times = if std::env::var_os("RADDLE_LONG").is_some() { 100 } else { 1 };
+    let times = if raddle_testing::long() { 100 } else { 1 };
     for (strategy, executions) in [("dpor", 500), ("random", 300), ("pct(3)", 300)] {
         let mut config = Config::default();
         strategy.clone_into(&mut config.strategy);

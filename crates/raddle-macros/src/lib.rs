@@ -1,7 +1,7 @@
 //! `#[raddle::test]`: a function as a test that is run under many schedules.
 //!
 //! The expansion is a plain `#[test]` around a call of `raddle`, so every test harness finds it.
-//! Nothing is decided here but the spelling of knobs: what they mean is `raddle::Config`'s.
+//! The keys are those of `raddle_knobs`; what they mean is `raddle::Config`'s.
 
 mod expand;
 mod knobs;
@@ -30,19 +30,7 @@ use proc_macro::TokenStream;
 ///
 /// # Knobs
 /// Each is a field of `raddle::Config`, and gives way to the environment variable of that name.
-///
-/// | knob | value |
-/// |---|---|
-/// | `strategy` | text: `"auto"`, `"random"`, `"pct(3)"`, `"surw"`, `"dfs preemptions(2)"`, `"portfolio"`, … |
-/// | `executions`, `steps`, `tasks`, `memory`, `stack_size` | a number |
-/// | `seed`, `preemptions`, `jobs` | a number |
-/// | `time`, `execution_time`, `watchdog` | text: `"500ms"`, `"10s"`, `"2m"`, `"1h"` |
-/// | `timeouts` | `"any"`, `"idle"` |
-/// | `spurious`, `traces` | nothing, `true`, `false` |
-/// | `data` | `"decisions"`, `"seeded"` |
-/// | `teardown` | `"unwind"`, `"leak"` |
-/// | `isolation` | `"none"`, `"process"` |
-/// | `expect` | `"panic"`, `"deadlock"`, `"livelock"`, `"stack-overflow"`, `"data-race"`: the test passes only if that is found |
+#[doc = raddle_knobs::attribute_table!()]
 #[proc_macro_attribute]
 pub fn test(knobs: TokenStream, item: TokenStream) -> TokenStream {
     expand::test(knobs.into(), item.into()).unwrap_or_else(|error| error.to_compile_error()).into()

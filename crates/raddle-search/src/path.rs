@@ -76,7 +76,10 @@ enum Stage {
 
 /// Searches depth first what an expansion opens.
 #[derive(Clone)]
-#[expect(clippy::struct_excessive_bools, reason = "facts about a search, independent of each other")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "facts about a search, independent of each other"
+)]
 pub struct PathSearch<E: Expansion> {
     pub(crate) expansion: E,
     pub(crate) path: Path<E::Point>,

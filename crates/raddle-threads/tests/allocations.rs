@@ -1,8 +1,6 @@
 //! What a search costs in memory: nothing that grows, and nothing per execution but what the
 //! program itself asks for.
 
-#![expect(clippy::disallowed_methods, reason = "how long is for the environment to say")]
-
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::Arc;
@@ -93,7 +91,7 @@ fn resident() -> u64 {
 #[test]
 fn memory_does_not_grow_with_the_number_of_executions() {
     // Two tasks of n steps: C(2n, n) executions: 12,870 for 8, 10,400,600 for 13.
-    let n = if std::env::var_os("RADDLE_LONG").is_some() { 13 } else { 8 };
+    let n = if raddle_testing::long() { 13 } else { 8 };
     let mut strategy = raddle_search::build("dfs", 0).expect("known").strategy;
     let mut early = 0;
     let mut lap = |lap: raddle_engine::Lap| {

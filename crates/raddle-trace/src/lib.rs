@@ -7,8 +7,8 @@
 //! Reading order: [`schedule`] (what replays an execution), [`trace`] (what happened in one),
 //! [`outcome`] (how it ended), [`guarantee`] (what a search has covered), [`progress`] (how far it
 //! is), [`report`] (all of it), [`run`] (several searches), [`tree`] (the executions of one). Then what
-//! passes between `cargo raddle` and test binaries: [`host`], [`events`], [`saved`], [`knobs`], [`exit`]; and what
-//! crates share: [`hash`], [`spelling`].
+//! passes between `cargo raddle` and test binaries: [`host`], [`events`], [`saved`], [`exit`]; and what
+//! crates share: [`hash`].
 
 pub mod carried;
 pub mod checkpoint;
@@ -18,7 +18,6 @@ pub mod explanation;
 pub mod guarantee;
 pub mod hash;
 pub mod host;
-pub mod knobs;
 pub mod minimised;
 pub mod outcome;
 pub mod pairs;
@@ -27,7 +26,6 @@ pub mod report;
 pub mod run;
 pub mod saved;
 pub mod schedule;
-pub mod spelling;
 pub mod token;
 pub mod trace;
 pub mod tree;

@@ -1,6 +1,5 @@
 //! A search as a test: passes silently, or panics with the whole report.
 
-use std::fs;
 use std::panic::Location;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,14 +7,16 @@ use std::sync::Arc;
 use raddle_report::{LONG_TOKEN, TextOptions};
 use raddle_trace::{Failure, Report, Saved, Verdict, saved};
 
+use crate::conclusion::note;
 use crate::config::{Config, Expect, Pairs};
 use crate::error::Error;
 use crate::explain;
-use crate::host;
+use crate::explore::explore_dyn;
+use crate::files::{target_dir, write};
+use crate::job::{Body, Job};
 use crate::learned;
 use crate::minimise;
-use crate::progress;
-use crate::search::{self, Body};
+use crate::terminal;
 
 /// Runs `test` under one schedule after another, and panics with the report if one fails.
 ///
@@ -42,7 +43,7 @@ where
     F: Fn() + Send + Sync + 'static,
 {
     let caller = Location::caller();
-    finish(Config::from_env().and_then(|config| run(config, caller, Arc::new(test))));
+    finish(Config::from_env().and_then(|config| run(config, caller, &(Arc::new(test) as Body))));
 }
 
 /// [`check`] with a configuration. The environment is not read: see [`Config::with_env`].
@@ -57,7 +58,7 @@ pub fn check_with<F>(config: Config, test: F)
 where
     F: Fn() + Send + Sync + 'static,
 {
-    finish(run(config, Location::caller(), Arc::new(test)));
+    finish(run(config, Location::caller(), &(Arc::new(test) as Body)));
 }
 
 /// A report as text, as [`check`] shows it.
@@ -66,72 +67,21 @@ pub fn render(report: &Report) -> String {
     raddle_report::render(report, &TextOptions::default())
 }
 
-/// Where the `#[raddle::test]` is that expands to a call of [`test`].
-#[doc(hidden)]
-#[derive(Clone, Copy, Debug)]
-pub struct Place {
-    /// The package.
-    pub package: Option<&'static str>,
-    /// As `module_path!` says.
-    pub module: &'static str,
-    /// The function.
-    pub name: &'static str,
-    /// What the driver finds in the binary: see `raddle_trace::host::Mark`.
-    pub mark: &'static str,
+/// A report with what the test comes to.
+#[derive(Debug)]
+pub(crate) struct Judged {
+    pub(crate) report: Report,
+    /// The text of a pass, or that of what is wrong.
+    pub(crate) text: String,
+    pub(crate) passed: bool,
 }
 
-/// What `#[raddle::test]` expands to: [`check_with`], with the environment and a name.
-#[doc(hidden)]
+/// The one place where raddle panics and prints, but for lines of progress.
 #[track_caller]
-pub fn test<F, R>(mut config: Config, place: Place, test: F)
-where
-    F: Fn() -> R + Send + Sync + 'static,
-    R: Returned,
-{
-    // Looked at, so that it is in the binary.
-    std::hint::black_box(place.mark);
-    // As the test harness calls it: without the crate.
-    let module = place.module.split_once("::").map_or("", |(_, module)| module);
-    let colons = if module.is_empty() { "" } else { "::" };
-    config.test.get_or_insert_with(|| format!("{module}{colons}{}", place.name));
-    config.package = place.package.map(str::to_owned);
-    let body = Arc::new(move || test().finish());
-    let caller = Location::caller();
-    match config.with_env() {
-        Ok(config) if config.host.is_some() => host::serve(config, body),
-        config => finish(config.and_then(|config| run(config, caller, body))),
-    }
-}
-
-/// What a test may return.
-#[doc(hidden)]
-#[diagnostic::on_unimplemented(
-    message = "a raddle test returns `()` or `Result<(), E>` where `E: Debug`, not `{Self}`",
-    label = "this cannot be the result of a test"
-)]
-pub trait Returned {
-    /// Panics if it is an error.
-    fn finish(self);
-}
-
-impl Returned for () {
-    fn finish(self) {}
-}
-
-impl<E: std::fmt::Debug> Returned for Result<(), E> {
-    fn finish(self) {
-        if let Err(error) = self {
-            panic!("the test returned an error: {error:?}");
-        }
-    }
-}
-
-/// The one place where raddle panics and prints, but for the lines of `progress.rs`.
-#[track_caller]
-fn finish(result: Result<Result<String, String>, Error>) {
+pub(crate) fn finish(result: Result<Judged, Error>) {
     match result {
-        Ok(Ok(pass)) => print(&pass),
-        Ok(Err(failed)) => panic!("{failed}"),
+        Ok(Judged { text, passed: true, .. }) => print(&text),
+        Ok(Judged { text, .. }) => panic!("{text}"),
         Err(error) => panic!("raddle could not run this test: {error}"),
     }
 }
@@ -141,109 +91,112 @@ fn print(text: &str) {
     eprint!("{text}");
 }
 
-/// Runs the test. The text of a pass, or that of what is wrong.
-fn run(
-    mut config: Config,
-    caller: &Location<'_>,
-    test: Body,
-) -> Result<Result<String, String>, Error> {
+/// Runs the test.
+pub(crate) fn run(mut config: Config, caller: &Location<'_>, test: &Body) -> Result<Judged, Error> {
     if config.test.is_none() {
         // The harness runs a test on the main thread if there is only one at a time.
         let name = std::thread::current().name().filter(|name| *name != "main").map(str::to_owned);
         config.test = name;
     }
-    config.lines = progress::lines(&config);
+    let mut job = Job::from(config);
+    job.lines = terminal::lines(&job.config);
     let caller = Some(caller);
-    let report = explored(&mut config, caller, &test)?;
-    Ok(judge(&config, report, test, caller, &mut |_| {})?.1)
+    let report = explore_with_learned_pairs(&mut job, caller, test)?;
+    finish_report(&job, report, test, caller, &mut |_| {})
 }
 
 /// Searches, with the pairs of statements of earlier runs if they are kept.
-pub(crate) fn explored(
-    config: &mut Config,
+pub(crate) fn explore_with_learned_pairs(
+    job: &mut Job,
     caller: Option<&Location<'_>>,
     test: &Body,
 ) -> Result<Report, Error> {
-    let mut said = None;
-    let keeps = config.pairs == Pairs::Keep && config.replay.is_none();
-    if keeps {
-        let learned = learned::load(learned_file(config, caller).as_deref());
-        (config.known, said) = learned.map_err(|why| Error::Learned { why })?;
+    let config = &job.config;
+    if config.pairs != Pairs::Keep || config.replay.is_some() {
+        return explore_dyn(job.clone(), test);
     }
-    let mut report = search::explore_dyn(config.clone(), Arc::clone(test))?;
-    report.notes.extend(said.map(search::text));
-    if keeps && report.verdict.is_pass() {
+    let file = learned_file(config, caller);
+    let (known, said) = learned::load(file.as_deref()).map_err(|why| Error::Learned { why })?;
+    job.known = known;
+    let mut report = explore_dyn(job.clone(), test)?;
+    report.notes.extend(said.map(note));
+    if report.verdict.is_pass() {
         let coverage = report.coverage.as_ref();
         let pairs = coverage.map(|coverage| coverage.pairs.clone()).unwrap_or_default();
-        let saved = learned::save(learned_file(config, caller).as_deref(), pairs);
-        report.notes.extend(saved.err().map(search::text));
+        report.notes.extend(learned::save(file.as_deref(), pairs).err().map(note));
     }
     Ok(report)
 }
 
-/// Whether a report is what the test is to have: the text of a pass, or that of what is wrong. A
-/// failure is made small and explained, and saved if it is known where the test is. `found` hears of
-/// it before that: the executions that are tried for it may do worse things than the first.
-pub(crate) fn judge(
-    config: &Config,
+/// Whether a report is what the test is to have. A failure is made small and explained, and saved if it is
+/// known where the test is. `found` hears of it before that: the executions that are tried for it may do
+/// worse things than the first.
+pub(crate) fn finish_report(
+    job: &Job,
     mut report: Report,
-    test: Body,
+    test: &Body,
     caller: Option<&Location<'_>>,
     found: &mut dyn FnMut(&Report),
-) -> Result<(Report, Result<String, String>), Error> {
+) -> Result<Judged, Error> {
+    let config = &job.config;
     if config.expect != Expect::Pass {
-        let result = expected(config, &report);
-        return Ok((report, result));
+        return Ok(expected(config, report));
     }
     let replays = config.replay.is_some();
     if replays && report.verdict == Verdict::Inconclusive {
-        report.notes.push(search::text(
-            "every test that is run now replays this recording: run only the one it belongs to"
-                .to_owned(),
+        report.notes.push(note(
+            "every test that is run now replays this recording: run only the one it belongs to",
         ));
     }
     if replays && report.verdict == Verdict::Passed {
-        report.notes.push(search::text("the recorded execution passes now".to_owned()));
+        report.notes.push(note("the recorded execution passes now"));
     }
     if report.verdict.is_pass() {
-        let pass = render(&report);
-        return Ok((report, Ok(pass)));
+        return Ok(Judged { text: render(&report), report, passed: true });
     }
     found(&report);
-    if let (Some(failure), Some(time)) = (&mut report.failure, config.minimise)
-        && !replays
-        && let Some(smaller) = minimise::minimise_dyn(config, time, failure, Arc::clone(&test))?
-    {
-        *failure = smaller;
-    }
-    if let Some(failure) = &mut report.failure
-        && config.explain.unwrap_or(!replays)
-    {
-        failure.explanation = explain::explain_dyn(config, failure, test)?;
+    if let Some(failure) = &mut report.failure {
+        make_clear(job, failure, test)?;
     }
     let mut file = None;
     let failure = report.failure.as_ref().filter(|_| !replays);
     if let Some((failure, caller)) = failure.zip(caller) {
         match save(config, caller, failure) {
             Ok(path) => file = Some(path),
-            Err(why) => report.notes.push(search::text(why)),
+            Err(why) => report.notes.push(note(why)),
         }
     }
-    let failed = text(config, &report, file);
-    Ok((report, Err(failed)))
+    Ok(Judged { text: text(config, &report, file), report, passed: false })
 }
 
-/// The text of a test that has to fail.
-fn expected(config: &Config, report: &Report) -> Result<String, String> {
-    let name = config.expect.name();
-    let text = text(config, report, None);
-    match &report.failure {
-        Some(failure) if config.expect.is_met_by(&failure.outcome) => {
-            Ok(format!("as expected, {name}:\n{text}"))
-        }
-        Some(_) => Err(format!("expected {name}, found another failure:\n{text}")),
-        None => Err(format!("expected {name}, found no failure:\n{text}")),
+/// Makes a failure small, unless it is a replay, and explains it.
+fn make_clear(job: &Job, failure: &mut Failure, test: &Body) -> Result<(), Error> {
+    let config = &job.config;
+    let replays = config.replay.is_some();
+    if let Some(time) = config.minimise
+        && !replays
+        && let Some(smaller) = minimise::minimise_dyn(job, time, failure, Arc::clone(test))?
+    {
+        *failure = smaller;
     }
+    if config.explain.unwrap_or(!replays) {
+        failure.explanation = explain::explain_dyn(job, failure, Arc::clone(test))?;
+    }
+    Ok(())
+}
+
+/// A test that has to fail.
+fn expected(config: &Config, report: Report) -> Judged {
+    let name = config.expect.name();
+    let text = text(config, &report, None);
+    let (passed, text) = match &report.failure {
+        Some(failure) if config.expect.is_met_by(&failure.outcome) => {
+            (true, format!("as expected, {name}:\n{text}"))
+        }
+        Some(_) => (false, format!("expected {name}, found another failure:\n{text}")),
+        None => (false, format!("expected {name}, found no failure:\n{text}")),
+    };
+    Judged { report, text, passed }
 }
 
 /// The report as text, with the command for exactly this test.
@@ -264,7 +217,7 @@ fn replay_command(config: &Config, failure: &Failure, file: Option<&Path>) -> St
         (None, Some(file)) if token.len() > LONG_TOKEN => quoted(&file.to_string_lossy()),
         _ => token,
     };
-    let package = config.package.as_ref().map(|package| format!(" -p {package}"));
+    let package = config.env.package.as_ref().map(|package| format!(" -p {package}"));
     let test = config.test.as_ref().map(|test| format!(" {} -- --exact", quoted(test)));
     let (package, test) = (package.unwrap_or_default(), test.unwrap_or_default());
     format!("RADDLE_REPLAY={what} cargo test{package}{test}")
@@ -281,7 +234,7 @@ fn quoted(word: &str) -> String {
 
 /// Saves a failure whole. The path, or a sentence that says why there is none.
 fn save(config: &Config, caller: &Location<'_>, failure: &Failure) -> Result<PathBuf, String> {
-    let Some(target) = target_dir(config) else {
+    let Some(target) = target_dir(&config.env) else {
         return Err("the whole trace was not saved: no target directory was found".to_owned());
     };
     let directory = target.join("raddle");
@@ -294,26 +247,16 @@ fn save(config: &Config, caller: &Location<'_>, failure: &Failure) -> Result<Pat
     }
 }
 
-/// Writes a file beside its place and moves it there: another process may read or write the same.
-pub(crate) fn write(path: &Path, text: &str) -> std::io::Result<()> {
-    let draft = path.with_extension(format!("{}.tmp", std::process::id()));
-    if let Some(directory) = path.parent() {
-        fs::create_dir_all(directory)?;
-    }
-    fs::write(&draft, text)?;
-    fs::rename(&draft, path)
-}
-
 /// Where pairs of statements are kept from one run to the next.
 fn learned_file(config: &Config, caller: Option<&Location<'_>>) -> Option<PathBuf> {
     let name = file_name(config, caller);
     let name = name.strip_suffix(".json").unwrap_or(&name);
-    Some(target_dir(config)?.join("raddle").join(format!("{name}.pairs.json")))
+    Some(target_dir(&config.env)?.join("raddle").join(format!("{name}.pairs.json")))
 }
 
 /// A failure with the name of its test.
 fn saved_as_json(config: &Config, failure: &Failure) -> String {
-    let (package, test) = (config.package.clone(), config.test.clone());
+    let (package, test) = (config.env.package.clone(), config.test.clone());
     let saved = Saved { package, target: None, test, failure: failure.clone() };
     serde_json::to_string_pretty(&saved).expect("every map has names for keys")
 }
@@ -325,21 +268,6 @@ fn file_name(config: &Config, caller: Option<&Location<'_>>) -> String {
         (None, Some(caller)) => format!("{}.{}", caller.file(), caller.line()),
         (None, None) => "test".to_owned(),
     };
-    let package = config.package.as_ref().map(|package| format!("{package}."));
+    let package = config.env.package.as_ref().map(|package| format!("{package}."));
     format!("{}.json", saved::file_stem(&format!("{}{test}", package.unwrap_or_default())))
-}
-
-/// The build directory: of the running binary, or as cargo was told, or of the package.
-pub(crate) fn target_dir(config: &Config) -> Option<PathBuf> {
-    let marked = |directory: &&Path| directory.join("CACHEDIR.TAG").is_file();
-    let exe = std::env::current_exe().ok();
-    let of_exe = exe.as_deref().and_then(|exe| exe.ancestors().skip(1).find(marked));
-    if let Some(found) = of_exe {
-        return Some(found.to_owned());
-    }
-    if let Some(told) = &config.target_dir {
-        return Some(PathBuf::from(told));
-    }
-    let package = config.manifest_dir.as_deref().map(Path::new)?;
-    package.ancestors().map(|above| above.join("target")).find(|target| target.is_dir())
 }

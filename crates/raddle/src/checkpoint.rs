@@ -26,10 +26,11 @@ use raddle_trace::{Carried, Note};
 
 use crate::config::Config;
 use crate::error::Error;
+use crate::job::Job;
 
 /// A checkpoint takes at most one part in so many of the time: one of a search that holds much is written less
 /// often than was asked for.
-const SELDOM: u32 = 20;
+const TIME_SHARE: u32 = 20;
 
 /// The first bytes of a file.
 const MAGIC: &[u8; 8] = b"raddleck";
@@ -72,17 +73,15 @@ struct Slots {
 }
 
 /// The keeper of a test whose searches have these names and seeds, if it is to have one.
-pub(crate) fn open(
-    config: &Config,
-    searches: &[(String, u64)],
-) -> Result<Option<Arc<Keeper>>, Error> {
+pub(crate) fn open(job: &Job, searches: &[(String, u64)]) -> Result<Option<Arc<Keeper>>, Error> {
+    let config = &job.config;
     let Some(path) = config.checkpoint.as_ref().map(PathBuf::from) else { return Ok(None) };
     let wrong = |why: String| Error::Checkpoint { file: path.display().to_string(), why };
     let mut header = Header {
         version: VERSION,
         test: config.test.clone(),
-        package: config.package.clone(),
-        settings: settings(config),
+        package: config.env.package.clone(),
+        settings: settings(job),
         binary: String::new(),
         parts: 1,
         elapsed_ms: 0,
@@ -128,27 +127,12 @@ pub(crate) fn named(config: &Config, error: Error) -> Error {
 }
 
 /// What decides which executions there are, besides strategy and seed.
-fn settings(config: &Config) -> BTreeMap<String, String> {
-    let number = |n: Option<u64>| n.map_or("none".to_owned(), |n| n.to_string());
-    let limits = config.setup().limits;
-    BTreeMap::from(
-        [
-            ("timeouts", format!("{:?}", config.timeouts).to_lowercase()),
-            ("spurious", config.spurious.to_string()),
-            ("data", format!("{:?}", config.data).to_lowercase()),
-            ("traces", config.traces.to_string()),
-            ("pairs", format!("{:?}", config.pairs).to_lowercase()),
-            ("steps", number(Some(limits.steps))),
-            ("tasks", number(Some(limits.tasks.into()))),
-            (
-                "execution_time",
-                config
-                    .execution_time
-                    .map_or("none".to_owned(), |time| format!("{}ms", time.as_millis())),
-            ),
-        ]
-        .map(|(name, value)| (name.to_owned(), value)),
-    )
+fn settings(job: &Job) -> BTreeMap<String, String> {
+    let limits = job.setup().limits;
+    let (steps, tasks) = (Some(limits.steps), Some(limits.tasks));
+    let config = Config { steps, tasks, ..job.config.clone() };
+    let owned = |(name, value): (&str, String)| (name.to_owned(), value);
+    config.same_to_resume().into_iter().map(owned).collect()
 }
 
 /// A number for the running binary, as text. Of the same file it is the same.
@@ -385,7 +369,7 @@ impl Place {
         }
         self.keeper.keep(self.search, search);
         self.keeper.write();
-        self.keeper.slots().not_before = Instant::now() + SELDOM * began.elapsed();
+        self.keeper.slots().not_before = Instant::now() + TIME_SHARE * began.elapsed();
     }
 
     /// Saves the search when it has ended, if there is something to go on from. Whether it is written is
@@ -439,7 +423,7 @@ mod tests {
             version: VERSION,
             test: Some("queue::is_fifo".to_owned()),
             package: None,
-            settings: settings(&Config::default()),
+            settings: settings(&Config::default().into()),
             binary: "00ff".to_owned(),
             parts: 2,
             elapsed_ms: 70,

@@ -8,8 +8,8 @@ use raddle_trace::{Explanation, Failure, Lost, Pivot, Second};
 
 use crate::config::Config;
 use crate::error::Error;
-use crate::search::Body;
-use crate::watch::{self, Orders, Turn};
+use crate::job::{Body, Job};
+use crate::supervisor::{self, Control};
 
 /// Steps of all executions for one failure.
 const STEPS: u64 = 4_000_000;
@@ -44,11 +44,11 @@ pub fn explain<F>(config: &Config, failure: &Failure, test: F) -> Result<Option<
 where
     F: Fn() + Send + Sync + 'static,
 {
-    explain_dyn(config, failure, Arc::new(test))
+    explain_dyn(&config.clone().into(), failure, Arc::new(test))
 }
 
 pub(crate) fn explain_dyn(
-    config: &Config,
+    job: &Job,
     failure: &Failure,
     test: Body,
 ) -> Result<Option<Explanation>, Error> {
@@ -56,21 +56,21 @@ pub(crate) fn explain_dyn(
         return Ok(None);
     }
     let settings = failure.schedule.settings;
-    let setup = Setup { settings, loud: false, keep_going: true, ..config.setup() };
-    let watched = Config { time: config.minimise, observer: None, lines: None, ..config.clone() };
-    let (given, seed) = (failure.clone(), config.seed());
-    watch::run(&watched, Turn::Last, move |orders| why(&given, seed, &setup, orders, &*test))
+    let setup = Setup { settings, loud: false, keep_going: true, ..job.setup() };
+    let (given, seed) = (failure.clone(), job.config.seed());
+    let quiet = job.quiet(job.config.minimise);
+    supervisor::run(&quiet, move |control| why(&given, seed, &setup, control, &*test))
 }
 
 fn why(
     given: &Failure,
     seed: u64,
     setup: &Setup,
-    orders: &Orders,
+    control: &Control,
     test: &dyn Fn(),
 ) -> Result<Option<Explanation>, EngineError> {
-    let lap = &mut |lap| orders.lap(Turn::Last, lap);
-    let pulse = &mut |pulse| orders.begin(pulse);
+    let lap = &mut |lap| control.should_stop(lap);
+    let pulse = &mut |pulse| control.attach(pulse);
     let replayed = raddle_engine::replay(&given.schedule, None, setup, lap, pulse, test)?;
     if replayed.divergence.is_some() || !replayed.outcome.is_like(&given.outcome) {
         return Ok(None);

@@ -15,39 +15,23 @@ use std::time::Duration;
 
 use raddle_engine::{Known, Tape};
 use raddle_search::registry::{Entry, Status, names};
-use raddle_trace::host::{Avoid, Job, Message, OUTPUT, Part, STOP, VERSION, Work, page};
+use raddle_trace::host::{Avoid, Job as HostJob, Message, OUTPUT, Part, STOP, VERSION, Work, page};
 use raddle_trace::{Progress, Report};
 
-use crate::check;
+use crate::check::{self, Judged};
 use crate::config::{AUTO, Config, EXECUTIONS, Expect, Isolation};
 use crate::error::Error;
 use crate::explain::explain_dyn;
+use crate::explore::explore_dyn;
+use crate::job::{Body, Hosted, Job};
 use crate::minimise::minimise_dyn;
+use crate::plan;
 use crate::progress::{Observer, ShowProgress};
 use crate::recording::Recording;
-use crate::search::{self, Body};
+use crate::supervisor;
 use crate::tree::Tree;
-use crate::watch::{self, Turn};
 
 mod memory;
-
-/// What the driver lends to a search.
-#[derive(Clone, Debug)]
-pub(crate) struct Hosted {
-    /// Set when the search is to end.
-    pub(crate) stop: Arc<AtomicBool>,
-    /// Where options are kept.
-    pub(crate) tape: Option<Tape>,
-}
-
-/// Whether they are of the same host.
-impl PartialEq for Hosted {
-    fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.stop, &other.stop) && self.tape == other.tape
-    }
-}
-
-impl Eq for Hosted {}
 
 /// The way to the driver.
 #[derive(Clone)]
@@ -65,10 +49,10 @@ impl Channel {
 
 /// Does the job, and ends as the test would: by a panic, or not. The driver has heard what there is to
 /// say, so the panic is for the test harness alone, and nothing is printed.
-pub(crate) fn serve(config: Config, test: Body) {
+pub(crate) fn serve(config: Config, test: &Body) {
     let why = match work(config, test) {
-        Ok(Ok(_)) => return,
-        Ok(Err(failed)) => failed,
+        Ok(None) => return,
+        Ok(Some(failed)) => failed,
         // It may be that the driver was not reached.
         Err(error @ Error::Host { .. }) => panic!("{error}"),
         Err(error) => error.to_string(),
@@ -76,15 +60,16 @@ pub(crate) fn serve(config: Config, test: Body) {
     resume_unwind(Box::new(why));
 }
 
-/// Does the job. The result is as that of [`check::judge`].
-fn work(mut config: Config, test: Body) -> Result<Result<String, String>, Error> {
-    let job = read(config.host.as_deref().unwrap_or_default())?;
+/// Does the job. Why the test fails, if it does.
+fn work(config: Config, test: &Body) -> Result<Option<String>, Error> {
+    let asked = read(config.env.host.as_deref().unwrap_or_default())?;
     let connect = || -> io::Result<(UnixStream, UnixStream)> {
-        let stream = UnixStream::connect(&job.channel)?;
+        let stream = UnixStream::connect(&asked.channel)?;
         let theirs = stream.try_clone()?;
         Ok((stream, theirs))
     };
-    let (stream, theirs) = connect().map_err(|error| wrong(format!("{}: {error}", job.channel)))?;
+    let (stream, theirs) =
+        connect().map_err(|error| wrong(format!("{}: {error}", asked.channel)))?;
     let channel = Channel(Arc::new(Mutex::new(stream)));
     channel.say(&Message::Hello {
         version: VERSION,
@@ -95,36 +80,17 @@ fn work(mut config: Config, test: Body) -> Result<Result<String, String>, Error>
     });
     let stop = Arc::new(AtomicBool::new(false));
     listen(theirs, Arc::clone(&stop))?;
-    let tape = match &job.page {
-        Some(path) => Some(memory::map(path).map_err(|why| wrong(format!("{path}: {why}")))?),
-        None => None,
-    };
-    let tape = match &job.avoid {
-        Some(path) => tape.map(|tape| avoiding(tape, path)).transpose()?,
-        None => tape,
-    };
-    let spent = Duration::from_millis(job.spent_ms);
-    config.time = config.time.map(|time| time.saturating_sub(spent));
-    let every = Duration::from_millis(job.progress_ms);
-    let teller = channel.clone();
-    let limit_ms = config.time.and_then(|time| time.as_millis().try_into().ok());
-    let usual = config.time.is_none() && config.strategy.trim() == AUTO;
-    let limit_executions = config.executions.or(usual.then_some(EXECUTIONS));
-    config.observer = Some(Observer::new(every, move |progress| {
-        let progress = Progress { limit_ms, limit_executions, ..*progress };
-        teller.say(&Message::Progress { progress: Box::new(progress) });
-    }));
-    config.progress = ShowProgress::Never;
-    config.tree = job.tree.map(Tree::first);
-    config.hosted = Some(Hosted { stop, tape });
+    let tape = tape(&asked)?;
+    let mut job =
+        Job { hosted: Some(Hosted { stop, tape }), ..configured(config, &asked, &channel) };
     fence();
-    let result = match job.work {
-        Work::Search => search(&mut config, test, &channel),
-        Work::Retrace { page } => retrace(&config, &page, test, &channel),
-        Work::Minimise => minimised(&config, test, &channel),
-        Work::Strategies => search::known(&config).map(|()| {
+    let result = match asked.work {
+        Work::Search => search(&mut job, test, &channel),
+        Work::Retrace { page } => retrace(&job, &page, test, &channel),
+        Work::Minimise => minimised(&job, test, &channel),
+        Work::Strategies => plan::check_names(&job.config).map(|()| {
             channel.say(&Message::Strategies { parts: strategies() });
-            Ok(String::new())
+            None
         }),
         _ => Err(wrong("it is of a newer version; use the cargo-raddle of this raddle".to_owned())),
     };
@@ -141,11 +107,39 @@ fn work(mut config: Config, test: Body) -> Result<Result<String, String>, Error>
     result
 }
 
+/// The configuration for a host: its time is what is left, and the driver hears how far it is.
+fn configured(mut config: Config, asked: &HostJob, channel: &Channel) -> Job {
+    let spent = Duration::from_millis(asked.spent_ms);
+    config.time = config.time.map(|time| time.saturating_sub(spent));
+    let every = Duration::from_millis(asked.progress_ms);
+    let teller = channel.clone();
+    let limit_ms = config.time.and_then(|time| time.as_millis().try_into().ok());
+    let usual = config.time.is_none() && config.strategy.trim() == AUTO;
+    let limit_executions = config.executions.or(usual.then_some(EXECUTIONS));
+    config.observer = Some(Observer::new(every, move |progress| {
+        let progress = Progress { limit_ms, limit_executions, ..*progress };
+        teller.say(&Message::Progress { progress: Box::new(progress) });
+    }));
+    config.progress = ShowProgress::Never;
+    config.tree = asked.tree.map(Tree::first);
+    config.into()
+}
+
+/// The page on which options are kept, if there is one.
+fn tape(asked: &HostJob) -> Result<Option<Tape>, Error> {
+    let Some(path) = &asked.page else { return Ok(None) };
+    let tape = memory::map(path).map_err(|why| wrong(format!("{path}: {why}")))?;
+    match &asked.avoid {
+        Some(path) => avoiding(tape, path).map(Some),
+        None => Ok(Some(tape)),
+    }
+}
+
 fn wrong(reason: String) -> Error {
     Error::Host { reason }
 }
 
-fn read(job: &str) -> Result<Job, Error> {
+fn read(job: &str) -> Result<HostJob, Error> {
     // First of all the version, so that another one is not reported as a wrong shape.
     let value: serde_json::Value =
         serde_json::from_str(job).map_err(|error| wrong(error.to_string()))?;
@@ -194,74 +188,62 @@ fn fence() {
     let _ = io::stderr().write_all(line.as_bytes());
 }
 
-fn search(
-    config: &mut Config,
-    test: Body,
-    channel: &Channel,
-) -> Result<Result<String, String>, Error> {
-    let explored = check::explored(config, None, &test);
-    if let Some(tree) = &config.tree {
+fn search(job: &mut Job, test: &Body, channel: &Channel) -> Result<Option<String>, Error> {
+    let explored = check::explore_with_learned_pairs(job, None, test);
+    if let Some(tree) = &job.config.tree {
         channel.say(&Message::Tree { tree: Box::new(tree.decisions()) });
     }
-    let report = explored?;
     let found =
         &mut |report: &Report| channel.say(&Message::Found { report: Box::new(report.clone()) });
-    let (report, result) = check::judge(config, report, test, None, found)?;
+    let Judged { report, text, passed } = check::finish_report(job, explored?, test, None, found)?;
+    let expect = job.config.expect;
     channel.say(&Message::Finished {
         report: Box::new(report),
-        expected: (config.expect != Expect::Pass).then(|| config.expect.name().to_owned()),
-        as_expected: result.is_ok(),
+        expected: (expect != Expect::Pass).then(|| expect.name().to_owned()),
+        as_expected: passed,
     });
-    Ok(result)
+    Ok((!passed).then_some(text))
 }
 
 /// Replays a recording, and makes its failure as small as it can in the time of `minimise`.
-fn minimised(
-    config: &Config,
-    test: Body,
-    channel: &Channel,
-) -> Result<Result<String, String>, Error> {
-    let mut report = search::explore_dyn(config.clone(), Arc::clone(&test))?;
+fn minimised(job: &Job, test: &Body, channel: &Channel) -> Result<Option<String>, Error> {
+    let config = &job.config;
+    let mut report = explore_dyn(job.clone(), test)?;
     if let Some(failure) = &mut report.failure {
         let time = config.minimise.unwrap_or(Duration::MAX);
-        if let Some(smaller) = minimise_dyn(config, time, failure, Arc::clone(&test))? {
+        if let Some(smaller) = minimise_dyn(job, time, failure, Arc::clone(test))? {
             *failure = smaller;
         }
         if config.explain.unwrap_or(config.isolation == Isolation::Process) {
-            failure.explanation = explain_dyn(config, failure, test)?;
+            failure.explanation = explain_dyn(job, failure, Arc::clone(test))?;
         }
     }
     let (expected, as_expected) = (None, report.failure.is_none());
     channel.say(&Message::Finished { report: Box::new(report), expected, as_expected });
-    Ok(Ok(String::new()))
+    Ok(None)
 }
 
 /// Goes the way of a host that died once more, and tells of each step.
-fn retrace(
-    config: &Config,
-    page: &str,
-    test: Body,
-    channel: &Channel,
-) -> Result<Result<String, String>, Error> {
+fn retrace(job: &Job, page: &str, test: &Body, channel: &Channel) -> Result<Option<String>, Error> {
     let bytes = fs::read(page).map_err(|error| wrong(format!("{page}: {error}")))?;
     let page::Read { options, .. } = page::read(&bytes).map_err(wrong)?;
-    let mut setup = config.setup();
-    if let Some(given) = &config.replay {
+    let mut setup = job.setup();
+    if let Some(given) = &job.config.replay {
         setup.settings = Recording::try_from(given)?.settings();
     }
-    let teller = channel.clone();
-    let outcome = watch::run(config, Turn::Last, move |orders| {
+    let (teller, test) = (channel.clone(), Arc::clone(test));
+    let outcome = supervisor::run(job, move |control| {
         raddle_engine::retrace(
             &options,
             &setup,
             Box::new(move |told| teller.say(&Message::Told { told })),
-            &mut |lap| orders.lap(Turn::Last, lap),
-            &mut |pulse| orders.begin(pulse),
+            &mut |lap| control.should_stop(lap),
+            &mut |pulse| control.attach(pulse),
             &*test,
         )
     })?;
     channel.say(&Message::Survived { outcome: Box::new(outcome) });
-    Ok(Ok(String::new()))
+    Ok(None)
 }
 
 /// Every name, as the driver shows it.
@@ -299,10 +281,10 @@ mod tests {
     fn every_example_of_a_strategy_is_one_that_a_test_could_have() {
         for Part { name, example, .. } in strategies().into_iter().filter(|part| part.here) {
             let config = Config { strategy: example.clone(), ..Config::default() };
-            let found = search::known(&config);
+            let found = plan::check_names(&config);
             assert!(found.is_ok(), "{name}: {example}: {found:?}");
             let config = Config { executions: Some(1), ..config };
-            let ran = search::explore_dyn(config, Arc::new(|| {}));
+            let ran = explore_dyn(config.into(), &(Arc::new(|| {}) as Body));
             assert!(ran.is_ok(), "{name}: {example}: {ran:?}");
         }
     }

@@ -11,8 +11,7 @@ use std::path::Path;
 
 use raddle_trace::{Dropped, PairSet};
 
-use crate::check::write;
-use crate::recording::find;
+use crate::files::{find, write};
 
 /// What the last run left, if it left something, and what is to be said of it.
 pub(crate) fn load(path: Option<&Path>) -> Result<(Option<PairSet>, Option<String>), String> {

@@ -50,30 +50,51 @@
 
 #[cfg(not(feature = "check"))]
 pub mod cell;
+mod method;
+#[cfg(feature = "check")]
+pub mod migrate;
+#[cfg(not(feature = "check"))]
+mod named;
+#[cfg(feature = "check")]
+mod value;
+
+// The search. Reading order, in which a module uses only those before it:
+// - what a user gives and gets: error, progress, tree, config;
+// - what is run, where its files lie, and the thread that keeps the time for it: job, files, supervisor;
+// - one search, and what it leaves for later: checkpoint, spill, reporter, search;
+// - the searches of one report, or a replay: plan, conclusion, portfolio, recording, explore;
+// - a test: minimise, explain, learned, terminal, check, host, harness.
 #[cfg(feature = "check")]
 mod check;
 #[cfg(feature = "check")]
 mod checkpoint;
+#[cfg(feature = "check")]
+mod conclusion;
 #[cfg(feature = "check")]
 mod config;
 #[cfg(feature = "check")]
 mod error;
 #[cfg(feature = "check")]
 mod explain;
+#[cfg(feature = "check")]
+mod explore;
+#[cfg(feature = "check")]
+mod files;
+#[cfg(feature = "check")]
+mod harness;
 #[cfg(all(feature = "check", unix))]
 mod host;
 #[cfg(all(feature = "check", not(unix)))]
 #[path = "host/elsewhere.rs"]
 mod host;
 #[cfg(feature = "check")]
-mod learned;
-mod method;
+mod job;
 #[cfg(feature = "check")]
-pub mod migrate;
+mod learned;
 #[cfg(feature = "check")]
 mod minimise;
-#[cfg(not(feature = "check"))]
-mod named;
+#[cfg(feature = "check")]
+mod plan;
 #[cfg(feature = "check")]
 mod portfolio;
 #[cfg(feature = "check")]
@@ -81,15 +102,17 @@ mod progress;
 #[cfg(feature = "check")]
 mod recording;
 #[cfg(feature = "check")]
+mod reporter;
+#[cfg(feature = "check")]
 mod search;
 #[cfg(feature = "check")]
 mod spill;
 #[cfg(feature = "check")]
+mod supervisor;
+#[cfg(feature = "check")]
+mod terminal;
+#[cfg(feature = "check")]
 mod tree;
-#[cfg(feature = "check")]
-mod value;
-#[cfg(feature = "check")]
-mod watch;
 
 #[cfg(not(feature = "check"))]
 pub use std::{hint, thread, thread_local, time};
@@ -132,13 +155,13 @@ pub use error::{Error, Hang};
 #[cfg(feature = "check")]
 pub use explain::explain;
 #[cfg(feature = "check")]
+pub use explore::explore;
+#[cfg(feature = "check")]
 pub use minimise::minimise;
 #[cfg(feature = "check")]
 pub use progress::{Observer, ShowProgress};
 #[cfg(feature = "check")]
 pub use recording::{Recording, replay, replay_with};
-#[cfg(feature = "check")]
-pub use search::explore;
 #[cfg(feature = "check")]
 pub use tree::Tree;
 #[cfg(feature = "check")]
@@ -150,5 +173,5 @@ pub use value::{Arbitrary, Rng, any, choose, rng};
 pub mod __private {
     pub use raddle_engine::scope::Scope;
 
-    pub use crate::check::{Place, Returned, test};
+    pub use crate::harness::{Place, Returned, test};
 }

@@ -9,8 +9,8 @@ use raddle_trace::{Failure, Minimised};
 
 use crate::config::Config;
 use crate::error::Error;
-use crate::search::Body;
-use crate::watch::{self, Orders, Turn};
+use crate::job::{Body, Job};
+use crate::supervisor::{self, Control};
 
 /// Steps of all executions for one failure.
 const STEPS: u64 = 4_000_000;
@@ -48,11 +48,12 @@ pub fn minimise<F>(config: &Config, failure: &Failure, test: F) -> Result<Option
 where
     F: Fn() + Send + Sync + 'static,
 {
-    minimise_dyn(config, config.minimise.unwrap_or(Duration::MAX), failure, Arc::new(test))
+    let time = config.minimise.unwrap_or(Duration::MAX);
+    minimise_dyn(&config.clone().into(), time, failure, Arc::new(test))
 }
 
 pub(crate) fn minimise_dyn(
-    config: &Config,
+    job: &Job,
     time: Duration,
     failure: &Failure,
     test: Body,
@@ -61,21 +62,20 @@ pub(crate) fn minimise_dyn(
         return Ok(None);
     }
     let settings = failure.schedule.settings;
-    let setup = Setup { settings, loud: false, ..config.setup() };
+    let setup = Setup { settings, loud: false, ..job.setup() };
     let time = Some(time).filter(|time| *time < Duration::MAX);
-    let watched = Config { time, observer: None, lines: None, ..config.clone() };
     let given = failure.clone();
-    watch::run(&watched, Turn::Last, move |orders| smaller(&given, &setup, orders, &*test))
+    supervisor::run(&job.quiet(time), move |control| smaller(&given, &setup, control, &*test))
 }
 
 fn smaller(
     given: &Failure,
     setup: &Setup,
-    orders: &Orders,
+    control: &Control,
     test: &dyn Fn(),
 ) -> Result<Option<Failure>, EngineError> {
-    let lap = &mut |lap| orders.lap(Turn::Last, lap);
-    let pulse = &mut |pulse| orders.begin(pulse);
+    let lap = &mut |lap| control.should_stop(lap);
+    let pulse = &mut |pulse| control.attach(pulse);
     let replayed = raddle_engine::replay(&given.schedule, None, setup, lap, pulse, test)?;
     if replayed.divergence.is_some() {
         return Ok(None);

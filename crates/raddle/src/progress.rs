@@ -1,24 +1,10 @@
-//! Who hears how far a search is: a function of the caller's, or the terminal.
-//!
-//! The searching thread is asked by the one that waits for it (`watch.rs`), which has the clock, and
-//! answers between two executions. While nobody asks, that costs one load for each execution; if nobody
-//! ever will, nothing.
+//! What a user gives to hear how far a search is: a function of their own, or lines on the terminal.
 
 use std::fmt;
-use std::io::{self, IsTerminal as _, Write as _};
 use std::sync::Arc;
 use std::time::Duration;
 
-use raddle_engine::Ended;
-use raddle_engine::observer::Paused;
 use raddle_trace::Progress;
-
-use crate::checkpoint;
-use crate::config::Config;
-use crate::watch::Orders;
-
-/// From one line on the terminal to the next.
-const LINES: Duration = Duration::from_secs(2);
 
 /// Whether [`check`](crate::check()) writes lines to standard error while it searches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -98,75 +84,3 @@ impl PartialEq for Observer {
 }
 
 impl Eq for Observer {}
-
-/// Writes lines for the test of this configuration, if it is to.
-pub(crate) fn lines(config: &Config) -> Option<Observer> {
-    let every = how_often(config, io::stderr().is_terminal())?;
-    let test = config.test.as_ref().map_or(String::new(), |test| format!("{test}: "));
-    Some(Observer::new(every, move |progress| {
-        let line = format!("{test}{}\n", raddle_report::progress_line(progress));
-        // Not by the macro, whose output the test harness keeps until the test has ended. If
-        // nobody is there to read it, that is no reason to stop.
-        let _ = io::stderr().write_all(line.as_bytes());
-    }))
-}
-
-/// From one line to the next; none if there are to be none.
-fn how_often(config: &Config, is_terminal: bool) -> Option<Duration> {
-    match config.progress {
-        ShowProgress::Always => Some(LINES),
-        ShowProgress::Every(time) => Some(time),
-        ShowProgress::Never => None,
-        ShowProgress::Auto => (config.ci == Some(false) && is_terminal).then_some(LINES),
-    }
-}
-
-/// Says how far a search is, and leaves a checkpoint, when it is asked to.
-pub(crate) struct ProgressReporter<'a> {
-    pub(crate) orders: &'a Orders,
-    /// Where what the search needs to go on is kept, if it is.
-    pub(crate) kept: Option<&'a checkpoint::Place>,
-}
-
-impl raddle_engine::Observer for ProgressReporter<'_> {
-    fn between(&mut self, search: &mut Paused<'_, '_>) {
-        let executions = search.counts().executions;
-        // Before the first execution there is nothing to say.
-        if executions == 0 {
-            return;
-        }
-        if let Some(kept) = self.kept
-            && self.orders.is_to_be_kept()
-        {
-            kept.keep(search);
-        }
-        if self.orders.is_asked() {
-            self.orders.tell(&Progress { executions, ..search.progress() });
-        }
-    }
-
-    fn finish(&mut self, search: &mut Paused<'_, '_>, ended: &Ended) {
-        if let Some(kept) = self.kept {
-            kept.finish(search, ended);
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lines_are_for_people_at_a_terminal_and_for_who_asks() {
-        let of = |progress, ci| Config { progress, ci, ..Config::default() };
-        let auto = |ci| of(ShowProgress::Auto, ci);
-        assert_eq!(how_often(&auto(Some(false)), true), Some(LINES));
-        assert_eq!(how_often(&auto(Some(false)), false), None, "a pipe");
-        assert_eq!(how_often(&auto(Some(true)), true), None, "a CI with a terminal");
-        assert_eq!(how_often(&auto(None), true), None, "the environment was not read");
-        assert_eq!(how_often(&of(ShowProgress::Always, Some(true)), false), Some(LINES));
-        assert_eq!(how_often(&of(ShowProgress::Never, Some(false)), true), None);
-        let often = ShowProgress::Every(Duration::from_millis(20));
-        assert_eq!(how_often(&of(often, None), false), Some(Duration::from_millis(20)));
-    }
-}

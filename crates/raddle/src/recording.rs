@@ -1,6 +1,6 @@
 //! Replays: one recorded execution instead of a search.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -9,10 +9,12 @@ use raddle_trace::{
     Covered, Failure, Guarantee, Note, Report, Schedule, Settings, Trace, Verdict, report,
 };
 
+use crate::conclusion::{note, verdict};
 use crate::config::Config;
 use crate::error::Error;
-use crate::search::{self, Body, nothing_seen};
-use crate::watch::{self, Turn};
+use crate::files::find;
+use crate::job::{Body, Job};
+use crate::supervisor;
 
 /// What can be replayed: a schedule, and what happened when it was recorded, if that is known.
 ///
@@ -94,16 +96,6 @@ fn is_token(given: &str) -> bool {
     version.is_some_and(|first| first.is_ascii_digit()) && !given.contains(['.', '/', '\\'])
 }
 
-/// The file, from here or from a directory above: a test runs in the directory of its package, and
-/// its user may sit in that of the workspace.
-pub(crate) fn find(path: &Path) -> Option<PathBuf> {
-    if path.is_file() {
-        return Some(path.to_owned());
-    }
-    let here = std::env::current_dir().ok()?;
-    here.ancestors().map(|above| above.join(path)).find(|path| path.is_file())
-}
-
 /// Runs `test` once, with the decisions of a recording: a token, a path, a [`Schedule`] or a
 /// [`Failure`].
 ///
@@ -151,60 +143,45 @@ where
     R::Error: Into<Error>,
     F: Fn() + Send + Sync + 'static,
 {
-    replay_dyn(config, recording.try_into().map_err(Into::into)?, Arc::new(test))
+    let recording = recording.try_into().map_err(Into::into)?;
+    replay_dyn(&config.into(), recording, &(Arc::new(test) as Body))
 }
 
-pub(crate) fn replay_dyn(
-    config: Config,
-    recording: Recording,
-    test: Body,
-) -> Result<Report, Error> {
+pub(crate) fn replay_dyn(job: &Job, recording: Recording, test: &Body) -> Result<Report, Error> {
     let began = Instant::now();
-    let setup = config.setup();
+    let (setup, test) = (job.setup(), Arc::clone(test));
     let seed = recording.schedule.settings.data_seed;
-    let replayed = watch::run(&config, Turn::Last, move |orders| {
+    let replayed = supervisor::run(job, move |control| {
         raddle_engine::replay(
             &recording.schedule,
             recording.trace.as_ref(),
             &setup,
-            &mut |lap| orders.lap(Turn::Last, lap),
-            &mut |pulse| orders.begin(pulse),
+            &mut |lap| control.should_stop(lap),
+            &mut |pulse| control.attach(pulse),
             &*test,
         )
     })?;
-    let seed = seed.unwrap_or_else(|| config.seed());
-    let mut report = conclude(config, replayed);
-    report.seed = seed;
+    let mut report = conclude(&job.config, replayed);
+    report.seed = seed.unwrap_or_else(|| job.config.seed());
     report.elapsed_ms = began.elapsed().as_millis().try_into().unwrap_or(u64::MAX);
     Ok(report)
 }
 
-fn conclude(config: Config, replayed: Replayed) -> Report {
+fn conclude(config: &Config, replayed: Replayed) -> Report {
     let Replayed { outcome, schedule, trace, divergence, counts, assumptions, .. } = replayed;
+    let failed = outcome.is_failure();
+    let (verdict, why) = verdict(failed, divergence.is_some(), &counts, Verdict::Passed);
     let mut notes = Vec::new();
-    let verdict = match divergence {
-        // A failure is real whichever way it was reached.
-        Some(divergence) if outcome.is_failure() => {
-            notes.push(search::text(format!(
-                "the test fails, but not by the recorded steps: {divergence}. The test has changed \
-                 since the recording, or something decides that raddle does not control"
-            )));
-            Verdict::Failed
-        }
-        Some(divergence) => {
-            notes.push(Note::Diverged(divergence));
-            Verdict::Inconclusive
-        }
-        None if outcome.is_failure() => Verdict::Failed,
-        None => match nothing_seen(&counts) {
-            Some(why) => {
-                notes.push(search::text(why));
-                Verdict::Inconclusive
-            }
-            None => Verdict::Passed,
-        },
-    };
-    let failure = outcome.is_failure().then_some(Failure {
+    match divergence {
+        Some(divergence) if failed => notes.push(note(format!(
+            "the test fails, but not by the recorded steps: {divergence}. The test has changed \
+             since the recording, or something decides that raddle does not control"
+        ))),
+        Some(divergence) => notes.push(Note::Diverged(divergence)),
+        None => {}
+    }
+    notes.extend(why.map(note));
+    let failure = failed.then_some(Failure {
         outcome,
         schedule,
         trace,
@@ -215,7 +192,7 @@ fn conclude(config: Config, replayed: Replayed) -> Report {
     });
     Report {
         version: report::VERSION,
-        test: config.test,
+        test: config.test.clone(),
         strategy: "replay".to_owned(),
         seed: 0,
         verdict,

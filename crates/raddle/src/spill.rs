@@ -12,13 +12,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use raddle_engine::store::{Store, StoreError, Ticket};
 use raddle_search::Memory;
 
-use crate::check::target_dir;
-use crate::config::Config;
+use crate::files::target_dir;
+use crate::job::Job;
 
 /// A file for what a search holds beyond `limit` bytes; none if that is no limit.
-pub(crate) fn memory(config: &Config, limit: u64) -> Option<Memory> {
+pub(crate) fn memory(job: &Job, limit: u64) -> Option<Memory> {
     (limit < u64::MAX).then(|| {
-        let target = target_dir(config).map(|target| target.join("raddle"));
+        let target = target_dir(&job.config.env).map(|target| target.join("raddle"));
         let directory = target.unwrap_or_else(std::env::temp_dir);
         Memory { bytes: limit, store: Box::new(Spill::new(directory)) }
     })

@@ -3,8 +3,6 @@
 use raddle_search::RecordedTree;
 use raddle_trace::DecisionTree;
 
-use crate::config::Config;
-
 /// Keeps the decisions of the first executions of a search: who could move, what was taken, how
 /// executions ended.
 ///
@@ -50,6 +48,16 @@ impl Tree {
         self.0.tree()
     }
 
+    /// Where a search keeps its decisions.
+    pub(crate) fn recorded(&self) -> RecordedTree {
+        self.0.clone()
+    }
+
+    /// Forgets all decisions.
+    pub(crate) fn clear(&self) {
+        self.0.clear();
+    }
+
     /// The same as the text of a Graphviz graph.
     #[must_use]
     pub fn dot(&self) -> String {
@@ -65,10 +73,3 @@ impl PartialEq for Tree {
 }
 
 impl Eq for Tree {}
-
-impl Config {
-    /// Where decisions are kept.
-    pub(crate) fn recorded_tree(&self) -> Option<RecordedTree> {
-        self.tree.as_ref().map(|tree| tree.0.clone())
-    }
-}

@@ -3,9 +3,9 @@
 use super::*;
 
 fn flags(given: &[(&'static str, &str)]) -> cli::Settings {
-    let given = given.iter().map(|&(name, value)| (name, value.to_owned())).collect();
-    let knobs = cli::Knobs { given };
-    cli::Settings { knobs, jobs: None, host_memory: None, profile: None, config: None }
+    let knob = |name| raddle_knobs::find(name).expect("a knob");
+    let given = given.iter().map(|&(name, value)| (knob(name), value.to_owned())).collect();
+    cli::Settings { knobs: cli::Knobs { given }, profile: None, config: None }
 }
 
 fn read(file: &str, variables: &[(&str, &str)], flags: &cli::Settings) -> Result<Settings, String> {
@@ -58,6 +58,15 @@ fn another_strategy_takes_the_bound_of_the_first_with_it() {
     let file = "profile = 'a'\n[profiles.a]\nstrategy = 'dfs'\npreemptions = 2";
     let settings = read(file, &[], &flags(&[("strategy", "random")])).expect("reads");
     assert_eq!(settings.knobs, [("strategy", "random".to_owned())].into());
+    let settings = read(file, &[("RADDLE_STRATEGY", "pos")], &flags(&[])).expect("reads");
+    assert_eq!(settings.knobs, [("strategy", "pos".to_owned())].into());
+}
+
+#[test]
+fn variables_of_others_are_left_alone() {
+    for name in raddle_knobs::OF_OUR_TESTS.into_iter().chain(["RADDLE_REPLAY", "RADDLE_PROGRESS"]) {
+        assert!(read("", &[(name, "required")], &flags(&[])).is_ok(), "{name}");
+    }
 }
 
 #[test]
@@ -75,6 +84,8 @@ fn what_is_wrong_is_said() {
     let variable = |name| read("", &[(name, "1")], &flags(&[])).expect_err("refused");
     insta::assert_snapshot!(variable("RADDLE_JOB"), @"there is no variable RADDLE_JOB; did you mean RADDLE_JOBS?");
     insta::assert_snapshot!(variable("RADDLE_TIME"), @"RADDLE_TIME is `1`; it must be a time such as 500ms, 10s, 2m or 1h, or none");
+    insta::assert_snapshot!(variable("RADDLE_CHECKPOINT"), @"RADDLE_CHECKPOINT is for cargo test: cargo raddle keeps a checkpoint of each test by itself; unset it, and go on with cargo raddle test --resume");
+    insta::assert_snapshot!(variable("RADDLE_RESUME"), @"RADDLE_RESUME is for cargo test: cargo raddle test begins anew, and goes on from its checkpoints with --resume; unset it, and use that flag");
     let flag = read("", &[], &flags(&[("seed", "x")])).expect_err("refused");
     insta::assert_snapshot!(flag, @"--seed is `x`; it must be a whole number such as 5000, or none");
 }

@@ -129,12 +129,12 @@ fn ctrl_c_leaves_a_checkpoint_and_resume_goes_on_from_it() {
 #[test]
 fn the_summary_has_the_command_that_goes_on() {
     let project = project();
-    let done = test(&project, &["--time=300ms", "an_endless_one"]).ended_with(exit::PASSED);
+    let done = test(&project, &["--time=3s", "an_endless_one"]).ended_with(exit::PASSED);
     let line = "an_endless_one was stopped before it was through; go on with: cargo raddle test \
-                --no-regressions --exact --time=300ms an_endless_one --resume\n";
+                --no-regressions --exact --time=3s an_endless_one --resume\n";
     assert!(done.out.contains(line), "{}", done.out);
     // What goes on is what was stopped, and nothing else.
-    let resumed = project.run(&["test", "--no-regressions", "--resume", "--time=300ms"]);
+    let resumed = project.run(&["test", "--no-regressions", "--resume", "--time=3s"]);
     assert!(resumed.out.contains("1 raddle test"), "{}", resumed.out);
     assert!(resumed.out.contains("an_endless_one"), "{}", resumed.out);
     // Without the flag it begins anew.
@@ -175,7 +175,7 @@ fn tests_that_were_not_begun_are_run_when_it_goes_on() {
     let project = project();
     let both = ["--jobs=1", "--strategy=dfs", "an_endless_one", "another_one"];
     interrupted(&project, &both).ended_with(exit::INTERRUPTED);
-    let all = [&both[..], &["--resume", "--executions=1000000", "--time=300ms", "--format=json"]];
+    let all = [&both[..], &["--resume", "--executions=1000000", "--time=3s", "--format=json"]];
     let done = test(&project, &all.concat()).ended_with(exit::PASSED);
     assert_eq!(done.finished().len(), 2, "{}", done.out);
     let left: Vec<_> = files();

@@ -62,9 +62,9 @@ fn an_exit_is_a_finding() {
 fn a_loop_without_steps_is_a_finding() {
     let report = died("a_loop", &[]);
     let death = &report["failure"]["outcome"]["death"];
-    assert_eq!((&death["by"], &death["after_ms"]), (&"hang".into(), &500.into()));
+    assert_eq!((&death["by"], &death["after_ms"]), (&"hang".into(), &4_000.into()));
     assert_eq!(steps(&report).len(), 2);
-    dies_again(&report, "a_loop", "main hangs: no step was made for 500 ms");
+    dies_again(&report, "a_loop", "main hangs: no step was made for 4000 ms");
 }
 
 #[test]

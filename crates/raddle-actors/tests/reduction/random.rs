@@ -1,7 +1,6 @@
 //! Random small actor programs: every reduction sees what exhaustive search sees.
 //!
-//! `RADDLE_LONG=1` runs thousands, `RADDLE_FROM` begins at another seed, `RADDLE_MOST` is the number of
-//! interleavings beyond which a program is not compared.
+//! Programs with more interleavings than the limit are skipped and counted.
 
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,6 +12,7 @@ use raddle_actors::{
 use raddle_search::Reduction;
 use raddle_search::tree::priority::ModifiedDpor;
 use raddle_search::tree::{Frontier, TreeExpansion, TreeSearch};
+use raddle_testing::{Sample, figures};
 use raddle_trace::hash::{GAMMA, mix};
 
 use crate::{Saw, by_eta, exhaustive, reduced};
@@ -331,15 +331,33 @@ impl Actor for Node {
     }
 }
 
+/// What a comparison of all reductions on one program came to.
+enum Compared {
+    /// It has too many interleavings.
+    TooLarge,
+    Same {
+        interleavings: u64,
+        traces: u64,
+    },
+    Differs(String),
+}
+
+fn compare(program: &Arc<Program>, most: u64) -> Compared {
+    let Some(all) = exhaustive(most, &|| program.run()) else { return Compared::TooLarge };
+    match difference(program, &all, most) {
+        Some(how) => Compared::Differs(how),
+        None => Compared::Same { interleavings: all.executions, traces: all.traces.len() as u64 },
+    }
+}
+
 /// What a reduction saw that differs from what there is, as a sentence.
-fn difference(program: &Arc<Program>, most: u64) -> Option<String> {
+fn difference(program: &Arc<Program>, all: &Saw, most: u64) -> Option<String> {
     let run = || program.run();
-    let all = exhaustive(most, &run)?;
     for reduction in [Reduction::Optimal, Reduction::Source, Reduction::Classic] {
         let Some(saw) = reduced(reduction, most * 2, &run) else {
             return Some(format!("{reduction:?} does not end"));
         };
-        if let Some(why) = differs(&all, &saw) {
+        if let Some(why) = differs(all, &saw) {
             return Some(format!("{reduction:?}: {why}"));
         }
     }
@@ -358,7 +376,7 @@ fn difference(program: &Arc<Program>, most: u64) -> Option<String> {
         return None;
     }
     let Some(saw) = by_eta(most * 2, &run) else { return Some("Eta does not end".to_owned()) };
-    differs(&all, &saw).map(|why| format!("Eta: {why}"))
+    differs(all, &saw).map(|why| format!("Eta: {why}"))
 }
 
 /// Two of the searches that reduce in another order than depth first.
@@ -396,10 +414,8 @@ fn shrink(program: Arc<Program>, most: u64) -> Arc<Program> {
     let mut best = program;
     loop {
         let smaller = smaller(&best).into_iter().map(Arc::new);
-        let Some(next) = smaller.into_iter().find(|smaller| difference(smaller, most).is_some())
-        else {
-            return best;
-        };
+        let still = |smaller: &Arc<Program>| matches!(compare(smaller, most), Compared::Differs(_));
+        let Some(next) = smaller.into_iter().find(still) else { return best };
         best = next;
     }
 }
@@ -440,10 +456,6 @@ fn smaller(program: &Program) -> Vec<Program> {
         push(&|smaller| smaller.looks.clear());
     }
     found
-}
-
-pub(crate) fn variable(name: &str) -> Option<u64> {
-    std::env::var(name).ok()?.parse().ok()
 }
 
 /// What a step would do elsewhere is not what it did: each of these loses something if it is taken for
@@ -488,7 +500,11 @@ fn what_a_step_would_do_elsewhere_is_not_what_it_did() {
         ),
     ];
     for program in programs {
-        assert_eq!(difference(&program, 50_000), None, "{program:#?}");
+        match compare(&program, 50_000) {
+            Compared::Same { .. } => {}
+            Compared::TooLarge => panic!("too large: {program:#?}"),
+            Compared::Differs(why) => panic!("{why}: {program:#?}"),
+        }
     }
 }
 
@@ -497,22 +513,60 @@ fn what_a_step_would_do_elsewhere_is_not_what_it_did() {
 /// that sends something else in another state; a value that decides what is touched.
 const LOST: [u64; 6] = [76, 212, 1262, 4850, 8008, 19_147];
 
+/// Programs skipped beside the 500 of a plain `cargo test`: all have more than 700 interleavings.
+const TOO_LARGE: u64 = 211;
+
+/// Twelve thousand programs if there is time, else five hundred.
 #[test]
 fn reductions_see_what_there_is() {
-    let long = variable("RADDLE_LONG") == Some(1);
-    let most = variable("RADDLE_MOST").unwrap_or(if long { 20_000 } else { 700 });
-    let from = variable("RADDLE_FROM").unwrap_or(0);
-    let programs = if long { 12_000 } else { 150 };
-    let mut compared = 0;
-    for seed in LOST.into_iter().chain(from..from + programs) {
-        let most = if LOST.contains(&seed) { most.max(3_000) } else { most };
-        let program = Arc::new(Program::random(seed));
-        if let Some(why) = difference(&program, most) {
-            let shrunk = shrink(Arc::clone(&program), most);
-            let what = difference(&shrunk, most).unwrap_or_default();
-            panic!("seed {seed}: {why}\nshrunk: {what}\n{shrunk:#?}");
+    let sample = Sample::new((500, 700), (12_000, 20_000));
+    let (mut compared, mut skipped, mut all_interleavings, mut all_traces) = (0, 0, 0, 0);
+    for seed in sample.from.. {
+        match compared_or_panic(seed, sample.most) {
+            None => skipped += 1,
+            Some((interleavings, traces)) => {
+                compared += 1;
+                all_interleavings += interleavings;
+                all_traces += traces;
+            }
         }
-        compared += 1;
+        if compared == sample.programs {
+            break;
+        }
     }
-    assert!(compared > 0);
+    figures(
+        "actors",
+        &[
+            ("compared", compared),
+            ("skipped", skipped),
+            ("interleavings", all_interleavings),
+            ("traces", all_traces),
+        ],
+    );
+    if sample.default {
+        assert_eq!(skipped, TOO_LARGE);
+    }
+    // 30 % have more than 700, 15 % more than 20,000.
+    assert!(skipped * 2 <= compared, "{skipped} skipped beside {compared}");
+}
+
+#[test]
+fn programs_of_which_something_was_once_lost_lose_nothing() {
+    for seed in LOST {
+        assert!(compared_or_panic(seed, 3_000).is_some(), "seed {seed} is too large");
+    }
+}
+
+/// Interleavings and traces of the program, if it is not too large.
+#[track_caller]
+fn compared_or_panic(seed: u64, most: u64) -> Option<(u64, u64)> {
+    let program = Arc::new(Program::random(seed));
+    match compare(&program, most) {
+        Compared::TooLarge => None,
+        Compared::Same { interleavings, traces } => Some((interleavings, traces)),
+        Compared::Differs(why) => {
+            let shrunk = shrink(program, most);
+            panic!("seed {seed}: {why}\nshrunk: {shrunk:#?}");
+        }
+    }
 }

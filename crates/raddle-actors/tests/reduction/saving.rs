@@ -6,8 +6,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use raddle::{Config, Note, Progress, Report, explore};
+use raddle_testing::{Sample, figures};
 
-use crate::random::{Program, variable};
+use crate::random::Program;
 
 /// What does not hang on the clock, nor on whether there was a file.
 fn without_time(mut report: Report) -> Report {
@@ -37,29 +38,32 @@ fn search(
     explore(config, move || drop(program.run())).expect("a search can run here")
 }
 
-/// A thousand programs if there is time, else 25.
+/// Two thousand programs if there is time, else 25.
 #[test]
 fn actors_are_searched_in_parts_as_if_nothing_had_happened() {
-    let programs = if variable("RADDLE_LONG") == Some(1) { 1_000 } else { 25 };
+    let sample = Sample::new((25, 60), (2_000, 60));
+    let mut executions = 0;
     let file =
         std::env::temp_dir().join(format!("raddle-actors-{}.checkpoint", std::process::id()));
-    for seed in 0..programs {
+    for seed in (sample.from..).take(sample.programs as usize) {
         let program = Arc::new(Program::random(seed));
         for strategy in
             ["dpor", "dpor(eta)", "dpor(source)", "dpor(classic)", "hapset(all)", "surw"]
         {
             let _ = fs::remove_file(&file);
             let mut last = None;
-            for part in [1, 2 + seed % 5, 20, 60] {
+            for part in [1, 2 + seed % 5, 20, sample.most] {
                 last = Some(search(&program, strategy, part, Some(&file)));
                 if !file.exists() {
                     break;
                 }
             }
-            let whole = search(&program, strategy, 60, None);
+            let whole = search(&program, strategy, sample.most, None);
+            executions += whole.counts.executions;
             let parts = last.map(without_time);
             assert_eq!(parts, Some(without_time(whole)), "{strategy} of {program:#?}");
         }
     }
     let _ = fs::remove_file(file);
+    figures("saved-actors", &[("compared", sample.programs), ("executions", executions)]);
 }

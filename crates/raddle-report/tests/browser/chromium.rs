@@ -62,7 +62,7 @@ pub(crate) enum Scheme {
 }
 
 pub(crate) fn find() -> Found {
-    let asked = std::env::var("RADDLE_BROWSER").unwrap_or_default();
+    let asked = std::env::var("BROWSER_TESTS").unwrap_or_default();
     let required = asked == "required";
     if !asked.is_empty() && !required {
         return Found::Browser(Browser { program: asked.into() });

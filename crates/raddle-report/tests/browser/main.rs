@@ -2,7 +2,7 @@
 //!
 //! A test makes a page, adds a script that presses keys and looks around, and has Chromium load it
 //! without a window and print the document. Where there is no browser the tests are skipped, and say so;
-//! with `RADDLE_BROWSER=required` they fail instead. `RADDLE_BROWSER` may also name the program.
+//! with `BROWSER_TESTS=required` they fail instead. `BROWSER_TESTS` may also name the program.
 
 #[expect(dead_code, reason = "the unit tests use all of it")]
 #[path = "../../src/samples.rs"]
@@ -61,7 +61,7 @@ fn skipped(tests: &[Test], required: bool) -> ExitCode {
     }
     say(&format!(
         "\nNo Chromium was found, so nothing was tested in a browser. Install it (on Debian: \
-         `apt-get install chromium`, or run ci/browser.sh), or name the program in RADDLE_BROWSER.\n\
+         `apt-get install chromium`, or run ci/browser.sh), or name the program in BROWSER_TESTS.\n\
          test result: {}. 0 passed; 0 failed; {} skipped\n",
         if required { "FAILED" } else { "skipped" },
         tests.len()

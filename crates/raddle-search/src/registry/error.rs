@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use raddle_trace::spelling::distance;
+use raddle_knobs::spelling::distance;
 
 use super::{Arguments, CHOICES, Entry, REGISTRY, Role, Status};
 use crate::expansion::all::CostlyOrder;

@@ -98,7 +98,8 @@ fn delays_are_counted_along_turns(parts: &Parts<'_>) -> Option<String> {
 }
 
 fn a_filter_names_what_it_filters(parts: &Parts<'_>) -> Option<String> {
-    let expansion = parts.name(Role::Expansion).filter(|name| matches!(*name, "hapset" | "pset"))?;
+    let expansion =
+        parts.name(Role::Expansion).filter(|name| matches!(*name, "hapset" | "pset"))?;
     let part = parts.0.iter().find(|part| part.entry.role != Role::Expansion)?;
     let instead = match part.entry.role {
         Role::Bound => format!("write `{expansion}({})`", part.term),

@@ -189,18 +189,13 @@ fn some_toy(rng: &mut Rng) -> Toy {
     Toy::new((0..tasks).map(|_| task(rng)).collect())
 }
 
-fn long() -> bool {
-    #[expect(clippy::disallowed_methods, reason = "how many is for the environment to say")]
-    std::env::var_os("RADDLE_LONG").is_some()
-}
-
 #[test]
 fn whatever_is_stopped_and_goes_on_runs_what_it_would_have_run() {
     let texts = compositions();
     assert!(texts.len() > 40, "{texts:?}");
     let mut rng = Rng::new(11);
     let mut restored = 0;
-    for round in 0..if long() { 400 } else { 8 } {
+    for round in 0..if raddle_testing::long() { 400 } else { 8 } {
         let toy = some_toy(&mut rng);
         // So few that the sketch is used, too.
         let limit = if round % 3 == 0 { 5 } else { 1_000 };
@@ -267,7 +262,7 @@ fn numbers_that_cannot_be_are_refused() {
             let body = state.0.len() - 8;
             // What was counted has the same form whoever was counted.
             let times = if nth == 0 { 200 } else { 20 };
-            for _ in 0..if long() { 100 * times } else { times } {
+            for _ in 0..if raddle_testing::long() { 100 * times } else { times } {
                 let mut bytes = state.0[..body].to_vec();
                 let at = rng.below(body as u32) as usize;
                 bytes[at] = rng.below(256) as u8;

@@ -235,8 +235,13 @@ pub static CHOICES: &[Entry] = &[
 
 /// All names, by role.
 pub static REGISTRY: &[Entry] = &[
-    Entry { name: "random", line: "every option with the same chance", example: "random", make: Make::Sampler(|_, seed| Box::new(Random::new(seed))),
-        ..HERE },
+    Entry {
+        name: "random",
+        line: "every option with the same chance",
+        example: "random",
+        make: Make::Sampler(|_, seed| Box::new(Random::new(seed))),
+        ..HERE
+    },
     Entry {
         name: "round-robin",
         line: "one execution in which the tasks take turns",
@@ -376,7 +381,8 @@ pub static REGISTRY: &[Entry] = &[
         arguments: FILTERED,
         example: "pset(preemptions(2))",
         make: Make::Part(|part, recipe| {
-            recipe.opens = Opens::Filtered(Box::new(filtered(part, HapSet::of_accesses, recipe.seed)?));
+            recipe.opens =
+                Opens::Filtered(Box::new(filtered(part, HapSet::of_accesses, recipe.seed)?));
             Ok(())
         }),
         ..HERE

@@ -15,7 +15,7 @@
 //! tried yet, it may do something else.
 
 use raddle_engine::dependence::Footprint;
-use raddle_engine::happens::{History, Told};
+use raddle_engine::happens::{History, StepRecord};
 use raddle_engine::op::TaskId;
 use raddle_engine::strategy::{Pending, Step, Stuck, Taken, Timer};
 
@@ -28,7 +28,7 @@ use super::siblings::Sibling;
 /// A step, as far as it matters.
 #[derive(Clone, Copy, Debug)]
 struct StepNote {
-    told: Told,
+    told: StepRecord,
     task: TaskId,
     point: Option<u32>,
     immediate: bool,
@@ -39,7 +39,7 @@ impl From<&Step<'_>> for StepNote {
     #[inline]
     fn from(step: &Step<'_>) -> Self {
         let Step { task, point, immediate, timer, .. } = *step;
-        Self { told: Told::from(step), task, point, immediate, timer }
+        Self { told: StepRecord::from(step), task, point, immediate, timer }
     }
 }
 
@@ -152,7 +152,7 @@ pub(super) struct Comparison {
     log: Vec<Noted>,
     /// Steps that were no scheduling points and after which there was none yet: if that stays so they
     /// matter little.
-    waiting: Vec<Told>,
+    waiting: Vec<StepRecord>,
     timers: Vec<(u32, Timer)>,
     pub(super) stuck: Vec<Stuck>,
 }

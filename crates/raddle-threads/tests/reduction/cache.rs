@@ -1,8 +1,6 @@
 //! The happens-before cache: the same traces and the same final states as without, and fewer
 //! executions.
 
-#![expect(clippy::disallowed_methods, reason = "how many programs is for the environment to say")]
-
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -15,6 +13,7 @@ use raddle_search::DepthFirst;
 use raddle_search::bound::Bound;
 use raddle_search::order::NonPreemptive;
 use raddle_search::traces::TraceCounter;
+use raddle_testing::{Sample, figures};
 use raddle_threads::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use raddle_threads::sync::mpsc;
 use raddle_threads::thread;
@@ -22,7 +21,7 @@ use raddle_trace::{Covered, Settings, Timeouts};
 
 use crate::observed;
 use crate::programs::*;
-use crate::random::{execute, program};
+use crate::random::{Skips, check_skips, execute, program};
 
 const MOST: u64 = 3_000_000;
 
@@ -294,15 +293,15 @@ fn compare(seed: u64, most: u64) -> Option<()> {
 
 #[test]
 fn random_programs_lose_nothing() {
-    let long = std::env::var_os("RADDLE_LONG").is_some();
-    let (programs, most) = if long { (3_000, 10_000) } else { (150, 1_000) };
-    let (mut compared, mut skipped, mut seed) = (0, 0, 0);
-    while compared < programs {
-        match compare(seed, most) {
+    let sample = Sample::new((150, 1_000), (3_000, 10_000));
+    let (mut compared, mut skipped, mut seed) = (0, 0, sample.from);
+    while compared < sample.programs {
+        match compare(seed, sample.most) {
             None => skipped += 1,
             Some(()) => compared += 1,
         }
         seed += 1;
     }
-    assert!(skipped < 4 * compared, "{skipped} of {seed} programs were too large");
+    figures("cache", &[("compared", compared), ("skipped", skipped)]);
+    check_skips(sample, compared, skipped, Skips { exactly: 119, percent: (15, 50) });
 }

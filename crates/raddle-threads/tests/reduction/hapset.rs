@@ -1,11 +1,6 @@
 //! Guided searches: with a filter that leaves nothing out they are what they filter; with one they run a
 //! part of that, end, and do the same every time.
 
-#![expect(
-    clippy::disallowed_methods,
-    reason = "how much time there is is for the environment to say"
-)]
-
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -16,12 +11,13 @@ use raddle_search::hapset::{HapSet, Over};
 use raddle_search::order::NonPreemptive;
 use raddle_search::traces::TraceCounter;
 use raddle_search::{Dpor, Reduction};
+use raddle_testing::{Sample, figures};
 use raddle_threads::sync::Mutex;
 use raddle_threads::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use raddle_threads::thread;
 use raddle_trace::{Covered, Settings};
 
-use crate::random::{execute, program};
+use crate::random::{Skips, check_skips, execute, program};
 use crate::{Saw, Schedules, exhaustive, observed};
 
 /// What a whole search did.
@@ -111,10 +107,10 @@ fn compare(
 /// Two thousand programs if there is time, else 30.
 #[test]
 fn a_filter_that_leaves_nothing_out_changes_nothing_and_one_that_does_ends() {
-    let long = std::env::var_os("RADDLE_LONG").is_some();
-    let (programs, most) = if long { (2_000, 5_000) } else { (30, 300) };
-    let (mut compared, mut seed) = (0, 300_000);
-    while compared < programs {
+    let sample = Sample::new((30, 300), (2_000, 5_000));
+    let most = sample.most;
+    let (mut compared, mut skipped, mut seed) = (0, 0, 300_000 + sample.from);
+    while compared < sample.programs {
         let program = program(seed);
         let body = || execute(&program);
         let settings = program.settings();
@@ -125,9 +121,13 @@ fn a_filter_that_leaves_nothing_out_changes_nothing_and_one_that_does_ends() {
                 panic!("seed {seed}: {how}\n{program:?}");
             }
             compared += 1;
+        } else {
+            skipped += 1;
         }
         seed += 1;
     }
+    figures("filters", &[("compared", compared), ("skipped", skipped)]);
+    check_skips(sample, compared, skipped, Skips { exactly: 24, percent: (20, 50) });
 }
 
 /// Figure 2 of Wang, Said and Gupta: one task polls under a lock what another sets, without a yield.

@@ -8,6 +8,7 @@ use raddle_engine::strategy::Strategy as _;
 use raddle_engine::{Ended, Explored, Limits, Setup, Stop, explore};
 use raddle_search::traces::TraceCounter;
 use raddle_search::{RecordedTree, TreeRecorder};
+use raddle_testing::{Sample, figures};
 use raddle_threads::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use raddle_threads::thread;
 use raddle_trace::{Covered, Death, Outcome, Settings};
@@ -72,24 +73,23 @@ fn run(name: &str, executions: u64, settings: Settings, isolation: bool, body: &
     }
 }
 
-/// A hundred programs if there is time, else two.
+/// Five hundred programs if there is time, else two.
 #[test]
-#[expect(
-    clippy::disallowed_methods,
-    reason = "how much time there is is for the environment to say"
-)]
 fn every_strategy_does_in_processes_of_its_own_what_it_does_without() {
-    let programs = if std::env::var_os("RADDLE_LONG").is_some() { 100 } else { 2 };
-    for seed in 0..programs {
-        let program = program(500_000 + seed);
+    let sample = Sample::new((2, 25), (500, 25));
+    let mut executions = 0;
+    for seed in (500_000 + sample.from..).take(sample.programs as usize) {
+        let program = program(seed);
         let body = || drop(execute(&program));
         let settings = program.settings();
         for name in STRATEGIES {
-            let here = run(name, 25, settings, false, &body);
-            let apart = run(name, 25, settings, true, &body);
+            let here = run(name, sample.most, settings, false, &body);
+            let apart = run(name, sample.most, settings, true, &body);
             assert_eq!(here, apart, "{name}, seed {seed}: {program:?}");
+            executions += apart.counts.executions;
         }
     }
+    figures("isolation", &[("compared", sample.programs), ("executions", executions)]);
 }
 
 /// A static that every execution finds as it was at the beginning.

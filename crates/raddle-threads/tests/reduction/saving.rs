@@ -1,14 +1,13 @@
 //! Searches that are stopped, saved and taken up again by another engine: the same schedules in the same
 //! order, the same counts and the same words at the end.
 
-#![expect(clippy::disallowed_methods, reason = "how many programs is for the environment to say")]
-
 use raddle_engine::observer::{self, Observer, Observers, Paused};
 use raddle_engine::strategy::{Checkpoint, Strategy as _, Unsupported};
 use raddle_engine::{Ended, Limits, Setup, Stop, explore_from};
 use raddle_search::rng::Rng;
 use raddle_search::traces::TraceCounter;
 use raddle_search::{Built, build};
+use raddle_testing::{Sample, figures};
 use raddle_trace::{Assumption, Carried, Covered, Progress, Settings};
 
 use crate::Schedules;
@@ -103,29 +102,40 @@ const STRATEGIES: [&str; 17] = [
     "surw",
 ];
 
+/// How many executions were compared.
 #[track_caller]
-fn compare(text: &str, most: u64, settings: Settings, body: &dyn Fn(), what: &str, rng: &mut Rng) {
+fn compare(
+    text: &str,
+    most: u64,
+    settings: Settings,
+    body: &dyn Fn(),
+    what: &str,
+    rng: &mut Rng,
+) -> u64 {
     let whole = run(text, most, settings, body, || u64::MAX);
     let parts = run(text, most, settings, body, || u64::from(1 + rng.below(12)));
     assert_eq!(parts, whole, "{text} of {what}");
+    whole.carried.counts.executions
 }
 
 /// Two thousand programs if there is time, else 40.
 #[test]
 fn random_programs_are_searched_as_if_nothing_had_happened() {
-    let programs = if std::env::var_os("RADDLE_LONG").is_some() { 2_000 } else { 40 };
-    let mut rng = Rng::new(9);
-    for seed in 700_000..700_000 + programs {
+    let sample = Sample::new((40, 150), (2_000, 150));
+    let mut rng = Rng::new(9 + sample.from);
+    let mut executions = 0;
+    for seed in (700_000 + sample.from..).take(sample.programs as usize) {
         let program = program(seed);
         let body = || drop(execute(&program));
         let what = format!("seed {seed}: {program:?}");
         // Each program with some of them, so that all have met many.
         for at in 0..3 {
             let text = STRATEGIES[(seed as usize + 5 * at) % STRATEGIES.len()];
-            compare(text, 150, program.settings(), &body, &what, &mut rng);
+            executions += compare(text, sample.most, program.settings(), &body, &what, &mut rng);
         }
-        compare("dpor", 150, program.settings(), &body, &what, &mut rng);
+        executions += compare("dpor", sample.most, program.settings(), &body, &what, &mut rng);
     }
+    figures("saved-threads", &[("compared", sample.programs), ("executions", executions)]);
 }
 
 #[test]

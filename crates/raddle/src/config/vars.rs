@@ -1,217 +1,13 @@
-//! Environment variables: their names, and how their values are read.
+//! Environment variables: which are ours, and what they change. Names and values are those of
+//! `raddle_knobs`.
 
 use std::ffi::OsString;
-use std::time::Duration;
 
-use raddle_engine::Teardown;
-use raddle_trace::Timeouts;
+use raddle_knobs::{KNOBS, Knob, PREFIX, nearest};
 use raddle_trace::host::VARIABLE;
-use raddle_trace::knobs;
 
-use super::{Config, Data, Isolation, Pairs};
+use super::Config;
 use crate::error::Error;
-use crate::progress::ShowProgress;
-
-/// A variable: its name without `RADDLE_`, what its value may be, and how it changes a
-/// configuration. `None`: the value does not parse.
-struct Variable {
-    name: &'static str,
-    expected: &'static str,
-    set: fn(&mut Config, &str) -> Option<()>,
-}
-
-const NUMBER: &str = "a whole number such as 5000, or none";
-const TIME: &str = "a time such as 500ms, 10s, 2m or 1h, or none";
-const PREFIX: &str = "RADDLE_";
-
-/// Read by raddle's own tests and by `cargo raddle`, and nothing to do with a configuration.
-const OTHERS: [&str; 4] = ["LONG", "PROFILE", "JOBS", "HOST_MEMORY"];
-
-static VARIABLES: &[Variable] = &[
-    Variable {
-        name: "STRATEGY",
-        expected: "a strategy such as auto, random or dfs",
-        set: |config, value| {
-            value.clone_into(&mut config.strategy);
-            config.preemptions = None;
-            Some(())
-        },
-    },
-    // After the strategy, which takes it back.
-    Variable {
-        name: "PREEMPTIONS",
-        expected: NUMBER,
-        set: |config, value| maybe(&mut config.preemptions, value, small),
-    },
-    Variable {
-        name: "EXECUTIONS",
-        expected: NUMBER,
-        set: |config, value| maybe(&mut config.executions, value, number),
-    },
-    Variable {
-        name: "TIME",
-        expected: TIME,
-        set: |config, value| maybe(&mut config.time, value, time),
-    },
-    Variable {
-        name: "EXECUTION_TIME",
-        expected: TIME,
-        set: |config, value| maybe(&mut config.execution_time, value, time),
-    },
-    Variable {
-        name: "STEPS",
-        expected: NUMBER,
-        set: |config, value| maybe(&mut config.steps, value, number),
-    },
-    Variable {
-        name: "TASKS",
-        expected: NUMBER,
-        set: |config, value| maybe(&mut config.tasks, value, small),
-    },
-    Variable {
-        name: "MEMORY",
-        expected: "a number of bytes such as 512m or 4g, or none",
-        set: |config, value| maybe(&mut config.memory, value, size),
-    },
-    Variable {
-        name: "JOBS",
-        expected: NUMBER,
-        set: |config, value| maybe(&mut config.jobs, value, small),
-    },
-    Variable {
-        name: "SEED",
-        expected: NUMBER,
-        set: |config, value| maybe(&mut config.seed, value, number),
-    },
-    Variable {
-        name: "TIMEOUTS",
-        expected: "any or idle",
-        set: |config, value| {
-            config.timeouts = word(value, &[("any", Timeouts::Any), ("idle", Timeouts::Idle)])?;
-            Some(())
-        },
-    },
-    Variable {
-        name: "SPURIOUS",
-        expected: "true or false",
-        set: |config, value| {
-            config.spurious = word(value, &[("true", true), ("false", false)])?;
-            Some(())
-        },
-    },
-    Variable {
-        name: "DATA",
-        expected: "decisions or seeded",
-        set: |config, value| {
-            config.data = word(value, &[("decisions", Data::Decisions), ("seeded", Data::Seeded)])?;
-            Some(())
-        },
-    },
-    Variable {
-        name: "TRACES",
-        expected: "true or false",
-        set: |config, value| {
-            config.traces = word(value, &[("true", true), ("false", false)])?;
-            Some(())
-        },
-    },
-    Variable {
-        name: "PAIRS",
-        expected: "off, count or keep",
-        set: |config, value| {
-            let words = [("off", Pairs::Off), ("count", Pairs::Count), ("keep", Pairs::Keep)];
-            config.pairs = word(value, &words)?;
-            Some(())
-        },
-    },
-    Variable {
-        name: "TEARDOWN",
-        expected: "unwind or leak",
-        set: |config, value| {
-            config.teardown =
-                word(value, &[("unwind", Teardown::Unwind), ("leak", Teardown::Leak)])?;
-            Some(())
-        },
-    },
-    Variable {
-        name: "ISOLATION",
-        expected: "none or process",
-        set: |config, value| {
-            config.isolation =
-                word(value, &[("none", Isolation::None), ("process", Isolation::Process)])?;
-            Some(())
-        },
-    },
-    Variable {
-        name: "STACK_SIZE",
-        expected: "a number of bytes such as 262144, 256k or 2m",
-        set: |config, value| {
-            config.stack_size = size(value)?.try_into().ok()?;
-            Some(())
-        },
-    },
-    Variable {
-        name: "WATCHDOG",
-        expected: TIME,
-        set: |config, value| maybe(&mut config.watchdog, value, time),
-    },
-    Variable {
-        name: "MINIMISE",
-        expected: TIME,
-        set: |config, value| maybe(&mut config.minimise, value, time),
-    },
-    Variable {
-        name: "CHECKPOINT_EVERY",
-        expected: TIME,
-        set: |config, value| maybe(&mut config.checkpoint_every, value, time),
-    },
-    Variable {
-        name: "EXPLAIN",
-        expected: "true or false",
-        set: |config, value| {
-            config.explain = Some(word(value, &[("true", true), ("false", false)])?);
-            Some(())
-        },
-    },
-    Variable {
-        name: "CHECKPOINT",
-        expected: "the path of a file",
-        set: |config, value| {
-            config.checkpoint = Some(value.to_owned());
-            Some(())
-        },
-    },
-    Variable {
-        name: "RESUME",
-        expected: "true or false",
-        set: |config, value| {
-            config.resume = word(value, &[("true", true), ("false", false)])?;
-            Some(())
-        },
-    },
-    Variable {
-        name: "REPLAY",
-        expected: "a token (rd1…), or the path of a file that raddle wrote",
-        set: |config, value| {
-            config.replay = Some(value.to_owned());
-            Some(())
-        },
-    },
-    Variable {
-        name: "PROGRESS",
-        expected: "auto, true, false, or a time such as 500ms",
-        set: |config, value| {
-            let words = [
-                ("auto", ShowProgress::Auto),
-                ("true", ShowProgress::Always),
-                ("false", ShowProgress::Never),
-            ];
-            let every = || time(value).map(ShowProgress::Every);
-            config.progress = word(value, &words).or_else(every)?;
-            Some(())
-        },
-    },
-];
 
 /// What of the environment is raddle's concern: its own variables, and where cargo builds.
 pub(super) fn of_process() -> Result<Vec<(String, String)>, Error> {
@@ -235,97 +31,63 @@ pub(super) fn of_process() -> Result<Vec<(String, String)>, Error> {
 
 /// `config`, changed by these variables.
 pub(super) fn apply(mut config: Config, variables: &[(String, String)]) -> Result<Config, Error> {
-    let known = |name: &str| VARIABLES.iter().any(|variable| variable.name == name);
     let ci = variables.iter().find(|(name, _)| name == "CI").map(|(_, value)| value.as_str());
-    config.ci = Some(!matches!(ci, None | Some("" | "false" | "0")));
+    config.env.ci = Some(!matches!(ci, None | Some("" | "false" | "0")));
     for (name, value) in variables {
         match name.as_str() {
-            "CARGO_PKG_NAME" => config.package.get_or_insert_with(|| value.clone()),
-            "CARGO_MANIFEST_DIR" => config.manifest_dir.insert(value.clone()),
-            "CARGO_TARGET_DIR" => config.target_dir.insert(value.clone()),
-            VARIABLE => config.host.insert(value.clone()),
-            _ => match name.strip_prefix(PREFIX) {
-                Some(rest) if !known(rest) && !OTHERS.contains(&rest) => {
-                    let nearest = nearest(rest).map(|near| format!("{PREFIX}{near}"));
-                    return Err(Error::UnknownVariable { variable: name.clone(), nearest });
-                }
-                _ => continue,
-            },
-        };
+            "CARGO_PKG_NAME" => _ = config.env.package.get_or_insert_with(|| value.clone()),
+            "CARGO_MANIFEST_DIR" => config.env.manifest_dir = Some(value.clone()),
+            "CARGO_TARGET_DIR" => config.env.target_dir = Some(value.clone()),
+            VARIABLE => config.env.host = Some(value.clone()),
+            _ if name.starts_with(PREFIX) => refuse_unknown(name)?,
+            _ => {}
+        }
     }
-    for Variable { name, expected, set } in VARIABLES {
-        let named = |(variable, _): &&(String, String)| variable.strip_prefix(PREFIX) == Some(name);
-        let Some((variable, value)) = variables.iter().find(named) else { continue };
-        if !value.trim().is_empty() && set(&mut config, value.trim()).is_none() {
-            return Err(Error::Environment {
-                variable: variable.clone(),
-                value: value.clone(),
-                expected: (*expected).to_owned(),
-            });
+    for knob in KNOBS.iter().filter(|knob| knob.is_variable()) {
+        let variable = knob.variable();
+        let Some((_, value)) = variables.iter().find(|(name, _)| *name == variable) else {
+            continue;
+        };
+        if value.trim().is_empty() {
+            continue;
+        }
+        if config.set(knob.name, value.trim()).is_none() {
+            let expected = knob.value.expected();
+            return Err(Error::Environment { variable, value: value.clone(), expected });
+        }
+        // What is taken back may be given too: it comes later in the table.
+        if let Some(other) = knob.takes_back().and_then(raddle_knobs::find) {
+            config.set(other.name, other.default);
         }
     }
     Ok(config)
 }
 
-/// The name that is nearest to an unknown one, if one is near enough to be meant.
-fn nearest(unknown: &str) -> Option<&'static str> {
-    knobs::nearest(&unknown.to_ascii_uppercase(), VARIABLES.iter().map(|variable| variable.name))
-}
-
-/// Sets a field that may be `none`.
-fn maybe<T>(field: &mut Option<T>, value: &str, parse: fn(&str) -> Option<T>) -> Option<()> {
-    *field = if value == "none" { None } else { Some(parse(value)?) };
-    Some(())
-}
-
-fn word<T: Copy>(value: &str, words: &[(&str, T)]) -> Option<T> {
-    words.iter().find(|(word, _)| *word == value).map(|&(_, meaning)| meaning)
-}
-
-/// Digits, with `_` between them as in Rust.
-fn number(value: &str) -> Option<u64> {
-    let digits = value.starts_with(|first: char| first.is_ascii_digit());
-    if digits { value.replace('_', "").parse().ok() } else { None }
-}
-
-fn small(value: &str) -> Option<u32> {
-    number(value)?.try_into().ok()
-}
-
-/// A number and the unit that is right after it.
-fn with_unit<'a>(value: &'a str, letters: &str) -> Option<(u64, &'a str)> {
-    let at = value.find(|letter| letters.contains(letter)).unwrap_or(value.len());
-    let (digits, unit) = value.split_at(at);
-    Some((number(digits)?, unit))
-}
-
-fn time(value: &str) -> Option<Duration> {
-    let (n, unit) = with_unit(value, "umsh")?;
-    Some(match unit {
-        "us" => Duration::from_micros(n),
-        "ms" => Duration::from_millis(n),
-        "s" => Duration::from_secs(n),
-        "m" => Duration::from_secs(n.checked_mul(60)?),
-        "h" => Duration::from_secs(n.checked_mul(3600)?),
-        _ => return None,
-    })
-}
-
-fn size(value: &str) -> Option<u64> {
-    let (n, unit) = with_unit(value, "kmgKMG")?;
-    let scale = match unit {
-        "" => 1,
-        "k" | "K" => 1 << 10,
-        "m" | "M" => 1 << 20,
-        "g" | "G" => 1 << 30,
-        _ => return None,
-    };
-    n.checked_mul(scale)
+/// Refuses a variable that nothing reads: it was probably meant to be another.
+fn refuse_unknown(variable: &str) -> Result<(), Error> {
+    let known: Vec<String> = raddle_knobs::variables().collect();
+    if known.iter().any(|known| known == variable) {
+        return Ok(());
+    }
+    // Of those that the library reads.
+    let ours: Vec<String> =
+        KNOBS.iter().filter(|knob| knob.is_variable()).map(Knob::variable).collect();
+    let nearest = nearest(&variable.to_ascii_uppercase(), ours.iter().map(String::as_str));
+    let (variable, nearest) = (variable.to_owned(), nearest.map(str::to_owned));
+    Err(Error::UnknownVariable { variable, nearest })
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use raddle_engine::Teardown;
+    use raddle_knobs::Scope;
+    use raddle_trace::Timeouts;
+
     use super::*;
+    use crate::config::{Data, Env, Pairs};
+    use crate::progress::ShowProgress;
 
     fn with(variables: &[(&str, &str)]) -> Result<Config, Error> {
         let owned = |&(name, value): &(&str, &str)| (name.to_owned(), value.to_owned());
@@ -343,7 +105,7 @@ mod tests {
             ("RADDLE_STEPS", "7"),
             ("RADDLE_TASKS", "8"),
             ("RADDLE_MEMORY", "512m"),
-            ("RADDLE_JOBS", "3"),
+            ("RADDLE_MEMBERS", "3"),
             ("RADDLE_SEED", "9"),
             ("RADDLE_TIMEOUTS", "idle"),
             ("RADDLE_SPURIOUS", "true"),
@@ -370,7 +132,7 @@ mod tests {
             steps: Some(7),
             tasks: Some(8),
             memory: Some(512 << 20),
-            jobs: Some(3),
+            members: Some(3),
             seed: Some(9),
             timeouts: Timeouts::Idle,
             spurious: true,
@@ -385,8 +147,7 @@ mod tests {
             checkpoint_every: Some(Duration::from_mins(1)),
             resume: false,
             progress: ShowProgress::Always,
-            ci: Some(true),
-            package: Some("tour".into()),
+            env: Env { ci: Some(true), package: Some("tour".into()), ..Env::default() },
             ..Config::default()
         };
         assert_eq!(with(&[]).expect("nothing to refuse"), read());
@@ -395,7 +156,8 @@ mod tests {
 
     /// As if the environment had been read and nothing were there.
     fn read() -> Config {
-        Config { ci: Some(false), ..Config::default() }
+        let env = Env { ci: Some(false), ..Env::default() };
+        Config { env, ..Config::default() }
     }
 
     #[test]
@@ -404,36 +166,33 @@ mod tests {
     }
 
     #[test]
-    fn the_list_for_the_command_line_is_the_same() {
-        // The driver has others for these: a command, lines of its own, hosts at a time, files of its own and
-        // a flag without a value.
-        let not_listed = ["REPLAY", "PROGRESS", "JOBS", "CHECKPOINT", "RESUME"];
-        let listed = |variable: &&Variable| !not_listed.contains(&variable.name);
-        let ours = VARIABLES.iter().filter(listed);
-        let ours: Vec<_> =
-            ours.map(|variable| (variable.name.to_owned(), variable.expected.to_owned())).collect();
-        let knobs: Vec<_> = knobs::KNOBS
-            .iter()
-            .map(|knob| (knob.name.to_ascii_uppercase(), knob.value.expected()))
-            .collect();
-        assert_eq!(ours, knobs);
-        let values =
-            ["5", "5_000", "5s", "5ms", "5k", "none", "true", "any", "leak", "seeded", "-1", "x5"];
-        for (variable, knob) in VARIABLES.iter().filter(listed).zip(knobs::KNOBS) {
-            for value in values {
-                let sets = (variable.set)(&mut Config::default(), value).is_some();
-                assert_eq!(sets, knob.value.accepts(value), "{} = {value}", knob.name);
-            }
+    fn defaults_are_those_of_the_engine_and_of_the_types() {
+        let config = Config::default();
+        assert_eq!(config.stack_size, raddle_engine::Setup::default().stack_size);
+        assert_eq!(config.strategy, crate::config::AUTO);
+        assert_eq!(config.timeouts, Timeouts::default());
+        assert_eq!((config.data, config.pairs), (Data::default(), Pairs::default()));
+        assert_eq!((config.teardown, config.isolation), Default::default());
+        assert_eq!((config.expect, config.progress), Default::default());
+    }
+
+    #[test]
+    fn variables_of_others_are_left_alone() {
+        for knob in KNOBS.iter().filter(|knob| knob.scope == Scope::Driver) {
+            assert_eq!(with(&[(&knob.variable(), "1")]), Ok(read()), "{}", knob.name);
+        }
+        for name in raddle_knobs::OF_OUR_TESTS {
+            assert_eq!(with(&[(name, "required")]), Ok(read()), "{name}");
         }
     }
 
     #[test]
     fn ci_is_what_is_set_and_not_false() {
         for (value, is_ci) in [("true", true), ("1", true), ("woodpecker", true)] {
-            assert_eq!(with(&[("CI", value)]).expect("read").ci, Some(is_ci), "{value}");
+            assert_eq!(with(&[("CI", value)]).expect("read").env.ci, Some(is_ci), "{value}");
         }
         for value in ["", "0", "false"] {
-            assert_eq!(with(&[("CI", value)]).expect("read").ci, Some(false), "{value}");
+            assert_eq!(with(&[("CI", value)]).expect("read").env.ci, Some(false), "{value}");
         }
     }
 
@@ -442,15 +201,6 @@ mod tests {
         let bounded = Config { preemptions: Some(2), ..Config::default() };
         let random = [("RADDLE_STRATEGY".to_owned(), "random".to_owned())];
         assert_eq!(apply(bounded, &random).expect("parses").composition(), Some("random".into()));
-    }
-
-    #[test]
-    fn times_have_units() {
-        assert_eq!(time("15us"), Some(Duration::from_micros(15)));
-        assert_eq!(time("1h"), Some(Duration::from_hours(1)));
-        for wrong in ["", "10", "s", "-1s", "1.5s", "10 s", "10sec", "99999999999999999999s"] {
-            assert_eq!(time(wrong), None, "{wrong}");
-        }
     }
 
     #[test]
@@ -469,6 +219,5 @@ mod tests {
         insta::assert_snapshot!(wrong("RADDLE_EXECUTION"), @"there is no variable RADDLE_EXECUTION; did you mean RADDLE_EXECUTIONS?");
         insta::assert_snapshot!(wrong("RADDLE_STRATGEY"), @"there is no variable RADDLE_STRATGEY; did you mean RADDLE_STRATEGY?");
         insta::assert_snapshot!(wrong("RADDLE_COLOUR_OF_THE_SKY"), @"there is no variable RADDLE_COLOUR_OF_THE_SKY; unset it, or see raddle::Config::with_env for those there are");
-        assert!(with(&[("RADDLE_LONG", "1")]).is_ok());
     }
 }

@@ -4,9 +4,12 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
 use std::thread;
 
-use raddle_engine::EngineError;
+use raddle_trace::{Covered, Note, Verdict};
 
+use super::turns::turn;
 use super::*;
+use crate::config::Config;
+use crate::plan::DEFAULT;
 
 const BETWEEN: Lap = Lap { executions: 0, steps: 0 };
 
@@ -15,13 +18,7 @@ fn named(strategy: &str) -> Config {
 }
 
 #[test]
-fn the_default_members_can_be_built_and_the_first_covers_everything_if_it_ends() {
-    for strategy in ["portfolio", " portfolio "] {
-        let members = members(&named(strategy)).expect("they are known").expect("there are some");
-        let names: Vec<_> = members.all.iter().map(|(name, _)| name.as_str()).collect();
-        assert_eq!(names, DEFAULT, "in their shortest form");
-        assert_eq!(members.notes, []);
-    }
+fn the_first_of_the_default_members_covers_everything_if_it_ends() {
     let report = crate::explore(named(DEFAULT[0]), || {
         let n = crate::sync::atomic::AtomicU32::new(0);
         crate::thread::scope(|scope| {
@@ -32,18 +29,9 @@ fn the_default_members_can_be_built_and_the_first_covers_everything_if_it_ends()
     assert_eq!(report.expect("runs").guarantee.covered, Covered::Equivalence);
 }
 
+/// With one at a time: in order, each for as long as its turn, whoever arrives first.
 #[test]
-fn what_draws_may_be_there_several_times_with_other_seeds() {
-    let config =
-        Config { seed: Some(7), ..named("random | all best-first(rand) | random | random") };
-    let members = members(&config).expect("known").expect("several");
-    let expected = [("random", 7), ("all best-first(rand)", 7), ("random", 8), ("random", 9)];
-    assert_eq!(members.all, expected.map(|(name, seed)| (name.to_owned(), seed)));
-}
-
-/// With one job: in order, each for as long as its turn, whoever arrives first.
-#[test]
-fn with_one_job_members_take_turns_in_order() {
+fn members_take_turns_in_order() {
     let turns = Turns::new(3, 1, u64::MAX);
     let told = |turns: &Turns| {
         let state = turns.state();
@@ -70,26 +58,19 @@ fn a_turn_grows_with_what_is_behind() {
 #[test]
 fn what_is_taken_and_not_run_is_for_the_others() {
     let turns = Arc::new(Turns::new(1, 1, 2));
-    let orders = Orders::default();
+    let control = Control::default();
     let mut place = Place::new(Arc::clone(&turns), 0);
-    assert_eq!(place.lap(&orders, BETWEEN), Stop::No);
-    assert_eq!(place.lap(&orders, Lap { executions: 1, steps: 0 }), Stop::No);
+    assert_eq!(place.should_stop(&control, BETWEEN), Stop::No);
+    assert_eq!(place.should_stop(&control, Lap { executions: 1, steps: 0 }), Stop::No);
     // The second question after the same execution is one of its steps.
-    assert_eq!(place.lap(&orders, Lap { executions: 1, steps: 0 }), Stop::No);
-    assert_eq!(place.lap(&orders, Lap { executions: 2, steps: 0 }), Stop::Search);
+    assert_eq!(place.should_stop(&control, Lap { executions: 1, steps: 0 }), Stop::No);
+    assert_eq!(place.should_stop(&control, Lap { executions: 2, steps: 0 }), Stop::Search);
     let found = crate::search::run_one(
         search::build("dfs", 0.into()).expect("known").strategy,
         "dfs".to_owned(),
-        &Asked {
-            setup: Setup::default(),
-            traces: false,
-            pairs: false,
-            known: raddle_trace::PairSet::default(),
-            tells: false,
-            tree: None,
-        },
+        &Asked::new(&Config::default().into()),
         None,
-        &orders,
+        &control,
         &mut |_| Stop::No,
         &|| {},
     );
@@ -98,10 +79,10 @@ fn what_is_taken_and_not_run_is_for_the_others() {
 }
 
 /// Asks until it is told to end.
-fn run_on(turns: &Arc<Turns>, member: usize, orders: &Orders) {
+fn run_on(turns: &Arc<Turns>, member: usize, control: &Control) {
     let mut place = Place::new(Arc::clone(turns), member);
     let mut executions = 0;
-    while place.lap(orders, Lap { executions, steps: 0 }) != Stop::Search {
+    while place.should_stop(control, Lap { executions, steps: 0 }) != Stop::Search {
         executions += 1;
     }
     place.has_left = true;
@@ -110,23 +91,24 @@ fn run_on(turns: &Arc<Turns>, member: usize, orders: &Orders) {
 
 #[test]
 fn a_panic_of_our_own_ends_all_and_is_told() {
-    for jobs in [1, 2] {
-        let turns = Arc::new(Turns::new(2, jobs, u64::MAX));
+    for at_once in [1, 2] {
+        let turns = Arc::new(Turns::new(2, at_once, u64::MAX));
         let (first, second) = (Arc::clone(&turns), Arc::clone(&turns));
-        let searches: Vec<watch::Search<()>> = vec![
-            Box::new(move |orders| {
-                run_on(&first, 0, orders);
+        let searches: Vec<supervisor::Search<()>> = vec![
+            Box::new(move |control| {
+                run_on(&first, 0, control);
                 Ok(())
             }),
-            Box::new(move |orders| -> Result<(), EngineError> {
+            Box::new(move |control| -> Result<(), EngineError> {
                 let mut place = Place::new(second, 1);
-                place.lap(orders, BETWEEN);
+                place.should_stop(control, BETWEEN);
                 panic!("a slip of the pen");
             }),
         ];
-        let results = watch::run_all(&Config::default(), None, searches).expect("nobody hangs");
+        let results =
+            supervisor::run_all(&Config::default().into(), None, searches).expect("nobody hangs");
         let bug = Error::Bug { message: "a slip of the pen".to_owned() };
-        assert_eq!(results, [Ok(()), Err(bug)], "{jobs} jobs");
+        assert_eq!(results, [Ok(()), Err(bug)], "{at_once} at once");
     }
 }
 
@@ -151,9 +133,9 @@ fn told(report: &Report) -> Vec<&str> {
 
 /// If they did not run at once the first would wait for ever.
 #[test]
-fn two_jobs_run_at_once() {
+fn two_members_run_at_once() {
     let (calls, barrier) = (AtomicU32::new(0), Barrier::new(2));
-    let config = Config { jobs: Some(2), executions: Some(10), ..named("random | pos") };
+    let config = Config { members: Some(2), executions: Some(10), ..named("random | pos") };
     let test = move || {
         meet(&calls, &barrier);
         crate::thread::scope(|scope| {
@@ -182,7 +164,7 @@ impl Drop for Refused<'_> {
 fn members_that_meet_at_a_static_begin_anew_and_take_turns() {
     let (calls, barrier, claimed) = (AtomicU32::new(0), Barrier::new(2), AtomicBool::new(false));
     let refused = AtomicBool::new(false);
-    let config = Config { jobs: Some(2), ..named("dfs | dpor") };
+    let config = Config { members: Some(2), ..named("dfs | dpor") };
     let test = move || {
         let call = meet(&calls, &barrier);
         let _says = (call == 1).then(|| Refused(&refused));
@@ -202,13 +184,13 @@ fn members_that_meet_at_a_static_begin_anew_and_take_turns() {
     let report = crate::explore(config, test).expect("runs");
     assert_eq!(report.verdict, Verdict::Covered, "{:?}", report.failure);
     let notes = told(&report);
-    insta::assert_snapshot!(notes[0], @"executions that ran at once used the same object of raddle, such as a static, so the members began anew and took turns; with RADDLE_JOBS=1 they do so at once");
+    insta::assert_snapshot!(notes[0], @"executions that ran at once used the same object of raddle, such as a static, so the members began anew and took turns; with RADDLE_MEMBERS=1 they do so at once");
 }
 
 #[test]
 fn a_failure_that_comes_of_running_at_once_is_not_reported() {
     let (calls, barrier, inside) = (AtomicU32::new(0), Barrier::new(2), AtomicU32::new(0));
-    let config = Config { jobs: Some(2), ..named("dfs | dpor") };
+    let config = Config { members: Some(2), ..named("dfs | dpor") };
     let test = move || {
         let before = inside.fetch_add(1, SeqCst);
         let call = meet(&calls, &barrier);
@@ -220,5 +202,5 @@ fn a_failure_that_comes_of_running_at_once_is_not_reported() {
     };
     let report = crate::explore(config, test).expect("runs");
     assert_eq!(report.verdict, Verdict::Covered, "{:?}", report.failure);
-    insta::assert_snapshot!(told(&report)[0], @"a failure did not show again when it was run alone, so the members began anew and took turns; with RADDLE_JOBS=1 they do so at once");
+    insta::assert_snapshot!(told(&report)[0], @"a failure did not show again when it was run alone, so the members began anew and took turns; with RADDLE_MEMBERS=1 they do so at once");
 }

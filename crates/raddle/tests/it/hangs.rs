@@ -6,7 +6,8 @@ use raddle::{Config, Error, explore};
 
 fn hung(program: fn()) -> raddle::Hang {
     let mut config = Config::default();
-    config.watchdog = Some(Duration::from_millis(200));
+    // Longer than a busy machine keeps a thread from running.
+    config.watchdog = Some(Duration::from_secs(3));
     match explore(config, program) {
         Err(Error::Hung(hang)) => *hang,
         other => panic!("a hang, not {other:?}"),
@@ -35,7 +36,7 @@ fn a_std_lock_held_by_a_suspended_task_is_reported() {
     let site = site.to_string();
     let text = Error::Hung(Box::new(hang)).to_string().replace(&site, "[site]");
     insta::assert_snapshot!(text, @"
-    execution 1 hangs: no task has made a step for 200ms
+    execution 1 hangs: no task has made a step for 3s
     last to move: task 0 (the test's body) at [site]
     The task, or one that it has spawned since, waits for something that raddle does not control:
     - a lock, channel or thread of std, parking_lot or another crate, which a suspended task will

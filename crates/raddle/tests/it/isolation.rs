@@ -7,6 +7,8 @@ use raddle::{Config, Isolation, Outcome, thread};
 fn isolated() -> Config {
     let mut config = Config::default();
     config.isolation = Isolation::Process;
+    // However busy the machine is: processes are slow there, and what is made small is bounded in steps.
+    config.minimise = Some(std::time::Duration::from_mins(10));
     config
 }
 
@@ -47,7 +49,7 @@ fn members_of_a_portfolio_have_processes_too() {
     let mut config = isolated();
     config.strategy = "dpor | random | pct(2)".into();
     config.executions = Some(60);
-    config.jobs = Some(3);
+    config.members = Some(3);
     let report = raddle::explore(config, aborts).expect("a search");
     assert!(matches!(report.failure.map(|failure| failure.outcome), Some(Outcome::Died { .. })));
 }

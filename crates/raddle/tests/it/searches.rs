@@ -98,16 +98,18 @@ fn one_seed_gives_one_search() {
 
 #[test]
 fn the_time_ends_a_search() {
-    for (strategy, ms) in [("random", 40), ("dfs", 40)] {
-        let report = with(
-            |config| {
+    for strategy in ["random", "dfs"] {
+        // More where the machine is so busy that nothing is run in time.
+        let passed = [40, 400, 4_000, 40_000].into_iter().any(|ms| {
+            let change = |config: &mut Config| {
                 config.strategy = strategy.into();
                 config.time = Some(Duration::from_millis(ms));
-            },
-            large,
-        );
-        assert_eq!(report.verdict, Verdict::Passed, "{strategy}");
-        assert!(report.elapsed_ms >= ms, "{strategy}: {} ms", report.elapsed_ms);
+            };
+            let report = with(change, large);
+            assert!(report.elapsed_ms >= ms, "{strategy}: {} ms", report.elapsed_ms);
+            report.verdict == Verdict::Passed
+        });
+        assert!(passed, "{strategy}");
     }
 }
 
@@ -303,19 +305,26 @@ fn probes_are_counted_apart() {
 
 #[test]
 fn an_observer_hears_of_traces_too() {
-    let heard = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
-    let theirs = std::sync::Arc::clone(&heard);
-    let change = |config: &mut Config| {
-        config.strategy = "random".into();
-        config.traces = true;
-        config.watchdog = None;
-        config.time = Some(Duration::from_millis(200));
-        let hear = move |progress: &Progress| theirs.lock().unwrap().push(*progress);
-        config.observer = Some(Observer::new(Duration::from_millis(10), hear));
+    let heard_within = |ms| {
+        let heard = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+        let theirs = std::sync::Arc::clone(&heard);
+        let change = |config: &mut Config| {
+            config.strategy = "random".into();
+            config.traces = true;
+            config.watchdog = None;
+            config.time = Some(Duration::from_millis(ms));
+            let hear = move |progress: &Progress| theirs.lock().unwrap().push(*progress);
+            config.observer = Some(Observer::new(Duration::from_millis(10), hear));
+        };
+        with(change, large);
+        let heard = std::mem::take(&mut *heard.lock().unwrap());
+        // At most once in ten milliseconds.
+        assert!(heard.len() as u64 <= ms / 10, "{}", heard.len());
+        heard
     };
-    with(change, large);
-    let heard = heard.lock().unwrap();
-    assert!((1..=20).contains(&heard.len()), "{}", heard.len());
+    // More where the machine is so busy that nothing is told in time.
+    let heard = [200, 2_000, 20_000].into_iter().map(heard_within).find(|heard| !heard.is_empty());
+    let heard = heard.expect("it was told");
     for progress in heard.iter() {
         assert!(progress.traces.expect("asked for").distinct > 0);
         assert!(progress.executions > 0 && progress.rate.is_some());

@@ -4,8 +4,8 @@
 ///
 /// ```
 /// let names = ["executions", "time"];
-/// assert_eq!(raddle_trace::spelling::nearest("execution", names), Some("executions"));
-/// assert_eq!(raddle_trace::spelling::nearest("colour", names), None);
+/// assert_eq!(raddle_knobs::spelling::nearest("execution", names), Some("executions"));
+/// assert_eq!(raddle_knobs::spelling::nearest("colour", names), None);
 /// ```
 #[must_use]
 pub fn nearest<'a>(unknown: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {

@@ -1,11 +1,12 @@
-//! A search on an OS thread of its own, and the calling thread that keeps the time for it.
+//! The supervisor: searches on OS threads of their own, and the calling thread that keeps the time for
+//! them.
 //!
 //! The engine has no clock, and the searching thread does not read one either: the thread that
-//! waits for it does, and leaves an *order* where the engine's question "may I go on?" finds it.
-//! So a question costs one load. The same thread watches the pulse of the search: if an execution
-//! runs and no step is made for too long, the search is given up and its OS thread left behind,
-//! because nothing can be said to a task that never comes back. Without a watchdog and without a
-//! limit of time there is nothing to wait for, and the search runs on the calling thread. Several
+//! waits for it does, and leaves an *order* in the [`Control`] that both share, where the engine's
+//! question "may I go on?" finds it. So a question costs one load. The same thread watches the pulse of the
+//! search: if an execution runs and no step is made for too long, the search is given up and its OS thread
+//! left behind, because nothing can be said to a task that never comes back. Without a watchdog and without
+//! a limit of time there is nothing to wait for, and a single search runs on the calling thread. Several
 //! searches at once are watched in the same way, each by its own pulse.
 
 use std::any::Any;
@@ -20,15 +21,14 @@ use std::time::{Duration, Instant};
 use raddle_engine::{Beat, EngineError, Lap, Pulse, Stop, rt};
 use raddle_trace::{Progress, Site};
 
-use crate::config::{Config, Isolation};
+use crate::config::Isolation;
 use crate::error::{Error, Hang};
+use crate::job::Job;
 use crate::progress::Observer;
 
 const GO_ON: u64 = 0;
 /// End the search.
 const END: u64 = u64::MAX;
-/// End the first of two searches; the second does not hear it.
-const END_FIRST: u64 = u64::MAX - 1;
 
 /// The least time between two looks at the pulse.
 const SHORTEST_LOOK: Duration = Duration::from_millis(1);
@@ -40,55 +40,49 @@ const ANSWER_LOOK: Duration = Duration::from_millis(5);
 /// most strategies are saved between two executions.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Whether another search follows, for which time must be left.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Turn {
-    First,
-    Last,
-}
-
 /// What the two threads share.
 #[derive(Debug, Default)]
-pub(crate) struct Orders {
+pub(crate) struct Control {
     /// One of the constants above, or the number (by the pulse) of an execution to reject.
     order: AtomicU64,
     /// That execution hangs, for so many milliseconds; 0: it only takes too long.
     hangs: AtomicU64,
     /// The pulse of the search that runs, and the executions it had seen before.
     pulse: Mutex<Option<(&'static Pulse, u64)>>,
-    /// Whether somebody wants to know how far the search is.
+    /// Whether the search is to say how far it is.
     asked: AtomicBool,
     /// The answer.
     told: Mutex<Option<Progress>>,
     /// Whether a checkpoint is due.
-    kept: AtomicBool,
+    checkpoint_due: AtomicBool,
     /// An execution that runs when the search is to end may come to its end, so that nothing of it is lost.
-    patient: AtomicBool,
+    finish_current_execution: AtomicBool,
 }
 
-impl Orders {
+impl Control {
     /// Takes the pulse of a search that begins.
-    pub(crate) fn begin(&self, pulse: &'static Pulse) {
+    pub(crate) fn attach(&self, pulse: &'static Pulse) {
         *self.pulse() = Some((pulse, pulse.beat().executions));
     }
 
-    /// Whether somebody wants to know how far the search is.
+    /// Whether the search is to say how far it is.
     #[inline]
-    pub(crate) fn is_asked(&self) -> bool {
+    pub(crate) fn progress_requested(&self) -> bool {
         self.asked.load(Ordering::Relaxed)
     }
 
     /// Answers that question.
     #[cold]
-    pub(crate) fn tell(&self, progress: &Progress) {
+    pub(crate) fn report_progress(&self, progress: &Progress) {
         *self.told.lock().unwrap_or_else(PoisonError::into_inner) = Some(*progress);
         self.asked.store(false, Ordering::Relaxed);
     }
 
     /// Whether a checkpoint is due; asks once.
     #[inline]
-    pub(crate) fn is_to_be_kept(&self) -> bool {
-        self.kept.load(Ordering::Relaxed) && self.kept.swap(false, Ordering::Relaxed)
+    pub(crate) fn checkpoint_requested(&self) -> bool {
+        let due = &self.checkpoint_due;
+        due.load(Ordering::Relaxed) && due.swap(false, Ordering::Relaxed)
     }
 
     fn take_told(&self) -> Option<Progress> {
@@ -97,12 +91,13 @@ impl Orders {
 
     /// Answers the engine.
     #[inline]
-    pub(crate) fn lap(&self, turn: Turn, lap: Lap) -> Stop {
+    pub(crate) fn should_stop(&self, lap: Lap) -> Stop {
         match self.order.load(Ordering::Relaxed) {
-            END if lap.steps > 0 && self.patient.load(Ordering::Relaxed) => Stop::No,
+            GO_ON => Stop::No,
+            END if lap.steps > 0 && self.finish_current_execution.load(Ordering::Relaxed) => {
+                Stop::No
+            }
             END => Stop::Search,
-            END_FIRST if turn == Turn::First => Stop::Search,
-            GO_ON | END_FIRST => Stop::No,
             execution => self.reject(execution, lap),
         }
     }
@@ -131,25 +126,15 @@ impl Orders {
     }
 }
 
-/// Runs `search` on an OS thread of its own and waits for it.
-///
-/// `turns` is [`Turn::First`] if half of the time is for a first search.
+/// What a thread is started for.
+pub(crate) type Search<T> = Box<dyn FnOnce(&Control) -> Result<T, EngineError> + Send>;
+
+/// Runs `search` in the time of the job and waits for it.
 pub(crate) fn run<T: Send + 'static>(
-    config: &Config,
-    turns: Turn,
-    search: impl FnOnce(&Orders) -> Result<T, EngineError> + Send + 'static,
+    job: &Job,
+    search: impl FnOnce(&Control) -> Result<T, EngineError> + Send + 'static,
 ) -> Result<T, Error> {
-    if rt::inside() {
-        return Err(Error::Nested);
-    }
-    let keeps = config.checkpoint.is_some() && config.checkpoint_every.is_some();
-    let timed = config.time.is_some() || config.execution_time.is_some() || keeps;
-    if config.watchdog.is_none() && !timed && config.observers().is_empty() {
-        // Nobody need look at a clock, so nobody need wait: the search runs right here.
-        return finish(catch_unwind(AssertUnwindSafe(|| search(&Orders::default()))));
-    }
-    let first = config.time.filter(|_| turns == Turn::First).map(|time| time / 2);
-    let mut results = on_threads(config, config.time, first, vec![Box::new(search)])?;
+    let mut results = run_all(job, job.config.time, vec![Box::new(search)])?;
     results.pop().unwrap_or_else(|| unreachable!("one search has one result"))
 }
 
@@ -159,18 +144,24 @@ pub(crate) fn run<T: Send + 'static>(
 /// # Errors
 /// If one hangs. The others go on: it is for the caller to end them.
 pub(crate) fn run_all<T: Send + 'static>(
-    config: &Config,
+    job: &Job,
     time: Option<Duration>,
-    searches: Vec<Search<T>>,
+    mut searches: Vec<Search<T>>,
 ) -> Result<Vec<Result<T, Error>>, Error> {
     if rt::inside() {
         return Err(Error::Nested);
     }
-    on_threads(config, time, None, searches)
+    let config = &job.config;
+    let keeps = config.checkpoint.is_some() && config.checkpoint_every.is_some();
+    let timed = time.is_some() || config.execution_time.is_some() || keeps;
+    let unattended = config.watchdog.is_none() && !timed && job.observers().is_empty();
+    if unattended && searches.len() == 1 {
+        // No clock need be looked at, so the search runs right here.
+        let search = searches.remove(0);
+        return Ok(vec![finish(catch_unwind(AssertUnwindSafe(|| search(&Control::default()))))]);
+    }
+    on_threads(job, time, searches)
 }
-
-/// What a thread is started for.
-pub(crate) type Search<T> = Box<dyn FnOnce(&Orders) -> Result<T, EngineError> + Send>;
 
 fn finish<T>(result: thread::Result<Result<T, EngineError>>) -> Result<T, Error> {
     match result {
@@ -180,52 +171,39 @@ fn finish<T>(result: thread::Result<Result<T, EngineError>>) -> Result<T, Error>
 }
 
 fn on_threads<T: Send + 'static>(
-    config: &Config,
+    job: &Job,
     time: Option<Duration>,
-    first: Option<Duration>,
     searches: Vec<Search<T>>,
 ) -> Result<Vec<Result<T, Error>>, Error> {
-    let keeps = config.checkpoint.is_some();
-    let orders = || Orders { patient: AtomicBool::new(keeps), ..Orders::default() };
-    let lanes: Vec<_> = searches.iter().map(|_| Arc::new(orders())).collect();
+    let keeps = job.config.checkpoint.is_some();
+    let control =
+        || Control { finish_current_execution: AtomicBool::new(keeps), ..Control::default() };
+    let controls: Vec<_> = searches.iter().map(|_| Arc::new(control())).collect();
     let (send, receive) = mpsc::channel();
     // All of them before any starts: one that begins may wait for the others.
-    let workers: Vec<_> = lanes.iter().map(|_| Worker::take()).collect::<Result<_, _>>()?;
-    for (lane, (worker, search)) in workers.iter().zip(searches).enumerate() {
-        let (orders, send) = (Arc::clone(&lanes[lane]), send.clone());
+    let workers: Vec<_> = controls.iter().map(|_| Worker::take()).collect::<Result<_, _>>()?;
+    for (nth, (worker, search)) in workers.iter().zip(searches).enumerate() {
+        let (control, send) = (Arc::clone(&controls[nth]), send.clone());
         let work = move || {
-            let result = catch_unwind(AssertUnwindSafe(|| search(&orders)));
-            // Nobody listens any more if the search was given up.
-            let _ = send.send((lane, result));
+            let result = catch_unwind(AssertUnwindSafe(|| search(&control)));
+            // The receiver is gone if the search was given up.
+            let _ = send.send((nth, result));
         };
         worker.start(work)?;
     }
     drop(send);
-    let watch = Watch {
-        lanes: &lanes,
-        time,
-        first,
-        execution_time: config.execution_time,
-        watchdog: config.watchdog,
-        isolated: config.isolation == Isolation::Process,
-        observers: config.observers(),
-        stop: config.hosted.as_ref().map(|hosted| &*hosted.stop),
-        keeps: config.checkpoint_every.filter(|_| keeps),
-        patient: keeps,
-        searched: config.searched,
-    };
-    let results = watch.wait(&receive)?;
+    let results = Supervisor::new(job, time, &controls).wait(&receive)?;
     workers.into_iter().for_each(Worker::give_back);
     Ok(results.into_iter().map(finish).collect())
 }
 
-type Job = Box<dyn FnOnce() + Send>;
+type Work = Box<dyn FnOnce() + Send>;
 
 /// An OS thread for searches. Each calling thread keeps those it had for its next searches: to start a thread
 /// costs more than many searches take. Not shared between calling threads, because what a test
 /// prints is caught by the thread that started its thread. One whose search hangs is not kept.
 struct Worker {
-    jobs: mpsc::Sender<Job>,
+    work: mpsc::Sender<Work>,
 }
 
 thread_local! {
@@ -237,17 +215,17 @@ impl Worker {
         if let Some(worker) = IDLE.with_borrow_mut(Vec::pop) {
             return Ok(worker);
         }
-        let (jobs, todo) = mpsc::channel::<Job>();
+        let (work, todo) = mpsc::channel::<Work>();
         // Ends when the calling thread does, or drops it.
-        let work = move || todo.iter().for_each(|job| job());
-        let spawned = thread::Builder::new().name("raddle".to_owned()).spawn(work);
+        let run = move || todo.iter().for_each(|work| work());
+        let spawned = thread::Builder::new().name("raddle".to_owned()).spawn(run);
         spawned.map_err(|error| Error::Thread { reason: error.to_string() })?;
-        Ok(Self { jobs })
+        Ok(Self { work })
     }
 
-    fn start(&self, job: impl FnOnce() + Send + 'static) -> Result<(), Error> {
+    fn start(&self, work: impl FnOnce() + Send + 'static) -> Result<(), Error> {
         let gone = |_| Error::Thread { reason: "the thread for searches is gone".to_owned() };
-        self.jobs.send(Box::new(job)).map_err(gone)
+        self.work.send(Box::new(work)).map_err(gone)
     }
 
     fn give_back(self) {
@@ -262,11 +240,10 @@ fn text_of(payload: &(dyn Any + Send)) -> String {
 }
 
 /// The waiting side.
-struct Watch<'a> {
+struct Supervisor<'a> {
     /// One for each search.
-    lanes: &'a [Arc<Orders>],
+    controls: &'a [Arc<Control>],
     time: Option<Duration>,
-    first: Option<Duration>,
     execution_time: Option<Duration>,
     watchdog: Option<Duration>,
     /// Each execution has a process of its own.
@@ -275,16 +252,16 @@ struct Watch<'a> {
     /// Set if the driver wants the search to end.
     stop: Option<&'a AtomicBool>,
     /// From one checkpoint to the next.
-    keeps: Option<Duration>,
+    checkpoint_every: Option<Duration>,
     /// Whether executions that run when the search is to end may come to their end.
-    patient: bool,
+    finish_current_execution: bool,
     /// Wall time of earlier parts of the search.
     searched: Duration,
 }
 
-/// Who is to hear next how far the search is.
-struct Hearing<'a> {
-    lanes: &'a [Arc<Orders>],
+/// Asks searches how far they are, when an observer is due to hear of it.
+struct ProgressPoller<'a> {
+    controls: &'a [Arc<Control>],
     observers: &'a [&'a Observer],
     /// The last answer of each search.
     answers: Vec<Option<Progress>>,
@@ -296,12 +273,12 @@ struct Hearing<'a> {
     searched: Duration,
 }
 
-impl Hearing<'_> {
+impl ProgressPoller<'_> {
     fn is_due(&self, index: usize, now: Duration) -> bool {
         now >= self.last[index] + self.observers[index].every
     }
 
-    /// How long to wait before the next look; `None` if nobody hears.
+    /// How long to wait before the next look; `None` if there are no observers.
     fn look(&self, now: Duration) -> Option<Duration> {
         if self.asked {
             return Some(ANSWER_LOOK);
@@ -312,11 +289,11 @@ impl Hearing<'_> {
         left.min().map(|left| left.max(SHORTEST_LOOK))
     }
 
-    /// Asks the search if it is time, and passes its answer on.
-    fn go_on(&mut self, now: Duration) {
+    /// Asks the searches if it is time, and passes their answers on.
+    fn poll(&mut self, now: Duration) {
         let mut answered = false;
-        for (lane, answer) in self.lanes.iter().zip(&mut self.answers) {
-            if let Some(progress) = lane.take_told() {
+        for (control, answer) in self.controls.iter().zip(&mut self.answers) {
+            if let Some(progress) = control.take_told() {
                 *answer = Some(progress);
                 answered = true;
             }
@@ -334,7 +311,7 @@ impl Hearing<'_> {
             }
         } else if !self.asked && (0..self.observers.len()).any(|index| self.is_due(index, now)) {
             self.asked = true;
-            self.lanes.iter().for_each(|lane| lane.asked.store(true, Ordering::Relaxed));
+            self.controls.iter().for_each(|control| control.asked.store(true, Ordering::Relaxed));
         }
     }
 }
@@ -378,16 +355,33 @@ impl Vitals {
     }
 }
 
-impl Watch<'_> {
+impl<'a> Supervisor<'a> {
+    fn new(job: &'a Job, time: Option<Duration>, controls: &'a [Arc<Control>]) -> Self {
+        let config = &job.config;
+        let keeps = config.checkpoint.is_some();
+        Self {
+            controls,
+            time,
+            execution_time: config.execution_time,
+            watchdog: config.watchdog,
+            isolated: config.isolation == Isolation::Process,
+            observers: job.observers(),
+            stop: job.hosted.as_ref().map(|hosted| &*hosted.stop),
+            checkpoint_every: config.checkpoint_every.filter(|_| keeps),
+            finish_current_execution: keeps,
+            searched: job.searched,
+        }
+    }
+
     /// Waits for the results of all searches.
     fn wait<T>(&self, done: &Receiver<(usize, T)>) -> Result<Vec<T>, Error> {
         let began = Instant::now();
-        let mut results: Vec<Option<T>> = self.lanes.iter().map(|_| None).collect();
-        let mut vitals = vec![Vitals::default(); self.lanes.len()];
-        let mut hearing = Hearing {
-            lanes: self.lanes,
+        let mut results: Vec<Option<T>> = self.controls.iter().map(|_| None).collect();
+        let mut vitals = vec![Vitals::default(); self.controls.len()];
+        let mut poller = ProgressPoller {
+            controls: self.controls,
             observers: &self.observers,
-            answers: vec![None; self.lanes.len()],
+            answers: vec![None; self.controls.len()],
             last: vec![Duration::ZERO; self.observers.len()],
             asked: false,
             searched: self.searched,
@@ -395,14 +389,15 @@ impl Watch<'_> {
         let (mut kept, mut ended) = (Duration::ZERO, None);
         while results.iter().any(Option::is_none) {
             let now = began.elapsed();
-            let keep =
-                self.keeps.map(|every| (kept + every).saturating_sub(now).max(SHORTEST_LOOK));
-            let patience = self.patient.then_some(LONGEST_LOOK);
-            let looks = [self.look(now), hearing.look(now), keep, patience];
+            let keep = self
+                .checkpoint_every
+                .map(|every| (kept + every).saturating_sub(now).max(SHORTEST_LOOK));
+            let patience = self.finish_current_execution.then_some(LONGEST_LOOK);
+            let looks = [self.look(now), poller.look(now), keep, patience];
             let look = looks.into_iter().flatten().min();
             match done.recv_timeout(look.unwrap_or(Duration::MAX)) {
-                Ok((lane, result)) => {
-                    results[lane] = Some(result);
+                Ok((nth, result)) => {
+                    results[nth] = Some(result);
                     continue;
                 }
                 Err(RecvTimeoutError::Timeout) => {}
@@ -412,61 +407,65 @@ impl Watch<'_> {
                 }
             }
             let now = began.elapsed();
-            if self.order(now) {
-                let since = *ended.get_or_insert(now);
-                if self.patient && now >= since + PATIENCE {
-                    let impatient =
-                        |lane: &Arc<Orders>| lane.patient.store(false, Ordering::Relaxed);
-                    self.lanes.iter().for_each(impatient);
-                }
-            }
-            if self.keeps.is_some_and(|every| now >= kept + every) {
+            self.end_if_due(now, &mut ended);
+            if self.checkpoint_every.is_some_and(|every| now >= kept + every) {
                 kept = now;
-                self.lanes.iter().for_each(|lane| lane.kept.store(true, Ordering::Relaxed));
+                for control in self.controls {
+                    control.checkpoint_due.store(true, Ordering::Relaxed);
+                }
             }
-            hearing.go_on(began.elapsed());
-            for lane in (0..self.lanes.len()).filter(|lane| results[*lane].is_none()) {
-                let orders = &self.lanes[lane];
-                let Some((pulse, before)) = *orders.pulse() else { continue };
-                let beat = pulse.beat();
-                vitals[lane].look(beat, look.unwrap_or_default());
-                let Vitals { without_step, in_execution, .. } = vitals[lane];
-                let hangs = self.watchdog.filter(|limit| without_step >= *limit);
-                if let Some(after) = hangs.filter(|_| self.isolated) {
-                    // It is in a process of its own, and does not take the search with it.
-                    let after = after.as_millis().try_into().unwrap_or(u64::MAX).max(1);
-                    orders.hangs.store(after, Ordering::Relaxed);
-                    orders.reject_now(beat.executions);
-                } else if let Some(after) = hangs {
-                    return Err(Error::Hung(Box::new(hang(after, &beat, before))));
-                }
-                if self.execution_time.is_some_and(|limit| in_execution >= limit) {
-                    orders.reject_now(beat.executions);
-                }
+            poller.poll(began.elapsed());
+            for nth in (0..self.controls.len()).filter(|nth| results[*nth].is_none()) {
+                self.examine(&self.controls[nth], &mut vitals[nth], look.unwrap_or_default())?;
             }
         }
         Ok(results.into_iter().flatten().collect())
     }
 
+    /// Looks at the pulse of a search: rejects an execution that takes too long.
+    ///
+    /// # Errors
+    /// If it hangs, and takes the search with it.
+    fn examine(&self, control: &Control, vitals: &mut Vitals, look: Duration) -> Result<(), Error> {
+        let Some((pulse, before)) = *control.pulse() else { return Ok(()) };
+        let beat = pulse.beat();
+        vitals.look(beat, look);
+        let hangs = self.watchdog.filter(|limit| vitals.without_step >= *limit);
+        if let Some(after) = hangs.filter(|_| self.isolated) {
+            // It is in a process of its own, and does not take the search with it.
+            let after = after.as_millis().try_into().unwrap_or(u64::MAX).max(1);
+            control.hangs.store(after, Ordering::Relaxed);
+            control.reject_now(beat.executions);
+        } else if let Some(after) = hangs {
+            return Err(Error::Hung(Box::new(hang(after, &beat, before))));
+        }
+        if self.execution_time.is_some_and(|limit| vitals.in_execution >= limit) {
+            control.reject_now(beat.executions);
+        }
+        Ok(())
+    }
+
     /// How long to wait before the next look; `None` if nothing needs one.
     fn look(&self, now: Duration) -> Option<Duration> {
         let left = |limit: Duration| limit.checked_sub(now).filter(|left| !left.is_zero());
-        let deadlines = [self.first.and_then(left), self.time.and_then(left)];
         let periods = [self.watchdog.map(|limit| limit / 8), self.execution_time.map(|t| t / 4)];
         let periods = periods.map(|period| period.map(|p| p.clamp(SHORTEST_LOOK, LONGEST_LOOK)));
-        deadlines.into_iter().chain(periods).flatten().min()
+        periods.into_iter().chain([self.time.and_then(left)]).flatten().min()
     }
 
-    /// Leaves the order that the time asks for. Whether that is to end.
-    fn order(&self, now: Duration) -> bool {
+    /// Orders the searches to end if it is time, which has been so since `ended`.
+    fn end_if_due(&self, now: Duration, ended: &mut Option<Duration>) {
         let stopped = self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
-        let ends = stopped || self.time.is_some_and(|time| now >= time);
-        if ends {
-            self.lanes.iter().for_each(|lane| lane.order.store(END, Ordering::Relaxed));
-        } else if self.first.is_some_and(|first| now >= first) {
-            self.lanes.iter().for_each(|lane| lane.order.store(END_FIRST, Ordering::Relaxed));
+        if !stopped && self.time.is_none_or(|time| now < time) {
+            return;
         }
-        ends
+        let patience_is_over = now >= *ended.get_or_insert(now) + PATIENCE;
+        for control in self.controls {
+            control.order.store(END, Ordering::Relaxed);
+            if patience_is_over {
+                control.finish_current_execution.store(false, Ordering::Relaxed);
+            }
+        }
     }
 }
 
@@ -483,21 +482,15 @@ fn hang(after: Duration, beat: &Beat, before: u64) -> Hang {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Config;
 
     const BETWEEN: Lap = Lap { executions: 3, steps: 0 };
 
     #[test]
-    fn the_second_search_does_not_hear_the_end_of_the_first() {
-        let orders = Orders { order: AtomicU64::new(END_FIRST), ..Orders::default() };
-        assert_eq!(orders.lap(Turn::First, BETWEEN), Stop::Search);
-        assert_eq!(orders.lap(Turn::Last, BETWEEN), Stop::No);
-    }
-
-    #[test]
     fn an_order_for_an_execution_that_is_over_is_forgotten() {
-        let orders = Orders { order: AtomicU64::new(7), ..Orders::default() };
-        assert_eq!(orders.lap(Turn::Last, BETWEEN), Stop::No);
-        assert_eq!(orders.order.into_inner(), GO_ON);
+        let control = Control { order: AtomicU64::new(7), ..Control::default() };
+        assert_eq!(control.should_stop(BETWEEN), Stop::No);
+        assert_eq!(control.order.into_inner(), GO_ON);
     }
 
     #[test]
@@ -509,19 +502,20 @@ mod tests {
                 heard.lock().expect("nobody panicked").push((every, progress.elapsed_ms));
             })
         };
-        let lanes = [Arc::new(Orders::default())];
-        let orders = &lanes[0];
+        let controls = [Arc::new(Control::default())];
+        let control = &controls[0];
         let (often, seldom) = (observer(10), observer(40));
         let observers = [&often, &seldom];
         let last = vec![Duration::ZERO; 2];
         let (observers, answers) = (&observers, vec![None]);
         let searched = Duration::ZERO;
-        let mut hearing =
-            Hearing { lanes: &lanes, observers, answers, last, asked: false, searched };
+        let controls = &controls;
+        let mut poller =
+            ProgressPoller { controls, observers, answers, last, asked: false, searched };
         for ms in (0..100).step_by(5) {
-            hearing.go_on(Duration::from_millis(ms));
-            if orders.is_asked() {
-                orders.tell(&Progress::default());
+            poller.poll(Duration::from_millis(ms));
+            if control.progress_requested() {
+                control.report_progress(&Progress::default());
             }
         }
         // Asked at 10, answered at 15, asked again 10 later; the other hears with it from 40 on.
@@ -532,26 +526,15 @@ mod tests {
 
     #[test]
     fn nobody_looks_where_nothing_is_limited() {
-        let lanes = [Arc::new(Orders::default())];
+        let controls = [Arc::new(Control::default())];
         let second = Some(Duration::from_secs(1));
-        let watch = Watch {
-            lanes: &lanes,
-            time: None,
-            first: None,
-            execution_time: None,
-            watchdog: None,
-            isolated: false,
-            observers: Vec::new(),
-            stop: None,
-            keeps: None,
-            patient: false,
-            searched: Duration::ZERO,
-        };
-        assert_eq!(watch.look(Duration::ZERO), None);
-        let watch = Watch { time: second, ..watch };
-        assert_eq!(watch.look(Duration::ZERO), second);
-        assert_eq!(watch.look(Duration::from_millis(999)), Some(Duration::from_millis(1)));
+        let config = Config { watchdog: None, ..Config::default() };
+        let job = Job::from(config);
+        assert_eq!(Supervisor::new(&job, None, &controls).look(Duration::ZERO), None);
+        let supervisor = Supervisor::new(&job, second, &controls);
+        assert_eq!(supervisor.look(Duration::ZERO), second);
+        assert_eq!(supervisor.look(Duration::from_millis(999)), Some(Duration::from_millis(1)));
         // The order has been left, and is heard or not.
-        assert_eq!(watch.look(Duration::from_secs(2)), None);
+        assert_eq!(supervisor.look(Duration::from_secs(2)), None);
     }
 }

@@ -1,0 +1,303 @@
+//! From what searches found to a report: the verdict, the guarantee, counts and notes.
+
+use raddle_engine::Ended;
+use raddle_trace::{
+    Counts, Coverage, Covered, Guarantee, Member, Note, PairCount, PairSet, Probed, Progress,
+    Report, Verdict, report,
+};
+
+use crate::config::{AUTO, Config};
+use crate::plan::Plan;
+use crate::search::Found;
+
+/// What a search, a portfolio or a replay has shown. The one place where this is decided.
+///
+/// A failure is real whichever way it was reached. An execution that did not repeat itself, or a search
+/// that saw no end of the test, says nothing; the sentence says why. Else it is as `otherwise` says.
+pub(crate) fn verdict(
+    failed: bool,
+    diverged: bool,
+    counts: &Counts,
+    otherwise: Verdict,
+) -> (Verdict, Option<String>) {
+    if failed {
+        return (Verdict::Failed, None);
+    }
+    if diverged {
+        return (Verdict::Inconclusive, None);
+    }
+    match nothing_seen(counts) {
+        Some(why) => (Verdict::Inconclusive, Some(why)),
+        None => (otherwise, None),
+    }
+}
+
+/// Whether a search has run all that it set out to.
+pub(crate) fn is_covered(ended: &Ended, counts: &Counts, covered: &Covered) -> bool {
+    *ended == Ended::Covered
+        && counts.rejected == 0
+        && matches!(
+            covered,
+            Covered::Everything
+                | Covered::Equivalence
+                | Covered::Preemptions(_)
+                | Covered::Cached { .. }
+        )
+}
+
+/// Why a search without a failure has nothing to say of the test.
+fn nothing_seen(counts: &Counts) -> Option<String> {
+    if counts.executions == 0 {
+        return Some("no execution was run: the budget of executions or time is too small".into());
+    }
+    (counts.rejected == counts.executions).then(|| {
+        "every execution was cut off by a limit, so no end of the test was seen; raise \
+         RADDLE_STEPS, RADDLE_TASKS or RADDLE_EXECUTION_TIME, or make the test smaller"
+            .to_owned()
+    })
+}
+
+/// A sentence of a report.
+pub(crate) fn note(text: impl Into<String>) -> Note {
+    Note::Text { text: text.into() }
+}
+
+/// What searches found one after another, of which the last has the answer, as if it were one search.
+pub(crate) fn in_sequence(mut all: Vec<Found>) -> Found {
+    // One that came too late to run anything has nothing to say.
+    if all.len() > 1 && all.last().is_some_and(|last| last.explored.counts.executions == 0) {
+        all.pop();
+    }
+    // The first has the estimate, if the second is a sampler.
+    let estimated = |found: &&Found| found.progress.estimate.is_some();
+    let progress = all.iter().rev().find(estimated).map(|found| found.progress);
+    let mut last = all.pop().expect("a search was run");
+    last.progress = progress.unwrap_or(last.progress);
+    let (mut counts, mut coverage) = (Counts::default(), None);
+    let (mut names, mut notes, mut assumptions) = (String::new(), Vec::new(), Vec::new());
+    for Found { name, explored, coverage: learned, .. } in all {
+        coverage = then(coverage, counts.executions, learned);
+        add(&mut counts, &explored.counts);
+        assumptions.extend(explored.assumptions);
+        notes.extend(explored.notes);
+        notes.push(note(format!(
+            "{name} came first and did not cover every execution with its share of {}; the \
+             guarantee is that of {} alone",
+            explored.counts.executions, last.name,
+        )));
+        names = format!("{names}{name}, then ");
+    }
+    let before = counts.executions;
+    last.name.insert_str(0, &names);
+    last.coverage = then(coverage, before, last.coverage);
+    let explored = &mut last.explored;
+    add(&mut counts, &explored.counts);
+    explored.counts = counts;
+    assumptions.append(&mut explored.assumptions);
+    assumptions.sort_unstable();
+    assumptions.dedup();
+    explored.assumptions = assumptions;
+    explored.notes.retain(|told| !notes.contains(told));
+    notes.append(&mut explored.notes);
+    explored.notes = notes;
+    let failures = explored.failure.iter_mut().chain(&mut explored.deaths);
+    failures.for_each(|failure| failure.execution += before);
+    last
+}
+
+/// What two searches have learned, one after the other.
+fn then(before: Option<Coverage>, executions: u64, after: Option<Coverage>) -> Option<Coverage> {
+    let (Some(before), Some(after)) = (&before, &after) else { return after.or(before) };
+    let (first, second) = (before.count, after.count);
+    let last = if second.last > 0 { second.last + executions } else { first.last };
+    let count = PairCount { added: first.added + second.added, last, ..second };
+    let later = after.series.iter().map(|(at, pairs)| (at + executions, *pairs));
+    let series = before.series.iter().copied().chain(later).collect();
+    Some(Coverage { count, series, pairs: after.pairs.clone(), new: PairSet::default() })
+}
+
+/// The report of a portfolio whose members found this. `known` was learned before.
+pub(crate) fn conclude(
+    config: &Config,
+    known: Option<&PairSet>,
+    plan: &Plan,
+    found: Vec<Found>,
+    failed_by: Option<usize>,
+    mut notes: Vec<Note>,
+) -> Report {
+    let mut counts = Counts::default();
+    let mut coverage: Option<Coverage> = None;
+    for one in &found {
+        add(&mut counts, &one.explored.counts);
+        coverage = beside(coverage, one.coverage.as_ref());
+        tell(&mut notes, one, plan.listed);
+    }
+    if let (Some(coverage), Some(known)) = (&mut coverage, known) {
+        // Of searches in sequence the second begins with what the first has learned: that is not new.
+        coverage.new = coverage.pairs.difference(known);
+    }
+    let members: Vec<Member> = found
+        .iter()
+        .zip(&plan.members)
+        .map(|(found, member)| summary(found, member.seed))
+        .collect();
+    let strongest =
+        (0..members.len()).max_by_key(|&nth| (strength(&members[nth]), members.len() - nth));
+    let strongest = strongest.expect("a portfolio has members");
+    let diverged = found.iter().any(|one| matches!(one.explored.ended, Ended::Diverged(_)));
+    let (verdict, why) =
+        verdict(failed_by.is_some(), diverged, &counts, members[strongest].verdict);
+    notes.extend(why.map(note));
+    notes.extend(credit(&members, failed_by, strongest).filter(|_| plan.listed));
+    let strategy = strategy(config, &found);
+    let progress = estimate(&found, plan.listed, verdict);
+    let failed = failed_by.and_then(|by| found.into_iter().nth(by)).map(|by| by.explored);
+    let (failure, others) =
+        failed.map_or((None, Vec::new()), |explored| (explored.failure, explored.deaths));
+    Report {
+        version: report::VERSION,
+        strategy,
+        seed: config.seed(),
+        test: config.test.clone(),
+        verdict,
+        guarantee: members[strongest].guarantee.clone(),
+        counts,
+        progress,
+        failure,
+        others,
+        notes,
+        coverage,
+        members: if plan.listed { members } else { Vec::new() },
+        elapsed_ms: 0,
+    }
+}
+
+/// The name of all that was run.
+fn strategy(config: &Config, found: &[Found]) -> String {
+    let names: Vec<_> = found.iter().map(|found| found.name.as_str()).collect();
+    let names = names.join(" | ");
+    if config.composition().is_none() { format!("{AUTO} ({names})") } else { names }
+}
+
+/// How far a search was that did not finish, by the first member that can tell.
+fn estimate(found: &[Found], listed: bool, verdict: Verdict) -> Option<Progress> {
+    let unfinished = |ended: &Ended| {
+        matches!(ended, Ended::Executions | Ended::Memory | Ended::Stopped | Ended::Trouble(_))
+    };
+    let shown = match found {
+        [only] if !listed => verdict != Verdict::Failed && unfinished(&only.explored.ended),
+        _ => verdict == Verdict::Passed,
+    };
+    let estimated = |found: &&Found| found.progress.estimate.is_some();
+    found.iter().find(estimated).map(|found| found.progress).filter(|_| shown)
+}
+
+/// Which member found the failure, or has the guarantee.
+fn credit(members: &[Member], failed_by: Option<usize>, strongest: usize) -> Option<Note> {
+    if let Some(by) = failed_by {
+        return Some(note(format!("`{}` found it", members[by].strategy)));
+    }
+    let name = &members[strongest].strategy;
+    (members.len() > 1).then(|| note(format!("the guarantee is that of `{name}` alone")))
+}
+
+/// What a member found, alone.
+fn summary(found: &Found, seed: u64) -> Member {
+    let Found { name, explored, covered, traces, .. } = found;
+    let all = is_covered(&explored.ended, &explored.counts, covered);
+    let diverged = matches!(explored.ended, Ended::Diverged(_));
+    let otherwise = if all { Verdict::Covered } else { Verdict::Passed };
+    let (verdict, _) = verdict(explored.failure.is_some(), diverged, &explored.counts, otherwise);
+    let guarantee = Guarantee {
+        covered: *covered,
+        traces: *traces,
+        rejected: explored.counts.rejected,
+        assumptions: explored.assumptions.clone(),
+    };
+    Member { strategy: name.clone(), seed, verdict, guarantee, counts: explored.counts }
+}
+
+/// What members have learned beside each other. The series is that of the first.
+fn beside(before: Option<Coverage>, more: Option<&Coverage>) -> Option<Coverage> {
+    let (Some(mut coverage), Some(more)) = (before.clone(), more) else {
+        return before.or_else(|| more.cloned());
+    };
+    let known = coverage.count.known - coverage.count.added;
+    coverage.pairs.merge(&more.pairs);
+    coverage.count.known = coverage.pairs.len() as u64;
+    coverage.count.added = coverage.count.known - known;
+    coverage.count.last = coverage.count.last.max(more.count.last);
+    Some(coverage)
+}
+
+/// What there is to say of a member besides, once.
+fn tell(notes: &mut Vec<Note>, found: &Found, listed: bool) {
+    let mut more = found.explored.notes.clone();
+    if let Some(Probed { probes, .. }) = found.progress.estimate.and_then(|about| about.probed) {
+        more.push(note(format!(
+            "{probes} of the executions were random probes, run for the estimate alone"
+        )));
+    }
+    let name = if listed { format!("`{}`", found.name) } else { "the search".to_owned() };
+    if let Ended::Trouble(why) = &found.explored.ended {
+        more.push(note(format!("{name} stopped before its end: {why}")));
+    }
+    if found.explored.ended == Ended::Memory {
+        let what_to_do = if listed {
+            "set RADDLE_MEMORY, of which each member has an equal share"
+        } else {
+            "set RADDLE_MEMORY, or bound the search with RADDLE_PREEMPTIONS"
+        };
+        more.push(note(format!(
+            "{name} stopped because it knows of more alternatives than it may keep; {what_to_do}"
+        )));
+    }
+    more.retain(|note| !notes.contains(note));
+    notes.append(&mut more);
+}
+
+/// How much a member's guarantee is worth: that of a search that ended by what it covered, else what was
+/// drawn before what is only the beginning of a search, the more the better.
+fn strength(member: &Member) -> (u32, u64) {
+    match &member.guarantee.covered {
+        _ if member.counts.executions == 0 => (0, 0),
+        Covered::Everything => (7, 0),
+        Covered::Equivalence => (6, 0),
+        Covered::Cached { preemptions: None, .. } => (5, 0),
+        Covered::Preemptions(k) => (4, 2 * u64::from(*k) + 1),
+        Covered::Cached { preemptions: Some(k), .. } => (4, 2 * u64::from(*k)),
+        Covered::Sample { executions, .. } => (3, *executions),
+        Covered::Part { executions, .. } => (2, *executions),
+        _ => (1, 0),
+    }
+}
+
+fn add(counts: &mut Counts, more: &Counts) {
+    counts.executions += more.executions;
+    counts.rejected += more.rejected;
+    counts.blocked += more.blocked;
+    counts.steps += more.steps;
+    counts.decisions += more.decisions;
+    counts.max_steps = counts.max_steps.max(more.max_steps);
+    counts.max_depth = counts.max_depth.max(more.max_depth);
+    counts.max_tasks = counts.max_tasks.max(more.max_tasks);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failures_come_before_doubts_and_doubts_before_passes() {
+        let counts = |executions, rejected| Counts { executions, rejected, ..Counts::default() };
+        let of = |failed, diverged, counts: Counts| {
+            let (verdict, why) = verdict(failed, diverged, &counts, Verdict::Covered);
+            (verdict, why.is_some())
+        };
+        assert_eq!(of(true, true, counts(0, 0)), (Verdict::Failed, false));
+        assert_eq!(of(false, true, counts(2, 0)), (Verdict::Inconclusive, false));
+        assert_eq!(of(false, false, counts(0, 0)), (Verdict::Inconclusive, true));
+        assert_eq!(of(false, false, counts(2, 2)), (Verdict::Inconclusive, true));
+        assert_eq!(of(false, false, counts(2, 1)), (Verdict::Covered, false));
+    }
+}

@@ -1,0 +1,69 @@
+//! What `#[raddle::test]` expands to: a check with the environment and a name, or a host of `cargo raddle`.
+
+use std::panic::Location;
+use std::sync::Arc;
+
+use crate::check::{finish, run};
+use crate::config::Config;
+use crate::host;
+use crate::job::Body;
+
+/// Where the `#[raddle::test]` is that expands to a call of [`test`].
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    /// The package.
+    pub package: Option<&'static str>,
+    /// As `module_path!` says.
+    pub module: &'static str,
+    /// The function.
+    pub name: &'static str,
+    /// What the driver finds in the binary: see `raddle_trace::host::Mark`.
+    pub mark: &'static str,
+}
+
+/// What `#[raddle::test]` expands to: [`check_with`], with the environment and a name.
+#[doc(hidden)]
+#[track_caller]
+pub fn test<F, R>(mut config: Config, place: Place, test: F)
+where
+    F: Fn() -> R + Send + Sync + 'static,
+    R: Returned,
+{
+    // Looked at, so that it is in the binary.
+    std::hint::black_box(place.mark);
+    // As the test harness calls it: without the crate.
+    let module = place.module.split_once("::").map_or("", |(_, module)| module);
+    let colons = if module.is_empty() { "" } else { "::" };
+    config.test.get_or_insert_with(|| format!("{module}{colons}{}", place.name));
+    config.env.package = place.package.map(str::to_owned);
+    let body: Body = Arc::new(move || test().finish());
+    let caller = Location::caller();
+    match config.with_env() {
+        Ok(config) if config.env.host.is_some() => host::serve(config, &body),
+        config => finish(config.and_then(|config| run(config, caller, &body))),
+    }
+}
+
+/// What a test may return.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "a raddle test returns `()` or `Result<(), E>` where `E: Debug`, not `{Self}`",
+    label = "this cannot be the result of a test"
+)]
+pub trait Returned {
+    /// Panics if it is an error.
+    fn finish(self);
+}
+
+impl Returned for () {
+    fn finish(self) {}
+}
+
+impl<E: std::fmt::Debug> Returned for Result<(), E> {
+    fn finish(self) {
+        if let Err(error) = self {
+            panic!("the test returned an error: {error:?}");
+        }
+    }
+}

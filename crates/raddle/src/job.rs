@@ -1,0 +1,80 @@
+//! A job: the user's configuration, and what only raddle itself knows of the search to be run.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use raddle_engine::{Limits, Setup, Tape};
+use raddle_trace::PairSet;
+
+use crate::config::{Config, Isolation};
+use crate::progress::Observer;
+
+/// What is run: once in each execution.
+pub(crate) type Body = Arc<dyn Fn() + Send + Sync>;
+
+/// A search that is to be run, or something else that runs executions of a test.
+#[derive(Clone, Debug)]
+pub(crate) struct Job {
+    pub(crate) config: Config,
+    /// Writes lines of progress, if [`check`](crate::check()) is to.
+    pub(crate) lines: Option<Observer>,
+    /// What `cargo raddle` lends to the search.
+    pub(crate) hosted: Option<Hosted>,
+    /// Wall time of earlier parts of the search.
+    pub(crate) searched: Duration,
+    /// Pairs of statements that were learned before.
+    pub(crate) known: Option<PairSet>,
+}
+
+/// What the driver lends to a search.
+#[derive(Clone, Debug)]
+pub(crate) struct Hosted {
+    /// Set when the search is to end.
+    pub(crate) stop: Arc<AtomicBool>,
+    /// Where options are kept.
+    pub(crate) tape: Option<Tape>,
+}
+
+impl From<Config> for Job {
+    fn from(config: Config) -> Self {
+        Self { config, lines: None, hosted: None, searched: Duration::ZERO, known: None }
+    }
+}
+
+impl Job {
+    /// Those who hear how far the search is.
+    pub(crate) fn observers(&self) -> Vec<&Observer> {
+        self.config.observer.iter().chain(&self.lines).collect()
+    }
+
+    /// The same without anybody who hears of it, in another time.
+    pub(crate) fn quiet(&self, time: Option<Duration>) -> Self {
+        let config = Config { time, observer: None, ..self.config.clone() };
+        Self { config, lines: None, ..self.clone() }
+    }
+
+    /// What the engine is run with.
+    pub(crate) fn setup(&self) -> Setup {
+        let config = &self.config;
+        let usual = Limits::default();
+        let limits = Limits {
+            executions: config.executions.unwrap_or(usual.executions),
+            steps: config.steps.unwrap_or(usual.steps),
+            tasks: config.tasks.unwrap_or(usual.tasks),
+            frontier_bytes: config.memory.unwrap_or(usual.frontier_bytes),
+            ..usual
+        };
+        Setup {
+            settings: config.settings(),
+            limits,
+            teardown: config.teardown,
+            stack_size: config.stack_size,
+            // A replay shows what happens, as it happens.
+            loud: config.replay.is_some(),
+            tape: self.hosted.as_ref().and_then(|hosted| hosted.tape),
+            isolation: (config.isolation == Isolation::Process).then_some(raddle_isolate::FORK),
+            ..Setup::default()
+        }
+    }
+}

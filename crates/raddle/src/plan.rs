@@ -1,0 +1,198 @@
+//! Which searches a strategy stands for: one, one after another (`auto`), or several beside each other
+//! (`a | b`, `portfolio`).
+
+use raddle_search::{Environment, registry};
+use raddle_trace::Covered;
+
+use crate::config::{AUTO, Config};
+use crate::error::Error;
+use crate::search;
+
+/// The members of `portfolio`, and of `auto` if time is given.
+///
+/// Chosen by `raddle-bench gambit` on one half of the bugs of `corpus/src/libraries`, when it was first run,
+/// and reported on the other: see `docs/results/gambit.md`. The first can end, and then everything is covered.
+pub(crate) const DEFAULT: [&str; 2] = ["dpor(classic) best-first(pb)", "pos"];
+
+/// What stands for [`DEFAULT`].
+const PORTFOLIO: &str = "portfolio";
+
+/// The searches to run for one report: a portfolio, most often of one.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Plan {
+    pub(crate) members: Vec<Member>,
+    /// Which were left out, and why.
+    pub(crate) left_out: Vec<String>,
+    /// Whether one of them never ends by itself.
+    pub(crate) samples: bool,
+    /// Whether the strategy is a list, whose members the report has one by one.
+    pub(crate) listed: bool,
+}
+
+/// A member of a portfolio: a search, or several of which the next begins if the one before had no answer.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Member {
+    /// Each composition in its shortest form.
+    pub(crate) stages: Vec<String>,
+    pub(crate) seed: u64,
+}
+
+impl Plan {
+    /// The searches that a configuration asks for.
+    pub(crate) fn new(config: &Config) -> Result<Self, Error> {
+        let names = listed(config)?;
+        if !names.is_empty() {
+            return Self::of_list(config, &names);
+        }
+        let stages = match config.composition() {
+            Some(composition) => vec![composition],
+            None => vec!["dfs".to_owned(), "random".to_owned()],
+        };
+        let mut plan = Self { members: vec![], left_out: vec![], samples: false, listed: false };
+        let mut member = Member { stages: vec![], seed: config.seed() };
+        for text in stages {
+            let built = search::build(&text, environment(config))?;
+            plan.samples |= matches!(built.strategy.covered(), Covered::Sample { .. });
+            member.stages.push(built.name);
+        }
+        plan.members.push(member);
+        Ok(plan)
+    }
+
+    fn of_list(config: &Config, names: &[&str]) -> Result<Self, Error> {
+        let refuse = |reason| Err(refusal(config, reason));
+        let mut plan = Self { members: vec![], left_out: vec![], samples: false, listed: true };
+        for &name in names {
+            if name.is_empty() {
+                return refuse(
+                    "there is a `|` with no strategy beside it; leave it out".to_owned(),
+                );
+            }
+            if [AUTO, PORTFOLIO].contains(&name) {
+                return refuse(format!(
+                    "`{name}` is a choice of strategies and cannot be a member; name the strategies"
+                ));
+            }
+            let built = match raddle_search::build(name, environment(config)) {
+                Ok(built) => built,
+                Err(error) => match error.refused_settings() {
+                    Some((name, reason)) => {
+                        plan.left_out.push(format!("`{name}` is left out: {reason}"));
+                        continue;
+                    }
+                    None => return Err(search::refusal(name, &error)),
+                },
+            };
+            let samples = matches!(built.strategy.covered(), Covered::Sample { .. });
+            let is_it = |member: &&Member| member.stages[0] == built.name;
+            let same = plan.members.iter().filter(is_it).count() as u64;
+            // What draws has `random` or `rand` in its name, or is a sampler.
+            if same > 0 && !samples && !built.name.contains("rand") {
+                return refuse(format!(
+                    "`{}` is there twice and would do the same both times; leave one out",
+                    built.name
+                ));
+            }
+            plan.samples |= samples;
+            let seed = config.seed().wrapping_add(same);
+            plan.members.push(Member { stages: vec![built.name], seed });
+        }
+        if plan.members.is_empty() {
+            return refuse(plan.left_out.join("; "));
+        }
+        Ok(plan)
+    }
+
+    /// All searches, with their seeds.
+    pub(crate) fn searches(&self) -> Vec<(String, u64)> {
+        let of = |member: &Member| {
+            let seed = member.seed;
+            member.stages.iter().map(move |stage| (stage.clone(), seed)).collect::<Vec<_>>()
+        };
+        self.members.iter().flat_map(of).collect()
+    }
+}
+
+/// The members that a configuration lists; none if it asks for one search.
+fn listed(config: &Config) -> Result<Vec<&str>, Error> {
+    let text = config.strategy.trim();
+    let auto = text == AUTO && config.time.is_some() && config.preemptions.is_none();
+    let names: Vec<&str> = if auto || text == PORTFOLIO {
+        DEFAULT.to_vec()
+    } else if text.contains('|') {
+        text.split('|').map(str::trim).collect()
+    } else if text.split([' ', '(']).next() == Some(PORTFOLIO) {
+        return Err(refusal(
+            config,
+            "`portfolio` is a list of whole strategies and takes no parts; write the list yourself, \
+             as in `dfs preemptions(2) | pos`"
+                .to_owned(),
+        ));
+    } else {
+        return Ok(Vec::new());
+    };
+    if config.preemptions.is_some() {
+        return Err(refusal(
+            config,
+            "`preemptions` bounds one search, and these are several; write the bound where it \
+             belongs, as in `dfs preemptions(2) | pos`"
+                .to_owned(),
+        ));
+    }
+    Ok(names)
+}
+
+/// What strategies are built with to see whether they can be: without files.
+fn environment(config: &Config) -> Environment {
+    Environment { seed: config.seed(), settings: config.settings(), ..Environment::default() }
+}
+
+fn refusal(config: &Config, reason: String) -> Error {
+    Error::Strategy { strategy: config.strategy.trim().to_owned(), reason }
+}
+
+/// Whether a configuration names strategies that there are. Whether they go with the rest of it is
+/// known when they are run.
+pub(crate) fn check_names(config: &Config) -> Result<(), Error> {
+    let text = config.strategy.trim();
+    if !text.contains('|') && registry::CHOICES.iter().any(|choice| choice.name == text) {
+        return Ok(());
+    }
+    text.split('|').try_for_each(|name| search::build(name.trim(), config.seed().into()).map(drop))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(strategy: &str) -> Config {
+        Config { strategy: strategy.to_owned(), ..Config::default() }
+    }
+
+    #[test]
+    fn the_default_members_are_named_in_their_shortest_form() {
+        for strategy in ["portfolio", " portfolio "] {
+            let plan = Plan::new(&named(strategy)).expect("they are known");
+            let names: Vec<_> = plan.searches().into_iter().map(|(name, _)| name).collect();
+            assert_eq!(names, DEFAULT);
+            assert!(plan.listed && plan.left_out.is_empty());
+        }
+    }
+
+    #[test]
+    fn what_draws_may_be_there_several_times_with_other_seeds() {
+        let config =
+            Config { seed: Some(7), ..named("random | all best-first(rand) | random | random") };
+        let searches = Plan::new(&config).expect("known").searches();
+        let expected = [("random", 7), ("all best-first(rand)", 7), ("random", 8), ("random", 9)];
+        assert_eq!(searches, expected.map(|(name, seed)| (name.to_owned(), seed)));
+    }
+
+    #[test]
+    fn auto_is_a_search_and_then_a_sampler() {
+        let plan = Plan::new(&named("auto")).expect("known");
+        assert_eq!(plan.members.len(), 1);
+        assert_eq!(plan.members[0].stages, ["dfs", "random"]);
+        assert!(plan.samples && !plan.listed);
+    }
+}

@@ -1,0 +1,185 @@
+//! Turns: which members of a portfolio may run, and how much is left to run for all of them.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use raddle_engine::{Ended, Lap, Stop};
+use raddle_trace::Covered;
+
+use crate::conclusion::is_covered;
+use crate::search::Found;
+use crate::supervisor::Control;
+
+/// Who may run, and how much is left to run.
+#[derive(Debug)]
+pub(super) struct Turns {
+    pub(super) state: Mutex<State>,
+    moved: Condvar,
+    /// Nobody goes on.
+    over: AtomicBool,
+    /// Executions that nobody has taken yet.
+    pub(super) left: AtomicU64,
+    /// An object was refused to a member, because another one had it.
+    pub(super) clashed: AtomicBool,
+}
+
+#[derive(Debug)]
+pub(super) struct State {
+    /// Who may run.
+    pub(super) runs: Vec<bool>,
+    /// Who may run next. Has nobody who runs, or has left.
+    pub(super) waits: VecDeque<usize>,
+    /// Who ended it for all.
+    pub(super) ended_by: Option<usize>,
+}
+
+impl Turns {
+    /// The first members run, the others wait, whoever arrives first.
+    pub(super) fn new(members: usize, at_once: usize, executions: u64) -> Self {
+        let runs = (0..members).map(|member| member < at_once).collect();
+        let state = State { runs, waits: (at_once..members).collect(), ended_by: None };
+        Self {
+            state: Mutex::new(state),
+            moved: Condvar::new(),
+            over: AtomicBool::new(false),
+            left: AtomicU64::new(executions),
+            clashed: AtomicBool::new(false),
+        }
+    }
+
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until it is this member's turn, or all is over.
+    pub(super) fn wait(&self, member: usize, state: MutexGuard<'_, State>) {
+        let waits = |state: &mut State| !state.runs[member] && !self.is_over();
+        drop(self.moved.wait_while(state, waits).unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// The member has had its turn: if somebody waits, it is theirs.
+    pub(super) fn hand_on(&self, member: usize) {
+        let mut state = self.state();
+        if let Some(next) = state.waits.pop_front() {
+            state.runs[member] = false;
+            state.runs[next] = true;
+            state.waits.push_back(member);
+            self.moved.notify_all();
+        }
+        self.wait(member, state);
+    }
+
+    /// The member will not run again; with `ends`, nobody will.
+    pub(super) fn leave(&self, member: usize, ends: bool) {
+        let mut state = self.state();
+        if ends {
+            state.ended_by.get_or_insert(member);
+            self.over.store(true, Ordering::Relaxed);
+        }
+        state.waits.retain(|other| *other != member);
+        if std::mem::take(&mut state.runs[member])
+            && let Some(next) = state.waits.pop_front()
+        {
+            state.runs[next] = true;
+        }
+        self.moved.notify_all();
+    }
+
+    /// Nobody goes on.
+    pub(super) fn end(&self) {
+        let _state = self.state();
+        self.over.store(true, Ordering::Relaxed);
+        self.moved.notify_all();
+    }
+
+    fn is_over(&self) -> bool {
+        self.over.load(Ordering::Relaxed)
+    }
+
+    /// Takes an execution out of what is left.
+    fn take(&self) -> bool {
+        let less = |left: u64| left.checked_sub(1);
+        self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok()
+    }
+}
+
+/// The most executions of one turn.
+const LONGEST_TURN: u64 = 256;
+
+/// How many executions a member with so many behind it has in a turn. To hand on takes about as long as a
+/// short execution; and whatever another member would have found meanwhile is found so much later.
+pub(super) fn turn(executions: u64) -> u64 {
+    (executions / 8).clamp(1, LONGEST_TURN)
+}
+
+/// A member's place among the turns. Leaves when it is dropped, and ends all if it had not left before:
+/// then its search could not go on.
+pub(super) struct Place {
+    pub(super) turns: Arc<Turns>,
+    member: usize,
+    /// The executions that had been run when it last asked whether to go on.
+    asked_after: Option<u64>,
+    /// Executions after which its turn is over.
+    until: u64,
+    pub(super) taken: u64,
+    pub(super) has_left: bool,
+}
+
+impl Place {
+    pub(super) fn new(turns: Arc<Turns>, member: usize) -> Self {
+        Self { turns, member, asked_after: None, until: 0, taken: 0, has_left: false }
+    }
+
+    /// Answers the engine.
+    pub(super) fn should_stop(&mut self, control: &Control, lap: Lap) -> Stop {
+        // Only the first question after an execution comes between two of them.
+        let between = self.asked_after != Some(lap.executions);
+        if between {
+            if self.asked_after.is_none() {
+                self.turns.wait(self.member, self.turns.state());
+            } else if lap.executions >= self.until {
+                self.turns.hand_on(self.member);
+            }
+            if lap.executions >= self.until {
+                self.until = lap.executions + turn(lap.executions);
+            }
+            self.asked_after = Some(lap.executions);
+        }
+        if self.turns.is_over() {
+            return Stop::Search;
+        }
+        let stop = control.should_stop(lap);
+        if between && stop == Stop::No {
+            if !self.turns.take() {
+                return Stop::Search;
+            }
+            self.taken += 1;
+        }
+        stop
+    }
+
+    /// The search is over. What it took and did not run is for the others.
+    pub(super) fn leave(&mut self, found: &Found) {
+        let Found { explored, covered, .. } = found;
+        let unused = self.taken.saturating_sub(explored.counts.executions);
+        self.turns.left.fetch_add(unused, Ordering::Relaxed);
+        let is_all = matches!(
+            covered,
+            Covered::Everything | Covered::Equivalence | Covered::Cached { preemptions: None, .. }
+        );
+        let ends = explored.failure.is_some()
+            || matches!(explored.ended, Ended::Diverged(_))
+            || is_all && is_covered(&explored.ended, &explored.counts, covered);
+        self.has_left = true;
+        self.turns.leave(self.member, ends);
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if !self.has_left {
+            self.turns.leave(self.member, true);
+        }
+    }
+}

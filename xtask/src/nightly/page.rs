@@ -1,0 +1,176 @@
+//! `docs/results/nightly.md`: what a nightly run came to.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::process::Command;
+use std::thread::available_parallelism;
+
+use super::{Done, How, Kind, Outcome, Pages, Verdict, Wanted, shape, verdict};
+
+/// The page.
+pub(super) fn text(results: &[Outcome], wanted: &Wanted, commit: &str, spent: u64) -> String {
+    let mut text = String::from("# Nightly: everything that takes long\n\n");
+    let whole = match verdict(results) {
+        Verdict::Passed => "Everything passed",
+        Verdict::Cut => "What was run passed, and **not everything was run**",
+        Verdict::Failed => "**Something failed**",
+    };
+    let _ = writeln!(
+        text,
+        "`cargo xtask nightly --time {}m`, commit {commit}, {}, {}, {}.\n\n{whole}. Times are of {} at a time; \
+         those of tests in parts are sums.",
+        wanted.time.as_secs() / 60,
+        today(),
+        duration(spent),
+        machine(),
+        match wanted.jobs {
+            1 => "one process".to_owned(),
+            n => format!("{n} processes"),
+        },
+    );
+    if wanted.scale < 100 {
+        let _ = writeln!(text, "\n**Only {} % of the programs were compared.**", wanted.scale);
+    }
+    let is_page = |result: &&Outcome| matches!(result.part.kind, Kind::Page(_));
+    text.push_str("\n| part | outcome | time | figures |\n|---|---|--:|---|\n");
+    for result in results.iter().filter(|result| !is_page(result)) {
+        let _ = writeln!(
+            text,
+            "| {} | {} | {} | {} |",
+            result.part.name,
+            outcome(result, wanted),
+            took(result),
+            figures(result)
+        );
+    }
+    let pages: Vec<_> = results.iter().filter(is_page).collect();
+    if !pages.is_empty() {
+        text.push_str(PAGES);
+    }
+    for result in pages {
+        let Kind::Page(page) = result.part.kind else { continue };
+        let command = match page.how {
+            How::Bench { arguments, .. } => format!("raddle-bench {arguments}"),
+            How::Corpus { arguments } => format!("raddle-corpus {arguments}"),
+        };
+        let _ = writeln!(
+            text,
+            "| [{0}]({0}) | `{command}` | {1} | {2} | {3} |",
+            page.file,
+            outcome(result, wanted),
+            took(result),
+            figures(result)
+        );
+    }
+    for result in results {
+        for done in result.jobs.iter().flatten().filter(|done| !done.passed) {
+            let _ =
+                writeln!(text, "\n## {} failed\n\n```text\n{}\n```", result.part.name, done.said);
+        }
+    }
+    text
+}
+
+const PAGES: &str = "\n## Pages of results\n\nThe pages themselves are as they were committed. *checked*: what \
+                     measures them was run with fewer rounds, in a build without link-time optimisation and beside \
+                     other parts, and every number could be measured; *re-made*: as it is made for the page. \
+                     `applications.md` and `libraries.md` are compared by the tests of the part `corpus`, and \
+                     `mutations.md` is the part `mutations`; `samplers.md` is measured by hand.\n\n\
+                     | page | command | outcome | time | figures |\n|---|---|---|--:|---|\n";
+
+fn outcome(result: &Outcome, wanted: &Wanted) -> String {
+    let finished = result.jobs.iter().flatten().count();
+    let failed = result.jobs.iter().flatten().filter(|done| !done.passed).count();
+    let (all, chunk) = shape(result.part, wanted.scale);
+    let page = matches!(result.part.kind, Kind::Page(_));
+    if result.left_out {
+        "not asked for".to_owned()
+    } else if failed > 0 {
+        "**failed**".to_owned()
+    } else if finished == 0 {
+        "**not run**: the time was over".to_owned()
+    } else if (finished as u64) < all {
+        format!("**cut by time** after {finished} of {all} times {chunk} programs")
+    } else if page && wanted.pages == Pages::Quick && !is_always_whole(result) {
+        "checked".to_owned()
+    } else if page {
+        "re-made".to_owned()
+    } else {
+        "passed".to_owned()
+    }
+}
+
+/// Whether there is no quicker way to measure a page.
+fn is_always_whole(result: &Outcome) -> bool {
+    matches!(result.part.kind, Kind::Page(page) if matches!(page.how, How::Corpus { .. }))
+}
+
+fn took(result: &Outcome) -> String {
+    duration(result.jobs.iter().flatten().map(|done| done.seconds).sum())
+}
+
+fn figures(result: &Outcome) -> String {
+    let mut all: BTreeMap<&str, u64> = BTreeMap::new();
+    for (key, value) in result.jobs.iter().flatten().flat_map(|Done { figures, .. }| figures) {
+        *all.entry(key).or_insert(0) += value;
+    }
+    // What matters most first; the rest in the order of the alphabet.
+    let first = ["compared", "skipped"];
+    let rest = all.keys().copied().filter(|key| !first.contains(key)).collect::<Vec<_>>();
+    let keys = first.into_iter().filter(|key| all.contains_key(key)).chain(rest);
+    let figure = |key: &str| format!("{} {key}", grouped(all[key]));
+    keys.map(figure).collect::<Vec<_>>().join(", ")
+}
+
+/// With a comma between thousands.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+fn duration(seconds: u64) -> String {
+    match seconds {
+        0..120 => format!("{seconds} s"),
+        120..7_200 => format!("{} min", seconds / 60),
+        _ => format!("{} h {} min", seconds / 3_600, seconds / 60 % 60),
+    }
+}
+
+fn today() -> String {
+    let output = Command::new("date").args(["-u", "+%F"]).output();
+    output.map_or(String::new(), |output| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+/// Cores and memory.
+fn machine() -> String {
+    let cores = available_parallelism().map_or(1, usize::from);
+    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"));
+    let kib = line.and_then(|line| line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
+    let memory =
+        kib.map_or(String::new(), |kib| format!(", {} GiB memory", (kib + (1 << 19)) >> 20));
+    format!("{cores} cores{memory}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_times_are_for_people() {
+        assert_eq!(
+            ["1", "1,000", "12,345,678"],
+            [1, 1_000, 12_345_678].map(grouped).each_ref().map(String::as_str)
+        );
+        assert_eq!(duration(119), "119 s");
+        assert_eq!(duration(5_400), "90 min");
+        assert_eq!(duration(7_260), "2 h 1 min");
+    }
+}

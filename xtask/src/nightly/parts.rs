@@ -1,0 +1,242 @@
+//! What a nightly run consists of, in the order in which it is begun: the long comparisons first.
+
+/// A part of the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// What it is called in the page and on the command line.
+    pub name: &'static str,
+    /// What it does.
+    pub kind: Kind,
+}
+
+/// What a part does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Compares random programs, so many at a time, by one test.
+    Comparison(Comparison),
+    /// Runs long tests as they are.
+    Tests(Tests, &'static [&'static str]),
+    /// `cargo xtask mutate`.
+    Mutations,
+    /// Measures a page of results.
+    Page(Page),
+}
+
+/// Where tests are, as cargo is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tests {
+    /// `crates/raddle-threads/tests/reduction`.
+    Threads,
+    /// `crates/raddle-threads/tests/allocations.rs`.
+    Allocations,
+    /// `crates/raddle-actors/tests/reduction`.
+    Actors,
+    /// `crates/raddle-actors/tests/protocol.rs`.
+    Protocol,
+    /// The tests in `crates/raddle-actors/src`.
+    InActors,
+    /// The tests in `crates/raddle-search/src`.
+    InSearch,
+    /// `corpus/tests/it`.
+    Corpus,
+}
+
+impl Tests {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::Threads,
+        Self::Actors,
+        Self::Corpus,
+        Self::Allocations,
+        Self::Protocol,
+        Self::InActors,
+        Self::InSearch,
+    ];
+
+    /// Which, as arguments of `cargo test`.
+    #[must_use]
+    pub fn arguments(self) -> &'static str {
+        match self {
+            Self::Threads => "-p raddle-threads --test reduction",
+            Self::Allocations => "-p raddle-threads --test allocations",
+            Self::Actors => "-p raddle-actors --features check --test reduction",
+            Self::Protocol => "-p raddle-actors --features check --test protocol",
+            Self::InActors => "-p raddle-actors --features check --lib",
+            Self::InSearch => "-p raddle-search --lib",
+            Self::Corpus => "-p raddle-corpus --test it",
+        }
+    }
+
+    /// The directory of the package, where its tests run.
+    #[must_use]
+    pub fn directory(self) -> &'static str {
+        match self {
+            Self::Threads | Self::Allocations => "crates/raddle-threads",
+            Self::Actors | Self::Protocol | Self::InActors => "crates/raddle-actors",
+            Self::InSearch => "crates/raddle-search",
+            Self::Corpus => "corpus",
+        }
+    }
+}
+
+/// A comparison of random programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Comparison {
+    /// Where its test is.
+    pub tests: Tests,
+    /// Its test.
+    pub test: &'static str,
+    /// How many programs are compared.
+    pub programs: u64,
+    /// How many at a time.
+    pub chunk: u64,
+    /// How many seeds there are for each time: enough for those that are skipped.
+    pub stride: u64,
+    /// How many interleavings a program may have, if that is not the test's own limit.
+    pub most: Option<u64>,
+}
+
+/// A page of results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Page {
+    /// The page, in `docs/results`.
+    pub file: &'static str,
+    /// What measures it.
+    pub how: How,
+}
+
+/// What measures a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum How {
+    /// `raddle-bench`.
+    Bench {
+        /// As the page is made.
+        arguments: &'static str,
+        /// Added for a check.
+        quick: &'static str,
+    },
+    /// `raddle-corpus`.
+    Corpus {
+        /// As the page is made.
+        arguments: &'static str,
+    },
+}
+
+const fn comparison(
+    name: &'static str,
+    tests: Tests,
+    test: &'static str,
+    (programs, chunk, stride): (u64, u64, u64),
+    most: Option<u64>,
+) -> Part {
+    let comparison = Comparison { tests, test, programs, chunk, stride, most };
+    Part { name, kind: Kind::Comparison(comparison) }
+}
+
+const fn bench(
+    name: &'static str,
+    file: &'static str,
+    arguments: &'static str,
+    quick: &'static str,
+) -> Part {
+    Part { name, kind: Kind::Page(Page { file, how: How::Bench { arguments, quick } }) }
+}
+
+/// All parts, in order.
+pub const PARTS: &[Part] = &[
+    comparison(
+        "threads",
+        Tests::Threads,
+        "random::random_programs_lose_nothing",
+        (12_000, 500, 5_000),
+        // Fewer than the 50,000 of `RADDLE_LONG`: larger programs take most of the time.
+        Some(20_000),
+    ),
+    comparison(
+        "actors",
+        Tests::Actors,
+        "random::reductions_see_what_there_is",
+        (12_000, 500, 5_000),
+        None,
+    ),
+    comparison(
+        "best-first",
+        Tests::Threads,
+        "random::best_first_runs_the_schedules_of_depth_first",
+        (12_000, 500, 5_000),
+        None,
+    ),
+    comparison(
+        "saved-threads",
+        Tests::Threads,
+        "saving::random_programs_are_searched_as_if_nothing_had_happened",
+        (2_000, 250, 250),
+        None,
+    ),
+    comparison(
+        "saved-actors",
+        Tests::Actors,
+        "saving::actors_are_searched_in_parts_as_if_nothing_had_happened",
+        (2_000, 250, 250),
+        None,
+    ),
+    comparison(
+        "isolation",
+        Tests::Threads,
+        "isolation::every_strategy_does_in_processes_of_its_own_what_it_does_without",
+        (500, 50, 50),
+        None,
+    ),
+    Part {
+        name: "known-counts",
+        kind: Kind::Tests(Tests::Threads, &["counts::", "random::programs_"]),
+    },
+    Part {
+        name: "known-counts-actors",
+        kind: Kind::Tests(Tests::Actors, &["counts::", "random::programs_", "random::what_"]),
+    },
+    // `corpus/counts.txt` and the pages `applications` and `libraries` are compared here.
+    Part { name: "corpus", kind: Kind::Tests(Tests::Corpus, &[]) },
+    Part { name: "mutations", kind: Kind::Mutations },
+    comparison(
+        "cache",
+        Tests::Threads,
+        "cache::random_programs_lose_nothing",
+        (3_000, 500, 5_000),
+        None,
+    ),
+    comparison(
+        "filters",
+        Tests::Threads,
+        "hapset::a_filter_that_leaves_nothing_out_changes_nothing_and_one_that_does_ends",
+        (2_000, 250, 2_500),
+        None,
+    ),
+    comparison(
+        "states",
+        Tests::InActors,
+        "states::tests::states_are_those_of_all_executions",
+        (3_000, 500, 500),
+        None,
+    ),
+    Part { name: "saved-searches", kind: Kind::Tests(Tests::InSearch, &["registry::saving::"]) },
+    Part { name: "protocol", kind: Kind::Tests(Tests::Protocol, &[]) },
+    Part { name: "allocations", kind: Kind::Tests(Tests::Allocations, &[]) },
+    bench("page-estimates", "estimates.md", "estimate", "--quick"),
+    bench("page-states", "states.md", "states", "--quick"),
+    bench("page-foundation", "foundation.md", "foundation", "--quick"),
+    bench("page-actors", "actors.md", "actors", "--quick"),
+    bench("page-driver", "driver.md", "driver", "--quick"),
+    bench("page-hapset", "hapset.md", "hapset all", "--quick"),
+    bench("page-gambit-methods", "gambit-methods.md", "gambit methods", "--quick"),
+    bench("page-gambit", "gambit.md", "gambit all --budget 5000", "--quick --budget 500"),
+    bench("page-eta", "eta.md", "eta all", "--quick"),
+    bench("page-reduction", "reduction.md", "reduction", "--quick"),
+    Part {
+        name: "page-minimised",
+        kind: Kind::Page(Page {
+            file: "minimised.md",
+            how: How::Corpus { arguments: "minimise --seeds 1" },
+        }),
+    },
+];

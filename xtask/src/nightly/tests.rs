@@ -1,0 +1,115 @@
+//! What is asked for, what is kept, and what the page says of it.
+
+use super::*;
+
+#[test]
+fn arguments_are_read_and_wrong_ones_refused() {
+    let all = wanted(&[]).expect("all");
+    assert_eq!((all.time, all.jobs, all.scale), (Duration::from_hours(4), 2, 100));
+    let some = wanted(&["--time", "90m", "--resume", "--jobs", "1", "--scale", "5", "actors"]);
+    let some = some.expect("some");
+    assert_eq!((some.time, some.resume, some.scale), (Duration::from_mins(90), true, 5));
+    assert_eq!(some.only, [&PARTS[1]]);
+    for wrong in [&["--time", "4"][..], &["--time"], &["--scale", "101"], &["--jobs", "0"], &["no"]]
+    {
+        assert!(wanted(wrong).is_err(), "{wrong:?}");
+    }
+}
+
+#[test]
+fn parts_have_names_of_their_own_and_the_sizes_that_were_promised() {
+    let names: std::collections::BTreeSet<_> = PARTS.iter().map(|part| part.name).collect();
+    assert_eq!(names.len(), PARTS.len());
+    let programs = |name: &str| match PARTS.iter().find(|part| part.name == name)?.kind {
+        Kind::Comparison(comparison) => Some(comparison.programs),
+        _ => None,
+    };
+    for (name, expected) in [
+        ("threads", 12_000),
+        ("actors", 12_000),
+        ("best-first", 12_000),
+        ("saved-threads", 2_000),
+        ("saved-actors", 2_000),
+        ("isolation", 500),
+    ] {
+        assert_eq!(programs(name), Some(expected), "{name}");
+    }
+    for part in PARTS {
+        let Kind::Comparison(comparison) = part.kind else { continue };
+        assert!(comparison.stride >= comparison.chunk, "{}: the same seeds twice", part.name);
+        assert_eq!(shape(part, 100).0 * comparison.chunk, comparison.programs, "{}", part.name);
+    }
+}
+
+#[test]
+fn every_page_of_results_is_a_part_or_is_named_as_none() {
+    let apart = ["applications.md", "libraries.md", "mutations.md", "nightly.md", "samplers.md"];
+    for entry in fs::read_dir(crate::root().join("docs/results")).expect("there are results") {
+        let name = entry.expect("it can be read").file_name().to_string_lossy().into_owned();
+        if Path::new(&name).extension().is_none_or(|ending| ending != "md") {
+            continue;
+        }
+        let is_part =
+            PARTS.iter().any(|part| matches!(part.kind, Kind::Page(page) if page.file == name));
+        assert!(is_part != apart.contains(&name.as_str()), "{name}");
+    }
+}
+
+#[test]
+fn figures_and_passes_are_read_from_what_jobs_say() {
+    let figures = counted("threads compared=10 skipped=2\nthreads compared=5 skipped=0\n");
+    assert_eq!(figures, [("compared".to_owned(), 15), ("skipped".to_owned(), 2)].into());
+    let said = "running 2 tests\ntest result: ok. 2 passed; 0 failed; 0 ignored\n\
+                test result: ok. 3 passed; 0 failed\n";
+    assert_eq!((passed_tests(said), passed_tests("nothing")), (5, 0));
+    let done = Done { passed: true, seconds: 7, figures, said: "a \"word\"".to_owned() };
+    assert_eq!(Done::from_json(&done.to_json()), Some(done));
+}
+
+#[test]
+fn a_check_has_options_of_its_own() {
+    assert_eq!(checked("states", "--quick"), "states --quick");
+    let gambit = checked("gambit all --budget 5000", "--quick --budget 500");
+    assert_eq!(gambit, "gambit all --quick --budget 500");
+}
+
+fn outcome(name: &str, jobs: Vec<Option<Done>>) -> Outcome {
+    let part = PARTS.iter().find(|part| part.name == name).expect("a part");
+    Outcome { part, jobs, left_out: false }
+}
+
+#[test]
+fn what_was_cut_or_failed_is_never_shown_as_passed() {
+    let passed = |compared| Done {
+        passed: true,
+        seconds: 60,
+        figures: [("compared".to_owned(), compared)].into(),
+        said: String::new(),
+    };
+    let wanted = wanted(&[]).expect("all");
+    let whole = outcome("isolation", vec![Some(passed(50)); 10]);
+    let results = [whole];
+    assert_eq!(verdict(&results), Verdict::Passed);
+    let text = page::text(&results, &wanted, "c0ffee", 600);
+    assert!(text.contains("Everything passed") && text.contains("commit c0ffee"), "{text}");
+    assert!(text.contains("| isolation | passed | 10 min | 500 compared |"), "{text}");
+
+    let mut jobs = vec![Some(passed(50)); 10];
+    jobs[3] = None;
+    let results = [outcome("isolation", jobs.clone()), outcome("mutations", vec![None])];
+    assert_eq!(verdict(&results), Verdict::Cut);
+    let text = page::text(&results, &wanted, "c0ffee", 600);
+    assert!(!text.contains("Everything passed") && !text.contains("| passed |"), "{text}");
+    assert!(text.contains("**cut by time** after 9 of 10 times 50 programs"), "{text}");
+    assert!(text.contains("| mutations | **not run**: the time was over |"), "{text}");
+
+    jobs[4] = Some(Done { said: "seed 7 differs".to_owned(), ..Done::default() });
+    let results = [outcome("isolation", jobs), outcome("page-eta", vec![Some(passed(0))])];
+    assert_eq!(verdict(&results), Verdict::Failed);
+    let text = page::text(&results, &wanted, "c0ffee", 600);
+    assert!(
+        text.contains("| isolation | **failed** |") && text.contains("seed 7 differs"),
+        "{text}"
+    );
+    assert!(text.contains("| [eta.md](eta.md) | `raddle-bench eta all` | checked |"), "{text}");
+}
