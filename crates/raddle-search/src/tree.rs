@@ -1,4 +1,4 @@
-//! The search that keeps a tree: every frontier but depth-first, which is `depth_first.rs` and needs none.
+//! The search that keeps a tree: every frontier but depth-first, which is `path.rs` and needs none.
 //!
 //! Each execution that was run makes others known: the same up to a point, another option there, and then the
 //! default order. Those are *candidates* (`candidates.rs`), and the [`Frontier`] says which of them is run next:
@@ -51,7 +51,7 @@
 //! `saved.rs` and `branches.rs`, how it is saved and divided.
 //!
 //! Misses: what is out of the bound; what follows an execution that a limit cut off, which the engine
-//! counts; with a reduction, what `dpor.rs` says. With a reduction spurious wake-ups are refused: of a wait
+//! counts; with a reduction, what `expansion/reduced.rs` says. With a reduction spurious wake-ups are refused: of a wait
 //! that also has a timeout not all races are known, which loses executions in some orders. Nothing else, if
 //! the program does the same under the same decisions. The engine compares an execution with the one before it
 //! as far as they share their decisions, which is less here than depth first.

@@ -2,7 +2,7 @@
 //!
 //! GAMBIT proposes it (Coons, Burckhardt, Musuvathi, `PPoPP` 2010, section 3.2). If the tree holds more
 //! than it may, the dearer half of the candidates leaves it, and again, until it holds less than half of
-//! that. An execution goes with its last candidate, so what stays in memory is the cheap part of the fringe
+//! that. An execution goes with its last candidate, so what stays in memory is the cheap part of the candidates
 //! with what leads to it, and some 80 bytes for each block, however many candidates there are. A block comes
 //! back as a whole when nothing in memory is as cheap as the cheapest in it.
 //!

@@ -209,7 +209,7 @@ mod tests {
         assert_eq!(broken(&found, 2), [None; 7]);
     }
 
-    // Whoever comes between the two of the first task waits for the first lock, and the first for the second.
+    // A task that comes between the two of the first one waits for the first lock, and the first for the second.
     #[test]
     fn locks_in_the_other_order_break_in() {
         let steps = |task, first, second| {

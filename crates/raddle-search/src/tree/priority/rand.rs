@@ -1,6 +1,6 @@
 //! `rand`: any order, and still every execution once. GAMBIT's.
 //!
-//! Each candidate gets one of 1,024 costs. More would make every bin of the fringe a bin of one.
+//! Each candidate gets one of 1,024 costs. More would make every bin a bin of one.
 
 use super::{Candidate, Cost, Priority};
 use crate::rng::Rng;
