@@ -10,7 +10,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::layers;
+use crate::{layers, size};
 
 /// What a crate may depend on, in all: nothing else than these.
 const ONLY: &[(&str, &[&str])] = &[
@@ -56,6 +56,7 @@ pub fn check(root: &Path) -> Result<Vec<String>, String> {
     let mut complaints = sources(root)?;
     complaints.extend(dependencies(&metadata(root)?));
     complaints.extend(crates(root)?);
+    complaints.extend(size::check(root)?);
     complaints.extend(layers::check(root)?);
     Ok(complaints)
 }
