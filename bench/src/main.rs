@@ -13,6 +13,7 @@ mod gambit;
 mod hapset;
 mod machine;
 mod numbers;
+mod optimal;
 mod peers;
 mod plot;
 mod reduction;
@@ -152,6 +153,15 @@ struct Output {
 }
 
 fn main() -> ExitCode {
+    if std::env::args().nth(1).as_deref() == Some("optimal-show") {
+        optimal::show(&std::env::args().nth(2).unwrap_or_default());
+        return ExitCode::SUCCESS;
+    }
+    if std::env::args().nth(1).as_deref() == Some("optimal-debug") {
+        let n = |at| std::env::args().nth(at).and_then(|n| n.parse().ok()).unwrap_or(0);
+        optimal::debug(n(2), n(3), n(4));
+        return ExitCode::SUCCESS;
+    }
     let done = match Arguments::parse().command {
         Command::Foundation(output) => foundation(&output),
         Command::Reduction(output) => reduction(&output),
