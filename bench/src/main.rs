@@ -62,6 +62,8 @@ enum Command {
     Gambit(Gambit),
     /// How far off the estimates of a search are, and how often their bands hold
     Estimate(Output),
+    /// An optimal reduction without wakeup trees beside `dpor`: what docs/decisions rests on
+    OptimalSpike(Output),
 }
 
 #[derive(Debug, Args)]
@@ -153,15 +155,6 @@ struct Output {
 }
 
 fn main() -> ExitCode {
-    if std::env::args().nth(1).as_deref() == Some("optimal-show") {
-        optimal::show(&std::env::args().nth(2).unwrap_or_default());
-        return ExitCode::SUCCESS;
-    }
-    if std::env::args().nth(1).as_deref() == Some("optimal-debug") {
-        let n = |at| std::env::args().nth(at).and_then(|n| n.parse().ok()).unwrap_or(0);
-        optimal::debug(n(2), n(3), n(4));
-        return ExitCode::SUCCESS;
-    }
     let done = match Arguments::parse().command {
         Command::Foundation(output) => foundation(&output),
         Command::Reduction(output) => reduction(&output),
@@ -172,6 +165,7 @@ fn main() -> ExitCode {
         Command::Hapset(asked) => hapset(&asked),
         Command::Gambit(asked) => gambit(&asked),
         Command::Estimate(output) => estimate(&output),
+        Command::OptimalSpike(output) => optimal_spike(&output),
     };
     match done {
         Ok(code) => code,
@@ -305,6 +299,12 @@ fn estimate(output: &Output) -> Result<ExitCode, String> {
         &render(output, "estimate", "Estimates: how many executions there are", &tables),
         &tables,
     )
+}
+
+fn optimal_spike(output: &Output) -> Result<ExitCode, String> {
+    let tables = optimal::measure(output.quick, &say);
+    let title = "Optimal reduction with and without wakeup trees";
+    finish(&render(output, "optimal-spike", title, &tables), &tables)
 }
 
 fn driver(output: &Output) -> Result<ExitCode, String> {

@@ -1,144 +1,198 @@
-//! Whether an optimal reduction needs wakeup trees: `dpor` beside a prototype without them.
+//! Whether an optimal reduction needs wakeup trees: `dpor` beside a prototype that has none.
+//!
+//! Both run on the engine, with its dependence and its races. Random programs are also searched in
+//! full, so that a trace that is lost is seen; corpus programs are timed.
+//!
+//! Errs: the prototype repeats no estimate and no saving, which `dpor` has, and keeps vectors where
+//! a product would have arenas.
 
 mod memoryless;
 mod programs;
 
 use std::collections::BTreeSet;
 
-use raddle_engine::{Ended, Limits, Setup, Stop, Strategy, explore};
+use peer::cpu_time;
+use raddle_engine::{Ended, Explored, Limits, Setup, Stop, Strategy, explore};
 use raddle_search::depth_first::DepthFirst;
 use raddle_search::dpor::{Dpor, Reduction};
 use raddle_search::traces::Traces;
 use raddle_trace::{Assumption, Covered};
 
 use self::memoryless::Memoryless;
+use crate::numbers::{grouped, median, shown};
+use crate::table::Table;
 
-#[derive(Debug)]
+/// Interleavings of a random program, at most.
+const MOST: u64 = 2_000;
+
+const TIMED: [(&str, usize); 8] = [
+    ("lastzero", 10),
+    ("readers", 10),
+    ("filesystem", 18),
+    ("circular-buffer", 5),
+    ("indexer", 13),
+    ("inc", 4),
+    ("wcas", 6),
+    ("cinc", 3),
+];
+
+pub(crate) fn measure(quick: bool, progress: &impl Fn(&str)) -> [Table; 2] {
+    let (programs, rounds) = if quick { (1_000, 3) } else { (6_000, 7) };
+    [time(rounds, progress), compare(programs, progress)]
+}
+
+fn run(strategy: &mut dyn Strategy, executions: u64, body: &dyn Fn()) -> Explored {
+    let limits = Limits { executions, ..Limits::default() };
+    let setup = Setup { limits, keep_going: true, ..Setup::default() };
+    explore(strategy, &setup, &mut |_| Stop::No, &mut |_| {}, body)
+        .expect("no search runs around this one")
+}
+
+/// What a whole search saw.
 struct Saw {
     traces: BTreeSet<u64>,
-    executions: u64,
     blocked: u64,
     repeated: u64,
 }
 
+/// Runs a whole search; none if it is too long, or its program not closed under equivalence.
 fn search<S: Strategy>(strategy: S, most: u64, body: &dyn Fn()) -> Option<(Saw, S)> {
     let mut traces = Traces::new(strategy, usize::MAX);
-    let limits = Limits { executions: most, ..Limits::default() };
-    let setup = Setup { limits, keep_going: true, ..Setup::default() };
-    let explored = explore(&mut traces, &setup, &mut |_| Stop::No, &mut |_| {}, body)
-        .expect("no search runs around this one");
+    let explored = run(&mut traces, most, body);
     let held_back = explored.assumptions.contains(&Assumption::FairYields);
     let promises = !matches!(traces.covered(), Covered::Part { .. });
     if explored.ended != Ended::Covered || held_back || !promises {
         return None;
     }
-    let saw = Saw {
-        traces: traces.seen().clone(),
-        executions: explored.counts.executions,
-        blocked: explored.counts.blocked,
-        repeated: traces.repeated(),
-    };
+    let (seen, repeated) = (traces.seen().clone(), traces.repeated());
+    let saw = Saw { traces: seen, blocked: explored.counts.blocked, repeated };
     Some((saw, traces.into_inner()))
 }
 
-/// Drops statements as long as the program still differs.
-fn shrink(mut program: programs::Program, differs: &dyn Fn(&programs::Program) -> bool) -> programs::Program {
-    'again: loop {
-        for task in 0..program.len() {
-            for at in 0..program[task].len() {
-                let mut smaller = program.clone();
-                smaller[task].remove(at);
-                if differs(&smaller) {
-                    program = smaller;
-                    continue 'again;
-                }
-                for inner in 0..program[task][at].body().map_or(0, |body| body.len()) {
-                    let mut smaller = program.clone();
-                    smaller[task][at].body().expect("it has one").remove(inner);
-                    if differs(&smaller) {
-                        program = smaller;
-                        continue 'again;
-                    }
-                }
-            }
-        }
-        return program;
+/// What a search did on the programs of a family.
+#[derive(Clone, Copy, Default)]
+struct Sum {
+    programs: u64,
+    traces: usize,
+    /// Programs with traces that were lost, run twice, and with executions that were cut.
+    lost: u64,
+    repeated: u64,
+    blocked: u64,
+    /// Executions that were cut, or repeated.
+    spare: u64,
+}
+
+impl Sum {
+    fn add(&mut self, all: &Saw, saw: Option<Saw>) {
+        self.programs += 1;
+        self.traces += all.traces.len();
+        // One that runs more than all never ends in time.
+        let Some(saw) = saw else { return self.repeated += 1 };
+        self.lost += u64::from(saw.traces != all.traces);
+        self.repeated += u64::from(saw.repeated > 0);
+        self.blocked += u64::from(saw.blocked > 0);
+        self.spare += saw.blocked + saw.repeated;
+    }
+
+    fn shown(&self) -> [String; 4] {
+        [self.lost, self.repeated, self.blocked, self.spare].map(grouped)
     }
 }
 
-pub(crate) fn debug(from: u64, to: u64, most: u64) {
-    let (mut compared, mut lost, mut repeated, mut blocked, mut more) = (0, 0, 0, 0, 0);
-    let (mut dpor_repeated, mut dpor_blocked, mut impossible) = (0, 0, 0);
-    let mut shown = 0;
-    for seed in from..to {
+fn compare(programs: u64, progress: &impl Fn(&str)) -> Table {
+    progress(&format!("comparing {programs} random programs"));
+    let mut sums = [[Sum::default(); 3]; programs::FAMILIES.len()];
+    let (mut compared, mut seed) = (0, 0);
+    while compared < programs {
         let (program, families) = programs::program(seed);
-        let Some((all, _)) = search(DepthFirst::default(), most, &|| programs::execute(&program)) else { continue };
-        compared += 1;
-        let bad = |program: &programs::Program| {
-            let body = || programs::execute(program);
-            let Some((all, _)) = search(DepthFirst::default(), most, &body) else { return None };
-            match search(Memoryless::new(), 2 * all.executions + 100, &body) {
-                None => Some("more"),
-                Some((saw, _)) if saw.traces != all.traces => Some("lost"),
-                Some((saw, _)) if saw.repeated > 0 => Some("repeated"),
-                Some((_, pop)) if pop.effort.impossible > 0 => Some("impossible"),
-                Some((saw, _)) if saw.blocked > 0 => Some("blocked"),
-                Some(_) => None,
-            }
-        };
+        seed += 1;
         let body = || programs::execute(&program);
-        if let Some((saw, _)) = search(Dpor::new(Reduction::Optimal), 2 * all.executions + 100, &body) {
-            dpor_repeated += u32::from(saw.repeated > 0);
-            dpor_blocked += u32::from(saw.blocked > 0);
-            assert_eq!(saw.traces, all.traces);
-        }
-        let what = bad(&program);
-        match what {
-            Some("more") => more += 1,
-            Some("lost") => lost += 1,
-            Some("repeated") => repeated += 1,
-            Some("impossible") => impossible += 1,
-            Some(_) => blocked += 1,
-            None => {}
-        }
-        let kinds = std::env::args().nth(5).unwrap_or("lost,more,repeated".into());
-        if what.is_some_and(|what| kinds.contains(what)) && shown < 4 {
-            shown += 1;
-            let small = shrink(program.clone(), &|smaller| bad(smaller) == what);
-            let body = || programs::execute(&small);
-            let all = search(DepthFirst::default(), most, &body).unwrap().0;
-            let saw = search(Memoryless::new(), 2 * all.executions + 100, &body);
-            println!("seed {seed} {:?} {what:?} all {} {:?}", families.map(|f| programs::FAMILIES[f].0), all.traces.len(), saw.map(|(saw, pop)| (saw.traces.len(), saw.executions, saw.blocked, saw.repeated, pop.effort)));
-            for task in &small {
-                println!("   {task:?}");
-            }
+        let Some((all, _)) = search(DepthFirst::default(), MOST, &body) else { continue };
+        compared += 1;
+        let most = 4 * MOST;
+        let searches = [
+            search(Dpor::new(Reduction::Optimal), most, &body).map(|(saw, _)| saw),
+            search(Memoryless::new(), most, &body).map(|(saw, _)| saw),
+            search(Memoryless::at_random(seed), most, &body).map(|(saw, _)| saw),
+        ];
+        for (at, saw) in searches.into_iter().enumerate() {
+            sums[families[0].max(families[1])][at].add(&all, saw);
         }
     }
-    println!("compared {compared} lost {lost} more {more} repeated {repeated} impossible {impossible} blocked {blocked}; dpor repeated {dpor_repeated} blocked {dpor_blocked}");
+    let header =
+        ["last family", "programs", "traces", "search", "lost", "repeated", "blocked", "spare"];
+    let mut table = Table {
+        title: format!("{} random programs of {} seeds, each against all interleavings", grouped(programs), grouped(seed)),
+        header: header.map(str::to_owned).to_vec(),
+        notes: vec!["lost, repeated, blocked: programs with such; spare: executions that showed nothing new.".to_owned()],
+        ..Table::default()
+    };
+    for ((family, _), sums) in programs::FAMILIES.iter().zip(&sums) {
+        for (name, sum) in ["dpor", "memoryless", "at random"].iter().zip(sums) {
+            let mut row = vec![
+                (*family).to_owned(),
+                grouped(sum.programs),
+                grouped(sum.traces as u64),
+                (*name).to_owned(),
+            ];
+            row.extend(sum.shown());
+            table.rows.push(row);
+        }
+    }
+    table
 }
 
-#[derive(Debug)]
-struct Show<S>(S);
-impl<S: Strategy> Strategy for Show<S> {
-    fn needs(&self) -> raddle_engine::strategy::Needs { raddle_engine::strategy::Needs { steps: true, ..self.0.needs() } }
-    fn begin(&mut self, plan: &mut raddle_engine::strategy::Plan) -> bool { println!("--"); self.0.begin(plan) }
-    fn decide(&mut self, point: &raddle_engine::strategy::Point<'_>) -> raddle_engine::strategy::Answer { let a = self.0.decide(point); println!("   {:?} {a:?}", point.options); a }
-    fn spawn(&mut self, parent: raddle_engine::TaskId, child: raddle_engine::TaskId) { self.0.spawn(parent, child) }
-    fn value(&mut self, task: raddle_engine::TaskId, taken: raddle_engine::strategy::Taken, during: bool) { println!("  value {task:?} {taken:?} {during}"); self.0.value(task, taken, during) }
-    fn step(&mut self, step: &raddle_engine::strategy::Step<'_>) -> Option<raddle_engine::strategy::Cut> { let c = self.0.step(step); println!("  {:?} {:?} imm {} timer {:?} {c:?}", step.task, step.footprint, step.immediate, step.timer.map(|t| t.task)); c }
-    fn end(&mut self, e: &raddle_engine::strategy::Finished<'_>) { println!("  stuck {:?}", e.stuck.iter().map(|s| (s.task, s.footprint)).collect::<Vec<_>>()); self.0.end(e) }
-    fn covered(&self) -> Covered { self.0.covered() }
-}
-pub(crate) fn show(which: &str) {
-    use programs::Statement::*;
-    let program = vec![
-        vec![ParkTimeout], vec![UnparkMain], vec![ParkTimeout],
+#[expect(clippy::cast_precision_loss, reason = "executions are far below 2^52")]
+fn time(rounds: usize, progress: &impl Fn(&str)) -> Table {
+    let header = [
+        "program",
+        "executions",
+        "blocked",
+        "dpor µs",
+        "memoryless µs",
+        "ratio",
+        "races",
+        "units at a time",
+        "bytes",
     ];
-    let body = || programs::execute(&program);
-    let saw = match which {
-        "all" => search(Show(DepthFirst::default()), 1000, &body).map(|s| s.0),
-        "dpor" => search(Show(Dpor::new(Reduction::Optimal)), 1000, &body).map(|s| s.0),
-        _ => search(Show(Memoryless::new()), 1000, &body).map(|s| s.0),
+    let mut table = Table {
+        title: format!("CPU time of an execution, median of {rounds} rounds in turn"),
+        header: header.map(str::to_owned).to_vec(),
+        notes: vec![
+            "races: looked at for each execution; units, bytes: of the prototype, at most."
+                .to_owned(),
+        ],
+        ..Table::default()
     };
-    println!("{saw:?}");
+    for (name, n) in TIMED {
+        progress(&format!("timing {name}({n})"));
+        let (program, arguments) = raddle_corpus::find(name, &[n]).expect("the corpus has it");
+        let body = || program.call(&arguments);
+        let mut counted = Memoryless::new();
+        let counts = run(&mut counted, u64::MAX, &body).counts;
+        let mut samples = [Vec::new(), Vec::new()];
+        for _ in 0..rounds {
+            let strategies: [Box<dyn Strategy>; 2] =
+                [Box::new(Dpor::new(Reduction::Optimal)), Box::new(Memoryless::new())];
+            for (mut strategy, samples) in strategies.into_iter().zip(&mut samples) {
+                let start = cpu_time();
+                let executions = run(&mut *strategy, u64::MAX, &body).counts.executions;
+                let taken = cpu_time().saturating_sub(start).as_secs_f64() * 1e6;
+                samples.push(taken / executions as f64);
+            }
+        }
+        let [dpor, memoryless] = samples.map(median);
+        table.rows.push(vec![
+            format!("{name}({n})"),
+            grouped(counts.executions),
+            grouped(counts.blocked),
+            shown(Some(dpor), 1),
+            shown(Some(memoryless), 1),
+            shown(Some(dpor / memoryless), 2),
+            shown(Some(counted.effort.races as f64 / counts.executions as f64), 1),
+            grouped(counted.effort.most as u64),
+            grouped(counted.effort.bytes as u64),
+        ]);
+    }
+    table
 }

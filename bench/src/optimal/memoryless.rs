@@ -19,8 +19,10 @@ use raddle_engine::dependence::Footprint;
 use raddle_engine::happens::History;
 use raddle_engine::op::{Access, TaskId};
 use raddle_engine::strategy::{
-    Answer, Cut, Finished, Needs, Options, Pending, Plan, Point, Step, Strategy, Stuck, Taken, Timer,
+    Answer, Cut, Finished, Needs, Options, Pending, Plan, Point, Step, Strategy, Stuck, Taken,
+    Timer,
 };
+use raddle_search::rng::Rng;
 use raddle_trace::{Covered, Outcome};
 
 /// What is known of the events of an execution besides the events.
@@ -106,7 +108,7 @@ pub(crate) struct Effort {
 }
 
 /// The strategy.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Memoryless {
     left: Vec<Unit>,
     unit: Unit,
@@ -129,31 +131,19 @@ pub(crate) struct Memoryless {
     over: bool,
     timers: Vec<(usize, Timer)>,
     stuck: Vec<Stuck>,
+    /// Takes units in any order instead of the last first.
+    at_random: Option<Rng>,
     pub(crate) effort: Effort,
 }
 
 impl Memoryless {
     pub(crate) fn new() -> Self {
-        Self {
-            left: vec![Unit::default()],
-            unit: Unit::default(),
-            marks: Marks::default(),
-            history: History::plain(),
-            decisions: Vec::new(),
-            points: Vec::new(),
-            kept: 0,
-            heard: 0,
-            last: None,
-            values: Vec::new(),
-            next: 0,
-            next_value: 0,
-            chosen: false,
-            cut: false,
-            over: false,
-            timers: Vec::new(),
-            stuck: Vec::new(),
-            effort: Effort::default(),
-        }
+        let (left, history) = (vec![Unit::default()], History::plain());
+        Self { left, history, ..Self::default() }
+    }
+
+    pub(crate) fn at_random(seed: u64) -> Self {
+        Self { at_random: Some(Rng::new(seed)), ..Self::new() }
     }
 
     fn push(&mut self, unit: Unit) {
@@ -295,10 +285,18 @@ impl Memoryless {
             .find(|&at| !self.points[at].options.is_empty())
     }
 
+    /// Whether an event was part of a schedule.
+    fn is_scheduled(&self, event: usize) -> bool {
+        self.marks.scheduled.get(event).copied().unwrap_or(false)
+    }
+
     /// Reverses the races of an op with these events.
     fn reverse_all(&mut self, races: &[u32], later: &Later) {
         for &first in races {
             self.effort.races += 1;
+            if self.is_scheduled(first as usize) {
+                continue;
+            }
             // Another one between them is to be reversed before.
             let nearer = |&other: &u32| {
                 other != first
@@ -317,7 +315,13 @@ impl Memoryless {
 
     /// What the later op does where it comes before the event at `first` and after those in `before`, if
     /// that is known.
-    fn access_at(&self, at: usize, first: usize, before: &[usize], step: &Footprint) -> Option<Footprint> {
+    fn access_at(
+        &self,
+        at: usize,
+        first: usize,
+        before: &[usize],
+        step: &Footprint,
+    ) -> Option<Footprint> {
         let object = step.touched[0].0;
         let changes = |event: usize| {
             let touched = &self.history.event(event).footprint.touched;
@@ -325,9 +329,14 @@ impl Memoryless {
         };
         let moves = |&event: &usize| self.history.event(event).footprint.task == step.task;
         let mut step = *step;
-        if changes(first) {
+        let same_anywhere = matches!(
+            step.touched[0].1,
+            Access::Read | Access::Acquire | Access::Share | Access::Release | Access::Unshare
+        );
+        if changes(first) && !same_anywhere {
             let own = self.points[at].options.iter().find(|(task, _)| *task == step.task);
-            let (_, access) = own.filter(|_| !before.iter().any(|event| changes(*event) || moves(event)))?;
+            let (_, access) =
+                own.filter(|_| !before.iter().any(|event| changes(*event) || moves(event)))?;
             step.touched[0].1 = *access;
         }
         Some(step)
@@ -335,9 +344,6 @@ impl Memoryless {
 
     /// Reverses the race of the event at `first` with a later op, if this is the execution to do so.
     fn reverse(&mut self, first: usize, later: &Later) {
-        if self.marks.scheduled.get(first).copied().unwrap_or(false) {
-            return;
-        }
         let Some(at) = self.point_of(first) else { return };
         let met = self.met(first, later);
         // One that ran could also have come before those, which is a race of its own.
@@ -363,7 +369,9 @@ impl Memoryless {
         }
         let step = |event: &usize| &self.history.event(*event).footprint;
         let begins = before.first().map(step).or(later.step.as_ref());
-        if !begins.is_some_and(|begins| self.points[at].options.iter().any(|(task, _)| *task == begins.task)) {
+        if !begins.is_some_and(|begins| {
+            self.points[at].options.iter().any(|(task, _)| *task == begins.task)
+        }) {
             return;
         }
         let marks = self.marks.of_first(first);
@@ -381,7 +389,8 @@ impl Memoryless {
                 return;
             }
         }
-        let guided = |&event: &usize| Guided { task: step(&event).task, values: self.values_of(event) };
+        let guided =
+            |&event: &usize| Guided { task: step(&event).task, values: self.values_of(event) };
         let mut schedule: Vec<_> = before.iter().map(guided).collect();
         schedule.extend(later.step.map(|step| Guided { task: step.task, values: Box::default() }));
         let decisions = self.decisions[..at].to_vec();
@@ -475,6 +484,10 @@ impl Strategy for Memoryless {
     }
 
     fn begin(&mut self, plan: &mut Plan) -> bool {
+        if let Some(rng) = self.at_random.as_mut().filter(|_| !self.left.is_empty()) {
+            let (at, last) = (rng.below(self.left.len() as u32) as usize, self.left.len() - 1);
+            self.left.swap(at, last);
+        }
         let Some(unit) = self.left.pop() else {
             self.over = true;
             return false;
@@ -529,7 +542,8 @@ impl Strategy for Memoryless {
                         !self.would_be_for_another(choices[*option as usize].task, point.pending)
                     };
                     let running = point.running_option().filter(own);
-                    let Some(option) = running.or_else(|| (0..choices.len() as u32).find(own)) else {
+                    let Some(option) = running.or_else(|| (0..choices.len() as u32).find(own))
+                    else {
                         self.cut_at(point.pending);
                         return Answer::Cut(Cut::Redundant);
                     };

@@ -4,34 +4,36 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use raddle::sync::atomic::{AtomicUsize, Ordering::SeqCst};
-use raddle::sync::{Condvar, Mutex, Once, RwLock, mpsc};
+use raddle::sync::{self, Condvar, Mutex, RwLock, mpsc};
 use raddle::thread;
 use raddle_engine::rt;
 use raddle_search::rng::Rng;
 
-#[derive(Clone, Debug)]
-pub(crate) enum Statement {
-    Load(usize),
-    Store(usize, usize),
-    Add(usize),
-    /// Compare with what was last read.
-    Exchange(usize),
-    Section(usize, Vec<Statement>),
-    TrySection(usize, Vec<Statement>),
-    Read(Vec<Statement>),
-    Write(Vec<Statement>),
-    TryRead(Vec<Statement>),
+use Kind::*;
+
+/// What a statement does, with one of two words or locks, or with its body inside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Load,
+    Store,
+    Add,
+    /// Compares with what was last read.
+    Exchange,
+    Section,
+    TrySection,
+    Read,
+    Write,
+    TryRead,
     TryWrite,
     Choose,
-    IfOdd(Vec<Statement>),
+    IfOdd,
     Wait,
     WaitTimeout,
     NotifyOne,
     NotifyAll,
     NotifyLocked,
-    /// To a channel with one place.
-    Put(usize),
-    TryPut(usize),
+    Put,
+    TryPut,
     Get,
     TryGet,
     GetTimeout,
@@ -39,78 +41,47 @@ pub(crate) enum Statement {
     Park,
     ParkTimeout,
     UnparkMain,
-    Once(Vec<Statement>),
+    Once,
 }
 
-/// What the statements of a family have in common; each program has those of two.
-pub(crate) const FAMILIES: [(&str, &[u32]); 7] = [
-    ("words", &[0, 1, 2, 3, 11]),
-    ("locks", &[4, 5, 0, 1]),
-    ("shared locks", &[6, 7, 8, 9, 0, 1]),
-    ("values", &[10, 11, 0, 1, 2]),
-    ("condition variables", &[12, 13, 14, 15, 16, 1, 0]),
-    ("channels", &[17, 17, 18, 19, 20, 21, 22]),
-    ("parking", &[23, 24, 25, 26, 0, 1]),
+/// Kinds that meet; each program has those of two families.
+pub(crate) const FAMILIES: [(&str, &[Kind]); 8] = [
+    ("words", &[Load, Store, Add, Exchange, IfOdd]),
+    ("locks", &[Section, TrySection, Load, Store]),
+    ("shared locks", &[Read, Write, TryRead, TryWrite, Load, Store]),
+    ("values", &[Choose, IfOdd, Load, Store, Add]),
+    ("condition variables", &[Wait, NotifyOne, NotifyAll, NotifyLocked, Store, Load]),
+    ("channels", &[Put, Put, TryPut, Get, TryGet, DropGetter]),
+    ("parking", &[Park, UnparkMain, Once, Load, Store]),
+    ("timeouts", &[ParkTimeout, WaitTimeout, GetTimeout, UnparkMain, NotifyOne, Put]),
 ];
 
-struct Generator {
-    rng: Rng,
-    kinds: Vec<u32>,
-}
-
-impl Generator {
-    fn statement(&mut self, depth: u32) -> Statement {
-        let kind = self.kinds[self.rng.below(self.kinds.len() as u32) as usize];
-        let word = self.rng.below(2) as usize;
-        let body = |this: &mut Self| {
-            let n = if depth == 0 { 0 } else { 1 + this.rng.below(2) };
-            (0..n).map(|_| this.statement(depth - 1)).collect()
-        };
-        match kind {
-            0 => Statement::Load(word),
-            1 => Statement::Store(word, 1 + self.rng.below(3) as usize),
-            2 => Statement::Add(word),
-            3 => Statement::Exchange(word),
-            4 => Statement::Section(word, body(self)),
-            5 => Statement::TrySection(word, body(self)),
-            6 => Statement::Read(body(self)),
-            7 => Statement::Write(body(self)),
-            8 => Statement::TryRead(body(self)),
-            9 => Statement::TryWrite,
-            10 => Statement::Choose,
-            11 => Statement::IfOdd(body(self)),
-            12 => Statement::Wait,
-            13 => Statement::WaitTimeout,
-            14 => Statement::NotifyOne,
-            15 => Statement::NotifyAll,
-            16 => Statement::NotifyLocked,
-            17 => Statement::Put(1 + word),
-            18 => Statement::TryPut(1 + word),
-            19 => Statement::Get,
-            20 => Statement::TryGet,
-            21 => Statement::GetTimeout,
-            22 => Statement::DropGetter,
-            23 => Statement::Park,
-            24 => Statement::ParkTimeout,
-            25 => Statement::UnparkMain,
-            _ => Statement::Once(body(self)),
-        }
-    }
+#[derive(Clone, Debug)]
+pub(crate) struct Statement {
+    kind: Kind,
+    word: usize,
+    body: Vec<Self>,
 }
 
 /// The tasks of a program.
 pub(crate) type Program = Vec<Vec<Statement>>;
 
+fn statement(rng: &mut Rng, kinds: &[Kind], depth: u32) -> Statement {
+    let (kind, word) = (kinds[rng.below(kinds.len() as u32) as usize], rng.below(2) as usize);
+    let n = if depth == 0 { 0 } else { 1 + rng.below(2) };
+    let body = (0..n).map(|_| statement(rng, kinds, depth - 1)).collect();
+    Statement { kind, word, body }
+}
+
 /// The program of a seed, and its families.
 pub(crate) fn program(seed: u64) -> (Program, [usize; 2]) {
     let mut rng = Rng::new(seed);
     let families = [0; 2].map(|_| rng.below(FAMILIES.len() as u32) as usize);
-    let kinds = families.iter().flat_map(|&family| FAMILIES[family].1).copied().collect();
-    let mut generator = Generator { rng, kinds };
-    let tasks = 2 + generator.rng.below(3);
+    let kinds: Vec<_> = families.iter().flat_map(|&family| FAMILIES[family].1).copied().collect();
+    let tasks = 2 + rng.below(3);
     let mut task = || {
-        let n = 1 + generator.rng.below(3);
-        (0..n).map(|_| generator.statement(1)).collect()
+        let n = 1 + rng.below(3);
+        (0..n).map(|_| statement(&mut rng, &kinds, 1)).collect()
     };
     ((0..tasks).map(|_| task()).collect(), families)
 }
@@ -125,88 +96,84 @@ struct Shared {
     put: mpsc::SyncSender<usize>,
     get: Mutex<Option<mpsc::Receiver<usize>>>,
     main: thread::Thread,
-    once: Once,
+    once: sync::Once,
 }
 
 const SECOND: Duration = Duration::from_secs(1);
 
 /// Runs the statements of a task; `last` is what it saw last.
 fn run(shared: &Shared, statements: &[Statement], last: &mut usize) {
-    for statement in statements {
-        match statement {
-            Statement::Load(word) => *last = shared.words[*word].load(SeqCst),
-            Statement::Store(word, value) => shared.words[*word].store(*value, SeqCst),
-            Statement::Add(word) => *last = shared.words[*word].fetch_add(1, SeqCst),
-            Statement::Exchange(word) => {
-                let done = shared.words[*word].compare_exchange(*last, 7, SeqCst, SeqCst);
+    for Statement { kind, word, body } in statements {
+        let (atomic, lock) = (&shared.words[*word], &shared.locks[*word]);
+        let gate = || shared.gate.lock().expect("not poisoned");
+        match kind {
+            Load => *last = atomic.load(SeqCst),
+            Store => atomic.store(1 + *last, SeqCst),
+            Add => *last = atomic.fetch_add(1, SeqCst),
+            Exchange => {
+                let done = atomic.compare_exchange(*last, 7, SeqCst, SeqCst);
                 *last = done.unwrap_or_else(|value| value);
             }
-            Statement::Section(lock, body) => {
-                let _guard = shared.locks[*lock].lock().expect("not poisoned");
+            Section => {
+                let _guard = lock.lock().expect("not poisoned");
                 run(shared, body, last);
             }
-            Statement::TrySection(lock, body) => {
-                if let Ok(_guard) = shared.locks[*lock].try_lock() {
-                    run(shared, body, last);
-                }
+            TrySection => {
+                let guard = lock.try_lock();
+                *last = usize::from(guard.is_ok());
+                run(shared, body, last);
             }
-            Statement::Read(body) => {
+            Read => {
                 let guard = shared.rw.read().expect("not poisoned");
                 *last = *guard;
                 run(shared, body, last);
             }
-            Statement::Write(body) => {
-                *shared.rw.write().expect("not poisoned") += 1;
+            Write => {
+                let mut guard = shared.rw.write().expect("not poisoned");
+                *guard += 1;
                 run(shared, body, last);
             }
-            Statement::TryRead(body) => {
+            TryRead => {
                 let guard = shared.rw.try_read();
                 *last = guard.as_ref().map_or(10, |guard| **guard);
                 run(shared, body, last);
             }
-            Statement::TryWrite => {
-                *last = usize::from(shared.rw.try_write().is_ok());
-            }
-            Statement::Choose => *last = rt::choose(2) as usize,
-            Statement::IfOdd(body) => {
-                if *last % 2 == 1 {
-                    run(shared, body, last);
-                }
-            }
-            Statement::Wait => {
-                drop(shared.condvar.wait(shared.gate.lock().expect("not poisoned")));
-            }
-            Statement::WaitTimeout => {
-                let gate = shared.gate.lock().expect("not poisoned");
-                let (gate, how) = shared.condvar.wait_timeout(gate, SECOND).expect("not poisoned");
+            TryWrite => *last = usize::from(shared.rw.try_write().is_ok()),
+            Choose => *last = rt::choose(2) as usize,
+            IfOdd if *last % 2 == 1 => run(shared, body, last),
+            IfOdd => {}
+            Wait => drop(shared.condvar.wait(gate())),
+            WaitTimeout => {
+                let (gate, how) =
+                    shared.condvar.wait_timeout(gate(), SECOND).expect("not poisoned");
                 drop(gate);
                 *last = usize::from(how.timed_out());
             }
-            Statement::NotifyOne => shared.condvar.notify_one(),
-            Statement::NotifyAll => shared.condvar.notify_all(),
-            Statement::NotifyLocked => {
-                let gate = shared.gate.lock().expect("not poisoned");
+            NotifyOne => shared.condvar.notify_one(),
+            NotifyAll => shared.condvar.notify_all(),
+            NotifyLocked => {
+                let gate = gate();
                 shared.condvar.notify_one();
                 drop(gate);
             }
-            Statement::Put(value) => *last = usize::from(shared.put.send(*value).is_ok()),
-            Statement::TryPut(value) => *last = usize::from(shared.put.try_send(*value).is_ok()),
+            Put => *last = usize::from(shared.put.send(*word).is_ok()),
+            TryPut => *last = usize::from(shared.put.try_send(*word).is_ok()),
             // Only one task has the receiver: the others do nothing.
-            Statement::Get | Statement::TryGet | Statement::GetTimeout | Statement::DropGetter => {
+            Get | TryGet | GetTimeout | DropGetter => {
                 let getter = shared.get.lock().expect("not poisoned").take();
                 let Some(getter) = getter else { continue };
-                *last = match statement {
-                    Statement::Get => getter.recv().unwrap_or(66),
-                    Statement::TryGet => getter.try_recv().unwrap_or(55),
-                    Statement::GetTimeout => getter.recv_timeout(SECOND).unwrap_or(77),
+                *last = match kind {
+                    Get => getter.recv().unwrap_or(66),
+                    TryGet => getter.try_recv().unwrap_or(55),
+                    GetTimeout => getter.recv_timeout(SECOND).unwrap_or(77),
                     _ => continue,
                 };
                 *shared.get.lock().expect("not poisoned") = Some(getter);
             }
-            Statement::Park => thread::park(),
-            Statement::ParkTimeout => thread::park_timeout(SECOND),
-            Statement::UnparkMain => shared.main.unpark(),
-            Statement::Once(body) => shared.once.call_once(|| run(shared, body, last)),
+            Park => thread::park(),
+            ParkTimeout => thread::park_timeout(SECOND),
+            UnparkMain => shared.main.unpark(),
+            Once => shared.once.call_once(|| run(shared, body, last)),
         }
     }
 }
@@ -223,7 +190,7 @@ pub(crate) fn execute(program: &Program) {
         put,
         get: Mutex::new(Some(get)),
         main: thread::current(),
-        once: Once::new(),
+        once: sync::Once::new(),
     });
     let spawn = |statements: &Vec<Statement>| {
         let (shared, statements) = (Arc::clone(&shared), statements.clone());
@@ -233,21 +200,5 @@ pub(crate) fn execute(program: &Program) {
     run(&shared, &program[0], &mut 0);
     for child in children {
         child.join().expect("no panic");
-    }
-}
-
-impl Statement {
-    /// The statements within it.
-    pub(crate) fn body(&mut self) -> Option<&mut Vec<Self>> {
-        match self {
-            Self::Section(_, body)
-            | Self::TrySection(_, body)
-            | Self::Read(body)
-            | Self::Write(body)
-            | Self::TryRead(body)
-            | Self::IfOdd(body)
-            | Self::Once(body) => Some(body),
-            _ => None,
-        }
     }
 }
