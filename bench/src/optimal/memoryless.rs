@@ -204,7 +204,7 @@ impl Memoryless {
         heads: &[Head],
         history: &History,
         step: &Footprint,
-        events: impl Iterator<Item = usize> + Clone,
+        events: &(impl Iterator<Item = usize> + Clone),
         past: impl Fn(usize) -> bool,
     ) -> bool {
         heads.iter().any(|head| {
@@ -234,7 +234,7 @@ impl Memoryless {
                     history.before(event, other) && history.event(other).footprint.dependent(&step)
                 })
         };
-        Self::is_for_another(&self.marks.heads, history, &step, 0..len, past)
+        Self::is_for_another(&self.marks.heads, history, &step, &(0..len), past)
     }
 
     fn cut_at(&mut self, pending: &dyn Pending) {
@@ -385,7 +385,7 @@ impl Memoryless {
                             && step(&other).dependent(last)
                     })
             };
-            if Self::is_for_another(&marks.heads, &self.history, last, events.clone(), past) {
+            if Self::is_for_another(&marks.heads, &self.history, last, &events, past) {
                 return;
             }
         }
@@ -515,13 +515,12 @@ impl Strategy for Memoryless {
         let mut options = Vec::new();
         let option = match point.options {
             Options::Value { task, of, during } => {
-                match planned.or_else(|| self.decide_value(task, of, during)) {
-                    Some(value) => value,
-                    None => {
-                        self.give_up();
-                        return Answer::Cut(Cut::Redundant);
-                    }
-                }
+                let value = planned.or_else(|| self.decide_value(task, of, during));
+                let Some(value) = value else {
+                    self.give_up();
+                    return Answer::Cut(Cut::Redundant);
+                };
+                value
             }
             Options::Schedule(choices) => {
                 let access = |task| point.pending.op(task).map_or(Access::Write, |op| op.access);
@@ -590,7 +589,7 @@ impl Strategy for Memoryless {
             let event = &self.history.event(index).footprint;
             let past = |other: usize| self.history.before(other, index);
             if index >= self.unit.events
-                && Self::is_for_another(&self.marks.heads, &self.history, event, 0..index, past)
+                && Self::is_for_another(&self.marks.heads, &self.history, event, &(0..index), past)
             {
                 self.history.begin(index);
                 self.cut_at(step.pending);

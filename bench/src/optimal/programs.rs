@@ -9,7 +9,11 @@ use raddle::thread;
 use raddle_engine::rt;
 use raddle_search::rng::Rng;
 
-use Kind::*;
+use self::Kind::{
+    Add, Choose, DropGetter, Exchange, Get, GetTimeout, IfOdd, Load, NotifyAll, NotifyLocked,
+    NotifyOne, Once, Park, ParkTimeout, Put, Read, Section, Store, TryGet, TryPut, TryRead,
+    TrySection, TryWrite, UnparkMain, Wait, WaitTimeout, Write,
+};
 
 /// What a statement does, with one of two words or locks, or with its body inside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
