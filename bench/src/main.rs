@@ -13,6 +13,7 @@ mod gambit;
 mod hapset;
 mod machine;
 mod numbers;
+mod optimal;
 mod part;
 mod peers;
 mod plot;
@@ -62,6 +63,8 @@ enum Command {
     Gambit(Gambit),
     /// How far off the estimates of a search are, and how often their bands hold
     Estimate(Output),
+    /// An optimal reduction without wakeup trees beside `dpor`: what docs/decisions rests on
+    OptimalSpike(Output),
 }
 
 #[derive(Debug, Args)]
@@ -163,6 +166,7 @@ fn main() -> ExitCode {
         Command::Hapset(asked) => hapset(&asked),
         Command::Gambit(asked) => gambit(&asked),
         Command::Estimate(output) => estimate(&output),
+        Command::OptimalSpike(output) => optimal_spike(&output),
     };
     match done {
         Ok(code) => code,
@@ -294,6 +298,12 @@ fn estimate(output: &Output) -> Result<ExitCode, String> {
         &render(output, "estimate", "Estimates: how many executions there are", &tables),
         &tables,
     )
+}
+
+fn optimal_spike(output: &Output) -> Result<ExitCode, String> {
+    let tables = optimal::measure(output.quick, &say);
+    let title = "Optimal reduction with and without wakeup trees";
+    finish(&render(output, "optimal-spike", title, &tables), &tables)
 }
 
 fn driver(output: &Output) -> Result<ExitCode, String> {
