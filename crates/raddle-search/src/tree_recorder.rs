@@ -301,11 +301,11 @@ mod tests {
     /// The decisions and the moves of every execution, in order.
     fn decided(
         strategy: &mut dyn Strategy,
-        recorded: Option<&RecordedTree>,
+        tree: Option<&RecordedTree>,
         toy: &Toy,
         n: usize,
     ) -> Vec<(Vec<u32>, Moves)> {
-        let mut recorder = recorded.map(|recorded| TreeRecorder::new(recorded.clone()));
+        let mut recorder = tree.map(|tree| TreeRecorder::new(tree.clone()));
         let mut observers: Vec<&mut dyn Observer> = Vec::new();
         observers.extend(recorder.as_mut().map(|recorder| recorder as &mut dyn Observer));
         let executions = toy::observed(strategy, &mut observers, toy, n);

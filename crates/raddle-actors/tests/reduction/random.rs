@@ -367,7 +367,7 @@ fn difference(program: &Arc<Program>, all: &Saw, most: u64) -> Option<String> {
         let Some(saw) = crate::search(search, most * 2, &run) else {
             return Some(format!("{name} does not end"));
         };
-        if let Some(why) = differs(&all, &saw) {
+        if let Some(why) = differs(all, &saw) {
             return Some(format!("{name}: {why}"));
         }
     }

@@ -92,14 +92,15 @@ impl Recipe {
     }
 
     fn make_all(self) -> Result<Built, BuildError> {
-        let mut name = match &self.frontier {
+        let search = match &self.frontier {
             None => "dfs".to_owned(),
             Some(frontier) => format!("all {}", frontier.name()),
         };
-        if let Bound::Preemptions(k) = self.bound {
-            name += &format!(" preemptions({k})");
-        }
-        name += self.order.suffix();
+        let bound = match self.bound {
+            Bound::None => String::new(),
+            Bound::Preemptions(k) => format!(" preemptions({k})"),
+        };
+        let name = format!("{search}{bound}{}", self.order.suffix());
         if let Some(frontier) = self.frontier {
             let mut search = TreeSearch::within(frontier, self.order, self.bound)?;
             search.know(&self.known);

@@ -66,8 +66,11 @@ pub(super) enum Make {
     /// A part of a search: sets its slot.
     Part(fn(&Part<'_>, &mut Recipe) -> Result<(), BuildError>),
     /// What `best-first` goes by, from its term and a seed.
-    Priority(fn(&'static Entry, &Term, u64) -> Result<Box<dyn Priority>, BuildError>),
+    Priority(MakePriority),
 }
+
+/// Makes a priority from its entry, its term and a seed.
+type MakePriority = fn(&'static Entry, &Term, u64) -> Result<Box<dyn Priority>, BuildError>;
 
 /// What a name stands for in a composition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
