@@ -59,21 +59,30 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         krate: "crates/raddle",
-        layers: None,
-        knots: &[&[
-            "checkpoint",
-            "config",
-            "explain",
-            "host",
-            "minimise",
-            "portfolio",
-            "progress",
-            "recording",
-            "search",
-            "spill",
-            "tree",
-            "watch",
-        ]],
+        layers: Some(&[
+            // Names of std and values, with and without a search.
+            &["cell", "method", "named", "value"],
+            // What a user gives and gets.
+            &["error", "progress", "tree"],
+            &["config"],
+            // What is run, where its files lie, and the thread that keeps the time for it.
+            &["files", "job"],
+            &["checkpoint", "spill", "supervisor"],
+            // One search.
+            &["reporter"],
+            &["search"],
+            // The searches of one report, or a replay.
+            &["plan"],
+            &["conclusion"],
+            &["portfolio", "recording"],
+            &["explore"],
+            // A test.
+            &["explain", "learned", "minimise", "terminal"],
+            &["check"],
+            &["host", "migrate"],
+            &["harness"],
+        ]),
+        knots: &[],
     },
 ];
 
