@@ -15,13 +15,9 @@ mod reduced;
 mod tests;
 mod watched;
 
-use std::fmt::Write as _;
-use std::fs;
-use std::path::Path;
 use std::time::Duration;
 
-use crate::plot::Plot;
-use crate::table::Table;
+use crate::part::Part;
 
 /// What to measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -66,14 +62,6 @@ impl Effort {
     }
 }
 
-/// A table with the plots that belong to it.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Part {
-    pub(crate) table: Table,
-    /// By file name.
-    pub(crate) plots: Vec<(String, Plot)>,
-}
-
 type Measure = fn(Effort, &dyn Fn(&str)) -> Vec<Part>;
 
 /// Measures what was asked for. `progress` hears what is measured next.
@@ -89,34 +77,6 @@ pub(crate) fn measure(what: What, effort: Effort, progress: &dyn Fn(&str)) -> Ve
     ];
     let asked = all.into_iter().filter(|(part, _)| what == What::All || what == *part);
     asked.flat_map(|(_, measure)| measure(effort, progress)).collect()
-}
-
-/// Tables as Markdown, each with its plots below, which are in `plots`.
-pub(crate) fn markdown(parts: &[Part], plots: &str) -> String {
-    let mut text = String::new();
-    for part in parts {
-        let _ = writeln!(text, "{}", part.table.markdown());
-        for (file, plot) in &part.plots {
-            let _ = writeln!(text, "![{}]({plots}/{file}.svg)\n", plot.title);
-        }
-    }
-    text
-}
-
-/// Writes the text to `<dir>/<name>.md` and the plots to `<dir>/eta`.
-///
-/// # Errors
-/// If they cannot be written.
-pub(crate) fn write(dir: &Path, name: &str, text: &str, parts: &[Part]) -> Result<(), String> {
-    let failed = |path: &Path, error| format!("could not write {}: {error}", path.display());
-    let plots = dir.join("eta");
-    fs::create_dir_all(&plots).map_err(|error| failed(&plots, error))?;
-    for (file, plot) in parts.iter().flat_map(|part| &part.plots) {
-        let path = plots.join(file).with_added_extension("svg");
-        fs::write(&path, plot.svg()).map_err(|error| failed(&path, error))?;
-    }
-    let path = dir.join(name).with_added_extension("md");
-    fs::write(&path, text).map_err(|error| failed(&path, error))
 }
 
 /// How far an estimate is off, either way: table 3's 2^|log2(y/x)|.

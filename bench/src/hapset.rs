@@ -17,13 +17,9 @@ mod scoreboard;
 mod searched;
 mod tables;
 
-use std::fmt::Write as _;
-use std::fs;
-use std::path::Path;
 use std::time::Duration;
 
-use crate::plot::Plot;
-use crate::table::Table;
+use crate::part::Part;
 
 /// What to measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -70,20 +66,6 @@ impl Effort {
     }
 }
 
-/// A table with the plots that belong to it.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Part {
-    pub(crate) table: Table,
-    /// By file name.
-    pub(crate) plots: Vec<(String, Plot)>,
-}
-
-impl From<Table> for Part {
-    fn from(table: Table) -> Self {
-        Self { table, plots: Vec::new() }
-    }
-}
-
 type Measure = fn(Effort, &dyn Fn(&str)) -> Vec<Part>;
 
 /// Measures what was asked for. `progress` hears what is measured next.
@@ -102,32 +84,4 @@ pub(crate) fn measure(what: What, effort: Effort, progress: &dyn Fn(&str)) -> Ve
     ];
     let asked = all.into_iter().filter(|(part, _)| what == What::All || what == *part);
     asked.flat_map(|(_, measure)| measure(effort, progress)).collect()
-}
-
-/// Tables as Markdown, each with its plots below.
-pub(crate) fn markdown(parts: &[Part]) -> String {
-    let mut text = String::new();
-    for part in parts {
-        let _ = writeln!(text, "{}", part.table.markdown());
-        for (file, plot) in &part.plots {
-            let _ = writeln!(text, "![{}](hapset/{file}.svg)\n", plot.title);
-        }
-    }
-    text
-}
-
-/// Writes the text to `<dir>/<name>.md` and the plots to `<dir>/hapset`.
-///
-/// # Errors
-/// If they cannot be written.
-pub(crate) fn write(dir: &Path, name: &str, text: &str, parts: &[Part]) -> Result<(), String> {
-    let failed = |path: &Path, error| format!("could not write {}: {error}", path.display());
-    let plots = dir.join("hapset");
-    fs::create_dir_all(&plots).map_err(|error| failed(&plots, error))?;
-    for (file, plot) in parts.iter().flat_map(|part| &part.plots) {
-        let path = plots.join(file).with_added_extension("svg");
-        fs::write(&path, plot.svg()).map_err(|error| failed(&path, error))?;
-    }
-    let path = dir.join(name).with_added_extension("md");
-    fs::write(&path, text).map_err(|error| failed(&path, error))
 }

@@ -13,6 +13,7 @@ mod gambit;
 mod hapset;
 mod machine;
 mod numbers;
+mod part;
 mod peers;
 mod plot;
 mod reduction;
@@ -202,6 +203,13 @@ fn states(output: &Output) -> Result<ExitCode, String> {
     )
 }
 
+/// Prints the text, or the tables as JSON.
+fn finish_parts(parts: Vec<part::Part>, json: bool, text: String) -> Result<ExitCode, String> {
+    let tables: Vec<_> = parts.into_iter().map(|part| part.table).collect();
+    let rows = || tables.iter().flat_map(Table::json).map(|row| row + "\n").collect();
+    finish(&if json { rows() } else { text }, &tables)
+}
+
 fn eta(asked: &Eta) -> Result<ExitCode, String> {
     let effort = eta::Effort::new(asked.quick, asked.repetitions);
     let parts = eta::measure(asked.what, effort, &say);
@@ -218,17 +226,14 @@ fn eta(asked: &Eta) -> Result<ExitCode, String> {
          `cargo run --release -p raddle-bench -- eta {what}{quick}{repetitions} --out docs/results`, \
          {date}, {}\n\n{}",
         machine::size(),
-        eta::markdown(&parts, "eta")
+        part::markdown(&parts, "eta")
     );
     if let Some(dir) = &asked.out {
         let name =
             if asked.what == eta::What::All { "eta".to_owned() } else { format!("eta-{what}") };
-        eta::write(dir, &name, &text, &parts)?;
+        part::write(dir, &name, &text, &parts, "eta")?;
     }
-    let tables: Vec<_> = parts.into_iter().map(|part| part.table).collect();
-    let json =
-        || tables.iter().flat_map(Table::json).fold(String::new(), |text, row| text + &row + "\n");
-    finish(&if asked.json { json() } else { text.clone() }, &tables)
+    finish_parts(parts, asked.json, text)
 }
 
 fn hapset(asked: &Hapset) -> Result<ExitCode, String> {
@@ -241,19 +246,16 @@ fn hapset(asked: &Hapset) -> Result<ExitCode, String> {
         "# HaPSet: coverage-guided search of threads\n\n\
          `cargo run --release -p raddle-bench -- hapset {what}{quick} --out docs/results`, {date}, {}\n\n{}",
         machine::size(),
-        hapset::markdown(&parts)
+        part::markdown(&parts, "hapset")
     );
     if let Some(dir) = &asked.out {
         let name = match asked.what {
             hapset::What::All => "hapset".to_owned(),
             _ => format!("hapset-{what}"),
         };
-        hapset::write(dir, &name, &text, &parts)?;
+        part::write(dir, &name, &text, &parts, "hapset")?;
     }
-    let tables: Vec<_> = parts.into_iter().map(|part| part.table).collect();
-    let json =
-        || tables.iter().flat_map(Table::json).fold(String::new(), |text, row| text + &row + "\n");
-    finish(&if asked.json { json() } else { text.clone() }, &tables)
+    finish_parts(parts, asked.json, text)
 }
 
 fn gambit(asked: &Gambit) -> Result<ExitCode, String> {
@@ -278,15 +280,12 @@ fn gambit(asked: &Gambit) -> Result<ExitCode, String> {
          `cargo run --release -p raddle-bench -- gambit {} --out docs/results`, {date}, {}\n\n{}",
         words.join(" "),
         machine::size(),
-        gambit::markdown(&parts, &name)
+        part::markdown(&parts, &name)
     );
     if let Some(dir) = &asked.out {
-        gambit::write(dir, &name, &text, &parts)?;
+        part::write(dir, &name, &text, &parts, &name)?;
     }
-    let tables: Vec<_> = parts.into_iter().map(|part| part.table).collect();
-    let json =
-        || tables.iter().flat_map(Table::json).fold(String::new(), |text, row| text + &row + "\n");
-    finish(&if asked.json { json() } else { text.clone() }, &tables)
+    finish_parts(parts, asked.json, text)
 }
 
 fn estimate(output: &Output) -> Result<ExitCode, String> {

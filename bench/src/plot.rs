@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use raddle_report::html::escape;
+
 /// Points of one kind.
 #[derive(Clone, Debug)]
 pub(crate) struct Series {
@@ -129,7 +131,7 @@ impl Plot {
              font-family=\"sans-serif\" font-size=\"13\">\n{STYLE}\n\
              <rect class=\"paper\" width=\"{WIDTH}\" height=\"{HEIGHT}\"/>\n\
              <text class=\"ink\" x=\"{LEFT}\" y=\"24\" font-size=\"15\">{}</text>\n",
-            escaped(&self.title)
+            escape(&self.title)
         );
         for value in &x_axis.lines {
             let at = x(*value);
@@ -158,8 +160,8 @@ impl Plot {
             "<text class=\"ink\" x=\"{middle}\" y=\"{low}\" text-anchor=\"middle\">{}</text>\n\
              <text class=\"ink\" transform=\"translate(12 {height}) rotate(-90)\" \
              text-anchor=\"middle\">{}</text>",
-            escaped(&self.x),
-            escaped(&self.y)
+            escape(&self.x),
+            escape(&self.y)
         );
         for (nth, series) in self.series.iter().enumerate() {
             let places: Vec<_> =
@@ -198,7 +200,7 @@ fn draw(text: &mut String, nth: usize, series: &Series, places: &[(f64, f64)]) {
         text,
         "<path class=\"c{colour}{guide}\" d=\"M{LEFT} {middle}H{end}\" style=\"fill:none\" \
          stroke-width=\"3\"/><text class=\"ink\" x=\"{label}\" y=\"{row}\">{}</text>",
-        escaped(&series.name)
+        escape(&series.name)
     );
 }
 
@@ -213,10 +215,6 @@ fn written(value: f64) -> String {
         let text = format!("{value:.9}");
         text.trim_end_matches('0').trim_end_matches('.').to_owned()
     }
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 #[cfg(test)]
@@ -259,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn every_point_is_drawn_and_names_are_escaped() {
+    fn every_point_is_drawn_and_names_are_escape() {
         let series = |name: &str, n: u32, style| Series {
             name: name.to_owned(),
             points: (1..=n).map(|x| (f64::from(x), f64::from(x))).collect(),

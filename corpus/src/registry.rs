@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use raddle_trace::knobs::distance;
+use raddle_trace::spelling::distance;
 
 use crate::program::Program;
 use crate::{actors, applications, bugs, case, counts, libraries, litmus, ours, peers};
@@ -199,7 +199,7 @@ fn nearest(name: &str) -> Option<&'static str> {
     let plain = |name: &str| name.to_lowercase().replace(['-', '_', ' '], "");
     let asked = plain(name);
     everything()
-        .map(|program| (distance(asked.as_bytes(), plain(program.name).as_bytes()), program.name))
+        .map(|program| (distance(&asked, &plain(program.name)), program.name))
         .min_by_key(|&(distance, _)| distance)
         .filter(|&(distance, _)| distance <= 1 + asked.len() / 4)
         .map(|(_, name)| name)

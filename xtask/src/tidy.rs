@@ -30,6 +30,7 @@ const ONLY: &[(&str, &[&str])] = &[
             "indicatif",
             "libc",
             "memchr",
+            "quick-junit",
             "serde_json",
             "toml",
         ],

@@ -13,6 +13,7 @@ use raddle_engine::strategy::{
     Answer, Cut, Estimating, Event, Finished, Needs, Options, Plan, Point, Step, Strategy,
 };
 use raddle_engine::{Access, TaskId};
+use raddle_trace::hash::{GAMMA, mix};
 use raddle_trace::{Band, Covered, Estimate, Progress};
 
 /// A point of the tree.
@@ -97,11 +98,9 @@ impl AtRandom {
 
     /// A number below `of`, by splitmix64.
     fn draw(&mut self, of: usize) -> usize {
-        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.random;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((u128::from(z ^ z >> 31) * of as u128) >> 64) as usize
+        let drawn = mix(self.random);
+        self.random = self.random.wrapping_add(GAMMA);
+        ((u128::from(drawn) * of as u128) >> 64) as usize
     }
 
     fn lane(&mut self, task: TaskId) -> &mut (usize, usize) {

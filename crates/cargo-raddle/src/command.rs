@@ -144,7 +144,8 @@ fn test(asked: &cli::Test, given: &[String]) -> Result<u8, Wrong> {
         print::out(&checkpoints::said(&tested, tally.not_run, given));
     }
     if let Some(path) = &asked.junit {
-        fs::write(path, junit(&tested))
+        fs::File::create(path)
+            .and_then(|file| junit(&tested, file))
             .map_err(|error| Wrong::tool(format!("{}: {error}", path.display())))?;
     }
     if let Some(path) = &asked.tree {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use raddle_report::{Curve, CurveOptions};
 use raddle_trace::Progress;
 
-use crate::check::{Regressions, Tested};
+use crate::check::Tested;
 use crate::cli;
 use crate::page::Of;
 use crate::print::{self, Side};
@@ -52,8 +52,7 @@ pub(crate) fn compare(asked: &cli::Compare) -> Result<u8, Wrong> {
     os::catch_interrupts();
     let desk = run::desk()?;
     if let Some(test) = tests.first() {
-        let (regressions, progress) = (Regressions::LeftAlone, OFTEN);
-        let runner = Runner { desk: &desk, settings: &settings, regressions, tree: None, progress };
+        let runner = Runner::plain(&desk, &settings);
         for strategy in &strategies {
             strategies::check(&runner, test, strategy)?;
         }
@@ -62,9 +61,7 @@ pub(crate) fn compare(asked: &cli::Compare) -> Result<u8, Wrong> {
     let mut all: Vec<Vec<Tested>> = Vec::new();
     for strategy in &strategies {
         let settings = settings.with_strategy(strategy);
-        let regressions = Regressions::LeftAlone;
-        let runner =
-            Runner { desk: &desk, settings: &settings, regressions, tree: None, progress: OFTEN };
+        let runner = Runner { progress: OFTEN, ..Runner::plain(&desk, &settings) };
         all.push(runner.run(&tests, &mut Beside { lines: Human::new() }));
     }
     print::out(&table(&strategies, &all));

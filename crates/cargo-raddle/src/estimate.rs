@@ -2,7 +2,7 @@
 
 use raddle_trace::Verdict;
 
-use crate::check::{Regressions, Tested};
+use crate::check::Tested;
 use crate::cli;
 use crate::print::{self, Side};
 use crate::project::Project;
@@ -38,14 +38,7 @@ pub(crate) fn estimate(asked: &cli::Estimate) -> Result<u8, Wrong> {
     let (tests, ignored) = command::prepare(&project, &asked.build, &asked.chosen)?;
     os::catch_interrupts();
     let desk = run::desk()?;
-    let regressions = Regressions::LeftAlone;
-    let runner = Runner {
-        desk: &desk,
-        settings: &settings,
-        regressions,
-        tree: None,
-        progress: run::PROGRESS,
-    };
+    let runner = Runner::plain(&desk, &settings);
     if let (Some(strategy), Some(test)) = (settings.knobs.get("strategy"), tests.first()) {
         strategies::check(&runner, test, strategy)?;
     }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use memchr::memmem;
 use raddle_trace::events::TestId;
 use raddle_trace::host::{MARK, Mark};
-use raddle_trace::knobs;
+use raddle_trace::spelling;
 
 use crate::cli::Chosen;
 use crate::project::Binary;
@@ -67,7 +67,8 @@ pub(crate) fn chosen(tests: Vec<Test>, chosen: &Chosen) -> Result<(Vec<Test>, u6
     };
     let known: Vec<&str> = tests.iter().map(|test| test.id.test.as_str()).collect();
     if !tests.iter().any(named) {
-        let near = filters.iter().find_map(|filter| knobs::nearest(filter, known.iter().copied()));
+        let near =
+            filters.iter().find_map(|filter| spelling::nearest(filter, known.iter().copied()));
         let near = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
         let filters = filters.join("`, `");
         let what = if *exact {

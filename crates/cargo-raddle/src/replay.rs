@@ -7,7 +7,7 @@ use raddle_trace::events::Ending;
 use raddle_trace::knobs::{self, Value};
 use raddle_trace::{Saved, Schedule, exit};
 
-use crate::check::{self, Regressions, Tested, What};
+use crate::check::{self, Tested, What};
 use crate::cli::{self, Build, Recorded};
 use crate::debugger::Places;
 use crate::find::{self, Test};
@@ -117,14 +117,7 @@ impl Found {
         }
         os::catch_interrupts();
         let desk = run::desk()?;
-        let regressions = Regressions::LeftAlone;
-        let runner = Runner {
-            desk: &desk,
-            settings: &settings,
-            regressions,
-            tree: None,
-            progress: run::PROGRESS,
-        };
+        let runner = Runner::plain(&desk, &settings);
         let recording = &self.given.recording;
         let tested = runner.with_hosts(|hosts| check::replay(hosts, &self.test, recording, what));
         match tested.error {

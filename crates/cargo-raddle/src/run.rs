@@ -37,7 +37,13 @@ enum Event {
     Finished(usize, Box<Tested>),
 }
 
-impl Runner<'_> {
+impl<'a> Runner<'a> {
+    /// Of a command that neither looks at saved regressions nor keeps trees.
+    pub(crate) fn plain(desk: &'a Desk, settings: &'a Settings) -> Self {
+        let regressions = Regressions::LeftAlone;
+        Self { desk, settings, regressions, tree: None, progress: PROGRESS }
+    }
+
     /// How a host is started.
     pub(crate) fn with_hosts<T>(&self, work: impl FnOnce(&Hosts<'_>) -> T) -> T {
         let variables = self.settings.variables();

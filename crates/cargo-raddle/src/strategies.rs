@@ -9,7 +9,6 @@ use raddle_trace::exit;
 use raddle_trace::host::{Message, Part, Work};
 use serde_json::json;
 
-use crate::check::Regressions;
 use crate::cli::{self, Chosen, Format};
 use crate::command::{self, prepare};
 use crate::find::Test;
@@ -29,14 +28,7 @@ pub(crate) fn strategies(asked: &cli::Strategies) -> Result<u8, Wrong> {
     let Some(test) = tests.first() else { return Ok(exit::NO_TESTS) };
     let settings = command::settings(&project, &cli::Settings::default())?;
     let desk = run::desk()?;
-    let regressions = Regressions::LeftAlone;
-    let runner = Runner {
-        desk: &desk,
-        settings: &settings,
-        regressions,
-        tree: None,
-        progress: run::PROGRESS,
-    };
+    let runner = Runner::plain(&desk, &settings);
     let mut found: Vec<Part> = Vec::new();
     // Whatever strategy is set: it is not about to run.
     let unset = [("RADDLE_STRATEGY".to_owned(), String::new())];

@@ -5,27 +5,28 @@
 //! handles some messages and goes to the end of the queue if there are more. Messages from one actor
 //! to another are put into one queue by one worker after another, so they stay in order.
 //!
-//! Reading order: `inbox` (when an actor is scheduled), `crew` (run queues, sleep, shutdown), `jam`
-//! (back-pressure between actors), `timers`; then `mailbox`, which puts them together. The first
-//! three are also mounted by `tests/protocol.rs`, over raddle's primitives, which tries their
-//! interleavings.
+//! Reading order: `inbox` (when an actor is scheduled), `run_queues` (which actor runs next, sleep,
+//! shutdown), `backpressure` (actors that wait for room), `timers`; then `mailbox`, which puts them
+//! together. The first three are also mounted by `tests/protocol.rs`, over raddle's primitives, which
+//! tries their interleavings.
 //!
 //! # Back-pressure
-//! With a capacity, whoever sends from outside waits while so many messages of the actor are unhandled.
-//! A handler never waits. But an actor whose handler has sent beyond a capacity is not run again before
-//! half of that mailbox is free, except where that would close a circle of actors that wait for
-//! each other. `jam` has the argument that somebody can always go on. What this bounds: a mailbox holds
-//! its capacity, and what one handler of each of its senders has sent, as long as no circle is closed.
+//! With a capacity, a thread that sends from outside waits while so many messages of the actor are
+//! unhandled. A handler never waits. But an actor whose handler has sent beyond a capacity is not run
+//! again before half of that mailbox is free, except where that would close a circle of actors that
+//! wait for each other. `backpressure` has the argument that one actor can always go on. What this
+//! bounds: a mailbox holds its capacity, and what one handler of each of its senders has sent, as long
+//! as no circle is closed.
 //!
 //! # The end
 //! When the last [`System`](crate::System) is dropped, or one is shut down, workers finish the handler
 //! they are in and end. The last of them drops all actors and messages. Handles that an actor has
 //! keep its system alive.
 
-mod crew;
+mod backpressure;
 mod inbox;
-mod jam;
 mod mailbox;
+mod run_queues;
 mod sync;
 mod timers;
 
@@ -45,9 +46,9 @@ use crate::context::Timer;
 use crate::hash::mix;
 use crate::turn::Chooser;
 
-use self::crew::Crew;
-use self::jam::Jam;
+use self::backpressure::Backpressure;
 use self::mailbox::Run;
+use self::run_queues::RunQueues;
 use self::sync::{AtomicUsize, Mutex, Ordering, lock};
 use self::timers::{Key, Timers};
 
@@ -120,8 +121,8 @@ fn mailbox<M>(address: &Address<M>) -> &Arc<Mailbox<M>> {
 
 /// What workers, actors and handles share.
 pub(crate) struct Shared {
-    crew: Crew<Arc<dyn Run>>,
-    jam: Jam<Arc<dyn Run>>,
+    run_queues: RunQueues<Arc<dyn Run>>,
+    backpressure: Backpressure<Arc<dyn Run>>,
     timers: Timers<(Arc<dyn Run>, u32)>,
     capacity: Option<usize>,
     began: Instant,
@@ -194,7 +195,7 @@ impl Shared {
         while let Some((actor, timer)) = self.timers.next() {
             self.guard(|| actor.fire(timer));
             self.timers.done();
-            self.crew.stir();
+            self.run_queues.notify_quiet();
         }
     }
 
@@ -208,7 +209,7 @@ impl Shared {
         WORKS_FOR.set(self.address());
         let mut turn = Turn::new(Arc::clone(self), Some(worker));
         let mut tick = 0;
-        while let Some(actor) = self.crew.next(worker, &mut tick) {
+        while let Some(actor) = self.run_queues.next(worker, &mut tick) {
             // Panics of handlers are caught in there. Others come of what is dropped.
             self.guard(|| actor.run(&mut turn));
         }
@@ -228,7 +229,9 @@ impl Shared {
         for actor in &actors {
             actor.close();
         }
-        self.guard(|| drop((self.timers.close(), self.crew.drain(), self.jam.drain())));
+        self.guard(|| {
+            drop((self.timers.close(), self.run_queues.drain(), self.backpressure.drain()));
+        });
         self.guard(|| drop(actors));
     }
 
@@ -242,7 +245,7 @@ impl Shared {
     /// Keeps a panic until somebody asks.
     fn report(&self, panic: Panic) {
         lock(&self.panics).push_back(panic);
-        self.crew.stir();
+        self.run_queues.notify_quiet();
     }
 
     fn is_panicked(&self) -> bool {
@@ -259,7 +262,7 @@ impl Shared {
 
     /// Ends all threads. The one that calls this, if it is one of them, ends when it is done.
     fn end(&self) {
-        self.crew.close();
+        self.run_queues.close();
         let due = self.timers.close();
         self.guard(move || drop(due));
         let threads = std::mem::take(&mut *lock(&self.threads));
@@ -289,8 +292,8 @@ impl Pool {
             threads => threads,
         };
         let shared = Arc::new(Shared {
-            crew: Crew::new(threads, Some(WATCH)),
-            jam: Jam::new(),
+            run_queues: RunQueues::new(threads, Some(WATCH)),
+            backpressure: Backpressure::new(),
             timers: Timers::new(),
             capacity,
             began: Instant::now(),
@@ -334,7 +337,7 @@ impl Pool {
     pub(crate) fn wait_idle(&self) {
         let shared = self.shared();
         shared.refuse_inside("handle_all");
-        shared.crew.wait_quiet(|| shared.timers.is_empty(), || shared.is_panicked());
+        shared.run_queues.wait_quiet(|| shared.timers.is_empty(), || shared.is_panicked());
         shared.pass_on();
     }
 

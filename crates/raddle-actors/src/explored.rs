@@ -17,10 +17,12 @@ use raddle_engine::{Access, Model, ObjectId, TaskId};
 
 use crate::actor::Actor;
 use crate::address::{ActorId, Address};
-use crate::system::{View, add_to, lock};
+use crate::mailboxes::Sender;
+use crate::serial::lock;
 use crate::turn::Payload;
+use crate::view::View;
 use crate::waiter::Waiter;
-use crate::world::{ALL, ONLY_SET_UP, Sender, Stepped, World};
+use crate::world::{ALL, ONLY_SET_UP, Stepped, World};
 
 /// Whether there is work: what a test waits for.
 #[derive(Debug, Default)]
@@ -216,7 +218,7 @@ impl Explored {
         name: Option<&str>,
         site: &'static Location<'static>,
     ) -> Address<A::Message> {
-        let address = add_to(&mut self.world(), actor, name, site, rt::step_now());
+        let address = self.world().spawn(actor, name, site, rt::step_now());
         self.shared().sync();
         address
     }
@@ -238,11 +240,11 @@ impl Explored {
     #[track_caller]
     pub(crate) fn handle_all(&self) {
         let shared = self.shared();
-        lock(&shared.world).arm_faults(rt::step_now());
+        lock(&shared.world).arm_crashes(rt::step_now());
         shared.set_open(true);
         shared.quiet.wait(Wait::All);
         shared.set_open(false);
-        lock(&shared.world).counted = 0;
+        lock(&shared.world).observers.counted = 0;
     }
 
     #[track_caller]
@@ -271,12 +273,12 @@ impl Explored {
     #[track_caller]
     fn handle_seen(&self, wait: Wait) -> bool {
         let shared = self.shared();
-        if lock(&shared.world).work == 0 {
+        if lock(&shared.world).ready.count == 0 {
             return false;
         }
         // So do the steps that are left for later: they might have come now. Only when nothing is left
         // have they all come.
-        lock(&shared.world).counted = ALL;
+        lock(&shared.world).observers.counted = ALL;
         shared.set_open(true);
         rt::touch_also(ALL);
         let done = shared.quiet.wait(wait);
@@ -296,7 +298,7 @@ impl Explored {
             waiter.signal().wait(());
             return;
         }
-        lock(&shared.world).counted = ALL;
+        lock(&shared.world).observers.counted = ALL;
         shared.set_open(true);
         rt::touch_also(ALL);
         // If all is handled and there is no answer this waits for good: a deadlock, which is shown.
@@ -336,7 +338,7 @@ impl Shared {
             gate.objects.push(rt::number("Actor", world.actors[actor].site));
         }
         gate.links.resize(world.links.len(), None);
-        let mut changed = std::mem::take(&mut world.changed);
+        let mut changed = std::mem::take(&mut world.ready.changed);
         for &at in &changed {
             let entry = &world.links[at as usize];
             let Some(first) = entry.queue.front() else {
@@ -358,10 +360,11 @@ impl Shared {
             }
         }
         changed.clear();
-        world.changed = changed;
-        let (work, steps, hit) = (world.work, gate.steps, gate.hit);
+        world.ready.changed = changed;
+        let (work, steps, hit) = (world.ready.count, gate.steps, gate.hit);
         // Nobody waits for fewer than all, so nobody need look again before there is nothing left.
-        let matters = work == 0 || world.counted != 0 || self.quiet.peek(|quiet| quiet.work == 0);
+        let matters =
+            work == 0 || world.observers.counted != 0 || self.quiet.peek(|quiet| quiet.work == 0);
         crate::follow::seek(&world, &gate.links, steps);
         drop((world, gate));
         if matters {
@@ -373,9 +376,9 @@ impl Shared {
 impl Work for Shared {
     fn work(&self, token: u32) -> Worked {
         let mut world = lock(&self.world);
-        world.writes = rt::is_recorded();
+        world.description.wanted = rt::is_recorded();
         let Stepped { actor, lapsed, also, sent_by, site } = world.step(token, rt::step_now());
-        world.look_after();
+        world.observe();
         let mut gate = self.gate();
         gate.steps += 1;
         if let Some(mut enough) = gate.enough.take() {
@@ -401,7 +404,7 @@ impl Work for Shared {
     }
 
     fn show(&self) -> String {
-        lock(&self.world).text.clone()
+        lock(&self.world).description.text.clone()
     }
 }
 

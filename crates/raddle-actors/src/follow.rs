@@ -14,8 +14,9 @@ use raddle_engine::{Setup, Stop, Strategy, TaskId};
 use raddle_trace::{Covered, Failure};
 
 use crate::hash::Fingerprint;
+use crate::mailboxes::Sender;
 use crate::snapshot::{ANYBODY, Move, OUTSIDE, Snapshot};
-use crate::world::{Kind, Sender, World};
+use crate::world::{Kind, World};
 
 /// What one step delivers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,7 +33,7 @@ enum What {
     Message(Option<u64>, u64, u64),
     /// Whose, by path, and its number.
     Timer(u64, u32),
-    Fault,
+    Crash,
     /// Who comes back, by path.
     Restart(u64),
 }
@@ -40,7 +41,7 @@ enum What {
 impl Lead {
     /// What the engine has to do for a step.
     pub(crate) fn new(state: &Snapshot, way: Move, values: &[u32]) -> Self {
-        let path = |actor: u32| state.actors[actor as usize].path;
+        let path = |actor: u32| state.actors[actor as usize].state.path;
         let what = match way {
             Move::Lane(at) => {
                 let lane = &state.lanes[at as usize];
@@ -53,7 +54,7 @@ impl Lead {
             Move::Timer(of, at) => {
                 What::Timer(path(of), state.actors[of as usize].timers[at as usize].number)
             }
-            Move::Fault => What::Fault,
+            Move::Crash => What::Crash,
             Move::Restart(of) => What::Restart(path(of)),
         };
         Self { what, values: values.to_vec() }
@@ -91,26 +92,28 @@ pub(crate) fn seek(world: &World, links: &[Option<Link>], steps: u64) {
 }
 
 fn is(world: &World, link: &crate::world::Link, what: What) -> bool {
-    let path = |actor: crate::ActorId| world.actors[actor.index()].path;
+    let path = |actor: crate::ActorId| world.actors[actor.index()].state.path;
     match (link.kind, what) {
         (Kind::Messages, What::Message(from, to, hash)) => {
             let sender = match link.from {
                 Sender::Actor(actor) => Some(path(actor)),
-                _ => None,
+                Sender::Outside(_) | Sender::Anybody => None,
             };
             let mut hasher = Fingerprint::new();
-            let cell = world.actors[link.to.index()].cell.as_ref();
-            let same = cell
-                .is_some_and(|cell| cell.hash_message(&link.queue[0].payload, &mut hasher))
-                && hasher.finish() == hash;
+            let actor = &world.actors[link.to.index()].state.actor;
+            let same =
+                actor.hash_message(&link.queue[0].payload, &mut hasher) && hasher.finish() == hash;
             sender == from && path(link.to) == to && same
         }
         (Kind::Timer(timer, _), What::Timer(of, number)) => {
             path(link.to) == of && timer.0 == number
         }
-        (Kind::Fault, What::Fault) => true,
+        (Kind::Crash, What::Crash) => true,
         (Kind::Restart, What::Restart(of)) => path(link.to) == of,
-        _ => false,
+        (
+            Kind::Messages | Kind::Timer(..) | Kind::Crash | Kind::SpentCrash | Kind::Restart,
+            What::Message(..) | What::Timer(..) | What::Crash | What::Restart(_),
+        ) => false,
     }
 }
 

@@ -3,10 +3,14 @@
 use std::cell::{Cell, RefCell};
 use std::hash::Hasher;
 
-/// The finaliser of splitmix64.
+/// By how much the state of splitmix64 grows from one number to the next.
+pub(crate) const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// The output of splitmix64 from this state. The same function as `raddle_trace::hash::mix`, written
+/// again: in production this crate depends on nothing.
 #[inline]
-pub(crate) fn mix(mut z: u64) -> u64 {
-    z = z.wrapping_add(0x9e37_79b9_7f4a_7c15);
+pub(crate) const fn mix(state: u64) -> u64 {
+    let mut z = state.wrapping_add(GAMMA);
     z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ z >> 31
@@ -143,6 +147,14 @@ mod tests {
         let mut hasher = Fingerprint::new();
         value.hash(&mut hasher);
         hasher.finish()
+    }
+
+    #[test]
+    fn mix_is_that_of_the_other_crates() {
+        assert_eq!(GAMMA, raddle_trace::hash::GAMMA);
+        for state in [0, 1, GAMMA, u64::MAX] {
+            assert_eq!(mix(state), raddle_trace::hash::mix(state));
+        }
     }
 
     // 2^17 values: the chance of a collision is below 2^33 / 2^64.

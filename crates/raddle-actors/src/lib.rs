@@ -49,10 +49,11 @@
 //! raddle::check(|| test(&System::new()));
 //! ```
 //!
-//! Reading order: [`Actor`], [`Context`], [`System`]; then `world` (what a step does), `turn` and `cell`
-//! (a handler without its types), `explored` (the engine's side), `concurrent` (production); then
-//! [`Model`], `snapshot`, `stepper` and `states` (searches over states), `follow` (from a path of states
-//! to a trace).
+//! Reading order: [`Actor`], [`Context`], [`System`]; then `step` (what a step does), `mailboxes` and
+//! `faults` (what it depends on), `turn` and `any_actor` (a handler without its types), `world` (a system
+//! that steps change in place), `serial` and `explored` (its managers), `concurrent` (production); then
+//! [`Model`], `snapshot`, `stepper` (steps that make new states), `states` (searches over them) and
+//! `follow` (from a path of states to a trace).
 
 #![cfg_attr(not(feature = "check"), allow(rustdoc::broken_intra_doc_links, reason = "no search"))]
 
@@ -61,28 +62,34 @@ mod actor;
 pub mod adapters;
 mod address;
 #[cfg_attr(not(feature = "check"), allow(dead_code, reason = "only searches copy"))]
-mod cell;
+mod any_actor;
 mod concurrent;
 mod context;
 #[cfg(feature = "check")]
 mod explored;
+mod faults;
 #[cfg(feature = "check")]
 mod follow;
 #[cfg_attr(not(feature = "check"), allow(dead_code, reason = "only searches copy"))]
 mod hash;
+mod mailboxes;
 mod model;
 #[cfg_attr(not(feature = "check"), allow(dead_code, reason = "only searches copy"))]
 mod monitor;
 mod reply;
+mod serial;
 #[cfg(feature = "check")]
 mod snapshot;
 #[cfg(feature = "check")]
 mod states;
+#[cfg_attr(not(feature = "check"), allow(dead_code, reason = "only searches need all of it"))]
+mod step;
 #[cfg(feature = "check")]
 mod stepper;
 mod system;
 #[cfg_attr(not(feature = "check"), allow(dead_code, reason = "only searches need all of it"))]
 mod turn;
+mod view;
 mod waiter;
 #[cfg_attr(not(feature = "check"), allow(dead_code, reason = "only searches need all of it"))]
 mod world;
@@ -90,6 +97,8 @@ mod world;
 pub use actor::{Actor, Snapshots};
 pub use address::{ActorId, Address, AnyAddress};
 pub use context::{Context, Timer};
+pub use faults::Faults;
+pub use mailboxes::Mailboxes;
 pub use model::{Model, PropertyKind};
 pub use monitor::{Copies, Monitor, Watch};
 pub use reply::Reply;
@@ -100,5 +109,5 @@ pub use states::{
     Delivery, Enabled, Judged, Next, Order, Refused, Searched, Space, States, Stopped, Violation,
     Visited,
 };
-pub use system::{Builder, Manager, System, View};
-pub use world::{Faults, Mailboxes};
+pub use system::{Builder, Manager, System};
+pub use view::View;

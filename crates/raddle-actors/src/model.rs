@@ -16,8 +16,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::address::AnyAddress;
-use crate::system::{System, View};
-use crate::world::{Faults, Mailboxes};
+use crate::faults::Faults;
+use crate::mailboxes::Mailboxes;
+use crate::system::System;
+use crate::view::View;
 
 /// What a property says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -9,103 +9,60 @@
 //! What a state leaves out: who sent a message, where messages keep no order; numbers of timers (see
 //! [`rank`](crate::hash::rank)); the time, until a handler asks for it ([`Exact`]).
 
-use std::collections::VecDeque;
+mod lanes;
+
 use std::fmt;
 use std::rc::Rc;
 use std::time::Duration;
 
+pub(crate) use self::lanes::{ANYBODY, Lane, OUTSIDE, SharedMessage};
 use crate::address::ActorId;
-use crate::cell::Cell;
+use crate::faults::MessageFaults;
 use crate::hash::mix;
 use crate::monitor::AnyMonitor;
-use crate::turn::Payload;
-use crate::world::Health;
-
-/// A message that states share.
-pub(crate) struct Letter {
-    pub(crate) payload: Payload,
-    pub(crate) hash: u64,
-}
-
-#[derive(Clone)]
-pub(crate) enum Queue {
-    One(Rc<Letter>),
-    Many(Rc<VecDeque<Rc<Letter>>>),
-}
-
-/// A link with its messages, which are delivered in order. Never empty.
-#[derive(Clone)]
-pub(crate) struct Lane {
-    /// The index of an actor, or [`OUTSIDE`], or [`ANYBODY`].
-    pub(crate) from: u32,
-    pub(crate) to: u32,
-    /// Its part of the fingerprint.
-    pub(crate) hash: u64,
-    pub(crate) queue: Queue,
-}
-
-pub(crate) const OUTSIDE: u32 = u32::MAX;
-pub(crate) const ANYBODY: u32 = u32::MAX - 1;
-
-impl Lane {
-    pub(crate) fn first(&self) -> &Rc<Letter> {
-        match &self.queue {
-            Queue::One(letter) => letter,
-            Queue::Many(letters) => &letters[0],
-        }
-    }
-
-    /// All of them, in order.
-    #[cfg(test)]
-    pub(crate) fn contents(&self) -> impl Iterator<Item = Rc<Letter>> + use<> {
-        let letters = self.letters();
-        (0..letters.len()).map(move |at| Rc::clone(&letters[at]))
-    }
-
-    fn len(&self) -> usize {
-        match &self.queue {
-            Queue::One(_) => 1,
-            Queue::Many(letters) => letters.len(),
-        }
-    }
-
-    pub(crate) fn letters(&self) -> Rc<VecDeque<Rc<Letter>>> {
-        match &self.queue {
-            Queue::One(letter) => Rc::new(VecDeque::from([Rc::clone(letter)])),
-            Queue::Many(letters) => Rc::clone(letters),
-        }
-    }
-}
+use crate::step::{ActorState, Health, display_name};
 
 /// A timer that was set.
 #[derive(Clone)]
 pub(crate) struct Pending {
     pub(crate) number: u32,
-    pub(crate) after: Duration,
-    pub(crate) letter: Rc<Letter>,
+    /// The time that it was set for.
+    pub(crate) due: Duration,
+    pub(crate) message: Rc<SharedMessage>,
 }
 
-/// An actor.
-pub(crate) struct Seat {
-    pub(crate) cell: Box<dyn Cell>,
-    pub(crate) health: Health,
-    pub(crate) path: u64,
+/// An actor that states share.
+pub(crate) struct SharedActor {
+    pub(crate) state: ActorState,
     pub(crate) name: Option<Rc<str>>,
-    pub(crate) made: (u32, u32),
-    pub(crate) fired: u32,
-    /// The time that the latest of them was set for.
-    pub(crate) now: Duration,
     /// In the order in which they were set.
     pub(crate) timers: Vec<Pending>,
     /// Its part of the fingerprint.
     pub(crate) hash: u64,
 }
 
-#[cfg(test)]
-impl Seat {
-    /// The actors that it has made, and how many of its timers have fired.
-    pub(crate) fn counts(&self) -> (u32, u32) {
-        (self.made.0, self.fired)
+impl SharedActor {
+    pub(crate) fn new(state: ActorState, name: Option<Box<str>>) -> Self {
+        Self { state, name: name.map(Rc::from), timers: Vec::new(), hash: 0 }
+    }
+
+    /// A copy that no other state has.
+    pub(crate) fn copy(&self) -> Self {
+        let actor = self.state.actor.copy().expect("it was hashed before");
+        Self {
+            state: ActorState { actor, ..self.state },
+            name: self.name.clone(),
+            timers: self.timers.clone(),
+            hash: self.hash,
+        }
+    }
+
+    /// Whether it waits to be restarted.
+    pub(crate) fn is_down(&self) -> bool {
+        match self.state.health {
+            Health::Down => true,
+            Health::Up | Health::Gone => false,
+        }
     }
 }
 
@@ -114,13 +71,12 @@ impl Seat {
 /// Cheap to clone. Stays on the OS thread that made it.
 #[derive(Clone)]
 pub struct Snapshot {
-    pub(crate) actors: Vec<Rc<Seat>>,
+    pub(crate) actors: Vec<Rc<SharedActor>>,
     pub(crate) lanes: Vec<Lane>,
     pub(crate) monitors: Rc<Vec<Box<dyn AnyMonitor>>>,
     /// Crashes that may happen.
-    pub(crate) faults: u32,
-    pub(crate) losses: u32,
-    pub(crate) duplicates: u32,
+    pub(crate) crashes: u32,
+    pub(crate) message_faults: MessageFaults,
     pub(crate) fingerprint: u64,
 }
 
@@ -145,24 +101,16 @@ impl Snapshot {
     /// How many messages wait to be handled, timers and faults included.
     #[must_use]
     pub fn waiting(&self) -> usize {
-        let timers: usize = self.actors.iter().map(|seat| seat.timers.len()).sum();
-        let restarts = self.actors.iter().filter(|seat| seat.health == Health::Down).count();
+        let timers: usize = self.actors.iter().map(|actor| actor.timers.len()).sum();
+        let restarts = self.actors.iter().filter(|actor| actor.is_down()).count();
         let messages: usize = self.lanes.iter().map(Lane::len).sum();
-        messages + timers + restarts + self.faults as usize
+        messages + timers + restarts + self.crashes as usize
     }
 
     /// An actor's state.
     #[track_caller]
     pub(crate) fn state<A: 'static>(&self, actor: ActorId) -> &A {
-        let cell = &self.actors[actor.index()].cell;
-        cell.state().downcast_ref().unwrap_or_else(|| {
-            panic!(
-                "raddle: {} is a {}, not a {}",
-                self.name(actor.0),
-                cell.type_name(),
-                std::any::type_name::<A>()
-            )
-        })
+        self.actors[actor.index()].state.downcast(|| self.name(actor.0))
     }
 
     /// A monitor that waits for something.
@@ -170,36 +118,31 @@ impl Snapshot {
         self.monitors.iter().find(|monitor| monitor.is_hot()).map(|monitor| monitor.name())
     }
 
-    /// What a person calls an actor.
+    /// An actor in reports.
     pub(crate) fn name(&self, actor: u32) -> String {
-        let seat = &self.actors[actor as usize];
-        if let Some(name) = &seat.name {
-            return name.to_string();
-        }
-        let name = seat.cell.type_name();
-        let before = self.actors[..actor as usize].iter();
-        let before = before.filter(|other| other.cell.type_name() == name).count();
-        let name = name.split('<').next().unwrap_or(name);
-        format!("{} {}", name.rsplit("::").next().unwrap_or(name), before + 1)
+        let given = self.actors[actor as usize].name.as_deref();
+        let type_name = |id: ActorId| self.actors[id.index()].state.actor.type_name();
+        display_name(ActorId(actor), given, type_name)
     }
 
-    /// Losses and duplicates that may happen, and what monitors have heard.
+    /// Losses and duplicates that may happen, and the states of monitors.
     #[cfg(test)]
     pub(crate) fn budgets(&self) -> (u32, u32, Vec<u64>) {
-        (self.losses, self.duplicates, crate::world::heard(&self.monitors))
+        let MessageFaults { losses, duplicates } = self.message_faults;
+        (losses, duplicates, crate::step::monitor_hashes(&self.monitors))
     }
 
     /// Roughly how many bytes it has for itself.
     pub(crate) fn bytes(&self) -> usize {
         size_of::<Self>()
-            + self.actors.len() * size_of::<Rc<Seat>>()
+            + self.actors.len() * size_of::<Rc<SharedActor>>()
             + self.lanes.len() * size_of::<Lane>()
-            + size_of::<Seat>()
+            + size_of::<SharedActor>()
             + 256
     }
 
-    /// What a way on is, for a person; `values` as it was run with.
-    pub(crate) fn tell(&self, way: Move, values: &[u32]) -> Told {
+    /// A step in reports; `values` as it was run with.
+    pub(crate) fn describe(&self, way: Move, values: &[u32]) -> Described {
         let name = |actor: u32| self.name(actor);
         let sender = |from| match from {
             OUTSIDE => "test".to_owned(),
@@ -212,29 +155,31 @@ impl Snapshot {
                 let to = name(lane.to);
                 let from = sender(lane.from);
                 let ends = if from.is_empty() { to } else { format!("{from} → {to}") };
-                let cell = &self.actors[lane.to as usize].cell;
-                (ends, cell.show(&lane.first().payload))
+                let actor = &self.actors[lane.to as usize].state.actor;
+                (ends, actor.show(&lane.first().payload))
             }
             Move::Timer(actor, at) => {
-                let seat = &self.actors[actor as usize];
-                let what = seat.cell.show(&seat.timers[at as usize].letter.payload);
+                let shared = &self.actors[actor as usize];
+                let what = shared.state.actor.show(&shared.timers[at as usize].message.payload);
                 (format!("timer → {}", name(actor)), what)
             }
-            Move::Fault => {
+            Move::Crash => {
                 let whom = values.first().copied().unwrap_or(0).checked_sub(1);
                 let what =
                     whom.map_or("no crash".to_owned(), |actor| format!("crash of {}", name(actor)));
-                return Told { link: "fault".to_owned(), what, values: Vec::new() };
+                return Described { link: "fault".to_owned(), what, values: Vec::new() };
             }
             Move::Restart(actor) => (format!("restart → {}", name(actor)), String::new()),
         };
-        Told { link, what, values: values.to_vec() }
+        Described { link, what, values: values.to_vec() }
     }
 
-    /// What is in no actor and no lane, as a part of the fingerprint.
-    pub(crate) fn rest(&self) -> u64 {
-        let budgets = mix(u64::from(self.faults) << 32 | u64::from(self.losses));
-        mix(budgets ^ u64::from(self.duplicates) ^ 23 << 40)
+    /// The part of the fingerprint of what is in no actor and no lane. Monitors have their own.
+    #[inline]
+    pub(crate) fn budget_hash(&self) -> u64 {
+        let MessageFaults { losses, duplicates } = self.message_faults;
+        let budgets = mix(u64::from(self.crashes) << 32 | u64::from(losses));
+        mix(budgets ^ u64::from(duplicates) ^ 23 << 40)
     }
 }
 
@@ -246,7 +191,7 @@ pub(crate) enum Move {
     /// The timer of this actor with this index.
     Timer(u32, u32),
     /// A crash, or none.
-    Fault,
+    Crash,
     /// An actor comes back.
     Restart(u32),
 }
@@ -260,9 +205,9 @@ pub(crate) struct Exact {
     pub(crate) timers: bool,
 }
 
-/// A step, for a person.
+/// A step in reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Told {
+pub(crate) struct Described {
     pub(crate) link: String,
     pub(crate) what: String,
     pub(crate) values: Vec<u32>,

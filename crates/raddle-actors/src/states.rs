@@ -28,7 +28,7 @@ use crate::follow::{Lead, follow};
 use crate::model::{Model, PropertyKind, UNJUDGED};
 use crate::snapshot::{Exact, Move, Snapshot};
 use crate::stepper::Stepper;
-use crate::system::View;
+use crate::view::View;
 
 /// In which order states are visited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -357,7 +357,7 @@ impl<S: Send + Sync + 'static> Run<'_, S> {
             way.push((last, *step, values.clone()));
         }
         let tell = |(state, way, values): &(Snapshot, Move, Vec<u32>)| {
-            Delivery::from(state.tell(*way, values))
+            Delivery::from(state.describe(*way, values))
         };
         let steps = way.iter().map(tell).collect();
         let leads = way.iter().map(|(state, way, values)| Lead::new(state, *way, values)).collect();

@@ -2,21 +2,23 @@
 
 use std::fmt::Debug;
 use std::panic::Location;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::Arc;
 
 use crate::actor::Actor;
-use crate::address::{ActorId, Address, Place};
+use crate::address::{Address, Place};
 use crate::concurrent::Pool;
 #[cfg(feature = "check")]
 use crate::explored::Explored;
+use crate::faults::Faults;
 use crate::hash::mix;
+use crate::mailboxes::{Mailboxes, Sender};
 use crate::monitor::{Monitor, Watch};
 use crate::reply::Reply;
-#[cfg(feature = "check")]
-use crate::snapshot::Snapshot;
+use crate::serial::{Picker, Serial};
 use crate::turn::Chooser;
+use crate::view::View;
 use crate::waiter::Waiter;
-use crate::world::{Faults, Mailboxes, ONLY_SET_UP, Sender, World};
+use crate::world::World;
 
 /// Who decides which message is handled next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,26 +101,23 @@ impl Builder {
     #[must_use]
     pub fn build(self) -> System {
         let manager = self.manager.unwrap_or_else(default_manager);
-        let chooser = match manager {
+        let world = |chooser| World::new(self.mailboxes, self.faults, chooser);
+        let (world, picker) = match manager {
             Manager::Concurrent { threads } => {
                 return System { inner: Inner::Concurrent(Pool::new(threads, self.capacity)) };
             }
-            Manager::Deterministic => Chooser::First,
-            Manager::Random { seed } => Chooser::Random(mix(seed)),
             #[cfg(feature = "check")]
-            Manager::Exploratory => Chooser::Engine,
+            Manager::Exploratory => {
+                let explored = Explored::new(world(Chooser::Engine));
+                return System { inner: Inner::Explored(explored) };
+            }
+            Manager::Deterministic => (world(Chooser::First), Picker::InTurn(0)),
+            Manager::Random { seed } => {
+                let picker = Picker::Random(Chooser::Random(mix(seed ^ 1)));
+                (world(Chooser::Random(mix(seed))), picker)
+            }
         };
-        let world = World::new(self.mailboxes, self.faults, chooser);
-        #[cfg(feature = "check")]
-        if manager == Manager::Exploratory {
-            return System { inner: Inner::Explored(Explored::new(world)) };
-        }
-        let random = match manager {
-            Manager::Random { seed } => Some(Chooser::Random(mix(seed ^ 1))),
-            _ => None,
-        };
-        let serial = Serial { world: Mutex::new(world), random: Mutex::new(random) };
-        System { inner: Inner::Serial(Arc::new(serial)) }
+        System { inner: Inner::Serial(Arc::new(Serial::new(world, picker))) }
     }
 }
 
@@ -181,136 +180,6 @@ impl std::fmt::Debug for Inner {
     }
 }
 
-/// A world that is run in place, each in turn or at random.
-struct Serial {
-    world: Mutex<World>,
-    /// Who draws, if links are drawn.
-    random: Mutex<Option<Chooser>>,
-}
-
-/// What a test may look at between two steps.
-pub struct View<'a> {
-    pub(crate) of: Viewed<'a>,
-    /// The actors that whoever looks has named; all, if it has named none.
-    pub(crate) only: &'a [ActorId],
-}
-
-/// What is looked at.
-#[derive(Clone, Copy)]
-pub(crate) enum Viewed<'a> {
-    World(&'a World),
-    #[cfg(feature = "check")]
-    Snapshot(&'a Snapshot),
-}
-
-impl<'a> From<&'a World> for View<'a> {
-    fn from(world: &'a World) -> Self {
-        Self { of: Viewed::World(world), only: &[] }
-    }
-}
-
-#[cfg(feature = "check")]
-impl<'a> From<&'a Snapshot> for View<'a> {
-    fn from(snapshot: &'a Snapshot) -> Self {
-        Self { of: Viewed::Snapshot(snapshot), only: &[] }
-    }
-}
-
-impl std::fmt::Debug for View<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("View").field("only", &self.only).finish_non_exhaustive()
-    }
-}
-
-impl View<'_> {
-    /// The state of an actor.
-    ///
-    /// # Panics
-    /// If it is of another type now, or whoever looks has named others.
-    #[must_use]
-    #[track_caller]
-    pub fn actor<A: Actor>(&self, address: &Address<A::Message>) -> &A {
-        let actor = address.actor().expect("an address of the system that is looked at");
-        assert!(
-            self.only.is_empty() || self.only.contains(&actor),
-            "raddle: an actor is looked at that the invariant does not name; name it too, so that no \
-             order of its steps is left out"
-        );
-        match self.of {
-            Viewed::World(world) => world.state(actor),
-            #[cfg(feature = "check")]
-            Viewed::Snapshot(snapshot) => snapshot.state(actor),
-        }
-    }
-
-    #[cfg(all(test, feature = "check"))]
-    pub(crate) fn budgets(&self) -> (u32, u32, Vec<u64>) {
-        match self.of {
-            Viewed::World(world) => world.budgets(),
-            Viewed::Snapshot(snapshot) => snapshot.budgets(),
-        }
-    }
-
-    /// How many messages wait to be handled.
-    ///
-    /// # Panics
-    /// If whoever looks has named actors: every step changes this.
-    #[must_use]
-    #[track_caller]
-    pub fn waiting(&self) -> usize {
-        assert!(
-            self.only.is_empty(),
-            "raddle: what waits is changed by every step; an invariant that looks at it names no actors"
-        );
-        match self.of {
-            Viewed::World(world) => world.links.iter().map(|link| link.queue.len()).sum(),
-            #[cfg(feature = "check")]
-            Viewed::Snapshot(snapshot) => snapshot.waiting(),
-        }
-    }
-}
-
-/// The world, which nobody else uses: all is done by one OS thread.
-#[track_caller]
-pub(crate) fn lock(world: &Mutex<World>) -> MutexGuard<'_, World> {
-    match world.try_lock() {
-        Ok(world) => world,
-        Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-        Err(TryLockError::WouldBlock) => panic!(
-            "raddle: a system is used inside one of its handlers; a handler has its Context for \
-             that"
-        ),
-    }
-}
-
-impl Serial {
-    #[track_caller]
-    fn step(&self) -> bool {
-        let mut world = lock(&self.world);
-        assert!(!world.is_model, "{ONLY_SET_UP}");
-        let ready = || (0..world.links.len() as u32).filter(|&l| world.links[l as usize].ready);
-        let mut random = self.random.lock().unwrap_or_else(PoisonError::into_inner);
-        let next = match &mut *random {
-            Some(chooser) => {
-                let at = chooser.choose(world.work.max(1));
-                ready().nth(at as usize)
-            }
-            None => ready().find(|&link| link >= world.turn_of).or_else(|| ready().next()),
-        };
-        let Some(link) = next else { return false };
-        world.turn_of = link + 1;
-        world.step(link, None);
-        world.look_after();
-        world.changed.clear();
-        let answers = std::mem::take(&mut world.answers);
-        drop((world, random));
-        for answer in answers {
-            answer();
-        }
-        true
-    }
-}
-
 impl System {
     /// The world of a system that was set up and of which nothing has been handled.
     ///
@@ -321,18 +190,16 @@ impl System {
         let Inner::Serial(serial) = self.inner else {
             return Err("a model is run step by step, by a search".to_owned());
         };
-        if Arc::strong_count(&serial) > 1 {
-            return Err("the setup of a model keeps the system: nobody outside can use it while \
-                        the search goes from state to state"
-                .to_owned());
-        }
-        let empty = World::new(Mailboxes::Pairs, Faults::default(), Chooser::First);
-        Ok(std::mem::replace(&mut lock(&serial.world), empty))
+        Serial::take_world(&serial).ok_or_else(|| {
+            "the setup of a model keeps the system: nobody outside can use it while the search \
+             goes from state to state"
+                .to_owned()
+        })
     }
 
     pub(crate) fn has_monitors(&self) -> bool {
         match &self.inner {
-            Inner::Serial(serial) => !lock(&serial.world).turn.monitors.is_empty(),
+            Inner::Serial(serial) => !serial.world().turn.monitors.is_empty(),
             #[cfg(feature = "check")]
             Inner::Explored(explored) => !explored.world().turn.monitors.is_empty(),
             Inner::Concurrent(_) => false,
@@ -342,7 +209,7 @@ impl System {
     /// Looks at a system between two steps.
     pub(crate) fn look<T>(&self, look: impl FnOnce(&View<'_>) -> T) -> T {
         match &self.inner {
-            Inner::Serial(serial) => look(&View::from(&*lock(&serial.world))),
+            Inner::Serial(serial) => look(&View::from(&*serial.world())),
             #[cfg(feature = "check")]
             Inner::Explored(explored) => look(&View::from(&*explored.world())),
             Inner::Concurrent(_) => panic!("raddle: actors on threads cannot be looked at"),
@@ -352,14 +219,14 @@ impl System {
     /// While it is set up, nothing of a model can be handled; then faults may happen too.
     pub(crate) fn set_up(&self, is_model: bool) {
         let mut world = match &self.inner {
-            Inner::Serial(serial) => lock(&serial.world),
+            Inner::Serial(serial) => serial.world(),
             #[cfg(feature = "check")]
             Inner::Explored(explored) => explored.world(),
             Inner::Concurrent(_) => return,
         };
         world.is_model = is_model;
         if !is_model {
-            world.arm_faults(None);
+            world.arm_crashes(None);
         }
     }
 
@@ -400,7 +267,7 @@ impl System {
         site: &'static Location<'static>,
     ) -> Address<A::Message> {
         match &self.inner {
-            Inner::Serial(serial) => add_to(&mut lock(&serial.world), actor, name, site, None),
+            Inner::Serial(serial) => serial.world().spawn(actor, name, site, None),
             #[cfg(feature = "check")]
             Inner::Explored(explored) => explored.spawn(actor, name, site),
             Inner::Concurrent(pool) => pool.spawn(actor),
@@ -416,7 +283,7 @@ impl System {
         let site = Location::caller();
         match (&self.inner, &to.place) {
             (Inner::Serial(serial), &Place::Serial { actor, .. }) => {
-                let mut world = lock(&serial.world);
+                let mut world = serial.world();
                 world.send(Sender::Outside(0), actor, Box::new(message), None, site);
             }
             #[cfg(feature = "check")]
@@ -478,7 +345,7 @@ impl System {
     pub fn handle_all(&self) {
         match &self.inner {
             Inner::Serial(serial) => {
-                lock(&serial.world).arm_faults(None);
+                serial.world().arm_crashes(None);
                 while serial.step() {}
             }
             #[cfg(feature = "check")]
@@ -496,7 +363,7 @@ impl System {
     pub fn handle_until(&self, mut enough: impl FnMut(&View<'_>) -> bool + Send + 'static) -> bool {
         match &self.inner {
             Inner::Serial(serial) => loop {
-                if enough(&View::from(&*lock(&serial.world))) {
+                if enough(&View::from(&*serial.world())) {
                     return true;
                 }
                 if !serial.step() {
@@ -551,7 +418,7 @@ impl System {
         look: impl FnOnce(&A) -> T,
     ) -> T {
         match (&self.inner, address.actor()) {
-            (Inner::Serial(serial), Some(actor)) => look(lock(&serial.world).state(actor)),
+            (Inner::Serial(serial), Some(actor)) => look(serial.world().state(actor)),
             #[cfg(feature = "check")]
             (Inner::Explored(explored), Some(actor)) => {
                 look(explored.at_rest("inspect").state(actor))
@@ -565,7 +432,7 @@ impl System {
     pub fn monitor<M: Monitor>(&self, monitor: M) -> Watch<M::Event> {
         let events = std::marker::PhantomData;
         let mut world = match &self.inner {
-            Inner::Serial(serial) => lock(&serial.world),
+            Inner::Serial(serial) => serial.world(),
             #[cfg(feature = "check")]
             Inner::Explored(explored) => explored.world(),
             Inner::Concurrent(_) => return Watch { monitor: None, events },
@@ -587,14 +454,14 @@ impl System {
         look: impl FnMut(&View<'_>) + Send + 'static,
     ) {
         let mut world = match &self.inner {
-            Inner::Serial(serial) => lock(&serial.world),
+            Inner::Serial(serial) => serial.world(),
             #[cfg(feature = "check")]
             Inner::Explored(explored) => explored.at_rest("invariant"),
             Inner::Concurrent(_) => panic!(
                 "raddle: actors on threads cannot be looked at while they run; use another manager"
             ),
         };
-        world.look(of, Box::new(look));
+        world.observers.add(of, Box::new(look));
     }
 }
 
@@ -602,26 +469,4 @@ impl Default for System {
     fn default() -> Self {
         Self::new()
     }
-}
-
-impl Drop for Serial {
-    fn drop(&mut self) {
-        if !std::thread::panicking() {
-            self.world.get_mut().unwrap_or_else(PoisonError::into_inner).check_cold();
-        }
-    }
-}
-
-/// Adds an actor from outside.
-pub(crate) fn add_to<A: Actor>(
-    world: &mut World,
-    actor: A,
-    name: Option<&str>,
-    site: &'static Location<'static>,
-    number: Option<u64>,
-) -> Address<A::Message> {
-    world.turn.next = world.actors.len() as u32;
-    let address = world.turn.spawn(Box::new(actor), name, site);
-    world.carry_out(number);
-    address
 }

@@ -1,5 +1,8 @@
-//! One handler's turn in a system that runs one step after another: what it did, to be carried out
-//! when it is done.
+//! One handler's turn in a system that runs one step after another.
+//!
+//! A *turn*, as in E and Orleans, is the handling of one message from its beginning to its end. What
+//! the handler does (sends, spawns, timers, answers) is noted as [`Effect`]s and carried out by
+//! [`step`](crate::step) after the handler has returned.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -8,9 +11,9 @@ use std::time::Duration;
 
 use crate::actor::Behaviour;
 use crate::address::{ActorId, Address};
-use crate::cell::{self, Typed};
+use crate::any_actor::{AnyActor, Typed};
 use crate::context::Timer;
-use crate::hash::mix;
+use crate::hash::{GAMMA, mix};
 use crate::monitor::{AnyMonitor, Watch};
 
 /// A message without its type.
@@ -26,12 +29,12 @@ pub(crate) enum Effect {
     },
     Spawn {
         /// None only while it starts.
-        cell: Option<Box<dyn cell::Cell>>,
+        actor: Option<Box<dyn AnyActor>>,
         path: u64,
         name: Option<Box<str>>,
         site: &'static Location<'static>,
-        /// How many actors and timers it made when it started.
-        made: (u32, u32),
+        /// What it made when it started.
+        made: Made,
     },
     Timer {
         of: ActorId,
@@ -44,7 +47,7 @@ pub(crate) enum Effect {
         of: ActorId,
         timer: Timer,
     },
-    /// Somebody outside has an answer.
+    /// A test or thread outside the system has its answer: this wakes it.
     Answered(Box<dyn FnOnce() + Send>),
 }
 
@@ -71,7 +74,7 @@ impl Chooser {
         match self {
             Self::First => 0,
             Self::Random(state) => {
-                *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+                *state = state.wrapping_add(GAMMA);
                 ((u128::from(mix(*state)) * u128::from(of)) >> 64) as u32
             }
             Self::Script { planned, of: asked } => {
@@ -84,24 +87,36 @@ impl Chooser {
     }
 }
 
+/// How many actors and timers an actor has made. They are numbered by this.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Made {
+    pub(crate) actors: u32,
+    pub(crate) timers: u32,
+}
+
+/// The actor whose handler runs. Outside of handlers: the test.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Running {
+    pub(crate) id: ActorId,
+    /// See [`Place::Serial`](crate::address::Place).
+    pub(crate) path: u64,
+    pub(crate) made: Made,
+}
+
 /// A turn. One for each system; handed from handler to handler.
 pub(crate) struct Turn {
     pub(crate) effects: Vec<Effect>,
     pub(crate) monitors: Vec<Box<dyn AnyMonitor>>,
     pub(crate) chooser: Chooser,
     pub(crate) now: Duration,
-    /// Whose turn it is, which actor that is in any order of spawns, and how many actors and timers it
-    /// has made.
-    pub(crate) me: ActorId,
-    pub(crate) path: u64,
-    pub(crate) made: (u32, u32),
-    /// The number of the next actor.
+    pub(crate) running: Running,
+    /// The number of the next actor that is spawned.
     pub(crate) next: u32,
-    /// Monitors that were told something, each a bit.
+    /// What the step touched besides its actor, each a bit: mailboxes, timers, monitors.
     pub(crate) also: u64,
-    /// A value was decided.
+    /// Whether a value was decided.
     pub(crate) chose: bool,
-    /// Whether any was told something.
+    /// Whether a monitor was told something.
     pub(crate) told: bool,
     /// Whether a handler asked for the time.
     pub(crate) read_clock: Cell<bool>,
@@ -114,9 +129,7 @@ impl Turn {
             monitors: Vec::new(),
             chooser,
             now: Duration::ZERO,
-            me: ActorId(0),
-            path: 0,
-            made: (0, 0),
+            running: Running { id: ActorId(0), path: TEST_PATH, made: Made::default() },
             next: 0,
             also: 0,
             chose: false,
@@ -125,8 +138,16 @@ impl Turn {
         }
     }
 
+    /// A step begins. Effects that are left are those of a handler that has panicked.
+    #[inline]
+    pub(crate) fn begin_step(&mut self) {
+        self.effects.clear();
+        self.also = 0;
+        self.told = false;
+    }
+
     pub(crate) fn send(&mut self, to: ActorId, message: Payload, site: &'static Location<'static>) {
-        self.effects.push(Effect::Send { from: self.me, to, message, site });
+        self.effects.push(Effect::Send { from: self.running.id, to, message, site });
     }
 
     pub(crate) fn spawn<M: std::fmt::Debug + Send + 'static>(
@@ -137,22 +158,21 @@ impl Turn {
     ) -> Address<M> {
         let id = ActorId(self.next);
         self.next += 1;
-        let path = mix(self.path ^ mix(u64::from(self.made.0) + 1));
-        self.made.0 += 1;
+        let path = mix(self.running.path ^ mix(u64::from(self.running.made.actors) + 1));
+        self.running.made.actors += 1;
         let address = Address::serial(id, path);
-        let mut cell = Typed { address: address.clone(), behaviour };
+        let mut typed = Typed { address: address.clone(), behaviour };
         let at = self.effects.len();
         let name = name.map(Box::from);
-        self.effects.push(Effect::Spawn { cell: None, path, name, site, made: (0, 0) });
-        let own = (self.me, self.path, self.made);
-        (self.me, self.path, self.made) = (id, path, (0, 0));
-        let flow = cell::Cell::start(&mut cell, self);
-        let theirs = self.made;
-        (self.me, self.path, self.made) = own;
+        self.effects.push(Effect::Spawn { actor: None, path, name, site, made: Made::default() });
+        let started = Running { id, path, made: Made::default() };
+        let parent = std::mem::replace(&mut self.running, started);
+        let flow = typed.start(self);
+        let child = std::mem::replace(&mut self.running, parent);
         assert!(!flow.stops, "raddle: {site}: an actor cannot stop as it starts");
-        if let Effect::Spawn { cell: place, made, .. } = &mut self.effects[at] {
-            *place = Some(Box::new(cell));
-            *made = theirs;
+        if let Effect::Spawn { actor, made, .. } = &mut self.effects[at] {
+            *actor = Some(Box::new(typed));
+            *made = child.made;
         }
         address
     }
@@ -163,14 +183,14 @@ impl Turn {
         message: Payload,
         site: &'static Location<'static>,
     ) -> Timer {
-        let timer = Timer(self.made.1);
-        self.made.1 += 1;
-        self.effects.push(Effect::Timer { of: self.me, timer, after, message, site });
+        let timer = Timer(self.running.made.timers);
+        self.running.made.timers += 1;
+        self.effects.push(Effect::Timer { of: self.running.id, timer, after, message, site });
         timer
     }
 
     pub(crate) fn cancel(&mut self, timer: Timer) {
-        self.effects.push(Effect::Cancel { of: self.me, timer });
+        self.effects.push(Effect::Cancel { of: self.running.id, timer });
     }
 
     #[track_caller]
@@ -188,5 +208,9 @@ impl Turn {
     }
 }
 
-/// The bits that stand for mailboxes and monitors. The others are for what concerns the whole system.
+/// The bits that stand for mailboxes, timers and monitors. The others are for what concerns the whole
+/// system.
 pub(crate) const BITS: u64 = 60;
+
+/// The path of the test, which is the parent of the first actors.
+const TEST_PATH: u64 = 1;

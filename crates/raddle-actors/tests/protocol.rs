@@ -7,14 +7,14 @@
 //! Misses: the watch, which needs a clock; it is not needed for any of this. Memory is sequentially
 //! consistent here; in the crate whatever matters is done under locks.
 
-#[path = "../src/concurrent/crew.rs"]
-#[expect(dead_code, reason = "a test does not use everything")]
-mod crew;
+#[path = "../src/concurrent/backpressure.rs"]
+mod backpressure;
 #[path = "../src/concurrent/inbox.rs"]
 #[expect(dead_code, reason = "a test does not use everything")]
 mod inbox;
-#[path = "../src/concurrent/jam.rs"]
-mod jam;
+#[path = "../src/concurrent/run_queues.rs"]
+#[expect(dead_code, reason = "a test does not use everything")]
+mod run_queues;
 
 /// In place of `src/concurrent/sync.rs`.
 mod sync {
@@ -34,14 +34,14 @@ use raddle::Config;
 use raddle::cell::Cell;
 use raddle::thread;
 
-use crew::Crew;
+use backpressure::Backpressure;
 use inbox::Inbox;
-use jam::Jam;
+use run_queues::RunQueues;
 
 /// Actors that count, and send on what is left of a message to others.
 struct Pool {
-    crew: Crew<usize>,
-    jam: Jam<usize>,
+    run_queues: RunQueues<usize>,
+    backpressure: Backpressure<usize>,
     actors: Vec<Counter>,
     /// What a handler may take before others have their turn.
     most: usize,
@@ -80,7 +80,12 @@ impl Pool {
             // An inbox is claimed while its actor starts.
             assert!(!actor.inbox.take(&mut VecDeque::new(), &mut VecDeque::new()).more);
         }
-        Arc::new(Self { crew: Crew::new(workers, None), jam: Jam::new(), actors, most: 2 })
+        Arc::new(Self {
+            run_queues: RunQueues::new(workers, None),
+            backpressure: Backpressure::new(),
+            actors,
+            most: 2,
+        })
     }
 
     fn start(self: &Arc<Self>, workers: usize) -> Vec<thread::JoinHandle<()>> {
@@ -88,7 +93,7 @@ impl Pool {
             let pool = Arc::clone(self);
             thread::spawn(move || {
                 let mut tick = 0;
-                while let Some(actor) = pool.crew.next(worker, &mut tick) {
+                while let Some(actor) = pool.run_queues.next(worker, &mut tick) {
                     pool.run(worker, actor);
                 }
             })
@@ -100,13 +105,13 @@ impl Pool {
         if let Ok(pushed) = self.actors[to].inbox.push_when_room(message)
             && pushed.claimed
         {
-            self.crew.push(None, to);
+            self.run_queues.push(None, to);
         }
     }
 
     fn unjam(&self, of: usize) {
-        for (_, waiter) in self.jam.release(of) {
-            self.crew.push(None, waiter);
+        for (_, waiter) in self.backpressure.release(of) {
+            self.run_queues.push(None, waiter);
         }
     }
 
@@ -130,14 +135,14 @@ impl Pool {
             for _ in 0..if message > 0 { actor.sends } else { 0 } {
                 let Ok(pushed) = self.actors[actor.next].inbox.push(message - 1) else { continue };
                 if pushed.claimed {
-                    self.crew.push(Some(worker), actor.next);
+                    self.run_queues.push(Some(worker), actor.next);
                 }
                 if pushed.overfull {
                     full = Some(actor.next);
                 }
             }
             budget -= 1;
-            if budget == 0 || full.is_some() || self.crew.is_closed() {
+            if budget == 0 || full.is_some() || self.run_queues.is_closed() {
                 break;
             }
         }
@@ -146,22 +151,23 @@ impl Pool {
         if actor.inbox.handled(left) {
             self.unjam(me);
         }
-        let waits = full
-            .map_or(Err(me), |full| self.jam.wait(me, me, full, || self.actors[full].inbox.jam()));
+        let waits = full.map_or(Err(me), |full| {
+            self.backpressure.wait(me, me, full, || self.actors[full].inbox.must_wait())
+        });
         if let Err(me) = waits {
-            self.crew.push(Some(worker), me);
+            self.run_queues.push(Some(worker), me);
         }
     }
 
     /// Waits until all is handled and ends the workers.
     fn finish(&self, workers: Vec<thread::JoinHandle<()>>) -> Vec<u32> {
-        self.crew.wait_quiet(|| true, || false);
+        self.run_queues.wait_quiet(|| true, || false);
         let handled = self.actors.iter().map(|actor| actor.body.handled.get()).collect();
-        self.crew.close();
+        self.run_queues.close();
         for worker in workers {
             worker.join().expect("a worker ends");
         }
-        assert!(self.crew.drain().is_empty(), "something was to be run when all was quiet");
+        assert!(self.run_queues.drain().is_empty(), "something was to be run when all was quiet");
         handled
     }
 }
@@ -258,7 +264,7 @@ fn shutdown_leaves_nothing_behind() {
             theirs.send(0, 1);
             theirs.send(0, 1);
         });
-        pool.crew.close();
+        pool.run_queues.close();
         for worker in workers {
             worker.join().expect("a worker ends");
         }
@@ -266,9 +272,9 @@ fn shutdown_leaves_nothing_behind() {
         for actor in &pool.actors {
             actor.inbox.close();
         }
-        drop((pool.crew.drain(), pool.jam.drain()));
+        drop((pool.run_queues.drain(), pool.backpressure.drain()));
         other.join().expect("it goes on");
-        assert!(pool.crew.drain().is_empty(), "a queue was filled after it was emptied");
-        assert!(pool.jam.drain().is_empty());
+        assert!(pool.run_queues.drain().is_empty(), "a queue was filled after it was emptied");
+        assert!(pool.backpressure.drain().is_empty());
     });
 }

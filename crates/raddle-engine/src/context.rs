@@ -35,6 +35,8 @@ use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use raddle_trace::hash::Fnv1a;
+
 use crate::execution::{Execution, busy};
 use crate::fiber::Fiber;
 
@@ -140,9 +142,12 @@ impl Table {
 
 /// FNV-1a, with a mark after each name.
 fn hash<'a>(names: impl Iterator<Item = &'a str>) -> u64 {
-    let fold = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-    let bytes = names.flat_map(|name| name.bytes().chain([0xff]));
-    bytes.fold(0xcbf2_9ce4_8422_2325, fold)
+    let mut hash = Fnv1a::new();
+    for name in names {
+        hash.add(name.as_bytes());
+        hash.add(&[0xff]);
+    }
+    hash.value()
 }
 
 /// A frame: an address in its function, and where it begins on the stack.
@@ -394,8 +399,7 @@ mod tests {
     // FNV-1a of "a", 0xff: the same in every process.
     #[test]
     fn a_key_is_a_hash_of_the_names() {
-        let one = (0xcbf2_9ce4_8422_2325_u64 ^ 0x61).wrapping_mul(0x0100_0000_01b3);
-        assert_eq!(key(of(&["a"])), (one ^ 0xff).wrapping_mul(0x0100_0000_01b3));
+        assert_eq!(key(of(&["a"])), raddle_trace::hash::fnv1a(b"a\xff"));
         assert_ne!(key(of(&["ab", "c"])), key(of(&["a", "bc"])));
         assert_eq!(key(Context::NONE), 0);
     }

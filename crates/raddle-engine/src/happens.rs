@@ -7,6 +7,8 @@
 
 mod races;
 
+use raddle_trace::hash::mix;
+
 use crate::dependence::{Footprint, conflict, dominates};
 use crate::op::{Access, ObjectId, TaskId};
 use crate::strategy::{Event, Step};
@@ -152,13 +154,6 @@ impl Joined {
         self.sum = self.sum.wrapping_add(other.sum);
         self.any |= other.any;
     }
-}
-
-fn mix(mut z: u64) -> u64 {
-    z = z.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ z >> 31
 }
 
 /// The numbers of the bits that are set.

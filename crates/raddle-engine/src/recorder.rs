@@ -3,6 +3,7 @@
 
 use std::panic::Location;
 
+use raddle_trace::hash::Fnv1a;
 use raddle_trace::host::Told;
 use raddle_trace::{Decision, Event, Key, ObjectName, Schedule, Settings, TaskName, Trace};
 
@@ -247,18 +248,13 @@ impl Recorder {
 
     /// FNV-1a over who did what at which line. Never 0.
     fn steps_hash(&self, execution: &Execution) -> u64 {
-        let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-        let mut mix = |bytes: &[u8]| {
-            for &byte in bytes {
-                hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-            }
-        };
+        let mut hash = Fnv1a::new();
         for event in &self.events {
-            mix(&execution.task(event.task).seq.to_le_bytes());
-            mix(event.op.as_bytes());
-            mix(&event.site.line().to_le_bytes());
+            hash.add(&execution.task(event.task).seq.to_le_bytes());
+            hash.add(event.op.as_bytes());
+            hash.add(&event.site.line().to_le_bytes());
         }
-        hash.max(1)
+        hash.value().max(1)
     }
 }
 

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use raddle_trace::hash::mix;
 use raddle_trace::{LimitKind, TaskKind};
 
 use crate::announce::{NOTHING, Sleep, Yield};
@@ -503,14 +504,6 @@ fn name_hash(ex: &Execution, task: TaskId) -> u64 {
     }
     let name = ex.names.get(task);
     mix(name_hash(ex, name.parent) ^ u64::from(name.nth) << 1)
-}
-
-/// The finaliser of splitmix64.
-fn mix(mut z: u64) -> u64 {
-    z = z.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ z >> 31
 }
 
 /// Notes that the program has an op that could be spurious, so that the guarantee says whether

@@ -25,8 +25,9 @@ pub use trace::trace_page;
 /// What every page has: colours, type, the frame.
 const STYLE: &str = include_str!("html/style.css");
 
-/// Text as part of a page or of an attribute in double quotes.
-pub(crate) fn escape(text: &str) -> String {
+/// Text as part of HTML, XML or SVG, or of an attribute in quotes. Control characters are written out.
+#[must_use]
+pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {
         match letter {
@@ -35,8 +36,8 @@ pub(crate) fn escape(text: &str) -> String {
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
-            // Neither HTML nor SVG can hold these.
             '\t' | '\n' => out.push(letter),
+            // Neither HTML nor SVG can hold these.
             _ if letter.is_control() => out.extend(letter.escape_default()),
             _ => out.push(letter),
         }

@@ -50,6 +50,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 use raddle_engine::happens::History;
 use raddle_engine::op::TaskId;
 use raddle_engine::strategy::{Options, Point, Step, Taken, Unsupported};
+use raddle_trace::hash::mix;
 
 use serde::{Deserialize, Serialize};
 
@@ -71,13 +72,6 @@ impl Hasher for Mixed {
     fn write_u64(&mut self, number: u64) {
         self.0 = number;
     }
-}
-
-fn mix(mut z: u64) -> u64 {
-    z = z.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ z >> 31
 }
 
 /// How much a cache was used, for the guarantee. Goes on where a saved search is restored.

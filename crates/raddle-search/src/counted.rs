@@ -14,8 +14,9 @@
 //! that goes beyond its count: who weighs by this must not let either wait for ever.
 
 use raddle_engine::op::{ObjectId, TaskId};
-use raddle_engine::strategy::{Step, Unsupported};
+use raddle_engine::strategy::{Choice, Step, Unsupported};
 
+use crate::rng::Rng;
 use crate::state::{FOREIGN, Reader, Writer};
 
 const NONE: u32 = u32::MAX;
@@ -334,6 +335,30 @@ fn add(steps: &mut Steps, phase: u32) {
 #[expect(clippy::cast_precision_loss, reason = "compared with an allowance for it")]
 pub(crate) fn bits(weight: u64, total: u64) -> f64 {
     (total as f64 / weight as f64).log2()
+}
+
+/// A number below `n`, which is below 2^64 divided by the number of tasks; 0 if `n` is 0.
+pub(crate) fn below(rng: &mut Rng, n: u64) -> u64 {
+    ((u128::from(rng.next()) * u128::from(n)) >> 64) as u64
+}
+
+/// The index of one of these choices, drawn with a chance in proportion to the weight of its task, and
+/// that chance as [`bits`]. `None` if all weights are 0.
+pub(crate) fn by_weight(
+    rng: &mut Rng,
+    choices: &[Choice],
+    weight: impl Fn(TaskId) -> u64,
+) -> Option<(usize, f64)> {
+    let total: u64 = choices.iter().map(|choice| weight(choice.task)).sum();
+    let mut drawn = below(rng, total);
+    for (index, choice) in choices.iter().enumerate() {
+        let weight = weight(choice.task);
+        if drawn < weight {
+            return Some((index, bits(weight, total)));
+        }
+        drawn -= weight;
+    }
+    None
 }
 
 /// Whether every execution that was drawn had the same chance, and which.

@@ -46,6 +46,7 @@ pub mod order;
 pub mod path;
 pub mod pct;
 pub mod pos;
+mod priorities;
 pub mod probe;
 mod races;
 pub mod random;

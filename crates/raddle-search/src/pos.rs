@@ -19,28 +19,23 @@
 //! Overreports: its bound, for programs that need certain values too: the chance to draw those
 //! comes on top.
 
-use raddle_engine::dependence::conflict;
-use raddle_engine::op::{Access, ObjectId, Op, TaskId};
 use raddle_engine::strategy::{
     Answer, Checkpoint, Cut, Event, Finished, Needs, Options, Plan, Point, Resumable, Strategy,
     Unsupported,
 };
 use raddle_trace::{Covered, SampleBound};
 
+use crate::priorities::Priorities;
 use crate::rng::Rng;
 use crate::state::{Reader, Writer};
 
 const NAME: &str = "pos";
 
-/// Of a task whose op has not been given a priority.
-const UNDRAWN: u64 = 0;
-
 /// Runs the op of highest priority, and draws anew for those that race with it.
 #[derive(Clone, Debug)]
 pub struct Pos {
     rng: Rng,
-    /// Of the pending ops, by task id.
-    priorities: Vec<u64>,
+    priorities: Priorities,
     /// The most tasks in any execution.
     tasks: u64,
     /// The most steps in any execution.
@@ -53,42 +48,8 @@ impl Pos {
     #[must_use]
     pub fn new(seed: u64) -> Self {
         let rng = Rng::new(seed);
-        Self { rng, priorities: Vec::new(), tasks: 0, steps: 0, executions: 0 }
+        Self { rng, priorities: Priorities::default(), tasks: 0, steps: 0, executions: 0 }
     }
-
-    fn priority(&mut self, task: TaskId) -> u64 {
-        if self.priorities.len() <= task.index() {
-            self.priorities.resize(task.index() + 1, UNDRAWN);
-        }
-        let priority = &mut self.priorities[task.index()];
-        if *priority == UNDRAWN {
-            *priority = self.rng.next() | 1;
-        }
-        *priority
-    }
-
-    /// Takes back the priorities of the pending ops that race with that of `task`.
-    fn reassign(&mut self, task: TaskId, point: &Point<'_>) {
-        let Some(op) = point.pending.op(task) else { return };
-        for (index, priority) in self.priorities.iter_mut().enumerate() {
-            let other = TaskId(index as u32);
-            if *priority != UNDRAWN && other != task {
-                let races = |pending: Op| race((task, op), (other, pending));
-                if point.pending.op(other).is_some_and(races) {
-                    *priority = UNDRAWN;
-                }
-            }
-        }
-    }
-}
-
-/// Whether two pending ops depend on each other.
-pub(crate) fn race((task, op): (TaskId, Op), (other, pending): (TaskId, Op)) -> bool {
-    op.access == Access::Observe(other)
-        || pending.access == Access::Observe(task)
-        || op.object == pending.object
-            && op.object != ObjectId::NONE
-            && conflict(op.access, pending.access)
 }
 
 impl Strategy for Pos {
@@ -108,23 +69,21 @@ impl Strategy for Pos {
             Options::Schedule(choices) => choices,
             Options::Value { of, .. } => return Answer::Take(self.rng.below(of)),
         };
-        let (mut best, mut highest) = (0, UNDRAWN);
+        let (mut best, mut highest) = (0, 0);
         for (index, choice) in choices.iter().enumerate() {
-            let priority = self.priority(choice.task);
+            let priority = self.priorities.of(choice.task, &mut self.rng);
             if priority > highest {
                 (best, highest) = (index, priority);
             }
         }
-        self.reassign(choices[best].task, point);
+        self.priorities.forget_races(choices[best].task, point);
         Answer::Take(best as u32)
     }
 
     fn step(&mut self, event: &Event<'_>) -> Option<Cut> {
         let Event::Step(step) = event else { return None };
-        // What it does next is another op, whether or not this one was decided.
-        if let Some(priority) = self.priorities.get_mut(step.task.index()) {
-            *priority = UNDRAWN;
-        }
+        // Whether or not this step was decided.
+        self.priorities.forget(step.task);
         None
     }
 
@@ -161,7 +120,7 @@ impl Resumable for Pos {
         let rng = Rng::from_state(reader.number()?);
         let (tasks, steps, executions) = (reader.number()?, reader.number()?, reader.number()?);
         reader.finish()?;
-        *self = Self { rng, priorities: Vec::new(), tasks, steps, executions };
+        *self = Self { rng, priorities: Priorities::default(), tasks, steps, executions };
         Ok(())
     }
 }

@@ -22,7 +22,7 @@
 use std::collections::BTreeMap;
 
 use raddle_engine::context::Context;
-use raddle_engine::op::{Access, ObjectId, Op, TaskId};
+use raddle_engine::op::{Access, ObjectId, Op};
 use raddle_engine::strategy::{
     Answer, Checkpoint, Cut, Estimating, Event, Finished, Needs, Options, Plan, Point, Resumable,
     Strategy, Unsupported,
@@ -30,14 +30,11 @@ use raddle_engine::strategy::{
 use raddle_trace::{Covered, PairCount, Progress};
 
 use crate::hapset::{Pairs, StatementId, Statements, sees};
-use crate::pos::race;
+use crate::priorities::Priorities;
 use crate::rng::Rng;
 use crate::state::{Reader, Writer};
 
 const NAME: &str = "rff";
-
-/// Of a task whose op has not been given a priority.
-const UNDRAWN: u64 = 0;
 
 /// The most constraints of one schedule.
 const MOST: usize = 8;
@@ -90,8 +87,7 @@ struct Object {
 pub struct Rff {
     rng: Rng,
     statements: Statements,
-    /// Of the pending ops, by task id.
-    priorities: Vec<u64>,
+    priorities: Priorities,
     objects: Vec<Object>,
     /// Which objects are in use.
     used: Vec<u32>,
@@ -120,7 +116,7 @@ impl Rff {
         Self {
             rng: Rng::new(seed),
             statements: Statements::default(),
-            priorities: Vec::new(),
+            priorities: Priorities::default(),
             objects: Vec::new(),
             used: Vec::new(),
             possible: Vec::new(),
@@ -206,31 +202,6 @@ impl Rff {
             self.schedule.remove(at);
         }
         self.schedule.push(Constraint { reads, writes, wanted });
-    }
-
-    fn priority(&mut self, task: TaskId) -> u64 {
-        if self.priorities.len() <= task.index() {
-            self.priorities.resize(task.index() + 1, UNDRAWN);
-        }
-        let priority = &mut self.priorities[task.index()];
-        if *priority == UNDRAWN {
-            *priority = self.rng.next() | 1;
-        }
-        *priority
-    }
-
-    /// Takes back the priorities of the pending ops that race with that of `task`.
-    fn reassign(&mut self, task: TaskId, point: &Point<'_>) {
-        let Some(op) = point.pending.op(task) else { return };
-        for (index, priority) in self.priorities.iter_mut().enumerate() {
-            let other = TaskId(index as u32);
-            if *priority != UNDRAWN && other != task {
-                let races = |pending: Op| race((task, op), (other, pending));
-                if point.pending.op(other).is_some_and(races) {
-                    *priority = UNDRAWN;
-                }
-            }
-        }
     }
 
     /// Whether an op would break a constraint if it ran now.
@@ -364,7 +335,7 @@ impl Strategy for Rff {
             Options::Schedule(choices) => choices,
             Options::Value { of, .. } => return Answer::Take(self.rng.below(of)),
         };
-        let (mut best, mut highest) = (0, (false, UNDRAWN));
+        let (mut best, mut highest) = (0, (false, 0));
         for (index, choice) in choices.iter().enumerate() {
             let mut keeps = true;
             if self.patience > 0
@@ -374,20 +345,18 @@ impl Strategy for Rff {
                 keeps = !self.breaks(op);
                 self.patience -= u32::from(!keeps);
             }
-            let priority = (keeps, self.priority(choice.task));
+            let priority = (keeps, self.priorities.of(choice.task, &mut self.rng));
             if priority > highest {
                 (best, highest) = (index, priority);
             }
         }
-        self.reassign(choices[best].task, point);
+        self.priorities.forget_races(choices[best].task, point);
         Answer::Take(best as u32)
     }
 
     fn step(&mut self, event: &Event<'_>) -> Option<Cut> {
         let Event::Step(step) = event else { return None };
-        if let Some(priority) = self.priorities.get_mut(step.task.index()) {
-            *priority = UNDRAWN;
-        }
+        self.priorities.forget(step.task);
         let statement = self.statements.id(step.site, Context::NONE);
         for &(object, access) in step.footprint {
             let counts = !matches!(

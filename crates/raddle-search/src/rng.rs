@@ -4,8 +4,7 @@
 //! number. One deviation from the paper: the seed is mixed before use, so that the sequences of
 //! neighbouring seeds do not overlap early. Not for secrets.
 
-/// The odd number nearest to 2^64 divided by the golden ratio.
-const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
+use raddle_trace::hash::{GAMMA, mix};
 
 /// A small deterministic generator: the same numbers on every machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,15 +16,16 @@ impl Rng {
     /// The generator of this seed.
     #[must_use]
     pub fn new(seed: u64) -> Self {
-        Self { state: mix(seed.wrapping_add(GAMMA)) }
+        Self { state: mix(seed) }
     }
 
     /// The next 64 bits.
     #[inline]
     #[expect(clippy::should_implement_trait, reason = "an iterator would be of options")]
     pub fn next(&mut self) -> u64 {
+        let drawn = mix(self.state);
         self.state = self.state.wrapping_add(GAMMA);
-        mix(self.state)
+        drawn
     }
 
     /// A number below `n`; 0 if `n` is 0.
@@ -48,12 +48,6 @@ impl Rng {
     pub fn from_state(state: u64) -> Self {
         Self { state }
     }
-}
-
-fn mix(mut z: u64) -> u64 {
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 #[cfg(test)]

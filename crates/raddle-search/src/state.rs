@@ -5,6 +5,7 @@
 //! malice, so readers still check every number they use.
 
 use raddle_engine::strategy::{Checkpoint, Unsupported};
+pub(crate) use raddle_trace::hash::fnv1a as checksum;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -159,12 +160,6 @@ impl<'a> Reader<'a> {
     pub(crate) fn finish(self) -> Result<(), Unsupported> {
         if self.left.is_empty() { Ok(()) } else { Err(FOREIGN) }
     }
-}
-
-pub(crate) fn checksum(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |sum, &byte| {
-        (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    })
 }
 
 #[cfg(test)]

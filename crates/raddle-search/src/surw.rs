@@ -32,10 +32,9 @@ use raddle_engine::strategy::{
 };
 use raddle_trace::{Covered, SampleBound};
 
-use crate::counted::{COUNTING, Counted, Evenness, Steps, Thing, bits};
+use crate::counted::{COUNTING, Counted, Evenness, Steps, Thing, below, bits, by_weight};
 use crate::rng::Rng;
 use crate::state::{FOREIGN, Reader, Writer};
-use crate::urw::below;
 
 const NAME: &str = "surw";
 
@@ -96,17 +95,10 @@ impl Surw {
 
     /// Draws who makes the next access, by weight; nobody if nothing is left.
     fn draw_next(&mut self, choices: &[Choice]) -> Option<TaskId> {
-        let total: u64 = choices.iter().map(|choice| self.weight(choice.task)).sum();
-        let mut drawn = below(&mut self.rng, total);
-        for choice in choices {
-            let weight = self.weight(choice.task);
-            if drawn < weight {
-                self.bits += bits(weight, total);
-                return Some(choice.task);
-            }
-            drawn -= weight;
-        }
-        None
+        let weight = |task| self.counted.left(task).into();
+        let (index, bits) = by_weight(&mut self.rng, choices, weight)?;
+        self.bits += bits;
+        Some(choices[index].task)
     }
 
     /// Any of those that need not wait; `None` if all must.

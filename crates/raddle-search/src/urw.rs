@@ -20,14 +20,13 @@
 //! partial orders.
 //! Overreports: the number of interleavings, if some have not been drawn yet that have other chances.
 
-use raddle_engine::op::TaskId;
 use raddle_engine::strategy::{
     Answer, Checkpoint, Choice, Cut, Event, Finished, Needs, Options, Plan, Point, Resumable,
     Strategy, Unsupported,
 };
 use raddle_trace::{Covered, SampleBound};
 
-use crate::counted::{COUNTING, Counted, Evenness, Steps, bits};
+use crate::counted::{COUNTING, Counted, Evenness, Steps, by_weight};
 use crate::rng::Rng;
 use crate::state::{Reader, Writer};
 
@@ -63,29 +62,14 @@ impl Urw {
         self.executions < COUNTING
     }
 
-    /// At least 1, so that whoever can move is picked some time, however wrong the counts are.
-    fn weight(&self, task: TaskId) -> u64 {
-        self.counted.left(task).max(1).into()
-    }
-
     fn pick(&mut self, choices: &[Choice]) -> usize {
-        let total: u64 = choices.iter().map(|choice| self.weight(choice.task)).sum();
-        let mut drawn = below(&mut self.rng, total);
-        for (index, choice) in choices.iter().enumerate() {
-            let weight = self.weight(choice.task);
-            if drawn < weight {
-                self.bits += bits(weight, total);
-                return index;
-            }
-            drawn -= weight;
-        }
-        unreachable!("less than the total was drawn")
+        // At least 1, so that every task that can move is picked some time, however wrong the counts are.
+        let weight = |task| self.counted.left(task).max(1).into();
+        let (index, bits) =
+            by_weight(&mut self.rng, choices, weight).expect("every weight is above 0");
+        self.bits += bits;
+        index
     }
-}
-
-/// A number below `n`, which is below 2^64 divided by the number of tasks; 0 if `n` is 0.
-pub(crate) fn below(rng: &mut Rng, n: u64) -> u64 {
-    ((u128::from(rng.next()) * u128::from(n)) >> 64) as u64
 }
 
 impl Strategy for Urw {

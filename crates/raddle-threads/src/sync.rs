@@ -5,12 +5,12 @@ mod barrier;
 mod condvar;
 pub mod counted;
 mod few;
+mod guarded;
 mod lazy_lock;
 pub mod mpsc;
 mod mutex;
 mod once;
 mod once_lock;
-mod poison;
 mod rwlock;
 
 // std's own: only those coerce to `Arc<dyn Trait>` and can be the type of `self`, and a program that

@@ -7,7 +7,8 @@
 //! Reading order: [`schedule`] (what replays an execution), [`trace`] (what happened in one),
 //! [`outcome`] (how it ended), [`guarantee`] (what a search has covered), [`progress`] (how far it
 //! is), [`report`] (all of it), [`run`] (several searches), [`tree`] (the executions of one). Then what
-//! passes between `cargo raddle` and test binaries: [`host`], [`events`], [`saved`], [`knobs`], [`exit`].
+//! passes between `cargo raddle` and test binaries: [`host`], [`events`], [`saved`], [`knobs`], [`exit`]; and what
+//! crates share: [`hash`], [`spelling`].
 
 pub mod carried;
 pub mod checkpoint;
@@ -15,6 +16,7 @@ pub mod events;
 pub mod exit;
 pub mod explanation;
 pub mod guarantee;
+pub mod hash;
 pub mod host;
 pub mod knobs;
 pub mod minimised;
@@ -25,6 +27,7 @@ pub mod report;
 pub mod run;
 pub mod saved;
 pub mod schedule;
+pub mod spelling;
 pub mod token;
 pub mod trace;
 pub mod tree;

@@ -13,6 +13,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::hash::fnv1a;
 use crate::trace::Site;
 
 /// The version of [`PairSet`] that this crate writes.
@@ -203,8 +204,7 @@ pub struct Dropped {
 
 /// The text of a line as a number: FNV-1a over what is left without spaces at its ends.
 fn hash(text: &str) -> u64 {
-    let mix = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-    text.trim().bytes().fold(0xcbf2_9ce4_8422_2325, mix)
+    fnv1a(text.trim().as_bytes())
 }
 
 /// How a set is written: statements once, pairs by their numbers.

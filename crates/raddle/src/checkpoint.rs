@@ -21,6 +21,7 @@ use raddle_engine::Ended;
 use raddle_engine::observer::Paused;
 use raddle_engine::strategy::Checkpoint;
 use raddle_trace::checkpoint::{Header, Part, VERSION};
+use raddle_trace::hash::{Fnv1a, fnv1a};
 use raddle_trace::{Carried, Note};
 
 use crate::config::Config;
@@ -176,22 +177,13 @@ fn hashed_binary() -> Result<String, String> {
     }
 }
 
-fn checksum(bytes: &[u8]) -> u64 {
-    extended(0xcbf2_9ce4_8422_2325, bytes)
-}
-
-fn extended(sum: u64, bytes: &[u8]) -> u64 {
-    let fold = |sum: u64, byte: &u8| (sum ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
-    bytes.iter().fold(sum, fold)
-}
-
 /// The header and the states in a file, or a sentence that says what is wrong.
 fn read(bytes: &[u8]) -> Result<(Header, Vec<Option<Checkpoint>>), String> {
     let damaged =
         || "it is damaged, or no checkpoint of raddle; delete it to begin anew".to_owned();
     let (body, sum) = bytes.split_last_chunk().ok_or_else(damaged)?;
     let rest = body.strip_prefix(MAGIC).ok_or_else(damaged)?;
-    if checksum(body) != u64::from_le_bytes(*sum) {
+    if fnv1a(body) != u64::from_le_bytes(*sum) {
         return Err(damaged());
     }
     let (length, rest) = rest.split_first_chunk().ok_or_else(damaged)?;
@@ -219,12 +211,12 @@ fn read(bytes: &[u8]) -> Result<(Header, Vec<Option<Checkpoint>>), String> {
 fn write_to(mut file: impl io::Write, header: &Header, states: &[&[u8]]) -> io::Result<()> {
     let text = serde_json::to_vec(header).map_err(io::Error::other)?;
     let length = (text.len() as u64).to_le_bytes();
-    let mut sum = checksum(&[]);
+    let mut sum = Fnv1a::new();
     for part in [&MAGIC[..], &length, &text].iter().chain(states) {
         file.write_all(part)?;
-        sum = extended(sum, part);
+        sum.add(part);
     }
-    file.write_all(&sum.to_le_bytes())
+    file.write_all(&sum.value().to_le_bytes())
 }
 
 /// Writes beside the file and moves it there, and is not back before it is on the disk: neither a process

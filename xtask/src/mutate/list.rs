@@ -4,7 +4,8 @@ use super::Mutation;
 
 const DEPENDENCE: &str = "crates/raddle-engine/src/dependence.rs";
 const HAPPENS: &str = "crates/raddle-engine/src/happens.rs";
-const WORLD: &str = "crates/raddle-actors/src/world.rs";
+const FAULTS: &str = "crates/raddle-actors/src/faults.rs";
+const WORLD: &str = "crates/raddle-actors/src/world/store.rs";
 const DPOR: &str = "crates/raddle-search/src/dpor.rs";
 const WAKEUP: &str = "crates/raddle-search/src/dpor/wakeup.rs";
 
@@ -218,15 +219,15 @@ pub const MUTATIONS: &[Mutation] = &[
     },
     Mutation {
         name: "actors-budget",
-        file: WORLD,
-        old: "faults.losses + faults.duplicates + faults.crashes > 0",
-        new: "faults.losses > 9",
+        file: FAULTS,
+        old: "losses + duplicates + crashes > 0",
+        new: "losses > 9 + duplicates + crashes",
         what: "Steps do not depend on what faults are left.",
     },
     Mutation {
         name: "actors-cancel",
         file: WORLD,
-        old: "            self.turn.also |= timer_bit(self.actors[of.index()].path);",
+        old: "            self.turn.also |= timer_bit(self.actors[of.index()].state.path);",
         new: "",
         what: "To cancel a timer and its firing are independent.",
     },

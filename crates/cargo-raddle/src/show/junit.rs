@@ -1,99 +1,67 @@
 //! Results as XML of the junit kind: what CI servers read.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
+use std::io;
+use std::time::Duration;
 
+use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
+use raddle_report::Colour;
 use raddle_trace::events::Ending;
 
 use super::{failure_text, guarantee};
 use crate::check::Tested;
-use raddle_report::Colour;
 
-/// A suite for each binary.
-pub(crate) fn junit(tested: &[Tested]) -> String {
+/// Writes the results, with a suite for each binary.
+pub(crate) fn junit(tested: &[Tested], to: impl io::Write) -> io::Result<()> {
     let mut suites: BTreeMap<String, Vec<&Tested>> = BTreeMap::new();
     for test in tested {
         let name = format!("{}::{}", test.id.package, test.id.target);
         suites.entry(name).or_default().push(test);
     }
-    let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
-    let count = |tests: &[&Tested], ending| tests.iter().filter(|t| t.ending == ending).count();
-    let all: Vec<&Tested> = tested.iter().collect();
-    let _ = writeln!(
-        out,
-        "<testsuites name=\"raddle\" tests=\"{}\" failures=\"{}\" errors=\"{}\">",
-        all.len(),
-        count(&all, Ending::Failed),
-        count(&all, Ending::Inconclusive)
-    );
+    let mut report = Report::new("raddle");
     for (name, tests) in &suites {
-        let seconds: f64 = tests.iter().map(|test| test.elapsed.as_secs_f64()).sum();
-        let _ = writeln!(
-            out,
-            "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" time=\"{seconds:.3}\">",
-            escape(name),
-            tests.len(),
-            count(tests, Ending::Failed),
-            count(tests, Ending::Inconclusive)
-        );
-        for test in tests {
-            case(&mut out, name, test);
-        }
-        out.push_str("  </testsuite>\n");
+        let mut suite = TestSuite::new(name);
+        suite.set_time(tests.iter().map(|test| test.elapsed).sum::<Duration>());
+        suite.add_test_cases(tests.iter().map(|test| case(name, test)));
+        report.add_test_suite(suite);
     }
-    out.push_str("</testsuites>\n");
-    out
+    report.serialize(to).map_err(io::Error::other)
 }
 
-fn case(out: &mut String, suite: &str, test: &Tested) {
-    let _ = writeln!(
-        out,
-        "    <testcase classname=\"{}\" name=\"{}\" time=\"{:.3}\">",
-        escape(suite),
-        escape(&test.id.test),
-        test.elapsed.as_secs_f64()
-    );
-    let all = escape(&failure_text(test, Colour::Never, 100));
-    match test.ending {
-        Ending::Passed => {}
-        Ending::Failed => {
-            let message = escape(&guarantee(test));
-            let _ = writeln!(out, "      <failure message=\"{message}\">{all}</failure>");
-        }
-        Ending::Inconclusive => {
-            let message = escape(test.error.as_deref().unwrap_or("the search could not go on"));
-            let _ = writeln!(out, "      <error message=\"{message}\">{all}</error>");
-        }
-    }
-    let said = match &test.report {
+fn case(suite: &str, test: &Tested) -> TestCase {
+    let mut case = TestCase::new(&test.id.test, status(test));
+    case.set_classname(suite).set_time(test.elapsed);
+    let mut said = match &test.report {
         Some(report) => report.guarantee.to_string(),
         None => String::new(),
     };
-    let _ =
-        writeln!(out, "      <system-out>{}{}</system-out>", escape(&said), escape(&shown(test)));
-    out.push_str("    </testcase>\n");
-}
-
-fn shown(test: &Tested) -> String {
-    if test.output.is_empty() { String::new() } else { format!("\n{}", test.output) }
-}
-
-/// Text as XML. What XML cannot hold at all becomes a question mark.
-fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match letter {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\n' | '\t' => out.push(letter),
-            '\u{fffe}' | '\u{ffff}' => out.push('?'),
-            _ if letter.is_control() => out.push('?'),
-            _ => out.push(letter),
-        }
+    if !test.output.is_empty() {
+        said.push('\n');
+        said.push_str(&test.output);
     }
-    out
+    case.set_system_out(kept(&said));
+    case
+}
+
+fn status(test: &Tested) -> TestCaseStatus {
+    let (kind, message) = match test.ending {
+        Ending::Passed => return TestCaseStatus::success(),
+        Ending::Failed => (NonSuccessKind::Failure, guarantee(test)),
+        Ending::Inconclusive => {
+            let message = test.error.as_deref().unwrap_or("the search could not go on");
+            (NonSuccessKind::Error, message.to_owned())
+        }
+    };
+    let mut status = TestCaseStatus::non_success(kind);
+    let description = failure_text(test, Colour::Never, 100);
+    status.set_message(kept(&message)).set_description(kept(&description));
+    status
+}
+
+/// Text in which `quick_junit` leaves out nothing but control characters: it would drop tabs with them.
+/// What XML cannot hold and is no control character becomes a question mark, which it does not look for.
+fn kept(text: &str) -> String {
+    text.replace('\t', "    ").replace(['\u{fffe}', '\u{ffff}'], "?")
 }
 
 #[cfg(test)]
@@ -101,7 +69,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_xml_cannot_hold_is_replaced() {
-        assert_eq!(escape("a<b> & \"c\" \u{1b}[0m\n"), "a&lt;b&gt; &amp; &quot;c&quot; ?[0m\n");
+    fn what_xml_cannot_hold_is_left_out_or_replaced() {
+        let mut case = TestCase::new("it", TestCaseStatus::success());
+        case.set_system_out(kept("a<b> & \"c\"\td\u{1b}[0m\n\u{7}\u{ffff}"));
+        let mut suite = TestSuite::new("all");
+        suite.add_test_case(case);
+        let mut report = Report::new("raddle");
+        report.add_test_suite(suite);
+        let text = report.to_string().expect("written to memory");
+        let out = "<system-out>a&lt;b&gt; &amp; &quot;c&quot;    d\n?</system-out>";
+        assert!(text.contains(out), "{text}");
     }
 }

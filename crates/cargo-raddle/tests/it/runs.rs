@@ -113,8 +113,10 @@ fn results_are_written_as_junit() {
     let arguments = [&PLAIN[..], &["a_wrong_one", &junit]].concat();
     fixture.run(&arguments).ended_with(exit::FAILED);
     let text = fs::read_to_string(file).unwrap();
-    assert!(text.contains("<testsuites name=\"raddle\" tests=\"4\" failures=\"1\" errors=\"0\">"));
-    assert!(text.contains("<testcase classname=\"fixture::plain\" name=\"a_right_one\""));
+    assert!(text.contains(
+        "<testsuites name=\"raddle\" tests=\"4\" skipped=\"0\" failures=\"1\" errors=\"0\">"
+    ));
+    assert!(text.contains("<testcase name=\"a_right_one\" classname=\"fixture::plain\""));
     assert!(text.contains("<failure message=\"main panicked at tests/plain.rs:27:5:"), "{text}");
     assert!(text.contains("every execution; assuming sequentially consistent memory"));
 }

@@ -32,8 +32,8 @@ struct State<M> {
     closed: bool,
     /// Outsiders who wait for room.
     waiting: usize,
-    /// Whether actors wait for room: see [`Jam`](super::jam::Jam).
-    jammed: bool,
+    /// Whether actors wait for room: see [`Backpressure`](super::backpressure::Backpressure).
+    actors_wait: bool,
 }
 
 /// What follows for whoever put a message in.
@@ -64,7 +64,7 @@ impl<M> Inbox<M> {
             claimed: true,
             closed: false,
             waiting: 0,
-            jammed: false,
+            actors_wait: false,
         };
         let capacity = capacity.map(|messages| messages.max(1));
         Self { state: Mutex::new(state), room: Condvar::new(), capacity }
@@ -140,14 +140,14 @@ impl<M> Inbox<M> {
         if state.waiting > 0 {
             self.room.notify_all();
         }
-        std::mem::take(&mut state.jammed)
+        std::mem::take(&mut state.actors_wait)
     }
 
     /// Notes that somebody waits for room. `false`: there is room.
-    pub(crate) fn jam(&self) -> bool {
+    pub(crate) fn must_wait(&self) -> bool {
         let mut state = lock(&self.state);
         let full = self.capacity.is_some_and(|most| state.unhandled() > most) && !state.closed;
-        state.jammed |= full;
+        state.actors_wait |= full;
         full
     }
 

@@ -57,7 +57,7 @@ pub(crate) trait Run: Send + Sync {
     /// It handles nothing any more.
     fn close(&self);
     /// Whether there is more in it than there should be; then it will let go those who wait.
-    fn jam(&self) -> bool;
+    fn must_wait(&self) -> bool;
 }
 
 /// A number of its own, as long as the actor exists.
@@ -108,7 +108,7 @@ impl<M: Debug + Send + 'static> Mailbox<M> {
             resume_unwind(panic);
         }
         if mailbox.take(&mut lock(&mailbox.body)) {
-            mailbox.shared.crew.push(turn.worker, task);
+            mailbox.shared.run_queues.push(turn.worker, task);
         }
         me
     }
@@ -120,7 +120,7 @@ impl<M: Debug + Send + 'static> Mailbox<M> {
         let ours = Arc::ptr_eq(&self.shared, &turn.shared);
         if claimed {
             let worker = turn.worker.filter(|_| ours);
-            self.shared.crew.push(worker, Arc::clone(self) as _);
+            self.shared.run_queues.push(worker, Arc::clone(self) as _);
         }
         if overfull && ours && turn.full.is_none() {
             turn.full = Some(Arc::clone(self) as _);
@@ -130,14 +130,14 @@ impl<M: Debug + Send + 'static> Mailbox<M> {
     /// Sends a message from a place that must not wait.
     pub(crate) fn push(self: &Arc<Self>, message: M) {
         if let Ok(Pushed { claimed: true, .. }) = self.inbox.push(message) {
-            self.shared.crew.push(None, Arc::clone(self) as _);
+            self.shared.run_queues.push(None, Arc::clone(self) as _);
         }
     }
 
     /// Sends a message from outside.
     pub(crate) fn push_when_room(self: &Arc<Self>, message: M) {
         if let Ok(Pushed { claimed: true, .. }) = self.inbox.push_when_room(message) {
-            self.shared.crew.push(None, Arc::clone(self) as _);
+            self.shared.run_queues.push(None, Arc::clone(self) as _);
         }
     }
 
@@ -183,8 +183,8 @@ impl<M: Debug + Send + 'static> Mailbox<M> {
 
     /// Those who wait for room go on.
     fn unjam(&self) {
-        for (_, actor) in self.shared.jam.release(std::ptr::from_ref(self).addr()) {
-            self.shared.crew.push(None, actor);
+        for (_, actor) in self.shared.backpressure.release(std::ptr::from_ref(self).addr()) {
+            self.shared.run_queues.push(None, actor);
         }
     }
 
@@ -220,7 +220,7 @@ impl<M: Debug + Send + 'static> Mailbox<M> {
                 *behaviour = next;
             }
             handled += 1;
-            if handled >= most || turn.full.is_some() || self.shared.crew.is_closed() {
+            if handled >= most || turn.full.is_some() || self.shared.run_queues.is_closed() {
                 return After::More;
             }
         }
@@ -255,10 +255,12 @@ impl<M: Debug + Send + 'static> Run for Mailbox<M> {
                 let task: Arc<dyn Run> = mailbox;
                 let task = match full {
                     None => Err(task),
-                    Some(full) => shared.jam.wait(name(&task), task, name(&full), || full.jam()),
+                    Some(full) => shared
+                        .backpressure
+                        .wait(name(&task), task, name(&full), || full.must_wait()),
                 };
                 if let Err(task) = task {
-                    shared.crew.push(turn.worker, task);
+                    shared.run_queues.push(turn.worker, task);
                 }
             }
         }
@@ -267,7 +269,7 @@ impl<M: Debug + Send + 'static> Run for Mailbox<M> {
     fn fire(self: Arc<Self>, timer: u32) {
         if self.inbox.fire(timer) {
             let shared = Arc::clone(&self.shared);
-            shared.crew.push(None, self);
+            shared.run_queues.push(None, self);
         }
     }
 
@@ -288,7 +290,7 @@ impl<M: Debug + Send + 'static> Run for Mailbox<M> {
         self.shared.guard(move || drop((messages, taken, timers)));
     }
 
-    fn jam(&self) -> bool {
-        self.inbox.jam()
+    fn must_wait(&self) -> bool {
+        self.inbox.must_wait()
     }
 }

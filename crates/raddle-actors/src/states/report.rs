@@ -5,7 +5,7 @@ use std::fmt;
 use raddle_trace::{Failure, Guarantee};
 
 use crate::model::PropertyKind;
-use crate::snapshot::Told;
+use crate::snapshot::Described;
 
 /// Why a model cannot be searched state by state. Fits after "could not search states: ".
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,8 +70,8 @@ pub struct Delivery {
     pub values: Vec<u32>,
 }
 
-impl From<Told> for Delivery {
-    fn from(Told { link, what, values }: Told) -> Self {
+impl From<Described> for Delivery {
+    fn from(Described { link, what, values }: Described) -> Self {
         Self { link, what, values }
     }
 }

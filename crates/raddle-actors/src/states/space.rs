@@ -7,7 +7,7 @@ use super::{Delivery, Refused};
 use crate::address::ActorId;
 use crate::snapshot::{ANYBODY, Move, Snapshot};
 use crate::stepper::Stepper;
-use crate::system::View;
+use crate::view::View;
 
 /// A link along which a state can be left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,7 +96,7 @@ impl<S> Space<S> {
                     (actor(lane.from).filter(|from| from.0 < ANYBODY), actor(lane.to))
                 }
                 Move::Timer(of, _) | Move::Restart(of) => (None, actor(of)),
-                Move::Fault => (None, None),
+                Move::Crash => (None, None),
             };
             Enabled { from, to, way }
         };
@@ -128,7 +128,7 @@ impl<S> Space<S> {
     /// What a person calls the step along a link.
     #[must_use]
     pub fn delivery(&self, state: &Snapshot, link: Enabled, values: &[u32]) -> Delivery {
-        state.tell(link.way, values).into()
+        state.describe(link.way, values).into()
     }
 
     /// Looks at a state.

@@ -104,6 +104,34 @@ fn an_actor_comes_back_with_what_it_had_written() {
     assert_eq!(results(faults, Mailboxes::Pairs, TWO), set(expected));
 }
 
+/// A crash that was declined while the first messages were handled may happen with the next ones; one
+/// that has happened may not.
+#[test]
+fn a_declined_crash_keeps_its_budget() {
+    let seen = Arc::new(Mutex::new(BTreeSet::new()));
+    let results = Arc::clone(&seen);
+    let report = explore_by("dfs", move || {
+        let faults = Faults { crashes: 1, ..Faults::default() };
+        let system = System::builder().faults(faults).build();
+        let node = system.spawn(Node { heard: Vec::new(), disk: 0 });
+        for n in [1, 2] {
+            system.send(&node, Told::Number(n));
+            system.handle_all();
+        }
+        let heard = system.inspect(&node, |node: &Node| node.heard.clone());
+        results.lock().expect("nobody panics").insert(heard);
+    });
+    assert_eq!(report.verdict, Verdict::Covered);
+    let without = [&[1, 2][..]];
+    // Before the first message, so that it is lost or not; after it.
+    let with_the_first = [&[1000, 2][..], &[1000, 1, 2], &[1001, 2]];
+    // After the first message and before the second, so that it is lost or not; after it.
+    let with_the_second = [&[1001][..], &[1001, 2], &[1002]];
+    let expected = without.into_iter().chain(with_the_first).chain(with_the_second);
+    let expected: BTreeSet<_> = expected.map(<[u32]>::to_vec).collect();
+    assert_eq!(*seen.lock().expect("nobody panics"), expected);
+}
+
 #[test]
 fn a_timer_fires_at_any_moment() {
     const MESSAGES: &[Told] = &[Told::SetTimer, Told::Number(1), Told::Number(2)];

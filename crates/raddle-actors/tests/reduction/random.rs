@@ -11,6 +11,7 @@ use raddle_actors::{
 };
 use raddle_search::Reduction;
 use raddle_testing::{Sample, figures};
+use raddle_trace::hash::{GAMMA, mix};
 
 use crate::{Saw, by_eta, exhaustive, reduced};
 
@@ -75,11 +76,9 @@ struct Rng(u64);
 
 impl Rng {
     fn below(&mut self, n: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ z >> 31) % n as u64) as usize
+        let drawn = mix(self.0);
+        self.0 = self.0.wrapping_add(GAMMA);
+        (drawn % n as u64) as usize
     }
 
     fn one_in(&mut self, n: usize) -> bool {

@@ -11,6 +11,7 @@ use std::fmt::Write as _;
 use raddle_trace::{BranchEnd, DecisionTree, Leaf, TreeNode, TreeOption};
 
 use crate::columns::{clean, count, fit, place};
+use crate::html::escape;
 use crate::waits::with_object;
 
 /// Trees with more nodes than this are drawn as their shape.
@@ -264,6 +265,5 @@ fn quoted(text: &str) -> String {
 
 /// Within a label that is markup.
 fn markup(text: &str) -> String {
-    let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
-    text.replace('"', "&quot;").replace('[', "&#91;").replace(']', "&#93;")
+    escape(text).replace('[', "&#91;").replace(']', "&#93;")
 }

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use raddle_trace::spelling::distance;
+
 use super::{Arguments, CHOICES, Entry, REGISTRY, Role, Status};
 use crate::expansion::all::CostlyOrder;
 use crate::grammar::ParseError;
@@ -162,27 +164,9 @@ fn nearest(name: &str) -> Option<&'static str> {
     let begun = known().find(|known| name.len() >= 3 && known.starts_with(name));
     begun.or_else(|| {
         known()
-            .map(|known| (distance(name.as_bytes(), known.as_bytes()), known))
+            .map(|known| (distance(name, known), known))
             .filter(|&(distance, _)| distance <= 1 + name.len() / 4)
             .min_by_key(|&(distance, _)| distance)
             .map(|(_, known)| known)
     })
-}
-
-/// Letters to insert, drop, replace, or exchange with a neighbour, to make `b` of `a`.
-pub(super) fn distance(a: &[u8], b: &[u8]) -> usize {
-    let mut rows = vec![(0..=b.len()).collect::<Vec<_>>()];
-    for i in 1..=a.len() {
-        let mut row = vec![i];
-        for j in 1..=b.len() {
-            let replaced = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
-            let mut least = replaced.min(rows[i - 1][j] + 1).min(row[j - 1] + 1);
-            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                least = least.min(rows[i - 2][j - 2] + 1);
-            }
-            row.push(least);
-        }
-        rows.push(row);
-    }
-    rows[a.len()][b.len()]
 }

@@ -6,7 +6,6 @@ use proptest::prelude::{Just, Strategy as _, prop_oneof, proptest};
 use raddle_engine::strategy::Plan;
 use raddle_trace::{Covered, Settings, Timeouts};
 
-use super::error::distance;
 use super::*;
 use crate::replay::Replay;
 use crate::toy::{self, Op, Toy};
@@ -425,14 +424,6 @@ fn no_name_has_two_entries_of_one_role() {
         assert!(!REGISTRY[..index].iter().any(same), "{}", entry.name);
         assert!(!entry.line.is_empty());
     }
-}
-
-#[test]
-fn the_distance_counts_single_errors() {
-    assert_eq!(distance(b"dfs", b"dfs"), 0);
-    assert_eq!(distance(b"dsf", b"dfs"), 1);
-    assert_eq!(distance(b"", b"dfs"), 3);
-    assert_eq!(distance(b"kitten", b"sitting"), 3);
 }
 
 /// Up to four tasks of up to six ops, or a few more with the lock.

@@ -1,13 +1,9 @@
 //! A mutex for threads.
 
 use std::fmt;
-use std::ops::{Deref, DerefMut};
-use std::panic::Location;
-use std::sync::{self, LockResult, PoisonError, TryLockError, TryLockResult};
+use std::sync::{self, LockResult, TryLockError, TryLockResult};
 
-use raddle_engine::rt;
-
-use super::poison::PoisonedIn;
+use super::guarded::{Guarded, Held, pointer_to_value};
 use crate::Named;
 use crate::prelude::*;
 
@@ -91,10 +87,7 @@ impl Model for Lock {
 /// Like [`std::sync::Mutex`].
 pub struct Mutex<T: ?Sized> {
     pub(crate) lock: Object<Lock>,
-    poisoned_in: PoisonedIn,
-    /// Guarded by `lock`, so never contended: the real lock only keeps the value safe and carries
-    /// the poison.
-    value: sync::Mutex<T>,
+    value: Guarded<sync::Mutex<T>>,
 }
 
 impl<T> Mutex<T> {
@@ -102,11 +95,7 @@ impl<T> Mutex<T> {
     #[must_use]
     #[track_caller]
     pub const fn new(value: T) -> Self {
-        Self {
-            lock: Object::new(Lock::new()),
-            poisoned_in: PoisonedIn::new(),
-            value: sync::Mutex::new(value),
-        }
+        Self { lock: Object::new(Lock::new()), value: Guarded::new(sync::Mutex::new(value)) }
     }
 
     /// The value.
@@ -114,7 +103,7 @@ impl<T> Mutex<T> {
     /// # Errors
     /// If the mutex is poisoned, as in std.
     pub fn into_inner(self) -> LockResult<T> {
-        self.value.into_inner()
+        self.value.real.into_inner()
     }
 }
 
@@ -144,12 +133,12 @@ impl<T: ?Sized> Mutex<T> {
 
     /// Whether a task panicked while it held the mutex.
     pub fn is_poisoned(&self) -> bool {
-        self.value.is_poisoned() && !self.poisoned_in.is_stale()
+        self.value.is_poisoned()
     }
 
     /// Forgets the poison.
     pub fn clear_poison(&self) {
-        self.value.clear_poison();
+        self.value.real.clear_poison();
     }
 
     /// The value, without locking.
@@ -157,28 +146,13 @@ impl<T: ?Sized> Mutex<T> {
     /// # Errors
     /// If the mutex is poisoned, as in std.
     pub fn get_mut(&mut self) -> LockResult<&mut T> {
-        self.value.get_mut()
+        self.value.real.get_mut()
     }
 
     /// The guard of a lock that the model has just granted.
     #[track_caller]
     pub(crate) fn guard(&self) -> LockResult<MutexGuard<'_, T>> {
-        let site = Location::caller();
-        let guard = |value| MutexGuard { mutex: self, value: Some(value), site };
-        match self.value.try_lock() {
-            Ok(value) => Ok(guard(value)),
-            Err(TryLockError::Poisoned(poisoned)) if self.poisoned_in.is_stale() => {
-                self.clear_poison();
-                Ok(guard(poisoned.into_inner()))
-            }
-            Err(TryLockError::Poisoned(poisoned)) => {
-                Err(PoisonError::new(guard(poisoned.into_inner())))
-            }
-            Err(TryLockError::WouldBlock) => panic!(
-                "raddle: a Mutex is held by a guard that an earlier execution left behind; create \
-                 the mutex inside the closure that raddle runs"
-            ),
-        }
+        self.value.granted(self.value.real.try_lock(), |held| MutexGuard { mutex: self, held })
     }
 }
 
@@ -205,7 +179,7 @@ impl<T> From<T> for Mutex<T> {
 
 impl<T: ?Sized + fmt::Debug> fmt::Debug for Mutex<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.value.fmt(f)
+        self.value.real.fmt(f)
     }
 }
 
@@ -213,61 +187,27 @@ impl<T: ?Sized + fmt::Debug> fmt::Debug for Mutex<T> {
 #[must_use = "if unused the Mutex will immediately unlock"]
 pub struct MutexGuard<'a, T: ?Sized> {
     pub(crate) mutex: &'a Mutex<T>,
-    /// None only while the guard is being dropped or waits on a condition variable.
-    value: Option<sync::MutexGuard<'a, T>>,
-    /// Where it was locked: a destructor does not know where it runs.
-    site: &'static Location<'static>,
+    held: Held<sync::MutexGuard<'a, T>>,
 }
 
 impl<T: ?Sized> MutexGuard<'_, T> {
     /// Lets go of the value: the real lock, not the model's.
     pub(crate) fn release_value(&mut self) {
-        let poisoned = self.mutex.is_poisoned();
-        self.value = None;
-        // To be unwound with its execution is not a panic of the program.
-        if rt::tearing_down() && !poisoned {
-            self.mutex.clear_poison();
-        } else if !poisoned && self.mutex.value.is_poisoned() {
-            self.mutex.poisoned_in.note();
-        }
+        self.mutex.value.release(&mut self.held);
     }
 }
 
 impl<T: ?Sized> Drop for MutexGuard<'_, T> {
     fn drop(&mut self) {
-        if self.value.is_some() {
+        if self.held.value.is_some() {
             // The value first: whoever the model lets in next must find it free.
             self.release_value();
-            self.mutex.lock.step_at(LockOp::Unlock, self.site);
+            self.mutex.lock.step_at(LockOp::Unlock, self.held.site);
         }
     }
 }
 
-impl<T: ?Sized> Deref for MutexGuard<'_, T> {
-    type Target = T;
-
-    fn deref(&self) -> &T {
-        self.value.as_ref().expect("a live guard has its value")
-    }
-}
-
-impl<T: ?Sized> DerefMut for MutexGuard<'_, T> {
-    fn deref_mut(&mut self) -> &mut T {
-        self.value.as_mut().expect("a live guard has its value")
-    }
-}
-
-impl<T: ?Sized + fmt::Debug> fmt::Debug for MutexGuard<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        (**self).fmt(f)
-    }
-}
-
-impl<T: ?Sized + fmt::Display> fmt::Display for MutexGuard<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        (**self).fmt(f)
-    }
-}
+pointer_to_value!(mut MutexGuard);
 
 #[cfg(test)]
 mod tests {

@@ -6,14 +6,11 @@
 //! and writers of such a lock are among those explored.
 
 use std::fmt;
-use std::ops::{Deref, DerefMut};
 use std::panic::Location;
-use std::sync::{self, LockResult, PoisonError, TryLockError, TryLockResult};
-
-use raddle_engine::rt;
+use std::sync::{self, LockResult, TryLockError, TryLockResult};
 
 use super::few::Few;
-use super::poison::PoisonedIn;
+use super::guarded::{Guarded, Held, pointer_to_value};
 use crate::Named;
 use crate::prelude::*;
 
@@ -150,10 +147,7 @@ impl Model for Shared {
 /// Like [`std::sync::RwLock`].
 pub struct RwLock<T: ?Sized> {
     lock: Object<Shared>,
-    poisoned_in: PoisonedIn,
-    /// Guarded by `lock`, so never contended: the real lock only keeps the value safe and carries
-    /// the poison.
-    value: sync::RwLock<T>,
+    value: Guarded<sync::RwLock<T>>,
 }
 
 impl<T> RwLock<T> {
@@ -161,11 +155,7 @@ impl<T> RwLock<T> {
     #[must_use]
     #[track_caller]
     pub const fn new(value: T) -> Self {
-        Self {
-            lock: Object::new(Shared::new()),
-            poisoned_in: PoisonedIn::new(),
-            value: sync::RwLock::new(value),
-        }
+        Self { lock: Object::new(Shared::new()), value: Guarded::new(sync::RwLock::new(value)) }
     }
 
     /// The value.
@@ -173,7 +163,7 @@ impl<T> RwLock<T> {
     /// # Errors
     /// If the lock is poisoned, as in std.
     pub fn into_inner(self) -> LockResult<T> {
-        self.value.into_inner()
+        self.value.real.into_inner()
     }
 }
 
@@ -226,12 +216,12 @@ impl<T: ?Sized> RwLock<T> {
 
     /// Whether a task panicked while it held the lock for writing.
     pub fn is_poisoned(&self) -> bool {
-        self.value.is_poisoned() && !self.poisoned_in.is_stale()
+        self.value.is_poisoned()
     }
 
     /// Forgets the poison.
     pub fn clear_poison(&self) {
-        self.value.clear_poison();
+        self.value.real.clear_poison();
     }
 
     /// The value, without locking.
@@ -239,53 +229,22 @@ impl<T: ?Sized> RwLock<T> {
     /// # Errors
     /// If the lock is poisoned, as in std.
     pub fn get_mut(&mut self) -> LockResult<&mut T> {
-        self.value.get_mut()
+        self.value.real.get_mut()
     }
 
     /// The guard of a lock that the model has just granted.
     #[track_caller]
     fn read_guard(&self) -> LockResult<RwLockReadGuard<'_, T>> {
-        let site = Location::caller();
-        let guard = |value| RwLockReadGuard { lock: &self.lock, value: Some(value), site };
-        match self.value.try_read() {
-            Ok(value) => Ok(guard(value)),
-            Err(TryLockError::Poisoned(poisoned)) if self.poisoned_in.is_stale() => {
-                self.clear_poison();
-                Ok(guard(poisoned.into_inner()))
-            }
-            Err(TryLockError::Poisoned(poisoned)) => {
-                Err(PoisonError::new(guard(poisoned.into_inner())))
-            }
-            Err(TryLockError::WouldBlock) => left_behind(),
-        }
+        let guard = |held| RwLockReadGuard { lock: &self.lock, held };
+        self.value.granted(self.value.real.try_read(), guard)
     }
 
     /// As [`read_guard`](Self::read_guard).
     #[track_caller]
     fn write_guard(&self) -> LockResult<RwLockWriteGuard<'_, T>> {
-        let site = Location::caller();
-        let guard = |value| RwLockWriteGuard { lock: self, value: Some(value), site };
-        match self.value.try_write() {
-            Ok(value) => Ok(guard(value)),
-            Err(TryLockError::Poisoned(poisoned)) if self.poisoned_in.is_stale() => {
-                self.clear_poison();
-                Ok(guard(poisoned.into_inner()))
-            }
-            Err(TryLockError::Poisoned(poisoned)) => {
-                Err(PoisonError::new(guard(poisoned.into_inner())))
-            }
-            Err(TryLockError::WouldBlock) => left_behind(),
-        }
+        let guard = |held| RwLockWriteGuard { lock: self, held };
+        self.value.granted(self.value.real.try_write(), guard)
     }
-}
-
-#[cold]
-#[track_caller]
-fn left_behind() -> ! {
-    panic!(
-        "raddle: a RwLock is held by a guard that an earlier execution left behind; create the \
-         lock inside the closure that raddle runs"
-    );
 }
 
 impl<T> Named for RwLock<T> {
@@ -311,7 +270,7 @@ impl<T> From<T> for RwLock<T> {
 
 impl<T: ?Sized + fmt::Debug> fmt::Debug for RwLock<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.value.fmt(f)
+        self.value.real.fmt(f)
     }
 }
 
@@ -319,48 +278,24 @@ impl<T: ?Sized + fmt::Debug> fmt::Debug for RwLock<T> {
 #[must_use = "if unused the RwLock will immediately unlock"]
 pub struct RwLockReadGuard<'a, T: ?Sized> {
     lock: &'a Object<Shared>,
-    /// None only while the guard is being dropped.
-    value: Option<sync::RwLockReadGuard<'a, T>>,
-    /// Where it was locked: a destructor does not know where it runs.
-    site: &'static Location<'static>,
+    held: Held<sync::RwLockReadGuard<'a, T>>,
 }
 
 impl<T: ?Sized> Drop for RwLockReadGuard<'_, T> {
     fn drop(&mut self) {
         // The value first: whoever the model lets in next must find it free.
-        self.value = None;
-        self.lock.step_at(SharedOp::UnlockRead, self.site);
+        self.held.value = None;
+        self.lock.step_at(SharedOp::UnlockRead, self.held.site);
     }
 }
 
-impl<T: ?Sized> Deref for RwLockReadGuard<'_, T> {
-    type Target = T;
-
-    fn deref(&self) -> &T {
-        self.value.as_ref().expect("a live guard has its value")
-    }
-}
-
-impl<T: ?Sized + fmt::Debug> fmt::Debug for RwLockReadGuard<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        (**self).fmt(f)
-    }
-}
-
-impl<T: ?Sized + fmt::Display> fmt::Display for RwLockReadGuard<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        (**self).fmt(f)
-    }
-}
+pointer_to_value!(RwLockReadGuard);
 
 /// Like [`std::sync::RwLockWriteGuard`].
 #[must_use = "if unused the RwLock will immediately unlock"]
 pub struct RwLockWriteGuard<'a, T: ?Sized> {
     lock: &'a RwLock<T>,
-    /// None only while the guard is being dropped or downgraded.
-    value: Option<sync::RwLockWriteGuard<'a, T>>,
-    /// Where it was locked: a destructor does not know where it runs.
-    site: &'static Location<'static>,
+    held: Held<sync::RwLockWriteGuard<'a, T>>,
 }
 
 impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
@@ -371,56 +306,25 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
     #[track_caller]
     pub fn downgrade(mut this: Self) -> RwLockReadGuard<'a, T> {
         let lock = &this.lock.lock;
-        let value = this.value.take().expect("a live guard has its value");
+        let value = this.held.value.take().expect("a live guard has its value");
         // The value first, as in `drop`: readers are let in by the step.
         let value = sync::RwLockWriteGuard::downgrade(value);
         lock.step(SharedOp::Downgrade);
-        RwLockReadGuard { lock, value: Some(value), site: Location::caller() }
+        RwLockReadGuard { lock, held: Held { value: Some(value), site: Location::caller() } }
     }
 }
 
 impl<T: ?Sized> Drop for RwLockWriteGuard<'_, T> {
     fn drop(&mut self) {
-        if self.value.is_some() {
-            let poisoned = self.lock.is_poisoned();
+        if self.held.value.is_some() {
             // The value first: whoever the model lets in next must find it free.
-            self.value = None;
-            // To be unwound with its execution is not a panic of the program.
-            if rt::tearing_down() && !poisoned {
-                self.lock.clear_poison();
-            } else if !poisoned && self.lock.value.is_poisoned() {
-                self.lock.poisoned_in.note();
-            }
-            self.lock.lock.step_at(SharedOp::UnlockWrite, self.site);
+            self.lock.value.release(&mut self.held);
+            self.lock.lock.step_at(SharedOp::UnlockWrite, self.held.site);
         }
     }
 }
 
-impl<T: ?Sized> Deref for RwLockWriteGuard<'_, T> {
-    type Target = T;
-
-    fn deref(&self) -> &T {
-        self.value.as_ref().expect("a live guard has its value")
-    }
-}
-
-impl<T: ?Sized> DerefMut for RwLockWriteGuard<'_, T> {
-    fn deref_mut(&mut self) -> &mut T {
-        self.value.as_mut().expect("a live guard has its value")
-    }
-}
-
-impl<T: ?Sized + fmt::Debug> fmt::Debug for RwLockWriteGuard<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        (**self).fmt(f)
-    }
-}
-
-impl<T: ?Sized + fmt::Display> fmt::Display for RwLockWriteGuard<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        (**self).fmt(f)
-    }
-}
+pointer_to_value!(mut RwLockWriteGuard);
 
 #[cfg(test)]
 mod tests {

@@ -3,32 +3,32 @@
 //! An actor that has put more into a mailbox than it should hold is not run again before half of
 //! that mailbox is free, unless that would close a circle: then it goes on, and the mailbox grows.
 //! Each actor waits for at most one other, and all changes are made under one lock, so there are no
-//! circles, and at the end of each chain there is an actor that waits for nobody. That one has
-//! messages, or nobody would wait for it; so it is in a run queue or is run, and makes room.
+//! circles, and at the end of each chain there is an actor that does not wait. That one has messages, or
+//! no other would wait for it; so it is in a run queue or is run, and makes room.
 
 use std::collections::HashMap;
 
 use super::sync::{Mutex, lock};
 
-/// Who waits for whom. Actors are known by numbers that differ.
-pub(crate) struct Jam<T> {
+/// The actors that wait for room, by numbers that differ.
+pub(crate) struct Backpressure<T> {
     graph: Mutex<Graph<T>>,
 }
 
 struct Graph<T> {
-    /// Whom each waits for. Invariant: without circles.
+    /// The actor that each waits for. Invariant: without circles.
     waits_for: HashMap<usize, usize>,
     waiters: HashMap<usize, Vec<(usize, T)>>,
 }
 
-impl<T> Jam<T> {
+impl<T> Backpressure<T> {
     pub(crate) fn new() -> Self {
         let graph = Graph { waits_for: HashMap::new(), waiters: HashMap::new() };
         Self { graph: Mutex::new(graph) }
     }
 
     /// `who`, called `name`, waits for `other`. Gives it back if it must not wait: because of a circle,
-    /// or because `is_full`, which is asked while nobody can let go of anybody, says that there is room.
+    /// or because `is_full`, which is asked under the lock that releases take, says that there is room.
     pub(crate) fn wait(
         &self,
         name: usize,
@@ -62,7 +62,7 @@ impl<T> Jam<T> {
         waiters
     }
 
-    /// Everybody who waits.
+    /// All that wait.
     pub(crate) fn drain(&self) -> Vec<(usize, T)> {
         let mut graph = lock(&self.graph);
         graph.waits_for.clear();

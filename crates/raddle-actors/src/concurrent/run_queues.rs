@@ -1,13 +1,13 @@
 //! Run queues of the workers, and how workers sleep and are woken.
 //!
 //! Each worker has a queue; what comes from outside is in one more. A worker whose queue is empty takes
-//! from that one, then half of another worker's, then it sleeps. Whoever puts something into a queue
-//! afterwards looks whether somebody sleeps, and wakes one.
+//! from that one, then half of another worker's, then it sleeps. A thread that puts something into a queue
+//! looks afterwards whether a worker sleeps, and wakes one.
 //!
 //! # No wake-up is lost
 //! A worker that is about to sleep says so first (`idle`) and then looks at the queues once more;
-//! whoever adds something adds it first and then looks at `idle`. Both take the lock of the queue, so
-//! one of them sees what the other did.
+//! a thread that adds something adds it first and then looks at `idle`. Both take the lock of the queue,
+//! so one of them sees what the other did.
 //!
 //! # One actor in a queue is left to its worker
 //! A handler that sends one message makes one actor runnable, which its own worker runs next: to
@@ -26,16 +26,16 @@ use super::sync::{
 /// A worker looks at what comes from outside at least once in so many turns.
 const OUTSIDE_EVERY: u32 = 61;
 
-/// Queues and sleepers.
-pub(crate) struct Crew<T> {
+/// The run queues of all workers, and which workers sleep.
+pub(crate) struct RunQueues<T> {
     lanes: Vec<Lane<T>>,
     outside: Mutex<VecDeque<T>>,
     sleep: Mutex<Sleep>,
     /// For workers.
     wake: Condvar,
-    /// For whoever waits until all is done.
+    /// For threads that wait until all is done.
     quiet: Condvar,
-    /// Workers that sleep and that nobody has woken. Written under `sleep`.
+    /// Workers that sleep and have not been woken. Written under `sleep`.
     idle: AtomicUsize,
     /// Whether one of the sleepers is the watch. Written under `sleep`.
     watched: AtomicBool,
@@ -58,7 +58,7 @@ struct Sleep {
     woken: usize,
 }
 
-impl<T> Crew<T> {
+impl<T> RunQueues<T> {
     pub(crate) fn new(workers: usize, watch: Option<Duration>) -> Self {
         let lane = || Lane { queue: Mutex::new(VecDeque::new()), turns: AtomicUsize::new(0) };
         Self {
@@ -83,7 +83,7 @@ impl<T> Crew<T> {
         let queue = worker.map_or(&self.outside, |worker| &self.lanes[worker].queue);
         let mut queue = lock(queue);
         if self.closed.load(Ordering::SeqCst) {
-            // Whoever empties the queues may have been here.
+            // The queues may have been drained already.
             drop(queue);
             drop(task);
             return;
@@ -166,7 +166,7 @@ impl<T> Crew<T> {
             return;
         }
         lock(&self.lanes[worker].queue).append(&mut tasks);
-        // While they were on their way nobody could see them.
+        // While they were on their way no other worker could see them.
         if self.idle.load(Ordering::SeqCst) > 0 {
             self.wake_one();
         }
@@ -187,7 +187,7 @@ impl<T> Crew<T> {
         self.idle.store(sleep.asleep - sleep.woken, Ordering::SeqCst);
     }
 
-    /// Sleeps until somebody wakes this worker. The watch may find something to run.
+    /// Sleeps until this worker is woken. The watch may find something to run.
     fn sleep(&self, worker: usize) -> Option<T> {
         let mut watches = false;
         let mut seen = Vec::new();
@@ -237,7 +237,7 @@ impl<T> Crew<T> {
             self.watched.store(false, Ordering::Relaxed);
         }
         sleep.asleep -= 1;
-        // At the end of all somebody may go who was woken and did not notice.
+        // After `close` a worker may leave that was woken and did not notice.
         sleep.woken = sleep.woken.min(sleep.asleep);
         self.count(&sleep);
         None
@@ -247,7 +247,7 @@ impl<T> Crew<T> {
         self.lanes.iter().map(|lane| lane.turns.load(Ordering::Relaxed)).collect()
     }
 
-    /// From a worker that is where it was.
+    /// Takes from a worker that is still with the actor it was with when `seen` was noted.
     fn take_stuck(&self, seen: &[usize]) -> Option<T> {
         let stuck = self.lanes.iter().zip(seen);
         let mut stuck = stuck.filter(|(lane, seen)| lane.turns.load(Ordering::Relaxed) == **seen);
@@ -255,7 +255,8 @@ impl<T> Crew<T> {
     }
 
     /// Waits until all workers sleep and nothing is to be run, and `is_done`; or until `is_enough`, or
-    /// until all is over. What those say must be made known by [`stir`](Self::stir).
+    /// until all is over. A change of what those say is to be followed by
+    /// [`notify_quiet`](Self::notify_quiet).
     pub(crate) fn wait_quiet(&self, is_done: impl Fn() -> bool, is_enough: impl Fn() -> bool) {
         let mut sleep = lock(&self.sleep);
         while !(self.closed.load(Ordering::SeqCst)
@@ -266,13 +267,13 @@ impl<T> Crew<T> {
         }
     }
 
-    /// Has whoever waits until all is done look again.
-    pub(crate) fn stir(&self) {
+    /// Has threads in [`wait_quiet`](Self::wait_quiet) look again.
+    pub(crate) fn notify_quiet(&self) {
         let _sleep = lock(&self.sleep);
         self.quiet.notify_all();
     }
 
-    /// Sends everybody home.
+    /// Ends all workers.
     pub(crate) fn close(&self) {
         let _sleep = lock(&self.sleep);
         self.closed.store(true, Ordering::SeqCst);

@@ -1,4 +1,4 @@
-//! An actor in its place, without its type.
+//! An actor without its type: what a system that runs one step after another keeps of it.
 
 use std::any::Any;
 use std::fmt::Debug;
@@ -9,22 +9,22 @@ use crate::context::{self, Context};
 use crate::hash::Fingerprint;
 use crate::turn::{Payload, Turn};
 
-/// What follows from a handler for its own actor.
+/// What a handler decided about its own actor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Flow {
     pub(crate) stops: bool,
 }
 
-/// An actor as a system keeps it.
-pub(crate) trait Cell: Send {
+/// An actor without its type.
+pub(crate) trait AnyActor: Send {
     fn handle(&mut self, message: Payload, turn: &mut Turn) -> Flow;
     fn start(&mut self, turn: &mut Turn) -> Flow;
     /// What comes back after a crash.
-    fn restart(&self) -> Option<Box<dyn Cell>>;
+    fn restart(&self) -> Option<Box<dyn AnyActor>>;
     fn state(&self) -> &dyn Any;
     fn type_name(&self) -> &'static str;
     fn show(&self, message: &Payload) -> String;
-    fn copy(&self) -> Option<Box<dyn Cell>>;
+    fn copy(&self) -> Option<Box<dyn AnyActor>>;
     /// Feeds its state to the hasher. `false` if it cannot.
     fn hash(&self, hasher: &mut Fingerprint) -> bool;
     fn copy_message(&self, message: &Payload) -> Option<Payload>;
@@ -61,7 +61,7 @@ impl<M: Debug + Send + 'static> Typed<M> {
     }
 }
 
-impl<M: Debug + Send + 'static> Cell for Typed<M> {
+impl<M: Debug + Send + 'static> AnyActor for Typed<M> {
     fn handle(&mut self, message: Payload, turn: &mut Turn) -> Flow {
         let message = message.downcast::<M>().expect("an address is of its actor's messages");
         self.run(turn, |behaviour, cx| behaviour.handle(*message, cx))
@@ -71,7 +71,7 @@ impl<M: Debug + Send + 'static> Cell for Typed<M> {
         self.run(turn, |behaviour, cx| behaviour.start(cx))
     }
 
-    fn restart(&self) -> Option<Box<dyn Cell>> {
+    fn restart(&self) -> Option<Box<dyn AnyActor>> {
         let behaviour = self.behaviour.restart()?;
         Some(Box::new(Self { address: self.address.clone(), behaviour }))
     }
@@ -88,7 +88,7 @@ impl<M: Debug + Send + 'static> Cell for Typed<M> {
         format!("{:?}", Self::message(message))
     }
 
-    fn copy(&self) -> Option<Box<dyn Cell>> {
+    fn copy(&self) -> Option<Box<dyn AnyActor>> {
         let behaviour = self.behaviour.copy()?;
         Some(Box::new(Self { address: self.address.clone(), behaviour }))
     }

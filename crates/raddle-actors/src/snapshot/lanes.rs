@@ -1,0 +1,193 @@
+//! The messages of a state that wait to be handled.
+
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+use super::Snapshot;
+use crate::address::ActorId;
+use crate::hash::mix;
+use crate::mailboxes::{LaneKey, Mailboxes, Sender};
+use crate::turn::Payload;
+
+/// A message that states share.
+pub(crate) struct SharedMessage {
+    pub(crate) payload: Payload,
+    pub(crate) hash: u64,
+}
+
+#[derive(Clone)]
+enum Queue {
+    One(Rc<SharedMessage>),
+    Many(Rc<VecDeque<Rc<SharedMessage>>>),
+}
+
+/// Messages that are delivered in order. Never empty.
+#[derive(Clone)]
+pub(crate) struct Lane {
+    /// The index of an actor, or [`OUTSIDE`], or [`ANYBODY`].
+    pub(crate) from: u32,
+    pub(crate) to: u32,
+    /// Its part of the fingerprint.
+    pub(crate) hash: u64,
+    queue: Queue,
+}
+
+pub(crate) const OUTSIDE: u32 = u32::MAX;
+pub(crate) const ANYBODY: u32 = u32::MAX - 1;
+
+/// A sender as a number. Threads of the test are one sender: a model has none.
+#[inline]
+fn number(from: Sender) -> u32 {
+    match from {
+        Sender::Outside(_) => OUTSIDE,
+        Sender::Actor(actor) => actor.0,
+        Sender::Anybody => ANYBODY,
+    }
+}
+
+#[inline]
+fn sender(number: u32) -> Sender {
+    match number {
+        OUTSIDE => Sender::Outside(0),
+        ANYBODY => Sender::Anybody,
+        actor => Sender::Actor(ActorId(actor)),
+    }
+}
+
+impl Lane {
+    pub(crate) fn first(&self) -> &Rc<SharedMessage> {
+        match &self.queue {
+            Queue::One(message) => message,
+            Queue::Many(messages) => &messages[0],
+        }
+    }
+
+    /// All of them, in order.
+    #[cfg(test)]
+    pub(crate) fn contents(&self) -> impl Iterator<Item = Rc<SharedMessage>> + use<> {
+        let messages = self.messages();
+        (0..messages.len()).map(move |at| Rc::clone(&messages[at]))
+    }
+
+    pub(super) fn len(&self) -> usize {
+        match &self.queue {
+            Queue::One(_) => 1,
+            Queue::Many(messages) => messages.len(),
+        }
+    }
+
+    fn messages(&self) -> Rc<VecDeque<Rc<SharedMessage>>> {
+        match &self.queue {
+            Queue::One(message) => Rc::new(VecDeque::from([Rc::clone(message)])),
+            Queue::Many(messages) => Rc::clone(messages),
+        }
+    }
+}
+
+impl Snapshot {
+    /// The part of a lane in the fingerprint.
+    fn lane_hash(&self, mailboxes: Mailboxes, lane: &Lane) -> u64 {
+        let to = self.actors[lane.to as usize].state.path;
+        let ends = if mailboxes.senders_matter() {
+            let from = match lane.from {
+                OUTSIDE => 5,
+                ANYBODY => 7,
+                actor => self.actors[actor as usize].state.path,
+            };
+            mix(from ^ mix(to))
+        } else {
+            mix(to ^ 29 << 40)
+        };
+        match &lane.queue {
+            Queue::One(message) => mix(ends ^ message.hash),
+            Queue::Many(messages) => messages.iter().fold(ends, |hash, one| mix(hash ^ one.hash)),
+        }
+    }
+
+    fn lane(&self, from: u32, to: u32) -> Option<usize> {
+        self.lanes.iter().position(|lane| lane.from == from && lane.to == to)
+    }
+
+    fn add_lane(&mut self, mailboxes: Mailboxes, from: u32, to: u32, message: Rc<SharedMessage>) {
+        let mut lane = Lane { from, to, hash: 0, queue: Queue::One(message) };
+        lane.hash = self.lane_hash(mailboxes, &lane);
+        self.fingerprint = self.fingerprint.wrapping_add(lane.hash);
+        self.lanes.push(lane);
+    }
+
+    /// Puts a message at the end of its lane.
+    #[inline]
+    pub(crate) fn push(
+        &mut self,
+        mailboxes: Mailboxes,
+        from: Sender,
+        to: u32,
+        message: Rc<SharedMessage>,
+    ) {
+        let (from, at) = match mailboxes.lane(from) {
+            LaneKey::Shared(from) => {
+                let from = number(from);
+                (from, self.lane(from, to))
+            }
+            LaneKey::Single(from) => (number(from), None),
+        };
+        let Some(at) = at else { return self.add_lane(mailboxes, from, to, message) };
+        let mut messages = self.lanes[at].messages();
+        Rc::make_mut(&mut messages).push_back(message);
+        self.set_queue(mailboxes, at, messages);
+    }
+
+    /// Puts a message to the front of the lane that it was taken from.
+    pub(crate) fn push_first(
+        &mut self,
+        mailboxes: Mailboxes,
+        from: Sender,
+        to: u32,
+        message: Rc<SharedMessage>,
+    ) {
+        let from = number(from);
+        let Some(at) = self.lane(from, to) else {
+            return self.add_lane(mailboxes, from, to, message);
+        };
+        let mut messages = self.lanes[at].messages();
+        Rc::make_mut(&mut messages).push_front(message);
+        self.set_queue(mailboxes, at, messages);
+    }
+
+    fn set_queue(
+        &mut self,
+        mailboxes: Mailboxes,
+        at: usize,
+        messages: Rc<VecDeque<Rc<SharedMessage>>>,
+    ) {
+        let queue = if messages.len() == 1 {
+            Queue::One(Rc::clone(&messages[0]))
+        } else {
+            Queue::Many(messages)
+        };
+        let (before, ends) = (self.lanes[at].hash, (self.lanes[at].from, self.lanes[at].to));
+        let mut lane = Lane { from: ends.0, to: ends.1, hash: 0, queue };
+        lane.hash = self.lane_hash(mailboxes, &lane);
+        self.fingerprint = self.fingerprint.wrapping_sub(before).wrapping_add(lane.hash);
+        self.lanes[at] = lane;
+    }
+
+    /// Takes the first message of a lane, with its sender and its receiver.
+    #[inline]
+    pub(crate) fn pop(
+        &mut self,
+        mailboxes: Mailboxes,
+        at: usize,
+    ) -> (Sender, ActorId, Rc<SharedMessage>) {
+        let (from, to) = (sender(self.lanes[at].from), ActorId(self.lanes[at].to));
+        if let Queue::Many(_) = &self.lanes[at].queue {
+            let mut messages = self.lanes[at].messages();
+            let message = Rc::make_mut(&mut messages).pop_front();
+            self.set_queue(mailboxes, at, messages);
+            return (from, to, message.expect("a lane is never empty"));
+        }
+        let lane = self.lanes.swap_remove(at);
+        self.fingerprint = self.fingerprint.wrapping_sub(lane.hash);
+        (from, to, Rc::clone(lane.first()))
+    }
+}
