@@ -325,7 +325,7 @@ fn an_observer_hears_of_traces_too() {
     // More where the machine is so busy that nothing is told in time.
     let heard = [200, 2_000, 20_000].into_iter().map(heard_within).find(|heard| !heard.is_empty());
     let heard = heard.expect("it was told");
-    for progress in heard.iter() {
+    for progress in &heard {
         assert!(progress.traces.expect("asked for").distinct > 0);
         assert!(progress.executions > 0 && progress.rate.is_some());
         assert_eq!((progress.estimate, progress.left_ms), (None, None));
