@@ -10,11 +10,8 @@ use raddle_actors::{
     Actor, Address, AnyAddress, Context, Faults, Mailboxes, Monitor, System, Timer, Watch,
 };
 use raddle_search::Reduction;
-<<<<<<< HEAD
 use raddle_search::tree::priority::ModifiedDpor;
 use raddle_search::tree::{Frontier, TreeExpansion, TreeSearch};
-=======
->>>>>>> net
 use raddle_testing::{Sample, figures};
 use raddle_trace::hash::{GAMMA, mix};
 

@@ -492,6 +492,7 @@ fn best_first_runs_the_schedules_of_depth_first() {
 
 /// Programs that were skipped, of those drawn: exactly, in the sample of a plain `cargo test`; and in per
 /// cent, at least and at most, in others. Programs that no comparison looks at are to stay as few as they are.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Skips {
     pub(crate) exactly: u64,
     pub(crate) percent: (u64, u64),
