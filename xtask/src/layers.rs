@@ -57,24 +57,7 @@ pub const RULES: &[Rule] = &[
         layers: None,
         knots: &[&["expansion", "hapset", "path", "races"]],
     },
-    Rule {
-        krate: "crates/raddle",
-        layers: None,
-        knots: &[&[
-            "checkpoint",
-            "config",
-            "explain",
-            "host",
-            "minimise",
-            "portfolio",
-            "progress",
-            "recording",
-            "search",
-            "spill",
-            "tree",
-            "watch",
-        ]],
-    },
+    Rule { krate: "crates/raddle", layers: None, knots: &[] },
 ];
 
 /// What is wrong with the modules of the crates that have a rule.
