@@ -1,11 +1,12 @@
 //! `cargo xtask tidy`, `cargo xtask mutate` and `cargo xtask nightly`.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use xtask::{mutate, nightly, tidy};
 
 const USAGE: &str = "usage: cargo xtask tidy
-       cargo xtask size
+       cargo xtask size [CHECKOUT]
        cargo xtask mutate [--markdown] [--done FILE] [NAME ...]
        cargo xtask nightly [--time 4h] [--resume] [--jobs 2] [--pages quick|full|none] [PART ...]";
 
@@ -14,7 +15,8 @@ fn main() -> ExitCode {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match arguments.as_slice() {
         ["tidy"] => tidied(),
-        ["size"] => sized(),
+        ["size"] => sized(&xtask::root()),
+        ["size", other] => sized(Path::new(other)),
         ["mutate", rest @ ..] => match mutate::wanted(rest) {
             Ok(wanted) => mutated(&wanted),
             Err(why) => refuse(&why),
@@ -39,8 +41,8 @@ fn tidied() -> ExitCode {
     if complaints.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-fn sized() -> ExitCode {
-    match xtask::size::table(&xtask::root()) {
+fn sized(root: &Path) -> ExitCode {
+    match xtask::size::table(root) {
         Ok(table) => {
             print(&table);
             ExitCode::SUCCESS
