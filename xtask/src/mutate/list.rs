@@ -201,8 +201,8 @@ pub const MUTATIONS: &[Mutation] = &[
     Mutation {
         name: "holder-ignored",
         file: RACES,
-        old: "if other < first || history.leads(other) {",
-        new: "if other < first || history.leads(other) || true {",
+        old: "if other < first || history.happens_before_op(other) {",
+        new: "if other < first || history.happens_before_op(other) || true {",
         what: "A sequence in which a lock is held when it is wanted is given up, not mended.",
     },
     Mutation {
