@@ -55,7 +55,7 @@ pub const RULES: &[Rule] = &[
     Rule {
         krate: "crates/raddle-search",
         layers: None,
-        knots: &[&["expansion", "hapset", "path", "races"]],
+        knots: &[],
     },
     Rule {
         krate: "crates/raddle",
