@@ -52,11 +52,7 @@ pub const RULES: &[Rule] = &[
         layers: Some(&[&["log"], &["transcript"], &["fork"]]),
         knots: &[],
     },
-    Rule {
-        krate: "crates/raddle-search",
-        layers: None,
-        knots: &[&["expansion", "hapset", "path", "races"]],
-    },
+    Rule { krate: "crates/raddle-search", layers: None, knots: &[] },
     Rule {
         krate: "crates/raddle",
         layers: Some(&[

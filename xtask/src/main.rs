@@ -1,4 +1,4 @@
-//! `cargo xtask tidy`, `cargo xtask mutate` and `cargo xtask nightly`.
+//! `cargo xtask tidy`, `size`, `mutate` and `nightly`.
 
 use std::path::Path;
 use std::process::ExitCode;

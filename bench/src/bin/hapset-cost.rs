@@ -6,8 +6,8 @@
 use std::process::ExitCode;
 
 use raddle_engine::{Limits, Observer, Setup, Stop, Strategy, explore_observed};
-use raddle_search::hapset::{HapSet, Metric, Over};
-use raddle_search::{Dpor, Reduction};
+use raddle_search::hapset::Metric;
+use raddle_search::{Dpor, HapSet, Over, Reduction};
 use raddle_search::{PairCoverage, Random};
 
 fn strategy(what: &str) -> Option<Box<dyn Strategy>> {

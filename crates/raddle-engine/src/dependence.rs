@@ -168,75 +168,6 @@ impl Footprint {
         Self { waited_for: step.waited_for, also: step.also, learned: step.learned, ..footprint }
     }
 
-    /// As numbers, for what is saved.
-    #[must_use]
-    pub fn to_words(&self) -> [u64; Self::WORDS] {
-        let [(first, one), (second, two)] = self.touched;
-        let object = |object: ObjectId| u64::from(object.0.wrapping_add(1));
-        let task = |task: Option<TaskId>| task.map_or(0, |task| u64::from(task.0) + 1);
-        let (enabler, enabling) = self.enabler.unzip();
-        [
-            self.task.0.into(),
-            object(first),
-            one.to_number(),
-            object(second),
-            two.to_number(),
-            self.also,
-            self.learned.into(),
-            task(self.partner),
-            self.nth.into(),
-            task(enabler),
-            enabling.unwrap_or(0).into(),
-            self.waited_for.bits(),
-            self.ran_on.bits(),
-        ]
-    }
-
-    /// What [`to_words`](Self::to_words) made numbers of; none if it did not.
-    #[must_use]
-    pub fn from_words(words: [u64; Self::WORDS]) -> Option<Self> {
-        let [
-            own,
-            first,
-            one,
-            second,
-            two,
-            also,
-            learned,
-            partner,
-            nth,
-            enabler,
-            enabling,
-            waited_for,
-            ran_on,
-        ] = words;
-        let small = |word: u64| u32::try_from(word).ok();
-        let object = |word: u64| Some(ObjectId(small(word)?.wrapping_sub(1)));
-        let task = |word: u64| match word.checked_sub(1) {
-            None => Some(None),
-            Some(task) => Some(Some(TaskId(small(task)?))),
-        };
-        let touched = [
-            (object(first)?, Access::from_number(one)?),
-            (object(second)?, Access::from_number(two)?),
-        ];
-        let enabling = small(enabling)?;
-        Some(Self {
-            task: TaskId(small(own)?),
-            touched,
-            also,
-            learned: learned == 1,
-            partner: task(partner)?,
-            nth: small(nth)?,
-            enabler: task(enabler)?.map(|task| (task, enabling)),
-            waited_for: Tasks::of_bits(waited_for),
-            ran_on: Tasks::of_bits(ran_on),
-        })
-    }
-
-    /// Numbers of a saved one.
-    pub const WORDS: usize = 13;
-
     /// Another step, without which it would not have been possible.
     pub fn enabled_by(&mut self, other: &Self) {
         self.enabler = Some((other.task, other.nth));
@@ -287,31 +218,5 @@ impl Footprint {
         let Access::Observe(task) = self.touched[0].1 else { return false };
         let sees = |who: TaskId| task == who || self.waited_for.contains(who);
         sees(other.task) || other.partner.is_some_and(sees) || other.ran_on.contains(task)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_was_saved_is_the_same() {
-        for kind in 1..=22 {
-            let access = Access::from_number(kind).expect("one of them");
-            assert_eq!(access.to_number(), kind);
-            for touched in [
-                [(ObjectId(7), access), NOTHING],
-                [(ObjectId(0), Access::Fit(3)), (ObjectId(1), access)],
-            ] {
-                let mut step = Footprint::new(TaskId(3), &touched, Some(TaskId(0)));
-                (step.also, step.learned, step.nth) = (1 << 63, true, 9);
-                step.enabled_by(&Footprint { nth: 4, ..Footprint::new(TaskId(0), &[], None) });
-                step.waited_for.insert(TaskId(70));
-                step.ran_on.insert(TaskId(2));
-                assert_eq!(Footprint::from_words(step.to_words()), Some(step));
-            }
-        }
-        assert_eq!((Access::from_number(0), Access::from_number(23)), (None, None));
-        assert_eq!(Access::from_number(1 << 8 | 1), None);
     }
 }

@@ -163,57 +163,6 @@ impl Access {
     }
 }
 
-/// Every access by its [kind](Access::kind), from 1, with an argument that means nothing.
-const ACCESSES: [Access; 22] = [
-    Access::Read,
-    Access::Write,
-    Access::Acquire,
-    Access::Release,
-    Access::Append,
-    Access::Take,
-    Access::Observe(TaskId::ROOT),
-    Access::Yield,
-    Access::TryAcquire,
-    Access::Refused,
-    Access::Share,
-    Access::Unshare,
-    Access::TryShare,
-    Access::TryTake,
-    Access::Fit(0),
-    Access::TryFit(0),
-    Access::Roused,
-    Access::Pass,
-    Access::Missed,
-    Access::Stir,
-    Access::Settle,
-    Access::Lapsed,
-];
-
-impl Access {
-    /// As a number, for what is saved.
-    #[must_use]
-    pub fn to_number(self) -> u64 {
-        let argument = match self {
-            Self::Fit(places) | Self::TryFit(places) => places,
-            Self::Observe(task) => task.0,
-            _ => 0,
-        };
-        u64::from(argument) << 8 | self.kind()
-    }
-
-    /// What [`to_number`](Self::to_number) made a number of; none if it is not one.
-    #[must_use]
-    pub fn from_number(number: u64) -> Option<Self> {
-        let argument = u32::try_from(number >> 8).ok()?;
-        match *ACCESSES.get((number & 0xff).checked_sub(1)? as usize)? {
-            Self::Fit(_) => Some(Self::Fit(argument)),
-            Self::TryFit(_) => Some(Self::TryFit(argument)),
-            Self::Observe(_) => Some(Self::Observe(TaskId(argument))),
-            other => (argument == 0).then_some(other),
-        }
-    }
-}
-
 /// What a task is about to do, or has done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Op {

@@ -166,14 +166,6 @@ impl Tasks {
         self.0 & Self::bit(task) != 0
     }
 
-    pub(crate) fn bits(self) -> u64 {
-        self.0
-    }
-
-    pub(crate) fn of_bits(bits: u64) -> Self {
-        Self(bits)
-    }
-
     /// Whether there is none.
     #[must_use]
     pub fn is_empty(self) -> bool {

@@ -32,7 +32,6 @@ mod filter;
 mod laps;
 mod learner;
 mod pairs;
-mod search;
 mod statements;
 
 use raddle_engine::op::Access;
@@ -40,7 +39,6 @@ use raddle_engine::op::Access;
 pub(crate) use self::filter::{Filter, SavedFilter};
 pub(crate) use self::learner::{Learner, sees};
 pub(crate) use self::pairs::Pairs;
-pub use self::search::{HapSet, Over};
 pub(crate) use self::statements::{StatementId, Statements};
 
 /// What is learned of executions.

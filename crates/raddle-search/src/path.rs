@@ -9,6 +9,8 @@
 //!
 //! Every other frontier needs a tree: `tree.rs`.
 
+mod expansion;
+
 use std::borrow::Cow;
 use std::fmt;
 
@@ -19,8 +21,9 @@ use raddle_engine::strategy::{
 use raddle_trace::{Covered, Estimate, Progress};
 use serde::{Deserialize, Serialize};
 
+use self::expansion::Saved;
+pub use self::expansion::{Advance, Decision, Expansion, Standing};
 use crate::estimate::{Children, Kind, Levels, Size};
-use crate::expansion::{Advance, Decision, Expansion, Saved, Standing};
 use crate::state::{self, FOREIGN, RUNNING, STRAYED};
 
 /// The points of the last execution, and what is known of what was left at each.

@@ -19,8 +19,6 @@ use raddle_engine::happens::History;
 use raddle_engine::op::{Access, ObjectId, TaskId};
 use raddle_engine::strategy::{Stuck, Tasks, Timer};
 
-use crate::hapset::Filter;
-
 /// The later op of a race.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Later {
@@ -43,6 +41,14 @@ pub(crate) struct Ops<'a> {
     pub(crate) timers: &'a [(u32, Timer)],
     /// Ops that could not run at the end: they race as if they had run last.
     pub(crate) stuck: &'a [Stuck],
+}
+
+/// Leaves out races that are not worth an execution.
+pub(crate) trait RaceFilter {
+    /// Changes the first events of the races of an op.
+    fn keep_new(&mut self, history: &History, later: &Later, races: &mut Vec<u32>);
+    /// The same for an op that did not run.
+    fn keep_new_of_stuck(&mut self, stuck: &Stuck, races: &mut Vec<u32>);
 }
 
 /// Finds races. Holds room to work in and, if known races are visited again, those.
@@ -85,7 +91,7 @@ impl RaceFinder {
         &mut self,
         history: &mut History,
         ops: Ops<'_>,
-        mut filter: Option<&mut Filter>,
+        mut filter: Option<&mut dyn RaceFilter>,
         mut found: impl FnMut(&History, usize, &Later),
     ) {
         for index in ops.from..history.len() {
@@ -94,7 +100,7 @@ impl RaceFinder {
             }
             history.races(index, &mut self.raced);
             let later = Later { step: step_of(history, index), index, ran: true, timer: None };
-            self.found(history, &later, filter.as_deref_mut(), &mut found);
+            self.found(history, &later, reborrow(&mut filter), &mut found);
         }
         let new = |(index, _): &&(u32, Timer)| *index as usize >= ops.from;
         for &(index, timer) in ops.timers.iter().filter(new) {
@@ -103,16 +109,16 @@ impl RaceFinder {
             history.races_of_timer(index, timer.task, &mut self.raced);
             let step = Some(Footprint::new(timer.task, &timer.footprint, Some(owner)));
             let later = Later { step, index, ran: false, timer: Some(timer.task) };
-            self.found(history, &later, filter.as_deref_mut(), &mut found);
+            self.found(history, &later, reborrow(&mut filter), &mut found);
         }
         for stuck in ops.stuck {
             history.races_of_stuck(stuck, &mut self.raced);
             let step = Footprint::new(stuck.task, &stuck.footprint, None);
-            self.found_stuck(history, stuck, step, filter.as_deref_mut(), &mut found);
+            self.found_stuck(history, stuck, step, reborrow(&mut filter), &mut found);
             if let Some(timer) = stuck.timer {
                 history.races_of_stuck_timer(stuck, timer.task, &mut self.raced);
                 let step = Footprint::new(timer.task, &timer.footprint, Some(stuck.task));
-                self.found_stuck(history, stuck, step, filter.as_deref_mut(), &mut found);
+                self.found_stuck(history, stuck, step, reborrow(&mut filter), &mut found);
             }
         }
     }
@@ -149,7 +155,7 @@ impl RaceFinder {
         &mut self,
         history: &mut History,
         later: &Later,
-        filter: Option<&mut Filter>,
+        filter: Option<&mut dyn RaceFilter>,
         found: &mut impl FnMut(&History, usize, &Later),
     ) {
         if let Some(filter) = filter {
@@ -170,7 +176,7 @@ impl RaceFinder {
         history: &History,
         stuck: &Stuck,
         step: Footprint,
-        filter: Option<&mut Filter>,
+        filter: Option<&mut dyn RaceFilter>,
         found: &mut impl FnMut(&History, usize, &Later),
     ) {
         if let Some(filter) = filter {
@@ -180,6 +186,14 @@ impl RaceFinder {
         for &first in &self.raced {
             found(history, first as usize, &later);
         }
+    }
+}
+
+/// The filter for one more call.
+fn reborrow<'a>(filter: &'a mut Option<&mut dyn RaceFilter>) -> Option<&'a mut dyn RaceFilter> {
+    match filter {
+        Some(filter) => Some(&mut **filter),
+        None => None,
     }
 }
 

@@ -26,8 +26,8 @@ use self::table::Make;
 pub use self::table::{
     Arguments, CHOICES, Entry, LEARNING, PRIORITIES, REGISTRY, Role, Status, names,
 };
+use crate::filtered::{HapSet, Over};
 use crate::grammar::{Arg, Composition, Term};
-use crate::hapset::{HapSet, Over};
 use crate::tree::priority::{MOST, Preemptions, Priority, Sum};
 
 /// A strategy, ready to run.

@@ -12,9 +12,13 @@ use serde::de::DeserializeOwned;
 /// The version of every state that this crate writes.
 const VERSION: u64 = 3;
 
-/// The refusal of a state that is damaged, or of another strategy, or of another version.
+/// The refusal of a state that is damaged, or of another strategy.
 pub(crate) const FOREIGN: Unsupported =
     Unsupported("go on from this state, which is damaged or not its own");
+
+/// The refusal of a state whose form is that of another version.
+pub(crate) const OUTDATED: Unsupported =
+    Unsupported("go on from this state, which another version of raddle wrote; begin anew");
 
 /// The refusal to be saved in the midst of an execution, by a strategy that cannot.
 pub(crate) const RUNNING: Unsupported = Unsupported("be saved while an execution runs");
@@ -105,7 +109,7 @@ impl<'a> Reader<'a> {
             return Err(FOREIGN);
         }
         reader.expect_text(name)?;
-        if reader.number()? == VERSION { Ok(reader) } else { Err(FOREIGN) }
+        if reader.number()? == VERSION { Ok(reader) } else { Err(OUTDATED) }
     }
 
     pub(crate) fn number(&mut self) -> Result<u64, Unsupported> {
@@ -193,7 +197,7 @@ mod tests {
         let mut writer = Writer { bytes: Vec::new() };
         writer.text("sample");
         writer.number(VERSION + 1);
-        assert_eq!(Reader::new(&writer.finish(), "sample").unwrap_err(), FOREIGN);
+        assert_eq!(Reader::new(&writer.finish(), "sample").unwrap_err(), OUTDATED);
     }
 
     #[test]

@@ -28,6 +28,9 @@ pub(super) fn text(results: &[Outcome], wanted: &Wanted, commit: &str, spent: u6
             n => format!("{n} processes"),
         },
     );
+    if !wanted.only.is_empty() {
+        text.push_str("\n**Only the parts below were asked for.**\n");
+    }
     if wanted.scale < 100 {
         let _ = writeln!(text, "\n**Only {} % of the programs were compared.**", wanted.scale);
     }

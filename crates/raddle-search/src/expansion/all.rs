@@ -23,12 +23,11 @@ use raddle_trace::Covered;
 use serde::{Deserialize, Serialize};
 
 use super::ranked::Ranked;
-use super::{Advance, Decision, Expansion, Standing};
 use crate::bound::Bound;
 use crate::cache::{Alike, Cache, Mark, SavedCache, Used};
 use crate::estimate::{Children, Kind};
 use crate::order::{NonPreemptive, Order};
-use crate::path::{Path, PathSearch};
+use crate::path::{Advance, Decision, Expansion, Path, PathSearch, Standing};
 use crate::state::{FOREIGN, RUNNING};
 
 /// The systematic search: every execution within a bound, depth first, the one along the default order first.

@@ -22,9 +22,8 @@ use raddle_engine::{Access, TaskId};
 use raddle_trace::Covered;
 use serde::{Deserialize, Serialize};
 
-use super::{Advance, Decision, Expansion, Standing};
 use crate::estimate::{Children, Kind};
-use crate::path::{Path, PathSearch};
+use crate::path::{Advance, Decision, Expansion, Path, PathSearch, Standing};
 use crate::state::FOREIGN;
 
 /// Eta's reduction, depth first.

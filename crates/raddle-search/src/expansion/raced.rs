@@ -24,12 +24,11 @@ use raddle_trace::{Covered, Outcome, PairCount};
 use serde::{Deserialize, Serialize};
 
 use super::ranked::Ranked;
-use super::{Advance, Decision, Expansion, Standing};
 use crate::bound::{Bound, Price};
 use crate::estimate::{Children, Kind};
 use crate::hapset::{Filter, SavedFilter};
 use crate::order::{NonPreemptive, Order as _};
-use crate::path::{Path, PathSearch};
+use crate::path::{Advance, Decision, Expansion, Path, PathSearch, Standing};
 use crate::races::{Ops, RaceFinder};
 use crate::state::FOREIGN;
 

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Decision;
 use crate::bound::Price;
+use crate::path::Decision;
 
 /// The options of a point by rank: the default one is tried first, then the others ascending.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]

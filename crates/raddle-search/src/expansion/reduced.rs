@@ -49,11 +49,10 @@ use serde::{Deserialize, Serialize};
 
 use self::guide::Guide;
 use self::opening::Opener;
-use super::{Advance, Decision, Expansion, Standing};
 use crate::estimate::{Children, Kind};
 use crate::hapset::{Filter, SavedFilter};
-use crate::path::{Path, PathSearch};
-use crate::races::{Later, Ops, RaceFinder, Reversal};
+use crate::path::{Advance, Decision, Expansion, Path, PathSearch, Standing};
+use crate::races::{Later, Ops, RaceFilter, RaceFinder, Reversal};
 use crate::sleep;
 use crate::state::FOREIGN;
 use crate::wakeup::{Branch, Way};
@@ -436,7 +435,8 @@ impl Reduced {
             opener.open(history, first, later);
         });
         let ops = Ops { from: current.kept, timers: &current.timers, stuck: &current.stuck };
-        finder.find(history, ops, filter.as_deref_mut(), |history, first, later| {
+        let filter = filter.as_deref_mut().map(|filter| filter as &mut dyn RaceFilter);
+        finder.find(history, ops, filter, |history, first, later| {
             opener.open(history, first, later);
         });
     }

@@ -15,7 +15,7 @@ use super::Metric;
 use super::laps::Laps;
 use super::learner::{Learner, gives_back};
 use super::statements::StatementId;
-use crate::races::Later;
+use crate::races::{Later, RaceFilter};
 use crate::state::{FOREIGN, Reader, Writer};
 
 const NAME: &str = "filter";
@@ -206,8 +206,21 @@ impl Filter {
         }
     }
 
+    fn retain(&mut self, earlier: StatementId, index: usize, races: &mut Vec<u32>) {
+        let (learner, events) = (&self.learner, &self.events);
+        let (mut left_out, prunes) = (0, self.prunes);
+        races.retain(|&first| {
+            let known = learner.knows(events[first as usize], earlier, index);
+            left_out += u64::from(known);
+            !(known && prunes)
+        });
+        self.pruned += left_out;
+    }
+}
+
+impl RaceFilter for Filter {
     /// Leaves out of `races`, those of `later`, what is not worth a run.
-    pub(crate) fn keep_new(&mut self, history: &History, later: &Later, races: &mut Vec<u32>) {
+    fn keep_new(&mut self, history: &History, later: &Later, races: &mut Vec<u32>) {
         let index = later.index;
         self.retain(self.events[index], index, races);
         if !self.prunes || !later.ran {
@@ -227,19 +240,8 @@ impl Filter {
     }
 
     /// The same for an op that did not run.
-    pub(crate) fn keep_new_of_stuck(&mut self, stuck: &Stuck, races: &mut Vec<u32>) {
+    fn keep_new_of_stuck(&mut self, stuck: &Stuck, races: &mut Vec<u32>) {
         let statement = self.learner.statement(stuck.site, stuck.context);
         self.retain(statement, self.events.len(), races);
-    }
-
-    fn retain(&mut self, earlier: StatementId, index: usize, races: &mut Vec<u32>) {
-        let (learner, events) = (&self.learner, &self.events);
-        let (mut left_out, prunes) = (0, self.prunes);
-        races.retain(|&first| {
-            let known = learner.knows(events[first as usize], earlier, index);
-            left_out += u64::from(known);
-            !(known && prunes)
-        });
-        self.pruned += left_out;
     }
 }

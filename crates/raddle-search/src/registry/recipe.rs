@@ -9,7 +9,7 @@ use crate::bound::Bound;
 use crate::expansion::all::DepthFirst;
 use crate::expansion::eta::Eta;
 use crate::expansion::reduced::{Dpor, Reduction};
-use crate::hapset::HapSet;
+use crate::filtered::HapSet;
 use crate::order::StockOrder;
 use crate::probe::Probes;
 use crate::tree::{Frontier, TreeExpansion, TreeSearch};

@@ -6,10 +6,10 @@ use raddle_engine::strategy::{
 };
 use raddle_trace::{Covered, PairSet, Progress};
 
-use super::{CALLS, Filter, Metric};
 use crate::bound::Bound;
 use crate::expansion::raced::Raced;
 use crate::expansion::reduced::Dpor;
+use crate::hapset::{CALLS, Filter, Metric};
 use crate::path::PathSearch;
 use crate::random::Random;
 use crate::state::{FOREIGN, RUNNING, Reader, Writer};
@@ -36,7 +36,7 @@ enum Inner {
 /// A search that leaves out orders of statements which passing executions have shown.
 ///
 /// ```
-/// use raddle_search::hapset::{HapSet, Over};
+/// use raddle_search::{HapSet, Over};
 ///
 /// let search = HapSet::new(Over::Dpor).trained(10, 7);
 /// assert_eq!(search.name(), "hapset(dpor, train(10))");
