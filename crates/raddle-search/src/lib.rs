@@ -10,15 +10,14 @@
 //! assert_eq!(built.name, "dfs preemptions(2)");
 //! ```
 //!
-//! Reading order: [`random`] (the smallest strategy), [`pct`], [`pos`], [`urw`] and [`surw`],
-//! [`depth_first`] with its parts [`order`], [`bound`] and `cache.rs`, [`tree`] (every other
-//! frontier), [`dpor`], `estimate.rs` (how many executions there are) with [`probe`], then [`grammar`] and
-//! [`registry`].
+//! Reading order: [`random`] (the smallest strategy), [`pct`], [`pos`], [`urw`] and [`surw`]; then the kernel of
+//! searches: [`path`] (depth first) over an [`expansion`], [`tree`] (every other frontier), with [`order`], [`bound`],
+//! `cache.rs`, `races.rs` and `estimate.rs`; then [`probe`], [`grammar`] and [`registry`].
 //!
 //! # To add a strategy
 //! 1. Copy `random.rs`. Its header says what it is, which paper it follows and where it differs,
 //!    and what it misses. It holds no budget, reads no clock and draws only from its [`Rng`].
-//! 2. Add an [`Entry`] to [`REGISTRY`], and the line that makes it to `registry.rs`.
+//! 2. Add an [`Entry`] to [`REGISTRY`], with how it is made.
 //! 3. Run it on the toy program of `toy.rs`: the same seed twice, saved and restored half-way.
 //!    Then run the corpus.
 //!
