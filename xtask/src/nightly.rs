@@ -174,8 +174,8 @@ struct Run<'a> {
     /// What is kept of this commit.
     state: PathBuf,
     began: Instant,
-    /// Of the tests, by what cargo is told of them; an error if they were not built.
-    executables: BTreeMap<&'static str, Result<PathBuf, String>>,
+    /// Of the tests that a job has needed, by what cargo is told of them; an error if they do not build.
+    executables: Mutex<BTreeMap<&'static str, Result<PathBuf, String>>>,
 }
 
 /// Whether everything that was run passed and everything was run.
@@ -209,7 +209,7 @@ pub fn run(
     let lock = File::create(state.join("lock")).map_err(|e| e.to_string())?;
     lock.try_lock().map_err(|_| format!("another run is at work in {}", state.display()))?;
     let began = Instant::now();
-    let mut run = Run { root, wanted, state, began, executables: BTreeMap::new() };
+    let run = Run { root, wanted, state, began, executables: Mutex::default() };
     let chosen = |part: &&Part| wanted.only.is_empty() || wanted.only.contains(part);
     let parts: Vec<&'static Part> = PARTS.iter().filter(chosen).collect();
     let mut left = VecDeque::new();
@@ -217,7 +217,6 @@ pub fn run(
         let jobs = (0..shape(part, wanted.scale).0).map(|at| Job { part, at });
         left.extend(jobs.filter(|job| run.kept(job).is_none() && !run.is_left_out(part)));
     }
-    run.build(&left, progress)?;
     run.work(left, progress);
     let spent = run.spend();
     let results: Vec<_> = parts.iter().map(|&part| run.result(part)).collect();
@@ -282,33 +281,26 @@ impl Run<'_> {
         seconds
     }
 
-    /// Builds the tests that jobs will run.
-    fn build(&mut self, left: &VecDeque<Job>, progress: &dyn Fn(&str)) -> Result<(), String> {
-        for tests in Tests::ALL {
-            let is_of = |job: &Job| match job.part.kind {
-                Kind::Comparison(comparison) => comparison.tests == tests,
-                Kind::Tests(of, _) => of == tests,
-                Kind::Mutations | Kind::Page(_) => false,
-            };
-            if !left.iter().any(is_of) {
-                continue;
-            }
-            progress(&format!("building: {}", tests.arguments()));
-            let said = self.state.join("build.json");
-            let mut command = Command::new(env!("CARGO"));
-            let arguments = "test --locked --profile nightly --no-run --message-format json";
-            command.args(arguments.split(' ')).args(tests.arguments().split(' '));
-            command.current_dir(self.root);
-            let errors = self.state.join("build.log");
-            let Some(success) = self.process(command, &said, &errors)? else { return Ok(()) };
-            let text = fs::read_to_string(&said).map_err(|e| e.to_string())?;
-            let messages = text.lines().filter_map(|line| serde_json::from_str(line).ok());
-            let executable = |message: Value| message["executable"].as_str().map(PathBuf::from);
-            let built = messages.filter_map(executable).next_back().filter(|_| success);
-            let built = built.ok_or_else(|| tail(&errors));
-            self.executables.insert(tests.arguments(), built);
+    /// Builds these tests, unless a job before has; none if the time was over first. Others that need tests
+    /// wait meanwhile.
+    fn built(&self, tests: Tests) -> Result<Option<PathBuf>, String> {
+        let mut executables = self.executables.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(built) = executables.get(tests.arguments()) {
+            return built.clone().map(Some);
         }
-        Ok(())
+        let (said, errors) = (self.state.join("build.messages"), self.state.join("build.log"));
+        let mut command = plain(Path::new(env!("CARGO")));
+        let arguments = "test --locked --profile nightly --no-run --message-format json";
+        command.args(arguments.split(' ')).args(tests.arguments().split(' '));
+        command.current_dir(self.root);
+        let Some(success) = self.process(command, &said, &errors)? else { return Ok(None) };
+        let text = fs::read_to_string(&said).map_err(|e| e.to_string())?;
+        let messages = text.lines().filter_map(|line| serde_json::from_str(line).ok());
+        let executable = |message: Value| message["executable"].as_str().map(PathBuf::from);
+        let built = messages.filter_map(executable).next_back().filter(|_| success);
+        let built = built.ok_or_else(|| tail(&errors));
+        executables.insert(tests.arguments(), built.clone());
+        built.map(Some)
     }
 
     /// Runs the jobs, so many at a time, until none is left or the time is over.
@@ -348,11 +340,12 @@ impl Run<'_> {
 
     /// Runs a job; none if the time was over first.
     fn job(&self, job: &Job) -> Result<Option<Done>, String> {
-        let began = Instant::now();
         let figures = self.file(job, "figures");
         let _ = fs::remove_file(&figures);
         let log = self.file(job, "log");
-        let mut command = self.command(job)?;
+        let Some(mut command) = self.command(job)? else { return Ok(None) };
+        // Without the time in which its tests were built.
+        let began = Instant::now();
         command.env("COMPARE_FIGURES", &figures);
         let Some(success) = self.process(command, &log, &log)? else { return Ok(None) };
         let said = fs::read_to_string(&log).unwrap_or_default();
@@ -388,10 +381,11 @@ impl Run<'_> {
         self.state.join("mutations")
     }
 
-    fn command(&self, job: &Job) -> Result<Command, String> {
+    /// What a job runs; none if the time was over before its tests were built.
+    fn command(&self, job: &Job) -> Result<Option<Command>, String> {
         let mut command = match job.part.kind {
             Kind::Comparison(comparison) => {
-                let mut command = self.tests(comparison.tests)?;
+                let Some(mut command) = self.tests(comparison.tests)? else { return Ok(None) };
                 let (jobs, chunk) = shape(job.part, self.wanted.scale);
                 let last = comparison.programs * self.wanted.scale / 100 - (jobs - 1) * chunk;
                 let programs = if job.at + 1 == jobs { last.max(1) } else { chunk };
@@ -404,7 +398,7 @@ impl Run<'_> {
                 command
             }
             Kind::Tests(tests, filters) => {
-                let mut command = self.tests(tests)?;
+                let Some(mut command) = self.tests(tests)? else { return Ok(None) };
                 command.args(filters).env("RADDLE_LONG", "1");
                 command
             }
@@ -423,16 +417,16 @@ impl Run<'_> {
             Kind::Page(page) => self.measuring(page)?,
         };
         command.stdin(Stdio::null());
-        Ok(command)
+        Ok(Some(command))
     }
 
-    fn tests(&self, tests: Tests) -> Result<Command, String> {
-        let built = self.executables.get(tests.arguments()).ok_or("its tests were not built")?;
-        let mut command = plain(built.as_ref().map_err(Clone::clone)?);
+    fn tests(&self, tests: Tests) -> Result<Option<Command>, String> {
+        let Some(built) = self.built(tests)? else { return Ok(None) };
+        let mut command = plain(&built);
         command.current_dir(self.root.join(tests.directory()));
         // Where cargo would say so: some tests write beside other files of the build.
         command.env("CARGO_MANIFEST_DIR", self.root.join(tests.directory()));
-        Ok(command)
+        Ok(Some(command))
     }
 
     fn measuring(&self, page: Page) -> Result<Command, String> {

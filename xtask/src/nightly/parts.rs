@@ -42,17 +42,6 @@ pub enum Tests {
 }
 
 impl Tests {
-    /// All of them.
-    pub const ALL: [Self; 7] = [
-        Self::Threads,
-        Self::Actors,
-        Self::Corpus,
-        Self::Allocations,
-        Self::Protocol,
-        Self::InActors,
-        Self::InSearch,
-    ];
-
     /// Which, as arguments of `cargo test`.
     #[must_use]
     pub fn arguments(self) -> &'static str {
