@@ -1,6 +1,6 @@
 //! Steps from states to states, for searches over states.
 //!
-//! What a step does is [`step`](crate::step)'s; the store here is a state that is being made of the one
+//! What a step does is [`step`]'s; the store here is a state that is being made of the one
 //! before ([`NextState`]). A handler is a function of its actor's state and of the message, unless it
 //! spawns, decides or tells a monitor something: what came of both once is [remembered](Memo).
 

@@ -253,7 +253,7 @@ macro_rules! with_knobs {
             line: "how long an execution may go without a step",
         }
         /// How long [`check`](crate::check()) may try to make a failure that it found smaller: fewer
-        /// preemptions, then fewer steps, then fewer tasks. `None`: not at all. [`explore`](crate::explore)
+        /// preemptions, then fewer steps, then fewer tasks. `None`: not at all. [`explore`](crate::explore())
         /// shows what it found; see [`minimise`](crate::minimise()).
         minimise: Option<Duration> {
             value: (Time),
@@ -342,7 +342,7 @@ macro_rules! with_knobs {
             scope: Run,
             line: "whether lines are written to standard error while the search runs, and how often",
         }
-        /// How [`check`](crate::check()) expects the test to end. [`explore`](crate::explore) reports
+        /// How [`check`](crate::check()) expects the test to end. [`explore`](crate::explore()) reports
         /// whatever it finds.
         expect: Expect {
             value: (Word

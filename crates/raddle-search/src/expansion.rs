@@ -13,7 +13,7 @@
 //! | [`GoodSiblings`](eta::GoodSiblings) | one good sibling at the evil ancestor of a step | options left and tried |
 //! | `Raced` | every option where a race asks for a new order (`HaPSet` over `all`) | ranks, and whether it is open |
 //!
-//! To add one: a file here that implements [`Expansion`], and a line in the registry.
+//! To add one: a file here that implements [`Expansion`](crate::path::Expansion), and a line in the registry.
 
 pub mod all;
 pub mod eta;

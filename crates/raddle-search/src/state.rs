@@ -36,7 +36,7 @@ pub(crate) fn write(name: &str, state: &impl Serialize) -> Checkpoint {
     writer.finish()
 }
 
-/// Reads what [`write`] made. Whether its numbers make sense together is for the reader to check.
+/// Reads what [`write()`] made. Whether its numbers make sense together is for the reader to check.
 pub(crate) fn read<T: DeserializeOwned>(name: &str, state: &Checkpoint) -> Result<T, Unsupported> {
     let left = Reader::new(state, name)?.left;
     match postcard::take_from_bytes(left) {

@@ -38,7 +38,7 @@
 //! package of their own.
 //!
 //! # What to call
-//! `#[raddle::test]` and [`check()`] are tests; [`explore`] and [`replay`] return a [`Report`];
+//! `#[raddle::test]` and [`check()`] are tests; [`explore()`] and [`replay`] return a [`Report`];
 //! [`Config`] has all knobs, which are also environment variables; [`choose`], [`any`] and [`rng`]
 //! are values that the search decides.
 //!

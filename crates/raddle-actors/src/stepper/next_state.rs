@@ -1,4 +1,4 @@
-//! A state that is being made by a step, as the store of [`step`](crate::step): it shares what has not
+//! A state that is being made by a step, as the store of [`step`]: it shares what has not
 //! changed with the state before, and keeps its fingerprint.
 
 use std::rc::Rc;
