@@ -462,6 +462,9 @@ impl<O: Order> Strategy for TreeSearch<O> {
         let new = execution.decisions.len().saturating_sub(self.current.planned);
         self.diverged |= !self.current.end(execution.decisions, limited);
         self.new.end(new);
+        // After a cut the engine runs on without asking. Those decisions are of no point that is kept, and a
+        // node with more decisions than points could not be read back.
+        self.current.path.truncate(self.current.planned + self.new.all.len());
         if let Some(comparison) = self.comparison.as_mut().filter(|one| !one.cut) {
             comparison.stuck.extend_from_slice(execution.stuck);
         }
