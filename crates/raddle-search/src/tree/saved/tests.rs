@@ -260,7 +260,7 @@ fn a_state_may_say_anything() {
                         let _ = again.split(3);
                     }
                     Err(why) => {
-                        assert_eq!(why, FOREIGN);
+                        assert!([FOREIGN, state::OUTDATED].contains(&why), "{why}");
                         refused += 1;
                     }
                 }
