@@ -294,7 +294,11 @@ impl Counted {
     }
 
     pub(crate) fn restore(reader: &mut Reader<'_>) -> Result<Self, Unsupported> {
+        // More than the steps that are kept: those of an earlier execution may have touched others.
         let things = reader.small()?;
+        if things > MOST_THINGS {
+            return Err(FOREIGN);
+        }
         let mut counted = Self { things, ..Self::default() };
         for index in 1..=reader.length()? {
             let (parent, born) = (reader.small()?, reader.small()?);
@@ -314,14 +318,13 @@ impl Counted {
                 kin.joins.push(reader.small()?);
             }
         }
-        // Objects without a step cannot have been counted.
-        if u64::from(things) > counted.kin.iter().map(|kin| kin.steps.len() as u64).sum() {
-            return Err(FOREIGN);
-        }
         counted.freeze();
         Ok(counted)
     }
 }
+
+/// More objects than this no three executions touch; a table of them is made when a state is read.
+const MOST_THINGS: u32 = 1 << 20;
 
 /// One step more in a phase, which is that of the step before or a later one.
 fn add(steps: &mut Steps, phase: u32) {
