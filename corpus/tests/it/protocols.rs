@@ -1,0 +1,113 @@
+//! Protocols: the version that is right comes out clean, every bug is real and is found, and the same code
+//! runs on threads.
+
+mod chain;
+mod two_phase_commit;
+
+use raddle::Verdict;
+use raddle::actors::{Mailboxes, Manager, Model, States, System};
+use raddle_corpus::protocols::{CRASH, MONITOR, UNHANDLED, programs};
+use raddle_corpus::{Ask, Expected, Program, run};
+use raddle_trace::Outcome;
+
+use crate::{check, program};
+
+fn sample(strategy: &str, executions: u64) -> Ask {
+    Ask { executions: Some(executions), seed: 1, ..Ask::new(strategy) }
+}
+
+/// So many executions of the defaults show nothing.
+#[track_caller]
+fn is_clean(name: &str, strategy: &str, executions: u64) {
+    let program = program(name);
+    let report = run(program, &program.defaults(), &sample(strategy, executions)).expect("it runs");
+    assert_eq!(report.failure, None, "{name} under {strategy}");
+    assert_eq!(report.counts.rejected, 0, "{name} under {strategy}");
+    assert!(matches!(report.verdict, Verdict::Passed | Verdict::Covered), "{name}: {report:?}");
+}
+
+/// So many states, those nearest to the first one first, show nothing. How many there are, if that is all.
+#[track_caller]
+fn has_clean_states<S: Send + Sync + 'static>(model: &Model<S>, most: u64) -> Option<u64> {
+    let searched = model.search(&States::breadth_first().states(most)).expect("it can be copied");
+    assert!(searched.violation.is_none(), "{searched}");
+    (searched.unique < most).then_some(searched.unique)
+}
+
+/// The strategy finds the bug in this execution of the defaults, and the failure says this.
+#[track_caller]
+fn finds(name: &str, strategy: &str, at: u64, says: &str) {
+    let program = program(name);
+    let report = check(program, &program.defaults(), &sample(strategy, 5_000));
+    let Some(failure) = report.failure else {
+        panic!("{name} is not found by {strategy} in 5,000 executions")
+    };
+    let Outcome::Panicked { panics } = &failure.outcome else { panic!("{failure:?}") };
+    let message = &panics[0].message;
+    assert!(message.contains(says), "{name} under {strategy}: {message}");
+    assert_eq!(failure.execution, at, "{name} under {strategy}");
+}
+
+/// Runs what `test` builds on this many threads and then by turns: as in production.
+fn on_threads(test: impl Fn(&System)) {
+    for manager in [
+        Manager::Concurrent { threads: 2 },
+        Manager::Concurrent { threads: 4 },
+        Manager::Deterministic,
+    ] {
+        let system = System::builder().manager(manager).mailboxes(Mailboxes::Queue).build();
+        test(&system);
+        system.shutdown();
+    }
+}
+
+#[test]
+fn a_protocol_has_a_bug_if_and_only_if_it_says_of_which_kind() {
+    for program in programs() {
+        match program.expected {
+            Expected::Pass => assert_eq!(program.pattern, "", "{}", program.name),
+            _ => {
+                assert!([UNHANDLED, CRASH, MONITOR].contains(&program.pattern), "{}", program.name)
+            }
+        }
+        assert_eq!(program.large.len(), program.parameters.len(), "{}", program.name);
+    }
+}
+
+// One execution each, by turns and at random. It may show a bug of the kind that is known, and no other.
+#[test]
+fn every_protocol_runs_at_both_sizes_and_large_ones_have_200_steps() {
+    for program in programs() {
+        for (arguments, least) in [(&*program.defaults(), 1), (program.large, 200)] {
+            for strategy in ["round-robin", "random"] {
+                let report = run(program, arguments, &sample(strategy, 1)).expect("it runs");
+                let name = program.name;
+                match &report.failure {
+                    Some(failure) => {
+                        let met = program.expected.is_met_by(Some(&failure.outcome));
+                        assert!(met, "{name}{arguments:?}: {:?}", failure.outcome);
+                    }
+                    None => assert!(
+                        report.counts.steps >= least,
+                        "{name}{arguments:?} under {strategy}: {} steps",
+                        report.counts.steps
+                    ),
+                }
+            }
+        }
+    }
+}
+
+fn is_correct(program: &&Program) -> bool {
+    program.expected == Expected::Pass
+}
+
+#[test]
+fn protocols_that_are_right_are_clean_when_they_are_large() {
+    for program in programs().filter(is_correct) {
+        for strategy in ["random", "pct(3)"] {
+            let report = run(program, program.large, &sample(strategy, 20)).expect("it runs");
+            assert_eq!(report.failure, None, "{} under {strategy}", program.name);
+        }
+    }
+}
