@@ -21,6 +21,9 @@
 
 pub mod chain;
 pub mod injector;
+pub mod linearizable;
+pub mod paxos;
+pub mod primary_backup;
 pub mod timer;
 pub mod two_phase_commit;
 
@@ -48,7 +51,8 @@ pub struct Protocol {
 }
 
 /// All protocols.
-pub static PROTOCOLS: &[Protocol] = &[two_phase_commit::PROTOCOL, chain::PROTOCOL];
+pub static PROTOCOLS: &[Protocol] =
+    &[two_phase_commit::PROTOCOL, chain::PROTOCOL, paxos::PROTOCOL, primary_backup::PROTOCOL];
 
 /// All programs: of each protocol the correct one, then its bugs.
 pub fn programs() -> impl Iterator<Item = &'static Program> {

@@ -101,7 +101,7 @@ const PARAMETERS: [Parameter; 4] = [
     parameter("failures", 2, 0, 15),
 ];
 
-const LARGE: [usize; 4] = [6, 3, 10, 3];
+const LARGE: [usize; 4] = [6, 4, 20, 2];
 
 /// Four servers and two failures are the least that shows every bug.
 pub const PROTOCOL: Protocol = Protocol {

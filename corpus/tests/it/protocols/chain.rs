@@ -23,24 +23,24 @@ fn the_states_of_one_operation_and_one_failure_in_a_chain_of_three_are_clean() {
 
 #[test]
 fn messages_that_the_chain_does_not_expect_are_found() {
-    finds("chain-repeated-reply", "random", 1, "has no use for Reply");
-    finds("chain-stale-link", "random", 1, "has no use for Linked");
-    finds("chain-early-clients", "random", 1, "has no use for Update");
+    finds("chain-repeated-reply", "random", 50, "has no use for Reply");
+    finds("chain-stale-link", "random", 50, "has no use for Linked");
+    finds("chain-early-clients", "random", 50, "has no use for Update");
 }
 
 #[test]
 fn panics_of_the_chain_are_found() {
-    finds("chain-resends-all", "random", 1, "updates come in order and once");
-    finds("chain-place-by-number", "random", 1, "removal index");
-    finds("chain-acks-one-by-one", "random", 1, "updates are acknowledged one by one");
+    finds("chain-resends-all", "pct(3)", 500, "updates come in order and once");
+    finds("chain-place-by-number", "random", 50, "removal index");
+    finds("chain-acks-one-by-one", "pct(3)", 100, "updates are acknowledged one by one");
 }
 
 #[test]
 fn wrong_histories_of_the_chain_are_found() {
-    finds("chain-loses-in-flight", "random", 1, "Register is still hot");
-    finds("chain-repeats-update", "random", 1, "is applied twice");
-    finds("chain-dirty-reply", "random", 1, "was returned before");
-    finds("chain-deaf-during-repair", "random", 1, "Register is still hot");
+    finds("chain-loses-in-flight", "random", 50, "Register is still hot");
+    finds("chain-repeats-update", "random", 50, "is applied twice");
+    finds("chain-dirty-reply", "random", 200, "was returned before");
+    finds("chain-deaf-during-repair", "random", 50, "Register is still hot");
 }
 
 #[test]

@@ -1,0 +1,34 @@
+//! A register with a primary and backups.
+
+use raddle::actors::System;
+use raddle_corpus::protocols::primary_backup::{Bug, Server, Size, agree, build, model};
+
+use super::{finds, has_clean_states, is_clean, on_threads};
+
+const SMALL: Size = Size { servers: 3, clients: 2, operations: 2, failures: 1 };
+
+#[test]
+fn the_register_with_backups_is_clean() {
+    is_clean("primary-backup", "random", 2_000);
+    is_clean("primary-backup", "pct(3)", 500);
+    is_clean("primary-backup", "dpor", 500);
+    assert_eq!(has_clean_states(&model(Bug::None, SMALL), 20_000), None);
+}
+
+#[test]
+fn every_bug_of_the_register_with_backups_is_found() {
+    finds("primary-backup-replies-early", "random", 5_000, "not linearizable");
+    finds("primary-backup-dirty-read", "random", 5_000, "not linearizable");
+    finds("primary-backup-no-sync", "random", 5_000, "writes come in order and once");
+}
+
+#[test]
+fn the_register_with_backups_runs_on_threads() {
+    on_threads(|system: &System| {
+        let size = Size { servers: 5, clients: 4, operations: 50, failures: 4 };
+        let nodes = build(system, Bug::None, size);
+        system.handle_all();
+        let server = |address| system.inspect(address, |one: &Server| one.clone());
+        assert!(agree(&nodes.servers.iter().map(server).collect::<Vec<_>>()));
+    });
+}
