@@ -13,8 +13,9 @@
 //! [`UNHANDLED`], [`CRASH`] and [`MONITOR`].
 //!
 //! The environment is actors too, with explicit choices: clients, [timers](timer) and an [injector] of
-//! failures. Every handler is one step, mailboxes are queues ([`Mailboxes::Queue`]): what one handler sends
-//! to one actor is not torn apart by others.
+//! failures. Every handler is one step and mailboxes are queues ([`Mailboxes::Queue`]), so two handlers that send
+//! to the same actors are handled in one order by all of them; in P a process can be left between two sends.
+//! Where that matters to a protocol, its actors send to one after another by messages to themselves.
 //!
 //! Every protocol ends: clients have so many operations, injectors so many failures, and proposals so many
 //! rounds. Large sizes are executions of at least 200 steps.
@@ -24,6 +25,7 @@ pub mod injector;
 pub mod linearizable;
 pub mod paxos;
 pub mod primary_backup;
+pub mod raft;
 pub mod timer;
 pub mod two_phase_commit;
 
@@ -36,7 +38,8 @@ use crate::program::{Group, Program};
 pub const UNHANDLED: &str = "unhandled event";
 /// The kind of a bug that is a panic of a handler.
 pub const CRASH: &str = "crash";
-/// The kind of a bug that a monitor sees: something that must never be, or something left undone.
+/// The kind of a bug that a monitor, or the check at the end, sees: something that must never be, or something
+/// left undone.
 pub const MONITOR: &str = "violated monitor";
 
 /// A protocol.

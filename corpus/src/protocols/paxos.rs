@@ -4,12 +4,13 @@
 //! a majority it asks them to accept a value: that of the highest ballot which one of these has accepted, or its
 //! own if there is none. A ballot is a round and the number of its proposer. A proposer that is refused, or
 //! waits too long, begins a higher round, so many times. What an acceptor has promised and accepted is on its
-//! disk.
+//! disk. A proposer sends to one acceptor after another, each in a step of its own: were it one step, all
+//! acceptors would be asked in the same order.
 //!
 //! What must hold: a majority of acceptors accepts one value at most in whichever ballots, and what a proposer
 //! takes for chosen has been accepted by a majority in one ballot. That something is chosen is not promised.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use raddle::actors::{Actor, Address, Context, Model, Monitor, System, Watch};
 
@@ -29,12 +30,12 @@ pub enum Bug {
     /// Order: the proposer's time is over, or an acceptor refuses it, while the promise of another acceptor
     /// is on its way.
     StalePromise,
-    /// A proposer takes over the value of the first acceptor that has accepted one, and not that of the
+    /// A proposer takes over the value of the last acceptor that has accepted one, and not that of the
     /// highest ballot.
     ///
-    /// Order: proposer 0 has its value accepted by acceptor 0 alone; proposer 1 has its own accepted by the
+    /// Order: proposer 0 has its value accepted by acceptor 2 alone; proposer 1 has its own accepted by the
     /// others, a majority, with promises that do not tell of it; proposer 0 begins a second round, and is
-    /// promised by acceptor 0 and one of the others. It takes the older value, and a majority accepts it.
+    /// promised by acceptor 2 and one of the others. It takes the older value, and a majority accepts it.
     AnyValue,
     /// An acceptor has its promise in memory only.
     ///
@@ -113,6 +114,8 @@ pub type Vote = (Ballot, u32);
 pub enum Message {
     /// To a proposer: begin.
     Propose,
+    /// To a proposer, from itself: send to the next acceptor.
+    Send,
     /// To a proposer, from an acceptor.
     Promise {
         /// Of what.
@@ -196,6 +199,8 @@ pub struct Proposer {
     number: usize,
     acceptors: Vec<Address<Message>>,
     timer: Option<Address<ToTimer>>,
+    /// What is to be sent, and to which acceptor.
+    outbox: VecDeque<(usize, Message)>,
     /// How many rounds it may begin.
     rounds: u32,
     round: u32,
@@ -224,6 +229,24 @@ impl Proposer {
         cx.send(self.timer.as_ref().expect("it has one since its start"), what);
     }
 
+    /// Sends this, and nothing that was to be sent before.
+    fn send_all(&mut self, message: &Message, cx: &mut Context<'_, Message>) {
+        if self.outbox.is_empty() {
+            let me = cx.me().clone();
+            cx.send(&me, Message::Send);
+        }
+        self.outbox = (0..self.acceptors.len()).map(|to| (to, message.clone())).collect();
+    }
+
+    fn send_next(&mut self, cx: &mut Context<'_, Message>) {
+        let Some((to, message)) = self.outbox.pop_front() else { return };
+        cx.send(&self.acceptors[to], message);
+        if !self.outbox.is_empty() {
+            let me = cx.me().clone();
+            cx.send(&me, Message::Send);
+        }
+    }
+
     /// Begins a round that is higher than this one.
     fn begin(&mut self, above: u32, cx: &mut Context<'_, Message>) {
         if self.rounds == 0 {
@@ -234,9 +257,7 @@ impl Proposer {
         self.round = above + 1;
         self.phase = Phase::Preparing(BTreeMap::new());
         let (ballot, proposer) = (self.ballot(), cx.me().clone());
-        for acceptor in &self.acceptors {
-            cx.send(acceptor, Message::Prepare { ballot, proposer: proposer.clone() });
-        }
+        self.send_all(&Message::Prepare { ballot, proposer }, cx);
         self.time(ToTimer::Start { round: self.round }, cx);
     }
 
@@ -250,15 +271,13 @@ impl Proposer {
         }
         let mut votes = promises.values().flatten();
         let vote = match self.bug {
-            Bug::AnyValue => votes.next(),
+            Bug::AnyValue => votes.next_back(),
             _ => votes.max(),
         };
         let value = vote.map_or(self.number as u32, |(_, value)| *value);
         self.phase = Phase::Accepting(value, BTreeSet::new());
         let (ballot, proposer) = (self.ballot(), cx.me().clone());
-        for acceptor in &self.acceptors {
-            cx.send(acceptor, Message::Accept { ballot, value, proposer: proposer.clone() });
-        }
+        self.send_all(&Message::Accept { ballot, value, proposer }, cx);
     }
 
     fn accepted(&mut self, acceptor: usize, cx: &mut Context<'_, Message>) {
@@ -293,6 +312,7 @@ impl Actor for Proposer {
         let now = self.ballot();
         match message {
             Message::Propose => self.begin(0, cx),
+            Message::Send => self.send_next(cx),
             Message::Promise { ballot, acceptor, accepted } if ballot == now => {
                 self.promised(acceptor, accepted, cx);
             }
@@ -445,8 +465,9 @@ pub fn build(system: &System, bug: Bug, size: Size) -> Nodes {
     let acceptors: Vec<_> = (0..size.acceptors).map(acceptor).collect();
     let proposer = |number| {
         let (acceptors, rounds) = (acceptors.clone(), size.rounds as u32);
-        let (timer, round, phase) = (None, 0, Phase::Idle);
-        let proposer = Proposer { bug, watch, number, acceptors, timer, rounds, round, phase };
+        let (timer, outbox, round, phase) = (None, VecDeque::new(), 0, Phase::Idle);
+        let proposer =
+            Proposer { bug, watch, number, acceptors, timer, outbox, rounds, round, phase };
         system.spawn_named(&format!("proposer {number}"), proposer)
     };
     let proposers = (0..size.proposers).map(proposer).collect();

@@ -66,7 +66,7 @@ const PARAMETERS: [Parameter; 4] = [
     parameter("failures", 1, 0, 15),
 ];
 
-const LARGE: [usize; 4] = [4, 3, 12, 2];
+const LARGE: [usize; 4] = [4, 4, 20, 2];
 
 /// Three servers, two clients and one failure are the least that shows every bug.
 pub const PROTOCOL: Protocol = Protocol {

@@ -4,10 +4,11 @@
 mod chain;
 mod paxos;
 mod primary_backup;
+mod raft;
 mod two_phase_commit;
 
 use raddle::Verdict;
-use raddle::actors::{Mailboxes, Manager, Model, States, System};
+use raddle::actors::{Delivery, Mailboxes, Manager, Model, States, System};
 use raddle_corpus::protocols::{CRASH, MONITOR, UNHANDLED, programs};
 use raddle_corpus::{Ask, Expected, Program, run};
 use raddle_trace::Outcome;
@@ -47,6 +48,36 @@ fn finds(name: &str, strategy: &str, executions: u64, says: &str) {
     let Outcome::Panicked { panics } = &failure.outcome else { panic!("{failure:?}") };
     let message = &panics[0].message;
     assert!(message.contains(says), "{name} under {strategy}: {message}");
+}
+
+/// Takes these steps, one on each line: whose, what is handled, and after `=` the values that are chosen.
+/// What the last one says when it fails.
+#[track_caller]
+fn follow<S: Send + Sync + 'static>(model: &Model<S>, script: &str) -> String {
+    let mut space = model.space().expect("it can be copied");
+    let mut state = space.first();
+    let mut lines = script.lines().map(str::trim).filter(|line| !line.is_empty()).peekable();
+    while let Some(line) = lines.next() {
+        let (step, values) = line.split_once(" = ").unwrap_or((line, ""));
+        let (actor, what) = step.split_once(": ").expect("an actor and a message");
+        let values: Vec<u32> =
+            values.split_whitespace().map(|value| value.parse().expect("a number")).collect();
+        let all: Vec<_> = (space.enabled(&state).into_iter())
+            .map(|link| (link, space.delivery(&state, link, &values)))
+            .collect();
+        let told = || all.iter().map(|(_, step)| format!("\n  {step}")).collect::<String>();
+        let is_this =
+            |delivery: &Delivery| delivery.link == actor && delivery.what.starts_with(what);
+        let Some((link, _)) = all.iter().find(|(_, delivery)| is_this(delivery)) else {
+            panic!("`{line}` is none of{}", told())
+        };
+        match space.step(&state, *link, &values) {
+            Ok(next) => state = next.snapshot,
+            Err(why) if lines.peek().is_none() => return why.to_string(),
+            Err(why) => panic!("`{line}` fails: {why}"),
+        }
+    }
+    panic!("nothing fails")
 }
 
 /// Runs what `test` builds on this many threads and then by turns: as in production.
