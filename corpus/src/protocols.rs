@@ -23,10 +23,13 @@
 pub mod chain;
 pub mod injector;
 pub mod linearizable;
+pub mod multi_paxos;
+pub mod osr_driver;
 pub mod paxos;
 pub mod primary_backup;
 pub mod raft;
 pub mod timer;
+pub mod transaction_manager;
 pub mod two_phase_commit;
 
 use raddle::actors::{Mailboxes, Model, System};
@@ -54,8 +57,16 @@ pub struct Protocol {
 }
 
 /// All protocols.
-pub static PROTOCOLS: &[Protocol] =
-    &[two_phase_commit::PROTOCOL, chain::PROTOCOL, paxos::PROTOCOL, primary_backup::PROTOCOL];
+pub static PROTOCOLS: &[Protocol] = &[
+    two_phase_commit::PROTOCOL,
+    chain::PROTOCOL,
+    paxos::PROTOCOL,
+    primary_backup::PROTOCOL,
+    raft::PROTOCOL,
+    multi_paxos::PROTOCOL,
+    osr_driver::PROTOCOL,
+    transaction_manager::PROTOCOL,
+];
 
 /// All programs: of each protocol the correct one, then its bugs.
 pub fn programs() -> impl Iterator<Item = &'static Program> {

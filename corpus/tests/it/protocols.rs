@@ -2,9 +2,12 @@
 //! runs on threads.
 
 mod chain;
+mod multi_paxos;
+mod osr_driver;
 mod paxos;
 mod primary_backup;
 mod raft;
+mod transaction_manager;
 mod two_phase_commit;
 
 use raddle::Verdict;

@@ -58,8 +58,8 @@ fn a_value_that_is_not_the_newest_is_chosen_as_well() {
         proposer 0: Promise
         proposer 0: Accepted
         proposer 0: Refused
-        proposer 0: Send
         proposer 0: Refused
+        proposer 0: Send
         proposer 0: Send
         proposer 0: Send
         acceptor 0: Prepare

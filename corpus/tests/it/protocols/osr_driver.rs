@@ -1,0 +1,31 @@
+//! The device driver.
+
+use raddle::actors::System;
+use raddle_corpus::protocols::osr_driver::{Application, Bug, Size, build, is_done, model};
+
+use super::{finds, has_clean_states, is_clean, on_threads};
+
+const SMALL: Size = Size { requests: 2, cycles: 2 };
+
+#[test]
+fn the_driver_is_clean() {
+    is_clean("osr-driver", "random", 2_000);
+    is_clean("osr-driver", "pct(3)", 500);
+    is_clean("osr-driver", "dpor", 500);
+    assert_eq!(has_clean_states(&model(Bug::None, SMALL), 100_000), Some(0));
+}
+
+#[test]
+fn every_bug_of_the_driver_is_found() {
+    finds("osr-driver-completed", "random", 5_000, "has no use for TransferDone");
+    finds("osr-driver-keeps-cancelled", "random", 5_000, "is completed twice");
+}
+
+#[test]
+fn the_driver_runs_on_threads() {
+    on_threads(|system: &System| {
+        let nodes = build(system, Bug::None, Size { requests: 50, cycles: 50 });
+        system.handle_all();
+        assert!(system.inspect(&nodes.application, |one: &Application| is_done(one)));
+    });
+}
