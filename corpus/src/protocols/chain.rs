@@ -386,12 +386,11 @@ impl Master {
         if self.bug == Bug::DeafDuringRepair && !self.gaps.is_empty() {
             return;
         }
-        let place = match self.bug {
-            Bug::PlaceByNumber => failed,
-            _ => {
-                let place = self.chain.iter().position(|(number, _)| *number == failed);
-                place.expect("a server fails once")
-            }
+        let place = if self.bug == Bug::PlaceByNumber {
+            failed
+        } else {
+            let place = self.chain.iter().position(|(number, _)| *number == failed);
+            place.expect("a server fails once")
         };
         self.chain.remove(place);
         self.gaps.remove(&failed);
@@ -475,7 +474,15 @@ pub struct Server {
 }
 
 impl Server {
-    fn version(&self) -> u32 {
+    /// Whether it has failed.
+    #[must_use]
+    pub fn is_down(&self) -> bool {
+        self.is_down
+    }
+
+    /// How many updates it has.
+    #[must_use]
+    pub fn version(&self) -> u32 {
         self.history.len() as u32
     }
 
@@ -681,13 +688,12 @@ impl Monitor for Register {
                 let last = self.versions.insert(server, version).unwrap_or(0);
                 assert_eq!(version, last + 1, "server {server} leaves out a version");
                 let update = (client, number);
-                match self.order.get(version as usize - 1) {
-                    Some(other) => assert_eq!(*other, update, "version {version} is two updates"),
-                    None => {
-                        let twice = self.order.contains(&update);
-                        assert!(!twice, "update {number} of client {client} is applied twice");
-                        self.order.push(update);
-                    }
+                if let Some(other) = self.order.get(version as usize - 1) {
+                    assert_eq!(*other, update, "version {version} is two updates");
+                } else {
+                    let twice = self.order.contains(&update);
+                    assert!(!twice, "update {number} of client {client} is applied twice");
+                    self.order.push(update);
                 }
             }
             Event::Failed { server } => {
@@ -714,6 +720,7 @@ pub struct Nodes {
 }
 
 /// Builds it in a system of any manager.
+#[must_use]
 pub fn build(system: &System, bug: Bug, size: Size) -> Nodes {
     let watch = system.monitor(Register::default());
     let server = |number| {

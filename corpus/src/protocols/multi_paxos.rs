@@ -66,7 +66,7 @@ const PARAMETERS: [Parameter; 4] = [
     parameter("crashes", 1, 0, 16),
 ];
 
-const LARGE: [usize; 4] = [5, 2, 12, 2];
+const LARGE: [usize; 4] = [5, 3, 30, 2];
 
 /// After so many slots a replica compacts.
 const COMPACTION: u32 = 1;
@@ -478,7 +478,7 @@ impl Actor for Replica {
 
     fn start(&mut self, cx: &mut Context<'_, Message>) {
         let me = cx.me().clone();
-        self.timer = Some(cx.spawn(Timer::new(me, 0)));
+        self.timer = Some(cx.spawn(Timer::new(me, 3)));
         self.arm(cx);
     }
 
@@ -544,7 +544,7 @@ impl Actor for Replica {
             Message::Refused { .. } => {}
             Message::Chosen { slot, value } => self.learn(slot, value, cx),
             Message::Compacted(snapshot) => self.install(snapshot),
-            other => cx.unhandled(&other),
+            Message::Next => cx.unhandled(&message),
         }
     }
 }
@@ -610,6 +610,7 @@ pub struct Nodes {
 }
 
 /// Builds it in a system of any manager.
+#[must_use]
 pub fn build(system: &System, bug: Bug, size: Size) -> Nodes {
     let majority = size.replicas / 2 + 1;
     let (votes, chosen) = (BTreeMap::new(), BTreeMap::new());

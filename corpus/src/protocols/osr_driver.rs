@@ -159,6 +159,14 @@ pub struct Application {
     completed: Vec<(u32, Status)>,
 }
 
+impl Application {
+    /// What it has been told, in that order.
+    #[must_use]
+    pub fn completed(&self) -> &[(u32, Status)] {
+        &self.completed
+    }
+}
+
 impl Actor for Application {
     type Message = Message;
     raddle::actors::snapshots!();
@@ -490,6 +498,7 @@ pub struct Nodes {
 }
 
 /// Builds it in a system of any manager.
+#[must_use]
 pub fn build(system: &System, bug: Bug, size: Size) -> Nodes {
     let watch = system.monitor(Once::default());
     let device = system.spawn_named("device", Device { driver: None, current: None });

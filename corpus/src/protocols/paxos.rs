@@ -305,7 +305,7 @@ impl Actor for Proposer {
     fn start(&mut self, cx: &mut Context<'_, Message>) {
         let me = cx.me().clone();
         cx.send(&me, Message::Propose);
-        self.timer = Some(cx.spawn(Timer::new(me, 1)));
+        self.timer = Some(cx.spawn(Timer::new(me, 3)));
     }
 
     fn handle(&mut self, message: Message, cx: &mut Context<'_, Message>) {
@@ -454,6 +454,7 @@ pub struct Nodes {
 }
 
 /// Builds it in a system of any manager.
+#[must_use]
 pub fn build(system: &System, bug: Bug, size: Size) -> Nodes {
     let (majority, votes) = (size.acceptors / 2 + 1, BTreeMap::new());
     let watch = system.monitor(Agreement { majority, votes, chosen: None });

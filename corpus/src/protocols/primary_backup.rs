@@ -134,6 +134,12 @@ pub struct Register {
 }
 
 impl Register {
+    /// How many writes it has seen.
+    #[must_use]
+    pub fn version(&self) -> u32 {
+        self.version
+    }
+
     fn apply(&mut self, write: Write) {
         (self.version, self.value) = (write.version, write.value);
         self.written.insert(write.client, write.number);
@@ -498,6 +504,7 @@ pub struct Nodes {
 }
 
 /// Builds it in a system of any manager.
+#[must_use]
 pub fn build(system: &System, bug: Bug, size: Size) -> Nodes {
     let watch = system.monitor(Linearizable::default());
     let server = |number| {

@@ -127,7 +127,7 @@ pub enum Message {
     },
     /// To a server, from itself: send to the next peer.
     Send,
-    /// To the leader, if it is one.
+    /// To a server, which takes it when it is the leader.
     Command(u32),
     /// To all from a candidate.
     RequestVote {
@@ -193,7 +193,7 @@ impl Failing for Message {
     }
 }
 
-/// Sends commands to any server, which takes them if it is the leader.
+/// Sends commands to any server.
 #[derive(Clone, Debug, Hash)]
 struct Client {
     servers: Vec<Address<Message>>,
@@ -254,6 +254,8 @@ pub struct Server {
     role: Role,
     /// Peers to whom it is to send what goes with its role.
     outbox: VecDeque<usize>,
+    /// Commands for when it is the leader. Lost in a crash.
+    waiting: Vec<u32>,
     /// All up to this index are committed. Lost in a crash.
     commit: usize,
     /// On the disk.
@@ -365,8 +367,14 @@ impl Server {
             self.role = Role::Leader { next: vec![next; servers], matched: vec![0; servers] };
             let (term, server) = (self.term, self.number);
             cx.observe(&self.watch, Event::Elected { term, server });
+            self.take_commands();
             self.send_all(cx);
         }
+    }
+
+    fn take_commands(&mut self) {
+        let term = self.term;
+        self.log.extend(self.waiting.drain(..).map(|value| Entry { term, value }));
     }
 
     fn vote(&mut self, candidate: usize, term: u32, last: Position, cx: &mut Context<'_, Message>) {
@@ -449,7 +457,7 @@ impl Actor for Server {
 
     fn start(&mut self, cx: &mut Context<'_, Message>) {
         let me = cx.me().clone();
-        self.timer = Some(cx.spawn(Timer::new(me, 0)));
+        self.timer = Some(cx.spawn(Timer::new(me, 3)));
         self.arm(cx);
     }
 
@@ -463,6 +471,7 @@ impl Actor for Server {
             Message::Crash => {
                 self.is_down = true;
                 (self.role, self.commit) = (Role::Follower, 0);
+                self.waiting.clear();
                 self.outbox.clear();
                 if self.bug == Bug::VotesTwice {
                     self.voted_for = None;
@@ -477,8 +486,9 @@ impl Actor for Server {
             }
             Message::Send => self.send_next(cx),
             Message::Command(value) => {
+                self.waiting.push(value);
                 if matches!(self.role, Role::Leader { .. }) {
-                    self.log.push(Entry { term: self.term, value });
+                    self.take_commands();
                     self.send_all(cx);
                 }
             }
@@ -509,7 +519,7 @@ impl Actor for Server {
                     self.appended(follower, index, success, cx);
                 }
             }
-            other => cx.unhandled(&other),
+            Message::Next => cx.unhandled(&message),
         }
     }
 }
@@ -550,15 +560,14 @@ impl Monitor for Safety {
                 let leader = *self.leaders.entry(term).or_insert(server);
                 assert_eq!(leader, server, "term {term} has two leaders");
             }
-            Event::Committed { index, entry } => match self.committed.get(index - 1) {
-                Some(other) => {
+            Event::Committed { index, entry } => {
+                if let Some(other) = self.committed.get(index - 1) {
                     assert_eq!(*other, entry, "two entries are committed at index {index}");
-                }
-                None => {
+                } else {
                     assert_eq!(index, self.committed.len() + 1, "an index is left out");
                     self.committed.push(entry);
                 }
-            },
+            }
         }
     }
 }
@@ -571,6 +580,7 @@ pub struct Nodes {
 }
 
 /// Builds it in a system of any manager.
+#[must_use]
 pub fn build(system: &System, bug: Bug, size: Size) -> Nodes {
     let watch = system.monitor(Safety::default());
     let server = |number| {
@@ -585,6 +595,7 @@ pub fn build(system: &System, bug: Bug, size: Size) -> Nodes {
             is_down: false,
             role: Role::Follower,
             outbox: VecDeque::new(),
+            waiting: Vec::new(),
             commit: 0,
             term: 0,
             voted_for: None,

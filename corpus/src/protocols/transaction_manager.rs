@@ -294,6 +294,14 @@ pub struct Resource {
     outcomes: BTreeMap<u32, bool>,
 }
 
+impl Resource {
+    /// What it knows to be committed, or aborted.
+    #[must_use]
+    pub fn outcomes(&self) -> &BTreeMap<u32, bool> {
+        &self.outcomes
+    }
+}
+
 impl Actor for Resource {
     type Message = Message;
     raddle::actors::snapshots!();
@@ -626,9 +634,10 @@ impl Monitor for Atomic {
                 let votes: Vec<_> = (0..self.resources)
                     .map(|resource| self.chosen.get(&Instance { transaction, resource }))
                     .collect();
-                let is_backed = match commit {
-                    true => votes.iter().all(|vote| *vote == Some(&true)),
-                    false => votes.contains(&Some(&false)),
+                let is_backed = if commit {
+                    votes.iter().all(|vote| *vote == Some(&true))
+                } else {
+                    votes.contains(&Some(&false))
                 };
                 assert!(is_backed, "transaction {transaction}: {commit} without votes for it");
             }
@@ -644,6 +653,7 @@ pub struct Nodes {
 }
 
 /// Builds it in a system of any manager.
+#[must_use]
 pub fn build(system: &System, bug: Bug, size: Size) -> Nodes {
     let watch = system.monitor(Atomic {
         resources: size.resources,

@@ -403,6 +403,12 @@ pub struct Participant {
 }
 
 impl Participant {
+    /// How many transactions it knows to be committed.
+    #[must_use]
+    pub fn committed(&self) -> usize {
+        self.outcomes.values().filter(|commit| **commit).count()
+    }
+
     fn vote(
         &mut self,
         transaction: u32,
@@ -451,7 +457,7 @@ impl Actor for Participant {
             _ if self.is_down => {}
             Message::Crash => self.is_down = true,
             Message::Prepare { transaction, coordinator } => {
-                self.vote(transaction, coordinator, cx)
+                self.vote(transaction, coordinator, cx);
             }
             Message::Decision { transaction, .. }
                 if self.bug == Bug::AbortOfUnknown && !self.knows(transaction) =>
@@ -537,6 +543,7 @@ pub struct Nodes {
 }
 
 /// Builds it in a system of any manager.
+#[must_use]
 pub fn build(system: &System, bug: Bug, size: Size) -> Nodes {
     let watch = system.monitor(Atomic { participants: size.participants, ..Atomic::default() });
     let participant = |number| {

@@ -3,7 +3,7 @@
 use raddle::actors::System;
 use raddle_corpus::protocols::chain::{Bug, Client, Server, Size, agree, build, model};
 
-use super::{finds, has_clean_states, is_clean, on_threads};
+use super::{finds, has_clean_states, is_clean, on_threads, reaches_its_goals};
 
 const SMALL: Size = Size { servers: 4, clients: 1, operations: 2, failures: 2 };
 
@@ -13,6 +13,17 @@ fn chain_replication_is_clean() {
     is_clean("chain", "pct(3)", 500);
     is_clean("chain", "dpor", 500);
     assert_eq!(has_clean_states(&model(Bug::None, SMALL), 20_000), None);
+}
+
+#[test]
+fn updates_reach_all_servers_that_have_not_failed() {
+    let goal = model(Bug::None, SMALL).sometimes("two are down, two have both", |nodes, view| {
+        let server = |one| view.actor::<Server>(one);
+        let (down, up): (Vec<_>, Vec<_>) =
+            nodes.servers.iter().map(server).partition(|one| one.is_down());
+        down.len() == 2 && up.iter().all(|one| one.version() == 2)
+    });
+    reaches_its_goals(&goal);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use raddle::actors::System;
 use raddle_corpus::protocols::paxos::{Bug, Proposer, Size, agree, build, model};
 
-use super::{finds, follow, has_clean_states, is_clean, on_threads};
+use super::{finds, follow, has_clean_states, is_clean, on_threads, reaches_its_goals};
 
 const SMALL: Size = Size { proposers: 2, acceptors: 3, rounds: 2, crashes: 1 };
 
@@ -13,6 +13,14 @@ fn paxos_is_clean() {
     is_clean("paxos", "pct(3)", 500);
     is_clean("paxos", "dpor", 500);
     assert_eq!(has_clean_states(&model(Bug::None, SMALL), 20_000), None);
+}
+
+#[test]
+fn values_are_chosen_and_learned() {
+    let goal = model(Bug::None, SMALL).sometimes("one learns a value", |nodes, view| {
+        nodes.proposers.iter().any(|one| view.actor::<Proposer>(one).chosen().is_some())
+    });
+    reaches_its_goals(&goal);
 }
 
 #[test]

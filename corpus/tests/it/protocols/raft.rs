@@ -3,7 +3,7 @@
 use raddle::actors::System;
 use raddle_corpus::protocols::raft::{Bug, Server, Size, agree, build, model};
 
-use super::{finds, follow, has_clean_states, is_clean, on_threads};
+use super::{follow, has_clean_states, is_clean, on_threads, reaches_its_goals};
 
 const SMALL: Size = Size { servers: 3, elections: 2, commands: 2, crashes: 1 };
 
@@ -16,13 +16,76 @@ fn raft_is_clean() {
 }
 
 #[test]
-fn two_votes_of_one_server_in_one_term_are_found() {
-    finds("raft-votes-twice", "random", 5_000, "has two leaders");
+fn entries_are_committed() {
+    let goal = model(Bug::None, SMALL).sometimes("one has committed one", |nodes, view| {
+        nodes.servers.iter().any(|one| !view.actor::<Server>(one).committed().is_empty())
+    });
+    reaches_its_goals(&goal);
 }
 
+// Servers 0 and 1 are candidates in term 1, and server 2 votes for both.
 #[test]
-fn a_leader_that_goes_back_too_far_is_found() {
-    finds("raft-back-twice", "random", 5_000, "a log begins at 1");
+fn a_vote_that_is_forgotten_is_given_again() {
+    let script = "
+        server 0: Servers
+        server 1: Servers
+        server 2: Servers
+        Timer 1: Start
+        Timer 1: Tick = 1
+        Timer 2: Start
+        Timer 2: Tick = 1
+        server 0: Timeout
+        server 1: Timeout
+        server 0: Send
+        server 0: Send
+        server 2: RequestVote
+        server 0: Vote
+        injector: Strike = 2
+        server 2: Crash
+        injector: Repair
+        server 2: Restart
+        server 1: Send
+        server 1: RequestVote
+        server 1: Send
+        server 2: RequestVote
+        server 1: Vote
+    ";
+    let what = follow(&model(Bug::VotesTwice, SMALL), script);
+    assert!(what.contains("term 1 has two leaders"), "{what}");
+}
+
+// Server 1 has the entry of server 0, leads in term 2, and sends twice to server 2, which has none.
+#[test]
+fn a_leader_that_is_refused_twice_goes_back_too_far() {
+    let rest = "
+        client: Next = 0
+        server 0: Send
+        server 0: Command
+        server 0: Send
+        server 1: Append
+        server 1: Append
+        Timer 2: Start
+        Timer 2: Tick = 1
+        server 1: Timeout
+        server 1: Send
+        server 1: Send
+        server 2: RequestVote
+        server 2: RequestVote
+        server 1: Vote
+        server 1: Send
+        server 1: Send
+        client: Next = 1
+        server 1: Command
+        server 1: Send
+        server 1: Send
+        server 2: Append
+        server 2: Append
+        server 1: Appended
+        server 1: Appended
+    ";
+    let script = FIRST_TERM.to_owned() + rest;
+    let what = follow(&model(Bug::BackTwice, SMALL), &script);
+    assert!(what.contains("a log begins at 1"), "{what}");
 }
 
 /// All know all, and server 0 is elected in term 1 by server 1.
@@ -31,7 +94,7 @@ const FIRST_TERM: &str = "
     server 1: Servers
     server 2: Servers
     Timer 1: Start
-    Timer 1: Tick
+    Timer 1: Tick = 1
     server 0: Timeout
     server 0: Send
     server 0: Send
@@ -48,7 +111,7 @@ fn what_is_committed_of_an_earlier_term_is_replaced() {
         server 0: Command
         server 2: RequestVote
         Timer 3: Start
-        Timer 3: Tick
+        Timer 3: Tick = 1
         server 2: Timeout
         server 2: Send
         server 2: Send
@@ -66,8 +129,8 @@ fn what_is_committed_of_an_earlier_term_is_replaced() {
         server 0: Send
         Timer 1: Start
         Timer 1: Start
-        Timer 1: Tick
-        Timer 1: Tick
+        Timer 1: Tick = 1
+        Timer 1: Tick = 1
         server 0: Timeout
         server 0: Send
         server 0: Send
@@ -89,8 +152,8 @@ fn what_is_committed_of_an_earlier_term_is_replaced() {
         server 2: Send
         Timer 3: Start
         Timer 3: Start
-        Timer 3: Tick
-        Timer 3: Tick
+        Timer 3: Tick = 1
+        Timer 3: Tick = 1
         server 2: Timeout
         server 2: Send
         server 2: Send

@@ -1,9 +1,11 @@
 //! The transaction manager.
 
-use raddle::actors::System;
-use raddle_corpus::protocols::transaction_manager::{Bug, Resource, Size, agree, build, model};
+use raddle::actors::{System, View};
+use raddle_corpus::protocols::transaction_manager::{
+    Bug, Nodes, Resource, Size, agree, build, model,
+};
 
-use super::{finds, has_clean_states, is_clean, on_threads};
+use super::{finds, has_clean_states, is_clean, on_threads, reaches_its_goals};
 
 const SMALL: Size = Size { resources: 2, acceptors: 3, leaders: 2, transactions: 1, failures: 1 };
 
@@ -16,11 +18,25 @@ fn the_transaction_manager_is_clean() {
 }
 
 #[test]
+fn a_transaction_is_committed_or_aborted() {
+    let ends = |commit| {
+        move |nodes: &Nodes, view: &View<'_>| {
+            let outcome = |one| view.actor::<Resource>(one).outcomes().get(&0);
+            nodes.resources.iter().all(|one| outcome(one) == Some(&commit))
+        }
+    };
+    let goals = model(Bug::None, SMALL)
+        .sometimes("committed", ends(true))
+        .sometimes("aborted", ends(false));
+    reaches_its_goals(&goals);
+}
+
+#[test]
 fn every_bug_of_the_transaction_manager_is_found() {
-    finds("transactions-before-ask", "random", 5_000, "has no use for Outcome");
-    finds("transactions-unknown", "random", 5_000, "votes come after the beginning");
-    finds("transactions-skips-phase-one", "random", 5_000, "two");
-    finds("transactions-late-vote", "random", 5_000, "two");
+    finds("transactions-before-ask", "random", 50, "has no use for Outcome");
+    finds("transactions-unknown", "random", 200, "votes come after the beginning");
+    finds("transactions-skips-phase-one", "random", 50, "two");
+    finds("transactions-late-vote", "random", 500, "two");
 }
 
 #[test]

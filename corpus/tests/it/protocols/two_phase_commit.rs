@@ -5,7 +5,7 @@ use raddle_corpus::protocols::two_phase_commit::{
     Bug, Coordinator, Participant, Size, agree, build, model,
 };
 
-use super::{finds, has_clean_states, is_clean, on_threads};
+use super::{finds, has_clean_states, is_clean, on_threads, reaches_its_goals};
 
 const SMALL: Size = Size { participants: 2, transactions: 2, crashes: 1 };
 
@@ -15,6 +15,15 @@ fn two_phase_commit_is_clean() {
     is_clean("2pc", "pct(3)", 500);
     is_clean("2pc", "dpor", 500);
     assert_eq!(has_clean_states(&model(Bug::None, SMALL), 20_000), None);
+}
+
+#[test]
+fn transactions_are_committed_by_all() {
+    let goal = model(Bug::None, SMALL).sometimes("all have committed one", |nodes, view| {
+        let committed = |one| view.actor::<Participant>(one).committed();
+        nodes.participants.iter().all(|one| committed(one) > 0)
+    });
+    reaches_its_goals(&goal);
 }
 
 #[test]
