@@ -48,7 +48,7 @@ pub struct Size {
 
 const PARAMETERS: [Parameter; 2] = [parameter("requests", 2, 1, 64), parameter("cycles", 2, 0, 64)];
 
-const LARGE: [usize; 2] = [40, 20];
+const LARGE: [usize; 2] = [60, 20];
 
 /// One request and one cycle are the least that shows every bug.
 pub const PROTOCOL: Protocol = Protocol {

@@ -222,6 +222,8 @@ impl Failing for Message {
 #[derive(Clone, Debug, Hash)]
 pub struct Client {
     watch: Watch<Event>,
+    /// Where there are no monitors.
+    history: Option<Address<Event>>,
     number: usize,
     operations: u32,
     service: Address<Message>,
@@ -231,6 +233,13 @@ pub struct Client {
 }
 
 impl Client {
+    fn tell(&self, event: Event, cx: &mut Context<'_, Message>) {
+        cx.observe(&self.watch, event);
+        if let Some(history) = &self.history {
+            cx.send(history, event);
+        }
+    }
+
     fn send(&self, cx: &mut Context<'_, Message>) {
         let (Some(operation), Some(primary)) = (self.waiting, &self.primary) else { return };
         let (client, number, address) = (self.number, self.begun, cx.me().clone());
@@ -245,7 +254,7 @@ impl Client {
         let write = Operation::Write(1_000 * self.number as u32 + self.begun);
         let operation = *cx.choose_from(&[write, Operation::Read]);
         self.waiting = Some(operation);
-        cx.observe(&self.watch, Event::Invoked { client: self.number, operation });
+        self.tell(Event::Invoked { client: self.number, operation }, cx);
         self.send(cx);
     }
 }
@@ -271,7 +280,7 @@ impl Actor for Client {
             }
             Message::Reply { number, value } if number == self.begun && self.waiting.is_some() => {
                 self.waiting = None;
-                cx.observe(&self.watch, Event::Returned { client: self.number, value });
+                self.tell(Event::Returned { client: self.number, value }, cx);
                 self.begin(cx);
             }
             // It was sent twice, and answered twice.
@@ -503,9 +512,9 @@ pub struct Nodes {
     pub clients: Vec<Address<Message>>,
 }
 
-/// Builds it in a system of any manager.
+/// Builds it in a system of any manager. `history`: whom clients tell, where there are no monitors.
 #[must_use]
-pub fn build(system: &System, bug: Bug, size: Size) -> Nodes {
+pub fn build(system: &System, bug: Bug, size: Size, history: Option<&Address<Event>>) -> Nodes {
     let watch = system.monitor(Linearizable::default());
     let server = |number| {
         let (is_down, service, members) = (false, None, Members::new());
@@ -518,8 +527,16 @@ pub fn build(system: &System, bug: Bug, size: Size) -> Nodes {
     let service = system.spawn_named("service", Service { members, clients: Vec::new() });
     let client = |number| {
         let (operations, service) = (size.operations as u32, service.clone());
-        let (primary, begun, waiting) = (None, 0, None);
-        let client = Client { watch, number, operations, service, primary, begun, waiting };
+        let client = Client {
+            watch,
+            history: history.cloned(),
+            number,
+            operations,
+            service,
+            primary: None,
+            begun: 0,
+            waiting: None,
+        };
         system.spawn_named(&format!("client {number}"), client)
     };
     let clients = (0..size.clients).map(client).collect();
@@ -538,7 +555,7 @@ pub fn agree(servers: &[Server]) -> bool {
 /// The system with what must hold of it.
 #[must_use]
 pub fn model(bug: Bug, size: Size) -> Model<Nodes> {
-    queues(move |system| build(system, bug, size)).finally("all agree", |nodes, view| {
+    queues(move |system| build(system, bug, size, None)).finally("all agree", |nodes, view| {
         let server = |address| view.actor::<Server>(address).clone();
         agree(&nodes.servers.iter().map(server).collect::<Vec<_>>())
     })

@@ -16,7 +16,7 @@ use raddle_corpus::protocols::{CRASH, MONITOR, UNHANDLED, programs};
 use raddle_corpus::{Ask, Expected, run};
 use raddle_trace::Outcome;
 
-use crate::{check, program};
+use crate::{check, long, program};
 
 fn sample(strategy: &str, executions: u64) -> Ask {
     Ask { executions: Some(executions), seed: 1, ..Ask::new(strategy) }
@@ -96,13 +96,15 @@ fn follow<S: Send + Sync + 'static>(model: &Model<S>, script: &str) -> String {
     panic!("nothing fails")
 }
 
-/// Runs what `test` builds on this many threads and then by turns: as in production.
+/// Runs what `test` builds on threads, as in production, and by turns.
 fn on_threads(test: impl Fn(&System)) {
-    for manager in [
+    let rounds = if long() { 300 } else { 1 };
+    let managers = [
         Manager::Concurrent { threads: 2 },
         Manager::Concurrent { threads: 4 },
         Manager::Deterministic,
-    ] {
+    ];
+    for manager in managers.into_iter().cycle().take(3 * rounds) {
         let system = System::builder().manager(manager).mailboxes(Mailboxes::Queue).build();
         test(&system);
         system.shutdown();

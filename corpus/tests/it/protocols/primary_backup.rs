@@ -1,6 +1,7 @@
 //! A register with a primary and backups.
 
 use raddle::actors::System;
+use raddle_corpus::protocols::linearizable::History;
 use raddle_corpus::protocols::primary_backup::{Bug, Server, Size, agree, build, model};
 
 use super::{finds, has_clean_states, is_clean, on_threads, reaches_its_goals};
@@ -32,11 +33,14 @@ fn every_bug_of_the_register_with_backups_is_found() {
 }
 
 #[test]
-fn the_register_with_backups_runs_on_threads() {
+fn the_register_with_backups_is_linearizable_on_threads() {
     on_threads(|system: &System| {
-        let size = Size { servers: 5, clients: 4, operations: 50, failures: 4 };
-        let nodes = build(system, Bug::None, size);
+        let size = Size { servers: 5, clients: 4, operations: 200, failures: 4 };
+        let history = system.spawn(History::default());
+        let nodes = build(system, Bug::None, size, Some(&history));
         system.handle_all();
+        let returned = system.inspect(&history, |history: &History| history.returned());
+        assert_eq!(returned, Some(size.clients * size.operations));
         let server = |address| system.inspect(address, |one: &Server| one.clone());
         assert!(agree(&nodes.servers.iter().map(server).collect::<Vec<_>>()));
     });
