@@ -164,6 +164,8 @@ pub(crate) struct Task {
     pub(crate) scopes: Vec<Opened>,
     /// The locks it holds, in the order in which it took them.
     pub(crate) held: Vec<Held>,
+    /// How many destructors it is in that the last owner runs of a value whose count is under control.
+    pub(crate) counted_drops: u32,
     pub(crate) life: Object<Life>,
     pub(crate) parker: Object<Parker>,
 }
@@ -187,6 +189,7 @@ impl Task {
             locals: Locals::default(),
             scopes: Vec::new(),
             held: Vec::new(),
+            counted_drops: 0,
             life: Object::new(Life::default()),
             parker: Object::new(Parker::default()),
         }
@@ -195,6 +198,7 @@ impl Task {
     /// Makes it a task of a new execution. Keeps its allocations.
     pub(crate) fn begin(&mut self, id: TaskId, lineage: Lineage, site: &'static Location<'static>) {
         self.state = State::Live;
+        self.counted_drops = 0;
         self.job = None;
         self.passive = None;
         self.enabled = false;
