@@ -499,9 +499,10 @@ fn a_pass_by_sampling() {
     report.guarantee.rejected = 4;
     report.elapsed_ms = 61_500;
     assert_snapshot!(shown(&report), @"
-    PASSED: 2000 sampled executions, each of the last 1990 showing a bug of depth 3 with a chance of at
-      least 1 in 243 (if no execution has more than 3 tasks and 9 scheduling decisions), except those
-      cut off by a limit (4) and their continuations; assuming sequentially consistent memory
+    PASSED: 2000 sampled executions, each of the last 1990 showing a bug of depth 3 whose change points
+      lie in the first 9 scheduling decisions with a chance of at least 1 in 243 (if no execution has
+      more than 3 tasks), except those cut off by a limit (4) and their continuations; assuming
+      sequentially consistent memory
       searched with pct(3), seed 7: 2000 executions (4 cut off by a limit), 96 steps, 41 decisions in
         1 min 1 s; deepest: 5 decisions
     ");
