@@ -714,4 +714,32 @@ mod tests {
         assert_eq!(COUNT.swap(5, Ordering::SeqCst), 1);
         assert!(NOTHING.load(Ordering::SeqCst).is_null());
     }
+
+    #[test]
+    fn an_offset_or_a_tag_is_shown_and_an_address_is_not() {
+        type Place = Word<real::AtomicPtr<u16>>;
+        let show = |name, operand| {
+            let order = Ordering::SeqCst;
+            let operand = std::ptr::without_provenance_mut(operand);
+            Place::show(WordOp::Update { name, compute: |_, new| new, operand, order }, None)
+        };
+        assert_eq!(show("fetch_ptr_add", 3), "fetch_ptr_add(3)");
+        assert_eq!(show("fetch_or", 0), "fetch_or(0)");
+        assert_eq!(show("fetch_and", !1), "fetch_and(!1)");
+        assert_eq!(show("fetch_xor", 0x7fff_0000), "fetch_xor(ptr)");
+        assert_eq!(show("swap", 0), "swap(null)");
+        assert_eq!(show("swap", 8), "swap(ptr)");
+    }
+
+    #[test]
+    fn where_the_value_is_stays_the_same() {
+        let mut word = AtomicU32::new(1);
+        let place = word.as_ptr();
+        // SAFETY: nothing else has the atomic.
+        unsafe { *place += 1 };
+        assert_eq!(*word.get_mut(), 2);
+        let mut null = AtomicPtr::<u8>::default();
+        // SAFETY: as above.
+        assert!(unsafe { *null.as_ptr() }.is_null() && null.get_mut().is_null());
+    }
 }

@@ -267,11 +267,15 @@ mod tests {
         is_fn_pointer::<T, F>()
     }
 
+    fn of_lifetime<'a>(_: &'a u8) -> bool {
+        of::<Borrowing<'a>, fn() -> Borrowing<'a>>(borrowing)
+    }
+
     #[test]
     fn function_pointers_are_recognised_and_nothing_else_is() {
         assert!(of::<u8, fn() -> u8>(|| 1));
         assert!(of::<&str, fn() -> &'static str>(|| "a"));
-        assert!(of::<Borrowing<'_>, fn() -> Borrowing<'_>>(borrowing));
+        assert!(of_lifetime(&1));
         assert!(!of(|| 1));
         assert!(!of(borrowing));
         assert!(!of(Box::new(|| 1) as Box<dyn FnOnce() -> i32>));
