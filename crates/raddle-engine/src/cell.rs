@@ -175,6 +175,7 @@ impl Watch {
                 created: site_of(self.created),
                 name: self.name.map(str::to_owned),
                 nth: 0,
+                variable: None,
             },
             first: access(first.task, first.touch, first.site, &first.held),
             second: access(task, touch, site, &ex.task(task).held),

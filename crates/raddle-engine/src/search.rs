@@ -38,6 +38,9 @@ pub struct Setup {
     pub stack_size: usize,
     /// Whether panics are also printed by the hook that was there before.
     pub loud: bool,
+    /// Whether the steps of a trace are recorded with the functions that led to them. To find their names takes
+    /// some hundred milliseconds the first time.
+    pub calls: bool,
     /// Whether the search goes on after a failure. Failures are then counted, by kind, and none
     /// is kept with its trace.
     pub keep_going: bool,
@@ -56,6 +59,7 @@ impl Default for Setup {
             teardown: Teardown::default(),
             stack_size: 1 << 20,
             loud: false,
+            calls: false,
             keep_going: false,
             tape: None,
             isolation: None,
@@ -127,10 +131,10 @@ impl Search {
         };
         pulse(own);
         let limits = Limits { tasks: setup.limits.tasks.max(1), ..setup.limits };
-        let Setup { settings, teardown, stack_size, loud, tape, .. } = *setup;
+        let Setup { settings, teardown, stack_size, loud, calls, tape, .. } = *setup;
         let lasting = || {
             let seen = Seen::default();
-            Lasting { pulse: own, settings, limits, teardown, stack_size, loud, seen }
+            Lasting { pulse: own, settings, limits, teardown, stack_size, loud, calls, seen }
         };
         let mut execution = SPARE.take().unwrap_or_else(|| Execution::new(lasting()));
         execution.renew(lasting(), tape);
