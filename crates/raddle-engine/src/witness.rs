@@ -5,14 +5,17 @@
 //! nothing. So a few executions of each search are run twice, and compared here: who moved, where, and what
 //! the step did to which object.
 //!
-//! Misses: what differs in values alone, such as addresses that are stored in an atomic; and what differs
-//! only in executions that are not run twice.
+//! Misses: what differs in values alone, such as addresses that are stored in an atomic; what differs after
+//! the first [`MOST_STEPS`]; and what differs only in executions that are not run twice.
 
 use std::panic::Location;
 
 use raddle_trace::Divergence;
 
 use crate::op::{Access, ObjectId, TaskId};
+
+/// So many steps are kept, of some hundred bytes each.
+pub(crate) const MOST_STEPS: usize = 1 << 16;
 
 /// A step as it was seen.
 #[derive(Debug)]
@@ -45,7 +48,12 @@ impl Witness {
         self.again = Some(0);
     }
 
-    /// Hears of a step. `decisions`: how many were taken so far.
+    /// Whether it has heard of as many steps as it keeps.
+    pub(crate) fn is_full(&self) -> bool {
+        self.again.unwrap_or(self.steps.len()) == MOST_STEPS
+    }
+
+    /// Hears of a step, unless it is full. `decisions`: how many were taken so far.
     pub(crate) fn step(
         &mut self,
         task: TaskId,
@@ -131,5 +139,22 @@ mod tests {
         assert_eq!(compared(&[LOCK, UNLOCK], &[LOCK, LOCK]), of(1, "Release", "Acquire"));
         assert_eq!(compared(&[LOCK, UNLOCK], &[LOCK]), of(1, "Release", end));
         assert_eq!(compared(&[LOCK], &[LOCK, UNLOCK, LOCK]), of(1, end, "Release"));
+    }
+
+    #[test]
+    fn it_keeps_so_many_steps_and_no_more() {
+        let mut witness = Witness::default();
+        let site = Location::caller();
+        for time in 0..2 {
+            for _ in 0..MOST_STEPS {
+                assert!(!witness.is_full());
+                witness.step(TaskId::ROOT, LOCK, site, String::new(), 0);
+            }
+            assert!(witness.is_full());
+            if time == 0 {
+                witness.compare();
+            }
+        }
+        assert_eq!(witness.end(0), None);
     }
 }

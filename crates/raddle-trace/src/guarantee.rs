@@ -576,7 +576,8 @@ impl fmt::Display for Assumption {
 impl fmt::Display for Guarantee {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.covered)?;
-        if self.rejected > 0 {
+        // A reduction that ended says itself that some were cut off.
+        if self.rejected > 0 && !matches!(self.covered, Covered::Reduced { .. }) {
             let (what, their) = if self.rejected == 1 {
                 ("1 that was cut off by a limit", "its")
             } else {

@@ -192,7 +192,14 @@ impl Listeners {
 
     /// Whether steps are told with their text.
     pub(crate) fn takes_text(&self) -> bool {
-        self.recorder.is_some() || self.witness.is_some()
+        self.recorder.is_some() || self.witness.as_ref().is_some_and(|witness| !witness.is_full())
+    }
+
+    /// The witness needs to hear no more.
+    pub(super) fn dismiss_witness(&mut self) {
+        if self.recorder.is_none() {
+            self.notify_from_step = self.strategy_from_step;
+        }
     }
 
     pub(super) fn begin(&mut self, decisions: &Decisions) {

@@ -94,9 +94,12 @@ impl Execution {
         text: String,
     ) {
         let point = if how == How::Wait { None } else { self.decisions.point };
-        if let Some(mut witness) = self.listeners.witness.take() {
+        if let Some(mut witness) = self.listeners.witness.take_if(|witness| !witness.is_full()) {
             let said = format!("{}: {text} at {site}", self.label(task));
             witness.step(task, footprint[0], site, said, self.decisions.taken.len());
+            if witness.is_full() {
+                self.listeners.dismiss_witness();
+            }
             self.listeners.witness = Some(witness);
         }
         if let Some(recorder) = &mut self.listeners.recorder {
