@@ -26,6 +26,7 @@
 //! A timer's context is that of the wait it ends. The steps of passive tasks, which are handlers of actors,
 //! have none: nobody called them.
 
+mod last_drop;
 mod symbol;
 mod walk;
 
@@ -35,6 +36,8 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use raddle_trace::hash::Fnv1a;
+
+pub(crate) use self::last_drop::in_last_drop;
 
 /// The calls that lead to an op. Equal numbers are equal calls, in one process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

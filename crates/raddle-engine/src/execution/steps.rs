@@ -62,7 +62,7 @@ impl Execution {
                 this.pace.fruitless = 0;
             }
             if this.n_steps > this.listeners.notify_from_step {
-                let text = if this.listeners.recorder.is_some() { show() } else { String::new() };
+                let text = if this.listeners.takes_text() { show() } else { String::new() };
                 this.tell(task, footprint, site, how, text);
             }
             if this.n_steps - this.pace.last_change > this.lasting.limits.idle {
@@ -90,11 +90,16 @@ impl Execution {
         text: String,
     ) {
         let point = if how == How::Wait { None } else { self.decisions.point };
+        if let Some(mut witness) = self.listeners.witness.take() {
+            let said = format!("{}: {text} at {site}", self.label(task));
+            witness.step(task, footprint[0], site, said, self.decisions.taken.len());
+            self.listeners.witness = Some(witness);
+        }
         if let Some(recorder) = &mut self.listeners.recorder {
             let preempts = how != How::Wait && self.decisions.preempting;
             recorder.event(task, text, footprint, site, point, preempts);
         }
-        let asked = self.listeners.needs.steps && !self.decisions.strict;
+        let asked = self.n_steps > self.listeners.strategy_from_step;
         let mut recorder = self.listeners.recorder.take();
         if asked || recorder.is_some() {
             let replayed =
