@@ -2,6 +2,18 @@
 //! signature. A function pointer says what a method takes and returns; a `const` says that a function can be
 //! called in one; a bound says which traits a type has, and on what condition.
 #![allow(dead_code, reason = "most of it is only compiled")]
+#![allow(
+    clippy::borrow_interior_mutable_const,
+    clippy::declare_interior_mutable_const,
+    clippy::disallowed_methods,
+    clippy::elidable_lifetime_names,
+    clippy::explicit_deref_methods,
+    clippy::extra_unused_lifetimes,
+    clippy::missing_const_for_thread_local,
+    clippy::semicolon_if_nothing_returned,
+    clippy::type_complexity,
+    reason = "an item is asked for by its whole signature, in every way"
+)]
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -712,7 +724,6 @@ pub(crate) fn panics() -> Vec<String> {
 }
 
 /// What operations return that are easily got wrong.
-#[expect(clippy::too_many_lines, reason = "a list")]
 pub(crate) fn values() -> Vec<String> {
     let mut found = Vec::new();
     let mut see = |value: &dyn Debug| found.push(format!("{value:?}"));
