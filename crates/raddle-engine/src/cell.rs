@@ -295,6 +295,7 @@ fn describe(
             created: site_of(label.created),
             name: label.name.map(str::to_owned),
             nth: 0,
+            variable: None,
         },
         first: CellAccess { lasted, ..access(first.task, first.touch, first.site, &first.held) },
         second: access(task, touch, site, &ex.task(task).held),

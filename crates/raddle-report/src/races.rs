@@ -6,9 +6,11 @@ use raddle_trace::{
 
 use crate::columns::{clean, place};
 
-/// `writes the Tracked from src/lib.rs:5`, for a lane.
+/// `writes total`, or `writes the Tracked from src/lib.rs:5`, for a lane.
 pub(crate) fn access_in_lane(race: &DataRace, access: &CellAccess) -> String {
-    format!("{} {}", verb(access.op), cell(race))
+    let cell = race.cell.variable.as_ref().filter(|_| race.cell.name.is_none());
+    let cell = cell.map_or_else(|| object(&race.cell), |variable| clean(variable));
+    format!("{} {cell}", verb(access.op))
 }
 
 /// A line for each access, a sentence on what is missing, and one on what to do.
@@ -16,7 +18,8 @@ pub(crate) fn explain(trace: &Trace, race: &DataRace) -> Vec<String> {
     let line = |access: &CellAccess| {
         let who = label(trace, access.task);
         let (lasted, locks) = (lasted(access), held(trace, access));
-        format!("{who} {} {}{}{lasted}, {locks}", verb(access.op), cell(race), at(&access.site))
+        let (verb, cell) = (verb(access.op), object(&race.cell));
+        format!("{who} {verb} {cell}{}{lasted}, {locks}", at(&access.site))
     };
     vec![line(&race.first), line(&race.second), missing(trace, race), remedy(race)]
 }
@@ -29,18 +32,18 @@ fn verb(op: CellOp) -> &'static str {
     }
 }
 
-/// The name of the cell, or what it is and where it comes from.
-fn cell(race: &DataRace) -> String {
-    object(&race.cell)
-}
-
+/// The name of an object, or its variable, what it is and where it comes from.
 fn object(object: &ObjectName) -> String {
     if let Some(name) = &object.name {
         return clean(name);
     }
     let from = place(&object.created, usize::MAX);
     let from = if from.is_empty() { from } else { format!(" from {from}") };
-    format!("the {}{from}", clean(&object.kind))
+    let what = format!("the {}{from}", clean(&object.kind));
+    match &object.variable {
+        Some(variable) => format!("{} ({what})", clean(variable)),
+        None => what,
+    }
 }
 
 fn at(site: &Site) -> String {

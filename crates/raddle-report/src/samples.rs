@@ -20,7 +20,7 @@ pub(crate) fn threads(n: u32) -> Vec<TaskName> {
 
 pub(crate) fn object(kind: &str, name: Option<&str>, line: u32) -> ObjectName {
     let (kind, name) = (kind.to_owned(), name.map(str::to_owned));
-    ObjectName { kind, created: site(line), name, nth: 0 }
+    ObjectName { kind, created: site(line), name, nth: 0, variable: None }
 }
 
 /// A step of `task`: `(task, op, object, line)`. A step that leaves a task preempts it if `*`

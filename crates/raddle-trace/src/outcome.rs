@@ -153,12 +153,14 @@ pub struct DataRace {
 }
 
 impl DataRace {
-    /// How a person calls the cell: its name, or its kind and where it was made.
+    /// How a person calls the cell: its name, or its variable, its kind and where it was made.
     #[must_use]
     pub fn cell_label(&self) -> String {
-        match &self.cell.name {
-            Some(name) => name.clone(),
-            None => format!("the {} from {}", self.cell.kind, self.cell.created),
+        let ObjectName { kind, created, name, variable, .. } = &self.cell;
+        match (name, variable) {
+            (Some(name), _) => name.clone(),
+            (None, Some(variable)) => format!("{variable} (the {kind} from {created})"),
+            (None, None) => format!("the {kind} from {created}"),
         }
     }
 }
