@@ -100,7 +100,7 @@ pub(crate) fn lost_update() -> Report {
         events: steps.map(event).to_vec(),
     };
     let message = "assertion `left == right` failed: an update was lost\n  left: 1\n right: 2";
-    failed(trace, Outcome::Panicked { panics: vec![panic(0, message, 19)] })
+    failed(trace, Outcome::Panicked { panics: vec![panic(0, message, 19)], then: None })
 }
 
 /// Two threads take two locks in opposite orders.
@@ -206,7 +206,10 @@ pub(crate) fn long() -> Report {
         objects: vec![object("Mutex", Some("queue"), 5), object("AtomicUsize", None, 6)],
         events: steps.into_iter().map(event).collect(),
     };
-    failed(trace, Outcome::Panicked { panics: vec![panic(1, "the queue is empty", 23)] })
+    failed(
+        trace,
+        Outcome::Panicked { panics: vec![panic(1, "the queue is empty", 23)], then: None },
+    )
 }
 
 /// Eleven workers and the body of the test, each with a step or two.
@@ -222,7 +225,10 @@ pub(crate) fn many_tasks() -> Report {
         objects: vec![object("AtomicUsize", Some("in_flight"), 5)],
         events: steps.into_iter().map(event).collect(),
     };
-    failed(trace, Outcome::Panicked { panics: vec![panic(5, "more in flight than workers", 19)] })
+    failed(
+        trace,
+        Outcome::Panicked { panics: vec![panic(5, "more in flight than workers", 19)], then: None },
+    )
 }
 
 /// Two tills ask whether the last piece is there before either takes it.
@@ -258,7 +264,7 @@ pub(crate) fn two_tills() -> Report {
         objects: vec![actor(11), actor(12), actor(13), object("System", None, 10)],
         events,
     };
-    failed(trace, Outcome::Panicked { panics: vec![panic(0, "sold twice", 61)] })
+    failed(trace, Outcome::Panicked { panics: vec![panic(0, "sold twice", 61)], then: None })
 }
 
 pub(crate) fn divergence() -> Divergence {

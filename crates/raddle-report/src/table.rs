@@ -85,6 +85,7 @@ pub fn table(trace: &Trace, outcome: &Outcome, options: &TableOptions) -> String
 }
 
 /// How a task ended, if not well.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Ending {
     pub(crate) task: u32,
     pub(crate) text: String,
@@ -92,6 +93,12 @@ pub(crate) struct Ending {
 }
 
 impl Ending {
+    fn panicked(panic: &Panic) -> Self {
+        let line = panic.message.lines().next().unwrap_or_default();
+        let text = clean(&format!("panicked: {line}"));
+        Self { task: panic.task, text, site: panic.site.clone() }
+    }
+
     /// The text where it is not wrapped.
     pub(crate) fn plain(&self) -> String {
         self.text.replace(NO_BREAK, " ")
@@ -104,6 +111,8 @@ struct Table<'a> {
     colour: Colour,
     links: Option<&'a Links>,
     rows: Vec<Row>,
+    /// Panics that have a row of their own, each with the number of steps before it, ascending.
+    raised: Vec<(u32, Ending)>,
     endings: Vec<Ending>,
     /// The tasks that have a lane, ascending.
     tasks: Vec<u32>,
@@ -115,24 +124,27 @@ impl<'a> Table<'a> {
     fn new(trace: &'a Trace, outcome: &Outcome, options: &'a TableOptions) -> Self {
         let width_in_all = options.width.clamp(FEWEST_COLUMNS, MOST_COLUMNS);
         let rows = fold::rows(trace, outcome, options.max_rows);
-        let endings = endings(trace, outcome);
+        let mut endings = endings(trace, outcome);
+        let raised = raised(trace, &mut endings);
         let mut table = Self {
             trace,
             width: width_in_all,
             colour: options.colour,
             links: options.links.as_ref(),
             rows,
+            raised,
             endings,
             tasks: Vec::new(),
             step_width: width(&trace.events.len().to_string()).max("step".len()),
             site_width: "at".len(),
         };
         table.tasks = table.steps().map(|(_, event)| event.task).collect();
-        table.tasks.extend(table.endings.iter().map(|ending| ending.task));
+        let ends: Vec<u32> = table.ends().map(|ending| ending.task).collect();
+        table.tasks.extend(ends);
         table.tasks.sort_unstable();
         table.tasks.dedup();
         let sites = table.steps().map(|(_, event)| &event.site);
-        let sites = sites.chain(table.endings.iter().filter_map(|ending| ending.site.as_ref()));
+        let sites = sites.chain(table.ends().filter_map(|ending| ending.site.as_ref()));
         let widest = sites.map(|site| width(&place(site, usize::MAX))).max();
         table.site_width = widest.unwrap_or(0).clamp("at".len(), width_in_all * 3 / 10);
         table
@@ -143,6 +155,23 @@ impl<'a> Table<'a> {
             Row::Step(index) => Some((*index, &self.trace.events[*index])),
             Row::Fold(_) => None,
         })
+    }
+
+    /// How tasks ended, and the panics that have rows of their own.
+    fn ends(&self) -> impl Iterator<Item = &Ending> {
+        self.raised.iter().map(|(_, ending)| ending).chain(&self.endings)
+    }
+
+    /// The panics with a row before this one, of those that are left.
+    fn raised_before<'b>(left: &mut &'b [(u32, Ending)], row: &Row) -> &'b [(u32, Ending)] {
+        let start = match row {
+            Row::Step(index) => *index,
+            Row::Fold(range) => range.start,
+        };
+        let n_before = left.partition_point(|(step, _)| *step as usize <= start);
+        let (before, after) = left.split_at(n_before);
+        *left = after;
+        before
     }
 
     fn label(&self, task: u32) -> String {
@@ -164,7 +193,7 @@ impl<'a> Table<'a> {
         let wanted = |&task: &u32| {
             let ops = self.steps().filter(|(_, event)| event.task == task);
             let ops = ops.map(|(_, event)| width(&self.op(event)));
-            let ended = self.endings.iter().filter(|ending| ending.task == task);
+            let ended = self.ends().filter(|ending| ending.task == task);
             let ended = ended.map(|ending| width(&ending.text).min(ENDING_WIDTH));
             ops.chain(ended).chain([width(&self.label(task))]).max().unwrap_or(0)
         };
@@ -189,9 +218,21 @@ impl<'a> Table<'a> {
             }
             cells
         };
+        let raise = |grid: &mut Grid<'_>, raised: &[(u32, Ending)]| {
+            for (_, ending) in raised {
+                let lane = lane_of(ending.task).map_or(LEGIBLE_LANE, |lane| lanes[lane]);
+                for (index, line) in wrap_short(&ending.text, lane).iter().enumerate() {
+                    let site = ending.site.as_ref().filter(|_| index == 0);
+                    grid.line("", &in_lane(ending.task, line), site, Some(Ink::Bad));
+                }
+            }
+        };
+        let mut left = self.raised.as_slice();
         for row in &self.rows {
+            raise(&mut grid, Self::raised_before(&mut left, row));
             grid.row(self, row, lane_of, |event| in_lane(event.task, &self.op(event)));
         }
+        raise(&mut grid, left);
         if self.endings.is_empty() {
             return grid.out;
         }
@@ -224,7 +265,7 @@ impl<'a> Table<'a> {
         let room_alone = self.room(2).saturating_sub(label_width).max(LEGIBLE_LANE);
         let room = if with_marks { room_beside_marks } else { room_alone };
         let ops = self.steps().map(|(_, event)| width(&self.op(event)));
-        let endings = self.endings.iter().map(|ending| width(&ending.text));
+        let endings = self.ends().map(|ending| width(&ending.text));
         let op_width = ops.chain(endings).max().unwrap_or(0).clamp("op".len(), room);
 
         // The columns, of which the first is left out where it would be too wide.
@@ -239,13 +280,7 @@ impl<'a> Table<'a> {
         };
         let mut grid =
             Grid::new(self, widths[columns.clone()].to_vec(), &names[columns.clone()], false);
-        for row in &self.rows {
-            grid.row(self, row, |_| None, |event| cells(event.task, &self.op(event)));
-        }
-        if !self.endings.is_empty() {
-            grid.rule();
-        }
-        for ending in &self.endings {
+        let ended = |grid: &mut Grid<'_>, ending: &Ending| {
             for (index, line) in wrap_short(&ending.text, op_width).iter().enumerate() {
                 let mut cells = cells(ending.task, line);
                 let site = ending.site.as_ref().filter(|_| index == 0);
@@ -255,7 +290,18 @@ impl<'a> Table<'a> {
                 }
                 grid.line("", &cells, site, Some(Ink::Bad));
             }
+        };
+        let mut left = self.raised.as_slice();
+        for row in &self.rows {
+            let raised = Self::raised_before(&mut left, row);
+            raised.iter().for_each(|(_, ending)| ended(&mut grid, ending));
+            grid.row(self, row, |_| None, |event| cells(event.task, &self.op(event)));
         }
+        left.iter().for_each(|(_, ending)| ended(&mut grid, ending));
+        if !self.endings.is_empty() {
+            grid.rule();
+        }
+        self.endings.iter().for_each(|ending| ended(&mut grid, ending));
         grid.out
     }
 
@@ -413,13 +459,23 @@ fn wrap_short(text: &str, lane: usize) -> Vec<String> {
     lines
 }
 
+/// Panics after which there were more steps, or that did not end their task: each has its place between the steps. They
+/// are taken out of how tasks ended.
+fn raised(trace: &Trace, endings: &mut Vec<Ending>) -> Vec<(u32, Ending)> {
+    let mut raised = Vec::new();
+    for one in &trace.panics {
+        let ending = Ending::panicked(&one.panic);
+        let at = endings.iter().position(|other| *other == ending);
+        if at.is_none() || (one.step as usize) < trace.events.len() {
+            at.map(|at| endings.remove(at));
+            raised.push((one.step, ending));
+        }
+    }
+    raised
+}
+
 /// How tasks ended, if not well.
 pub(crate) fn endings(trace: &Trace, outcome: &Outcome) -> Vec<Ending> {
-    let panicked = |panic: &Panic| Ending {
-        task: panic.task,
-        text: clean(&format!("panicked: {}", panic.message.lines().next().unwrap_or_default())),
-        site: panic.site.clone(),
-    };
     let stuck = |waiting: &Waiting| Ending {
         task: waiting.task,
         text: waits_for_in_lane(trace, waiting),
@@ -427,7 +483,10 @@ pub(crate) fn endings(trace: &Trace, outcome: &Outcome) -> Vec<Ending> {
     };
     let spins = |&task: &u32| Ending { task, text: "spins for ever".to_owned(), site: None };
     match outcome {
-        Outcome::Panicked { panics } => panics.iter().map(panicked).collect(),
+        Outcome::Panicked { panics, then } => {
+            let then = then.iter().flat_map(|then| endings(trace, then));
+            panics.iter().map(Ending::panicked).chain(then).collect()
+        }
         Outcome::Deadlock { waiting } => waiting.iter().map(stuck).collect(),
         Outcome::Livelock { spinning, .. } => spinning.iter().map(spins).collect(),
         Outcome::DataRace(race) => [&race.first, &race.second]

@@ -94,6 +94,7 @@ impl Execution {
             let preempts = how != How::Wait && self.decisions.preempting;
             recorder.event(task, text, footprint, site, point, preempts);
         }
+        self.note_went_on(task);
         let asked = self.listeners.needs.steps && !self.decisions.strict;
         let mut recorder = self.listeners.recorder.take();
         if asked || recorder.is_some() {

@@ -394,7 +394,9 @@ fn a_narrow_terminal() {
 #[test]
 fn earlier_panics_follow() {
     let mut report = lost_update();
-    let Outcome::Panicked { panics } = &mut failure(&mut report).outcome else { unreachable!() };
+    let Outcome::Panicked { panics, .. } = &mut failure(&mut report).outcome else {
+        unreachable!()
+    };
     panics.push(panic(2, "overdrawn:\n  by 3", 14));
     assert_snapshot!(shown_above_counts(&report), @"
     FAILED transfers: main panicked at tests/account.rs:19:9
@@ -428,7 +430,7 @@ fn earlier_panics_follow() {
 fn a_failure_before_the_first_step() {
     let trace = Trace { tasks: threads(0), ..Trace::default() };
     let panics = vec![Panic { site: None, ..panic(0, "no config", 1) }];
-    assert_snapshot!(shown_above_counts(&failed(trace, Outcome::Panicked { panics })), @"
+    assert_snapshot!(shown_above_counts(&failed(trace, Outcome::Panicked { panics, then: None })), @"
     FAILED transfers: main panicked
       no config
 

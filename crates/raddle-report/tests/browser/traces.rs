@@ -275,7 +275,7 @@ fn hostile(browser: &Browser) {
     evil.clone_into(&mut report.strategy);
     report.notes.push(raddle_trace::Note::Text { text: evil.to_owned() });
     let failure = report.failure.as_mut().expect("failed");
-    failure.outcome = Outcome::Panicked { panics: vec![panic(0, evil, 19)] };
+    failure.outcome = Outcome::Panicked { panics: vec![panic(0, evil, 19)], then: None };
     let trace: &mut Trace = &mut failure.trace;
     evil.clone_into(&mut trace.events[2].op);
     evil.clone_into(&mut trace.events[3].site.file);
@@ -320,7 +320,10 @@ pub(crate) fn endless(steps: u32) -> Report {
         objects: vec![object("Mutex", Some("queue"), 5), object("AtomicUsize", Some("length"), 6)],
         events: (0..steps).map(step).collect(),
     };
-    failed(trace, Outcome::Panicked { panics: vec![panic(8, "the queue is empty", 23)] })
+    failed(
+        trace,
+        Outcome::Panicked { panics: vec![panic(8, "the queue is empty", 23)], then: None },
+    )
 }
 
 fn long(browser: &Browser) {
