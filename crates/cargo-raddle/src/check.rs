@@ -318,7 +318,10 @@ fn ask_for(
         let (mut report, way) = died.report(hosts, test, &page, question);
         avoid = way;
         // Which task it was, and where: the last step that is known need not be of the execution that hangs.
-        let moved = gone.hung.as_ref().and_then(|(_, text)| text.lines().nth(1));
+        let moved = gone
+            .hung
+            .as_ref()
+            .and_then(|(_, text)| text.lines().find(|line| line.starts_with("last to move")));
         report.notes.extend(moved.map(|line| Note::Text { text: line.to_owned() }));
         Answer { report: Some(report), expected: None, error: None, passed: false, output, samples }
     } else {

@@ -111,7 +111,7 @@ pub(crate) unsafe fn run(
         };
         let leaked = tear_down(ex, &outcome);
         if (*ex).tasks.n_panics > 0 {
-            last_words::clear();
+            last_words::clear((*ex).lasting.pulse);
         }
         Execution::set_current(std::ptr::null_mut());
         (*ex).lasting.pulse.end();
@@ -266,11 +266,11 @@ unsafe fn tear_down(ex: *mut Execution, outcome: &Outcome) -> u64 {
         let unwinds = (*ex).unwinds_unfinished(failed);
         if failed && unwinds && !(*ex).listeners.has_crash_log {
             let tasks = task_table(&(*ex).tasks);
-            last_words::clear();
-            last_words::add(&format!(
-                "  {}\n  unfinished tasks were unwound\n",
-                outcome.summary(&tasks)
-            ));
+            last_words::clear((*ex).lasting.pulse);
+            last_words::add(
+                (*ex).lasting.pulse,
+                &format!("  {}\n  unfinished tasks were unwound\n", outcome.summary(&tasks)),
+            );
             (*ex).tasks.n_panics += 1;
         }
         let expected = !unwinds && (*ex).lasting.teardown == Teardown::Auto;

@@ -5,7 +5,10 @@
 //! a handler of `SIGABRT` prints it. Elsewhere than on Unix nothing is printed.
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
+
+use crate::pulse::Pulse;
 
 thread_local! {
     /// Of the execution that runs on this OS thread.
@@ -15,8 +18,11 @@ thread_local! {
 /// Of the whole process, the latest last.
 static FOUND: Mutex<Vec<(u64, String)>> = Mutex::new(Vec::new());
 
+/// The same for watchdogs, by the address of the pulse.
+static BY_PULSE: Mutex<BTreeMap<usize, String>> = Mutex::new(BTreeMap::new());
+
 /// Adds a line on what came before, if the process aborts while the execution of this OS thread runs.
-pub(crate) fn add(line: &str) {
+pub(crate) fn add(pulse: &'static Pulse, line: &str) {
     // The thread may be on its way out.
     let _ = PANICKED.try_with(|words| {
         let mut words = words.borrow_mut();
@@ -25,11 +31,22 @@ pub(crate) fn add(line: &str) {
         }
         words.push_str(line);
     });
+    let mut all = BY_PULSE.lock().unwrap_or_else(PoisonError::into_inner);
+    all.entry(std::ptr::from_ref(pulse).addr()).or_default().push_str(line);
 }
 
 /// Forgets these lines.
-pub(crate) fn clear() {
+pub(crate) fn clear(pulse: &'static Pulse) {
     let _ = PANICKED.try_with(|words| words.borrow_mut().clear());
+    let mut all = BY_PULSE.lock().unwrap_or_else(PoisonError::into_inner);
+    all.remove(&std::ptr::from_ref(pulse).addr());
+}
+
+/// The panics of the execution that runs with this pulse, a line for each; for a watchdog that gives it up.
+#[must_use]
+pub fn panics_so_far(pulse: &'static Pulse) -> String {
+    let all = BY_PULSE.lock().unwrap_or_else(PoisonError::into_inner);
+    all.get(&std::ptr::from_ref(pulse).addr()).cloned().unwrap_or_default()
 }
 
 const BEFORE: &str = "\nraddle: the process aborts in the middle of an execution. What came before, the first thing \

@@ -65,7 +65,7 @@ mod vector_clock;
 pub use error::EngineError;
 pub use explore::{Explored, explore, explore_from, explore_observed};
 pub use fiber::kept;
-pub use last_words::LastWords;
+pub use last_words::{LastWords, panics_so_far};
 pub use limits::{Lap, Limits, MOST_KEPT, Stop, Teardown};
 pub use model::Model;
 pub use object::clashes;

@@ -461,7 +461,7 @@ fn wrap_short(text: &str, lane: usize) -> Vec<String> {
 
 /// Panics after which there were more steps, or that did not end their task: each has its place between the steps. They
 /// are taken out of how tasks ended.
-fn raised(trace: &Trace, endings: &mut Vec<Ending>) -> Vec<(u32, Ending)> {
+pub(crate) fn raised(trace: &Trace, endings: &mut Vec<Ending>) -> Vec<(u32, Ending)> {
     let mut raised = Vec::new();
     for one in &trace.panics {
         let ending = Ending::panicked(&one.panic);

@@ -188,7 +188,8 @@ impl<'a> Text<'a> {
             self.paragraph("", &made_small(minimised));
         }
         self.counts("");
-        let lead = covered_said(&self.report.guarantee.covered);
+        let ended = came_to_its_end(&self.report.guarantee.covered);
+        let lead = if ended { "run, what failed included" } else { "covered so far" };
         self.paragraph("", &format!("{lead}: {}", self.report.guarantee));
         self.coverage("");
         if let Some(file) = &self.options.trace_file {
@@ -524,17 +525,16 @@ const UNCONTROLLED: [(&str, &str); 5] = [
     ("random numbers or addresses", "use `raddle::rng` or `raddle::choose`"),
 ];
 
-/// What stands before the guarantee of a search that failed: one that came to its end has covered everything but not
-/// shown that it is right.
-pub(crate) fn covered_said(covered: &Covered) -> &'static str {
-    match covered {
+/// Whether a search has nothing left to run. If it failed it has still not shown that the test is right.
+pub(crate) fn came_to_its_end(covered: &Covered) -> bool {
+    matches!(
+        covered,
         Covered::Everything
-        | Covered::Equivalence
-        | Covered::Preemptions(_)
-        | Covered::Cached { .. }
-        | Covered::States { .. } => "run, what failed included",
-        _ => "covered so far",
-    }
+            | Covered::Equivalence
+            | Covered::Preemptions(_)
+            | Covered::Cached { .. }
+            | Covered::States { .. }
+    )
 }
 
 pub(crate) fn panicked(trace: &Trace, panic: &Panic) -> String {

@@ -15,7 +15,7 @@ use crate::supervisor::{self, Control};
 /// Steps of all executions for one failure.
 const STEPS: u64 = 4_000_000;
 /// Stacks that the executions for one failure may leave behind, with tasks that are not unwound.
-const MOST_KEPT_FOR_ONE: u64 = 4_096;
+const MOST_KEPT_FOR_ONE: u64 = 2_048;
 
 /// Makes a failure small, in about four million steps and the time of `config.minimise`.
 ///

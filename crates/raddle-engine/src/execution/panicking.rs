@@ -23,7 +23,7 @@ impl Execution {
         let (me, nth) = (self.current, self.tasks.n_panics);
         self.tasks.n_panics += 1;
         if !self.listeners.has_crash_log && nth < NAMED {
-            last_words::add(&self.panicked(&message, site.as_ref()));
+            last_words::add(self.lasting.pulse, &self.panicked(&message, site.as_ref()));
         }
         // The step of a passive task is written down when it is over.
         let in_step = self.slow_path & slow_path::IN_PASSIVE_STEP != 0;

@@ -12,7 +12,7 @@ use crate::columns::clean;
 use crate::html::sources::Sources;
 use crate::messages::Messages;
 use crate::order::Order;
-use crate::table::endings;
+use crate::table::{endings, raised};
 use crate::waits::op_on_object;
 
 /// Texts by number.
@@ -100,7 +100,12 @@ pub(super) fn data(report: &Report, failure: &Failure, sources: &Sources) -> Str
     let after = |steps: &Vec<u32>| if steps.is_empty() { json!(0) } else { json!(steps) };
     let after: Vec<Value> = order.after.iter().map(after).collect();
     let mut ends = Vec::new();
-    for end in endings(trace, &failure.outcome) {
+    let mut endings = endings(trace, &failure.outcome);
+    for (step, end) in raised(trace, &mut endings) {
+        let site = end.site.as_ref().map_or(-1, |site| places.number(site));
+        ends.push(json!({"task": end.task, "text": end.plain(), "site": site, "step": step}));
+    }
+    for end in endings {
         let site = end.site.as_ref().map_or(-1, |site| places.number(site));
         ends.push(json!({"task": end.task, "text": end.plain(), "site": site}));
     }

@@ -12,7 +12,7 @@ use crate::notes::said;
 use crate::progress::estimated;
 use crate::races;
 use crate::table::{TableOptions, table};
-use crate::text::{covered_said, elapsed, made_small, panicked, replay_command, spins};
+use crate::text::{came_to_its_end, elapsed, made_small, panicked, replay_command, spins};
 use crate::waits::explain;
 use crate::why::explanation;
 
@@ -204,13 +204,11 @@ fn order_said(failure: &Failure) -> &'static str {
 /// What was searched, and what that means.
 fn search(report: &Report) -> String {
     let counts = &report.counts;
+    let failed = report.failure.is_some() && came_to_its_end(&report.guarantee.covered);
     let mut facts = vec![
         ("strategy", clean(&report.strategy)),
         ("seed", report.seed.to_string()),
-        (
-            report.failure.as_ref().map_or("covered", |_| covered_said(&report.guarantee.covered)),
-            report.guarantee.to_string(),
-        ),
+        (if failed { "run" } else { "covered" }, report.guarantee.to_string()),
         ("executions", number(counts.executions)),
         ("steps", number(counts.steps)),
         (

@@ -2,8 +2,8 @@
 
 use insta::assert_snapshot;
 use raddle_trace::{
-    Band, Coverage, Estimate, Missing, PairCount, Progress, SampleBound, Schedule, Site, Statement,
-    TaskName, TraceCount, Unseen, Waiting,
+    Band, Coverage, Estimate, Missing, PairCount, Progress, Raised, SampleBound, Schedule, Site,
+    Statement, TaskName, TraceCount, Unseen, Waiting,
 };
 
 use crate::{from_json, to_json};
@@ -11,7 +11,7 @@ use crate::{from_json, to_json};
 use super::*;
 use crate::samples::{
     data_race, divergence, event, failed, livelock, lock_cycle, lock_order, long, lost_update,
-    many_tasks, object, panic, passed, site, stack_overflow, threads,
+    many_tasks, object, panic, passed, site, stack_overflow, threads, three_panics,
 };
 
 fn shown(report: &Report) -> String {
@@ -158,6 +158,7 @@ fn a_deadlock_without_a_cycle() {
         tasks: threads(3),
         objects: vec![object("Mutex", None, 5), object("Condvar", None, 6)],
         events: steps.map(event).to_vec(),
+        ..Trace::default()
     };
     let waits = |task, op: &str, object, line, held_by| Waiting {
         task,
@@ -194,6 +195,7 @@ fn a_task_that_waits_for_itself() {
         tasks: threads(0),
         objects: vec![object("Mutex", Some("accounts"), 5)],
         events: vec![event((0, "lock", Some(0), 9))],
+        ..Trace::default()
     };
     let waiting = vec![Waiting {
         task: 0,
@@ -801,4 +803,63 @@ fn what_was_found_besides_comes_last_with_its_command() {
     let replay_command = Some("cargo raddle replay first".to_owned());
     let text = render(&report, &TextOptions { replay_command, ..TextOptions::default() });
     assert!(text.contains("    cargo raddle replay rd1"), "{text}");
+}
+
+#[test]
+fn panics_have_their_rows_and_the_first_one_leads() {
+    let text = render(&three_panics(), &TextOptions::default());
+    assert!(text.starts_with("FAILED transfers: thread 2 panicked at"), "{text}");
+    let rows: Vec<&str> = text.lines().filter(|line| line.contains(" │ ")).collect();
+    let row = |wanted: &str| rows.iter().position(|line| line.contains(wanted)).expect(wanted);
+    let order = ["lock queue", "panicked: no item", "unlock queue", "panicked: called"].map(row);
+    assert!(order.is_sorted(), "{text}");
+    // What came last is how it ended.
+    assert!(text.contains("other panics:\n  thread 1 panicked at"), "{text}");
+}
+
+#[test]
+fn what_follows_a_panic_is_told_after_it() {
+    let mut report = three_panics();
+    let Outcome::Panicked { then, .. } = &mut failure(&mut report).outcome else { unreachable!() };
+    *then = Some(Box::new(Outcome::Livelock { spinning: vec![0], steps: 4 }));
+    let text = render(&report, &TextOptions::default());
+    assert!(text.starts_with("FAILED transfers: thread 2 panicked at"), "{text}");
+    assert!(
+        text.contains("what followed:\n  livelock: main changed nothing for 4 steps\n"),
+        "{text}"
+    );
+    assert!(text.contains("who spins:"), "{text}");
+}
+
+#[test]
+fn a_panic_that_was_caught_is_named_before_a_deadlock() {
+    let mut report = lock_order();
+    let caught = Raised { panic: panic(1, "caught", 9), step: 0, handled: true };
+    failure(&mut report).trace.panics.push(caught);
+    let text = render(&report, &TextOptions::default());
+    assert!(text.starts_with("FAILED transfers: deadlock"), "{text}");
+    assert!(
+        text.contains("panics before that, which were caught:\n  thread 1 panicked at"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_search_that_failed_does_not_say_that_all_is_covered() {
+    let mut report = lost_update();
+    report.guarantee.covered = Covered::Everything;
+    let text = render(&report, &TextOptions::default());
+    assert!(!text.contains("covered so far"), "{text}");
+    assert!(text.contains("run, what failed included: every execution"), "{text}");
+}
+
+#[test]
+fn a_death_after_a_panic_is_headed_by_the_panic() {
+    let mut report = lost_update();
+    let panic = Some(Box::new(panic(1, "too late", 9)));
+    let death = raddle_trace::Death::signal(6);
+    failure(&mut report).outcome = Outcome::Died { death, task: Some(0), site: None, panic };
+    let text = render(&report, &TextOptions::default());
+    let said = "FAILED transfers: thread 1 panicked at tests/account.rs:9:9\n  too late\n  then main ended the process";
+    assert!(text.starts_with(said), "{text}");
 }

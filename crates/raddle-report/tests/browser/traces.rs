@@ -319,6 +319,7 @@ pub(crate) fn endless(steps: u32) -> Report {
         tasks: threads(8),
         objects: vec![object("Mutex", Some("queue"), 5), object("AtomicUsize", Some("length"), 6)],
         events: (0..steps).map(step).collect(),
+        ..Trace::default()
     };
     failed(
         trace,

@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::Command;
 use std::time::Duration;
 
-use raddle::cell::UnsafeCell;
+use raddle::cell::Tracked;
 use raddle::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
 use raddle::sync::{Arc, Mutex};
 use raddle::{Config, thread};
@@ -38,16 +38,14 @@ impl<F: FnMut()> Drop for OnDrop<F> {
 
 /// A thread with `guard` on its stack races with main.
 fn race_beside<F: FnMut() + Send + 'static>(guard: OnDrop<F>) {
-    let cell = Arc::new(UnsafeCell::new(0));
+    let cell = Arc::new(Tracked::new(0));
     let theirs = Arc::clone(&cell);
     let thread = thread::spawn(move || {
         let _guard = guard;
-        // SAFETY: raddle ends the execution before two accesses at once.
-        theirs.with_mut(|n| unsafe { *n += 1 });
+        theirs.set(1);
         thread::yield_now();
     });
-    // SAFETY: as above.
-    cell.with_mut(|n| unsafe { *n += 1 });
+    cell.set(2);
     thread.join().unwrap();
 }
 
@@ -118,6 +116,24 @@ fn what_is_tried_to_explain_a_failure_may_hang_and_the_failure_is_reported_all_t
     });
     assert!(text.contains("it was first"), "{text}");
     assert!(text.contains("note: ") && text.contains("hangs"), "{text}");
+}
+
+#[test]
+fn a_destructor_that_spins_while_its_own_panic_unwinds_does_not_hide_the_panic() {
+    let text = report(quick(), || {
+        let flag = Arc::new(AtomicBool::new(false));
+        let theirs = Arc::clone(&flag);
+        let thread = thread::spawn(move || theirs.store(true, SeqCst));
+        let _guard = OnDrop(|| {
+            while !flag.load(SeqCst) {
+                raddle::hint::spin_loop();
+            }
+        });
+        assert!(flag.load(SeqCst), "the cause");
+        thread.join().unwrap();
+    });
+    assert!(text.contains("main panicked at crates/raddle/tests/it/teardown.rs:"), "{text}");
+    assert!(text.contains("the cause"), "{text}");
 }
 
 #[test]
