@@ -210,6 +210,7 @@ fn minimised(job: &Job, test: &Body, channel: &Channel) -> Result<Option<String>
     let time = config.minimise.unwrap_or(Duration::MAX);
     let explains = config.explain.unwrap_or(config.isolation == Isolation::Process);
     check::make_clear(job, &mut report, test, Some(time), explains);
+    check::name_objects(&mut report);
     let (expected, as_expected) = (None, report.failure.is_none());
     channel.say(&Message::Finished { report: Box::new(report), expected, as_expected });
     Ok(None)

@@ -14,4 +14,5 @@ mod searches;
 mod teardown;
 mod tests;
 mod trees;
+mod twice;
 mod values;

@@ -138,7 +138,9 @@ fn a_destructor_that_spins_while_its_own_panic_unwinds_does_not_hide_the_panic()
 
 #[test]
 fn the_first_panic_is_the_headline_and_all_have_their_row() {
-    let text = report(quick(), || {
+    let mut config = quick();
+    config.full = true;
+    let text = report(config, || {
         let lock = Arc::new(Mutex::new(()));
         let (one, two) = (Arc::clone(&lock), Arc::clone(&lock));
         let first = thread::spawn(move || {
