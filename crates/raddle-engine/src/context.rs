@@ -39,7 +39,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use raddle_trace::hash::Fnv1a;
 
-pub(crate) use calls::calls;
+pub(crate) use calls::{calls, stack};
 
 /// The calls that lead to an op. Equal numbers are equal calls, in one process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

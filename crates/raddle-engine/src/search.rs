@@ -13,7 +13,7 @@ pub use self::elsewhere::{
 };
 pub use crate::crash_log::{CrashLog, Mark};
 use crate::error::EngineError;
-use crate::execution::{Ending, Execution, Lasting};
+use crate::execution::{Ending, Execution, Lasting, Shown};
 use crate::host;
 pub use crate::host::Ran;
 use crate::limits::{Lap, Limits, Stop, Teardown};
@@ -41,6 +41,8 @@ pub struct Setup {
     /// Whether the steps of a trace are recorded with the functions that led to them. To find their names takes
     /// some hundred milliseconds the first time.
     pub calls: bool,
+    /// Whether panics of a replay are printed with the functions of the program that led to them, and with no others.
+    pub backtraces: bool,
     /// Whether the search goes on after a failure. Failures are then counted, by kind, and none
     /// is kept with its trace.
     pub keep_going: bool,
@@ -60,6 +62,7 @@ impl Default for Setup {
             stack_size: 1 << 20,
             loud: false,
             calls: false,
+            backtraces: false,
             keep_going: false,
             tape: None,
             isolation: None,
@@ -131,10 +134,11 @@ impl Search {
         };
         pulse(own);
         let limits = Limits { tasks: setup.limits.tasks.max(1), ..setup.limits };
-        let Setup { settings, teardown, stack_size, loud, calls, tape, .. } = *setup;
+        let Setup { settings, teardown, stack_size, loud, calls, backtraces, tape, .. } = *setup;
         let lasting = || {
             let seen = Seen::default();
-            Lasting { pulse: own, settings, limits, teardown, stack_size, loud, calls, seen }
+            let shown = Shown { loud, calls, backtraces };
+            Lasting { pulse: own, settings, limits, teardown, stack_size, shown, seen }
         };
         let mut execution = SPARE.take().unwrap_or_else(|| Execution::new(lasting()));
         execution.renew(lasting(), tape);

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use raddle_trace::{Call, Site};
 
 /// Crates whose functions are not the program's.
-const CRATES: [&str; 10] = [
+const CRATES: [&str; 11] = [
     "raddle",
     "raddle_engine",
     "raddle_threads",
@@ -21,6 +21,7 @@ const CRATES: [&str; 10] = [
     "core",
     "alloc",
     "test",
+    "__rustc",
 ];
 
 /// The directories of those that are not std's, as they are in a path: with a version perhaps.
@@ -53,14 +54,23 @@ pub(super) fn calls() -> BTreeMap<usize, Vec<Call>> {
     let text = format!("{:#}", Backtrace::force_capture());
     let mut found = BTreeMap::<usize, Vec<Call>>::new();
     for line in lines(&text) {
-        let calls = found.entry(line.address).or_default();
-        calls.extend(name(line.symbol, line.file).map(|function| {
-            let (line, column, file) = (line.position.0, line.position.1, line.file);
-            let site = file.map(|file| Site { file: file.to_owned(), line, column });
-            Call { function, site: site.unwrap_or_default() }
-        }));
+        found.entry(line.address).or_default().extend(call(&line));
     }
     found
+}
+
+/// The functions of the program on the calling stack, the innermost first.
+pub(super) fn stack() -> Vec<Call> {
+    let text = format!("{:#}", Backtrace::force_capture());
+    lines(&text).iter().filter_map(call).collect()
+}
+
+/// A call of a function of the program.
+fn call(line: &Line<'_>) -> Option<Call> {
+    let function = name(line.symbol, line.file)?;
+    let (number, column) = line.position;
+    let site = line.file.map(|file| Site { file: file.to_owned(), line: number, column });
+    Some(Call { function, site: site.unwrap_or_default() })
 }
 
 /// Reads `12:     0x55d0f3a1 - name` and the `at file:line:column` that may follow.
