@@ -28,6 +28,9 @@ const CRATES: [&str; 11] = [
 const PACKAGES: [&str; 6] =
     ["raddle", "raddle-engine", "raddle-threads", "raddle-actors", "raddle-search", "corosensei"];
 
+/// What `#[raddle::test]` calls the function that it puts the body of a test into.
+const TEST_BODY: &str = "raddle_test_body";
+
 /// A line of a backtrace: a function, or one that was inlined there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Line<'a> {
@@ -212,7 +215,8 @@ fn plain(symbol: &str) -> String {
             && part[1..].bytes().all(|b| b.is_ascii_hexdigit())
     };
     let parts = kept.split("::").map(str::trim);
-    let parts: Vec<_> = parts.filter(|part| !part.is_empty() && !is_hash(part)).collect();
+    let is_name = |part: &&str| !part.is_empty() && !is_hash(part) && *part != TEST_BODY;
+    let parts: Vec<_> = parts.filter(is_name).collect();
     parts.join("::")
 }
 
@@ -255,6 +259,7 @@ mod tests {
             ("app::fill::{{closure}}::{{closure}}::hb8433085b5fd8239", "app::fill"),
             ("app[0f]::fill::<u8, fn() -> u8>::{closure#0}", "app::fill"),
             ("<app::S as app::Q>::pop::{{closure}}", "app::S::pop"),
+            ("app::tests::it_works::raddle_test_body::{{closure}}", "app::tests::it_works"),
             ("raddle_corpus::libraries::deque::push", "raddle_corpus::libraries::deque::push"),
         ] {
             assert_eq!(name(symbol, None).as_deref(), Some(expected), "{symbol}");
