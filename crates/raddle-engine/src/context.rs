@@ -29,6 +29,7 @@
 //! have none: nobody called them.
 
 mod calls;
+mod last_drop;
 mod symbol;
 mod walk;
 
@@ -39,7 +40,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use raddle_trace::hash::Fnv1a;
 
-pub(crate) use calls::{calls, stack};
+pub(crate) use self::calls::{calls, stack};
+pub(crate) use self::last_drop::in_last_drop;
 
 /// The calls that lead to an op. Equal numbers are equal calls, in one process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

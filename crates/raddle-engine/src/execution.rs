@@ -297,11 +297,7 @@ impl Execution {
         if kind == TaskKind::Thread {
             self.tasks.n_live += 1;
         }
-        if self.listeners.needs.steps
-            && !self.decisions.strict
-            && seq > 0
-            && self.n_steps >= self.listeners.notify_from_step
-        {
+        if seq > 0 && self.n_steps >= self.listeners.strategy_from_step {
             // SAFETY: the strategy outlives the search, and holds no way back to the execution.
             unsafe { (*self.listeners.strategy).step(&Event::Spawn { parent, child: id }) };
         }

@@ -60,6 +60,7 @@ mod tape;
 mod task;
 mod tasks;
 mod vector_clock;
+mod witness;
 
 pub use error::EngineError;
 pub use explore::{Explored, explore, explore_from, explore_observed};

@@ -13,7 +13,7 @@ pub use self::elsewhere::{
 };
 pub use crate::crash_log::{CrashLog, Mark};
 use crate::error::EngineError;
-use crate::execution::{Ending, Execution, Lasting, Shown};
+use crate::execution::{Decisions, Ending, Execution, Lasting, Shown};
 use crate::host;
 pub use crate::host::Ran;
 use crate::limits::{Lap, Limits, Stop, Teardown};
@@ -39,6 +39,9 @@ pub struct Setup {
     pub stack_size: usize,
     /// Whether panics are also printed by the hook that was there before.
     pub loud: bool,
+    /// Whether a few executions are run twice, the first among them: if they do not do the same both times the
+    /// search ends with a divergence. The second time counts for nothing.
+    pub run_twice: bool,
     /// Whether the steps of a trace are recorded with the functions that led to them. To find their names takes
     /// some hundred milliseconds the first time.
     pub calls: bool,
@@ -62,6 +65,7 @@ impl Default for Setup {
             teardown: Teardown::default(),
             stack_size: 1 << 20,
             loud: false,
+            run_twice: false,
             calls: false,
             backtraces: false,
             keep_going: false,
@@ -193,6 +197,36 @@ impl Search {
         (ran, schedule, trace)
     }
 
+    /// Runs the last execution once more. What was decided and counted stays.
+    pub(crate) fn run_again(
+        &mut self,
+        body: &dyn Fn(),
+        lap: &mut dyn FnMut(Lap) -> Stop,
+        executions: u64,
+    ) -> Ran {
+        self.keeping(|search| {
+            let Decisions { plan, taken, strict, .. } = &mut search.decisions;
+            plan.prefix.clear();
+            plan.prefix.extend(taken.iter().map(|taken| taken.option));
+            *strict = true;
+            search.lasting.pulse.repeat();
+            let again = search.run(body, lap, executions);
+            search.decisions.strict = false;
+            again
+        })
+    }
+
+    /// Runs something that is not of the search, which goes on from the execution before.
+    pub(crate) fn keeping<T>(&mut self, run: impl FnOnce(&mut Self) -> T) -> T {
+        let (taken, n_steps, cut) =
+            (self.decisions.taken.clone(), self.n_steps, self.decisions.cut);
+        let created = self.tasks.created.clone();
+        let came_of_it = run(self);
+        (self.decisions.taken, self.n_steps, self.decisions.cut, self.tasks.created) =
+            (taken, n_steps, cut, created);
+        came_of_it
+    }
+
     /// A cell was used for the first time, so data races are looked for from now on. The execution
     /// in which that happened is run once more, so that none is missed in it; a race found there is
     /// how it ends. What was decided and counted stays: the strategy has seen all of it.
@@ -207,22 +241,12 @@ impl Search {
         if matches!(ran.ending, Ending::Stopped | Ending::Foreign | Ending::Diverged(_)) {
             return 0;
         }
-        let ex = &mut **self;
-        let (taken, n_steps, cut) = (ex.decisions.taken.clone(), ex.n_steps, ex.decisions.cut);
-        let created = ex.tasks.created.clone();
-        ex.decisions.plan.prefix.clear();
-        ex.decisions.plan.prefix.extend(taken.iter().map(|taken| taken.option));
-        ex.decisions.strict = true;
-        let again = self.run(body, lap, executions);
-        let ex = &mut **self;
-        ex.decisions.strict = false;
-        (ex.decisions.taken, ex.n_steps, ex.decisions.cut, ex.tasks.created) =
-            (taken, n_steps, cut, created);
+        let again = self.run_again(body, lap, executions);
         let telling = matches!(
             again.ending,
             Ending::DataRace(_) | Ending::Diverged(_) | Ending::Stopped | Ending::Foreign
         );
-        if telling {
+        if telling || again.outcome.is_failure() && !ran.outcome.is_failure() {
             (ran.ending, ran.outcome) = (again.ending, again.outcome);
         }
         again.leaked

@@ -1,6 +1,8 @@
 //! What is said of a data race, and of locks taken in orders that could deadlock.
 
-use raddle_trace::{CellAccess, CellOp, DataRace, Missing, Nested, ObjectName, Site, Trace};
+use raddle_trace::{
+    CellAccess, CellOp, DataRace, Lasted, Missing, Nested, ObjectName, Site, Trace,
+};
 
 use crate::columns::{clean, place};
 
@@ -15,8 +17,9 @@ pub(crate) fn access_in_lane(race: &DataRace, access: &CellAccess) -> String {
 pub(crate) fn explain(trace: &Trace, race: &DataRace) -> Vec<String> {
     let line = |access: &CellAccess| {
         let who = label(trace, access.task);
-        let locks = held(trace, access);
-        format!("{who} {} {}{}, {locks}", verb(access.op), object(&race.cell), at(&access.site))
+        let (lasted, locks) = (lasted(access), held(trace, access));
+        let (verb, cell) = (verb(access.op), object(&race.cell));
+        format!("{who} {verb} {cell}{}{lasted}, {locks}", at(&access.site))
     };
     vec![line(&race.first), line(&race.second), missing(trace, race), remedy(race)]
 }
@@ -62,14 +65,22 @@ fn held(trace: &Trace, access: &CellAccess) -> String {
     }
 }
 
+/// Between which steps an access lasted, if there were any.
+fn lasted(access: &CellAccess) -> String {
+    match access.lasted {
+        None => String::new(),
+        Some(Lasted { from, to: Some(to) }) => format!(", from step {from} to step {to}"),
+        Some(Lasted { from, to: None }) => format!(", since step {from}"),
+    }
+}
+
 /// The sentence on the edge that is not there.
 fn missing(trace: &Trace, race: &DataRace) -> String {
     let (first, second) = (label(trace, race.first.task), label(trace, race.second.task));
     match &race.missing {
-        Missing::End => format!(
-            "missing: the access of {first} has not ended, it is still inside the closure or holds \
-             the pointer"
-        ),
+        Missing::End => {
+            format!("missing: the access of {first} has not ended, it is still inside the closure")
+        }
         Missing::Ordering { object, written, releases, read, acquires } => {
             let object = clean(&trace.object_label(*object));
             let (written, read) = (at(written), at(read));
@@ -83,10 +94,17 @@ fn missing(trace: &Trace, race: &DataRace) -> String {
                  after the access of {first}, but {weak}"
             )
         }
-        _ => format!(
-            "missing: {second} has acquired nothing that {first} released after its access, by a \
-             lock, an atomic, a channel, a join or otherwise"
-        ),
+        _ => {
+            // What was released while it went on does not count.
+            let until = match race.first.lasted {
+                Some(Lasted { to: Some(to), .. }) => format!("the end of its access in step {to}"),
+                _ => "its access".to_owned(),
+            };
+            format!(
+                "missing: {second} has acquired nothing that {first} released after {until}, by a \
+                 lock, an atomic, a channel, a join or otherwise"
+            )
+        }
     }
 }
 

@@ -100,6 +100,18 @@ pub struct CellAccess {
     pub site: Site,
     /// The locks it held, in the order in which it took them.
     pub locks: Vec<HeldLock>,
+    /// How long it lasted, if there were steps meanwhile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lasted: Option<Lasted>,
+}
+
+/// Between which steps of the trace an access to a cell lasted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lasted {
+    /// The step after which it began.
+    pub from: u64,
+    /// The step after which it ended. None: it had not ended.
+    pub to: Option<u64>,
 }
 
 /// Why two accesses are not in order.
@@ -123,7 +135,7 @@ pub enum Missing {
         /// Whether that acquired.
         acquires: bool,
     },
-    /// The first access had not ended: its task was inside the closure, or held the pointer.
+    /// The first access had not ended: its task was inside the closure.
     End,
 }
 

@@ -52,6 +52,17 @@ pub(super) fn resolve() -> BTreeMap<usize, Vec<String>> {
     found
 }
 
+/// The addresses of the calling stack, and whether each is in the function that drops the value of a
+/// `std::sync::Arc`.
+pub(super) fn last_drops() -> BTreeMap<usize, bool> {
+    let text = format!("{:#}", Backtrace::force_capture());
+    let mut found = BTreeMap::new();
+    for line in lines(&text) {
+        *found.entry(line.address).or_insert(false) |= is_last_drop(line.symbol, line.file);
+    }
+    found
+}
+
 /// The same with the places of the calls.
 pub(super) fn calls() -> BTreeMap<usize, Vec<Call>> {
     let text = format!("{:#}", Backtrace::force_capture());
@@ -74,6 +85,20 @@ fn call(line: &Line<'_>) -> Option<Call> {
     let (number, column) = line.position;
     let site = line.file.map(|file| Site { file: file.to_owned(), line: number, column });
     Some(Call { function, site: site.unwrap_or_default() })
+}
+
+/// Whether this is `Arc::drop_slow` of std.
+fn is_last_drop(symbol: &str, file: Option<&str>) -> bool {
+    let path = match symbol.strip_prefix('<') {
+        Some(rest) => of_type(rest).map_or_else(String::new, |(path, _)| path),
+        None => plain(symbol),
+    };
+    // Line tables alone: no path, and one must go by the file.
+    let by_file = || {
+        let is_file = |file: &str| file.replace('\\', "/").ends_with("library/alloc/src/sync.rs");
+        path == "drop_slow" && file.is_some_and(is_file)
+    };
+    path == "alloc::sync::Arc::drop_slow" || by_file()
 }
 
 /// Reads `12:     0x55d0f3a1 - name` and the `at file:line:column` that may follow.
@@ -298,6 +323,23 @@ mod tests {
         }
         assert!(is_program_file("/a/crates/raddle-threads/tests/it/contexts.rs"));
         assert!(is_program_file("/a/raddle-corpus/src/deque.rs"));
+    }
+
+    #[test]
+    fn the_drop_of_the_last_arc_is_known_by_its_function() {
+        let std = "/rustc/5980/library/alloc/src/sync.rs";
+        for (symbol, file, expected) in [
+            ("alloc::sync::Arc<T,A>::drop_slow::h06bcda52755169bf", None, true),
+            ("<alloc[0f]::sync::Arc<app[d3]::Owned>>::drop_slow", None, true),
+            ("<alloc::sync::Arc<dyn core::ops::Fn() -> u8>>::drop_slow", Some(std), true),
+            ("drop_slow<app::Owned, alloc::alloc::Global>", Some(std), true),
+            ("drop_slow<app::Owned>", Some("/home/me/app/src/sync.rs"), false),
+            ("app::sync::Arc<T>::drop_slow", None, false),
+            ("<alloc::sync::Arc<T> as core::ops::drop::Drop>::drop", Some(std), false),
+            ("alloc::rc::Rc<T,A>::drop_slow", None, false),
+        ] {
+            assert_eq!(is_last_drop(symbol, file), expected, "{symbol}");
+        }
     }
 
     #[test]

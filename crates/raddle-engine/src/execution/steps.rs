@@ -66,7 +66,7 @@ impl Execution {
                 this.pace.fruitless = 0;
             }
             if this.n_steps > this.listeners.notify_from_step {
-                let text = if this.listeners.recorder.is_some() { show() } else { String::new() };
+                let text = if this.listeners.takes_text() { show() } else { String::new() };
                 this.tell(task, footprint, site, how, text);
             }
             if this.n_steps - this.pace.last_change > this.lasting.limits.idle {
@@ -94,6 +94,14 @@ impl Execution {
         text: String,
     ) {
         let point = if how == How::Wait { None } else { self.decisions.point };
+        if let Some(mut witness) = self.listeners.witness.take_if(|witness| !witness.is_full()) {
+            let said = format!("{}: {text} at {site}", self.label(task));
+            witness.step(task, footprint[0], site, said, self.decisions.taken.len());
+            if witness.is_full() {
+                self.listeners.dismiss_witness();
+            }
+            self.listeners.witness = Some(witness);
+        }
         if let Some(recorder) = &mut self.listeners.recorder {
             let preempts = how != How::Wait && self.decisions.preempting;
             recorder.event(task, text, footprint, site, point, preempts);
@@ -104,7 +112,7 @@ impl Execution {
                 recorder.called(calls, unwinding);
             }
         }
-        let asked = self.listeners.needs.steps && !self.decisions.strict;
+        let asked = self.n_steps > self.listeners.strategy_from_step;
         let mut recorder = self.listeners.recorder.take();
         if asked || recorder.is_some() {
             let replayed =

@@ -2,9 +2,9 @@
 
 use insta::assert_snapshot;
 use raddle_trace::{
-    Band, Call, Coverage, Estimate, Event, Explanation, Lost, Missing, ObjectName, PairCount,
-    Pivot, Progress, SampleBound, Schedule, Second, Site, Statement, TaskName, TraceCount, Unseen,
-    Waiting,
+    Band, Call, Coverage, Estimate, Event, Explanation, Lasted, Lost, Missing, ObjectName,
+    PairCount, Pivot, Progress, SampleBound, Schedule, Second, Site, Statement, TaskName,
+    TraceCount, Unseen, Waiting,
 };
 
 use crate::{from_json, to_json};
@@ -497,9 +497,10 @@ fn a_pass_by_sampling() {
     report.guarantee.rejected = 4;
     report.elapsed_ms = 61_500;
     assert_snapshot!(shown(&report), @"
-    PASSED: 2000 sampled executions, each of the last 1990 showing a bug of depth 3 with a chance of at
-      least 1 in 243 (if no execution has more than 3 tasks and 9 scheduling decisions), except those
-      cut off by a limit (4) and their continuations; assuming sequentially consistent memory
+    PASSED: 2000 sampled executions, each of the last 1990 showing a bug of depth 3 whose change points
+      lie in the first 9 scheduling decisions with a chance of at least 1 in 243 (if no execution has
+      more than 3 tasks), except those cut off by a limit (4) and their continuations; assuming
+      sequentially consistent memory
       searched with pct(3), seed 7: 2000 executions (4 cut off by a limit), 96 steps, 41 decisions in
         1 min 1 s; deepest: 5 decisions
     ");
@@ -698,9 +699,28 @@ fn a_data_race_that_nothing_orders() {
     ");
     let text = shown_above_counts(&data_race(Missing::End));
     assert_snapshot!(text.split("lock\n").nth(1).expect("a section"), @"
-    missing: the access of thread 1 has not ended, it is still inside the closure or holds the pointer
+    missing: the access of thread 1 has not ended, it is still inside the closure
     to do: end the access before the data is handed on
     ");
+}
+
+#[test]
+fn a_data_race_says_how_long_the_first_access_lasted() {
+    let section = |missing, lasted| {
+        let mut report = data_race(missing);
+        let Outcome::DataRace(race) = &mut report.failure.as_mut().expect("one").outcome else {
+            panic!("a race")
+        };
+        race.first.lasted = Some(lasted);
+        shown_above_counts(&report).replace("\n    ", " ")
+    };
+    let text = section(Missing::Everything, Lasted { from: 0, to: Some(2) });
+    let lasted = "at tests/account.rs:9, from step 0 to step 2, holding log";
+    assert!(text.contains(lasted), "{text}");
+    let missing = "nothing that thread 1 released after the end of its access in step 2, by a lock";
+    assert!(text.contains(missing), "{text}");
+    let text = section(Missing::End, Lasted { from: 1, to: None });
+    assert!(text.contains("at tests/account.rs:9, since step 1, holding log"), "{text}");
 }
 
 #[test]

@@ -72,7 +72,7 @@ pub(crate) fn search<S: Strategy>(
     // A task that was held back after yields makes equivalent executions differ.
     let held_back = explored.assumptions.contains(&Assumption::FairYields);
     // Nor is anything promised of waits that may time out and wake for no reason.
-    let promises = !matches!(strategy.covered(), Covered::Part { .. });
+    let promises = !matches!(strategy.covered(), Covered::Part { .. } | Covered::Reduced { .. });
     if explored.ended == Ended::Executions || held_back || !promises {
         return None;
     }
@@ -111,7 +111,7 @@ pub(crate) fn promises_nothing(
     let body = || drop(program());
     let explored = explore(&mut dpor, &setup, &mut |_| Stop::No, &mut |_| {}, &body)
         .expect("a search can run here");
-    explored.ended == Ended::Covered && matches!(dpor.covered(), Covered::Part { .. })
+    explored.ended == Ended::Covered && matches!(dpor.covered(), Covered::Reduced { .. })
 }
 
 /// One execution for each trace.

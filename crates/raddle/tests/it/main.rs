@@ -13,4 +13,5 @@ mod replays;
 mod searches;
 mod tests;
 mod trees;
+mod twice;
 mod values;
