@@ -19,7 +19,9 @@ mod timers;
 mod view;
 mod yields;
 
-pub(crate) use state::{Decisions, Detectors, Enabled, Lasting, Listeners, Pace, VirtualTime};
+pub(crate) use state::{
+    Decisions, Detectors, Enabled, Lasting, Listeners, Pace, Shown, VirtualTime,
+};
 
 use std::cell::Cell;
 use std::panic::Location;

@@ -13,7 +13,7 @@ pub use self::elsewhere::{
 };
 pub use crate::crash_log::{CrashLog, Mark};
 use crate::error::EngineError;
-use crate::execution::{Decisions, Ending, Execution, Lasting};
+use crate::execution::{Decisions, Ending, Execution, Lasting, Shown};
 use crate::host;
 pub use crate::host::Ran;
 use crate::limits::{Lap, Limits, Stop, Teardown};
@@ -27,6 +27,7 @@ use crate::{last_words, overflow, panic_hook};
 
 /// What a search is run with, besides its strategy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a choice of its own")]
 pub struct Setup {
     /// What decides which decision points there are.
     pub settings: Settings,
@@ -44,6 +45,8 @@ pub struct Setup {
     /// Whether the steps of a trace are recorded with the functions that led to them. To find their names takes
     /// some hundred milliseconds the first time.
     pub calls: bool,
+    /// Whether panics of a replay are printed with the functions of the program that led to them, and with no others.
+    pub backtraces: bool,
     /// Whether the search goes on after a failure. Failures are then counted, by kind, and none
     /// is kept with its trace.
     pub keep_going: bool,
@@ -64,6 +67,7 @@ impl Default for Setup {
             loud: false,
             run_twice: false,
             calls: false,
+            backtraces: false,
             keep_going: false,
             tape: None,
             isolation: None,
@@ -136,9 +140,10 @@ impl Search {
         };
         pulse(own);
         let limits = Limits { tasks: setup.limits.tasks.max(1), ..setup.limits };
-        let Setup { settings, teardown, stack_size, loud, calls, tape, .. } = *setup;
+        let Setup { settings, teardown, stack_size, loud, calls, backtraces, tape, .. } = *setup;
         let lasting = || {
             let seen = Seen::default();
+            let shown = Shown { loud, calls, backtraces };
             let kept_too_many = false;
             Lasting {
                 pulse: own,
@@ -147,8 +152,7 @@ impl Search {
                 teardown,
                 stack_size,
                 kept_too_many,
-                loud,
-                calls,
+                shown,
                 seen,
             }
         };

@@ -83,9 +83,20 @@ pub(crate) struct Judged {
 pub(crate) fn finish(result: Result<Judged, Error>) {
     match result {
         Ok(Judged { text, passed: true, .. }) => print(&text),
+        Ok(Judged { text, .. }) if terminal::wants_short_backtraces() => fail(text),
         Ok(Judged { text, .. }) => panic!("{text}"),
         Err(error) => panic!("raddle could not run this test: {error}"),
     }
+}
+
+/// Panics without a backtrace: it would consist of functions of raddle. Those of the test that led to its own
+/// panic were printed when it was replayed.
+#[track_caller]
+fn fail(text: String) -> ! {
+    let thread = std::thread::current();
+    let name = thread.name().unwrap_or("<unnamed>");
+    print(&format!("\nthread '{name}' panicked at {}:\n{text}\n", Location::caller()));
+    std::panic::resume_unwind(Box::new(text))
 }
 
 #[expect(clippy::print_stderr, reason = "the harness keeps it, and shows it if asked to")]

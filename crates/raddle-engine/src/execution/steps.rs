@@ -105,7 +105,7 @@ impl Execution {
         if let Some(recorder) = &mut self.listeners.recorder {
             let preempts = how != How::Wait && self.decisions.preempting;
             recorder.event(task, text, footprint, site, point, preempts);
-            let wants_calls = self.lasting.calls && recorder.has_room_for_calls();
+            let wants_calls = self.lasting.shown.calls && recorder.has_room_for_calls();
             let calls = if wants_calls { self.calls(task, site) } else { Vec::new() };
             let unwinding = self.unwinds(task);
             if let Some(recorder) = &mut self.listeners.recorder {
