@@ -207,10 +207,7 @@ impl Exploration<'_, '_> {
             tasks: ex.tasks.created.len() as u64,
             stuck: &ran.stuck,
             cut: ex.decisions.cut,
-            irregular: ex.lasting.seen.held_back
-                || ex.lasting.settings.spurious
-                    && ex.lasting.seen.spurious
-                    && ex.lasting.seen.timers,
+            irregular: ex.lasting.seen.held_back,
         });
         if self.setup.keep_going {
             *self.kinds.entry(ran.outcome.kind()).or_insert(0) += 1;
