@@ -17,7 +17,7 @@ use raddle::{Config, Covered, Data, Note, Report, Timeouts, Verdict, thread};
 use raddle_corpus::run::{Ask, replay, run};
 use raddle_engine::Ended;
 use raddle_engine::strategy::{Answer, Finished, Plan, Point, Strategy, Taken};
-use raddle_trace::{Assumption, Decision, Outcome, SampleBound};
+use raddle_trace::{Assumption, Decision, Gaps, Outcome, SampleBound};
 
 use crate::brute::{Options, Searched, every_execution, search};
 use crate::program;
@@ -157,7 +157,8 @@ impl Strategy for Broken {
                 tasks: 1,
                 stuck: &[],
                 cut: None,
-                irregular: false,
+                yielded: false,
+                gaps: Gaps::default(),
             });
             more = self.strategy.begin(plan);
         }

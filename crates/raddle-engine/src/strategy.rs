@@ -6,7 +6,7 @@
 use std::fmt;
 use std::panic::Location;
 
-use raddle_trace::{Covered, Note, Outcome, Progress};
+use raddle_trace::{Covered, Gaps, Note, Outcome, Progress};
 
 use crate::context::Context;
 use crate::op::{Access, ObjectId, Op, TaskId};
@@ -360,10 +360,10 @@ pub struct Finished<'a> {
     pub stuck: &'a [Stuck],
     /// Whether the strategy cut it.
     pub cut: Option<Cut>,
-    /// Whether in this or an earlier execution something happened that no reduction sees through: a task
-    /// that yielded was kept from moving until others had, so that there are executions that are not run
-    /// though equivalent ones are.
-    pub irregular: bool,
+    /// Whether in this or an earlier execution a task yielded, or went on while nothing had changed for long.
+    pub yielded: bool,
+    /// What happened in this or an earlier execution that no reduction sees through.
+    pub gaps: Gaps,
 }
 
 /// A part of a search for another worker: the decisions that lead to it.

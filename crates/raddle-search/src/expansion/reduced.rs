@@ -45,7 +45,7 @@ use raddle_engine::op::{Access, TaskId};
 use raddle_engine::strategy::{
     Choice, Cut, Event, Finished, Needs, Options, Point, Step, Stuck, Unsupported,
 };
-use raddle_trace::{Covered, Outcome, PairCount};
+use raddle_trace::{Covered, Gaps, Outcome, PairCount};
 use serde::{Deserialize, Serialize};
 
 use self::guide::Guide;
@@ -189,9 +189,8 @@ pub struct Reduced {
     valued: Vec<(u32, Footprint)>,
     /// What the last execution did at points of its path, if the search was restored since.
     done: Vec<(u32, Footprint)>,
-    /// A limit ended an execution, or a task that yielded was held back: what was not run need not be
-    /// equivalent to what was.
-    incomplete: bool,
+    /// Why what was not run need not be equivalent to what was.
+    gaps: Gaps,
     strayed: bool,
     /// Executions that turned out to be redundant.
     blocked: u64,
@@ -211,7 +210,7 @@ struct Spare {
 /// What is saved besides the points.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct SavedReduction {
-    incomplete: bool,
+    gaps: Gaps,
     blocked: u64,
     /// What the last execution did at each point.
     done: Vec<Option<Footprint>>,
@@ -271,7 +270,7 @@ impl Reduced {
             sequence: Vec::new(),
             valued: Vec::new(),
             done: Vec::new(),
-            incomplete: false,
+            gaps: Gaps::default(),
             strayed: false,
             blocked: 0,
             spare: Spare::default(),
@@ -499,7 +498,8 @@ impl Expansion for Reduced {
 
     fn end(&mut self, path: &mut Path<Node>, execution: &Finished<'_>) {
         self.strayed |= self.history.len() < self.current.kept;
-        self.incomplete |= execution.irregular || execution.outcome.is_cut_off();
+        let cut_off = execution.outcome.is_cut_off();
+        self.gaps |= execution.gaps | Gaps { cut_off, ..Gaps::default() };
         self.blocked += u64::from(self.current.cut);
         if !self.current.cut {
             self.current.stuck.extend_from_slice(execution.stuck);
@@ -581,10 +581,11 @@ impl Expansion for Reduced {
         if let Some(filter) = &self.filter {
             return filter.covered(standing.ended, None);
         }
-        if standing.ended && !self.incomplete {
-            Covered::Equivalence
+        let executions = standing.executions;
+        if standing.ended {
+            Covered::of_reduction(executions, self.gaps)
         } else {
-            Covered::Part { executions: standing.executions, preemptions: None }
+            Covered::Part { executions, preemptions: None }
         }
     }
 
@@ -598,7 +599,7 @@ impl Expansion for Reduced {
 
     fn save(&self, path: &[Node]) -> Result<SavedReduction, Unsupported> {
         Ok(SavedReduction {
-            incomplete: self.incomplete,
+            gaps: self.gaps,
             blocked: self.blocked,
             done: path.iter().map(|node| self.done_at(node.event)).collect(),
             valued: self.valued.clone(),
@@ -622,7 +623,7 @@ impl Expansion for Reduced {
         };
         let done = path.iter().zip(saved.done);
         new.done = done.filter_map(|(node, done)| Some((node.event, done?))).collect();
-        (new.incomplete, new.blocked) = (saved.incomplete, saved.blocked);
+        (new.gaps, new.blocked) = (saved.gaps, saved.blocked);
         new.valued = saved.valued;
         new.finder.restore(saved.known);
         *self = new;
