@@ -1,4 +1,4 @@
-//! What of hidden state is noticed, and by which strategy: the table of the book.
+//! What of hidden state is noticed, and by which strategy: the table of the documentation.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use raddle_corpus::hidden;
 /// What the columns are of.
 const STRATEGIES: [&str; 7] = ["dfs", "random", "pos", "pct(3)", "dpor", "dfs cache", "dpor | pos"];
 
-const BOOK: &str = include_str!("../../../docs/book/hidden-state.md");
+const PAGE: &str = include_str!("../../../docs/hidden-state.md");
 
 /// What a strategy says of a program.
 fn said(strategy: &str, program: fn()) -> &'static str {
@@ -25,7 +25,7 @@ fn said(strategy: &str, program: fn()) -> &'static str {
 }
 
 #[test]
-fn the_table_of_the_book_says_what_happens() {
+fn the_table_of_the_documentation_says_what_happens() {
     let mut table = String::from("| hidden |");
     for strategy in STRATEGIES {
         write!(table, " `{}` |", strategy.replace('|', "\\|")).expect("a string grows");
@@ -38,7 +38,7 @@ fn the_table_of_the_book_says_what_happens() {
             write!(table, " {} |", said(strategy, program.run)).expect("a string grows");
         }
     }
-    assert!(BOOK.contains(&table), "docs/book/hidden-state.md needs this table:\n{table}");
+    assert!(PAGE.contains(&table), "docs/hidden-state.md needs this table:\n{table}");
 }
 
 /// A reduction says on what it rests, and the members of a portfolio go on after it.
