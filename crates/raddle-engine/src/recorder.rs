@@ -5,7 +5,8 @@ use std::panic::Location;
 
 use raddle_trace::hash::Fnv1a;
 use raddle_trace::host::Told;
-use raddle_trace::{Decision, Event, Key, ObjectName, Schedule, Settings, TaskName, Trace};
+use raddle_trace::schedule::task_label;
+use raddle_trace::{Call, Decision, Event, Key, ObjectName, Schedule, Settings, TaskName, Trace};
 
 use crate::debug;
 use crate::happens::History;
@@ -15,6 +16,8 @@ use crate::tasks::TaskTable;
 
 /// Happens-before is written down until its clocks have this many entries: 64 MiB.
 const MOST_CLOCKS: usize = 1 << 24;
+/// The calls of so many steps are written down: to walk a stack takes some ten microseconds.
+const MOST_WITH_CALLS: usize = 20_000;
 
 #[derive(Debug)]
 struct RawEvent {
@@ -31,6 +34,8 @@ struct RawEvent {
     happened: Option<u32>,
     /// The place of the step that sent its message.
     sent_by: Option<u32>,
+    calls: Vec<Call>,
+    unwinding: bool,
 }
 
 #[derive(Debug)]
@@ -161,7 +166,21 @@ impl Recorder {
             preempts,
             happened: None,
             sent_by: None,
+            calls: Vec::new(),
+            unwinding: false,
         });
+    }
+
+    /// Whether the calls that led to the last event are still written down.
+    pub(crate) fn has_room_for_calls(&self) -> bool {
+        self.events.len() <= MOST_WITH_CALLS
+    }
+
+    /// From where the last event was called, and whether its task unwinds.
+    pub(crate) fn called(&mut self, calls: Vec<Call>, unwinding: bool) {
+        if let Some(event) = self.events.last_mut() {
+            (event.calls, event.unwinding) = (calls, unwinding);
+        }
     }
 
     /// A task begins.
@@ -205,6 +224,8 @@ impl Recorder {
             preempts: raw.preempts,
             after: (!self.crowded).then(after),
             sent_by: raw.sent_by.and_then(event_of),
+            calls: raw.calls.clone(),
+            unwinding: raw.unwinding,
         }
     }
 
@@ -224,15 +245,16 @@ impl Recorder {
 
     pub(crate) fn trace(&self, tasks: &TaskTable) -> Trace {
         let mut objects: Vec<ObjectName> = object_names(&self.objects).collect();
+        let names = task_table(tasks);
         for raw in &self.events {
             if let Access::Observe(task) = raw.access
                 && let Some(object) = objects.get_mut(raw.object.0 as usize)
             {
-                object.name = Some(tasks.label(task));
+                object.name = Some(task_label(&names, tasks.seq(task)));
             }
         }
         let events = self.events.iter().map(|raw| self.named(raw, tasks)).collect();
-        Trace { tasks: task_table(tasks), objects, events }
+        Trace { tasks: names, objects, events }
     }
 
     pub(crate) fn schedule(&self, tasks: &TaskTable, settings: Settings) -> Schedule {
@@ -275,6 +297,7 @@ fn object_names(objects: &[RawObject]) -> impl Iterator<Item = ObjectName> {
             created: site_of(created),
             name: name.map(str::to_owned),
             nth: objects[..index].iter().filter(alike).count() as u32,
+            variable: None,
         }
     })
 }

@@ -4,7 +4,7 @@ use std::any::Any;
 use std::cell::UnsafeCell;
 use std::fmt;
 use std::marker::PhantomData;
-use std::panic::{Location, resume_unwind};
+use std::panic::{Location, RefUnwindSafe, resume_unwind};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -268,6 +268,25 @@ where
     unsafe { spawn_unchecked(how, closure) }
 }
 
+/// Like [`spawn`], of a closure and for a result that may borrow.
+///
+/// # Panics
+/// Outside an execution.
+///
+/// # Safety
+/// What the closure and the result borrow outlives the task and the handle.
+#[track_caller]
+pub unsafe fn spawn_borrowing<F, T>(how: Spawn, closure: F) -> Handle<'static, T>
+where
+    F: FnOnce() -> T + Send,
+    T: Send,
+{
+    // SAFETY: by contract.
+    let handle: Handle<'_, T> = unsafe { spawn_unchecked(how, closure) };
+    // SAFETY: only the lifetime changes; by contract what is borrowed outlives the handle.
+    unsafe { std::mem::transmute(handle) }
+}
+
 /// # Safety
 /// What `F` and `T` borrow outlives the task.
 #[track_caller]
@@ -384,6 +403,8 @@ pub struct Scope<'scope, 'env: 'scope> {
 unsafe impl Sync for Scope<'_, '_> {}
 // SAFETY: as above.
 unsafe impl Send for Scope<'_, '_> {}
+// The list is whole whenever user code runs, also while that unwinds.
+impl RefUnwindSafe for Scope<'_, '_> {}
 
 impl fmt::Debug for Scope<'_, '_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -41,6 +41,9 @@ pub struct Setup {
     /// Whether a few executions are run twice, the first among them: if they do not do the same both times the
     /// search ends with a divergence. The second time counts for nothing.
     pub run_twice: bool,
+    /// Whether the steps of a trace are recorded with the functions that led to them. To find their names takes
+    /// some hundred milliseconds the first time.
+    pub calls: bool,
     /// Whether the search goes on after a failure. Failures are then counted, by kind, and none
     /// is kept with its trace.
     pub keep_going: bool,
@@ -60,6 +63,7 @@ impl Default for Setup {
             stack_size: 1 << 20,
             loud: false,
             run_twice: false,
+            calls: false,
             keep_going: false,
             tape: None,
             isolation: None,
@@ -131,10 +135,10 @@ impl Search {
         };
         pulse(own);
         let limits = Limits { tasks: setup.limits.tasks.max(1), ..setup.limits };
-        let Setup { settings, teardown, stack_size, loud, tape, .. } = *setup;
+        let Setup { settings, teardown, stack_size, loud, calls, tape, .. } = *setup;
         let lasting = || {
             let seen = Seen::default();
-            Lasting { pulse: own, settings, limits, teardown, stack_size, loud, seen }
+            Lasting { pulse: own, settings, limits, teardown, stack_size, loud, calls, seen }
         };
         let mut execution = SPARE.take().unwrap_or_else(|| Execution::new(lasting()));
         execution.renew(lasting(), tape);

@@ -342,6 +342,15 @@ macro_rules! with_knobs {
             scope: Run,
             line: "whether lines are written to standard error while the search runs, and how often",
         }
+        /// Whether [`check`](crate::check()) shows every step of a failure: also unlocks that let no other task go
+        /// on, what came after the failure and tasks on which nothing depends that led to it, and however many
+        /// steps there are. With `cargo raddle`: `--full`.
+        full: bool {
+            value: (Flag),
+            default: "false",
+            scope: Run,
+            line: "whether every step of a failure is shown, also those that cannot have led to it",
+        }
         /// How [`check`](crate::check()) expects the test to end. [`explore`](crate::explore()) reports
         /// whatever it finds.
         expect: Expect {

@@ -20,7 +20,7 @@ pub(crate) fn threads(n: u32) -> Vec<TaskName> {
 
 pub(crate) fn object(kind: &str, name: Option<&str>, line: u32) -> ObjectName {
     let (kind, name) = (kind.to_owned(), name.map(str::to_owned));
-    ObjectName { kind, created: site(line), name, nth: 0 }
+    ObjectName { kind, created: site(line), name, nth: 0, variable: None }
 }
 
 /// A step of `task`: `(task, op, object, line)`. A step that leaves a task preempts it if `*`
@@ -165,7 +165,10 @@ pub(crate) fn data_race(missing: Missing) -> Report {
         objects: vec![object("Mutex", Some("log"), 5), object("AtomicBool", Some("ready"), 6)],
         events: steps.map(event).to_vec(),
     };
-    let access = |task, op, line, locks| CellAccess { task, op, site: site(line), locks };
+    let access = |task, op, line, locks| {
+        let lasted = None;
+        CellAccess { task, op, site: site(line), locks, lasted }
+    };
     let log = HeldLock { object: 0, taken: site(8) };
     let race = DataRace {
         cell: object("Tracked", None, 4),

@@ -4,13 +4,17 @@
 //! than that a lane shrinks to one mark, and task and op get columns of their own. With more than
 //! fit even so, only those two columns are left.
 
+use std::collections::BTreeSet;
+
 use raddle_trace::{Event, Outcome, Panic, Site, Trace, Waiting};
 
 use crate::columns::{Colour, Ink, NO_BREAK, clean, fit, paragraph, place, width, wrap};
 use crate::fold::{self, Row};
 use crate::links::Links;
+use crate::minor::Hidden;
 use crate::races::access_in_lane;
-use crate::waits::{op_on_object, waits_for_in_lane};
+use crate::shown_at::{is_at_its_lock, shown_at};
+use crate::waits::{op_in_lane, op_on_object, waits_for_in_lane};
 
 /// What stands between two columns.
 const BORDER: &str = " │ ";
@@ -40,12 +44,24 @@ pub struct TableOptions {
     pub colour: Colour,
     /// Where sites lead, if they are to be links.
     pub links: Option<Links>,
+    /// Whether steps are shown that cannot have led to the failure: unlocks that let no other task go on,
+    /// what came after it, and tasks on which nothing depends that led to it.
+    pub full: bool,
+    /// Steps that are not hidden as such, because something is said of them elsewhere.
+    pub told: BTreeSet<u32>,
 }
 
 impl Default for TableOptions {
-    /// 100 columns, 40 rows, no colour, no links.
+    /// 100 columns, 40 rows, no colour, no links, not every step.
     fn default() -> Self {
-        Self { width: 100, max_rows: 40, colour: Colour::Never, links: None }
+        Self {
+            width: 100,
+            max_rows: 40,
+            colour: Colour::Never,
+            links: None,
+            full: false,
+            told: BTreeSet::new(),
+        }
     }
 }
 
@@ -103,6 +119,7 @@ struct Table<'a> {
     width: usize,
     colour: Colour,
     links: Option<&'a Links>,
+    hidden: Hidden,
     rows: Vec<Row>,
     endings: Vec<Ending>,
     /// The tasks that have a lane, ascending.
@@ -114,13 +131,19 @@ struct Table<'a> {
 impl<'a> Table<'a> {
     fn new(trace: &'a Trace, outcome: &Outcome, options: &'a TableOptions) -> Self {
         let width_in_all = options.width.clamp(FEWEST_COLUMNS, MOST_COLUMNS);
-        let rows = fold::rows(trace, outcome, options.max_rows);
+        let hidden = if options.full {
+            Hidden::nothing()
+        } else {
+            Hidden::of(trace, outcome, &options.told)
+        };
+        let rows = fold::rows(trace, outcome, &hidden, options.max_rows);
         let endings = endings(trace, outcome);
         let mut table = Self {
             trace,
             width: width_in_all,
             colour: options.colour,
             links: options.links.as_ref(),
+            hidden,
             rows,
             endings,
             tasks: Vec::new(),
@@ -131,11 +154,36 @@ impl<'a> Table<'a> {
         table.tasks.extend(table.endings.iter().map(|ending| ending.task));
         table.tasks.sort_unstable();
         table.tasks.dedup();
-        let sites = table.steps().map(|(_, event)| &event.site);
-        let sites = sites.chain(table.endings.iter().filter_map(|ending| ending.site.as_ref()));
-        let widest = sites.map(|site| width(&place(site, usize::MAX))).max();
+        let widest = table.sites().map(|site| width(&place(site, usize::MAX))).max();
         table.site_width = widest.unwrap_or(0).clamp("at".len(), width_in_all * 3 / 10);
+        // Files without their directories take less room than ops without their ends.
+        let names = table.sites().map(|site| {
+            let name = site.file.rsplit(['/', '\\']).next().unwrap_or_default();
+            let cut = if name.len() < site.file.len() { width("…/") } else { 0 };
+            cut + width(&format!("{}:{}", clean(name), site.line))
+        });
+        let shortest = names.max().unwrap_or(0).max("at".len());
+        let wanted = table.wanted();
+        if wanted.iter().sum::<usize>() > table.room(wanted.len()) && shortest < table.site_width {
+            table.site_width = shortest;
+        }
         table
+    }
+
+    /// The places that are shown.
+    fn sites(&self) -> impl Iterator<Item = &Site> {
+        let ends = self.endings.iter().filter_map(|ending| ending.site.as_ref());
+        self.steps().map(|(_, event)| shown_at(event)).chain(ends)
+    }
+
+    /// How wide each lane would be for the name and the ops of its task, if there were room.
+    fn wanted(&self) -> Vec<usize> {
+        let wanted = |&task: &u32| {
+            let ops = self.steps().filter(|(_, event)| event.task == task);
+            let ops = ops.map(|(_, event)| width(&self.op(event)));
+            ops.chain([width(&self.label(task))]).max().unwrap_or(0)
+        };
+        self.tasks.iter().map(wanted).collect()
     }
 
     fn steps(&self) -> impl Iterator<Item = (usize, &Event)> {
@@ -161,14 +209,12 @@ impl<'a> Table<'a> {
 
     /// The width of each lane; none if that would not be legible.
     fn lanes(&self) -> Option<Vec<usize>> {
-        let wanted = |&task: &u32| {
-            let ops = self.steps().filter(|(_, event)| event.task == task);
-            let ops = ops.map(|(_, event)| width(&self.op(event)));
-            let ended = self.endings.iter().filter(|ending| ending.task == task);
-            let ended = ended.map(|ending| width(&ending.text).min(ENDING_WIDTH));
-            ops.chain(ended).chain([width(&self.label(task))]).max().unwrap_or(0)
-        };
-        let wanted: Vec<usize> = self.tasks.iter().map(wanted).collect();
+        let mut wanted = self.wanted();
+        for ending in &self.endings {
+            if let Ok(lane) = self.tasks.binary_search(&ending.task) {
+                wanted[lane] = wanted[lane].max(width(&ending.text).min(ENDING_WIDTH));
+            }
+        }
         let room = self.room(wanted.len());
         let capped = |cap: usize| wanted.iter().map(|&lane| lane.min(cap)).sum::<usize>();
         let widest = wanted.iter().copied().max().unwrap_or(0);
@@ -182,15 +228,15 @@ impl<'a> Table<'a> {
         let names = self.tasks.iter().zip(lanes).map(|(&task, &lane)| fit(&self.label(task), lane));
         let mut grid = Grid::new(self, lanes.to_vec(), &names.collect::<Vec<_>>(), true);
         let lane_of = |task: u32| self.tasks.iter().position(|&other| other == task);
-        let in_lane = |task: u32, text: &str| {
+        let in_lane = |event: &Event| {
             let mut cells = vec![String::new(); lanes.len()];
-            if let Some(lane) = lane_of(task) {
-                cells[lane] = fit(text, lanes[lane]);
+            if let Some(lane) = lane_of(event.task) {
+                cells[lane] = op_in_lane(self.trace, &event.op, event.object, lanes[lane]);
             }
             cells
         };
         for row in &self.rows {
-            grid.row(self, row, lane_of, |event| in_lane(event.task, &self.op(event)));
+            grid.row(self, row, lane_of, in_lane);
         }
         if self.endings.is_empty() {
             return grid.out;
@@ -240,7 +286,8 @@ impl<'a> Table<'a> {
         let mut grid =
             Grid::new(self, widths[columns.clone()].to_vec(), &names[columns.clone()], false);
         for row in &self.rows {
-            grid.row(self, row, |_| None, |event| cells(event.task, &self.op(event)));
+            let op = |event: &Event| op_in_lane(self.trace, &event.op, event.object, op_width);
+            grid.row(self, row, |_| None, |event| cells(event.task, &op(event)));
         }
         if !self.endings.is_empty() {
             grid.rule();
@@ -259,29 +306,41 @@ impl<'a> Table<'a> {
         grid.out
     }
 
-    /// What the star means, and where the numbered objects come from.
+    /// What is hidden, what the star and places mean, and where the objects come from.
     fn legend(&self) -> String {
         let mut out = String::new();
+        if let Some(hidden) = self.hidden.said(self.trace) {
+            let text = format!("… and {hidden} (shown with --full or RADDLE_FULL=true)");
+            out.push_str(&paragraph("", &text, self.width));
+        }
         if self.steps().any(|(_, event)| event.preempts) {
             out.push_str("* a preemption: the task that moved before could have gone on\n");
+        }
+        if self.steps().any(|(_, event)| is_at_its_lock(event)) {
+            out.push_str("the place of an unlock is that of its lock\n");
         }
         let mut objects: Vec<u32> = self.steps().filter_map(|(_, event)| event.object).collect();
         objects.sort_unstable();
         objects.dedup();
-        let numbered = objects.iter().filter_map(|&object| {
+        let listed = objects.iter().filter_map(|&object| {
             let entry = self.trace.objects.get(object as usize)?;
             let label = self.trace.object_label(object);
-            let site = place(&entry.created, usize::MAX);
-            (entry.name.is_none() && label != entry.kind && !site.is_empty())
-                .then(|| format!("{} is from {site}", clean(&label)))
+            let is_plain = entry.name.is_some() || label == entry.kind;
+            if is_plain || entry.created.file.is_empty() {
+                return None;
+            }
+            // The kind is part of the label, or is to be said.
+            let kind = entry.variable.as_ref().map(|_| format!("the {} ", entry.kind));
+            let (kind, site) = (kind.unwrap_or_default(), &entry.created);
+            Some(clean(&format!("{label} is {kind}from {site}")))
         });
-        let mut numbered: Vec<String> = numbered.collect();
-        if numbered.len() > LISTED_OBJECTS {
-            numbered.truncate(LISTED_OBJECTS);
-            numbered.push("…".to_owned());
+        let mut listed: Vec<String> = listed.collect();
+        if listed.len() > LISTED_OBJECTS {
+            listed.truncate(LISTED_OBJECTS);
+            listed.push("…".to_owned());
         }
-        if !numbered.is_empty() {
-            let from = paragraph("", &numbered.join(", "), self.width);
+        if !listed.is_empty() {
+            let from = paragraph("", &listed.join(", "), self.width);
             let created: Vec<&Site> = self.trace.objects.iter().map(|o| &o.created).collect();
             let from = self.links.map_or(from.clone(), |links| links.within(&from, &created));
             out.push_str(&from);
@@ -327,11 +386,12 @@ impl<'a> Grid<'a> {
             Row::Step(index) => {
                 let event = &table.trace.events[*index];
                 let star = if event.preempts { '*' } else { ' ' };
-                self.line(&format!("{index}{star}"), &cells(event), Some(&event.site), None);
+                let at = Some(shown_at(event));
+                self.line(&format!("{index}{star}"), &cells(event), at, None);
             }
-            Row::Fold(range) => {
-                let (text, task) = fold::describe(table.trace, range);
-                let round = fold::repeated(table.trace, range);
+            Row::Fold(folded) => {
+                let (text, task) = fold::describe(table.trace, folded);
+                let round = fold::repeated(table.trace, folded);
                 let lane = task.and_then(lane_of).unwrap_or(0);
                 self.fold(&text, round.as_deref(), lane);
             }

@@ -18,7 +18,7 @@ use crate::progress::estimated;
 use crate::races;
 use crate::table::{TableOptions, table};
 use crate::waits::{explain, op_on_object};
-use crate::why::explanation;
+use crate::why::{explanation, told};
 
 #[cfg(test)]
 mod tests;
@@ -48,13 +48,16 @@ pub struct TextOptions {
     pub replay_command: Option<String>,
     /// Where the whole failure has been saved, if it has.
     pub trace_file: Option<PathBuf>,
+    /// Whether the table has every step: also those that cannot have led to the failure, and however many
+    /// there are.
+    pub full: bool,
 }
 
 impl Default for TextOptions {
-    /// 100 columns, 40 rows, no colour, no links, the usual command, no file.
+    /// 100 columns, 40 rows, no colour, no links, the usual command, no file, not every step.
     fn default() -> Self {
-        let TableOptions { width, max_rows, colour, links } = TableOptions::default();
-        Self { width, max_rows, colour, links, replay_command: None, trace_file: None }
+        let TableOptions { width, max_rows, colour, links, full, .. } = TableOptions::default();
+        Self { width, max_rows, colour, links, replay_command: None, trace_file: None, full }
     }
 }
 
@@ -234,8 +237,11 @@ impl<'a> Text<'a> {
     }
 
     fn interleaving(&mut self, failure: &Failure) {
-        let TextOptions { width, max_rows, colour, .. } = *self.options;
-        let options = TableOptions { width, max_rows, colour, links: self.options.links.clone() };
+        let TextOptions { width, max_rows, colour, full, .. } = *self.options;
+        let max_rows = if full { usize::MAX } else { max_rows };
+        let links = self.options.links.clone();
+        let told = failure.explanation.as_ref().map(told).unwrap_or_default();
+        let options = TableOptions { width, max_rows, colour, links, full, told };
         let table = table(&failure.trace, &failure.outcome, &options);
         let execution = failure.execution;
         let is_smaller = failure.minimised.is_some_and(|Minimised { from, to, .. }| to < from);

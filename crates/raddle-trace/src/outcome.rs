@@ -100,6 +100,18 @@ pub struct CellAccess {
     pub site: Site,
     /// The locks it held, in the order in which it took them.
     pub locks: Vec<HeldLock>,
+    /// How long it lasted, if there were steps meanwhile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lasted: Option<Lasted>,
+}
+
+/// Between which steps of the trace an access to a cell lasted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lasted {
+    /// The step after which it began.
+    pub from: u64,
+    /// The step after which it ended. None: it had not ended.
+    pub to: Option<u64>,
 }
 
 /// Why two accesses are not in order.
@@ -123,7 +135,7 @@ pub enum Missing {
         /// Whether that acquired.
         acquires: bool,
     },
-    /// The first access had not ended: its task was inside the closure, or held the pointer.
+    /// The first access had not ended: its task was inside the closure.
     End,
 }
 
@@ -141,12 +153,14 @@ pub struct DataRace {
 }
 
 impl DataRace {
-    /// How a person calls the cell: its name, or its kind and where it was made.
+    /// How a person calls the cell: its name, or its variable, its kind and where it was made.
     #[must_use]
     pub fn cell_label(&self) -> String {
-        match &self.cell.name {
-            Some(name) => name.clone(),
-            None => format!("the {} from {}", self.cell.kind, self.cell.created),
+        let ObjectName { kind, created, name, variable, .. } = &self.cell;
+        match (name, variable) {
+            (Some(name), _) => name.clone(),
+            (None, Some(variable)) => format!("{variable} (the {kind} from {created})"),
+            (None, None) => format!("the {kind} from {created}"),
         }
     }
 }

@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use raddle_report::{LONG_TOKEN, TextOptions};
-use raddle_trace::{Failure, Report, Saved, Verdict, saved};
+use raddle_trace::{Event, Failure, Report, Saved, Verdict, saved};
 
 use crate::conclusion::note;
 use crate::config::{Config, Expect, Pairs};
 use crate::error::Error;
-use crate::explain;
+use crate::explain::explain_dyn;
 use crate::explore::explore_dyn;
-use crate::files::{target_dir, write};
+use crate::files::{find, target_dir, write};
 use crate::job::{Body, Job};
 use crate::learned;
 use crate::minimise;
@@ -140,6 +140,7 @@ pub(crate) fn finish_report(
 ) -> Result<Judged, Error> {
     let config = &job.config;
     if config.expect != Expect::Pass {
+        name_objects(&mut report);
         return Ok(expected(config, report));
     }
     let replays = config.replay.is_some();
@@ -158,6 +159,7 @@ pub(crate) fn finish_report(
     if let Some(failure) = &mut report.failure {
         make_clear(job, failure, test)?;
     }
+    name_objects(&mut report);
     let mut file = None;
     let failure = report.failure.as_ref().filter(|_| !replays);
     if let Some((failure, caller)) = failure.zip(caller) {
@@ -167,6 +169,12 @@ pub(crate) fn finish_report(
         }
     }
     Ok(Judged { text: text(config, &report, file), report, passed: false })
+}
+
+/// Names objects as the source does, where it can be read.
+pub(crate) fn name_objects(report: &mut Report) {
+    let read = &mut |file: &str| std::fs::read_to_string(find(Path::new(file))?).ok();
+    raddle_report::name_objects(report, read);
 }
 
 /// Makes a failure small, unless it is a replay, and explains it.
@@ -180,7 +188,23 @@ fn make_clear(job: &Job, failure: &mut Failure, test: &Body) -> Result<(), Error
         *failure = smaller;
     }
     if config.explain.unwrap_or(!replays) {
-        failure.explanation = explain::explain_dyn(job, failure, Arc::clone(test))?;
+        explain(job, failure, test)?;
+    }
+    Ok(())
+}
+
+/// Explains a failure, and adds to its trace which functions led to the steps.
+pub(crate) fn explain(job: &Job, failure: &mut Failure, test: &Body) -> Result<(), Error> {
+    let explained = explain_dyn(job, failure, Arc::clone(test))?;
+    failure.explanation = None;
+    let Some((why, trace)) = explained else { return Ok(()) };
+    failure.explanation = Some(why);
+    let same = |(a, b): (&Event, &Event)| (a.task, &a.op, &a.site) == (b.task, &b.op, &b.site);
+    let events = &mut failure.trace.events;
+    if events.len() == trace.events.len() && events.iter().zip(&trace.events).all(same) {
+        for (event, replayed) in events.iter_mut().zip(trace.events) {
+            event.calls = replayed.calls;
+        }
     }
     Ok(())
 }
@@ -203,9 +227,10 @@ fn expected(config: &Config, report: Report) -> Judged {
 fn text(config: &Config, report: &Report, trace_file: Option<PathBuf>) -> String {
     let command = |failure| replay_command(config, failure, trace_file.as_deref());
     let replay_command = report.failure.as_ref().map(command);
+    let full = config.full;
     raddle_report::render(
         report,
-        &TextOptions { replay_command, trace_file, ..TextOptions::default() },
+        &TextOptions { replay_command, trace_file, full, ..TextOptions::default() },
     )
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use raddle_engine::{EngineError, Setup};
 use raddle_search::Explain;
-use raddle_trace::{Explanation, Failure, Lost, Pivot, Second};
+use raddle_trace::{Explanation, Failure, Lost, Pivot, Second, Trace};
 
 use crate::config::Config;
 use crate::error::Error;
@@ -44,19 +44,21 @@ pub fn explain<F>(config: &Config, failure: &Failure, test: F) -> Result<Option<
 where
     F: Fn() + Send + Sync + 'static,
 {
-    explain_dyn(&config.clone().into(), failure, Arc::new(test))
+    let explained = explain_dyn(&config.clone().into(), failure, Arc::new(test))?;
+    Ok(explained.map(|(why, _)| why))
 }
 
+/// Also hands out the trace of the failure with the functions that led to its steps.
 pub(crate) fn explain_dyn(
     job: &Job,
     failure: &Failure,
     test: Body,
-) -> Result<Option<Explanation>, Error> {
+) -> Result<Option<(Explanation, Trace)>, Error> {
     if failure.outcome.hangs() {
         return Ok(None);
     }
     let settings = failure.schedule.settings;
-    let setup = Setup { settings, loud: false, keep_going: true, ..job.setup() };
+    let setup = Setup { settings, loud: false, calls: false, keep_going: true, ..job.setup() };
     let (given, seed) = (failure.clone(), job.config.seed());
     let quiet = job.quiet(job.config.minimise);
     supervisor::run(&quiet, move |control| why(&given, seed, &setup, control, &*test))
@@ -68,21 +70,22 @@ fn why(
     setup: &Setup,
     control: &Control,
     test: &dyn Fn(),
-) -> Result<Option<Explanation>, EngineError> {
+) -> Result<Option<(Explanation, Trace)>, EngineError> {
     let lap = &mut |lap| control.should_stop(lap);
     let pulse = &mut |pulse| control.attach(pulse);
-    let replayed = raddle_engine::replay(&given.schedule, None, setup, lap, pulse, test)?;
+    let told_calls = Setup { calls: true, ..*setup };
+    let replayed = raddle_engine::replay(&given.schedule, None, &told_calls, lap, pulse, test)?;
     if replayed.divergence.is_some() || !replayed.outcome.is_like(&given.outcome) {
         return Ok(None);
     }
     let options = replayed.decisions.iter().map(|taken| taken.option).collect();
     let mut strategy = Explain::new(options, given.outcome.clone(), seed, STEPS);
     raddle_engine::explore(&mut strategy, setup, lap, pulse, test)?;
-    Ok(Some(told(&strategy, &replayed.trace)))
+    Ok(Some((told(&strategy, &replayed.trace), replayed.trace)))
 }
 
 /// What was found out, in the words of the trace.
-fn told(explain: &Explain, trace: &raddle_trace::Trace) -> Explanation {
+fn told(explain: &Explain, trace: &Trace) -> Explanation {
     let steps: Vec<_> = trace.steps().collect();
     let event = |step: u32| steps.get(step as usize).map(|(event, _)| *event);
     let task = |wanted| {

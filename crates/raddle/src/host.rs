@@ -21,7 +21,6 @@ use raddle_trace::{Progress, Report};
 use crate::check::{self, Judged};
 use crate::config::{AUTO, Config, EXECUTIONS, Expect, Isolation};
 use crate::error::Error;
-use crate::explain::explain_dyn;
 use crate::explore::explore_dyn;
 use crate::job::{Body, Hosted, Job};
 use crate::minimise::minimise_dyn;
@@ -215,9 +214,10 @@ fn minimised(job: &Job, test: &Body, channel: &Channel) -> Result<Option<String>
             *failure = smaller;
         }
         if config.explain.unwrap_or(config.isolation == Isolation::Process) {
-            failure.explanation = explain_dyn(job, failure, Arc::clone(test))?;
+            check::explain(job, failure, test)?;
         }
     }
+    check::name_objects(&mut report);
     let (expected, as_expected) = (None, report.failure.is_none());
     channel.say(&Message::Finished { report: Box::new(report), expected, as_expected });
     Ok(None)

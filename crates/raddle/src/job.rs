@@ -72,6 +72,7 @@ impl Job {
             stack_size: config.stack_size,
             // A replay shows what happens, as it happens.
             loud: config.replay.is_some(),
+            calls: config.replay.is_some(),
             tape: self.hosted.as_ref().and_then(|hosted| hosted.tape),
             isolation: (config.isolation == Isolation::Process).then_some(raddle_isolate::FORK),
             ..Setup::default()

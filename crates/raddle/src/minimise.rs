@@ -62,7 +62,7 @@ pub(crate) fn minimise_dyn(
         return Ok(None);
     }
     let settings = failure.schedule.settings;
-    let setup = Setup { settings, loud: false, ..job.setup() };
+    let setup = Setup { settings, loud: false, calls: false, ..job.setup() };
     let time = Some(time).filter(|time| *time < Duration::MAX);
     let given = failure.clone();
     supervisor::run(&job.quiet(time), move |control| smaller(&given, &setup, control, &*test))

@@ -33,6 +33,8 @@ pub(crate) struct Lasting {
     pub(crate) stack_size: usize,
     /// Panics are printed as they happen, not only reported.
     pub(crate) loud: bool,
+    /// Traces say which functions led to a step.
+    pub(crate) calls: bool,
     /// What any execution did that the guarantee must speak of.
     pub(crate) seen: Seen,
 }

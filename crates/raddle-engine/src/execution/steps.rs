@@ -2,9 +2,13 @@
 
 use std::panic::Location;
 
+use raddle_trace::Call;
+
 use super::view::View;
 use super::{Execution, How, slow_path};
 
+use crate::context;
+use crate::fiber::Fiber;
 use crate::model::Model;
 use crate::op::{Access, ObjectId, TaskId};
 use crate::strategy::{Event, Step, Tasks};
@@ -101,6 +105,12 @@ impl Execution {
         if let Some(recorder) = &mut self.listeners.recorder {
             let preempts = how != How::Wait && self.decisions.preempting;
             recorder.event(task, text, footprint, site, point, preempts);
+            let wants_calls = self.lasting.calls && recorder.has_room_for_calls();
+            let calls = if wants_calls { self.calls(task, site) } else { Vec::new() };
+            let unwinding = self.unwinds(task);
+            if let Some(recorder) = &mut self.listeners.recorder {
+                recorder.called(calls, unwinding);
+            }
         }
         let asked = self.n_steps > self.listeners.strategy_from_step;
         let mut recorder = self.listeners.recorder.take();
@@ -153,6 +163,18 @@ impl Execution {
         }
         self.listeners.recorder = recorder;
         self.recount();
+    }
+
+    /// The functions of the program that led to the step of a task. None if it has no stack, or is on that of
+    /// another: a timer, a handler.
+    fn calls(&self, task: TaskId, site: &'static Location<'static>) -> Vec<Call> {
+        let fiber = self.task(task).fiber;
+        if fiber.is_null() {
+            return Vec::new();
+        }
+        // SAFETY: the task has not ended, so its fiber is live.
+        let stack = unsafe { Fiber::stack(fiber) };
+        context::calls(&stack, site)
     }
 
     /// Whom a task waits for that will run on by itself, and whom those wait for.

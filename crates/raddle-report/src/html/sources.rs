@@ -61,6 +61,8 @@ pub(crate) fn sites(report: &Report) -> Vec<&Site> {
     let Some(failure) = &report.failure else { return Vec::new() };
     let trace = &failure.trace;
     let mut sites: Vec<&Site> = trace.events.iter().map(|event| &event.site).collect();
+    let calls = trace.events.iter().flat_map(|event| &event.calls);
+    sites.extend(calls.map(|call| &call.site));
     sites.extend(trace.objects.iter().map(|object| &object.created));
     match &failure.outcome {
         Outcome::Panicked { panics } => {

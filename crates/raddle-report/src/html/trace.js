@@ -9,6 +9,8 @@
   const lanes = $("lanes"), steps = $("steps"), arrows = $("arrows");
   const taskLanes = used(data.task.concat(data.ends.map((end) => end.task)));
   const succ = successors(data.after);
+  const minor = new Set(data.minor);   // steps that cannot have led to the failure
+  const atLocks = new Set(data.at_locks);
   const sends = successors(data.messages ? data.messages.from.map((from) => from && from[1] >= 0 ? [from[1]] : 0) : []);
 
   let view = "tasks";        // or "actors"
@@ -186,7 +188,7 @@
       op.title = textOf(row);
     } else {
       const op = cell("op", undefined);
-      op.append(element("span", "", index < 0 || isEnd(row) ? textOf(row) : fit(textOf(row), lane.chars[index])));
+      op.append(element("span", "", index < 0 || isEnd(row) ? textOf(row) : fitOp(row, lane.chars[index])));
       op.style.gridColumn = index < 0 ? `2 / ${lane.names.length + 2}` : index + 2;
       // How a task ended may take the room of the lanes beside it.
       if (isEnd(row) && index >= 0) op.style.gridColumnEnd = lane.names.length + 2;
@@ -200,6 +202,19 @@
     if (text.length <= most) return text;
     const at = text.lastIndexOf(" -> "), result = at < 0 || text.length - at + 6 > most ? "" : text.slice(at);
     return `${text.slice(0, Math.max(1, most - result.length - 1)).trimEnd()}…${result}`;
+  }
+  // The same, with the object longer than the verb, and its number longer than its name: they tell steps apart.
+  function fitOp(row, most) {
+    const text = textOf(row), object = objectOf(row) < 0 ? "" : data.objects[objectOf(row)].label;
+    const at = object ? text.indexOf(` ${object}`) : -1;
+    if (text.length <= most || at < 0 || object === data.objects[objectOf(row)].kind) return fit(text, most);
+    const verb = text.slice(0, at), arrow = text.lastIndexOf(" -> ");
+    const result = arrow < 0 || text.length - arrow + 6 > most ? "" : text.slice(arrow), room = most - result.length;
+    for (const name of [object, (/#\d+$/.exec(object) || [""])[0]]) {
+      const left = room - name.length - 1;
+      if (name && left >= 4) return `${fit(verb, left)} ${name}${result}`;
+    }
+    return room >= 9 ? `${fit(verb, 4)} ${fit(object, room - Math.min(4, verb.length) - 1)}${result}` : fit(text, most);
   }
   function spoken(row) {
     const parts = [isEnd(row) ? "end" : `step ${row}`, data.tasks[taskOf(row)], textOf(row)];
@@ -274,11 +289,13 @@
   function filter() {
     const words = $("filter").value.toLowerCase().split(/\s+/).filter(Boolean);
     const task = Number($("task").value), object = Number($("object").value), brief = $("brief").checked;
+    const full = $("full").checked;
     const matches = words.length ? matcher(words) : () => true;
     shown = [];
     for (let row = 0; row < nRows; row++) {
       if (task >= 0 && taskOf(row) !== task) continue;
       if (object >= 0 && objectOf(row) !== object) continue;
+      if (!full && minor.has(row)) continue;
       if (brief && !isEnd(row) && row !== 0 && !switches(row) && !switches(row + 1) && row !== nSteps - 1) continue;
       if (matches(row)) shown.push(row);
     }
@@ -287,6 +304,8 @@
     lanes.setAttribute("aria-rowcount", shown.length + 1);
     $("shown").textContent = shown.length === nRows
       ? `${nSteps.toLocaleString("en")} steps` : `${shown.filter((row) => !isEnd(row)).length.toLocaleString("en")} of ${nSteps.toLocaleString("en")} steps`;
+    if (data.hidden && !full) $("shown").textContent += `, without ${data.hidden}`;
+    $("shown").title = $("shown").textContent;
     $("nothing").hidden = shown.length > 0;
     if (!place.has(here) && shown.length) choose(shown[Math.max(0, Math.min(shown.length - 1, Math.round(position(here))))]);
     else reveal();
@@ -374,7 +393,9 @@
       fact(facts, "object", `${object.label}${from ? ` from ${from}` : ""}`, true);
     }
     const at = spot(siteOf(row));
-    if (at) fact(facts, "at", at, true);
+    if (at) fact(facts, "at", `${at}${atLocks.has(row) ? ", where it was locked" : ""}`, true);
+    const calls = isEnd(row) ? undefined : data.calls[row];
+    if (calls) fact(facts, "in", calls.map(([name, site]) => `${name}${site >= 0 ? ` at ${spot(site)}` : ""}`).join(", called by "), true);
     if (!isEnd(row) && data.decision[row] >= 0) fact(facts, "decision", String(data.decision[row]));
     if (preempts(row)) fact(facts, "preempts", `${data.tasks[data.task[row - 1]] ?? "a task"}, which could have gone on`);
     source(siteOf(row));
@@ -399,7 +420,10 @@
   }
   // Chooses a row, and gives up the filter if that hides it.
   function show(row) {
-    if (!place.has(row)) clear();
+    if (!place.has(row)) {
+      if (minor.has(row)) $("full").checked = true;
+      clear();
+    }
     choose(row);
   }
   function source(site) {
@@ -446,7 +470,7 @@
     o: () => choose(seek(1, sameObject)), O: () => choose(seek(-1, sameObject)),
     ArrowLeft: () => { const before = afterOf(here); if (before.length) show(before[before.length - 1]); },
     ArrowRight: () => { const next = succ.get(here); if (next) show(next[0]); },
-    h: () => $("order").click(), b: () => $("brief").click(), m: () => $("messages").click(),
+    h: () => $("order").click(), b: () => $("brief").click(), e: () => $("full").click(), m: () => $("messages").click(),
     f: () => { $("task").value = $("task").value >= 0 ? -1 : taskOf(here); filter(); },
     g: () => { $("object").value = $("object").value >= 0 ? -1 : objectOf(here); filter(); },
     "/": () => { $("filter").focus(); $("filter").select(); },
@@ -488,13 +512,15 @@
     const rows = steps.querySelectorAll(".row");
     if (rows.length) drawArrows(place.get(Number(rows[0].dataset.row)), place.get(Number(rows[rows.length - 1].dataset.row)) + 1);
   }
-  for (const id of ["filter", "task", "object", "brief"]) $(id).addEventListener("input", filter);
+  for (const id of ["filter", "task", "object", "brief", "full"]) $(id).addEventListener("input", filter);
   $("order").addEventListener("click", () => {
     order = order ? null : cone(here);
     $("order").setAttribute("aria-pressed", order !== null);
     lanes.classList.toggle("order", order !== null);
     draw();
   });
+  $("full-part").hidden = !data.hidden;
+  $("full-part").title = data.hidden ? `Also ${data.hidden} (e)` : "";
   $("messages").hidden = !data.messages;
   $("messages").addEventListener("click", () => {
     if (!data.messages) return;

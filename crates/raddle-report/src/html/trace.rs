@@ -56,7 +56,9 @@ pub fn trace_page(report: &Report, sources: &Sources) -> String {
 }
 
 fn with_steps(report: &Report, failure: &Failure, sources: &Sources) -> String {
-    let options = TableOptions { width: 120, max_rows: PLAIN_ROWS, ..TableOptions::default() };
+    // Without a script there is no way to ask for what is hidden.
+    let options =
+        TableOptions { width: 120, max_rows: PLAIN_ROWS, full: true, ..TableOptions::default() };
     let plain = table(&failure.trace, &failure.outcome, &options);
     let parts = [
         ("{top}", top(report)),

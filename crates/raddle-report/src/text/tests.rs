@@ -2,8 +2,9 @@
 
 use insta::assert_snapshot;
 use raddle_trace::{
-    Band, Coverage, Estimate, Missing, PairCount, Progress, SampleBound, Schedule, Site, Statement,
-    TaskName, TraceCount, Unseen, Waiting,
+    Band, Call, Coverage, Estimate, Event, Explanation, Lasted, Lost, Missing, ObjectName,
+    PairCount, Pivot, Progress, SampleBound, Schedule, Second, Site, Statement, TaskName,
+    TraceCount, Unseen, Waiting,
 };
 
 use crate::{from_json, to_json};
@@ -141,7 +142,7 @@ fn a_deadlock_with_a_cycle() {
           │ thread 1              │ Mutex#2 held by       │ Mutex#1 held by       │
           │                       │ thread 2              │ thread 1              │
     * a preemption: the task that moved before could have gone on
-    Mutex#1 is from tests/account.rs:5, Mutex#2 is from tests/account.rs:6
+    Mutex#1 is from tests/account.rs:5:9, Mutex#2 is from tests/account.rs:6:9
 
     who waits for whom:
       main waits to join thread 1 at tests/account.rs:18
@@ -263,6 +264,7 @@ fn a_stack_overflow() {
        2  │ lock Mutex           │ tests/account.rs:9
     ──────┼──────────────────────┼───────────────────
           │ overflowed its stack │ tests/account.rs:9
+    the place of an unlock is that of its lock
 
     the task recurses without end, or needs more stack; its last operation was at tests/account.rs:9
     ");
@@ -276,43 +278,43 @@ fn a_long_execution_is_folded() {
 
     execution 12, step by step:
 
-    step  │ thread 1                   │ thread 2     │ thread 3                   │ at
-    ──────┼────────────────────────────┼──────────────┼────────────────────────────┼────────────────────
-       0  │ lock queue                 │              │                            │ tests/account.rs:21
+    step  │ thread 1                     │ thread 2     │ thread 3                     │ at
+    ──────┼──────────────────────────────┼──────────────┼──────────────────────────────┼────────────────
+       0  │ lock queue                   │              │                              │ …/account.rs:21
        ⋮  │ … 98 steps of thread 1, again and again unlock queue, lock queue …
-      99  │ unlock queue               │              │                            │ tests/account.rs:22
-     100  │                            │ lock queue   │                            │ tests/account.rs:21
+      99  │ unlock queue                 │              │                              │ …/account.rs:22
+     100  │                              │ lock queue   │                              │ …/account.rs:21
        ⋮  │ … 98 steps of thread 2, again and again unlock queue, lock queue …
-     199  │                            │ unlock queue │                            │ tests/account.rs:22
-     200  │                            │              │ lock queue                 │ tests/account.rs:21
+     199  │                              │ unlock queue │                              │ …/account.rs:22
+     200  │                              │              │ lock queue                   │ …/account.rs:21
        ⋮  │ … 39 steps of thread 3, again and again unlock queue, lock queue …
-     240  │                            │              │ lock queue                 │ tests/account.rs:21
-     241* │ try_lock qu… -> WouldBlock │              │                            │ tests/account.rs:30
-     242  │ compare_exchang… -> Err(2) │              │                            │ tests/account.rs:31
-     243  │                            │              │ unlock queue               │ tests/account.rs:22
+     240  │                              │              │ lock queue                   │ …/account.rs:21
+     241* │ try_lock queue -> WouldBlock │              │                              │ …/account.rs:30
+     242  │ compare_exchange… -> Err(2)  │              │                              │ …/account.rs:31
+     243  │                              │              │ unlock queue                 │ …/account.rs:22
        ⋮  │ … 57 steps of thread 3, again and again lock queue, unlock queue …
-     301  │                            │              │ unlock queue               │ tests/account.rs:22
-     302  │ lock queue                 │              │                            │ tests/account.rs:21
+     301  │                              │              │ unlock queue                 │ …/account.rs:22
+     302  │ lock queue                   │              │                              │ …/account.rs:21
        ⋮  │ … 19 steps of thread 1, again and again unlock queue, lock queue …
-     322  │ lock queue                 │              │                            │ tests/account.rs:21
-     323* │                            │              │ try_lock qu… -> WouldBlock │ tests/account.rs:30
-     324  │                            │              │ compare_exchang… -> Err(2) │ tests/account.rs:31
-     325  │ unlock queue               │              │                            │ tests/account.rs:22
+     322  │ lock queue                   │              │                              │ …/account.rs:21
+     323* │                              │              │ try_lock queue -> WouldBlock │ …/account.rs:30
+     324  │                              │              │ compare_exchange… -> Err(2)  │ …/account.rs:31
+     325  │ unlock queue                 │              │                              │ …/account.rs:22
        ⋮  │ … 68 steps of thread 1, again and again lock queue, unlock queue …
-     394  │ lock queue                 │              │                            │ tests/account.rs:21
-     395  │ unlock queue               │              │                            │ tests/account.rs:22
-     396  │ lock queue                 │              │                            │ tests/account.rs:21
-     397  │ unlock queue               │              │                            │ tests/account.rs:22
-     398  │ lock queue                 │              │                            │ tests/account.rs:21
-     399  │ unlock queue               │              │                            │ tests/account.rs:22
-     400  │ lock queue                 │              │                            │ tests/account.rs:21
-     401  │ unlock queue               │              │                            │ tests/account.rs:22
-     402  │ lock queue                 │              │                            │ tests/account.rs:21
-     403  │ unlock queue               │              │                            │ tests/account.rs:22
-    ──────┼────────────────────────────┼──────────────┼────────────────────────────┼────────────────────
-          │ panicked: the queue is     │              │                            │ tests/account.rs:23
-          │ empty                      │              │                            │
+     394  │ lock queue                   │              │                              │ …/account.rs:21
+     395  │ unlock queue                 │              │                              │ …/account.rs:22
+     396  │ lock queue                   │              │                              │ …/account.rs:21
+     397  │ unlock queue                 │              │                              │ …/account.rs:22
+     398  │ lock queue                   │              │                              │ …/account.rs:21
+     399  │ unlock queue                 │              │                              │ …/account.rs:22
+     400  │ lock queue                   │              │                              │ …/account.rs:21
+     401  │ unlock queue                 │              │                              │ …/account.rs:22
+     402  │ lock queue                   │              │                              │ …/account.rs:21
+     403  │ unlock queue                 │              │                              │ …/account.rs:22
+    ──────┼──────────────────────────────┼──────────────┼──────────────────────────────┼────────────────
+          │ panicked: the queue is empty │              │                              │ …/account.rs:23
     * a preemption: the task that moved before could have gone on
+    the place of an unlock is that of its lock
     ");
 }
 
@@ -324,25 +326,24 @@ fn many_tasks_become_marks() {
 
     execution 12, step by step:
 
-    step  │ lanes         │ task              │ op                                 │ at
-    ──────┼───────────────┼───────────────────┼────────────────────────────────────┼────────────────────
-       0  │ ●············ │ main              │ fetch_add in_flight (1) -> 7       │ tests/account.rs:12
-       1  │ ·●··········· │ thread 1          │ fetch_add in_flight (1) -> 7       │ tests/account.rs:12
-       2  │ ··●·········· │ thread 2          │ fetch_add in_flight (1) -> 7       │ tests/account.rs:12
-       3  │ ···●········· │ compactor         │ fetch_add in_flight (1) -> 7       │ tests/account.rs:12
-       4  │ ····●········ │ thread 4          │ fetch_add in_flight (1) -> 7       │ tests/account.rs:12
-       5  │ ·····●······· │ thread 5          │ fetch_add in_flight (1) -> 7       │ tests/account.rs:12
-       6  │ ······●······ │ thread 6          │ fetch_add in_flight (1) -> 7       │ tests/account.rs:12
-       7  │ ·······●····· │ thread 7          │ fetch_add in_flight (1) -> 7       │ tests/account.rs:12
-       8  │ ········●···· │ thread 8          │ fetch_add in_flight (1) -> 7       │ tests/account.rs:12
-       9  │ ·········●··· │ thread 9          │ fetch_add in_flight (1) -> 7       │ tests/account.rs:12
-      10  │ ··········●·· │ thread 10         │ fetch_add in_flight (1) -> 7       │ tests/account.rs:12
-      11  │ ···········●· │ thread 11         │ fetch_add in_flight (1) -> 7       │ tests/account.rs:12
-      12* │ ············● │ timer of thread 2 │ timeout                            │ tests/account.rs:15
-      13* │ ·····●······· │ thread 5          │ compare_exchange in_fl… -> Err(12) │ tests/account.rs:18
-    ──────┼───────────────┼───────────────────┼────────────────────────────────────┼────────────────────
-          │ ·····●······· │ thread 5          │ panicked: more in flight than      │ tests/account.rs:19
-          │               │                   │ workers                            │
+    step  │ lanes         │ task              │ op                                     │ at
+    ──────┼───────────────┼───────────────────┼────────────────────────────────────────┼────────────────
+       0  │ ●············ │ main              │ fetch_add in_flight (1) -> 7           │ …/account.rs:12
+       1  │ ·●··········· │ thread 1          │ fetch_add in_flight (1) -> 7           │ …/account.rs:12
+       2  │ ··●·········· │ thread 2          │ fetch_add in_flight (1) -> 7           │ …/account.rs:12
+       3  │ ···●········· │ compactor         │ fetch_add in_flight (1) -> 7           │ …/account.rs:12
+       4  │ ····●········ │ thread 4          │ fetch_add in_flight (1) -> 7           │ …/account.rs:12
+       5  │ ·····●······· │ thread 5          │ fetch_add in_flight (1) -> 7           │ …/account.rs:12
+       6  │ ······●······ │ thread 6          │ fetch_add in_flight (1) -> 7           │ …/account.rs:12
+       7  │ ·······●····· │ thread 7          │ fetch_add in_flight (1) -> 7           │ …/account.rs:12
+       8  │ ········●···· │ thread 8          │ fetch_add in_flight (1) -> 7           │ …/account.rs:12
+       9  │ ·········●··· │ thread 9          │ fetch_add in_flight (1) -> 7           │ …/account.rs:12
+      10  │ ··········●·· │ thread 10         │ fetch_add in_flight (1) -> 7           │ …/account.rs:12
+      11  │ ···········●· │ thread 11         │ fetch_add in_flight (1) -> 7           │ …/account.rs:12
+      12* │ ············● │ timer of thread 2 │ timeout                                │ …/account.rs:15
+      13* │ ·····●······· │ thread 5          │ compare_exchange in_flight… -> Err(12) │ …/account.rs:18
+    ──────┼───────────────┼───────────────────┼────────────────────────────────────────┼────────────────
+          │ ·····●······· │ thread 5          │ panicked: more in flight than workers  │ …/account.rs:19
     * a preemption: the task that moved before could have gone on
     ");
 }
@@ -356,22 +357,19 @@ fn a_narrow_terminal() {
 
     execution 12, step by step:
 
-    step  │ task     │ op                   │ at
-    ──────┼──────────┼──────────────────────┼───────────────────
-       0  │ thread 1 │ lock Mutex#1         │ tests/account.rs:9
-       1* │ thread 2 │ lock Mutex#2         │ …/account.rs:14
-    ──────┼──────────┼──────────────────────┼───────────────────
-          │ main     │ waits to join        │ …/account.rs:18
-          │          │ thread 1             │
-          │ thread 1 │ waits for lock       │ …/account.rs:10
-          │          │ Mutex#2 held by      │
-          │          │ thread 2             │
-          │ thread 2 │ waits for lock       │ …/account.rs:15
-          │          │ Mutex#1 held by      │
-          │          │ thread 1             │
+    step  │ task     │ op                      │ at
+    ──────┼──────────┼─────────────────────────┼────────────────
+       0  │ thread 1 │ lock Mutex#1            │ …/account.rs:9
+       1* │ thread 2 │ lock Mutex#2            │ …/account.rs:14
+    ──────┼──────────┼─────────────────────────┼────────────────
+          │ main     │ waits to join thread 1  │ …/account.rs:18
+          │ thread 1 │ waits for lock Mutex#2  │ …/account.rs:10
+          │          │ held by thread 2        │
+          │ thread 2 │ waits for lock Mutex#1  │ …/account.rs:15
+          │          │ held by thread 1        │
     * a preemption: the task that moved before could have gone on
-    Mutex#1 is from tests/account.rs:5, Mutex#2 is from
-      tests/account.rs:6
+    Mutex#1 is from tests/account.rs:5:9, Mutex#2 is from
+      tests/account.rs:6:9
 
     who waits for whom:
       main waits to join thread 1 at tests/account.rs:18
@@ -642,7 +640,7 @@ fn names_of_users_cannot_break_the_table() {
     trace.events[0].op = "load -> \"µ\u{7}\"".to_owned();
     let text = shown(&report);
     assert!(!text.contains(['\x1b', '\u{7}']), "{text}");
-    assert!(text.contains("│ größter Arbeiter \\u{… │"), "{text}");
+    assert!(text.contains("│ größter Arbeiter \\u{1… │"), "{text}");
 }
 
 #[test]
@@ -701,9 +699,28 @@ fn a_data_race_that_nothing_orders() {
     ");
     let text = shown_above_counts(&data_race(Missing::End));
     assert_snapshot!(text.split("lock\n").nth(1).expect("a section"), @"
-    missing: the access of thread 1 has not ended, it is still inside the closure or holds the pointer
+    missing: the access of thread 1 has not ended, it is still inside the closure
     to do: end the access before the data is handed on
     ");
+}
+
+#[test]
+fn a_data_race_says_how_long_the_first_access_lasted() {
+    let section = |missing, lasted| {
+        let mut report = data_race(missing);
+        let Outcome::DataRace(race) = &mut report.failure.as_mut().expect("one").outcome else {
+            panic!("a race")
+        };
+        race.first.lasted = Some(lasted);
+        shown_above_counts(&report).replace("\n    ", " ")
+    };
+    let text = section(Missing::Everything, Lasted { from: 0, to: Some(2) });
+    let lasted = "at tests/account.rs:9, from step 0 to step 2, holding log";
+    assert!(text.contains(lasted), "{text}");
+    let missing = "nothing that thread 1 released after the end of its access in step 2, by a lock";
+    assert!(text.contains(missing), "{text}");
+    let text = section(Missing::End, Lasted { from: 1, to: None });
+    assert!(text.contains("at tests/account.rs:9, since step 1, holding log"), "{text}");
 }
 
 #[test]
@@ -748,7 +765,7 @@ fn lanes_have_colours_and_places_are_links() {
           │ {1;31mthread 1}              │ {1;31mMutex#2 held by}       │ {1;31mMutex#1 held by}       │
           │                       │ {1;31mthread 2}              │ {1;31mthread 1}              │
     * a preemption: the task that moved before could have gone on
-    Mutex#1 is from ‹/w/tests/account.rs#5|tests/account.rs:5›, Mutex#2 is from ‹/w/tests/account.rs#6|tests/account.rs:6›
+    Mutex#1 is from ‹/w/tests/account.rs#5|tests/account.rs:5:9›, Mutex#2 is from ‹/w/tests/account.rs#6|tests/account.rs:6:9›
 
     who waits for whom:
       main waits to join thread 1 at ‹/w/tests/account.rs#18|tests/account.rs:18›
@@ -775,7 +792,7 @@ fn links_change_nothing_but_links() {
         plain.extend(parts.map(|part| part.split_once("\x1b\\").expect("an address").1));
         assert_eq!(plain, shown(&report));
         let n_links = text.matches("\x1b]8;;file:///w/tests/account.rs#").count();
-        assert_eq!(n_links + in_lanes, shown(&report).matches("tests/account.rs:").count());
+        assert_eq!(n_links + in_lanes, shown(&report).matches("account.rs:").count());
     }
 }
 
@@ -800,4 +817,82 @@ fn what_was_found_besides_comes_last_with_its_command() {
     let replay_command = Some("cargo raddle replay first".to_owned());
     let text = render(&report, &TextOptions { replay_command, ..TextOptions::default() });
     assert!(text.contains("    cargo raddle replay rd1"), "{text}");
+}
+
+/// Two threads increment under a lock, but read it in a critical section of its own; after the panic one more
+/// step follows.
+fn check_then_act() -> Report {
+    let steps: [(u32, &str, u32, &[u32]); 11] = [
+        (1, "lock", 31, &[]),
+        (1, "unlock", 31, &[]),
+        (2, "*lock", 31, &[0]),
+        (2, "unlock", 31, &[]),
+        (2, "lock", 35, &[]),
+        (2, "unlock", 35, &[]),
+        (1, "lock", 35, &[4]),
+        (1, "unlock", 35, &[]),
+        (0, "join", 50, &[7]),
+        (0, "lock", 52, &[]),
+        (2, "lock", 60, &[9]),
+    ];
+    let call = |line| {
+        let name = if line == 31 { "get" } else { "insert" };
+        Call { function: format!("app::Cache::{name}"), site: site(line + 1) }
+    };
+    let step = |&(task, op, line, after): &(u32, &str, u32, &[u32])| Event {
+        after: Some(after.to_vec()),
+        calls: if line < 50 { vec![call(line)] } else { Vec::new() },
+        ..event((task, op, Some(0), line))
+    };
+    let items = ObjectName { variable: Some("items".to_owned()), ..object("Mutex", None, 8) };
+    let trace =
+        Trace { tasks: threads(2), objects: vec![items], events: steps.iter().map(step).collect() };
+    let mut report = failed(trace, Outcome::Panicked { panics: vec![panic(0, "lost", 53)] });
+    let pivot = Pivot { first: 0, second: Second::Step(4), otherwise: "completed".to_owned() };
+    let lost = Some(Lost { step: Some(2), tried: 300 });
+    failure(&mut report).explanation = Some(Explanation { pivots: vec![pivot], races: 3, lost });
+    report
+}
+
+#[test]
+fn what_cannot_have_led_to_the_failure_is_hidden_and_the_why_names_functions() {
+    assert_snapshot!(shown_above_counts(&check_then_act()), @r"
+    FAILED transfers: main panicked at tests/account.rs:53:9
+      lost
+
+    execution 12, step by step:
+
+    step  │ main           │ thread 1     │ thread 2   │ at
+    ──────┼────────────────┼──────────────┼────────────┼────────────────────
+       0  │                │ lock items   │            │ tests/account.rs:31
+       2* │                │              │ lock items │ tests/account.rs:31
+       4  │                │              │ lock items │ tests/account.rs:35
+       6  │                │ lock items   │            │ tests/account.rs:35
+       8  │ join items     │              │            │ tests/account.rs:50
+       9  │ lock items     │              │            │ tests/account.rs:52
+    ──────┼────────────────┼──────────────┼────────────┼────────────────────
+          │ panicked: lost │              │            │ tests/account.rs:53
+    … and 4 unlocks that let no other task go on, 1 step after the failure (shown with --full or
+      RADDLE_FULL=true)
+    * a preemption: the task that moved before could have gone on
+    items is the Mutex from tests/account.rs:8:9
+
+    why:
+      `Cache::get` at tests/account.rs:31 locked items (step 0, thread 1) before `Cache::insert` at
+        tests/account.rs:35 locked it (step 4, thread 2); in the other order the test would have passed
+      after step 2 (thread 2: lock items, in `Cache::get`) it was lost: all of 300 ways to go on that
+        were tried fail
+    ");
+}
+
+#[test]
+fn every_step_is_shown_if_asked_for() {
+    let report = check_then_act();
+    let text = render(&report, &TextOptions { full: true, ..TextOptions::default() });
+    assert_eq!(text.matches("unlock items").count(), 4, "{text}");
+    assert!(!text.contains("shown with --full"), "{text}");
+    // Of the unlocks one has the place of the function in which the guard is dropped.
+    assert!(text.contains("│ tests/account.rs:32"), "{text}");
+    let options = TextOptions { full: true, max_rows: 6, ..TextOptions::default() };
+    assert_eq!(render(&report, &options), text, "however many there are");
 }
