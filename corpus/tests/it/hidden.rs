@@ -1,8 +1,10 @@
 //! What of hidden state is noticed, and by which strategy: the table of the documentation.
 
 use std::fmt::Write;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use raddle::{Config, Report, Verdict, explore};
+use raddle::actors::{Actor, Context, System};
+use raddle::{Config, Note, Report, Verdict, explore};
 use raddle_corpus::hidden;
 
 /// What the columns are of.
@@ -72,4 +74,35 @@ fn the_premise_is_in_the_sentence() {
     }
     let every = run("dfs").guarantee.to_string();
     assert!(!every.contains("raddle's types"), "{every}");
+}
+
+/// Handles messages and does nothing.
+struct Idle;
+
+impl Actor for Idle {
+    type Message = ();
+
+    fn handle(&mut self, (): (), _: &mut Context<'_, ()>) {}
+}
+
+/// One, two and three messages in turn.
+#[test]
+fn state_that_is_kept_between_executions_of_actors_is_noticed() {
+    static EXECUTIONS: AtomicUsize = AtomicUsize::new(0);
+    for strategy in ["dfs", "dpor", "dpor(eta)", "random", "pos"] {
+        let mut config = Config::default();
+        strategy.clone_into(&mut config.strategy);
+        config.executions = Some(50);
+        let report = explore(config, || {
+            let system = System::builder().build();
+            let actor = system.spawn(Idle);
+            for _ in 0..=EXECUTIONS.fetch_add(1, Ordering::Relaxed) % 3 {
+                system.send(&actor, ());
+            }
+            system.handle_all();
+        });
+        let report = report.expect("a known strategy");
+        assert_eq!(report.verdict, Verdict::Inconclusive, "{strategy}");
+        assert!(report.notes.iter().any(|note| matches!(note, Note::Diverged(_))), "{strategy}");
+    }
 }
