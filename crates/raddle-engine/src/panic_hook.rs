@@ -35,7 +35,8 @@ fn note(info: &PanicHookInfo<'_>) -> bool {
         return false;
     }
     let site = info.location().map(site_of);
-    // SAFETY: the current execution of this OS thread; read for a moment.
+    let message = panics::message(info.payload());
+    // SAFETY: the current execution of this OS thread; used for a moment.
     let (loud, torn, task) = unsafe {
         let cancelled = (*execution).is_tearing() && std::thread::panicking();
         ((*execution).lasting.loud, cancelled, (*execution).label((*execution).current))
@@ -46,15 +47,16 @@ fn note(info: &PanicHookInfo<'_>) -> bool {
         let _ = writeln!(
             std::io::stderr(),
             "raddle: a destructor panicked at {place} while {task} was unwound after a failure: \
-             {}. If the process aborts now, run the test with RADDLE_TEARDOWN=leak, which runs no \
-             destructors after a failure.",
-            panics::message(info.payload())
+             {message}. If the process aborts now, run the test without RADDLE_TEARDOWN=unwind, or with \
+             RADDLE_TEARDOWN=leak: then no destructors run after a failure."
         );
     }
-    panics::keep_site(site);
     // SAFETY: as above.
-    if unsafe { (*execution).listeners.recorder.is_some() && !(*execution).is_tearing() } {
-        crate::debug::raddle_panicked();
+    unsafe {
+        if (*execution).listeners.recorder.is_some() && !(*execution).is_tearing() {
+            crate::debug::raddle_panicked();
+        }
+        (*execution).raise_panic(message, site);
     }
     !loud
 }

@@ -23,7 +23,7 @@ use crate::recorder::Recorder;
 use crate::seen::Seen;
 use crate::strategy::Strategy;
 use crate::tape::Tape;
-use crate::{overflow, panic_hook};
+use crate::{last_words, overflow, panic_hook};
 
 /// What a search is run with, besides its strategy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,6 +128,7 @@ impl Search {
         }
         panic_hook::install();
         overflow::install();
+        last_words::install();
         let apart = setup.isolation.map(Isolator::make).transpose()?;
         let own = match &apart {
             Some(apart) => apart.pulse(),
@@ -138,7 +139,18 @@ impl Search {
         let Setup { settings, teardown, stack_size, loud, calls, tape, .. } = *setup;
         let lasting = || {
             let seen = Seen::default();
-            Lasting { pulse: own, settings, limits, teardown, stack_size, loud, calls, seen }
+            let kept_too_many = false;
+            Lasting {
+                pulse: own,
+                settings,
+                limits,
+                teardown,
+                stack_size,
+                kept_too_many,
+                loud,
+                calls,
+                seen,
+            }
         };
         let mut execution = SPARE.take().unwrap_or_else(|| Execution::new(lasting()));
         execution.renew(lasting(), tape);

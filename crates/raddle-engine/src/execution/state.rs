@@ -31,6 +31,8 @@ pub(crate) struct Lasting {
     pub(crate) limits: Limits,
     pub(crate) teardown: Teardown,
     pub(crate) stack_size: usize,
+    /// Tasks were unwound after a failure, because too many had been kept.
+    pub(crate) kept_too_many: bool,
     /// Panics are printed as they happen, not only reported.
     pub(crate) loud: bool,
     /// Traces say which functions led to a step.

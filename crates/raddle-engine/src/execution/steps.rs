@@ -112,6 +112,7 @@ impl Execution {
                 recorder.called(calls, unwinding);
             }
         }
+        self.note_went_on(task);
         let asked = self.n_steps > self.listeners.strategy_from_step;
         let mut recorder = self.listeners.recorder.take();
         if asked || recorder.is_some() {
