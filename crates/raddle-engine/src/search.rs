@@ -27,6 +27,7 @@ use crate::{last_words, overflow, panic_hook};
 
 /// What a search is run with, besides its strategy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "settings, independent of each other")]
 pub struct Setup {
     /// What decides which decision points there are.
     pub settings: Settings,
