@@ -160,6 +160,8 @@ fn waited_for(trace: &Trace, order: &Order) -> BTreeSet<u32> {
 /// The tasks that moved, without a step on which something depends that led to the failure.
 fn apart(trace: &Trace, outcome: &Outcome, order: &Order, end: usize) -> BTreeSet<u32> {
     let failed: BTreeSet<u32> = match outcome {
+        // What followed is part of the story.
+        Outcome::Panicked { then: Some(_), .. } => return BTreeSet::new(),
         Outcome::Panicked { panics, .. } => panics.iter().map(|panic| panic.task).collect(),
         Outcome::Deadlock { waiting } => {
             let holders = waiting.iter().flat_map(|one| one.held_by.iter().map(|(task, _)| *task));

@@ -264,11 +264,12 @@ fn after_a_failure_no_destructors_run_unless_that_is_asked_for() {
 
 #[test]
 fn tasks_of_an_execution_that_is_cut_off_are_unwound() {
-    let dropped = Arc::new(RealAtomic::new(0));
-    let seen = Arc::clone(&dropped);
+    let (made, dropped) = (Arc::new(RealAtomic::new(0)), Arc::new(RealAtomic::new(0)));
+    let (runs, seen) = (Arc::clone(&made), Arc::clone(&dropped));
     let limits = Limits { executions: 3, steps: 20, ..Limits::default() };
     let setup = Setup { limits, ..Setup::default() };
     let explored = run("random", &setup, &move || {
+        runs.fetch_add(1, Ordering::SeqCst);
         let _counts = Counts(Arc::clone(&seen));
         let n = AtomicUsize::new(0);
         loop {
@@ -276,7 +277,9 @@ fn tasks_of_an_execution_that_is_cut_off_are_unwound() {
         }
     });
     assert_eq!((explored.counts.executions, explored.counts.rejected), (3, 3));
-    assert_eq!(dropped.load(Ordering::SeqCst), 3);
+    // Some are run twice and counted once.
+    assert!(made.load(Ordering::SeqCst) >= 3);
+    assert_eq!(dropped.load(Ordering::SeqCst), made.load(Ordering::SeqCst));
 }
 
 #[test]
