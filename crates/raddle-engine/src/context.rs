@@ -40,7 +40,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use raddle_trace::hash::Fnv1a;
 
-pub(crate) use self::calls::calls;
+pub(crate) use self::calls::{calls, stack};
 pub(crate) use self::last_drop::last_drops;
 
 /// The calls that lead to an op. Equal numbers are equal calls, in one process.

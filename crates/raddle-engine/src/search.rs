@@ -13,7 +13,7 @@ pub use self::elsewhere::{
 };
 pub use crate::crash_log::{CrashLog, Mark};
 use crate::error::EngineError;
-use crate::execution::{Decisions, Ending, Execution, Lasting};
+use crate::execution::{Decisions, Ending, Execution, Lasting, Shown};
 use crate::host;
 pub use crate::host::Ran;
 use crate::limits::{Lap, Limits, Stop, Teardown};
@@ -23,10 +23,11 @@ use crate::recorder::Recorder;
 use crate::seen::Seen;
 use crate::strategy::Strategy;
 use crate::tape::Tape;
-use crate::{overflow, panic_hook};
+use crate::{last_words, overflow, panic_hook};
 
 /// What a search is run with, besides its strategy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a choice of its own")]
 pub struct Setup {
     /// What decides which decision points there are.
     pub settings: Settings,
@@ -44,6 +45,8 @@ pub struct Setup {
     /// Whether the steps of a trace are recorded with the functions that led to them. To find their names takes
     /// some hundred milliseconds the first time.
     pub calls: bool,
+    /// Whether panics of a replay are printed with the functions of the program that led to them, and with no others.
+    pub backtraces: bool,
     /// Whether the search goes on after a failure. Failures are then counted, by kind, and none
     /// is kept with its trace.
     pub keep_going: bool,
@@ -64,6 +67,7 @@ impl Default for Setup {
             loud: false,
             run_twice: false,
             calls: false,
+            backtraces: false,
             keep_going: false,
             tape: None,
             isolation: None,
@@ -128,6 +132,7 @@ impl Search {
         }
         panic_hook::install();
         overflow::install();
+        last_words::install();
         let apart = setup.isolation.map(Isolator::make).transpose()?;
         let own = match &apart {
             Some(apart) => apart.pulse(),
@@ -135,10 +140,21 @@ impl Search {
         };
         pulse(own);
         let limits = Limits { tasks: setup.limits.tasks.max(1), ..setup.limits };
-        let Setup { settings, teardown, stack_size, loud, calls, tape, .. } = *setup;
+        let Setup { settings, teardown, stack_size, loud, calls, backtraces, tape, .. } = *setup;
         let lasting = || {
             let seen = Seen::default();
-            Lasting { pulse: own, settings, limits, teardown, stack_size, loud, calls, seen }
+            let shown = Shown { loud, calls, backtraces };
+            let kept_too_many = false;
+            Lasting {
+                pulse: own,
+                settings,
+                limits,
+                teardown,
+                stack_size,
+                kept_too_many,
+                shown,
+                seen,
+            }
         };
         let mut execution = SPARE.take().unwrap_or_else(|| Execution::new(lasting()));
         execution.renew(lasting(), tape);

@@ -203,10 +203,9 @@ impl<'a> Reader<'a> {
         for letter in self.after.chars() {
             match letter {
                 '(' | '[' | '{' => depth += 1,
-                ')' | ']' | '}' if depth == 0 => return false,
+                ')' | ']' | '}' | ';' if depth == 0 => return false,
                 ')' | ']' | '}' => depth -= 1,
                 ',' if depth == 0 => return true,
-                ';' if depth == 0 => return false,
                 _ => {}
             }
         }

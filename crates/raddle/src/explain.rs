@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use raddle_engine::{EngineError, Setup};
+use raddle_engine::{EngineError, Setup, Stop};
 use raddle_search::Explain;
 use raddle_trace::{Explanation, Failure, Lost, Pivot, Second, Trace};
 
 use crate::config::Config;
 use crate::error::Error;
 use crate::job::{Body, Job};
+use crate::minimise::with_room;
 use crate::supervisor::{self, Control};
 
 /// Steps of all executions for one failure.
@@ -71,17 +72,20 @@ fn why(
     control: &Control,
     test: &dyn Fn(),
 ) -> Result<Option<(Explanation, Trace)>, EngineError> {
-    let lap = &mut |lap| control.should_stop(lap);
+    let lap = &mut with_room(setup, control);
     let pulse = &mut |pulse| control.attach(pulse);
-    let told_calls = Setup { calls: true, ..*setup };
-    let replayed = raddle_engine::replay(&given.schedule, None, &told_calls, lap, pulse, test)?;
+    let replayed = raddle_engine::replay(&given.schedule, None, setup, lap, pulse, test)?;
     if replayed.divergence.is_some() || !replayed.outcome.is_like(&given.outcome) {
         return Ok(None);
     }
     let options = replayed.decisions.iter().map(|taken| taken.option).collect();
     let mut strategy = Explain::new(options, given.outcome.clone(), seed, STEPS);
     raddle_engine::explore(&mut strategy, setup, lap, pulse, test)?;
-    Ok(Some((told(&strategy, &replayed.trace), replayed.trace)))
+    let why = told(&strategy, &replayed.trace);
+    // The time may be up, but this one is still needed: to find the names of functions takes a while.
+    let (lap, with_calls) = (&mut |_| Stop::No, Setup { calls: true, ..*setup });
+    let replayed = raddle_engine::replay(&given.schedule, None, &with_calls, lap, pulse, test)?;
+    Ok(Some((why, replayed.trace)))
 }
 
 /// What was found out, in the words of the trace.

@@ -36,20 +36,18 @@ pub(crate) fn calls(stack: &Range<usize>, site: &Location<'_>) -> Vec<Call> {
         return Vec::new();
     }
     let mut code = CODE.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut found = match code.walk(from, stack) {
-        Some(found) => found,
-        None => {
-            code.calls.extend(symbol::calls());
-            // What has no name is not looked for again.
-            walk::walk(stack, &mut |address, begins| {
-                if begins > from {
-                    code.calls.entry(address).or_default();
-                }
-                true
-            });
-            code.walk(from, stack).unwrap_or_default()
-        }
-    };
+    let known = code.walk(from, stack);
+    let mut found = known.unwrap_or_else(|| {
+        code.calls.extend(symbol::calls());
+        // What has no name is not looked for again.
+        walk::walk(stack, &mut |address, begins| {
+            if begins > from {
+                code.calls.entry(address).or_default();
+            }
+            true
+        });
+        code.walk(from, stack).unwrap_or_default()
+    });
     for call in &found {
         if let Some(root) = call.site.file.strip_suffix(site.file())
             && root.ends_with(['/', '\\'])
@@ -62,6 +60,23 @@ pub(crate) fn calls(stack: &Range<usize>, site: &Location<'_>) -> Vec<Call> {
         code.shorten(&mut call.site);
     }
     found
+}
+
+/// The functions of the program on this stack, if it is the current one and has room for finding their names;
+/// the innermost first.
+#[cold]
+pub(crate) fn stack(stack: &Range<usize>) -> Vec<Call> {
+    let here = 0_u8;
+    let from = std::ptr::from_ref(std::hint::black_box(&here)) as usize;
+    if !stack.contains(&from) || from < stack.start + ROOM {
+        return Vec::new();
+    }
+    let mut calls = symbol::stack();
+    let code = CODE.lock().unwrap_or_else(PoisonError::into_inner);
+    for call in &mut calls {
+        code.shorten(&mut call.site);
+    }
+    calls
 }
 
 impl Code {

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use raddle_trace::{Call, Site};
 
 /// Crates whose functions are not the program's.
-const CRATES: [&str; 10] = [
+const CRATES: [&str; 11] = [
     "raddle",
     "raddle_engine",
     "raddle_threads",
@@ -21,11 +21,15 @@ const CRATES: [&str; 10] = [
     "core",
     "alloc",
     "test",
+    "__rustc",
 ];
 
 /// The directories of those that are not std's, as they are in a path: with a version perhaps.
 const PACKAGES: [&str; 6] =
     ["raddle", "raddle-engine", "raddle-threads", "raddle-actors", "raddle-search", "corosensei"];
+
+/// What `#[raddle::test]` calls the function that it puts the body of a test into.
+const TEST_BODY: &str = "raddle_test_body";
 
 /// A line of a backtrace: a function, or one that was inlined there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,14 +65,23 @@ pub(super) fn calls() -> BTreeMap<usize, Vec<Call>> {
     let text = format!("{:#}", Backtrace::force_capture());
     let mut found = BTreeMap::<usize, Vec<Call>>::new();
     for line in lines(&text) {
-        let calls = found.entry(line.address).or_default();
-        calls.extend(name(line.symbol, line.file).map(|function| {
-            let (line, column, file) = (line.position.0, line.position.1, line.file);
-            let site = file.map(|file| Site { file: file.to_owned(), line, column });
-            Call { function, site: site.unwrap_or_default() }
-        }));
+        found.entry(line.address).or_default().extend(call(&line));
     }
     found
+}
+
+/// The functions of the program on the calling stack, the innermost first.
+pub(super) fn stack() -> Vec<Call> {
+    let text = format!("{:#}", Backtrace::force_capture());
+    lines(&text).iter().filter_map(call).collect()
+}
+
+/// A call of a function of the program.
+fn call(line: &Line<'_>) -> Option<Call> {
+    let function = name(line.symbol, line.file)?;
+    let (number, column) = line.position;
+    let site = line.file.map(|file| Site { file: file.to_owned(), line: number, column });
+    Some(Call { function, site: site.unwrap_or_default() })
 }
 
 /// Whether this is `Arc::drop_slow` of std.
@@ -224,7 +237,8 @@ fn plain(symbol: &str) -> String {
             && part[1..].bytes().all(|b| b.is_ascii_hexdigit())
     };
     let parts = kept.split("::").map(str::trim);
-    let parts: Vec<_> = parts.filter(|part| !part.is_empty() && !is_hash(part)).collect();
+    let is_name = |part: &&str| !part.is_empty() && !is_hash(part) && *part != TEST_BODY;
+    let parts: Vec<_> = parts.filter(is_name).collect();
     parts.join("::")
 }
 
@@ -267,6 +281,7 @@ mod tests {
             ("app::fill::{{closure}}::{{closure}}::hb8433085b5fd8239", "app::fill"),
             ("app[0f]::fill::<u8, fn() -> u8>::{closure#0}", "app::fill"),
             ("<app::S as app::Q>::pop::{{closure}}", "app::S::pop"),
+            ("app::tests::it_works::raddle_test_body::{{closure}}", "app::tests::it_works"),
             ("raddle_corpus::libraries::deque::push", "raddle_corpus::libraries::deque::push"),
         ] {
             assert_eq!(name(symbol, None).as_deref(), Some(expected), "{symbol}");

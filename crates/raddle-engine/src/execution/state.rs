@@ -31,12 +31,22 @@ pub(crate) struct Lasting {
     pub(crate) limits: Limits,
     pub(crate) teardown: Teardown,
     pub(crate) stack_size: usize,
+    /// Tasks were unwound after a failure, because too many had been kept.
+    pub(crate) kept_too_many: bool,
+    pub(crate) shown: Shown,
+    /// What any execution did that the guarantee must speak of.
+    pub(crate) seen: Seen,
+}
+
+/// How much of an execution is shown.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shown {
     /// Panics are printed as they happen, not only reported.
     pub(crate) loud: bool,
     /// Traces say which functions led to a step.
     pub(crate) calls: bool,
-    /// What any execution did that the guarantee must speak of.
-    pub(crate) seen: Seen,
+    /// Panics are printed with the functions that led to them where one of the two is so.
+    pub(crate) backtraces: bool,
 }
 
 /// Who can move, and who moved last. For one execution.

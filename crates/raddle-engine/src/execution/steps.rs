@@ -105,13 +105,14 @@ impl Execution {
         if let Some(recorder) = &mut self.listeners.recorder {
             let preempts = how != How::Wait && self.decisions.preempting;
             recorder.event(task, text, footprint, site, point, preempts);
-            let wants_calls = self.lasting.calls && recorder.has_room_for_calls();
+            let wants_calls = self.lasting.shown.calls && recorder.has_room_for_calls();
             let calls = if wants_calls { self.calls(task, site) } else { Vec::new() };
             let unwinding = self.unwinds(task);
             if let Some(recorder) = &mut self.listeners.recorder {
                 recorder.called(calls, unwinding);
             }
         }
+        self.note_went_on(task);
         let asked = self.n_steps > self.listeners.strategy_from_step;
         let mut recorder = self.listeners.recorder.take();
         if asked || recorder.is_some() {
@@ -126,6 +127,7 @@ impl Execution {
             let enabled_since = entry.op.first_since.unwrap_or(entry.fair.enabled_since);
             let timer = entry.timing.timer.filter(|_| matches!(how, How::Timed(_)));
             let timer = timer.map(|timer| self.timer_on(timer, footprint[0].0));
+            let ended = entry.timing.ended.filter(|_| is_timer);
             let immediate = how == How::Wait;
             let waited_for = match footprint[0].1 {
                 Access::Observe(other) if !immediate => self.waited_for(other),
@@ -146,6 +148,7 @@ impl Execution {
                 partner,
                 enabled_since,
                 timer,
+                ended,
                 waited_for,
                 pending: &view,
             });
