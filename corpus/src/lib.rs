@@ -24,6 +24,7 @@ pub mod applications;
 pub mod bugs;
 pub mod case;
 pub mod counts;
+pub mod hidden;
 pub mod libraries;
 pub mod litmus;
 pub mod minimise;

@@ -12,6 +12,7 @@ mod brute;
 mod cli;
 mod counts;
 mod guarantees;
+mod hidden;
 mod libraries;
 mod minimise;
 mod orders;
