@@ -61,7 +61,7 @@ fn finds(name: &str, strategy: &str, executions: u64, says: &str) {
     let Some(failure) = report.failure else {
         panic!("{name} is not found by {strategy} in {executions} executions")
     };
-    let Outcome::Panicked { panics } = &failure.outcome else { panic!("{failure:?}") };
+    let Outcome::Panicked { panics, .. } = &failure.outcome else { panic!("{failure:?}") };
     let message = &panics[0].message;
     assert!(message.contains(says), "{name} under {strategy}: {message}");
 }
