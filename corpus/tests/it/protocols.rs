@@ -98,7 +98,7 @@ fn follow<S: Send + Sync + 'static>(model: &Model<S>, script: &str) -> String {
 
 /// Runs what `test` builds on threads, as in production, and by turns.
 fn on_threads(test: impl Fn(&System)) {
-    let rounds = if long() { 300 } else { 1 };
+    let rounds = if long() { 100 } else { 1 };
     let managers = [
         Manager::Concurrent { threads: 2 },
         Manager::Concurrent { threads: 4 },
