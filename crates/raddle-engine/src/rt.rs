@@ -252,9 +252,7 @@ impl<T> Handle<'_, T> {
 /// Always.
 pub fn panic_at(site: &'static Location<'static>, message: String) -> ! {
     let ex = Execution::current();
-    if ex.is_null() {
-        panic!("{site}: {message}");
-    }
+    assert!(!ex.is_null(), "{site}: {message}");
     // SAFETY: the current execution, changed for a moment.
     unsafe { (*ex).raise_panic(message.clone(), Some(site_of(site))) };
     resume_unwind(Box::new(message))
