@@ -252,9 +252,7 @@ impl<T> Handle<'_, T> {
 /// Always.
 pub fn panic_at(site: &'static Location<'static>, message: String) -> ! {
     let ex = Execution::current();
-    if ex.is_null() {
-        panic!("{site}: {message}");
-    }
+    assert!(!ex.is_null(), "{site}: {message}");
     // SAFETY: the current execution, changed for a moment.
     unsafe { (*ex).raise_panic(message.clone(), Some(site_of(site))) };
     resume_unwind(Box::new(message))
@@ -447,6 +445,7 @@ where
     let scope =
         Scope { tasks: UnsafeCell::new(Vec::new()), lifetime: PhantomData, env: PhantomData };
     let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| body(&scope)));
+    set_raises_again(result.is_err());
     let mut panicked = false;
     let mut next = 0;
     loop {
@@ -461,10 +460,20 @@ where
         // SAFETY: the current execution, changed for a moment.
         panicked |= unsafe { (*task.execution()).take_panic(task.id) };
     }
+    set_raises_again(false);
     match result {
         Err(payload) => resume_unwind(payload),
         Ok(_) if panicked => panic!("a scoped thread panicked"),
         Ok(value) => value,
+    }
+}
+
+/// Whether the current task has a panic that a scope raises again.
+fn set_raises_again(raises_again: bool) {
+    let ex = Execution::current();
+    if !ex.is_null() {
+        // SAFETY: the current execution, changed for a moment.
+        unsafe { (*(*ex).me).unwinding.raises_again = raises_again };
     }
 }
 

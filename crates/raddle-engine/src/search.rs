@@ -221,6 +221,9 @@ impl Search {
             plan.prefix.extend(taken.iter().map(|taken| taken.option));
             *strict = true;
             search.lasting.pulse.repeat();
+            if let Some(tape) = search.listeners.tape {
+                tape.repeat();
+            }
             let again = search.run(body, lap, executions);
             search.decisions.strict = false;
             again

@@ -130,6 +130,8 @@ pub(crate) struct Unwinding {
     pub(crate) swallowed: u32,
     /// Its code is done; destructors of its thread-locals run.
     pub(crate) finishing: bool,
+    /// A scope has caught its panic, and raises it again when its threads have ended.
+    pub(crate) raises_again: bool,
     /// The panics that it has caught, or unwinds from.
     pub(crate) raised: AllRaised,
     /// The one that ended it.

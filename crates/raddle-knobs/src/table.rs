@@ -246,7 +246,7 @@ macro_rules! with_knobs {
             value: (Word "auto" => Auto, "unwind" => Unwind, "leak" => Leak),
             default: "auto",
             scope: Search,
-            line: "what happens to tasks that are unfinished; auto: leaked after a failure, else unwound",
+            line: "what happens to unfinished tasks; auto leaks them after a failure and else unwinds them",
         }
         /// Whether executions share a process, and so their statics.
         ///

@@ -342,11 +342,15 @@ impl<'a> Table<'a> {
         let mut left = self.raised.as_slice();
         for row in &self.rows {
             let raised = Self::raised_before(&mut left, row);
-            raised.iter().for_each(|(_, ending)| ended(&mut grid, ending));
+            for (_, ending) in raised {
+                ended(&mut grid, ending);
+            }
             let op = |event: &Event| op_in_lane(self.trace, &event.op, event.object, op_width);
             grid.row(self, row, |_| None, |event| cells(event.task, &op(event)));
         }
-        left.iter().for_each(|(_, ending)| ended(&mut grid, ending));
+        for (_, ending) in left {
+            ended(&mut grid, ending);
+        }
         if !self.endings.is_empty() {
             grid.rule();
         }

@@ -321,7 +321,9 @@ impl<'a> Text<'a> {
                 let text = match death {
                     Death::Hang { .. } => {
                         self.paragraph("", &format!("{HANGS}{last}:"));
-                        HANG_CAUSES.iter().for_each(|cause| self.hang("- ", cause));
+                        for cause in HANG_CAUSES {
+                            self.hang("- ", cause);
+                        }
                         return;
                     }
                     Death::Memory { .. } => {

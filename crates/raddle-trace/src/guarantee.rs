@@ -86,8 +86,6 @@ pub struct Unseen {
 pub struct Gaps {
     /// A task that yielded was kept from moving until others had moved.
     pub held_back: bool,
-    /// A wait with a timeout could end for no reason too.
-    pub spurious_timeouts: bool,
     /// An execution was cut off by a limit, or ended its process.
     pub cut_off: bool,
     /// Under a reduction that is for actors alone: threads took steps.
@@ -236,10 +234,9 @@ pub struct Guarantee {
 impl Gaps {
     /// Each that is set, as the reason why a reduction claims less.
     fn reasons(self) -> impl Iterator<Item = &'static str> {
-        let Self { held_back, spurious_timeouts, cut_off, threads, stuck } = self;
+        let Self { held_back, cut_off, threads, stuck } = self;
         [
             (held_back, "a task that yielded or spun was held back until others had moved"),
-            (spurious_timeouts, "a wait could end by its timeout and for no reason too"),
             (cut_off, "an execution was cut off by a limit or ended its process"),
             (threads, "threads took steps, and this reduction is for actors alone"),
             (stuck, "operations were left that never ran"),
@@ -255,7 +252,6 @@ impl std::ops::BitOr for Gaps {
     fn bitor(self, other: Self) -> Self {
         Self {
             held_back: self.held_back | other.held_back,
-            spurious_timeouts: self.spurious_timeouts | other.spurious_timeouts,
             cut_off: self.cut_off | other.cut_off,
             threads: self.threads | other.threads,
             stuck: self.stuck | other.stuck,
@@ -668,12 +664,10 @@ mod tests {
              up to equivalence, because a task that yielded or spun was held back until others had \
              moved, which the reduction does not see through"
         );
-        let both = gaps | Gaps { spurious_timeouts: true, ..Gaps::default() };
+        let both = gaps | Gaps { stuck: true, ..Gaps::default() };
         let sentence = Covered::of_reduction(1, both).to_string();
         assert!(sentence.starts_with("1 execution, after which"), "{sentence}");
-        assert!(sentence.contains(
-            "had moved, and a wait could end by its timeout and for no reason too, which"
-        ));
+        assert!(sentence.contains("had moved, and operations were left that never ran, which"));
         assert_eq!(Covered::of_reduction(189, Gaps::default()), Covered::Equivalence);
     }
 

@@ -115,7 +115,7 @@ pub(crate) fn run(mut config: Config, caller: &Location<'_>, test: &Body) -> Res
     job.lines = terminal::lines(&job.config);
     let caller = Some(caller);
     let report = explore_with_learned_pairs(&mut job, caller, test)?;
-    finish_report(&job, report, test, caller, &mut |_| {})
+    Ok(finish_report(&job, report, test, caller, &mut |_| {}))
 }
 
 /// Searches, with the pairs of statements of earlier runs if they are kept.
@@ -150,11 +150,11 @@ pub(crate) fn finish_report(
     test: &Body,
     caller: Option<&Location<'_>>,
     found: &mut dyn FnMut(&Report),
-) -> Result<Judged, Error> {
+) -> Judged {
     let config = &job.config;
     if config.expect != Expect::Pass {
         name_objects(&mut report);
-        return Ok(expected(config, report));
+        return expected(config, report);
     }
     let replays = config.replay.is_some();
     if replays && report.verdict == Verdict::Inconclusive {
@@ -166,7 +166,7 @@ pub(crate) fn finish_report(
         report.notes.push(note("the recorded execution passes now"));
     }
     if report.verdict.is_pass() {
-        return Ok(Judged { text: render(&report), report, passed: true });
+        return Judged { text: render(&report), report, passed: true };
     }
     found(&report);
     let to_save = caller.filter(|_| !replays);
@@ -190,7 +190,7 @@ pub(crate) fn finish_report(
             None
         }
     });
-    Ok(Judged { text: text(config, &report, file), report, passed: false })
+    Judged { text: text(config, &report, file), report, passed: false }
 }
 
 /// Names objects as the source does, where it can be read.

@@ -185,8 +185,10 @@ impl Execution {
         // SAFETY: as in `arrive`.
         unsafe {
             (*ex).lasting.seen.unwound = true;
-            while (*ex).n_steps - (*ex).pace.last_change > (*ex).lasting.limits.fruitless {
-                std::thread::park();
+            if (*ex).n_steps - (*ex).pace.last_change > (*ex).lasting.limits.fruitless {
+                loop {
+                    std::thread::park();
+                }
             }
             if what.enabled(me) {
                 return true;

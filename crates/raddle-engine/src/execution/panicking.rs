@@ -56,7 +56,8 @@ impl Execution {
             return;
         }
         let entry = self.task(task);
-        let goes_on = !entry.unwinding.finishing && entry.passive.is_none();
+        let unwinding = &entry.unwinding;
+        let goes_on = !unwinding.finishing && !unwinding.raises_again && entry.passive.is_none();
         if let Some(recorder) = self.listeners.recorder.as_mut().filter(|_| goes_on) {
             recorder.handled(task);
         }

@@ -84,6 +84,18 @@ impl Execution {
         }
     }
 
+    /// Writes down which functions led to the last event, and whether its task unwinds.
+    fn record_calls(&mut self, task: TaskId, site: &'static Location<'static>) {
+        let recorder = self.listeners.recorder.as_ref();
+        let has_room = recorder.is_some_and(|recorder| recorder.has_room_for_calls());
+        let wanted = self.lasting.shown.calls && has_room;
+        let calls = if wanted { self.calls(task, site) } else { Vec::new() };
+        let unwinding = self.unwinds(task);
+        if let Some(recorder) = &mut self.listeners.recorder {
+            recorder.called(calls, unwinding);
+        }
+    }
+
     #[cold]
     fn tell(
         &mut self,
@@ -105,14 +117,9 @@ impl Execution {
         if let Some(recorder) = &mut self.listeners.recorder {
             let preempts = how != How::Wait && self.decisions.preempting;
             recorder.event(task, text, footprint, site, point, preempts);
-            let wants_calls = self.lasting.shown.calls && recorder.has_room_for_calls();
-            let calls = if wants_calls { self.calls(task, site) } else { Vec::new() };
-            let unwinding = self.unwinds(task);
-            if let Some(recorder) = &mut self.listeners.recorder {
-                recorder.called(calls, unwinding);
-            }
+            self.record_calls(task, site);
+            self.note_went_on(task);
         }
-        self.note_went_on(task);
         let asked = self.n_steps > self.listeners.strategy_from_step;
         let mut recorder = self.listeners.recorder.take();
         if asked || recorder.is_some() {

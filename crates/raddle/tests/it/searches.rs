@@ -315,7 +315,7 @@ fn a_reduction_that_ended_without_its_claim_says_so() {
         let Covered::Reduced { executions: said, gaps } = report.guarantee.covered else {
             panic!("{strategy}: {}", report.guarantee)
         };
-        assert!(gaps.held_back && !gaps.cut_off && !gaps.spurious_timeouts, "{gaps:?}");
+        assert!(gaps.held_back && !gaps.cut_off, "{gaps:?}");
         assert_eq!(said, executions);
         assert_eq!(
             report.guarantee.to_string(),
