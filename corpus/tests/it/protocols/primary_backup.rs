@@ -35,7 +35,7 @@ fn every_bug_of_the_register_with_backups_is_found() {
 #[test]
 fn the_register_with_backups_is_linearizable_on_threads() {
     on_threads(|system: &System| {
-        let size = Size { servers: 5, clients: 4, operations: 100, failures: 4 };
+        let size = Size { servers: 5, clients: 4, operations: 20, failures: 4 };
         let history = system.spawn(History::default());
         let nodes = build(system, Bug::None, size, Some(&history));
         system.handle_all();
