@@ -479,7 +479,6 @@ impl Actor for Replica {
     fn start(&mut self, cx: &mut Context<'_, Message>) {
         let me = cx.me().clone();
         self.timer = Some(cx.spawn(Timer::new(me, 3)));
-        self.arm(cx);
     }
 
     fn handle(&mut self, message: Message, cx: &mut Context<'_, Message>) {
@@ -489,13 +488,17 @@ impl Actor for Replica {
                 self.is_down = false;
                 self.arm(cx);
             }
-            _ if self.is_down => {}
+            Message::Replicas(replicas) => {
+                self.replicas = replicas;
+                self.arm(cx);
+            }
+            // Before it knows the others, as on threads it may be, it hears nothing.
+            _ if self.is_down || self.replicas.is_empty() => {}
             Message::Crash => {
                 self.is_down = true;
                 self.role = Role::Follower;
                 self.outbox.clear();
             }
-            Message::Replicas(replicas) => self.replicas = replicas,
             Message::Timeout { round } => {
                 let leads = matches!(self.role, Role::Leading { .. });
                 if round == self.round && !leads && self.elections > 0 {

@@ -458,7 +458,6 @@ impl Actor for Server {
     fn start(&mut self, cx: &mut Context<'_, Message>) {
         let me = cx.me().clone();
         self.timer = Some(cx.spawn(Timer::new(me, 3)));
-        self.arm(cx);
     }
 
     fn handle(&mut self, message: Message, cx: &mut Context<'_, Message>) {
@@ -467,7 +466,12 @@ impl Actor for Server {
                 self.is_down = false;
                 self.arm(cx);
             }
-            _ if self.is_down => {}
+            Message::Servers(servers) => {
+                self.servers = servers;
+                self.arm(cx);
+            }
+            // Before it knows the others, as on threads it may be, it hears nothing.
+            _ if self.is_down || self.servers.is_empty() => {}
             Message::Crash => {
                 self.is_down = true;
                 (self.role, self.commit) = (Role::Follower, 0);
@@ -477,7 +481,6 @@ impl Actor for Server {
                     self.voted_for = None;
                 }
             }
-            Message::Servers(servers) => self.servers = servers,
             Message::Timeout { round } => {
                 let leads = matches!(self.role, Role::Leader { .. });
                 if round == self.round && !leads && self.elections > 0 {
