@@ -52,6 +52,8 @@ pub static REGISTRY: &[Program] = &[
     bugs::locks::WRONG_LOCK,
     bugs::races::RACY_PUBLISH,
     bugs::races::PUBLISHED,
+    bugs::races::LAST_OWNER,
+    bugs::races::LAST_OWNER_COUNTED,
     bugs::races::LOCK_ORDER,
     bugs::spinning::MISSED_WINDOW,
     bugs::spinning::MISSED_WINDOW_FIXED,

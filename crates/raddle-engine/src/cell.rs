@@ -206,7 +206,8 @@ fn is_looked_at(ex: &Execution) -> bool {
 
 /// The current task accesses a cell: ends the execution if that is a race.
 ///
-/// Not if it runs in the destructor of a value whose last `std::sync::Arc` has been dropped: the count has put
+/// Not if it runs in the destructor of a value whose last `std::sync::Arc` has been dropped, and that was not inside of
+/// a handle whose count is under control ([`CountedDrop`]): the count has put
 /// that after all that the other owners did, and the count is not seen. Then what the other task has done until
 /// now is known from now on, since nothing says how much of it came before its handle was dropped.
 ///
@@ -236,9 +237,10 @@ unsafe fn check(
         loop {
             let held = &this.tasks.list[this.current.index()].held;
             let Err(raced) = this.detectors.race.touch(cell, access, held, clocks) else { return };
-            let stack = Fiber::stack(this.task(this.current).fiber);
+            let task = this.task(this.current);
+            let (stack, seen) = (Fiber::stack(task.fiber), task.counted_drops as usize);
             // Nothing that goes on can be over by a count.
-            if !raced.unended && context::in_last_drop(&stack) {
+            if !raced.unended && context::last_drops(&stack) > seen {
                 this.detectors.race.order(raced.first.task, this.current);
                 continue;
             }
@@ -318,6 +320,43 @@ unsafe fn end_here(ex: *mut Execution, race: DataRace) {
         (*ex).target = None;
         Fiber::suspend((*ex).task(me).fiber);
         resume_unwind(Box::new(Cancelled))
+    }
+}
+
+/// While it lives, the calling task is in a destructor that the last owner of a value runs, and the count is under
+/// control: handles that have a `std::sync::Arc` inside say so, since that one's count says nothing then.
+#[derive(Debug)]
+pub struct CountedDrop {
+    /// The execution, and whose destructor it is; none outside.
+    of: Option<(u64, TaskId)>,
+}
+
+impl CountedDrop {
+    /// Of the calling task.
+    #[must_use]
+    pub fn begin() -> Self {
+        let ex = Execution::current();
+        if ex.is_null() {
+            return Self { of: None };
+        }
+        // SAFETY: the current execution, changed for a moment.
+        unsafe {
+            let task = (*ex).current;
+            (*ex).task_mut(task).counted_drops += 1;
+            Self { of: Some(((*ex).stamp, task)) }
+        }
+    }
+}
+
+impl Drop for CountedDrop {
+    fn drop(&mut self) {
+        let (Some((stamp, task)), ex) = (self.of, Execution::current()) else { return };
+        // SAFETY: the current execution, changed for a moment.
+        unsafe {
+            if !ex.is_null() && (*ex).stamp == stamp {
+                (*ex).task_mut(task).counted_drops -= 1;
+            }
+        }
     }
 }
 

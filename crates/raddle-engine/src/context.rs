@@ -41,7 +41,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use raddle_trace::hash::Fnv1a;
 
 pub(crate) use self::calls::{calls, stack};
-pub(crate) use self::last_drop::in_last_drop;
+pub(crate) use self::last_drop::last_drops;
 
 /// The calls that lead to an op. Equal numbers are equal calls, in one process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

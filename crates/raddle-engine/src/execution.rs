@@ -11,6 +11,7 @@
 mod arriving;
 mod asking;
 mod locking;
+mod panicking;
 mod passive;
 mod state;
 mod steps;
@@ -91,8 +92,10 @@ pub(crate) enum How {
 pub(crate) enum Ending {
     /// No task is left.
     Completed,
-    /// The test's body panicked.
-    BodyPanicked,
+    /// The test's body panicked, or a task did and nobody took it.
+    Panicked,
+    /// A task panicked, nobody took it, and then this was the end.
+    PanickedThen(Box<Ending>),
     /// Some tasks are left and none can move.
     Deadlock,
     Livelock {

@@ -10,7 +10,7 @@ use crate::error::EngineError;
 use crate::execution::{Decisions, Ending};
 use crate::failures::{Failures, Found};
 use crate::host::Ran;
-use crate::limits::{Lap, Stop};
+use crate::limits::{Lap, MOST_KEPT, Stop};
 use crate::observer::{Audience, Ended, Observers};
 use crate::pulse::Pulse;
 use crate::search::{Isolate, Recorded, Search, Setup};
@@ -321,6 +321,9 @@ impl Exploration<'_, '_> {
         if leaked > 0 {
             notes.push(Note::Leaked { tasks: leaked });
         }
+        if search.lasting.kept_too_many {
+            notes.push(Note::Text { text: kept_too_many() });
+        }
         if counts.executions > 0 && counts.max_depth == 0 && failure.is_none() {
             notes.push(Note::NothingConcurrent);
         }
@@ -333,6 +336,15 @@ impl Exploration<'_, '_> {
         let progress = audience.progress();
         Explored { ended, counts, failure, deaths, kinds, assumptions, notes, progress }
     }
+}
+
+/// What is said when no more unfinished tasks are kept.
+fn kept_too_many() -> String {
+    format!(
+        "executions that fail leave their unfinished tasks as they are, so that no destructor can hide the \
+         failure. {MOST_KEPT} of them are kept by now, the most that a process keeps: from then on they were \
+         unwound, and their destructors ran"
+    )
 }
 
 /// An execution that had so many steps has another number of them the second time.

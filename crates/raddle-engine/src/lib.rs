@@ -32,6 +32,7 @@ mod fiber;
 pub mod fresh;
 pub mod happens;
 mod host;
+mod last_words;
 mod life;
 pub mod limits;
 mod locks;
@@ -64,7 +65,9 @@ mod witness;
 
 pub use error::EngineError;
 pub use explore::{Explored, explore, explore_from, explore_observed};
-pub use limits::{Lap, Limits, Stop, Teardown};
+pub use fiber::kept;
+pub use last_words::{LastWords, panics_so_far};
+pub use limits::{Lap, Limits, MOST_KEPT, Stop, Teardown};
 pub use model::Model;
 pub use object::clashes;
 pub use observer::{Ended, Observer};

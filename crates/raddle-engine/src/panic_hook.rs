@@ -38,7 +38,8 @@ fn note(info: &PanicHookInfo<'_>) -> bool {
         return false;
     }
     let site = info.location().map(site_of);
-    // SAFETY: the current execution of this OS thread; read for a moment.
+    let message = panics::message(info.payload());
+    // SAFETY: the current execution of this OS thread; used for a moment.
     let (shown, tearing, task) = unsafe {
         let shown = (*execution).lasting.shown;
         (shown, (*execution).is_tearing(), (*execution).label((*execution).current))
@@ -50,20 +51,25 @@ fn note(info: &PanicHookInfo<'_>) -> bool {
         let _ = writeln!(
             std::io::stderr(),
             "raddle: a destructor panicked at {place} while {task} was unwound after a failure: \
-             {}. If the process aborts now, run the test with RADDLE_TEARDOWN=leak, which runs no \
-             destructors after a failure.",
-            panics::message(info.payload())
+             {message}. If the process aborts now, run the test without RADDLE_TEARDOWN=unwind, or with \
+             RADDLE_TEARDOWN=leak: then no destructors run after a failure."
         );
     }
-    panics::keep_site(site);
     // SAFETY: as above.
-    if unsafe { (*execution).listeners.recorder.is_some() && !(*execution).is_tearing() } {
-        crate::debug::raddle_panicked();
+    unsafe {
+        if (*execution).listeners.recorder.is_some() && !(*execution).is_tearing() {
+            crate::debug::raddle_panicked();
+        }
+        (*execution).raise_panic(message, site);
     }
     if shown.backtraces && (shown.loud || shown.calls) && !tearing {
-        // SAFETY: as above. The task that panics runs, so its fiber is live.
-        let stack = unsafe { Fiber::stack((*(*execution).me).fiber) };
-        print(info, &task, &context::stack(&stack));
+        // SAFETY: as above. Where a task runs, and is no handler, its fiber is live.
+        let calls = unsafe {
+            let me = (*execution).me;
+            let fiber = if me.is_null() { std::ptr::null_mut() } else { (*me).fiber };
+            if fiber.is_null() { Vec::new() } else { context::stack(&Fiber::stack(fiber)) }
+        };
+        print(info, &task, &calls);
         return true;
     }
     !shown.loud

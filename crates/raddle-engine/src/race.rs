@@ -385,13 +385,19 @@ impl Edges<'_> {
     /// executions have the same edges, models with such accesses say themselves what they pass on.
     pub fn by_access(&mut self, access: Access) {
         match access {
-            Access::Refused | Access::Lapsed | Access::Observe(_) | Access::Yield => {}
+            // A change of a count that sees nothing of it: it commutes with the others.
+            Access::Refused
+            | Access::Lapsed
+            | Access::Observe(_)
+            | Access::Yield
+            | Access::Adjust => {}
             Access::Read
             | Access::Missed
             | Access::Share
             | Access::TryShare
             | Access::Pass
             | Access::Roused
+            | Access::TryRaise
             | Access::Settle => {
                 self.acquire(Self::FIRST);
             }
@@ -408,6 +414,7 @@ impl Edges<'_> {
             | Access::TryFit(_)
             | Access::Take
             | Access::TryTake
+            | Access::Lower
             | Access::Stir => {
                 self.acquire(Self::FIRST);
                 self.release(Self::FIRST);

@@ -6,7 +6,10 @@ use std::panic::Location;
 use raddle_trace::hash::Fnv1a;
 use raddle_trace::host::Told;
 use raddle_trace::schedule::task_label;
-use raddle_trace::{Call, Decision, Event, Key, ObjectName, Schedule, Settings, TaskName, Trace};
+use raddle_trace::{
+    Call, Decision, Event, Key, ObjectName, Panic, Raised, Schedule, Settings, Site, TaskName,
+    Trace,
+};
 
 use crate::debug;
 use crate::happens::History;
@@ -18,6 +21,9 @@ use crate::tasks::TaskTable;
 const MOST_CLOCKS: usize = 1 << 24;
 /// The calls of so many steps are written down: to walk a stack takes some ten microseconds.
 const MOST_WITH_CALLS: usize = 20_000;
+
+/// How many panics are written down.
+const MOST_PANICS: usize = 256;
 
 #[derive(Debug)]
 struct RawEvent {
@@ -35,7 +41,6 @@ struct RawEvent {
     /// The place of the step that sent its message.
     sent_by: Option<u32>,
     calls: Vec<Call>,
-    unwinding: bool,
 }
 
 #[derive(Debug)]
@@ -59,6 +64,8 @@ pub(crate) struct Recorder {
     crowded: bool,
     /// The last decision is a value that stands for a task, which has not been told.
     late_key: bool,
+    /// With the task of each.
+    panics: Vec<(TaskId, Raised)>,
     /// Steps of which a debugger has heard.
     shown: usize,
     teller: Option<Teller>,
@@ -71,6 +78,8 @@ struct Teller {
     objects: usize,
     events: usize,
     decisions: usize,
+    /// For each panic, whether they know that it was handled.
+    panics: Vec<bool>,
 }
 
 impl std::fmt::Debug for Teller {
@@ -82,7 +91,8 @@ impl std::fmt::Debug for Teller {
 impl Recorder {
     /// One that tells what it writes down.
     pub(crate) fn telling(hear: Box<dyn FnMut(Told)>) -> Self {
-        let teller = Teller { hear, tasks: 0, objects: 0, events: 0, decisions: 0 };
+        let panics = Vec::new();
+        let teller = Teller { hear, tasks: 0, objects: 0, events: 0, decisions: 0, panics };
         Self { teller: Some(teller), ..Self::default() }
     }
 
@@ -113,11 +123,50 @@ impl Recorder {
         for raw in &self.events[teller.events..] {
             (teller.hear)(Told::Step { event: self.named(raw, tasks) });
         }
+        self.recount_panics(&mut teller, tasks);
         teller.tasks = tasks.created.len();
         teller.objects = self.objects.len();
         teller.decisions = self.decisions.len();
         teller.events = self.events.len();
         self.teller = Some(teller);
+    }
+
+    fn recount_panics(&self, teller: &mut Teller, tasks: &TaskTable) {
+        for (nth, (task, raised)) in self.panics.iter().enumerate() {
+            let known = teller.panics.get(nth).copied();
+            if known.is_none() {
+                let panic = Raised { handled: false, ..at_task(raised, tasks.seq(*task)) };
+                (teller.hear)(Told::Panicked { panic });
+                teller.panics.push(false);
+            }
+            if raised.handled && known != Some(true) {
+                (teller.hear)(Told::Handled { panic: nth as u32 });
+                teller.panics[nth] = true;
+            }
+        }
+    }
+
+    /// A task panics: in the step that is written down next, or after the last one.
+    pub(crate) fn panicked(
+        &mut self,
+        task: TaskId,
+        message: String,
+        site: Option<Site>,
+        in_next_step: bool,
+    ) {
+        if self.panics.len() == MOST_PANICS {
+            return;
+        }
+        let step = self.events.len() as u32 + u32::from(in_next_step);
+        // The number of the task in the trace is known when that is made.
+        let panic = Panic { task: 0, message, site };
+        self.panics.push((task, Raised { panic, step, handled: false }));
+    }
+
+    /// All panics of this task were caught, or the one that ended it was taken.
+    pub(crate) fn handled(&mut self, task: TaskId) {
+        let its = self.panics.iter_mut().filter(|(other, _)| *other == task);
+        its.for_each(|(_, raised)| raised.handled = true);
     }
 
     pub(crate) fn object(
@@ -167,7 +216,6 @@ impl Recorder {
             happened: None,
             sent_by: None,
             calls: Vec::new(),
-            unwinding: false,
         });
     }
 
@@ -176,10 +224,10 @@ impl Recorder {
         self.events.len() <= MOST_WITH_CALLS
     }
 
-    /// From where the last event was called, and whether its task unwinds.
-    pub(crate) fn called(&mut self, calls: Vec<Call>, unwinding: bool) {
+    /// From where the last event was called.
+    pub(crate) fn called(&mut self, calls: Vec<Call>) {
         if let Some(event) = self.events.last_mut() {
-            (event.calls, event.unwinding) = (calls, unwinding);
+            event.calls = calls;
         }
     }
 
@@ -225,7 +273,6 @@ impl Recorder {
             after: (!self.crowded).then(after),
             sent_by: raw.sent_by.and_then(event_of),
             calls: raw.calls.clone(),
-            unwinding: raw.unwinding,
         }
     }
 
@@ -254,7 +301,8 @@ impl Recorder {
             }
         }
         let events = self.events.iter().map(|raw| self.named(raw, tasks)).collect();
-        Trace { tasks: names, objects, events }
+        let panics = self.panics.iter().map(|(task, raised)| at_task(raised, tasks.seq(*task)));
+        Trace { tasks: names, objects, events, panics: panics.collect() }
     }
 
     pub(crate) fn schedule(&self, tasks: &TaskTable, settings: Settings) -> Schedule {
@@ -277,6 +325,11 @@ impl Recorder {
         }
         hash.value().max(1)
     }
+}
+
+fn at_task(raised: &Raised, task: u32) -> Raised {
+    let panic = Panic { task, ..raised.panic.clone() };
+    Raised { panic, ..*raised }
 }
 
 fn takes_lock(access: Access) -> bool {

@@ -21,7 +21,7 @@ use crate::fiber::Fiber;
 use crate::host;
 use crate::life::{LifeOp, ParkOp};
 pub use crate::object::Object;
-use crate::op::{NOTHING, ObjectId, TaskId};
+use crate::op::{NOTHING, ObjectId, TaskId, site_of};
 use crate::passive::Passive;
 pub use crate::passive::{Work, Worked};
 use crate::task::{Job, NO_SLOT, Run};
@@ -239,19 +239,25 @@ impl<T> Handle<'_, T> {
             unsafe { Execution::leak(ex, (*ex).current) }
         };
         if result.is_err() {
-            take_panic(self.task);
+            // SAFETY: the current execution, changed for a moment.
+            unsafe { (*self.task.execution()).take_panic(self.task.id) };
         }
         result
     }
 }
 
-/// Somebody has the panic of this task.
-fn take_panic(task: TaskRef) {
-    let ex = task.execution();
-    // SAFETY: the current execution, changed for a moment.
-    if let Some(panic) = unsafe { &mut (*ex).task_mut(task.id).unwinding.panic } {
-        panic.taken = true;
+/// Panics with this message as if it were at this place.
+///
+/// # Panics
+/// Always.
+pub fn panic_at(site: &'static Location<'static>, message: String) -> ! {
+    let ex = Execution::current();
+    if ex.is_null() {
+        panic!("{site}: {message}");
     }
+    // SAFETY: the current execution, changed for a moment.
+    unsafe { (*ex).raise_panic(message.clone(), Some(site_of(site))) };
+    resume_unwind(Box::new(message))
 }
 
 /// Starts a task. It runs as itself up to its first op before this returns.
@@ -452,14 +458,8 @@ where
             continue;
         }
         task.join();
-        let ex = task.execution();
         // SAFETY: the current execution, changed for a moment.
-        if let Some(panic) = unsafe { &mut (*ex).task_mut(task.id).unwinding.panic }
-            && !panic.taken
-        {
-            panic.taken = true;
-            panicked = true;
-        }
+        panicked |= unsafe { (*task.execution()).take_panic(task.id) };
     }
     match result {
         Err(payload) => resume_unwind(payload),

@@ -23,7 +23,7 @@ use crate::recorder::Recorder;
 use crate::seen::Seen;
 use crate::strategy::Strategy;
 use crate::tape::Tape;
-use crate::{overflow, panic_hook};
+use crate::{last_words, overflow, panic_hook};
 
 /// What a search is run with, besides its strategy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,6 +132,7 @@ impl Search {
         }
         panic_hook::install();
         overflow::install();
+        last_words::install();
         let apart = setup.isolation.map(Isolator::make).transpose()?;
         let own = match &apart {
             Some(apart) => apart.pulse(),
@@ -142,8 +143,17 @@ impl Search {
         let Setup { settings, teardown, stack_size, loud, calls, backtraces, tape, .. } = *setup;
         let lasting = || {
             let seen = Seen::default();
-            let shown = Shown { loud, calls, backtraces };
-            Lasting { pulse: own, settings, limits, teardown, stack_size, shown, seen }
+            let (kept_too_many, shown) = (false, Shown { loud, calls, backtraces });
+            Lasting {
+                pulse: own,
+                settings,
+                limits,
+                teardown,
+                stack_size,
+                kept_too_many,
+                shown,
+                seen,
+            }
         };
         let mut execution = SPARE.take().unwrap_or_else(|| Execution::new(lasting()));
         execution.renew(lasting(), tape);

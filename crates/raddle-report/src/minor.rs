@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use raddle_trace::{Event, Outcome, Trace};
+use raddle_trace::{Outcome, Raised, Trace};
 
 use crate::columns::{clean, count};
 use crate::order::Order;
@@ -121,14 +121,18 @@ impl Hidden {
     }
 }
 
-/// The number of steps before the first panic that is part of the failure; all if there is none.
+/// The number of steps before the panic to look at; all if there is none. Where the trace does not say when it was, it
+/// is taken from who unwinds.
 fn first_panic(trace: &Trace, outcome: &Outcome) -> usize {
     let events = &trace.events;
-    let Outcome::Panicked { panics } = outcome else { return events.len() };
+    let Outcome::Panicked { panics, .. } = outcome else { return events.len() };
+    let is_first = |raised: &&Raised| panics.first() == Some(&raised.panic);
+    if let Some(raised) = trace.panics.iter().find(is_first) {
+        return raised.step as usize;
+    }
     let began = |task: u32| {
-        let of_task = |event: &Event| event.task == task;
-        let unwinding = events.iter().position(|event| of_task(event) && event.unwinding);
-        unwinding.or_else(|| Some(events.iter().rposition(of_task)? + 1))
+        // A trace of an earlier version does not say when; the last step of the task was not later.
+        Some(events.iter().rposition(|event| event.task == task)? + 1)
     };
     let panics = panics.iter().map(|panic| panic.task);
     panics.filter_map(began).min().unwrap_or(events.len())
@@ -155,7 +159,9 @@ fn waited_for(trace: &Trace, order: &Order) -> BTreeSet<u32> {
 /// The tasks that moved, without a step on which something depends that led to the failure.
 fn apart(trace: &Trace, outcome: &Outcome, order: &Order, end: usize) -> BTreeSet<u32> {
     let failed: BTreeSet<u32> = match outcome {
-        Outcome::Panicked { panics } => panics.iter().map(|panic| panic.task).collect(),
+        // What followed is part of the story.
+        Outcome::Panicked { then: Some(_), .. } => return BTreeSet::new(),
+        Outcome::Panicked { panics, .. } => panics.iter().map(|panic| panic.task).collect(),
         Outcome::Deadlock { waiting } => {
             let holders = waiting.iter().flat_map(|one| one.held_by.iter().map(|(task, _)| *task));
             waiting.iter().map(|one| one.task).chain(holders).collect()
@@ -183,6 +189,8 @@ fn apart(trace: &Trace, outcome: &Outcome, order: &Order, end: usize) -> BTreeSe
 
 #[cfg(test)]
 mod tests {
+    use raddle_trace::Event;
+
     use super::*;
     use crate::samples::{event, object, panic, threads};
 
@@ -196,8 +204,9 @@ mod tests {
             tasks: threads(3),
             objects: vec![object("Mutex", None, 1), object("Mutex", None, 2)],
             events: events.collect(),
+            ..Trace::default()
         };
-        let outcome = Outcome::Panicked { panics: vec![panic(0, "no", 9)] };
+        let outcome = Outcome::Panicked { panics: vec![panic(0, "no", 9)], then: None };
         let hidden = Hidden::of(&trace, &outcome, &BTreeSet::new());
         (trace, hidden)
     }
@@ -264,7 +273,7 @@ mod tests {
         let (mut trace, all) = hidden(&steps);
         assert_eq!(shown(&all, 8), [0, 2, 4, 6]);
         trace.events[1].preempts = true;
-        let outcome = Outcome::Panicked { panics: vec![panic(0, "no", 9)] };
+        let outcome = Outcome::Panicked { panics: vec![panic(0, "no", 9)], then: None };
         let shown_with =
             |told: &[u32]| shown(&Hidden::of(&trace, &outcome, &told.iter().copied().collect()), 8);
         assert_eq!(shown_with(&[]), [0, 1, 2, 4, 6]);
@@ -276,7 +285,7 @@ mod tests {
         let (mut trace, _) = hidden(&[(0, "lock", 0, &[]), (0, "unlock", 0, &[])]);
         trace.events = (0..4).flat_map(|_| trace.events.clone()).collect();
         trace.events[0].after = None;
-        let outcome = Outcome::Panicked { panics: vec![panic(0, "no", 9)] };
+        let outcome = Outcome::Panicked { panics: vec![panic(0, "no", 9)], then: None };
         assert_eq!(Hidden::of(&trace, &outcome, &BTreeSet::new()), Hidden::nothing());
     }
 }

@@ -101,6 +101,7 @@ pub fn table(trace: &Trace, outcome: &Outcome, options: &TableOptions) -> String
 }
 
 /// How a task ended, if not well.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Ending {
     pub(crate) task: u32,
     pub(crate) text: String,
@@ -108,6 +109,12 @@ pub(crate) struct Ending {
 }
 
 impl Ending {
+    fn panicked(panic: &Panic) -> Self {
+        let line = panic.message.lines().next().unwrap_or_default();
+        let text = clean(&format!("panicked: {line}"));
+        Self { task: panic.task, text, site: panic.site.clone() }
+    }
+
     /// The text where it is not wrapped.
     pub(crate) fn plain(&self) -> String {
         self.text.replace(NO_BREAK, " ")
@@ -121,6 +128,8 @@ struct Table<'a> {
     links: Option<&'a Links>,
     hidden: Hidden,
     rows: Vec<Row>,
+    /// Panics that have a row of their own, each with the number of steps before it, ascending.
+    raised: Vec<(u32, Ending)>,
     endings: Vec<Ending>,
     /// The tasks that have a lane, ascending.
     tasks: Vec<u32>,
@@ -137,7 +146,8 @@ impl<'a> Table<'a> {
             Hidden::of(trace, outcome, &options.told)
         };
         let rows = fold::rows(trace, outcome, &hidden, options.max_rows);
-        let endings = endings(trace, outcome);
+        let mut endings = endings(trace, outcome);
+        let raised = raised(trace, &mut endings);
         let mut table = Self {
             trace,
             width: width_in_all,
@@ -145,13 +155,15 @@ impl<'a> Table<'a> {
             links: options.links.as_ref(),
             hidden,
             rows,
+            raised,
             endings,
             tasks: Vec::new(),
             step_width: width(&trace.events.len().to_string()).max("step".len()),
             site_width: "at".len(),
         };
         table.tasks = table.steps().map(|(_, event)| event.task).collect();
-        table.tasks.extend(table.endings.iter().map(|ending| ending.task));
+        let ends: Vec<u32> = table.ends().map(|ending| ending.task).collect();
+        table.tasks.extend(ends);
         table.tasks.sort_unstable();
         table.tasks.dedup();
         let widest = table.sites().map(|site| width(&place(site, usize::MAX))).max();
@@ -172,7 +184,7 @@ impl<'a> Table<'a> {
 
     /// The places that are shown.
     fn sites(&self) -> impl Iterator<Item = &Site> {
-        let ends = self.endings.iter().filter_map(|ending| ending.site.as_ref());
+        let ends = self.ends().filter_map(|ending| ending.site.as_ref());
         self.steps().map(|(_, event)| shown_at(event)).chain(ends)
     }
 
@@ -193,6 +205,23 @@ impl<'a> Table<'a> {
         })
     }
 
+    /// How tasks ended, and the panics that have rows of their own.
+    fn ends(&self) -> impl Iterator<Item = &Ending> {
+        self.raised.iter().map(|(_, ending)| ending).chain(&self.endings)
+    }
+
+    /// The panics with a row before this one, of those that are left.
+    fn raised_before<'b>(left: &mut &'b [(u32, Ending)], row: &Row) -> &'b [(u32, Ending)] {
+        let start = match row {
+            Row::Step(index) => *index,
+            Row::Fold(folded) => folded.first().copied().unwrap_or_default(),
+        };
+        let n_before = left.partition_point(|(step, _)| *step as usize <= start);
+        let (before, after) = left.split_at(n_before);
+        *left = after;
+        before
+    }
+
     fn label(&self, task: u32) -> String {
         clean(&self.trace.task_label(task))
     }
@@ -210,7 +239,7 @@ impl<'a> Table<'a> {
     /// The width of each lane; none if that would not be legible.
     fn lanes(&self) -> Option<Vec<usize>> {
         let mut wanted = self.wanted();
-        for ending in &self.endings {
+        for ending in self.ends() {
             if let Ok(lane) = self.tasks.binary_search(&ending.task) {
                 wanted[lane] = wanted[lane].max(width(&ending.text).min(ENDING_WIDTH));
             }
@@ -235,9 +264,23 @@ impl<'a> Table<'a> {
             }
             cells
         };
+        let raise = |grid: &mut Grid<'_>, raised: &[(u32, Ending)]| {
+            for (_, ending) in raised {
+                let Some(lane) = lane_of(ending.task) else { continue };
+                for (index, line) in wrap_short(&ending.text, lanes[lane]).iter().enumerate() {
+                    let mut cells = vec![String::new(); lanes.len()];
+                    cells[lane].clone_from(line);
+                    let site = ending.site.as_ref().filter(|_| index == 0);
+                    grid.line("", &cells, site, Some(Ink::Bad));
+                }
+            }
+        };
+        let mut left = self.raised.as_slice();
         for row in &self.rows {
+            raise(&mut grid, Self::raised_before(&mut left, row));
             grid.row(self, row, lane_of, in_lane);
         }
+        raise(&mut grid, left);
         if self.endings.is_empty() {
             return grid.out;
         }
@@ -270,7 +313,7 @@ impl<'a> Table<'a> {
         let room_alone = self.room(2).saturating_sub(label_width).max(LEGIBLE_LANE);
         let room = if with_marks { room_beside_marks } else { room_alone };
         let ops = self.steps().map(|(_, event)| width(&self.op(event)));
-        let endings = self.endings.iter().map(|ending| width(&ending.text));
+        let endings = self.ends().map(|ending| width(&ending.text));
         let op_width = ops.chain(endings).max().unwrap_or(0).clamp("op".len(), room);
 
         // The columns, of which the first is left out where it would be too wide.
@@ -285,14 +328,7 @@ impl<'a> Table<'a> {
         };
         let mut grid =
             Grid::new(self, widths[columns.clone()].to_vec(), &names[columns.clone()], false);
-        for row in &self.rows {
-            let op = |event: &Event| op_in_lane(self.trace, &event.op, event.object, op_width);
-            grid.row(self, row, |_| None, |event| cells(event.task, &op(event)));
-        }
-        if !self.endings.is_empty() {
-            grid.rule();
-        }
-        for ending in &self.endings {
+        let ended = |grid: &mut Grid<'_>, ending: &Ending| {
             for (index, line) in wrap_short(&ending.text, op_width).iter().enumerate() {
                 let mut cells = cells(ending.task, line);
                 let site = ending.site.as_ref().filter(|_| index == 0);
@@ -302,7 +338,19 @@ impl<'a> Table<'a> {
                 }
                 grid.line("", &cells, site, Some(Ink::Bad));
             }
+        };
+        let mut left = self.raised.as_slice();
+        for row in &self.rows {
+            let raised = Self::raised_before(&mut left, row);
+            raised.iter().for_each(|(_, ending)| ended(&mut grid, ending));
+            let op = |event: &Event| op_in_lane(self.trace, &event.op, event.object, op_width);
+            grid.row(self, row, |_| None, |event| cells(event.task, &op(event)));
         }
+        left.iter().for_each(|(_, ending)| ended(&mut grid, ending));
+        if !self.endings.is_empty() {
+            grid.rule();
+        }
+        self.endings.iter().for_each(|ending| ended(&mut grid, ending));
         grid.out
     }
 
@@ -473,13 +521,23 @@ fn wrap_short(text: &str, lane: usize) -> Vec<String> {
     lines
 }
 
+/// Panics after which there were more steps, or that did not end their task: each has its place between the steps. They
+/// are taken out of how tasks ended.
+pub(crate) fn raised(trace: &Trace, endings: &mut Vec<Ending>) -> Vec<(u32, Ending)> {
+    let mut raised = Vec::new();
+    for one in &trace.panics {
+        let ending = Ending::panicked(&one.panic);
+        let at = endings.iter().position(|other| *other == ending);
+        if at.is_none() || (one.step as usize) < trace.events.len() {
+            at.map(|at| endings.remove(at));
+            raised.push((one.step, ending));
+        }
+    }
+    raised
+}
+
 /// How tasks ended, if not well.
 pub(crate) fn endings(trace: &Trace, outcome: &Outcome) -> Vec<Ending> {
-    let panicked = |panic: &Panic| Ending {
-        task: panic.task,
-        text: clean(&format!("panicked: {}", panic.message.lines().next().unwrap_or_default())),
-        site: panic.site.clone(),
-    };
     let stuck = |waiting: &Waiting| Ending {
         task: waiting.task,
         text: waits_for_in_lane(trace, waiting),
@@ -487,7 +545,10 @@ pub(crate) fn endings(trace: &Trace, outcome: &Outcome) -> Vec<Ending> {
     };
     let spins = |&task: &u32| Ending { task, text: "spins for ever".to_owned(), site: None };
     match outcome {
-        Outcome::Panicked { panics } => panics.iter().map(panicked).collect(),
+        Outcome::Panicked { panics, then } => {
+            let then = then.iter().flat_map(|then| endings(trace, then));
+            panics.iter().map(Ending::panicked).chain(then).collect()
+        }
         Outcome::Deadlock { waiting } => waiting.iter().map(stuck).collect(),
         Outcome::Livelock { spinning, .. } => spinning.iter().map(spins).collect(),
         Outcome::DataRace(race) => [&race.first, &race.second]

@@ -153,15 +153,22 @@ impl<'a> Text<'a> {
     fn failed(&mut self, failure: &Failure) {
         let (trace, outcome) = (&failure.trace, &failure.outcome);
         match outcome {
-            Outcome::Panicked { panics } if !panics.is_empty() => {
+            Outcome::Panicked { panics, .. } if !panics.is_empty() => {
                 self.headline(&panicked(trace, &panics[0]));
                 self.message(&panics[0].message, "  ");
+            }
+            Outcome::Died { death, task, panic: Some(panic), .. } => {
+                self.headline(&panicked(trace, panic));
+                self.message(&panic.message, "  ");
+                let who = task.map_or("the test".to_owned(), |task| trace.task_label(task));
+                self.paragraph("  ", &clean(&format!("then {who} {death}")));
             }
             _ => self.headline(&clean(&outcome.summary(&trace.tasks))),
         }
         self.gap();
         self.interleaving(failure);
         self.outcome(trace, outcome);
+        self.handled_panics(trace);
         if let Some(divergence) = &failure.unstable {
             self.gap();
             self.label("unstable: ");
@@ -184,7 +191,9 @@ impl<'a> Text<'a> {
             self.paragraph("", &made_small(minimised));
         }
         self.counts("");
-        self.paragraph("", &format!("covered so far: {}", self.report.guarantee));
+        let ended = came_to_its_end(&self.report.guarantee.covered);
+        let lead = if ended { "run, what failed included" } else { "covered so far" };
+        self.paragraph("", &format!("{lead}: {}", self.report.guarantee));
         self.coverage("");
         if let Some(file) = &self.options.trace_file {
             self.line(&format!("the whole trace: {}", clean(&file.to_string_lossy())));
@@ -260,11 +269,18 @@ impl<'a> Text<'a> {
     /// What the table has no room for.
     fn outcome(&mut self, trace: &Trace, outcome: &Outcome) {
         match outcome {
-            Outcome::Panicked { panics } if panics.len() > 1 => {
-                self.section("other panics:");
-                for panic in &panics[1..] {
+            Outcome::Panicked { panics, then } => {
+                if panics.len() > 1 {
+                    self.section("other panics:");
+                }
+                for panic in panics.iter().skip(1) {
                     self.paragraph("  ", &panicked(trace, panic));
                     self.message(&panic.message, "    ");
+                }
+                if let Some(then) = then {
+                    self.section("what followed:");
+                    self.paragraph("  ", &clean(&then.summary(&trace.tasks)));
+                    self.outcome(trace, then);
                 }
             }
             Outcome::Deadlock { waiting } => {
@@ -304,8 +320,9 @@ impl<'a> Text<'a> {
                 let last = last.unwrap_or_default();
                 let text = match death {
                     Death::Hang { .. } => {
-                        "a loop without operations of raddle, or a wait for \
-                                           something that raddle does not control"
+                        self.paragraph("", &format!("{HANGS}{last}:"));
+                        HANG_CAUSES.iter().for_each(|cause| self.hang("- ", cause));
+                        return;
                     }
                     Death::Memory { .. } => {
                         "the test allocates without end, or needs a larger \
@@ -316,6 +333,22 @@ impl<'a> Text<'a> {
                 self.paragraph("", &format!("{text}{last}"));
             }
             _ => {}
+        }
+    }
+
+    /// Panics that were caught or taken, if that was not the end.
+    fn handled_panics(&mut self, trace: &Trace) {
+        let failure = self.report.failure.as_ref();
+        if matches!(failure.map(|failure| &failure.outcome), Some(Outcome::Panicked { .. })) {
+            return;
+        }
+        let mut handled = trace.panics.iter().filter(|raised| raised.handled).peekable();
+        if handled.peek().is_some() {
+            self.section("panics before that, which were caught:");
+        }
+        for raised in handled {
+            self.paragraph("  ", &panicked(trace, &raised.panic));
+            self.message(&raised.panic.message, "    ");
         }
     }
 
@@ -463,6 +496,18 @@ impl<'a> Text<'a> {
     }
 }
 
+/// Why an execution makes no step any more.
+const HANGS: &str =
+    "a task, or one that it has spawned since, waits for something that raddle does not control";
+
+const HANG_CAUSES: [&str; 3] = [
+    "a lock, channel or thread of std, parking_lot or another crate, which a suspended task will never let \
+     go: use raddle::sync and raddle::thread, also in the code under test",
+    "real input or output, or std::thread::sleep: replace it in the test, or use raddle::thread::sleep",
+    "a loop without operations of raddle: call raddle::hint::spin_loop or raddle::thread::yield_now. If it \
+     only computes for long, set a longer RADDLE_WATCHDOG, or none",
+];
+
 /// The usual command that replays a failure, by its token or by the file in which it was saved.
 pub(crate) fn replay_command(report: &Report, failure: &Failure, file: Option<&Path>) -> String {
     let token = failure.schedule.to_string();
@@ -485,6 +530,18 @@ const UNCONTROLLED: [(&str, &str); 5] = [
     ("the real clock", "use raddle's, or do not let it decide anything"),
     ("random numbers or addresses", "use `raddle::rng` or `raddle::choose`"),
 ];
+
+/// Whether a search has nothing left to run. If it failed it has still not shown that the test is right.
+pub(crate) fn came_to_its_end(covered: &Covered) -> bool {
+    matches!(
+        covered,
+        Covered::Everything
+            | Covered::Equivalence
+            | Covered::Preemptions(_)
+            | Covered::Cached { .. }
+            | Covered::States { .. }
+    )
+}
 
 pub(crate) fn panicked(trace: &Trace, panic: &Panic) -> String {
     let label = clean(&trace.task_label(panic.task));

@@ -45,5 +45,5 @@ pub use run::{Run, Sample, Tried};
 pub use saved::Saved;
 pub use schedule::{Decision, Key, Schedule, Settings, TaskKind, TaskName, Timeouts};
 pub use token::TokenError;
-pub use trace::{Call, Event, ObjectName, Site, Trace};
+pub use trace::{Call, Event, ObjectName, Raised, Site, Trace};
 pub use tree::{BranchEnd, DecisionTree, Leaf, TreeNode, TreeOption};

@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::outcome::Panic;
 use crate::schedule::{TaskName, task_label};
 
 /// A place in the source.
@@ -107,9 +108,6 @@ pub struct Event {
     /// known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<Call>,
-    /// Whether the task was unwinding, because it had panicked.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub unwinding: bool,
 }
 
 /// The steps of one execution in the order in which they happened.
@@ -121,6 +119,22 @@ pub struct Trace {
     pub objects: Vec<ObjectName>,
     /// The steps.
     pub events: Vec<Event>,
+    /// The panics, in the order in which they happened.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub panics: Vec<Raised>,
+}
+
+/// A panic at its time.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Raised {
+    /// Whose, where and why.
+    #[serde(flatten)]
+    pub panic: Panic,
+    /// How many events came before it.
+    pub step: u32,
+    /// Whether its task caught it and went on, or another took it from a `join`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub handled: bool,
 }
 
 impl Trace {

@@ -3,7 +3,9 @@
 use std::panic::Location;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
+use raddle_engine::LastWords;
 use raddle_report::{LONG_TOKEN, TextOptions};
 use raddle_trace::{Event, Failure, Report, Saved, Verdict, saved};
 
@@ -167,18 +169,27 @@ pub(crate) fn finish_report(
         return Ok(Judged { text: render(&report), report, passed: true });
     }
     found(&report);
-    if let Some(failure) = &mut report.failure {
-        make_clear(job, failure, test)?;
+    let to_save = caller.filter(|_| !replays);
+    let save = |report: &Report| Some(save(config, to_save?, report.failure.as_ref()?));
+    // Whatever is run from here on, this much is known, and is not lost.
+    let file = save(&report).and_then(Result::ok);
+    let time = config.minimise.filter(|_| !replays);
+    let explains = config.explain.unwrap_or(!replays);
+    if report.failure.is_some() && (time.is_some() || explains) {
+        let hosted = job.hosted.is_some();
+        let known = || format!("\n{LOST}\n\n{}", text(config, &report, file));
+        let words = (!hosted).then(|| LastWords::new(known()));
+        make_clear(job, &mut report, test, time, explains);
+        drop(words);
     }
     name_objects(&mut report);
-    let mut file = None;
-    let failure = report.failure.as_ref().filter(|_| !replays);
-    if let Some((failure, caller)) = failure.zip(caller) {
-        match save(config, caller, failure) {
-            Ok(path) => file = Some(path),
-            Err(why) => report.notes.push(note(why)),
+    let file = save(&report).and_then(|saved| match saved {
+        Ok(path) => Some(path),
+        Err(why) => {
+            report.notes.push(note(why));
+            None
         }
-    }
+    });
     Ok(Judged { text: text(config, &report, file), report, passed: false })
 }
 
@@ -188,20 +199,34 @@ pub(crate) fn name_objects(report: &mut Report) {
     raddle_report::name_objects(report, read);
 }
 
-/// Makes a failure small, unless it is a replay, and explains it.
-fn make_clear(job: &Job, failure: &mut Failure, test: &Body) -> Result<(), Error> {
-    let config = &job.config;
-    let replays = config.replay.is_some();
-    if let Some(time) = config.minimise
-        && !replays
-        && let Some(smaller) = minimise::minimise_dyn(job, time, failure, Arc::clone(test))?
-    {
-        *failure = smaller;
+/// What is said of a report that is shown because the process aborts.
+const LOST: &str = "raddle: the test aborts the process in an execution that was run to make a failure small, or \
+                    to explain it. This is the failure as it was found:";
+
+/// Makes the failure of a report small, in this time if any, and explains it. What cannot be done is noted: the
+/// failure is the same without.
+pub(crate) fn make_clear(
+    job: &Job,
+    report: &mut Report,
+    test: &Body,
+    time: Option<Duration>,
+    explains: bool,
+) {
+    let Some(failure) = &mut report.failure else { return };
+    // The first line says what went wrong, the others how to mend the test.
+    let why = |error: Error| error.to_string().lines().next().unwrap_or_default().to_owned();
+    let smaller = time.map(|time| minimise::minimise_dyn(job, time, failure, Arc::clone(test)));
+    match smaller {
+        None | Some(Ok(None)) => {}
+        Some(Ok(Some(smaller))) => *failure = smaller,
+        Some(Err(error)) => {
+            report.notes.push(note(format!("the failure could not be made small: {}", why(error))));
+            return;
+        }
     }
-    if config.explain.unwrap_or(!replays) {
-        explain(job, failure, test)?;
+    if explains && let Err(error) = explain(job, failure, test) {
+        report.notes.push(note(format!("why it fails could not be found out: {}", why(error))));
     }
-    Ok(())
 }
 
 /// Explains a failure, and adds to its trace which functions led to the steps.

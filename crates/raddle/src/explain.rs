@@ -9,6 +9,7 @@ use raddle_trace::{Explanation, Failure, Lost, Pivot, Second, Trace};
 use crate::config::Config;
 use crate::error::Error;
 use crate::job::{Body, Job};
+use crate::minimise::with_room;
 use crate::supervisor::{self, Control};
 
 /// Steps of all executions for one failure.
@@ -71,7 +72,7 @@ fn why(
     control: &Control,
     test: &dyn Fn(),
 ) -> Result<Option<(Explanation, Trace)>, EngineError> {
-    let lap = &mut |lap| control.should_stop(lap);
+    let lap = &mut with_room(setup, control);
     let pulse = &mut |pulse| control.attach(pulse);
     let replayed = raddle_engine::replay(&given.schedule, None, setup, lap, pulse, test)?;
     if replayed.divergence.is_some() || !replayed.outcome.is_like(&given.outcome) {

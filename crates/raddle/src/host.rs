@@ -23,7 +23,6 @@ use crate::config::{AUTO, Config, EXECUTIONS, Expect, Isolation};
 use crate::error::Error;
 use crate::explore::explore_dyn;
 use crate::job::{Body, Hosted, Job};
-use crate::minimise::minimise_dyn;
 use crate::plan;
 use crate::progress::{Observer, ShowProgress};
 use crate::recording::Recording;
@@ -208,15 +207,9 @@ fn search(job: &mut Job, test: &Body, channel: &Channel) -> Result<Option<String
 fn minimised(job: &Job, test: &Body, channel: &Channel) -> Result<Option<String>, Error> {
     let config = &job.config;
     let mut report = explore_dyn(job.clone(), test)?;
-    if let Some(failure) = &mut report.failure {
-        let time = config.minimise.unwrap_or(Duration::MAX);
-        if let Some(smaller) = minimise_dyn(job, time, failure, Arc::clone(test))? {
-            *failure = smaller;
-        }
-        if config.explain.unwrap_or(config.isolation == Isolation::Process) {
-            check::explain(job, failure, test)?;
-        }
-    }
+    let time = config.minimise.unwrap_or(Duration::MAX);
+    let explains = config.explain.unwrap_or(config.isolation == Isolation::Process);
+    check::make_clear(job, &mut report, test, Some(time), explains);
     check::name_objects(&mut report);
     let (expected, as_expected) = (None, report.failure.is_none());
     channel.say(&Message::Finished { report: Box::new(report), expected, as_expected });

@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use raddle_engine::{Beat, EngineError, Lap, Pulse, Stop, rt};
+use raddle_engine::{Beat, EngineError, Lap, Pulse, Stop, panics_so_far, rt};
 use raddle_trace::{Progress, Site};
 
 use crate::config::Isolation;
@@ -437,7 +437,9 @@ impl<'a> Supervisor<'a> {
             control.hangs.store(after, Ordering::Relaxed);
             control.reject_now(beat.executions);
         } else if let Some(after) = hangs {
-            return Err(Error::Hung(Box::new(hang(after, &beat, pulse.counted() - before))));
+            let hang = hang(after, &beat, pulse.counted() - before);
+            let hang = Hang { panics: panics_so_far(pulse), ..hang };
+            return Err(Error::Hung(Box::new(hang)));
         }
         if self.execution_time.is_some_and(|limit| vitals.in_execution >= limit) {
             control.reject_now(beat.executions);
@@ -475,7 +477,7 @@ fn hang(after: Duration, beat: &Beat, execution: u64) -> Hang {
         line: site.line(),
         column: site.column(),
     });
-    Hang { after, execution, task: beat.task, site }
+    Hang { after, execution, task: beat.task, site, panics: String::new() }
 }
 
 #[cfg(test)]

@@ -101,6 +101,27 @@ pub const MUTATIONS: &[Mutation] = &[
         what: "A `try_send` that finds room and a receive are independent.",
     },
     Mutation {
+        name: "lower-lower",
+        file: DEPENDENCE,
+        old: LAST_PAIR,
+        new: "| (Observe(_), Observe(_)) | (Lower, Lower)\n    )",
+        what: "Two drops of handles are independent, whoever is last.",
+    },
+    Mutation {
+        name: "raise-lower",
+        file: DEPENDENCE,
+        old: LAST_PAIR,
+        new: "| (Observe(_), Observe(_)) | (TryRaise, Lower) | (Lower, TryRaise)\n    )",
+        what: "An upgrade that succeeds and a drop are independent.",
+    },
+    Mutation {
+        name: "adjust-read",
+        file: DEPENDENCE,
+        old: LAST_PAIR,
+        new: "| (Observe(_), Observe(_)) | (Adjust, Read) | (Read, Adjust)\n    )",
+        what: "A clone and a look at the count are independent.",
+    },
+    Mutation {
         name: "release-reversible",
         file: DEPENDENCE,
         old: "(Access::Release | Access::Unshare | Access::Refused, Access::Acquire)",

@@ -1,4 +1,4 @@
-//! Whether a task runs the destructor of a value whose last `std::sync::Arc` has been dropped.
+//! How many destructors a task is in of values whose last `std::sync::Arc` has been dropped.
 //!
 //! std runs it in `Arc::drop_slow`, which is never inlined, so that function is on the stack. Asked only where a data
 //! race is suspected, but there perhaps in each of a million executions: so what is known of an address is kept, and
@@ -15,15 +15,15 @@ thread_local! {
     static KNOWN: RefCell<BTreeMap<usize, bool>> = const { RefCell::new(BTreeMap::new()) };
 }
 
-/// Whether the calling task, on this stack, is in the destructor of a value whose last `std::sync::Arc` has been
-/// dropped. `false` if it cannot be known.
+/// In how many destructors of values whose last `std::sync::Arc` has been dropped the calling task is, on this stack.
+/// 0 if it cannot be known.
 #[cold]
 #[inline(never)]
-pub(crate) fn in_last_drop(stack: &Range<usize>) -> bool {
+pub(crate) fn last_drops(stack: &Range<usize>) -> usize {
     let here = 0_u8;
     let from = std::ptr::from_ref(std::hint::black_box(&here)) as usize;
     if from < stack.start + ROOM {
-        return false;
+        return 0;
     }
     let mut frames = Vec::new();
     walk::walk(stack, &mut |address, _| {
@@ -32,15 +32,16 @@ pub(crate) fn in_last_drop(stack: &Range<usize>) -> bool {
     });
     if frames.is_empty() {
         // Stacks cannot be walked here; to read the text of a backtrace takes longer.
-        return symbol::last_drops().into_iter().any(|(_, is)| is);
+        return symbol::last_drops().len();
     }
     KNOWN.with_borrow_mut(|known| {
         if frames.iter().any(|address| !known.contains_key(address)) {
-            known.extend(symbol::last_drops());
+            let drops = symbol::last_drops();
             for address in &frames {
-                known.entry(*address).or_insert(false);
+                let is = drops.contains(address);
+                *known.entry(*address).or_insert(false) |= is;
             }
         }
-        frames.iter().any(|address| known[address])
+        frames.iter().filter(|address| known[*address]).count()
     })
 }

@@ -52,15 +52,12 @@ pub(super) fn resolve() -> BTreeMap<usize, Vec<String>> {
     found
 }
 
-/// The addresses of the calling stack, and whether each is in the function that drops the value of a
-/// `std::sync::Arc`.
-pub(super) fn last_drops() -> BTreeMap<usize, bool> {
+/// The addresses of the calling stack that are in the function which drops the value of a `std::sync::Arc`: one for
+/// each call of it.
+pub(super) fn last_drops() -> Vec<usize> {
     let text = format!("{:#}", Backtrace::force_capture());
-    let mut found = BTreeMap::new();
-    for line in lines(&text) {
-        *found.entry(line.address).or_insert(false) |= is_last_drop(line.symbol, line.file);
-    }
-    found
+    let is = |line: &Line<'_>| is_last_drop(line.symbol, line.file);
+    lines(&text).into_iter().filter(is).map(|line| line.address).collect()
 }
 
 /// The same with the places of the calls.

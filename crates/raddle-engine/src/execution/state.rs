@@ -31,6 +31,8 @@ pub(crate) struct Lasting {
     pub(crate) limits: Limits,
     pub(crate) teardown: Teardown,
     pub(crate) stack_size: usize,
+    /// Tasks were unwound after a failure, because too many had been kept.
+    pub(crate) kept_too_many: bool,
     pub(crate) shown: Shown,
     /// What any execution did that the guarantee must speak of.
     pub(crate) seen: Seen,

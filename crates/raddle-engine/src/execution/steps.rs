@@ -107,11 +107,11 @@ impl Execution {
             recorder.event(task, text, footprint, site, point, preempts);
             let wants_calls = self.lasting.shown.calls && recorder.has_room_for_calls();
             let calls = if wants_calls { self.calls(task, site) } else { Vec::new() };
-            let unwinding = self.unwinds(task);
             if let Some(recorder) = &mut self.listeners.recorder {
-                recorder.called(calls, unwinding);
+                recorder.called(calls);
             }
         }
+        self.note_went_on(task);
         let asked = self.n_steps > self.listeners.strategy_from_step;
         let mut recorder = self.listeners.recorder.take();
         if asked || recorder.is_some() {

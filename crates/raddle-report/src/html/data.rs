@@ -14,7 +14,7 @@ use crate::messages::Messages;
 use crate::minor::Hidden;
 use crate::order::Order;
 use crate::shown_at::{is_at_its_lock, shown_at};
-use crate::table::endings;
+use crate::table::{endings, raised};
 use crate::waits::op_on_object;
 use crate::why::told;
 
@@ -116,7 +116,12 @@ pub(super) fn data(report: &Report, failure: &Failure, sources: &Sources) -> Str
     let at_locks = (0_u32..).zip(&trace.events).filter(|(_, event)| is_at_its_lock(event));
     let at_locks: Vec<u32> = at_locks.map(|(step, _)| step).collect();
     let mut ends = Vec::new();
-    for end in endings(trace, &failure.outcome) {
+    let mut endings = endings(trace, &failure.outcome);
+    for (step, end) in raised(trace, &mut endings) {
+        let site = end.site.as_ref().map_or(-1, |site| places.number(site));
+        ends.push(json!({"task": end.task, "text": end.plain(), "site": site, "step": step}));
+    }
+    for end in endings {
         let site = end.site.as_ref().map_or(-1, |site| places.number(site));
         ends.push(json!({"task": end.task, "text": end.plain(), "site": site}));
     }

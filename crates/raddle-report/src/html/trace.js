@@ -25,6 +25,9 @@
   // ---- What a row is ----
   const isEnd = (row) => row >= nSteps;
   const end = (row) => data.ends[row - nSteps];
+  // A panic after which there were more steps stands between them.
+  const isPanic = (row) => isEnd(row) && end(row).step >= 0;
+  const timeOf = (row) => isPanic(row) ? end(row).step - .5 : row;
   const taskOf = (row) => isEnd(row) ? end(row).task : data.task[row];
   const textOf = (row) => isEnd(row) ? end(row).text : data.ops[data.op[row]];
   const siteOf = (row) => isEnd(row) ? end(row).site : data.site[row];
@@ -175,7 +178,7 @@
       return one;
     };
     made.style.setProperty("--hue", hue(Math.max(0, index)));
-    cell("n", isEnd(row) ? "end" : `${row}${preempts(row) ? "*" : " "}`);
+    cell("n", isPanic(row) ? "!" : isEnd(row) ? "end" : `${row}${preempts(row) ? "*" : " "}`);
     if (lane.marks) {
       const dot = cell("op", "");
       dot.style.gridColumn = "2";
@@ -217,7 +220,7 @@
     return room >= 9 ? `${fit(verb, 4)} ${fit(object, room - Math.min(4, verb.length) - 1)}${result}` : fit(text, most);
   }
   function spoken(row) {
-    const parts = [isEnd(row) ? "end" : `step ${row}`, data.tasks[taskOf(row)], textOf(row)];
+    const parts = [isPanic(row) ? "panic" : isEnd(row) ? "end" : `step ${row}`, data.tasks[taskOf(row)], textOf(row)];
     const at = spot(siteOf(row));
     if (at) parts.push(`at ${at}`);
     if (preempts(row)) parts.push("a preemption");
@@ -281,7 +284,7 @@
   function position(row) {
     if (place.has(row)) return place.get(row);
     let low = 0, high = shown.length;
-    while (low < high) { const mid = (low + high) >> 1; if (shown[mid] < row) low = mid + 1; else high = mid; }
+    while (low < high) { const mid = (low + high) >> 1; if (timeOf(shown[mid]) < timeOf(row)) low = mid + 1; else high = mid; }
     return low - .5;
   }
 
@@ -299,6 +302,7 @@
       if (brief && !isEnd(row) && row !== 0 && !switches(row) && !switches(row + 1) && row !== nSteps - 1) continue;
       if (matches(row)) shown.push(row);
     }
+    if (data.ends.some((end) => end.step >= 0)) shown.sort((a, b) => timeOf(a) - timeOf(b));
     place = new Map(shown.map((row, at) => [row, at]));
     steps.style.height = `${shown.length * ROW}px`;
     lanes.setAttribute("aria-rowcount", shown.length + 1);
@@ -384,7 +388,7 @@
   // ---- What is known of a step ----
   function describe() {
     const row = here, facts = $("facts");
-    $("title").textContent = isEnd(row) ? "How it ended" : `Step ${row}`;
+    $("title").textContent = isPanic(row) ? "A panic" : isEnd(row) ? "How it ended" : `Step ${row}`;
     facts.replaceChildren();
     fact(facts, "task", data.tasks[taskOf(row)], true);
     fact(facts, isEnd(row) ? "end" : "op", textOf(row), true);
@@ -445,12 +449,12 @@
   }
   // Where every task is at this step: the last thing it did.
   function now(row) {
-    const at = new Map(), limit = Math.min(row, nSteps - 1);
+    const at = new Map(), limit = Math.min(Math.floor(timeOf(row)), nSteps - 1);
     for (let step = limit; step >= 0 && at.size < taskLanes.list.length; step--) if (!at.has(data.task[step])) at.set(data.task[step], step);
     $("now").replaceChildren(...taskLanes.list.slice(0, 40).map((task, index) => {
       const line = element("tr"), name = element("td", "", data.tasks[task]);
       name.style.setProperty("--hue", hue(index));
-      const ended = isEnd(row) ? data.ends.find((one) => one.task === task) : undefined;
+      const ended = isEnd(row) ? data.ends.find((one) => one.task === task && !(one.step > limit + 1)) : undefined;
       const step = at.get(task), said = element("td", ended ? "said" : "", ended ? ended.text : step === undefined ? "has done nothing yet" : textOf(step));
       said.title = said.textContent;
       const where = element("td", "quiet", spot(ended ? ended.site : step === undefined ? -1 : data.site[step]).replace(/^.*[/\\]/, ""));

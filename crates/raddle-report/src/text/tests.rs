@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 use raddle_trace::{
     Band, Call, Coverage, Estimate, Event, Explanation, Lasted, Lost, Missing, ObjectName,
-    PairCount, Pivot, Progress, SampleBound, Schedule, Second, Site, Statement, TaskName,
+    PairCount, Pivot, Progress, Raised, SampleBound, Schedule, Second, Site, Statement, TaskName,
     TraceCount, Unseen, Waiting,
 };
 
@@ -12,7 +12,7 @@ use crate::{from_json, to_json};
 use super::*;
 use crate::samples::{
     data_race, divergence, event, failed, livelock, lock_cycle, lock_order, long, lost_update,
-    many_tasks, object, panic, passed, site, stack_overflow, threads,
+    many_tasks, object, panic, passed, site, stack_overflow, threads, three_panics,
 };
 
 fn shown(report: &Report) -> String {
@@ -159,6 +159,7 @@ fn a_deadlock_without_a_cycle() {
         tasks: threads(3),
         objects: vec![object("Mutex", None, 5), object("Condvar", None, 6)],
         events: steps.map(event).to_vec(),
+        ..Trace::default()
     };
     let waits = |task, op: &str, object, line, held_by| Waiting {
         task,
@@ -195,6 +196,7 @@ fn a_task_that_waits_for_itself() {
         tasks: threads(0),
         objects: vec![object("Mutex", Some("accounts"), 5)],
         events: vec![event((0, "lock", Some(0), 9))],
+        ..Trace::default()
     };
     let waiting = vec![Waiting {
         task: 0,
@@ -392,7 +394,9 @@ fn a_narrow_terminal() {
 #[test]
 fn earlier_panics_follow() {
     let mut report = lost_update();
-    let Outcome::Panicked { panics } = &mut failure(&mut report).outcome else { unreachable!() };
+    let Outcome::Panicked { panics, .. } = &mut failure(&mut report).outcome else {
+        unreachable!()
+    };
     panics.push(panic(2, "overdrawn:\n  by 3", 14));
     assert_snapshot!(shown_above_counts(&report), @"
     FAILED transfers: main panicked at tests/account.rs:19:9
@@ -426,7 +430,7 @@ fn earlier_panics_follow() {
 fn a_failure_before_the_first_step() {
     let trace = Trace { tasks: threads(0), ..Trace::default() };
     let panics = vec![Panic { site: None, ..panic(0, "no config", 1) }];
-    assert_snapshot!(shown_above_counts(&failed(trace, Outcome::Panicked { panics })), @"
+    assert_snapshot!(shown_above_counts(&failed(trace, Outcome::Panicked { panics, then: None })), @"
     FAILED transfers: main panicked
       no config
 
@@ -819,6 +823,65 @@ fn what_was_found_besides_comes_last_with_its_command() {
     assert!(text.contains("    cargo raddle replay rd1"), "{text}");
 }
 
+#[test]
+fn panics_have_their_rows_and_the_first_one_leads() {
+    let text = render(&three_panics(), &TextOptions::default());
+    assert!(text.starts_with("FAILED transfers: thread 2 panicked at"), "{text}");
+    let rows: Vec<&str> = text.lines().filter(|line| line.contains(" │ ")).collect();
+    let row = |wanted: &str| rows.iter().position(|line| line.contains(wanted)).expect(wanted);
+    let order = ["lock queue", "panicked: no item", "unlock queue", "panicked: called"].map(row);
+    assert!(order.is_sorted(), "{text}");
+    // What came last is how it ended.
+    assert!(text.contains("other panics:\n  thread 1 panicked at"), "{text}");
+}
+
+#[test]
+fn what_follows_a_panic_is_told_after_it() {
+    let mut report = three_panics();
+    let Outcome::Panicked { then, .. } = &mut failure(&mut report).outcome else { unreachable!() };
+    *then = Some(Box::new(Outcome::Livelock { spinning: vec![0], steps: 4 }));
+    let text = render(&report, &TextOptions::default());
+    assert!(text.starts_with("FAILED transfers: thread 2 panicked at"), "{text}");
+    assert!(
+        text.contains("what followed:\n  livelock: main changed nothing for 4 steps\n"),
+        "{text}"
+    );
+    assert!(text.contains("who spins:"), "{text}");
+}
+
+#[test]
+fn a_panic_that_was_caught_is_named_before_a_deadlock() {
+    let mut report = lock_order();
+    let caught = Raised { panic: panic(1, "caught", 9), step: 0, handled: true };
+    failure(&mut report).trace.panics.push(caught);
+    let text = render(&report, &TextOptions::default());
+    assert!(text.starts_with("FAILED transfers: deadlock"), "{text}");
+    assert!(
+        text.contains("panics before that, which were caught:\n  thread 1 panicked at"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_search_that_failed_does_not_say_that_all_is_covered() {
+    let mut report = lost_update();
+    report.guarantee.covered = Covered::Everything;
+    let text = render(&report, &TextOptions::default());
+    assert!(!text.contains("covered so far"), "{text}");
+    assert!(text.contains("run, what failed included: every execution"), "{text}");
+}
+
+#[test]
+fn a_death_after_a_panic_is_headed_by_the_panic() {
+    let mut report = lost_update();
+    let panic = Some(Box::new(panic(1, "too late", 9)));
+    let death = raddle_trace::Death::signal(6);
+    failure(&mut report).outcome = Outcome::Died { death, task: Some(0), site: None, panic };
+    let text = render(&report, &TextOptions::default());
+    let said = "FAILED transfers: thread 1 panicked at tests/account.rs:9:9\n  too late\n  then main ended the process";
+    assert!(text.starts_with(said), "{text}");
+}
+
 /// Two threads increment under a lock, but read it in a critical section of its own; after the panic one more
 /// step follows.
 fn check_then_act() -> Report {
@@ -845,9 +908,14 @@ fn check_then_act() -> Report {
         ..event((task, op, Some(0), line))
     };
     let items = ObjectName { variable: Some("items".to_owned()), ..object("Mutex", None, 8) };
-    let trace =
-        Trace { tasks: threads(2), objects: vec![items], events: steps.iter().map(step).collect() };
-    let mut report = failed(trace, Outcome::Panicked { panics: vec![panic(0, "lost", 53)] });
+    let trace = Trace {
+        tasks: threads(2),
+        objects: vec![items],
+        events: steps.iter().map(step).collect(),
+        ..Trace::default()
+    };
+    let mut report =
+        failed(trace, Outcome::Panicked { panics: vec![panic(0, "lost", 53)], then: None });
     let pivot = Pivot { first: 0, second: Second::Step(4), otherwise: "completed".to_owned() };
     let lost = Some(Lost { step: Some(2), tried: 300 });
     failure(&mut report).explanation = Some(Explanation { pivots: vec![pivot], races: 3, lost });

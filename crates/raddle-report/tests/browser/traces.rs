@@ -170,8 +170,11 @@ fn sections() -> Report {
     let mut events: Vec<Event> = (0..8).map(step).collect();
     events.push(Event { after: Some(vec![7]), ..event((1, "lock", Some(0), 30)) });
     let objects = vec![object("Mutex", Some("queue"), 5)];
-    let trace = Trace { tasks: threads(1), objects, events };
-    failed(trace, Outcome::Panicked { panics: vec![panic(1, "the queue is empty", 31)] })
+    let trace = Trace { tasks: threads(1), objects, events, ..Trace::default() };
+    failed(
+        trace,
+        Outcome::Panicked { panics: vec![panic(1, "the queue is empty", 31)], then: None },
+    )
 }
 
 fn toggles(browser: &Browser) {
@@ -320,7 +323,7 @@ fn hostile(browser: &Browser) {
     evil.clone_into(&mut report.strategy);
     report.notes.push(raddle_trace::Note::Text { text: evil.to_owned() });
     let failure = report.failure.as_mut().expect("failed");
-    failure.outcome = Outcome::Panicked { panics: vec![panic(0, evil, 19)] };
+    failure.outcome = Outcome::Panicked { panics: vec![panic(0, evil, 19)], then: None };
     let trace: &mut Trace = &mut failure.trace;
     evil.clone_into(&mut trace.events[2].op);
     evil.clone_into(&mut trace.events[3].site.file);
@@ -364,10 +367,12 @@ pub(crate) fn endless(steps: u32) -> Report {
         tasks: threads(8),
         objects: vec![object("Mutex", Some("queue"), 5), object("AtomicUsize", Some("length"), 6)],
         events: (0..steps).map(step).collect(),
+        ..Trace::default()
     };
     // Whoever moves last panics, so that nothing comes after it.
     let last = 1 + (steps - 1) / 3 % 8;
-    failed(trace, Outcome::Panicked { panics: vec![panic(last, "the queue is empty", 23)] })
+    let panics = vec![panic(last, "the queue is empty", 23)];
+    failed(trace, Outcome::Panicked { panics, then: None })
 }
 
 fn long(browser: &Browser) {

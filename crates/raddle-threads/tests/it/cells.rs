@@ -936,6 +936,35 @@ fn a_destructor_that_no_count_runs_races_with_those_before() {
     });
 }
 
+/// A value whose destructor writes to a cell that another task writes to, which is no owner of the value.
+fn writes_to_what_others_have<A>(new: fn(Writes) -> A) -> impl Fn() {
+    move || {
+        let (a, b) = shared(Tracked::new(0));
+        let other = thread::spawn(move || a.set(2));
+        drop(new(Writes(b)));
+        other.join().expect("no panic");
+    }
+}
+
+struct Writes(Arc<Tracked<u8>>);
+
+impl Drop for Writes {
+    fn drop(&mut self) {
+        self.0.set(1);
+    }
+}
+
+// Who is an owner is not known of std's handles, so there the race is missed.
+#[test]
+fn a_destructor_whose_count_is_seen_races_with_those_who_are_no_owners() {
+    has_a_race(&writes_to_what_others_have(counted::Arc::new));
+    has_a_race(&writes_to_what_others_have(Box::new));
+    is_clean(&writes_to_what_others_have(Arc::new));
+    // The handle of std's inside is not the one inside of the other.
+    is_clean(&writes_to_what_others_have(|value| counted::Arc::new(Arc::new(value))));
+    is_clean(&writes_to_what_others_have(|value| Arc::new(counted::Arc::new(value))));
+}
+
 #[test]
 fn what_an_owner_did_is_known_after_the_last_drop_too() {
     struct Taken {

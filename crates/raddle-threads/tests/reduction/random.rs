@@ -12,8 +12,8 @@ use raddle_search::Reduction;
 use raddle_search::rng::Rng;
 use raddle_testing::{Sample, figures};
 use raddle_threads::sync::atomic::{AtomicUsize, Ordering::SeqCst};
-use raddle_threads::sync::{Barrier, Condvar, Mutex, Once, RwLock, mpsc};
-use raddle_threads::thread;
+use raddle_threads::sync::{Barrier, Condvar, Mutex, Once, RwLock, counted, mpsc};
+use raddle_threads::{Named, thread};
 use raddle_trace::Settings;
 use std::time::Duration;
 
@@ -69,6 +69,19 @@ enum Statement {
     Meet,
     Once(Vec<Statement>),
     IsDone,
+    /// Of the task's own handles to a value that they share, the latest.
+    CloneHandle,
+    DropHandle,
+    Downgrade,
+    CloneWeak,
+    DropWeak,
+    Upgrade,
+    StrongCount,
+    WeakCount,
+    GetMut,
+    TryUnwrap,
+    IntoInner,
+    MakeMut,
 }
 
 #[derive(Clone)]
@@ -76,6 +89,8 @@ pub(crate) struct Program {
     tasks: Vec<Vec<Statement>>,
     /// Whether waits may end without a notification.
     spurious: bool,
+    /// Whether tasks begin with handles to a value.
+    handles: bool,
 }
 
 impl fmt::Debug for Program {
@@ -103,6 +118,23 @@ struct Shared {
     handed: Mutex<Option<mpsc::Receiver<usize>>>,
     barrier: Barrier,
     once: Once,
+}
+
+/// A value that shows when it is dropped.
+#[derive(Clone)]
+struct Value(Arc<Shared>);
+
+impl Drop for Value {
+    fn drop(&mut self) {
+        self.0.words[1].fetch_add(10, SeqCst);
+    }
+}
+
+/// The handles of a task.
+#[derive(Default)]
+struct Handles {
+    strong: Vec<counted::Arc<Value>>,
+    weak: Vec<counted::Weak<Value>>,
 }
 
 struct Generator {
@@ -161,7 +193,19 @@ impl Generator {
             38 => Statement::Receive0Timeout,
             39 => Statement::Meet,
             40 => Statement::Once(body(self)),
-            _ => Statement::IsDone,
+            41 => Statement::IsDone,
+            42 => Statement::CloneHandle,
+            43 => Statement::DropHandle,
+            44 => Statement::Downgrade,
+            45 => Statement::CloneWeak,
+            46 => Statement::DropWeak,
+            47 => Statement::Upgrade,
+            48 => Statement::StrongCount,
+            49 => Statement::WeakCount,
+            50 => Statement::GetMut,
+            51 => Statement::TryUnwrap,
+            52 => Statement::IntoInner,
+            _ => Statement::MakeMut,
         }
     }
 
@@ -187,13 +231,24 @@ impl Generator {
             self.kinds.extend_from_slice(family);
         }
         let tasks = 2 + self.rng.below(3);
-        let tasks = (0..tasks)
-            .map(|_| {
-                let n = 1 + self.rng.below(3);
-                (0..n).map(|_| self.statement(2)).collect()
-            })
-            .collect();
-        Program { tasks, spurious: self.rng.below(8) == 0 }
+        let tasks = self.tasks(tasks);
+        Program { tasks, spurious: self.rng.below(8) == 0, handles: false }
+    }
+
+    fn tasks(&mut self, n: u32) -> Vec<Vec<Statement>> {
+        let mut task = || {
+            let n = 1 + self.rng.below(3);
+            (0..n).map(|_| self.statement(2)).collect()
+        };
+        (0..n).map(|_| task()).collect()
+    }
+
+    /// One that is about reference counts.
+    fn counting(&mut self) -> Program {
+        self.kinds.clear();
+        self.kinds.extend((42..=53).chain([0, 2, 10, 43, 47, 52]));
+        let tasks = 2 + self.rng.below(2);
+        Program { tasks: self.tasks(tasks), spurious: false, handles: true }
     }
 }
 
@@ -215,6 +270,7 @@ struct Runner<'a> {
     last: usize,
     saw: Vec<usize>,
     children: Vec<thread::JoinHandle<Vec<usize>>>,
+    handles: Handles,
 }
 
 impl Runner<'_> {
@@ -319,7 +375,8 @@ impl Runner<'_> {
                 Statement::NotifyAll => shared.condvar.notify_all(),
                 Statement::Spawn(body) => {
                     let (shared, body) = (Arc::clone(&shared), body.clone());
-                    self.children.push(thread::spawn(move || start(&shared, &body)));
+                    self.children
+                        .push(thread::spawn(move || start(&shared, &body, Handles::default())));
                 }
                 Statement::Join => {
                     if let Some(child) = self.children.pop() {
@@ -369,18 +426,80 @@ impl Runner<'_> {
                 Statement::Meet => self.see(usize::from(shared.barrier.wait().is_leader())),
                 Statement::Once(body) => shared.once.call_once(|| self.run(body)),
                 Statement::IsDone => self.see(usize::from(shared.once.is_completed())),
+                counts => {
+                    self.count(counts);
+                }
             }
         }
     }
+
+    /// Does nothing without a handle.
+    fn count(&mut self, statement: &Statement) -> Option<()> {
+        let Handles { strong, weak } = &mut self.handles;
+        let saw = match statement {
+            Statement::CloneHandle => {
+                let clone = counted::Arc::clone(strong.last()?);
+                strong.push(clone);
+                return None;
+            }
+            Statement::DropHandle => {
+                drop(strong.pop()?);
+                return None;
+            }
+            Statement::Downgrade => {
+                weak.push(counted::Arc::downgrade(strong.last()?));
+                return None;
+            }
+            Statement::CloneWeak => {
+                let clone = weak.last()?.clone();
+                weak.push(clone);
+                return None;
+            }
+            Statement::DropWeak => {
+                drop(weak.pop()?);
+                return None;
+            }
+            Statement::Upgrade => {
+                let upgraded = weak.last()?.upgrade();
+                let there = upgraded.is_some();
+                strong.extend(upgraded);
+                usize::from(there)
+            }
+            Statement::StrongCount => match strong.last() {
+                Some(handle) => counted::Arc::strong_count(handle),
+                None => weak.last()?.strong_count(),
+            },
+            Statement::WeakCount => match strong.last() {
+                Some(handle) => counted::Arc::weak_count(handle),
+                None => weak.last()?.weak_count(),
+            },
+            Statement::GetMut => usize::from(counted::Arc::get_mut(strong.last_mut()?).is_some()),
+            Statement::TryUnwrap => match counted::Arc::try_unwrap(strong.pop()?) {
+                Ok(_) => 1,
+                Err(handle) => {
+                    strong.push(handle);
+                    0
+                }
+            },
+            Statement::IntoInner => usize::from(counted::Arc::into_inner(strong.pop()?).is_some()),
+            _ => {
+                counted::Arc::make_mut(strong.last_mut()?);
+                return None;
+            }
+        };
+        self.see(saw);
+        None
+    }
 }
 
-fn start(shared: &Arc<Shared>, statements: &[Statement]) -> Vec<usize> {
-    let mut runner = Runner { shared, last: 0, saw: Vec::new(), children: Vec::new() };
+fn start(shared: &Arc<Shared>, statements: &[Statement], handles: Handles) -> Vec<usize> {
+    let mut runner = Runner { shared, last: 0, saw: Vec::new(), children: Vec::new(), handles };
     runner.run(statements);
     for child in std::mem::take(&mut runner.children) {
         let saw = child.join().expect("no panic");
         runner.saw.extend(saw);
     }
+    drop(runner.handles);
     runner.saw
 }
 
@@ -404,14 +523,30 @@ pub(crate) fn execute(program: &Program) -> String {
         barrier: Barrier::new(2),
         once: Once::new(),
     });
+    let mut ours = Handles::default();
+    if program.handles {
+        ours.strong.push(counted::Arc::new(Value(Arc::clone(&shared))).named("value"));
+    }
+    // Every other task has a weak handle. All are made before any of them runs.
+    let handles = (1..program.tasks.len()).map(|task| {
+        let mut handles = Handles::default();
+        match ours.strong.last() {
+            Some(handle) if task % 2 == 1 => handles.weak.push(counted::Arc::downgrade(handle)),
+            Some(handle) => handles.strong.push(counted::Arc::clone(handle)),
+            None => {}
+        }
+        handles
+    });
+    let handles: Vec<Handles> = handles.collect();
     let children: Vec<_> = program.tasks[1..]
         .iter()
-        .map(|statements| {
+        .zip(handles)
+        .map(|(statements, handles)| {
             let (shared, statements) = (Arc::clone(&shared), statements.clone());
-            thread::spawn(move || start(&shared, &statements))
+            thread::spawn(move || start(&shared, &statements, handles))
         })
         .collect();
-    let mut saw = vec![start(&shared, &program.tasks[0])];
+    let mut saw = vec![start(&shared, &program.tasks[0], ours)];
     saw.extend(children.into_iter().map(|child| child.join().expect("no panic")));
     let words: Vec<_> = shared.words.iter().map(|word| word.load(SeqCst)).collect();
     format!("{saw:?} {words:?}")
@@ -612,6 +747,44 @@ fn random_programs_lose_nothing() {
     );
 }
 
+/// More than 2,000 interleavings of 57 programs, beside the 1,000 that are compared.
+const COUNTING_TOO_LARGE: Skips = Skips { exactly: 57, percent: (0, 12) };
+
+/// Handles of `counted::Arc`: clones, drops, upgrades and looks at counts, with a value whose destructor is seen.
+#[test]
+fn random_programs_of_reference_counts_lose_nothing() {
+    let sample = Sample::new((1_000, 2_000), (4_000, 50_000));
+    let (mut compared, mut too_large, mut all_interleavings, mut all_traces) = (0, 0, 0, 0);
+    let mut seed = 300_000 + sample.from;
+    while compared < sample.programs {
+        let program = Generator { rng: Rng::new(seed), kinds: Vec::new() }.counting();
+        match compare(&program, sample.most) {
+            Compared::TooLarge => too_large += 1,
+            Compared::Unpromised => panic!("seed {seed}: nothing waits\n{program:?}"),
+            Compared::Same { interleavings, traces, .. } => {
+                compared += 1;
+                all_interleavings += interleavings;
+                all_traces += traces;
+            }
+            Compared::Differs(how) => {
+                let small = shrink(program, sample.most);
+                panic!("seed {seed}: {how}\n{small:?}");
+            }
+        }
+        seed += 1;
+    }
+    figures(
+        "reference-counts",
+        &[
+            ("compared", compared),
+            ("skipped", too_large),
+            ("interleavings", all_interleavings),
+            ("traces", all_traces),
+        ],
+    );
+    check_skips(sample, compared, too_large, COUNTING_TOO_LARGE);
+}
+
 /// Seed 252: an execution of `dpor(source) best-first` is cut, and the engine runs on with decisions that belong to no
 /// point. They were saved with the others, so that the search refused its own checkpoint.
 #[test]
@@ -629,7 +802,7 @@ fn a_search_with_an_execution_that_was_cut_can_be_restored() {
 fn waits_that_time_out_and_wake_for_no_reason_promise_nothing() {
     use Statement::*;
     let tasks = vec![vec![WaitTimeout, NotifyLocked], vec![WaitTimeout]];
-    let program = Program { tasks, spurious: true };
+    let program = Program { tasks, spurious: true, handles: false };
     let run = || execute(&program);
     assert!(exhaustive(100_000, program.settings(), &run).is_some());
     for reduction in [Reduction::Source, Reduction::Classic, Reduction::Optimal] {
@@ -644,7 +817,7 @@ fn waits_that_time_out_and_wake_for_no_reason_promise_nothing() {
 #[test]
 fn programs_that_once_lost_traces_do_not() {
     use Statement::*;
-    let calm = |tasks: Vec<Vec<Statement>>| Program { tasks, spurious: false };
+    let calm = |tasks: Vec<Vec<Statement>>| Program { tasks, spurious: false, handles: false };
     let nested = |inner| Spawn(vec![Spawn(inner)]);
     let programs = [
         // A wake follows the notification that let it, whoever else notifies.
@@ -721,6 +894,7 @@ fn programs_that_once_lost_traces_do_not() {
         Program {
             tasks: vec![vec![Once(vec![NotifyOne]), NotifyLocked], vec![Wait]],
             spurious: true,
+            handles: false,
         },
     ];
     for program in programs {
@@ -751,7 +925,7 @@ fn programs_seldom_drawn_lose_nothing() {
         vec![vec![Load(0)], vec![Store(0, 1), Spawn(vec![Load(1)])]],
     ];
     for tasks in programs {
-        let program = Program { tasks, spurious: false };
+        let program = Program { tasks, spurious: false, handles: false };
         match compare(&program, 2_000) {
             Compared::Same { repeated, .. } => assert_eq!(repeated, 0, "{program:?}"),
             Compared::TooLarge | Compared::Unpromised => panic!("not compared: {program:?}"),

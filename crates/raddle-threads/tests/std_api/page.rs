@@ -6,8 +6,9 @@ const PAGE: &str = include_str!("../../../../docs/std-api.md");
 const ASKED: &str = include_str!("same.rs");
 
 /// Paths in the compiled file that are not asked for, but used to ask.
-const HELPERS: [&str; 12] = [
-    "Arc", "Cell", "Pointer", "RefCell", "Sub", "Weak", "fmt", "lib", "ptr", "std", "super", "sync",
+const HELPERS: [&str; 13] = [
+    "Arc", "Cell", "Pointer", "RefCell", "Sub", "Weak", "clippy", "fmt", "lib", "ptr", "std",
+    "super", "sync",
 ];
 
 /// What a row is called, and what stands in its place in the compiled file.

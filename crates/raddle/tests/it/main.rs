@@ -11,6 +11,7 @@ mod portfolios;
 mod programs;
 mod replays;
 mod searches;
+mod teardown;
 mod tests;
 mod trees;
 mod twice;
