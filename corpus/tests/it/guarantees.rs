@@ -499,6 +499,44 @@ fn a_spurious_wakeup_is_assumed_away_aloud() {
     fails_without(&spurious, Assumption::NothingSpurious);
 }
 
+/// Of every interleaving 345 are executions, of 173 traces: `raddle-threads` compares them.
+#[test]
+fn reductions_cover_waits_that_time_out_and_wake_for_no_reason() {
+    let body = || {
+        let (lock, changed) = (Mutex::new(()), Condvar::new());
+        let wait = || {
+            let waited =
+                changed.wait_timeout(lock.lock().expect("no panic"), Duration::from_secs(1));
+            drop(waited.expect("no panic"));
+        };
+        thread::scope(|scope| {
+            scope.spawn(wait);
+            wait();
+            let guard = lock.lock().expect("no panic");
+            changed.notify_one();
+            drop(guard);
+        });
+    };
+    let spurious = |strategy: &str| {
+        dfs(|config| (config.strategy, config.spurious) = (strategy.into(), true), body)
+    };
+    assert_eq!(spurious("dfs").counts.executions, 345);
+    for strategy in [
+        "dpor",
+        "dpor(source)",
+        "dpor(classic)",
+        "dpor(source) best-first(pb)",
+        "dpor(classic) breadth-first",
+        "dpor(source) random",
+    ] {
+        let report = spurious(strategy);
+        let covered = (report.verdict, &report.guarantee.covered);
+        assert_eq!(covered, (Verdict::Covered, &Covered::Equivalence), "{strategy}");
+        let counts = &report.counts;
+        assert_eq!(counts.executions - counts.blocked, 173, "{strategy}");
+    }
+}
+
 #[test]
 fn a_switch_during_a_panic_is_assumed_away_aloud() {
     /// Raises a number twice when it is dropped.

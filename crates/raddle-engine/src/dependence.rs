@@ -32,8 +32,9 @@ pub fn conflict(a: Access, b: Access) -> bool {
         | (Roused, _) | (_, Roused)
         // Neither takes the other's work, and what is left is the same in either order.
         | (Stir, Stir | Read) | (Read, Stir)
-        // Sums are the same in either order. Who clones a handle keeps its own, and weak handles do not
-        // count for that, so the other's is the last, or the count above zero, before it and after.
+        // The counts are the same in either order. A task that clones a strong handle keeps its own, so the other
+        // task's is not the last in either order; changes of weak handles do not bear on which strong one is
+        // the last, nor on whether an upgrade succeeds.
         | (Adjust, Adjust | Lower | TryRaise) | (Lower | TryRaise, Adjust)
         // Both find the count above zero, and neither takes one off.
         | (TryRaise, TryRaise)

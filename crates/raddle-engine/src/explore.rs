@@ -292,7 +292,7 @@ impl Exploration<'_, '_> {
             stuck: &ran.stuck,
             cut: ex.decisions.cut,
             yielded: ex.lasting.seen.yielded,
-            gaps: ex.lasting.seen.gaps(ex.lasting.settings),
+            gaps: ex.lasting.seen.gaps(),
         });
         if self.setup.keep_going {
             *self.kinds.entry(ran.outcome.kind()).or_insert(0) += 1;

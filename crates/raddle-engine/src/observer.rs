@@ -466,6 +466,7 @@ mod tests {
             partner: None,
             enabled_since: 0,
             timer: None,
+            ended: None,
             waited_for: Tasks::default(),
             pending: &Nothing,
         })

@@ -143,7 +143,8 @@ impl Search {
         let Setup { settings, teardown, stack_size, loud, calls, backtraces, tape, .. } = *setup;
         let lasting = || {
             let seen = Seen::default();
-            let (kept_too_many, shown) = (false, Shown { loud, calls, backtraces });
+            let shown = Shown { loud, calls, backtraces };
+            let kept_too_many = false;
             Lasting {
                 pulse: own,
                 settings,

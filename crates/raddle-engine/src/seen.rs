@@ -57,10 +57,8 @@ impl Seen {
     }
 
     /// What no reduction sees through, because of it.
-    pub(crate) fn gaps(self, settings: Settings) -> Gaps {
-        let Self { held_back, spurious, timers, .. } = self;
-        let spurious_timeouts = settings.spurious && spurious && timers;
-        Gaps { held_back, spurious_timeouts, ..Gaps::default() }
+    pub(crate) fn gaps(self) -> Gaps {
+        Gaps { held_back: self.held_back, ..Gaps::default() }
     }
 
     /// Those that were seen.

@@ -11,7 +11,7 @@ use crate::fair::Fair;
 use crate::fiber::Fiber;
 use crate::life::{Life, Parker};
 use crate::object::Object;
-use crate::op::{Held, TaskId};
+use crate::op::{Access, Held, ObjectId, TaskId};
 use crate::panics::{AllRaised, Raised};
 use crate::passive::Passive;
 
@@ -113,6 +113,10 @@ pub(crate) struct Timing {
     pub(crate) deadline_ns: u64,
     /// Of a timer: its owner's pending op is the one it was set for.
     pub(crate) armed: bool,
+    /// Of a timer that is set: as [`Timer::disabled_since`](crate::strategy::Timer::disabled_since).
+    pub(crate) disabled_since: Option<u64>,
+    /// Of a timer that fires: as [`Step::ended`](crate::strategy::Step::ended).
+    pub(crate) ended: Option<[(ObjectId, Access); 2]>,
     /// Fruitless readings of the clock in a row, and the change count at the last one.
     pub(crate) clock_reads: (u32, u64),
 }

@@ -166,6 +166,7 @@ impl<'a> State<'a> {
             partner: None,
             enabled_since: 0,
             timer: None,
+            ended: None,
             waited_for: raddle_engine::strategy::Tasks::default(),
             pending: self,
         }))

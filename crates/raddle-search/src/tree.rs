@@ -51,10 +51,9 @@
 //! `saved.rs` and `branches.rs`, how it is saved and divided.
 //!
 //! Misses: what is out of the bound; what follows an execution that a limit cut off, which the engine
-//! counts; with a reduction, what `expansion/reduced.rs` says. With a reduction spurious wake-ups are refused: of a wait
-//! that also has a timeout not all races are known, which loses executions in some orders. Nothing else, if
-//! the program does the same under the same decisions. The engine compares an execution with the one before it
-//! as far as they share their decisions, which is less here than depth first.
+//! counts; with a reduction, what `expansion/reduced.rs` says. Nothing else, if the program does the same under
+//! the same decisions. The engine compares an execution with the one before it as far as they share their
+//! decisions, which is less here than depth first.
 //! Overreports: nothing.
 
 mod branches;
@@ -316,7 +315,7 @@ impl<O: Order> TreeSearch<O> {
             None
         };
         if option.is_none() {
-            comparison.cut_at(point.pending);
+            comparison.cut_at(point.pending.stuck());
         }
         option
     }

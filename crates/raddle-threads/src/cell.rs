@@ -40,9 +40,9 @@ use crate::Named;
 /// and `with` as long as its closure. Merely to hold it is none, as with a pointer of std, so it may be dropped after
 /// the cell was handed on: a guard that has one may do that in its `Drop`.
 ///
-/// Misses: what is done through a reference that `deref` returned after the task's next operation. In loom an
-/// access lasts until the pointer is dropped, which finds that, and calls it an access when a pointer
-/// is only held.
+/// Misses: what is done through a reference that `deref` returned, after the task's next operation. In loom an
+/// access lasts until the pointer is dropped. That finds more, but a pointer that is merely held counts as an access
+/// there.
 ///
 /// ```
 /// use raddle_threads::cell::UnsafeCell;

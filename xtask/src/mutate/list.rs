@@ -194,9 +194,16 @@ pub const MUTATIONS: &[Mutation] = &[
     Mutation {
         name: "timers-ignored",
         file: RACES,
-        old: "in ops.timers.iter().filter(new) {",
-        new: "in ops.timers.iter().filter(new).take(0) {",
+        old: "step.timer.map(Self::Timer).or_else(op)",
+        new: "op()",
         what: "Timers that did not fire race with nothing.",
+    },
+    Mutation {
+        name: "ended-ops-ignored",
+        file: RACES,
+        old: "step.timer.map(Self::Timer).or_else(op)",
+        new: "step.timer.map(Self::Timer).or_else(|| op().filter(|_| false))",
+        what: "Ops that a timeout ended and that could have run instead race with nothing.",
     },
     Mutation {
         name: "sleepers-stay-asleep",

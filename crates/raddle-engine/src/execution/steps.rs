@@ -126,6 +126,7 @@ impl Execution {
             let enabled_since = entry.op.first_since.unwrap_or(entry.fair.enabled_since);
             let timer = entry.timing.timer.filter(|_| matches!(how, How::Timed(_)));
             let timer = timer.map(|timer| self.timer_on(timer, footprint[0].0));
+            let ended = entry.timing.ended.filter(|_| is_timer);
             let immediate = how == How::Wait;
             let waited_for = match footprint[0].1 {
                 Access::Observe(other) if !immediate => self.waited_for(other),
@@ -146,6 +147,7 @@ impl Execution {
                 partner,
                 enabled_since,
                 timer,
+                ended,
                 waited_for,
                 pending: &view,
             });

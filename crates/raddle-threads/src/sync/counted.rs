@@ -13,8 +13,8 @@
 //! that succeed. Looks (`strong_count`, `get_mut`, `try_unwrap`, an upgrade that fails) depend on all that
 //! change counts. What is released by drops is acquired by the last one, as in std.
 //!
-//! One point is left out: an operation that owns the only handle there ever was, strong or weak. Nobody
-//! else has seen the count then, or could have. So all orders of what can be seen of counts are explored.
+//! One point is left out: an operation that owns the only handle there ever was, strong or weak. No other
+//! task has seen the count then, or could have. So all orders of what can be seen of counts are explored.
 //!
 //! Values that are never dropped: [`LeakCheck`], which a test asks for.
 //!
@@ -262,9 +262,10 @@ impl Drop for Shared {
     }
 }
 
-/// Looks for values that are never dropped, as loom does: those of [`Arc`]s that are made while it is there.
+/// Looks for values that are never dropped: those of every [`Arc`] that is made while it lives.
 ///
-/// Of std's handles nothing is known.
+/// loom does so in every test; here a test asks for it, since a test may leak on purpose. Of std's `Arc` nothing is
+/// known.
 ///
 /// ```
 /// use raddle_threads::sync::counted::{Arc, LeakCheck};
@@ -279,7 +280,8 @@ pub struct LeakCheck {
 }
 
 impl LeakCheck {
-    /// From now on, in this execution: one at a time. Outside an execution nothing is looked for.
+    /// Begins to look for leaks in this execution. A second one forgets what the first has seen. Outside an execution
+    /// nothing is looked for.
     #[expect(clippy::new_without_default, reason = "to begin is an act, not a value")]
     #[must_use = "ask with `finish`"]
     pub fn new() -> Self {
@@ -292,8 +294,8 @@ impl LeakCheck {
         Self { epoch }
     }
 
-    /// All that was made must be gone. To be called at the end of a test, after its threads were joined: whoever
-    /// still runs still has its handles.
+    /// All that was made must be gone. To be called at the end of a test, after its threads were joined: a
+    /// thread that still runs still has its handles.
     ///
     /// # Panics
     /// If there are values left, with where each was made.
@@ -414,7 +416,7 @@ impl<T> Arc<T> {
     #[must_use]
     #[track_caller]
     pub fn pin(value: T) -> Pin<Self> {
-        // SAFETY: the value is on the heap, and is handed out by `&mut` to nobody, or else unpinned, as of std's.
+        // SAFETY: the value is on the heap and stays there. `&mut` to it takes an `Arc` that is not pinned, as of std's.
         unsafe { Pin::new_unchecked(Self::new(value)) }
     }
 

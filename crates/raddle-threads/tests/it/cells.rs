@@ -898,7 +898,7 @@ fn the_last_owner_knows_what_the_others_did_by_an_arc_of_std() {
 
 #[test]
 fn a_destructor_of_the_last_owner_races_with_what_comes_after_it() {
-    // Whoever is no owner and comes after the destructor is found, whatever the count.
+    // A task that is no owner and comes after the destructor is found, whatever the count.
     has_a_race(&|| {
         let (cell, theirs) = shared(Tracked::new(0));
         struct Touches(Arc<Tracked<u8>>);
@@ -954,7 +954,7 @@ impl Drop for Writes {
     }
 }
 
-// Who is an owner is not known of std's handles, so there the race is missed.
+// Which tasks are owners is not known of std's handles, so there the race is missed.
 #[test]
 fn a_destructor_whose_count_is_seen_races_with_those_who_are_no_owners() {
     has_a_race(&writes_to_what_others_have(counted::Arc::new));
@@ -974,7 +974,7 @@ fn what_an_owner_did_is_known_after_the_last_drop_too() {
     impl Drop for Taken {
         fn drop(&mut self) {
             let inner = std::mem::replace(&mut self.inner, Tracked::new(0));
-            // Whoever drops last has looked, and hands the rest on.
+            // The last owner looks, and hands the rest on.
             let _ = inner.get();
             let _ = self.out.send(inner);
         }

@@ -246,7 +246,7 @@ fn upgrades_that_succeed_depend_on_drops_and_not_on_each_other() {
     assert_eq!(executions, 4);
 }
 
-/// A task's handle that goes through C: nobody but the pointer owns it meanwhile.
+/// A handle that is a mere pointer for a while, as if it went through C.
 fn through_a_pointer<T>(handle: Arc<T>) -> Arc<T> {
     let pointer = Arc::into_raw(handle);
     // SAFETY: it comes from `into_raw`, and the handles that are added are dropped.
