@@ -1,14 +1,16 @@
-//! What of hidden state is noticed, and by which strategy: the table of the book.
+//! What of hidden state is noticed, and by which strategy: the table of the documentation.
 
 use std::fmt::Write;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use raddle::{Config, Report, Verdict, explore};
+use raddle::actors::{Actor, Context, System};
+use raddle::{Config, Note, Report, Verdict, explore};
 use raddle_corpus::hidden;
 
 /// What the columns are of.
 const STRATEGIES: [&str; 7] = ["dfs", "random", "pos", "pct(3)", "dpor", "dfs cache", "dpor | pos"];
 
-const BOOK: &str = include_str!("../../../docs/book/hidden-state.md");
+const PAGE: &str = include_str!("../../../docs/hidden-state.md");
 
 /// What a strategy says of a program.
 fn said(strategy: &str, program: fn()) -> &'static str {
@@ -25,7 +27,7 @@ fn said(strategy: &str, program: fn()) -> &'static str {
 }
 
 #[test]
-fn the_table_of_the_book_says_what_happens() {
+fn the_table_of_the_documentation_says_what_happens() {
     let mut table = String::from("| hidden |");
     for strategy in STRATEGIES {
         write!(table, " `{}` |", strategy.replace('|', "\\|")).expect("a string grows");
@@ -38,7 +40,7 @@ fn the_table_of_the_book_says_what_happens() {
             write!(table, " {} |", said(strategy, program.run)).expect("a string grows");
         }
     }
-    assert!(BOOK.contains(&table), "docs/book/hidden-state.md needs this table:\n{table}");
+    assert!(PAGE.contains(&table), "docs/hidden-state.md needs this table:\n{table}");
 }
 
 /// A reduction says on what it rests, and the members of a portfolio go on after it.
@@ -72,4 +74,35 @@ fn the_premise_is_in_the_sentence() {
     }
     let every = run("dfs").guarantee.to_string();
     assert!(!every.contains("raddle's types"), "{every}");
+}
+
+/// Handles messages and does nothing.
+struct Idle;
+
+impl Actor for Idle {
+    type Message = ();
+
+    fn handle(&mut self, (): (), _: &mut Context<'_, ()>) {}
+}
+
+/// One, two and three messages in turn.
+#[test]
+fn state_that_is_kept_between_executions_of_actors_is_noticed() {
+    static EXECUTIONS: AtomicUsize = AtomicUsize::new(0);
+    for strategy in ["dfs", "dpor", "dpor(eta)", "random", "pos"] {
+        let mut config = Config::default();
+        strategy.clone_into(&mut config.strategy);
+        config.executions = Some(50);
+        let report = explore(config, || {
+            let system = System::builder().build();
+            let actor = system.spawn(Idle);
+            for _ in 0..=EXECUTIONS.fetch_add(1, Ordering::Relaxed) % 3 {
+                system.send(&actor, ());
+            }
+            system.handle_all();
+        });
+        let report = report.expect("a known strategy");
+        assert_eq!(report.verdict, Verdict::Inconclusive, "{strategy}");
+        assert!(report.notes.iter().any(|note| matches!(note, Note::Diverged(_))), "{strategy}");
+    }
 }

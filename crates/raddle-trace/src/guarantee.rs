@@ -426,24 +426,21 @@ impl SampleBound {
                 };
                 let chance = OneIn::product(tasks, steps, depth.saturating_sub(1).into());
                 let tasks = Many(tasks, "task");
-                write!(f, ", {each} showing a bug of depth {depth} ")?;
-                match (depth, steps) {
-                    (0 | 1, _) => {}
-                    (2, 1) => {
-                        f.write_str("whose change point is the first scheduling decision ")?
-                    }
+                let premise = match (depth, steps) {
+                    (0 | 1, _) => String::new(),
+                    (2, 1) => "whose change point is the first scheduling decision ".to_owned(),
                     (2, k) => {
-                        write!(f, "whose change point lies in the first {k} scheduling decisions ")?
+                        format!("whose change point lies in the first {k} scheduling decisions ")
                     }
-                    (_, k) => write!(
-                        f,
-                        "whose change points lie in the first {} ",
-                        Many(k, "scheduling decision")
-                    )?,
-                }
+                    (_, k) => {
+                        let decisions = Many(k, "scheduling decision");
+                        format!("whose change points lie in the first {decisions} ")
+                    }
+                };
                 write!(
                     f,
-                    "with a chance of at least {chance} (if no execution has more than {tasks})"
+                    ", {each} showing a bug of depth {depth} {premise}with a chance of at least \
+                     {chance} (if no execution has more than {tasks})"
                 )
             }
             Self::Pos { tasks, steps } => {

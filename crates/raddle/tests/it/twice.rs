@@ -167,6 +167,34 @@ fn with_a_cell_the_first_execution_is_run_twice_and_not_three_times() {
     assert_eq!(difference(&report).expect("a store more").0, 1);
 }
 
+/// Three stores have 3! orders: four executions, then two; the first of each part is run twice.
+#[test]
+fn a_search_that_goes_on_later_runs_its_first_execution_twice() {
+    static BODIES: AtomicUsize = AtomicUsize::new(0);
+    let file = std::env::temp_dir().join(format!("raddle-twice-kept-{}", std::process::id()));
+    let search = |executions: Option<u64>| {
+        BODIES.store(0, Ordering::Relaxed);
+        let mut config = Config::default();
+        config.strategy = "dpor".into();
+        config.executions = executions;
+        config.checkpoint = Some(file.to_string_lossy().into_owned());
+        let report = explore(config, || {
+            BODIES.fetch_add(1, Ordering::Relaxed);
+            let n = AtomicU32::new(0);
+            thread::scope(|scope| {
+                for k in 1..4 {
+                    let n = &n;
+                    scope.spawn(move || n.store(k, SeqCst));
+                }
+            });
+        });
+        let report = report.expect("a search can run here");
+        (report.verdict, report.counts.executions, BODIES.load(Ordering::Relaxed))
+    };
+    assert_eq!(search(Some(4)), (Verdict::Passed, 4, 4 + 1));
+    assert_eq!(search(None), (Verdict::Covered, 6, 2 + 1));
+}
+
 /// A process of its own has statics of its own, but files are those of all.
 #[cfg(unix)]
 #[test]
