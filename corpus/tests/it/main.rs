@@ -19,6 +19,7 @@ mod orders;
 mod outcomes;
 mod outside;
 mod pages;
+mod protocols;
 mod retraces;
 mod samplers;
 mod table;
