@@ -8,6 +8,8 @@
 //! These programs are in no other list: they break the rule that nothing is kept between executions, and
 //! some are not sound on real threads.
 
+#![expect(clippy::missing_panics_doc, reason = "to panic is what programs do")]
+
 use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize as StdAtomicUsize, Ordering::Relaxed};
@@ -125,7 +127,9 @@ pub fn arc_count() {
         })
         .collect();
     drop(handle);
-    threads.into_iter().for_each(|thread| thread.join().expect("it does not panic"));
+    for thread in threads {
+        thread.join().expect("it does not panic");
+    }
     assert!(closed.load(SeqCst), "no thread had the last handle");
 }
 

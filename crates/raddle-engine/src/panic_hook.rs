@@ -39,7 +39,7 @@ fn note(info: &PanicHookInfo<'_>) -> bool {
     }
     let site = info.location().map(site_of);
     let message = panics::message(info.payload());
-    // SAFETY: the current execution of this OS thread; read for a moment.
+    // SAFETY: the current execution of this OS thread; used for a moment.
     let (shown, tearing, task) = unsafe {
         let shown = (*execution).lasting.shown;
         (shown, (*execution).is_tearing(), (*execution).label((*execution).current))
@@ -63,9 +63,13 @@ fn note(info: &PanicHookInfo<'_>) -> bool {
         (*execution).raise_panic(message, site);
     }
     if shown.backtraces && (shown.loud || shown.calls) && !tearing {
-        // SAFETY: as above. The task that panics runs, so its fiber is live.
-        let stack = unsafe { Fiber::stack((*(*execution).me).fiber) };
-        print(info, &task, &context::stack(&stack));
+        // SAFETY: as above. Where a task runs, and is no handler, its fiber is live.
+        let calls = unsafe {
+            let me = (*execution).me;
+            let fiber = if me.is_null() { std::ptr::null_mut() } else { (*me).fiber };
+            if fiber.is_null() { Vec::new() } else { context::stack(&Fiber::stack(fiber)) }
+        };
+        print(info, &task, &calls);
         return true;
     }
     !shown.loud

@@ -41,7 +41,6 @@ struct RawEvent {
     /// The place of the step that sent its message.
     sent_by: Option<u32>,
     calls: Vec<Call>,
-    unwinding: bool,
 }
 
 #[derive(Debug)]
@@ -217,7 +216,6 @@ impl Recorder {
             happened: None,
             sent_by: None,
             calls: Vec::new(),
-            unwinding: false,
         });
     }
 
@@ -226,10 +224,10 @@ impl Recorder {
         self.events.len() <= MOST_WITH_CALLS
     }
 
-    /// From where the last event was called, and whether its task unwinds.
-    pub(crate) fn called(&mut self, calls: Vec<Call>, unwinding: bool) {
+    /// From where the last event was called.
+    pub(crate) fn called(&mut self, calls: Vec<Call>) {
         if let Some(event) = self.events.last_mut() {
-            (event.calls, event.unwinding) = (calls, unwinding);
+            event.calls = calls;
         }
     }
 
@@ -275,7 +273,6 @@ impl Recorder {
             after: (!self.crowded).then(after),
             sent_by: raw.sent_by.and_then(event_of),
             calls: raw.calls.clone(),
-            unwinding: raw.unwinding,
         }
     }
 

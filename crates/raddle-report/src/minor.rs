@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use raddle_trace::{Event, Outcome, Raised, Trace};
+use raddle_trace::{Outcome, Raised, Trace};
 
 use crate::columns::{clean, count};
 use crate::order::Order;
@@ -131,9 +131,8 @@ fn first_panic(trace: &Trace, outcome: &Outcome) -> usize {
         return raised.step as usize;
     }
     let began = |task: u32| {
-        let of_task = |event: &Event| event.task == task;
-        let unwinding = events.iter().position(|event| of_task(event) && event.unwinding);
-        unwinding.or_else(|| Some(events.iter().rposition(of_task)? + 1))
+        // A trace of an earlier version does not say when; the last step of the task was not later.
+        Some(events.iter().rposition(|event| event.task == task)? + 1)
     };
     let panics = panics.iter().map(|panic| panic.task);
     panics.filter_map(began).min().unwrap_or(events.len())
@@ -190,6 +189,8 @@ fn apart(trace: &Trace, outcome: &Outcome, order: &Order, end: usize) -> BTreeSe
 
 #[cfg(test)]
 mod tests {
+    use raddle_trace::Event;
+
     use super::*;
     use crate::samples::{event, object, panic, threads};
 

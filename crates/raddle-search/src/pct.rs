@@ -427,9 +427,9 @@ mod tests {
 
     /// So many of 100,000 draws, or more, have something with this chance, but for one series in a million:
     /// 4.76 standard deviations below the mean.
-    fn least(chance: f64) -> u32 {
+    fn least(chance: f64) -> f64 {
         let mean = 100_000.0 * chance;
-        (mean - 4.76 * (mean * (1.0 - chance)).sqrt()) as u32
+        mean - 4.76 * (mean * (1.0 - chance)).sqrt()
     }
 
     // One interleaving each that as many orderings of two steps tell from all others: its depth.
@@ -450,15 +450,15 @@ mod tests {
             let bound = SampleBound::Pct { depth, tasks, steps: k.into(), executions: 100_000 };
             let promised = Covered::Sample { executions: 100_000, bound: Some(bound) };
             assert_eq!(pct.covered(), promised);
-            let chance = 1.0 / (tasks as f64 * f64::from(k).powi(depth as i32 - 1));
-            assert!(found >= least(chance), "depth {depth}, {order:?}: {found}");
+            let chance = 1.0 / f64::from(steps.len() as u32 * k.pow(depth - 1));
+            assert!(f64::from(found) >= least(chance), "depth {depth}, {order:?}: {found}");
         }
     }
 
     /// The chance of an execution that one order of n tasks and one place for each change point leads to.
     fn reference(toy: &Toy, depth: u32, k: u32) -> f64 {
-        let orders: usize = (1..=toy.tasks.len()).product();
-        1.0 / (orders as f64 * f64::from(k).powi(depth as i32 - 1))
+        let orders: u32 = (1..=toy.tasks.len() as u32).product();
+        1.0 / f64::from(orders * k.pow(depth - 1))
     }
 
     // Two change points, after the first step of task 0 and of task 1. If each put its task behind all others,
@@ -468,7 +468,7 @@ mod tests {
         let toy = Toy::independent(&[2, 2, 2]);
         for order in [[0, 1, 2, 2, 1, 0], [0, 1, 2, 2, 0, 1]] {
             let found = shown(&mut Pct::with_steps(7, 3, 5), &toy, &order);
-            assert!(found >= least(reference(&toy, 3, 5)), "{order:?}: {found}");
+            assert!(f64::from(found) >= least(reference(&toy, 3, 5)), "{order:?}: {found}");
         }
     }
 
@@ -487,7 +487,8 @@ mod tests {
             let k = order.len() as u32 - 1;
             let mut pct = Pct::with_steps(7, depth, k);
             let found = shown(&mut pct, toy, order);
-            assert!(found >= least(reference(toy, depth, k)), "depth {depth}, {order:?}: {found}");
+            let least = least(reference(toy, depth, k));
+            assert!(f64::from(found) >= least, "depth {depth}, {order:?}: {found}");
             let covered = Covered::Sample { executions: 100_000, bound: None };
             assert_eq!(pct.covered(), covered, "nothing is promised after a yield");
         }

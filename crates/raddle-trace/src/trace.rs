@@ -108,9 +108,6 @@ pub struct Event {
     /// known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<Call>,
-    /// Whether the task was unwinding, because it had panicked.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub unwinding: bool,
 }
 
 /// The steps of one execution in the order in which they happened.

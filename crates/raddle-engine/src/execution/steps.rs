@@ -2,8 +2,6 @@
 
 use std::panic::Location;
 
-use raddle_trace::Call;
-
 use super::view::View;
 use super::{Execution, How, slow_path};
 
@@ -84,18 +82,6 @@ impl Execution {
         }
     }
 
-    /// Writes down which functions led to the last event, and whether its task unwinds.
-    fn record_calls(&mut self, task: TaskId, site: &'static Location<'static>) {
-        let recorder = self.listeners.recorder.as_ref();
-        let has_room = recorder.is_some_and(|recorder| recorder.has_room_for_calls());
-        let wanted = self.lasting.shown.calls && has_room;
-        let calls = if wanted { self.calls(task, site) } else { Vec::new() };
-        let unwinding = self.unwinds(task);
-        if let Some(recorder) = &mut self.listeners.recorder {
-            recorder.called(calls, unwinding);
-        }
-    }
-
     #[cold]
     fn tell(
         &mut self,
@@ -117,7 +103,9 @@ impl Execution {
         if let Some(recorder) = &mut self.listeners.recorder {
             let preempts = how != How::Wait && self.decisions.preempting;
             recorder.event(task, text, footprint, site, point, preempts);
-            self.record_calls(task, site);
+            if self.lasting.shown.calls && recorder.has_room_for_calls() {
+                self.record_calls(task, site);
+            }
             self.note_went_on(task);
         }
         let asked = self.n_steps > self.listeners.strategy_from_step;
@@ -175,16 +163,15 @@ impl Execution {
         self.recount();
     }
 
-    /// The functions of the program that led to the step of a task. None if it has no stack, or is on that of
-    /// another: a timer, a handler.
-    fn calls(&self, task: TaskId, site: &'static Location<'static>) -> Vec<Call> {
+    /// Records the functions of the program that led to the last step of a task. None if it has no stack, or is on
+    /// that of another: a timer, a handler.
+    fn record_calls(&mut self, task: TaskId, site: &'static Location<'static>) {
         let fiber = self.task(task).fiber;
-        if fiber.is_null() {
-            return Vec::new();
+        if let Some(recorder) = self.listeners.recorder.as_mut().filter(|_| !fiber.is_null()) {
+            // SAFETY: the task has not ended, so its fiber is live.
+            let stack = unsafe { Fiber::stack(fiber) };
+            recorder.called(context::calls(&stack, site));
         }
-        // SAFETY: the task has not ended, so its fiber is live.
-        let stack = unsafe { Fiber::stack(fiber) };
-        context::calls(&stack, site)
     }
 
     /// Whom a task waits for that will run on by itself, and whom those wait for.

@@ -930,16 +930,16 @@ fn what_cannot_have_led_to_the_failure_is_hidden_and_the_why_names_functions() {
 
     execution 12, step by step:
 
-    step  │ main           │ thread 1     │ thread 2   │ at
-    ──────┼────────────────┼──────────────┼────────────┼────────────────────
-       0  │                │ lock items   │            │ tests/account.rs:31
-       2* │                │              │ lock items │ tests/account.rs:31
-       4  │                │              │ lock items │ tests/account.rs:35
-       6  │                │ lock items   │            │ tests/account.rs:35
-       8  │ join items     │              │            │ tests/account.rs:50
-       9  │ lock items     │              │            │ tests/account.rs:52
-    ──────┼────────────────┼──────────────┼────────────┼────────────────────
-          │ panicked: lost │              │            │ tests/account.rs:53
+    step  │ main           │ thread 1   │ thread 2   │ at
+    ──────┼────────────────┼────────────┼────────────┼────────────────────
+       0  │                │ lock items │            │ tests/account.rs:31
+       2* │                │            │ lock items │ tests/account.rs:31
+       4  │                │            │ lock items │ tests/account.rs:35
+       6  │                │ lock items │            │ tests/account.rs:35
+       8  │ join items     │            │            │ tests/account.rs:50
+       9  │ lock items     │            │            │ tests/account.rs:52
+    ──────┼────────────────┼────────────┼────────────┼────────────────────
+          │ panicked: lost │            │            │ tests/account.rs:53
     … and 4 unlocks that let no other task go on, 1 step after the failure (shown with --full or
       RADDLE_FULL=true)
     * a preemption: the task that moved before could have gone on

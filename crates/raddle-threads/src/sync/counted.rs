@@ -221,8 +221,8 @@ impl Shared {
         if let Some(epoch) = epoch
             && let Some(made) = checked().get_mut(&epoch)
         {
-            let pointer = sync::Arc::as_ptr(&shared);
-            made.insert(pointer.addr(), Pointer(pointer));
+            let own = sync::Arc::as_ptr(&shared);
+            made.insert(own.addr(), Pointer(own));
         }
         shared
     }

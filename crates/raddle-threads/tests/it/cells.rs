@@ -901,13 +901,7 @@ fn a_destructor_of_the_last_owner_races_with_what_comes_after_it() {
     // A task that is no owner and comes after the destructor is found, whatever the count.
     has_a_race(&|| {
         let (cell, theirs) = shared(Tracked::new(0));
-        struct Touches(Arc<Tracked<u8>>);
-        impl Drop for Touches {
-            fn drop(&mut self) {
-                self.0.set(1);
-            }
-        }
-        let touches = Arc::new(Touches(cell));
+        let touches = Arc::new(Writes(cell));
         let (go, went) = shared(AtomicBool::new(false));
         let other = thread::spawn(move || {
             if went.load(Relaxed) {

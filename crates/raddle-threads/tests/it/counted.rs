@@ -312,9 +312,9 @@ fn a_pointer_that_was_not_taken_of_a_handle_is_refused() {
 
 #[test]
 fn a_handle_becomes_one_of_an_unsized_type_when_it_is_told_to() {
+    type Any = dyn std::any::Any + Send + Sync;
     let all = || {
         let number = Arc::new(5);
-        type Any = dyn std::any::Any + Send + Sync;
         let shown = counted::unsize(number.clone(), |arc| arc as std::sync::Arc<dyn ToString>);
         let slice: Arc<[i32]> = counted::from_std(std::sync::Arc::new([1, 2, 3]));
         let any = counted::unsize(number.clone(), |arc| arc as std::sync::Arc<Any>);

@@ -69,7 +69,7 @@ fn panics_before_it_stores(wait: fn(&AtomicUsize)) -> Failure {
             theirs.store(1, SeqCst);
         });
         wait(&ours);
-        thread.join().unwrap();
+        thread.join().expect("it panics");
     })
 }
 

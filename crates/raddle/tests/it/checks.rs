@@ -178,7 +178,6 @@ fn a_failure_is_told_in_the_names_of_the_source() {
        8  │ join adder#1               │              │              │ …/tests/it/programs.rs:52
        9  │ join adder#2               │              │              │ …/tests/it/programs.rs:53
       10  │ lock items                 │              │              │ …/tests/it/programs.rs:54
-    ──────┼────────────────────────────┼──────────────┼──────────────┼───────────────────────────────
           │ panicked: assertion `left  │              │              │ …/tests/it/programs.rs:54
           │ == right` failed: added    │              │              │
           │ twice                      │              │              │

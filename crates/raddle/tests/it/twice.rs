@@ -210,9 +210,9 @@ fn isolated_executions_are_run_twice_too() {
         let before = std::fs::read(&path).unwrap_or_default().len();
         std::fs::write(&path, vec![b'.'; before + 1]).unwrap();
         let n = AtomicU32::new(0);
-        (0..before).for_each(|_| {
+        for _ in 0..before {
             n.load(SeqCst);
-        });
+        }
     })
     .expect("a search can run here");
     let executions = std::fs::read(&file).unwrap_or_default().len();
