@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use raddle_engine::{EngineError, Lap, MOST_KEPT, Setup, Stop, Teardown, kept};
+use raddle_engine::{EngineError, Lap, Setup, Stop, Teardown, kept};
 use raddle_search::{Minimise, Replay};
 use raddle_trace::{Failure, Minimised};
 
@@ -70,13 +70,15 @@ pub(crate) fn minimise_dyn(
     supervisor::run(&job.quiet(time), move |control| smaller(&given, &setup, control, &*test))
 }
 
-/// Whether to go on: by the clock, and as long as few unfinished tasks had to be kept.
+/// Whether to go on: by the clock, and as long as few unfinished tasks had to be kept. Once the process keeps as
+/// many as it may, tasks are unwound and no more are kept, so that this does not end the work: the failure has
+/// been saved, and is shown if a destructor aborts.
 pub(crate) fn with_room<'a>(
     setup: &Setup,
     control: &'a Control,
 ) -> impl FnMut(Lap) -> Stop + use<'a> {
     let most = match setup.teardown {
-        Teardown::Auto => (kept() + MOST_KEPT_FOR_ONE).min(MOST_KEPT),
+        Teardown::Auto => kept() + MOST_KEPT_FOR_ONE,
         _ => u64::MAX,
     };
     move |lap| {
