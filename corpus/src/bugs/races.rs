@@ -107,7 +107,7 @@ where
     other.join().unwrap();
 }
 
-/// values[0] = 1; seen = true; drop ‖ values[1] = 2; seen; drop: the last owner reads both values.
+/// `values[0] = 1; seen = true; drop ‖ values[1] = 2; seen; drop`: the last owner reads both values.
 pub fn last_owner() {
     two_owners(Arc::new, Arc::clone);
 }
