@@ -8,7 +8,7 @@
 //! [`Fiber::resume`]; callers hold raw pointers and borrow afresh after each. Fibers are boxed and
 //! never move while a coroutine exists.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -90,10 +90,21 @@ const MAX_LEFT: usize = 256;
 /// Stacks of this process that are kept for good: see [`Fiber::keep`].
 static KEPT: AtomicU64 = AtomicU64::new(0);
 
+thread_local! {
+    /// Those of them that this OS thread has kept.
+    static KEPT_HERE: Cell<u64> = const { Cell::new(0) };
+}
+
 /// How many stacks of unfinished tasks this process has kept. They are never freed: what is on them may be borrowed.
 #[must_use]
 pub fn kept() -> u64 {
     KEPT.load(Ordering::Relaxed)
+}
+
+/// How many of them this OS thread has kept: those of other searches, on other threads, do not count.
+#[must_use]
+pub fn kept_here() -> u64 {
+    KEPT_HERE.get()
 }
 
 /// A fiber that waits for a job, on its way to another OS thread.
@@ -242,6 +253,7 @@ impl Fiber {
     /// pointers to what is there.
     pub(crate) fn keep(_: *mut Fiber) {
         KEPT.fetch_add(1, Ordering::Relaxed);
+        KEPT_HERE.set(KEPT_HERE.get() + 1);
     }
 
     /// Gives a fiber back whose job is done.

@@ -65,7 +65,7 @@ mod witness;
 
 pub use error::EngineError;
 pub use explore::{Explored, explore, explore_from, explore_observed};
-pub use fiber::kept;
+pub use fiber::{kept, kept_here};
 pub use last_words::{LastWords, panics_so_far};
 pub use limits::{Lap, Limits, MOST_KEPT, Stop, Teardown};
 pub use model::Model;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use raddle_engine::{EngineError, Lap, Setup, Stop, Teardown, kept};
+use raddle_engine::{EngineError, Lap, Setup, Stop, Teardown, kept_here};
 use raddle_search::{Minimise, Replay};
 use raddle_trace::{Failure, Minimised};
 
@@ -78,11 +78,11 @@ pub(crate) fn with_room<'a>(
     control: &'a Control,
 ) -> impl FnMut(Lap) -> Stop + use<'a> {
     let most = match setup.teardown {
-        Teardown::Auto => kept() + MOST_KEPT_FOR_ONE,
+        Teardown::Auto => kept_here() + MOST_KEPT_FOR_ONE,
         _ => u64::MAX,
     };
     move |lap| {
-        if lap.steps == 0 && kept() >= most { Stop::Search } else { control.should_stop(lap) }
+        if lap.steps == 0 && kept_here() >= most { Stop::Search } else { control.should_stop(lap) }
     }
 }
 
