@@ -64,7 +64,7 @@ fn search<S: Strategy>(mut strategy: S, most: u64, body: &dyn Fn()) -> Option<(S
     let mut traces = TraceCounter::new(usize::MAX);
     let explored = run(&mut strategy, &mut [&mut traces], most, body);
     let held_back = explored.assumptions.contains(&Assumption::FairYields);
-    let promises = !matches!(strategy.covered(), Covered::Part { .. });
+    let promises = !matches!(strategy.covered(), Covered::Part { .. } | Covered::Reduced { .. });
     if explored.ended != Ended::Covered || held_back || !promises {
         return None;
     }

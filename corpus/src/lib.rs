@@ -9,8 +9,8 @@
 //! Reading order: [`program`] (what is known of a program), [`registry`] (all of them), then the
 //! groups. [`mod@run`] runs one, and is the only place that knows how.
 //!
-//! The programs of [`libraries`] and [`applications`] are longer than a search can cover in a test. They
-//! are in lists of their own, with each bug beside its correct version.
+//! The programs of [`libraries`], [`applications`] and [`protocols`] are longer than a search can cover in a
+//! test. They are in lists of their own, with each bug beside its correct version.
 //!
 //! # To add a program
 //! 1. Write the function, in the file of its kind or in a new one, with a constant beside it that
@@ -24,12 +24,14 @@ pub mod applications;
 pub mod bugs;
 pub mod case;
 pub mod counts;
+pub mod hidden;
 pub mod libraries;
 pub mod litmus;
 pub mod minimise;
 pub mod ours;
 pub mod peers;
 pub mod program;
+pub mod protocols;
 pub mod registry;
 pub mod run;
 

@@ -67,6 +67,8 @@ pub enum Group {
     Libraries,
     /// Small programs in the shape of real ones.
     Applications,
+    /// Distributed protocols.
+    Protocols,
 }
 
 impl fmt::Display for Group {
@@ -80,6 +82,7 @@ impl fmt::Display for Group {
             Self::Ours => "ours",
             Self::Libraries => "libraries",
             Self::Applications => "applications",
+            Self::Protocols => "protocols",
         })
     }
 }
@@ -147,8 +150,8 @@ pub struct Program {
     pub traces: Option<Count>,
     /// The limit on the steps of one execution, if the program never ends by itself.
     pub steps: Option<u64>,
-    /// What kind of mistake its bug is, for programs of [`Group::Libraries`] and
-    /// [`Group::Applications`].
+    /// What kind of mistake its bug is, for programs of [`Group::Libraries`],
+    /// [`Group::Applications`] and [`Group::Protocols`].
     pub pattern: &'static str,
     /// Arguments that make it as long as a unit test of a library is; empty if there are none.
     pub large: &'static [usize],

@@ -5,10 +5,10 @@ use std::fmt;
 use raddle_knobs::spelling::distance;
 
 use crate::program::Program;
-use crate::{actors, applications, bugs, case, counts, libraries, litmus, ours, peers};
+use crate::{actors, applications, bugs, case, counts, libraries, litmus, ours, peers, protocols};
 
 /// All programs that a search can cover at their defaults, by group. Those of
-/// [`libraries`](mod@libraries) and [`applications`](mod@applications) are longer.
+/// [`libraries`](mod@libraries), [`applications`](mod@applications) and [`protocols`](mod@protocols) are longer.
 pub static REGISTRY: &[Program] = &[
     counts::readers::READERS,
     counts::readers::LASTZERO,
@@ -52,6 +52,8 @@ pub static REGISTRY: &[Program] = &[
     bugs::locks::WRONG_LOCK,
     bugs::races::RACY_PUBLISH,
     bugs::races::PUBLISHED,
+    bugs::races::LAST_OWNER,
+    bugs::races::LAST_OWNER_COUNTED,
     bugs::races::LOCK_ORDER,
     bugs::spinning::MISSED_WINDOW,
     bugs::spinning::MISSED_WINDOW_FIXED,
@@ -95,9 +97,10 @@ pub static REGISTRY: &[Program] = &[
     ours::DEADLOCK_HELD_IN_DROP,
 ];
 
-/// All programs, those that no search can cover in a test last: libraries, applications, and the case.
+/// All programs, those that no search can cover in a test last: libraries, applications, protocols, and the
+/// case.
 pub fn everything() -> impl Iterator<Item = &'static Program> {
-    let long = libraries::programs().chain(applications::programs());
+    let long = libraries::programs().chain(applications::programs()).chain(protocols::programs());
     REGISTRY.iter().chain(long).chain(&case::PROGRAMS)
 }
 

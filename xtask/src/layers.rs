@@ -26,9 +26,9 @@ pub const RULES: &[Rule] = &[
         krate: "crates/raddle-engine",
         layers: Some(&[
             // Vocabulary: ids and accesses, what a search answers, what a primitive says of itself.
-            &["debug", "fiber", "limits", "panics", "pulse", "seen", "store", "tape"],
+            &["debug", "fiber", "last_words", "limits", "panics", "pulse", "seen", "store", "tape"],
             &["op", "vector_clock"],
-            &["context", "race", "strategy"],
+            &["context", "race", "strategy", "witness"],
             &["dependence", "fair", "model", "passive"],
             &["happens"],
             // Parts of an execution.
@@ -61,8 +61,8 @@ pub const RULES: &[Rule] = &[
             // What a user gives and gets.
             &["error", "progress", "tree"],
             &["config"],
-            // What is run, where its files lie, and the thread that keeps the time for it.
-            &["files", "job"],
+            // What is run, where its files lie, what is written meanwhile, and the thread that keeps the time for it.
+            &["files", "job", "terminal"],
             &["checkpoint", "spill", "supervisor"],
             // One search.
             &["reporter"],
@@ -73,7 +73,7 @@ pub const RULES: &[Rule] = &[
             &["portfolio", "recording"],
             &["explore"],
             // A test.
-            &["explain", "learned", "minimise", "terminal"],
+            &["explain", "learned", "minimise"],
             &["check"],
             &["host", "migrate"],
             &["harness"],

@@ -463,7 +463,7 @@ impl Memoryless {
             }
             let owner = self.history.event(index).footprint.task;
             let step = Some(Footprint::new(timer.task, &timer.footprint, Some(owner)));
-            self.history.races_of_timer(index, timer.task, &mut races);
+            self.history.races_of_timer(index, &timer, &mut races);
             self.reverse_all(&races, &Later { index, step, ran: false });
         }
         let index = self.history.len();
@@ -472,7 +472,7 @@ impl Memoryless {
             let step = Some(Footprint::new(stuck.task, &stuck.footprint, None));
             self.reverse_all(&races, &Later { index, step, ran: false });
             let Some(timer) = stuck.timer else { continue };
-            self.history.races_of_stuck_timer(&stuck, timer.task, &mut races);
+            self.history.races_of_stuck_timer(&stuck, &timer, &mut races);
             let step = Some(Footprint::new(timer.task, &timer.footprint, Some(stuck.task)));
             self.reverse_all(&races, &Later { index, step, ran: false });
         }

@@ -2,7 +2,7 @@
 
 use raddle::cell::Tracked;
 use raddle::sync::atomic::{AtomicBool, Ordering};
-use raddle::sync::{Mutex, mpsc};
+use raddle::sync::{Arc, Mutex, counted, mpsc};
 use raddle::{Named, thread};
 
 use crate::program::{Expected, Group, Program};
@@ -48,6 +48,73 @@ pub const PUBLISHED: Program =
 /// [`racy_publish`] as it should be.
 pub fn published() {
     publish(Ordering::Release);
+}
+
+/// `last-owner`.
+///
+/// The store and the load, in either order: the handles of std are no steps.
+pub const LAST_OWNER: Program = Program::new(
+    "last-owner",
+    Group::Bugs,
+    "the last owner's destructor reads what the other owner wrote",
+)
+.source("the shape of tokio's oneshot channel")
+.plain(last_owner)
+.interleavings(|_| Some(2))
+.traces(|_| Some(2));
+
+/// `last-owner-counted`.
+///
+/// Each owner has two steps, of which the drops depend on each other, and the store and the load:
+/// 4! / (2! * 2!) interleavings, 2 * 2 traces.
+pub const LAST_OWNER_COUNTED: Program = Program::new(
+    "last-owner-counted",
+    Group::Bugs,
+    "last-owner, with handles whose drops are steps",
+)
+.plain(last_owner_counted)
+.interleavings(|_| Some(6))
+.traces(|_| Some(4));
+
+/// What two owners share.
+#[derive(Debug)]
+struct Owned {
+    seen: AtomicBool,
+    values: [Tracked<u8>; 2],
+}
+
+impl Drop for Owned {
+    fn drop(&mut self) {
+        assert_eq!(self.values.iter().map(Tracked::get).sum::<u8>(), 3);
+    }
+}
+
+fn two_owners<A>(new: fn(Owned) -> A, clone: fn(&A) -> A)
+where
+    A: std::ops::Deref<Target = Owned> + Send + 'static,
+{
+    let seen = AtomicBool::new(false).named("seen");
+    let ours = new(Owned { seen, values: [Tracked::new(0), Tracked::new(0)] });
+    let theirs = clone(&ours);
+    let other = thread::spawn(move || {
+        theirs.values[0].set(1);
+        theirs.seen.store(true, Ordering::Relaxed);
+        drop(theirs);
+    });
+    ours.values[1].set(2);
+    ours.seen.load(Ordering::Relaxed);
+    drop(ours);
+    other.join().unwrap();
+}
+
+/// `values[0] = 1; seen = true; drop ‖ values[1] = 2; seen; drop`: the last owner reads both values.
+pub fn last_owner() {
+    two_owners(Arc::new, Arc::clone);
+}
+
+/// [`last_owner`] with a count that is seen.
+pub fn last_owner_counted() {
+    two_owners(counted::Arc::new, counted::Arc::clone);
 }
 
 /// `lock-order`.

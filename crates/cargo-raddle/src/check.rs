@@ -315,8 +315,14 @@ fn ask_for(
         let last = samples.last().map_or(0, |progress: &Progress| progress.executions);
         let died =
             Died { death, strategy: greeting.0, seed: greeting.1, elapsed: began.elapsed(), last };
-        let (report, way) = died.report(hosts, test, &page, question);
+        let (mut report, way) = died.report(hosts, test, &page, question);
         avoid = way;
+        // Which task it was, and where: the last step that is known need not be of the execution that hangs.
+        let moved = gone
+            .hung
+            .as_ref()
+            .and_then(|(_, text)| text.lines().find(|line| line.starts_with("last to move")));
+        report.notes.extend(moved.map(|line| Note::Text { text: line.to_owned() }));
         Answer { report: Some(report), expected: None, error: None, passed: false, output, samples }
     } else {
         let error = Some(error.unwrap_or_else(|| silent(&gone)));

@@ -64,6 +64,9 @@ pub(crate) struct Test {
     /// what was taken, how the first 500 executions ended
     #[arg(long, value_name = "FILE")]
     pub(crate) tree: Option<PathBuf>,
+    /// Show every step of a failure, also those that cannot have led to it, however many there are
+    #[arg(long)]
+    pub(crate) full: bool,
     /// Neither try saved schedules nor save new ones
     #[arg(long)]
     pub(crate) no_regressions: bool,
@@ -114,6 +117,9 @@ pub(crate) struct Minimise {
 pub(crate) struct Explain {
     #[command(flatten)]
     pub(crate) recorded: Recorded,
+    /// Show every step of a failure, also those that cannot have led to it, however many there are
+    #[arg(long)]
+    pub(crate) full: bool,
     #[command(flatten)]
     pub(crate) build: Build,
 }
@@ -122,9 +128,9 @@ pub(crate) struct Explain {
 pub(crate) struct Replay {
     #[command(flatten)]
     pub(crate) recorded: Recorded,
-    /// Show every step, however many there are
-    #[arg(long)]
-    pub(crate) trace: bool,
+    /// Show every step of a failure, also those that cannot have led to it, however many there are
+    #[arg(long, alias = "trace")]
+    pub(crate) full: bool,
     /// Run it in a debugger that stops where the failure is
     #[arg(long, value_enum, value_name = "DEBUGGER")]
     pub(crate) debugger: Option<Debugger>,

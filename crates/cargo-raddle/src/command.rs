@@ -123,7 +123,7 @@ fn test(asked: &cli::Test, given: &[String]) -> Result<u8, Wrong> {
         warn_of_unreadable(&tests);
     }
     let mut show: Box<dyn Show> = match asked.format {
-        Format::Human => Box::new(Human::new()),
+        Format::Human => Box::new(Human::new().full(asked.full)),
         Format::Json => Box::new(Json::new()),
     };
     let progress = run::PROGRESS;

@@ -160,7 +160,12 @@ impl Died {
             }
             Err(why) => {
                 notes.push(Note::Text { text: format!("there is no schedule: {why}") });
-                let outcome = Outcome::Died { death: self.death.clone(), task: None, site: None };
+                let outcome = Outcome::Died {
+                    death: self.death.clone(),
+                    task: None,
+                    site: None,
+                    panic: None,
+                };
                 (self.last + 1, Retraced::new().failure(outcome, self.last + 1))
             }
         };

@@ -144,8 +144,8 @@ pub(crate) struct Gone {
     pub(crate) greeted: bool,
     /// Whether it said how its work ended.
     pub(crate) answered: bool,
-    /// How long nothing moved, if it ended itself for that.
-    pub(crate) hung: Option<u64>,
+    /// How long nothing moved, if it ended itself for that; and what it said of it.
+    pub(crate) hung: Option<(u64, String)>,
     /// Whether the driver killed it, because it was told to stop and did not.
     pub(crate) killed: bool,
     /// The end of what the test printed.
@@ -160,7 +160,7 @@ impl Gone {
         if !self.greeted || self.killed {
             return None;
         }
-        if let Some(after_ms) = self.hung {
+        if let Some((after_ms, _)) = self.hung {
             return Some(Death::Hang { after_ms });
         }
         if self.answered {
@@ -243,7 +243,7 @@ impl Hosts<'_> {
 struct Conversation {
     greeted: bool,
     answered: bool,
-    hung: Option<u64>,
+    hung: Option<(u64, String)>,
     killed: bool,
 }
 
@@ -324,7 +324,7 @@ impl Conversation {
         let Ok(message) = serde_json::from_str::<Message>(line) else { return };
         match &message {
             Message::Hello { .. } => self.greeted = true,
-            Message::Hung { after_ms, .. } => self.hung = Some(*after_ms),
+            Message::Hung { after_ms, text } => self.hung = Some((*after_ms, text.clone())),
             Message::Finished { .. }
             | Message::Error { .. }
             | Message::Survived { .. }

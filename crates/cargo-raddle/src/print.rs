@@ -4,6 +4,11 @@ use std::io::{self, IsTerminal as _, Write as _};
 
 use raddle_report::Colour;
 
+/// Whether every step of a failure is shown: by a flag, or by the variable that `cargo test` knows too.
+pub(crate) fn full(flag: bool) -> bool {
+    flag || std::env::var("RADDLE_FULL").is_ok_and(|value| value.trim() == "true")
+}
+
 /// To standard output. If nobody reads it any more, that is no reason to fail.
 pub(crate) fn out(text: &str) {
     let _ = io::stdout().write_all(text.as_bytes());

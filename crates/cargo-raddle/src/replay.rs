@@ -133,13 +133,13 @@ impl Found {
     }
 
     /// Prints what came of it.
-    fn show(&self, recorded: &Recorded, tested: &Tested, max_rows: usize) -> u8 {
+    fn show(&self, recorded: &Recorded, tested: &Tested, full: bool) -> u8 {
         let Some(report) = &tested.report else { return exit::INCONCLUSIVE };
         let (recording, test) = (&recorded.recording, &self.test.id.test);
         let options = TextOptions {
             width: print::width(),
             colour: print::colour(),
-            max_rows,
+            full: print::full(full),
             replay_command: Some(format!("cargo raddle replay {recording} {test}")),
             ..TextOptions::default()
         };
@@ -171,15 +171,14 @@ pub(crate) fn replay(asked: &cli::Replay) -> Result<u8, Wrong> {
     if !tested.output.is_empty() {
         print::out(&format!("{}\n\n", tested.output));
     }
-    let max_rows = if asked.trace { usize::MAX } else { TextOptions::default().max_rows };
-    Ok(found.show(&asked.recorded, &tested, max_rows))
+    Ok(found.show(&asked.recorded, &tested, asked.full))
 }
 
 /// A replay that is explained.
 pub(crate) fn explain(asked: &cli::Explain) -> Result<u8, Wrong> {
     let found = Found::new(&asked.recorded, &asked.build)?;
     let tested = found.run(What::Replay, &[&[("explain", "true")], found.apart()].concat())?;
-    Ok(found.show(&asked.recorded, &tested, TextOptions::default().max_rows))
+    Ok(found.show(&asked.recorded, &tested, asked.full))
 }
 
 /// Makes a failure small, and writes it where it was read from.
@@ -190,7 +189,7 @@ pub(crate) fn minimise(asked: &cli::Minimise) -> Result<u8, Wrong> {
     let found = Found::new(&asked.recorded, &asked.build)?;
     let more = [&[("minimise", asked.time.as_str())], found.apart()].concat();
     let tested = found.run(What::Minimise, &more)?;
-    let code = found.show(&asked.recorded, &tested, TextOptions::default().max_rows);
+    let code = found.show(&asked.recorded, &tested, false);
     let failure = tested.report.as_ref().and_then(|report| report.failure.as_ref());
     let smaller = failure.filter(|failure| failure.minimised.is_some());
     let (Some(smaller), Some(saved)) = (smaller, &found.given.saved) else { return Ok(code) };

@@ -53,7 +53,7 @@ fn bfs<S: Send + Sync + 'static>(model: &Model<S>) -> Searched {
 
 fn message(outcome: &Outcome) -> &str {
     match outcome {
-        Outcome::Panicked { panics } => &panics[0].message,
+        Outcome::Panicked { panics, .. } => &panics[0].message,
         other => panic!("{other:?}"),
     }
 }

@@ -81,11 +81,7 @@ impl<A: Model, B: Model> Announced for Double<'_, A, B> {
     // While the first op waits, nobody took anything from it that it could have had: whether it
     // is notified hangs on when it began to wait, which was a step of its own.
     fn waits_for(&self, task: TaskId) -> [(ObjectId, Access); 2] {
-        if self.first.enabled(task) {
-            [self.second.footprint(task)[0], NOTHING]
-        } else {
-            [NOTHING, NOTHING]
-        }
+        if self.first.enabled(task) { self.footprint(task) } else { [NOTHING, NOTHING] }
     }
 
     fn first_enabled(&self, task: TaskId) -> bool {

@@ -23,9 +23,13 @@
 //! Where stacks cannot be walked (Windows, 32-bit ARM, Miri), and where less than 128 KiB of the task's stack
 //! are left, there are scopes alone.
 //!
+//! A trace has calls of its own, with places (`context/calls.rs`), whatever the strategy asks for.
+//!
 //! A timer's context is that of the wait it ends. The steps of passive tasks, which are handlers of actors,
 //! have none: nobody called them.
 
+mod calls;
+mod last_drop;
 mod symbol;
 mod walk;
 
@@ -35,6 +39,9 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use raddle_trace::hash::Fnv1a;
+
+pub(crate) use self::calls::{calls, stack};
+pub(crate) use self::last_drop::last_drops;
 
 /// The calls that lead to an op. Equal numbers are equal calls, in one process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -12,8 +12,8 @@ use crate::strategy::{Step, Tasks};
 #[expect(clippy::unnested_or_patterns, reason = "each pair has its argument beside it")]
 pub fn conflict(a: Access, b: Access) -> bool {
     use Access::{
-        Append, Fit, Lapsed, Missed, Observe, Pass, Read, Refused, Roused, Share, Stir, Take,
-        TryFit, TryShare, TryTake, Unshare, Yield,
+        Adjust, Append, Fit, Lapsed, Lower, Missed, Observe, Pass, Read, Refused, Roused, Share,
+        Stir, Take, TryFit, TryRaise, TryShare, TryTake, Unshare, Yield,
     };
     !matches!(
         (a, b),
@@ -32,6 +32,12 @@ pub fn conflict(a: Access, b: Access) -> bool {
         | (Roused, _) | (_, Roused)
         // Neither takes the other's work, and what is left is the same in either order.
         | (Stir, Stir | Read) | (Read, Stir)
+        // The counts are the same in either order. A task that clones a strong handle keeps its own, so the other
+        // task's is not the last in either order; changes of weak handles do not bear on which strong one is
+        // the last, nor on whether an upgrade succeeds.
+        | (Adjust, Adjust | Lower | TryRaise) | (Lower | TryRaise, Adjust)
+        // Both find the count above zero, and neither takes one off.
+        | (TryRaise, TryRaise)
         // What it would have done has been taken back for good, which is an order of its own.
         | (Lapsed, _) | (_, Lapsed)
         // A yield touches nothing.
@@ -85,6 +91,9 @@ pub(crate) fn dominates(access: Access) -> bool {
         | Access::Stir
         | Access::Lapsed
         | Access::Yield
+        | Access::Adjust
+        | Access::Lower
+        | Access::TryRaise
         | Access::Observe(_) => false,
     }
 }
@@ -94,7 +103,7 @@ pub(crate) fn dominates(access: Access) -> bool {
 #[must_use]
 pub fn widest(access: Access) -> Access {
     match access {
-        Access::Missed | Access::TryTake | Access::Lapsed => Access::Write,
+        Access::Missed | Access::TryTake | Access::Lapsed | Access::TryRaise => Access::Write,
         Access::Refused | Access::TryShare | Access::TryFit(_) => Access::TryAcquire,
         Access::Pass => Access::Acquire,
         // Whatever such an op would be in another state, what conflicts with that conflicts with this.
@@ -111,6 +120,8 @@ pub fn widest(access: Access) -> Access {
         | Access::Roused
         | Access::Stir
         | Access::Settle
+        | Access::Adjust
+        | Access::Lower
         | Access::Observe(_)
         | Access::Yield => access,
     }

@@ -11,6 +11,7 @@
 mod arriving;
 mod asking;
 mod locking;
+mod panicking;
 mod passive;
 mod state;
 mod steps;
@@ -18,7 +19,9 @@ mod timers;
 mod view;
 mod yields;
 
-pub(crate) use state::{Decisions, Detectors, Enabled, Lasting, Listeners, Pace, VirtualTime};
+pub(crate) use state::{
+    Decisions, Detectors, Enabled, Lasting, Listeners, Pace, Shown, VirtualTime,
+};
 
 use std::cell::Cell;
 use std::panic::Location;
@@ -89,8 +92,10 @@ pub(crate) enum How {
 pub(crate) enum Ending {
     /// No task is left.
     Completed,
-    /// The test's body panicked.
-    BodyPanicked,
+    /// The test's body panicked, or a task did and nobody took it.
+    Panicked,
+    /// A task panicked, nobody took it, and then this was the end.
+    PanickedThen(Box<Ending>),
     /// Some tasks are left and none can move.
     Deadlock,
     Livelock {
@@ -295,11 +300,7 @@ impl Execution {
         if kind == TaskKind::Thread {
             self.tasks.n_live += 1;
         }
-        if self.listeners.needs.steps
-            && !self.decisions.strict
-            && seq > 0
-            && self.n_steps >= self.listeners.notify_from_step
-        {
+        if seq > 0 && self.n_steps >= self.listeners.strategy_from_step {
             // SAFETY: the strategy outlives the search, and holds no way back to the execution.
             unsafe { (*self.listeners.strategy).step(&Event::Spawn { parent, child: id }) };
         }

@@ -2,17 +2,20 @@
 
 use std::collections::BTreeMap;
 
-use raddle_trace::{Assumption, Carried, Counts, Failure, Note, Outcome, Progress};
+use raddle_trace::{
+    Assumption, Carried, Counts, Divergence, Failure, Note, Outcome, Progress, Trace,
+};
 
 use crate::error::EngineError;
 use crate::execution::{Decisions, Ending};
 use crate::failures::{Failures, Found};
 use crate::host::Ran;
-use crate::limits::{Lap, Stop};
+use crate::limits::{Lap, MOST_KEPT, Stop};
 use crate::observer::{Audience, Ended, Observers};
 use crate::pulse::Pulse;
-use crate::search::{Isolate, Search, Setup};
+use crate::search::{Isolate, Recorded, Search, Setup};
 use crate::strategy::{Cut, Finished, Strategy};
+use crate::witness::Witness;
 
 /// What a search found.
 #[derive(Debug)]
@@ -97,8 +100,10 @@ pub fn explore_from(
         setup,
         lap,
         body,
+        first: carried.counts.executions,
         counts: carried.counts,
         leaked: carried.leaked,
+        difference: None,
         failures: Failures::default(),
         kinds: BTreeMap::new(),
     };
@@ -113,6 +118,10 @@ pub fn explore_from(
     }
 }
 
+/// With [`Setup::run_twice`], the first execution is run twice, and from this one on those whose number is a
+/// power of two: what a search costs does not change by that.
+const TWICE_AGAIN: u64 = 1024;
+
 /// A search in the middle of its work.
 struct Exploration<'a, 'b> {
     search: Search,
@@ -122,9 +131,13 @@ struct Exploration<'a, 'b> {
     setup: &'a Setup,
     lap: &'a mut dyn FnMut(Lap) -> Stop,
     body: &'a dyn Fn(),
+    /// How many executions an earlier search had run.
+    first: u64,
     counts: Counts,
     /// Tasks that could not be unwound.
     leaked: u64,
+    /// Where an execution that was run twice was not the same both times.
+    difference: Option<Divergence>,
     failures: Failures,
     /// See [`Explored::kinds`].
     kinds: BTreeMap<&'static str, u64>,
@@ -168,9 +181,13 @@ impl Exploration<'_, '_> {
 
     /// Runs the execution that was begun, to its end; or why that ends the search.
     fn execute(&mut self) -> Result<Option<Ended>, EngineError> {
+        let twice = self.is_run_twice();
         let Self { search, apart, audience, lap, body, counts, leaked, .. } = self;
         let (body, number) = (*body, counts.executions);
         let asked = audience.while_running();
+        if twice && apart.is_none() {
+            search.listeners.witness = Some(Box::default());
+        }
         let mut ran = if let Some(apart) = apart {
             apart.run(search, asked, body, lap, number)?
         } else {
@@ -178,14 +195,81 @@ impl Exploration<'_, '_> {
             search.run(body, lap, number)
         };
         *leaked += ran.leaked;
+        // What fails is run once more for its trace anyway.
+        let twice = twice && matches!(ran.outcome, Outcome::Completed);
+        if let Some(witness) = &mut search.listeners.witness {
+            witness.compare();
+        }
+        let completed = ran.ending == Ending::Completed;
         if apart.is_none() && search.detectors.cell_used && !search.detectors.track_races_next {
             *leaked += search.watch_again(&mut ran, body, lap, number);
+        } else if twice && completed {
+            self.run_second_time(&mut ran)?;
         }
+        let witness = self.search.listeners.witness.take().filter(|_| twice && completed);
+        self.compare(&mut ran, witness);
         match ran.ending {
             Ending::Stopped => Ok(Some(Ended::Stopped)),
             Ending::Foreign => Err(EngineError::Foreign),
             Ending::Diverged(divergence) => Ok(Some(Ended::Diverged(divergence))),
-            _ => self.end(ran),
+            _ => {
+                let ended = self.end(ran)?;
+                Ok(ended.or_else(|| self.difference.clone().map(Ended::Diverged)))
+            }
+        }
+    }
+
+    /// Whether the execution that was begun is run twice.
+    fn is_run_twice(&self) -> bool {
+        let number = self.counts.executions + 1;
+        let again = number >= TWICE_AGAIN && number.is_power_of_two();
+        self.setup.run_twice && (again || self.counts.executions == self.first)
+    }
+
+    /// Runs an execution that completed a second time. If that one fails, it is how the execution ended.
+    fn run_second_time(&mut self, ran: &mut Ran) -> Result<(), EngineError> {
+        let Self { search, apart, lap, body, counts, leaked, difference, .. } = self;
+        let (again, other) = match apart {
+            None => (search.run_again(*body, lap, counts.executions), None),
+            Some(apart) => {
+                let before = search.n_steps;
+                search.keeping(|search| {
+                    let Recorded { ran, trace, .. } = apart.repeat(search, *body, lap)?;
+                    let completed = matches!(ran.outcome, Outcome::Completed);
+                    let other = completed.then(|| other_length(before, search.n_steps, &trace));
+                    Ok::<_, EngineError>((ran, other.flatten()))
+                })?
+            }
+        };
+        *leaked += again.leaked;
+        *difference = other;
+        if matches!(again.ending, Ending::Diverged(_) | Ending::Foreign)
+            || again.outcome.is_failure()
+        {
+            (ran.ending, ran.outcome) = (again.ending, again.outcome);
+        }
+        Ok(())
+    }
+
+    /// Notes where the second time was not like the first, which had completed.
+    fn compare(&mut self, ran: &mut Ran, witness: Option<Box<Witness>>) {
+        let Some(witness) = witness else { return };
+        let (step, decision) = (self.search.n_steps, self.search.decisions.taken.len());
+        match &mut ran.ending {
+            Ending::Diverged(divergence) => {
+                if let Some(named) = witness.difference() {
+                    *divergence = named;
+                }
+            }
+            Ending::Completed if matches!(ran.outcome, Outcome::Completed) => {
+                self.difference = witness.end(decision);
+            }
+            Ending::Stopped | Ending::Foreign | Ending::DataRace(_) => {}
+            _ => {
+                let found = ran.outcome.kind().to_owned();
+                let (decision, expected) = (decision as u32, Outcome::Completed.kind().to_owned());
+                self.difference = Some(Divergence { step, decision, expected, found });
+            }
         }
     }
 
@@ -207,10 +291,8 @@ impl Exploration<'_, '_> {
             tasks: ex.tasks.created.len() as u64,
             stuck: &ran.stuck,
             cut: ex.decisions.cut,
-            irregular: ex.lasting.seen.held_back
-                || ex.lasting.settings.spurious
-                    && ex.lasting.seen.spurious
-                    && ex.lasting.seen.timers,
+            yielded: ex.lasting.seen.yielded,
+            gaps: ex.lasting.seen.gaps(),
         });
         if self.setup.keep_going {
             *self.kinds.entry(ran.outcome.kind()).or_insert(0) += 1;
@@ -226,14 +308,21 @@ impl Exploration<'_, '_> {
 
     fn finish(mut self, ended: Ended) -> Explored {
         self.pause(Some(&ended));
-        let Self { mut search, audience, setup, counts, leaked, failures, kinds, .. } = self;
+        let Self { mut search, audience, setup, counts, leaked, .. } = self;
+        let Self { difference, failures, kinds, .. } = self;
         let mut notes = Vec::new();
         if let Ended::Diverged(divergence) = &ended {
             notes.push(Note::Diverged(divergence.clone()));
         }
-        let (failure, deaths) = failures.end();
+        let (mut failure, deaths) = failures.end();
+        if let Some(failure) = &mut failure {
+            failure.unstable = failure.unstable.take().or(difference);
+        }
         if leaked > 0 {
             notes.push(Note::Leaked { tasks: leaked });
+        }
+        if search.lasting.kept_too_many {
+            notes.push(Note::Text { text: kept_too_many() });
         }
         if counts.executions > 0 && counts.max_depth == 0 && failure.is_none() {
             notes.push(Note::NothingConcurrent);
@@ -247,4 +336,28 @@ impl Exploration<'_, '_> {
         let progress = audience.progress();
         Explored { ended, counts, failure, deaths, kinds, assumptions, notes, progress }
     }
+}
+
+/// What is said when no more unfinished tasks are kept.
+fn kept_too_many() -> String {
+    format!(
+        "executions that fail leave their unfinished tasks as they are, so that no destructor can hide the \
+         failure. {MOST_KEPT} of them are kept by now, the most that a process keeps: from then on they were \
+         unwound, and their destructors ran"
+    )
+}
+
+/// An execution that had so many steps has another number of them the second time.
+fn other_length(before: u64, steps: u64, trace: &Trace) -> Option<Divergence> {
+    let last = trace.events.last().map_or(String::new(), |event| {
+        let (who, op, site) = (trace.task_label(event.task), &event.op, &event.site);
+        format!(", the last of them {who}: {op} at {site}")
+    });
+    let decision = trace.events.iter().filter_map(|event| event.decision).max();
+    (before != steps).then(|| Divergence {
+        step: before.min(steps),
+        decision: decision.map_or(0, |last| last + 1),
+        expected: format!("an execution of {before} steps"),
+        found: format!("one of {steps} steps{last}"),
+    })
 }

@@ -10,6 +10,7 @@
 
 use std::cell::RefCell;
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use corosensei::stack::{DefaultStack, Stack, StackPointer};
@@ -85,6 +86,15 @@ struct Pool {
 /// Fibers that an OS thread left behind for others, at most [`MAX_LEFT`].
 static LEFT: Mutex<Vec<Idle>> = Mutex::new(Vec::new());
 const MAX_LEFT: usize = 256;
+
+/// Stacks of this process that are kept for good: see [`Fiber::keep`].
+static KEPT: AtomicU64 = AtomicU64::new(0);
+
+/// How many stacks of unfinished tasks this process has kept. They are never freed: what is on them may be borrowed.
+#[must_use]
+pub fn kept() -> u64 {
+    KEPT.load(Ordering::Relaxed)
+}
 
 /// A fiber that waits for a job, on its way to another OS thread.
 struct Idle(*mut Fiber);
@@ -226,6 +236,12 @@ impl Fiber {
     pub(crate) unsafe fn suspend(fiber: *mut Fiber) {
         // SAFETY: the coroutine runs, so it has set its yielder.
         unsafe { (*(*fiber).yielder).suspend(()) };
+    }
+
+    /// Leaves a fiber where it is, with all that is on its stack. It is never resumed nor freed: others may have
+    /// pointers to what is there.
+    pub(crate) fn keep(_: *mut Fiber) {
+        KEPT.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Gives a fiber back whose job is done.

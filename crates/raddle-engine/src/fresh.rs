@@ -17,21 +17,11 @@ pub struct Fresh<T> {
     epoch: AtomicU64,
     /// Points into `all`, or null.
     value: AtomicPtr<T>,
-    /// Every value ever set.
-    all: Mutex<Vec<Owned<T>>>,
-}
-
-/// A boxed value behind a raw pointer: references to it stay valid while the list grows.
-struct Owned<T>(*mut T);
-
-// SAFETY: an `Owned` is a `Box<T>` but for aliasing.
-unsafe impl<T: Send> Send for Owned<T> {}
-
-impl<T> Drop for Owned<T> {
-    fn drop(&mut self) {
-        // SAFETY: made by `Box::into_raw`, dropped once.
-        drop(unsafe { Box::from_raw(self.0) });
-    }
+    /// Every value ever set, each alone in a `Vec`. Not in a `Box`, because references to a value must
+    /// stay valid while the list grows, and to move a `Box` is to claim that there are none. Not behind
+    /// a type with a destructor of its own either: with std's alone, a value may borrow what is dropped
+    /// before the cell, as std's `OnceLock` allows.
+    all: Mutex<Vec<Vec<T>>>,
 }
 
 impl<T> fmt::Debug for Fresh<T> {
@@ -69,8 +59,9 @@ impl<T> Fresh<T> {
 
     /// Sets the value of this execution. The caller makes sure that nobody else does at the time.
     pub fn set(&self, value: T) -> &T {
-        let value = Box::into_raw(Box::new(value));
-        self.all.lock().unwrap_or_else(PoisonError::into_inner).push(Owned(value));
+        let mut owner = vec![value];
+        let value = owner.as_mut_ptr();
+        self.all.lock().unwrap_or_else(PoisonError::into_inner).push(owner);
         self.epoch.store(rt::epoch().unwrap_or(0), Ordering::Release);
         self.value.store(value, Ordering::Release);
         // SAFETY: owned by `all`, which drops nothing before the cell.
@@ -91,11 +82,8 @@ impl<T> Fresh<T> {
         let value = ptr::from_mut(self.get_mut()?);
         *self.value.get_mut() = ptr::null_mut();
         let all = self.all.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let at = all.iter().position(|owned| ptr::eq(owned.0, value))?;
-        let owned = all.swap_remove(at);
-        std::mem::forget(owned);
-        // SAFETY: made by `Box::into_raw`, and no longer owned by `all`.
-        Some(*unsafe { Box::from_raw(value) })
+        let at = all.iter().position(|owner| ptr::eq(owner.as_ptr(), value))?;
+        all.swap_remove(at).pop()
     }
 }
 

@@ -688,6 +688,13 @@ impl History {
         self.lanes.get(task.index()).map_or(0, |lane| lane.events.len() as u32)
     }
 
+    /// How many of them are before the event at `index`.
+    #[must_use]
+    pub fn events_before(&self, task: TaskId, index: usize) -> u32 {
+        let Some(lane) = self.lanes.get(task.index()) else { return 0 };
+        lane.events.partition_point(|&event| (event as usize) < index) as u32
+    }
+
     /// The `nth` event of a task, from 1.
     #[must_use]
     pub fn event_of(&self, task: TaskId, nth: u32) -> Option<&Happened> {

@@ -7,10 +7,12 @@ use std::sync::atomic::Ordering;
 use raddle_trace::{Death, LimitKind, Outcome, Panic, TaskKind, Waiting};
 
 use crate::execution::{Cancelled, Ending, Execution, Next, slow_path};
-use crate::fiber::Fiber;
-use crate::limits::{Lap, Stop, Teardown};
+use crate::fiber::{self, Fiber};
+use crate::last_words;
+use crate::limits::{Lap, MOST_KEPT, Stop, Teardown};
 use crate::op::{TaskId, site_of};
-use crate::panics;
+use crate::panics::Raised;
+use crate::recorder::task_table;
 use crate::script::Script;
 use crate::strategy::Stuck;
 use crate::tape::Tape;
@@ -107,7 +109,10 @@ pub(crate) unsafe fn run(
         } else {
             Vec::new()
         };
-        let leaked = tear_down(ex);
+        let leaked = tear_down(ex, &outcome);
+        if (*ex).tasks.n_panics > 0 {
+            last_words::clear((*ex).lasting.pulse);
+        }
         Execution::set_current(std::ptr::null_mut());
         (*ex).lasting.pulse.end();
         Ran { ending, outcome, leaked, stuck }
@@ -118,8 +123,16 @@ impl Execution {
     /// What an ending comes to once all is seen: panics that nobody took go first, and a planned
     /// execution that ended too early has diverged.
     fn revise(&mut self, ending: Ending) -> Ending {
+        let untaken = |&task: &TaskId| {
+            self.task(task).unwinding.panic.as_ref().is_some_and(|panic| panic.taken.is_none())
+        };
+        let panicked = self.tasks.n_panics > 0 && self.tasks.created.iter().any(untaken);
         match ending {
             Ending::Completed | Ending::Deadlock => {}
+            // Whoever waited for what the panicking task would have done comes after it.
+            Ending::Livelock { .. } | Ending::Limit(_) if panicked => {
+                return Ending::PanickedThen(Box::new(ending));
+            }
             other => return other,
         }
         let planned =
@@ -132,9 +145,11 @@ impl Execution {
                 found: format!("the end of the execution after {}", self.decisions.taken.len()),
             });
         }
-        let untaken =
-            |&task: &TaskId| self.task(task).unwinding.panic.as_ref().is_some_and(|p| !p.taken);
-        if self.tasks.created.iter().any(untaken) { Ending::BodyPanicked } else { ending }
+        match ending {
+            Ending::Completed if panicked => Ending::Panicked,
+            other if panicked => Ending::PanickedThen(Box::new(other)),
+            other => other,
+        }
     }
 }
 
@@ -173,10 +188,7 @@ fn task_main() {
         if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(job)))
             && !payload.is::<Cancelled>()
         {
-            let message = panics::message(&*payload);
-            let (site, step) = (panics::take_site(), (*ex).n_steps);
-            (*ex).task_mut(me).unwinding.panic =
-                Some(TaskPanic { message, site, taken: false, step });
+            (*ex).end_by_panic(me, &*payload);
         }
         exit(ex, me);
     }
@@ -202,11 +214,9 @@ unsafe fn drop_locals(ex: *mut Execution, me: TaskId) {
 unsafe fn note_panic(ex: *mut Execution, me: TaskId, payload: Box<dyn Any + Send>, job: &Job) {
     // SAFETY: as in `task_main`.
     unsafe {
-        let message = panics::message(&*payload);
-        let (site, step) = (panics::take_site(), (*ex).n_steps);
-        (*ex).task_mut(me).unwinding.panic = Some(TaskPanic { message, site, taken: false, step });
+        (*ex).end_by_panic(me, &*payload);
         match job {
-            Job::Body(_) if !(*ex).is_tearing() => (*ex).end(Ending::BodyPanicked),
+            Job::Body(_) if !(*ex).is_tearing() => (*ex).end(Ending::Panicked),
             Job::Body(_) => {}
             Job::Spawned(run) => run.fail(payload),
         }
@@ -226,21 +236,51 @@ unsafe fn exit(ex: *mut Execution, me: TaskId) {
     }
 }
 
-/// Ends the tasks that are left, children first, so that what they borrow is still there.
-unsafe fn tear_down(ex: *mut Execution) -> u64 {
+impl Execution {
+    /// Whether unfinished tasks are unwound now. After a failure they are not, as long as there is room for them:
+    /// a destructor could hang, or end the process, before the failure is reported.
+    fn unwinds_unfinished(&mut self, failed: bool) -> bool {
+        match self.lasting.teardown {
+            Teardown::Unwind => true,
+            Teardown::Leak => false,
+            Teardown::Auto if !failed => true,
+            Teardown::Auto => {
+                let full = fiber::kept() >= MOST_KEPT;
+                self.lasting.kept_too_many |= full;
+                full
+            }
+        }
+    }
+}
+
+/// Ends the tasks that are left, children first, so that what they borrow is still there. How many were to be
+/// unwound and could not, or were leaked by request.
+unsafe fn tear_down(ex: *mut Execution, outcome: &Outcome) -> u64 {
     // SAFETY: as in `run`.
     unsafe {
         if (*ex).tasks.n_live == 0 {
             return 0;
         }
         (*ex).slow_path |= slow_path::TEARING;
+        let failed = outcome.is_failure();
+        let unwinds = (*ex).unwinds_unfinished(failed);
+        if failed && unwinds && !(*ex).listeners.has_crash_log {
+            let tasks = task_table(&(*ex).tasks);
+            last_words::clear((*ex).lasting.pulse);
+            last_words::add(
+                (*ex).lasting.pulse,
+                &format!("  {}\n  unfinished tasks were unwound\n", outcome.summary(&tasks)),
+            );
+            (*ex).tasks.n_panics += 1;
+        }
+        let expected = !unwinds && (*ex).lasting.teardown == Teardown::Auto;
         let mut leaked = 0;
         for index in (0..(*ex).tasks.created.len()).rev() {
             let task = (&(*ex).tasks.created)[index];
             if (*ex).task(task).state != State::Live || (*ex).task(task).fiber.is_null() {
                 continue;
             }
-            if (*ex).lasting.teardown == Teardown::Unwind {
+            if unwinds {
                 (*ex).task_mut(task).unwinding.cancelled = true;
                 Execution::resume(ex, task, false);
             }
@@ -248,10 +288,10 @@ unsafe fn tear_down(ex: *mut Execution) -> u64 {
                 // Its stack stays as it is, for good: whatever it borrows is still borrowed.
                 let entry = (*ex).task_mut(task);
                 entry.state = State::Absent;
-                entry.fiber = std::ptr::null_mut();
+                Fiber::keep(std::mem::replace(&mut entry.fiber, std::ptr::null_mut()));
                 std::mem::forget(std::mem::take(&mut entry.locals.values));
                 std::mem::forget(entry.job.take());
-                leaked += 1;
+                leaked += u64::from(!expected);
             }
         }
         leaked
@@ -269,8 +309,13 @@ fn outcome(ex: &Execution, ending: &Ending) -> Outcome {
             death: ex.listeners.tape.map_or(Death::Exit { code: 0 }, Tape::death),
             task: None,
             site: None,
+            panic: None,
         },
-        Ending::BodyPanicked => Outcome::Panicked { panics: panics_of(ex) },
+        Ending::Panicked => Outcome::Panicked { panics: panics_of(ex), then: None },
+        Ending::PanickedThen(then) => {
+            let then = Some(Box::new(self::outcome(ex, then)));
+            Outcome::Panicked { panics: panics_of(ex), then }
+        }
         Ending::Deadlock => Outcome::Deadlock { waiting: waiting(ex) },
         Ending::Livelock { steps } => Outcome::Livelock {
             spinning: ex.options().iter().map(|choice| index(choice.task)).collect(),
@@ -285,28 +330,40 @@ fn outcome(ex: &Execution, ending: &Ending) -> Outcome {
     }
 }
 
-/// The panic that decides, then the others in the order in which they happened.
+/// The panic to look at, then the others in the order in which they happened.
 fn panics_of(ex: &Execution) -> Vec<Panic> {
-    let mut found: Vec<(TaskId, &TaskPanic)> = ex
-        .tasks
-        .created
-        .iter()
-        .filter_map(|&task| ex.task(task).unwinding.panic.as_ref().map(|panic| (task, panic)))
-        .collect();
-    // One that nobody took decides, the body's before others; the earlier the better.
-    found.sort_by_key(|(task, panic)| (panic.taken, *task != TaskId::ROOT, panic.step));
-    // Who unwraps what a join gave says nothing of its own, and is at the same place whatever the cause.
-    let unwrapped = found.first().is_some_and(|(_, panic)| panic.message.contains("Any { .. }"));
-    let cause = found.iter().position(|(_, panic)| panic.taken).filter(|_| unwrapped);
-    if let Some(cause) = cause {
-        found[..=cause].rotate_right(1);
-    }
-    let entry = |(task, panic): (TaskId, &TaskPanic)| Panic {
+    let entry = |task: TaskId, raised: &Raised| Panic {
         task: ex.task(task).lineage.seq,
-        message: panic.message.clone(),
-        site: panic.site.clone(),
+        message: raised.message.clone(),
+        site: raised.site.clone(),
     };
-    found.into_iter().map(entry).collect()
+    let created = ex.tasks.created.iter();
+    let ended = created
+        .clone()
+        .filter_map(|&task| ex.task(task).unwinding.panic.as_ref().map(|panic| (task, panic)));
+    let mut ended: Vec<(TaskId, &TaskPanic)> = ended.collect();
+    ended.sort_by_key(|(_, panic)| panic.raised.nth);
+    let mut panics: Vec<Panic> =
+        ended.iter().map(|(task, panic)| entry(*task, &panic.raised)).collect();
+    // The first that nobody took decides that this is a failure.
+    let decides = ended.iter().position(|(_, panic)| panic.taken.is_none()).unwrap_or(0);
+    let Some(&(task, decisive)) = ended.get(decides) else { return panics };
+    // Raised again by the task that got it.
+    let again = |(_, other): &(TaskId, &TaskPanic)| {
+        other.taken == Some(task) && other.raised.message == decisive.raised.message
+    };
+    let passed_on = panics[decides].is_passed_on() || ended[..decides].iter().any(again);
+    if !passed_on {
+        panics[..=decides].rotate_right(1);
+        return panics;
+    }
+    // What it passes on may be a panic that was caught: that poisons locks too.
+    let caught = created.filter_map(|&task| Some((task, ex.task(task).unwinding.raised.first()?)));
+    let caught = caught.min_by_key(|(_, raised)| raised.nth);
+    if let Some((task, raised)) = caught.filter(|(_, raised)| raised.nth < ended[0].1.raised.nth) {
+        panics.insert(0, entry(task, raised));
+    }
+    panics
 }
 
 /// Who waits for what, and who holds it.

@@ -35,12 +35,21 @@ impl Default for Limits {
 /// What to do with tasks that are unfinished when an execution ends early.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Teardown {
-    /// Unwind them, so that destructors run.
+    /// After a failure forget them and their stacks, so that nothing of the test runs any more that could end
+    /// the process or hang before the failure is reported. Otherwise unwind them, which frees what they hold.
+    ///
+    /// At most [`MOST_KEPT`] stacks of a process are kept so. If there are more, the rest are unwound.
     #[default]
+    Auto,
+    /// Unwind them, so that destructors run, after failures too.
     Unwind,
-    /// Forget them and their stacks. The way out when a destructor cannot stand it.
+    /// Forget them and their stacks, always.
     Leak,
 }
+
+/// How many stacks of unfinished tasks a process keeps after failures before [`Teardown::Auto`] unwinds them:
+/// some 250 MiB, if their tasks hold little else.
+pub const MOST_KEPT: u64 = 16_384;
 
 /// Whether the search may go on: the caller's answer, by its own clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

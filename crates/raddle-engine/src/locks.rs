@@ -201,7 +201,8 @@ impl LockOrder {
             let alike =
                 |other: &&(u32, ObjectName)| other.1.kind == kind && other.1.created == created;
             let nth = known.iter().filter(alike).count() as u32;
-            let name = ObjectName { kind, created, name: lock.name.map(str::to_owned), nth };
+            let name = lock.name.map(str::to_owned);
+            let name = ObjectName { kind, created, name, nth, variable: None };
             known.push((lock.slot, name.clone()));
             name
         };

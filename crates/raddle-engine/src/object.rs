@@ -105,6 +105,12 @@ impl<M> Object<M> {
         self.model.into_inner()
     }
 
+    /// Where the model is. What is done through the pointer is not seen by any execution.
+    #[must_use]
+    pub const fn as_ptr(&self) -> *mut M {
+        self.model.get()
+    }
+
     pub(crate) fn name(&self) -> Option<&'static str> {
         self.name
     }

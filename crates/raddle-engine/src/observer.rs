@@ -327,7 +327,7 @@ impl Strategy for Audience<'_, '_> {
 mod tests {
     use std::panic::Location;
 
-    use raddle_trace::Outcome;
+    use raddle_trace::{Gaps, Outcome};
 
     use super::*;
     use crate::context::Context;
@@ -466,6 +466,7 @@ mod tests {
             partner: None,
             enabled_since: 0,
             timer: None,
+            ended: None,
             waited_for: Tasks::default(),
             pending: &Nothing,
         })
@@ -495,7 +496,8 @@ mod tests {
             tasks: 4,
             stuck: &[],
             cut: Some(Cut::Redundant),
-            irregular: false,
+            yielded: false,
+            gaps: Gaps::default(),
         });
         assert_eq!(strategy.heard, [103, 3, 4], "a value is of the step that comes next");
         let heard: Vec<_> = hearing.heard.iter().map(|heard| heard.0).collect();

@@ -102,6 +102,12 @@ pub enum Access {
     Observe(TaskId),
     /// Touches nothing and asks the others to move.
     Yield,
+    /// Changes a count of handles and sees nothing of it: a clone.
+    Adjust,
+    /// Takes one off a count of handles, and sees whether it was the last.
+    Lower,
+    /// Adds one to a count of handles that it found above zero: had it come later, it might have been zero.
+    TryRaise,
 }
 
 impl Access {
@@ -130,7 +136,10 @@ impl Access {
             | Self::TryFit(_)
             | Self::Take
             | Self::TryTake
-            | Self::Stir => true,
+            | Self::Stir
+            | Self::Adjust
+            | Self::Lower
+            | Self::TryRaise => true,
         }
     }
 
@@ -159,6 +168,9 @@ impl Access {
             Self::Stir => 20,
             Self::Settle => 21,
             Self::Lapsed => 22,
+            Self::Adjust => 23,
+            Self::Lower => 24,
+            Self::TryRaise => 25,
         }
     }
 }

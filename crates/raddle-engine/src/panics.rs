@@ -1,23 +1,44 @@
-//! Where and why a task panicked: what the panic hook leaves, and what a payload says.
+//! Panics of tasks: what the hook keeps of them, and what a payload says.
 
 use std::any::Any;
-use std::cell::RefCell;
 
 use raddle_trace::Site;
 
-thread_local! {
-    static LAST: RefCell<Option<Site>> = const { RefCell::new(None) };
+/// How many panics of one task are kept; of more, the latest. A task may catch as many as it likes.
+const MOST_OF_ONE: usize = 8;
+
+/// A panic as the hook saw it, before anything was unwound.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Raised {
+    pub(crate) message: String,
+    /// None if it was raised again, without the hook.
+    pub(crate) site: Option<Site>,
+    /// Its place among the panics of the execution.
+    pub(crate) nth: u32,
 }
 
-/// Keeps the place of a panic.
-pub(crate) fn keep_site(site: Option<Site>) {
-    // The thread may be on its way out.
-    let _ = LAST.try_with(|last| *last.borrow_mut() = site);
-}
+/// The panics of one task, which may have caught them.
+#[derive(Debug, Default)]
+pub(crate) struct AllRaised(Vec<Raised>);
 
-/// The place of the last panic in a task of this OS thread.
-pub(crate) fn take_site() -> Option<Site> {
-    LAST.with_borrow_mut(Option::take)
+impl AllRaised {
+    pub(crate) fn push(&mut self, raised: Raised) {
+        if self.0.len() == MOST_OF_ONE {
+            self.0.remove(0);
+        }
+        self.0.push(raised);
+    }
+
+    /// The latest with this message: a payload does not say where it comes from. It is no longer among those that
+    /// the task has caught.
+    pub(crate) fn take(&mut self, message: &str) -> Option<Raised> {
+        let at = self.0.iter().rposition(|raised| raised.message == message)?;
+        Some(self.0.remove(at))
+    }
+
+    pub(crate) fn first(&self) -> Option<&Raised> {
+        self.0.first()
+    }
 }
 
 /// The text of a panic's payload.

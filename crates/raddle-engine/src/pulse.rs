@@ -19,6 +19,8 @@ pub struct Pulse {
     live: AtomicU64,
     /// Executions begun on this pulse, over all its searches.
     executions: AtomicU64,
+    /// How many of them are the second time of one that was counted.
+    repetitions: AtomicU64,
     steps: AtomicU64,
     task: AtomicU32,
     site: AtomicPtr<Location<'static>>,
@@ -83,6 +85,7 @@ impl Pulse {
             id: others as u64 + 1,
             live: AtomicU64::new(0),
             executions: AtomicU64::new(0),
+            repetitions: AtomicU64::new(0),
             steps: AtomicU64::new(0),
             task: AtomicU32::new(0),
             site: AtomicPtr::new(ptr::null_mut()),
@@ -106,6 +109,18 @@ impl Pulse {
         let stamp = self.id << EXECUTION_BITS | number;
         self.live.store(stamp, Ordering::Release);
         stamp
+    }
+
+    /// The next execution is the second time of the last one.
+    pub(crate) fn repeat(&self) {
+        self.repetitions.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How many executions were begun that count, over all searches.
+    #[must_use]
+    pub fn counted(&self) -> u64 {
+        let repetitions = self.repetitions.load(Ordering::Relaxed);
+        self.executions.load(Ordering::Relaxed).saturating_sub(repetitions)
     }
 
     /// No execution runs any more.

@@ -21,7 +21,8 @@
 //! by an edge that the model has and the implementation does not promise: a notification to whom it
 //! wakes. Accesses not made through a tracked cell.
 //! Overreports: accesses ordered only by what raddle does not see: a lock of std, or the count of
-//! `std::sync::Arc`, whose last owner drops the value. `sync::counted` is seen.
+//! `std::sync::Arc`, unless the later one is in the destructor that the last owner runs
+//! ([`cell`](crate::cell) has what that misses). `sync::counted` is seen.
 
 use std::panic::Location;
 use std::sync::atomic::Ordering;
@@ -99,6 +100,9 @@ pub(crate) struct Accessed {
     pub(crate) touch: Touch,
     pub(crate) site: &'static Location<'static>,
     pub(crate) held: Vec<Held>,
+    /// How many steps there had been when it began, and when it was last known to go on.
+    pub(crate) began: u64,
+    pub(crate) ended: u64,
 }
 
 #[derive(Debug, Default)]
@@ -133,6 +137,8 @@ pub(crate) struct Detector {
     cells: Vec<CellState>,
     n_cells: u32,
     unended: Vec<Unended>,
+    /// How many steps there have been, for reports.
+    now: u64,
     /// Clocks to be used again.
     spare: Vec<VectorClock>,
 }
@@ -154,6 +160,11 @@ impl Detector {
         }
         self.n_cells = 0;
         self.unended.clear();
+    }
+
+    /// So many steps there have been when the next access begins or ends.
+    pub(crate) fn set_now(&mut self, n_steps: u64) {
+        self.now = n_steps;
     }
 
     /// A number for a cell that is used for the first time.
@@ -204,6 +215,12 @@ impl Detector {
         self.lanes[child.index()].clock = known;
     }
 
+    /// What `first` has done until now is before what `second` does next, by means that are not seen.
+    pub(crate) fn order(&mut self, first: TaskId, second: TaskId) {
+        self.join(second, first);
+        self.advance(first);
+    }
+
     /// A fence of `task`.
     pub(crate) fn fence(&mut self, task: TaskId, order: Ordering) {
         let lane = self.lane(task);
@@ -241,6 +258,7 @@ impl Detector {
         let (task, touch, site) = access;
         if clocks {
             let epoch = self.epoch(task);
+            let now = self.now;
             let Self { lanes, cells, .. } = self;
             let CellState { write, reads } = &mut cells[cell as usize];
             let lane = &lanes[task.index()];
@@ -254,7 +272,8 @@ impl Detector {
                 let hint = lane.hints.iter().rev().find(told).cloned();
                 return Err(Box::new(Raced { first: first.clone(), unended: false, hint }));
             }
-            let access = Accessed { task, epoch, touch, site, held: held.to_vec() };
+            let (held, began) = (held.to_vec(), now);
+            let access = Accessed { task, epoch, touch, site, held, began, ended: began };
             if touch.writes() {
                 reads.clear();
                 *write = Some(access);
@@ -285,7 +304,8 @@ impl Detector {
         (task, touch, site): (TaskId, Touch, &'static Location<'static>),
         held: &[Held],
     ) {
-        let access = Accessed { task, epoch: 0, touch, site, held: held.to_vec() };
+        let (held, began) = (held.to_vec(), self.now);
+        let access = Accessed { task, epoch: 0, touch, site, held, began, ended: began };
         self.unended.push(Unended { cell, access });
     }
 
@@ -297,7 +317,7 @@ impl Detector {
         if let Some(at) = self.unended.iter().rposition(is_it) {
             self.unended.swap_remove(at);
         }
-        let epoch = self.epoch(task);
+        let (epoch, now) = (self.epoch(task), self.now);
         let CellState { write, reads } = &mut self.cells[cell as usize];
         let last = if touch.writes() {
             write.as_mut().filter(|access| access.task == task)
@@ -306,6 +326,7 @@ impl Detector {
         };
         if let Some(last) = last {
             last.epoch = epoch;
+            last.ended = now;
         }
     }
 }
@@ -364,13 +385,19 @@ impl Edges<'_> {
     /// executions have the same edges, models with such accesses say themselves what they pass on.
     pub fn by_access(&mut self, access: Access) {
         match access {
-            Access::Refused | Access::Lapsed | Access::Observe(_) | Access::Yield => {}
+            // A change of a count that sees nothing of it: it commutes with the others.
+            Access::Refused
+            | Access::Lapsed
+            | Access::Observe(_)
+            | Access::Yield
+            | Access::Adjust => {}
             Access::Read
             | Access::Missed
             | Access::Share
             | Access::TryShare
             | Access::Pass
             | Access::Roused
+            | Access::TryRaise
             | Access::Settle => {
                 self.acquire(Self::FIRST);
             }
@@ -387,6 +414,7 @@ impl Edges<'_> {
             | Access::TryFit(_)
             | Access::Take
             | Access::TryTake
+            | Access::Lower
             | Access::Stir => {
                 self.acquire(Self::FIRST);
                 self.release(Self::FIRST);

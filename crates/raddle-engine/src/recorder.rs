@@ -5,7 +5,11 @@ use std::panic::Location;
 
 use raddle_trace::hash::Fnv1a;
 use raddle_trace::host::Told;
-use raddle_trace::{Decision, Event, Key, ObjectName, Schedule, Settings, TaskName, Trace};
+use raddle_trace::schedule::task_label;
+use raddle_trace::{
+    Call, Decision, Event, Key, ObjectName, Panic, Raised, Schedule, Settings, Site, TaskName,
+    Trace,
+};
 
 use crate::debug;
 use crate::happens::History;
@@ -15,6 +19,11 @@ use crate::tasks::TaskTable;
 
 /// Happens-before is written down until its clocks have this many entries: 64 MiB.
 const MOST_CLOCKS: usize = 1 << 24;
+/// The calls of so many steps are written down: to walk a stack takes some ten microseconds.
+const MOST_WITH_CALLS: usize = 20_000;
+
+/// How many panics are written down.
+const MOST_PANICS: usize = 256;
 
 #[derive(Debug)]
 struct RawEvent {
@@ -31,6 +40,7 @@ struct RawEvent {
     happened: Option<u32>,
     /// The place of the step that sent its message.
     sent_by: Option<u32>,
+    calls: Vec<Call>,
 }
 
 #[derive(Debug)]
@@ -54,6 +64,8 @@ pub(crate) struct Recorder {
     crowded: bool,
     /// The last decision is a value that stands for a task, which has not been told.
     late_key: bool,
+    /// With the task of each.
+    panics: Vec<(TaskId, Raised)>,
     /// Steps of which a debugger has heard.
     shown: usize,
     teller: Option<Teller>,
@@ -66,6 +78,8 @@ struct Teller {
     objects: usize,
     events: usize,
     decisions: usize,
+    /// For each panic, whether they know that it was handled.
+    panics: Vec<bool>,
 }
 
 impl std::fmt::Debug for Teller {
@@ -77,7 +91,8 @@ impl std::fmt::Debug for Teller {
 impl Recorder {
     /// One that tells what it writes down.
     pub(crate) fn telling(hear: Box<dyn FnMut(Told)>) -> Self {
-        let teller = Teller { hear, tasks: 0, objects: 0, events: 0, decisions: 0 };
+        let panics = Vec::new();
+        let teller = Teller { hear, tasks: 0, objects: 0, events: 0, decisions: 0, panics };
         Self { teller: Some(teller), ..Self::default() }
     }
 
@@ -108,11 +123,50 @@ impl Recorder {
         for raw in &self.events[teller.events..] {
             (teller.hear)(Told::Step { event: self.named(raw, tasks) });
         }
+        self.recount_panics(&mut teller, tasks);
         teller.tasks = tasks.created.len();
         teller.objects = self.objects.len();
         teller.decisions = self.decisions.len();
         teller.events = self.events.len();
         self.teller = Some(teller);
+    }
+
+    fn recount_panics(&self, teller: &mut Teller, tasks: &TaskTable) {
+        for (nth, (task, raised)) in self.panics.iter().enumerate() {
+            let known = teller.panics.get(nth).copied();
+            if known.is_none() {
+                let panic = Raised { handled: false, ..at_task(raised, tasks.seq(*task)) };
+                (teller.hear)(Told::Panicked { panic });
+                teller.panics.push(false);
+            }
+            if raised.handled && known != Some(true) {
+                (teller.hear)(Told::Handled { panic: nth as u32 });
+                teller.panics[nth] = true;
+            }
+        }
+    }
+
+    /// A task panics: in the step that is written down next, or after the last one.
+    pub(crate) fn panicked(
+        &mut self,
+        task: TaskId,
+        message: String,
+        site: Option<Site>,
+        in_next_step: bool,
+    ) {
+        if self.panics.len() == MOST_PANICS {
+            return;
+        }
+        let step = self.events.len() as u32 + u32::from(in_next_step);
+        // The number of the task in the trace is known when that is made.
+        let panic = Panic { task: 0, message, site };
+        self.panics.push((task, Raised { panic, step, handled: false }));
+    }
+
+    /// All panics of this task were caught, or the one that ended it was taken.
+    pub(crate) fn handled(&mut self, task: TaskId) {
+        let its = self.panics.iter_mut().filter(|(other, _)| *other == task);
+        its.for_each(|(_, raised)| raised.handled = true);
     }
 
     pub(crate) fn object(
@@ -161,7 +215,20 @@ impl Recorder {
             preempts,
             happened: None,
             sent_by: None,
+            calls: Vec::new(),
         });
+    }
+
+    /// Whether the calls that led to the last event are still written down.
+    pub(crate) fn has_room_for_calls(&self) -> bool {
+        self.events.len() <= MOST_WITH_CALLS
+    }
+
+    /// From where the last event was called.
+    pub(crate) fn called(&mut self, calls: Vec<Call>) {
+        if let Some(event) = self.events.last_mut() {
+            event.calls = calls;
+        }
     }
 
     /// A task begins.
@@ -205,6 +272,7 @@ impl Recorder {
             preempts: raw.preempts,
             after: (!self.crowded).then(after),
             sent_by: raw.sent_by.and_then(event_of),
+            calls: raw.calls.clone(),
         }
     }
 
@@ -224,15 +292,17 @@ impl Recorder {
 
     pub(crate) fn trace(&self, tasks: &TaskTable) -> Trace {
         let mut objects: Vec<ObjectName> = object_names(&self.objects).collect();
+        let names = task_table(tasks);
         for raw in &self.events {
             if let Access::Observe(task) = raw.access
                 && let Some(object) = objects.get_mut(raw.object.0 as usize)
             {
-                object.name = Some(tasks.label(task));
+                object.name = Some(task_label(&names, tasks.seq(task)));
             }
         }
         let events = self.events.iter().map(|raw| self.named(raw, tasks)).collect();
-        Trace { tasks: task_table(tasks), objects, events }
+        let panics = self.panics.iter().map(|(task, raised)| at_task(raised, tasks.seq(*task)));
+        Trace { tasks: names, objects, events, panics: panics.collect() }
     }
 
     pub(crate) fn schedule(&self, tasks: &TaskTable, settings: Settings) -> Schedule {
@@ -257,6 +327,11 @@ impl Recorder {
     }
 }
 
+fn at_task(raised: &Raised, task: u32) -> Raised {
+    let panic = Panic { task, ..raised.panic.clone() };
+    Raised { panic, ..*raised }
+}
+
 fn takes_lock(access: Access) -> bool {
     matches!(access, Access::Acquire | Access::TryAcquire | Access::Share | Access::TryShare)
 }
@@ -275,6 +350,7 @@ fn object_names(objects: &[RawObject]) -> impl Iterator<Item = ObjectName> {
             created: site_of(created),
             name: name.map(str::to_owned),
             nth: objects[..index].iter().filter(alike).count() as u32,
+            variable: None,
         }
     })
 }

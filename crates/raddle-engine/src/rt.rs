@@ -4,7 +4,7 @@ use std::any::Any;
 use std::cell::UnsafeCell;
 use std::fmt;
 use std::marker::PhantomData;
-use std::panic::{Location, resume_unwind};
+use std::panic::{Location, RefUnwindSafe, resume_unwind};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -21,7 +21,7 @@ use crate::fiber::Fiber;
 use crate::host;
 use crate::life::{LifeOp, ParkOp};
 pub use crate::object::Object;
-use crate::op::{NOTHING, ObjectId, TaskId};
+use crate::op::{NOTHING, ObjectId, TaskId, site_of};
 use crate::passive::Passive;
 pub use crate::passive::{Work, Worked};
 use crate::task::{Job, NO_SLOT, Run};
@@ -239,19 +239,23 @@ impl<T> Handle<'_, T> {
             unsafe { Execution::leak(ex, (*ex).current) }
         };
         if result.is_err() {
-            take_panic(self.task);
+            // SAFETY: the current execution, changed for a moment.
+            unsafe { (*self.task.execution()).take_panic(self.task.id) };
         }
         result
     }
 }
 
-/// Somebody has the panic of this task.
-fn take_panic(task: TaskRef) {
-    let ex = task.execution();
+/// Panics with this message as if it were at this place.
+///
+/// # Panics
+/// Always.
+pub fn panic_at(site: &'static Location<'static>, message: String) -> ! {
+    let ex = Execution::current();
+    assert!(!ex.is_null(), "{site}: {message}");
     // SAFETY: the current execution, changed for a moment.
-    if let Some(panic) = unsafe { &mut (*ex).task_mut(task.id).unwinding.panic } {
-        panic.taken = true;
-    }
+    unsafe { (*ex).raise_panic(message.clone(), Some(site_of(site))) };
+    resume_unwind(Box::new(message))
 }
 
 /// Starts a task. It runs as itself up to its first op before this returns.
@@ -266,6 +270,25 @@ where
 {
     // SAFETY: closure and result are `'static`.
     unsafe { spawn_unchecked(how, closure) }
+}
+
+/// Like [`spawn`], of a closure and for a result that may borrow.
+///
+/// # Panics
+/// Outside an execution.
+///
+/// # Safety
+/// What the closure and the result borrow outlives the task and the handle.
+#[track_caller]
+pub unsafe fn spawn_borrowing<F, T>(how: Spawn, closure: F) -> Handle<'static, T>
+where
+    F: FnOnce() -> T + Send,
+    T: Send,
+{
+    // SAFETY: by contract.
+    let handle: Handle<'_, T> = unsafe { spawn_unchecked(how, closure) };
+    // SAFETY: only the lifetime changes; by contract what is borrowed outlives the handle.
+    unsafe { std::mem::transmute(handle) }
 }
 
 /// # Safety
@@ -384,6 +407,8 @@ pub struct Scope<'scope, 'env: 'scope> {
 unsafe impl Sync for Scope<'_, '_> {}
 // SAFETY: as above.
 unsafe impl Send for Scope<'_, '_> {}
+// The list is whole whenever user code runs, also while that unwinds.
+impl RefUnwindSafe for Scope<'_, '_> {}
 
 impl fmt::Debug for Scope<'_, '_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -420,6 +445,7 @@ where
     let scope =
         Scope { tasks: UnsafeCell::new(Vec::new()), lifetime: PhantomData, env: PhantomData };
     let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| body(&scope)));
+    set_raises_again(result.is_err());
     let mut panicked = false;
     let mut next = 0;
     loop {
@@ -431,19 +457,23 @@ where
             continue;
         }
         task.join();
-        let ex = task.execution();
         // SAFETY: the current execution, changed for a moment.
-        if let Some(panic) = unsafe { &mut (*ex).task_mut(task.id).unwinding.panic }
-            && !panic.taken
-        {
-            panic.taken = true;
-            panicked = true;
-        }
+        panicked |= unsafe { (*task.execution()).take_panic(task.id) };
     }
+    set_raises_again(false);
     match result {
         Err(payload) => resume_unwind(payload),
         Ok(_) if panicked => panic!("a scoped thread panicked"),
         Ok(value) => value,
+    }
+}
+
+/// Whether the current task has a panic that a scope raises again.
+fn set_raises_again(raises_again: bool) {
+    let ex = Execution::current();
+    if !ex.is_null() {
+        // SAFETY: the current execution, changed for a moment.
+        unsafe { (*(*ex).me).unwinding.raises_again = raises_again };
     }
 }
 

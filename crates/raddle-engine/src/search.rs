@@ -13,7 +13,7 @@ pub use self::elsewhere::{
 };
 pub use crate::crash_log::{CrashLog, Mark};
 use crate::error::EngineError;
-use crate::execution::{Ending, Execution, Lasting};
+use crate::execution::{Decisions, Ending, Execution, Lasting, Shown};
 use crate::host;
 pub use crate::host::Ran;
 use crate::limits::{Lap, Limits, Stop, Teardown};
@@ -23,10 +23,11 @@ use crate::recorder::Recorder;
 use crate::seen::Seen;
 use crate::strategy::Strategy;
 use crate::tape::Tape;
-use crate::{overflow, panic_hook};
+use crate::{last_words, overflow, panic_hook};
 
 /// What a search is run with, besides its strategy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a choice of its own")]
 pub struct Setup {
     /// What decides which decision points there are.
     pub settings: Settings,
@@ -38,6 +39,14 @@ pub struct Setup {
     pub stack_size: usize,
     /// Whether panics are also printed by the hook that was there before.
     pub loud: bool,
+    /// Whether a few executions are run twice, the first among them: if they do not do the same both times the
+    /// search ends with a divergence. The second time counts for nothing.
+    pub run_twice: bool,
+    /// Whether the steps of a trace are recorded with the functions that led to them. To find their names takes
+    /// some hundred milliseconds the first time.
+    pub calls: bool,
+    /// Whether panics of a replay are printed with the functions of the program that led to them, and with no others.
+    pub backtraces: bool,
     /// Whether the search goes on after a failure. Failures are then counted, by kind, and none
     /// is kept with its trace.
     pub keep_going: bool,
@@ -56,6 +65,9 @@ impl Default for Setup {
             teardown: Teardown::default(),
             stack_size: 1 << 20,
             loud: false,
+            run_twice: false,
+            calls: false,
+            backtraces: false,
             keep_going: false,
             tape: None,
             isolation: None,
@@ -120,6 +132,7 @@ impl Search {
         }
         panic_hook::install();
         overflow::install();
+        last_words::install();
         let apart = setup.isolation.map(Isolator::make).transpose()?;
         let own = match &apart {
             Some(apart) => apart.pulse(),
@@ -127,10 +140,21 @@ impl Search {
         };
         pulse(own);
         let limits = Limits { tasks: setup.limits.tasks.max(1), ..setup.limits };
-        let Setup { settings, teardown, stack_size, loud, tape, .. } = *setup;
+        let Setup { settings, teardown, stack_size, loud, calls, backtraces, tape, .. } = *setup;
         let lasting = || {
             let seen = Seen::default();
-            Lasting { pulse: own, settings, limits, teardown, stack_size, loud, seen }
+            let shown = Shown { loud, calls, backtraces };
+            let kept_too_many = false;
+            Lasting {
+                pulse: own,
+                settings,
+                limits,
+                teardown,
+                stack_size,
+                kept_too_many,
+                shown,
+                seen,
+            }
         };
         let mut execution = SPARE.take().unwrap_or_else(|| Execution::new(lasting()));
         execution.renew(lasting(), tape);
@@ -184,6 +208,39 @@ impl Search {
         (ran, schedule, trace)
     }
 
+    /// Runs the last execution once more. What was decided and counted stays.
+    pub(crate) fn run_again(
+        &mut self,
+        body: &dyn Fn(),
+        lap: &mut dyn FnMut(Lap) -> Stop,
+        executions: u64,
+    ) -> Ran {
+        self.keeping(|search| {
+            let Decisions { plan, taken, strict, .. } = &mut search.decisions;
+            plan.prefix.clear();
+            plan.prefix.extend(taken.iter().map(|taken| taken.option));
+            *strict = true;
+            search.lasting.pulse.repeat();
+            if let Some(tape) = search.listeners.tape {
+                tape.repeat();
+            }
+            let again = search.run(body, lap, executions);
+            search.decisions.strict = false;
+            again
+        })
+    }
+
+    /// Runs something that is not of the search, which goes on from the execution before.
+    pub(crate) fn keeping<T>(&mut self, run: impl FnOnce(&mut Self) -> T) -> T {
+        let (taken, n_steps, cut) =
+            (self.decisions.taken.clone(), self.n_steps, self.decisions.cut);
+        let created = self.tasks.created.clone();
+        let came_of_it = run(self);
+        (self.decisions.taken, self.n_steps, self.decisions.cut, self.tasks.created) =
+            (taken, n_steps, cut, created);
+        came_of_it
+    }
+
     /// A cell was used for the first time, so data races are looked for from now on. The execution
     /// in which that happened is run once more, so that none is missed in it; a race found there is
     /// how it ends. What was decided and counted stays: the strategy has seen all of it.
@@ -198,22 +255,12 @@ impl Search {
         if matches!(ran.ending, Ending::Stopped | Ending::Foreign | Ending::Diverged(_)) {
             return 0;
         }
-        let ex = &mut **self;
-        let (taken, n_steps, cut) = (ex.decisions.taken.clone(), ex.n_steps, ex.decisions.cut);
-        let created = ex.tasks.created.clone();
-        ex.decisions.plan.prefix.clear();
-        ex.decisions.plan.prefix.extend(taken.iter().map(|taken| taken.option));
-        ex.decisions.strict = true;
-        let again = self.run(body, lap, executions);
-        let ex = &mut **self;
-        ex.decisions.strict = false;
-        (ex.decisions.taken, ex.n_steps, ex.decisions.cut, ex.tasks.created) =
-            (taken, n_steps, cut, created);
+        let again = self.run_again(body, lap, executions);
         let telling = matches!(
             again.ending,
             Ending::DataRace(_) | Ending::Diverged(_) | Ending::Stopped | Ending::Foreign
         );
-        if telling {
+        if telling || again.outcome.is_failure() && !ran.outcome.is_failure() {
             (ran.ending, ran.outcome) = (again.ending, again.outcome);
         }
         again.leaked

@@ -1,12 +1,14 @@
 //! What a program did that a guarantee must speak of.
 
-use raddle_trace::{Assumption, Settings};
+use raddle_trace::{Assumption, Gaps, Settings};
 
 /// Things that the program did and that the guarantee must speak of. Over the whole search.
 #[expect(clippy::struct_excessive_bools, reason = "a list of facts")]
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Seen {
     pub(crate) timers: bool,
+    /// A task yielded, or went on while nothing had changed for long, which counts as one.
+    pub(crate) yielded: bool,
     /// A task that yielded had to wait for others to move.
     pub(crate) held_back: bool,
     /// A step counted as a yield, because nothing had changed for long.
@@ -41,16 +43,22 @@ impl Seen {
         assumptions
     }
 
-    fn all(&mut self) -> [(&'static str, &mut bool); 6] {
-        let Self { timers, held_back, idle, spurious, unwound, seeded } = self;
+    fn all(&mut self) -> [(&'static str, &mut bool); 7] {
+        let Self { timers, yielded, held_back, idle, spurious, unwound, seeded } = self;
         [
             ("timers", timers),
+            ("yielded", yielded),
             ("held-back", held_back),
             ("idle", idle),
             ("spurious", spurious),
             ("unwound", unwound),
             ("seeded", seeded),
         ]
+    }
+
+    /// What no reduction sees through, because of it.
+    pub(crate) fn gaps(self) -> Gaps {
+        Gaps { held_back: self.held_back, ..Gaps::default() }
     }
 
     /// Those that were seen.

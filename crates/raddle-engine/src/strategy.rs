@@ -6,7 +6,7 @@
 use std::fmt;
 use std::panic::Location;
 
-use raddle_trace::{Covered, Note, Outcome, Progress};
+use raddle_trace::{Covered, Gaps, Note, Outcome, Progress};
 
 use crate::context::Context;
 use crate::op::{Access, ObjectId, Op, TaskId};
@@ -216,11 +216,27 @@ pub struct Step<'a> {
     pub enabled_since: u64,
     /// The op had a timeout, which will not fire now.
     pub timer: Option<Timer>,
+    /// Of a timer's step: what its owner's op would have touched, if that could have run instead (its first part, of
+    /// an op on two objects).
+    pub ended: Option<[(ObjectId, Access); 2]>,
     /// It looked whether a task is finished, and that one waits for these, with whose steps it will
     /// run on.
     pub waited_for: Tasks,
     /// The pending ops. Whether they can run is as before the step.
     pub pending: &'a dyn Pending,
+}
+
+impl Step<'_> {
+    /// The ops that could not run when it did, as [`Pending::stuck`]. A timer's step has ended the op of its owner, which
+    /// is among them if it waited for its second part only.
+    #[must_use]
+    pub fn stuck(&self) -> Vec<Stuck> {
+        let ended = self.partner.zip(self.ended).map(|(task, footprint)| {
+            let Self { site, context, .. } = *self;
+            Stuck { task, footprint, site, context, enabled_since: None, timer: None }
+        });
+        self.pending.stuck().into_iter().chain(ended).collect()
+    }
 }
 
 /// What happens in an execution, in the order in which it happens.
@@ -270,6 +286,9 @@ pub struct Timer {
     pub task: TaskId,
     /// What it would touch, of which the first is the op's own object.
     pub footprint: [(ObjectId, Access); 2],
+    /// The number of steps after which it could not fire any more, because the last of them let the op go on;
+    /// none if it could fire until the op ran.
+    pub disabled_since: Option<u64>,
 }
 
 /// A decision that was taken.
@@ -341,11 +360,10 @@ pub struct Finished<'a> {
     pub stuck: &'a [Stuck],
     /// Whether the strategy cut it.
     pub cut: Option<Cut>,
-    /// Whether in this or an earlier execution something happened that no reduction sees through: a task
-    /// that yielded was kept from moving until others had, so that there are executions that are not run
-    /// though equivalent ones are; or a wait with a timeout could end for no reason too, of which the
-    /// reductions are known to lose some orders.
-    pub irregular: bool,
+    /// Whether in this or an earlier execution a task yielded, or went on while nothing had changed for long.
+    pub yielded: bool,
+    /// What happened in this or an earlier execution that no reduction sees through.
+    pub gaps: Gaps,
 }
 
 /// A part of a search for another worker: the decisions that lead to it.

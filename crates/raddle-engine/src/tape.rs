@@ -87,6 +87,12 @@ impl Tape {
         self.words[page::EXECUTION].store(number.wrapping_add(1).to_le(), Ordering::Release);
     }
 
+    /// The execution that begins next is one that was counted before.
+    pub(crate) fn repeat(self) {
+        let number = u32::from_le(self.words[page::EXECUTION].load(Ordering::Relaxed));
+        self.words[page::EXECUTION].store(number.saturating_sub(1).to_le(), Ordering::Release);
+    }
+
     /// The decision at `index` is `option`; whether it is known to end the process. Released before user code runs on, so that what is read
     /// after a crash is no later than what happened.
     #[inline]

@@ -5,15 +5,14 @@ use std::panic::Location;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use raddle_trace::Site;
-
 use crate::announce::Announced;
 use crate::context::{Context, Opened};
 use crate::fair::Fair;
 use crate::fiber::Fiber;
 use crate::life::{Life, Parker};
 use crate::object::Object;
-use crate::op::{Held, TaskId};
+use crate::op::{Access, Held, ObjectId, TaskId};
+use crate::panics::{AllRaised, Raised};
 use crate::passive::Passive;
 
 /// Of a pending op that touches fewer than two objects.
@@ -51,12 +50,9 @@ impl std::fmt::Debug for dyn Run {
 /// A panic that ended a task.
 #[derive(Clone, Debug)]
 pub(crate) struct TaskPanic {
-    pub(crate) message: String,
-    pub(crate) site: Option<Site>,
-    /// Somebody has it: a `join` returned it, a scope raised it again.
-    pub(crate) taken: bool,
-    /// When, to put several in order.
-    pub(crate) step: u64,
+    pub(crate) raised: Raised,
+    /// The task that has it, from a `join` or as the one with the scope.
+    pub(crate) taken: Option<TaskId>,
 }
 
 /// A value of a `thread_local!`: its key is the address of the static.
@@ -117,6 +113,10 @@ pub(crate) struct Timing {
     pub(crate) deadline_ns: u64,
     /// Of a timer: its owner's pending op is the one it was set for.
     pub(crate) armed: bool,
+    /// Of a timer that is set: as [`Timer::disabled_since`](crate::strategy::Timer::disabled_since).
+    pub(crate) disabled_since: Option<u64>,
+    /// Of a timer that fires: as [`Step::ended`](crate::strategy::Step::ended).
+    pub(crate) ended: Option<[(ObjectId, Access); 2]>,
     /// Fruitless readings of the clock in a row, and the change count at the last one.
     pub(crate) clock_reads: (u32, u64),
 }
@@ -130,6 +130,11 @@ pub(crate) struct Unwinding {
     pub(crate) swallowed: u32,
     /// Its code is done; destructors of its thread-locals run.
     pub(crate) finishing: bool,
+    /// A scope has caught its panic, and raises it again when its threads have ended.
+    pub(crate) raises_again: bool,
+    /// The panics that it has caught, or unwinds from.
+    pub(crate) raised: AllRaised,
+    /// The one that ended it.
     pub(crate) panic: Option<TaskPanic>,
 }
 
@@ -164,6 +169,8 @@ pub(crate) struct Task {
     pub(crate) scopes: Vec<Opened>,
     /// The locks it holds, in the order in which it took them.
     pub(crate) held: Vec<Held>,
+    /// How many destructors it is in that the last owner runs of a value whose count is under control.
+    pub(crate) counted_drops: u32,
     pub(crate) life: Object<Life>,
     pub(crate) parker: Object<Parker>,
 }
@@ -187,6 +194,7 @@ impl Task {
             locals: Locals::default(),
             scopes: Vec::new(),
             held: Vec::new(),
+            counted_drops: 0,
             life: Object::new(Life::default()),
             parker: Object::new(Parker::default()),
         }
@@ -195,6 +203,7 @@ impl Task {
     /// Makes it a task of a new execution. Keeps its allocations.
     pub(crate) fn begin(&mut self, id: TaskId, lineage: Lineage, site: &'static Location<'static>) {
         self.state = State::Live;
+        self.counted_drops = 0;
         self.job = None;
         self.passive = None;
         self.enabled = false;

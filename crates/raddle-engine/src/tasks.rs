@@ -17,12 +17,14 @@ pub(crate) struct TaskTable {
     pub(crate) created: Vec<TaskId>,
     /// Those of them that have code and have not exited.
     pub(crate) n_live: u32,
+    /// Panics of this execution, of all tasks.
+    pub(crate) n_panics: u32,
 }
 
 impl TaskTable {
     pub(crate) fn new() -> Self {
         let list = vec![Box::new(Task::absent())];
-        Self { list, names: Names::new(), created: Vec::new(), n_live: 0 }
+        Self { list, names: Names::new(), created: Vec::new(), n_live: 0, n_panics: 0 }
     }
 
     /// Forgets the last search. Keeps every allocation.
@@ -37,6 +39,7 @@ impl TaskTable {
     pub(crate) fn begin(&mut self) {
         self.created.clear();
         self.n_live = 0;
+        self.n_panics = 0;
     }
 
     #[inline]

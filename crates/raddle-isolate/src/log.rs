@@ -103,6 +103,7 @@ pub(crate) struct Told {
     pub(crate) partner: Option<TaskId>,
     pub(crate) enabled_since: u64,
     pub(crate) timer: Option<Timer>,
+    pub(crate) ended: Option<[(ObjectId, Access); 2]>,
     pub(crate) waited_for: Tasks,
 }
 

@@ -50,6 +50,7 @@ impl<'a> ForkTranscript<'a> {
             partner: step.partner,
             enabled_since: step.enabled_since,
             timer: step.timer,
+            ended: step.ended,
             waited_for: step.waited_for,
         };
         self.log.with(Entry::Step(told), |write| write.all(step.footprint));
@@ -303,6 +304,7 @@ fn step_again(hearing: &RefCell<Hearing<'_>>, strategy: &mut dyn Strategy, told:
         partner: told.partner,
         enabled_since: told.enabled_since,
         timer: told.timer,
+        ended: told.ended,
         waited_for: told.waited_for,
         pending: &Again(hearing),
     }));

@@ -207,11 +207,46 @@ macro_rules! with_knobs {
             line: "whether orders of statements are counted, and kept for the next run",
         }
         /// What happens to tasks that are unfinished when an execution ends early.
+        ///
+        /// By default (`auto`) they are left as they are after a failure: no destructor of theirs runs that
+        /// could hang, or end the process, before the failure is reported. What they hold is never freed, so
+        /// a process keeps at most 16,384 of them, about 250 MiB if they hold little; if there are more, these
+        /// are unwound, and the report says so. After an execution that ended early without a failure they are
+        /// unwound. `unwind` does that always, `leak` never.
+        ///
+        /// ```
+        /// use raddle::sync::{Arc, Mutex};
+        ///
+        /// /// Ends the process if it is dropped by a panic.
+        /// struct Guard;
+        /// impl Drop for Guard {
+        ///     fn drop(&mut self) {
+        ///         if std::thread::panicking() {
+        ///             std::process::abort();
+        ///         }
+        ///     }
+        /// }
+        ///
+        /// let report = raddle::explore(raddle::Config::default(), || {
+        ///     let lock = Arc::new(Mutex::new(()));
+        ///     let held = lock.lock().unwrap();
+        ///     let theirs = Arc::clone(&lock);
+        ///     let waiting = raddle::thread::spawn(move || {
+        ///         let _guard = Guard;
+        ///         drop(theirs.lock());
+        ///     });
+        ///     waiting.join().unwrap();
+        ///     drop(held);
+        /// })?;
+        /// // The thread still waits for the lock; to unwind it would end the process.
+        /// assert_eq!(report.failure.expect("a deadlock").outcome.kind(), "deadlock");
+        /// # Ok::<(), raddle::Error>(())
+        /// ```
         teardown: Teardown {
-            value: (Word "unwind" => Unwind, "leak" => Leak),
-            default: "unwind",
+            value: (Word "auto" => Auto, "unwind" => Unwind, "leak" => Leak),
+            default: "auto",
             scope: Search,
-            line: "what happens to tasks that are unfinished",
+            line: "what happens to unfinished tasks; auto leaks them after a failure and else unwinds them",
         }
         /// Whether executions share a process, and so their statics.
         ///
@@ -341,6 +376,15 @@ macro_rules! with_knobs {
             default: "auto",
             scope: Run,
             line: "whether lines are written to standard error while the search runs, and how often",
+        }
+        /// Whether [`check`](crate::check()) shows every step of a failure: also unlocks that let no other task go
+        /// on, what came after the failure and tasks on which nothing depends that led to it, and however many
+        /// steps there are. With `cargo raddle`: `--full`.
+        full: bool {
+            value: (Flag),
+            default: "false",
+            scope: Run,
+            line: "whether every step of a failure is shown, also those that cannot have led to it",
         }
         /// How [`check`](crate::check()) expects the test to end. [`explore`](crate::explore()) reports
         /// whatever it finds.

@@ -32,7 +32,8 @@ pub(crate) fn test(knobs: TokenStream, item: TokenStream) -> Result<TokenStream>
 
     let ItemFn { attrs, sig, block, .. } = &function;
     let name = &sig.ident;
-    let body = format_ident!("body");
+    // The engine leaves this name out where it says which functions led to a step.
+    let body = format_ident!("raddle_test_body");
     let returns = &sig.output;
     let checked = match returns {
         ReturnType::Default => quote!(),

@@ -15,6 +15,9 @@ pub enum Colour {
     Always,
 }
 
+/// A verb is not cut shorter than this for the sake of its object.
+const LEGIBLE_VERB: usize = 4;
+
 /// A space at which no line is broken.
 pub(crate) const NO_BREAK: &str = "\u{a0}";
 
@@ -108,6 +111,41 @@ pub(crate) fn fit(text: &str, limit: usize) -> String {
     if limit == 0 { head } else { format!("{}…{tail}", head.trim_end()) }
 }
 
+/// `verb object rest` in at most `limit` characters. The object is what tells steps apart, so it is kept
+/// longer than the verb, and its number longer than its name.
+pub(crate) fn fit_op(verb: &str, object: &str, rest: &str, limit: usize) -> String {
+    let whole = clean(&format!("{verb} {object} {rest}"));
+    if width(&whole) <= limit || object.is_empty() {
+        return fit(&whole, limit);
+    }
+    let result = rest.rfind("-> ").map_or(String::new(), |at| format!(" {}", clean(&rest[at..])));
+    let tail = if width(&result) + 6 <= limit { result } else { String::new() };
+    let room = limit.saturating_sub(width(&tail));
+    let number = object.rfind('#').map_or("", |at| &object[at..]);
+    let head = [object, number].into_iter().find_map(|object| {
+        let for_verb = room.checked_sub(width(object) + 1).filter(|_| !object.is_empty())?;
+        let verb = if width(verb) <= for_verb { verb.to_owned() } else { fit(verb, for_verb) };
+        let cut = format!("{verb} {object}");
+        (for_verb >= LEGIBLE_VERB).then_some(cut)
+    });
+    let Some(mut head) = head else {
+        // Some of both, if that leaves anything of the object.
+        let verb = fit(verb, LEGIBLE_VERB);
+        let for_object = room.saturating_sub(width(&verb) + 1);
+        let head = if for_object < LEGIBLE_VERB {
+            fit(&whole, room)
+        } else {
+            format!("{verb} {}", fit(object, for_object))
+        };
+        return format!("{head}{tail}");
+    };
+    let left_out = width(&clean(rest)) > width(tail.trim_start());
+    if left_out && width(&head) < room {
+        head.push('…');
+    }
+    format!("{head}{tail}")
+}
+
 /// `file:line`, where a path that is too long loses its first parts.
 pub(crate) fn place(site: &Site, limit: usize) -> String {
     if site.file.is_empty() {
@@ -180,6 +218,23 @@ mod tests {
         assert_eq!(fit("load x -> 12345678", 10), "load x ->…");
         for limit in 0..12 {
             assert!(width(&fit("load µ -> größer", limit)) <= limit);
+        }
+    }
+
+    #[test]
+    fn an_op_keeps_its_object_longer_than_its_verb() {
+        assert_eq!(fit_op("wait", "Condvar#1", "", 20), "wait Condvar#1");
+        assert_eq!(fit_op("wait", "Condvar#1", "", 11), "wait #1");
+        assert_eq!(fit_op("notify_one", "Condvar#2", "", 15), "noti… Condvar#2");
+        assert_eq!(fit_op("notify_one", "Condvar#2", "", 11), "notify_… #2");
+        assert_eq!(fit_op("notify_one", "ready", "", 11), "noti… ready");
+        assert_eq!(fit_op("fetch_add", "AtomicUsize#1", "(1) -> 0", 20), "fetch_add #1… -> 0");
+        assert_eq!(fit_op("fetch_add", "hits", "(1) -> 0", 20), "fetch_add hits… -> 0");
+        assert_eq!(fit_op("swap", "a_very_long_name", "(1)", 11), "swap a_ver…");
+        assert_eq!(fit_op("notify_one", "not_empty", "", 12), "not… not_em…");
+        for limit in 0..40 {
+            let shown = fit_op("compare_exchange", "AtomicU8#12", "(0, 1) -> Err(2)", limit);
+            assert!(width(&shown) <= limit, "{shown}");
         }
     }
 

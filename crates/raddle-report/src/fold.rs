@@ -5,11 +5,11 @@
 //! before it, the latest first. What lies between is folded into one row for each gap.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 
 use raddle_trace::{Event, Outcome, Trace};
 
 use crate::columns::{clean, count};
+use crate::minor::Hidden;
 use crate::waits::op_on_object;
 
 /// Below this the end of an execution would not be legible.
@@ -25,49 +25,53 @@ const LONGEST_ROUND: usize = 4;
 pub(crate) enum Row {
     /// The event at this index.
     Step(usize),
-    /// The events in this range, at least two.
-    Fold(Range<usize>),
+    /// The events at these indexes, at least two.
+    Fold(Vec<usize>),
 }
 
-/// The rows for `trace`, at most `max_rows` (but see [`FEWEST_ROWS`]).
-pub(crate) fn rows(trace: &Trace, outcome: &Outcome, max_rows: usize) -> Vec<Row> {
-    let n_events = trace.events.len();
+/// The rows for the steps of `trace` that are not hidden, at most `max_rows` (but see [`FEWEST_ROWS`]).
+pub(crate) fn rows(trace: &Trace, outcome: &Outcome, hidden: &Hidden, max_rows: usize) -> Vec<Row> {
+    let steps: Vec<usize> =
+        (0..trace.events.len()).filter(|&index| hidden.why(index).is_none()).collect();
+    let n_steps = steps.len();
     let max_rows = max_rows.max(FEWEST_ROWS);
-    if n_events <= max_rows {
-        return (0..n_events).map(Row::Step).collect();
+    if n_steps <= max_rows {
+        return steps.into_iter().map(Row::Step).collect();
     }
-    let mut selection = Selection { kept: vec![false; n_events], n_rows: 1 };
-    let events = &trace.events;
-    let preempts = |&index: &usize| events[index].preempts;
-    let switches = |&index: &usize| index > 0 && events[index].task != events[index - 1].task;
-    let with_step_before = |index: usize| [index, index.saturating_sub(1)];
+    let mut selection = Selection { kept: vec![false; n_steps], n_rows: 1 };
+    let event = |at: usize| &trace.events[steps[at]];
+    let preempts = |&at: &usize| event(at).preempts;
+    let switches = |&at: &usize| at > 0 && event(at).task != event(at - 1).task;
+    let with_step_before = |at: usize| [at, at.saturating_sub(1)];
     // The end of a livelock says the same again and again.
     let livelock = matches!(outcome, Outcome::Livelock { .. });
     let n_last = if livelock { max_rows / 8 } else { max_rows / 4 };
-    let candidates = (n_events - n_last.max(2)..n_events)
+    let landmarks = landmarks(trace, outcome);
+    let landmarks = landmarks.iter().filter_map(|index| steps.binary_search(index).ok());
+    let candidates = (n_steps - n_last.max(2)..n_steps)
         .rev()
-        .chain(landmarks(trace, outcome))
-        .chain((0..n_events).rev().filter(preempts).flat_map(with_step_before))
-        .chain((0..n_events).rev().filter(switches).flat_map(with_step_before))
+        .chain(landmarks)
+        .chain((0..n_steps).rev().filter(preempts).flat_map(with_step_before))
+        .chain((0..n_steps).rev().filter(switches).flat_map(with_step_before))
         .chain([0]);
-    for index in candidates {
-        selection.keep(index, max_rows);
+    for at in candidates {
+        selection.keep(at, max_rows);
         if selection.n_rows == max_rows {
             break;
         }
     }
     // A gap of one step costs as many rows as the step.
-    for index in 0..n_events {
-        selection.keep(index, selection.n_rows);
+    for at in 0..n_steps {
+        selection.keep(at, selection.n_rows);
     }
-    selection.rows()
+    selection.rows(&steps)
 }
 
-/// What a folded range says of itself, and whose steps they are if one task's.
-pub(crate) fn describe(trace: &Trace, folded: &Range<usize>) -> (String, Option<u32>) {
+/// What folded steps say of themselves, and whose they are if one task's.
+pub(crate) fn describe(trace: &Trace, folded: &[usize]) -> (String, Option<u32>) {
     let mut by_task: BTreeMap<u32, u64> = BTreeMap::new();
-    for event in &trace.events[folded.clone()] {
-        *by_task.entry(event.task).or_default() += 1;
+    for &index in folded {
+        *by_task.entry(trace.events[index].task).or_default() += 1;
     }
     let steps = count(folded.len() as u64, "step");
     let label = |task: u32| clean(&trace.task_label(task));
@@ -83,9 +87,9 @@ pub(crate) fn describe(trace: &Trace, folded: &Range<usize>) -> (String, Option<
     }
 }
 
-/// If a folded range is the same few steps again and again: these.
-pub(crate) fn repeated(trace: &Trace, folded: &Range<usize>) -> Option<String> {
-    let events = &trace.events[folded.clone()];
+/// If folded steps are the same few again and again: these.
+pub(crate) fn repeated(trace: &Trace, folded: &[usize]) -> Option<String> {
+    let events: Vec<&Event> = folded.iter().map(|&index| &trace.events[index]).collect();
     let alike = |a: &Event, b: &Event| {
         a.task == b.task && a.op == b.op && a.object == b.object && a.site == b.site
     };
@@ -143,13 +147,14 @@ impl Selection {
         }
     }
 
-    fn rows(&self) -> Vec<Row> {
+    /// The rows, where these are the steps.
+    fn rows(&self, steps: &[usize]) -> Vec<Row> {
         let mut rows = Vec::with_capacity(self.n_rows);
-        for (index, &kept) in self.kept.iter().enumerate() {
+        for (&index, &kept) in steps.iter().zip(&self.kept) {
             match rows.last_mut() {
                 _ if kept => rows.push(Row::Step(index)),
-                Some(Row::Fold(range)) => range.end = index + 1,
-                _ => rows.push(Row::Fold(index..index + 1)),
+                Some(Row::Fold(folded)) => folded.push(index),
+                _ => rows.push(Row::Fold(vec![index])),
             }
         }
         rows
@@ -176,11 +181,11 @@ mod tests {
 
     fn shown(steps: &str, max_rows: usize) -> String {
         let trace = trace(steps);
-        let rows = rows(&trace, &Outcome::Completed, max_rows);
+        let rows = rows(&trace, &Outcome::Completed, &Hidden::nothing(), max_rows);
         assert!(rows.len() <= max_rows, "{} rows", rows.len());
         let row = |row: &Row| match row {
             Row::Step(index) => steps[*index..=*index].to_owned(),
-            Row::Fold(range) => format!("[{}]", range.len()),
+            Row::Fold(folded) => format!("[{}]", folded.len()),
         };
         rows.iter().map(row).collect()
     }
@@ -200,10 +205,10 @@ mod tests {
     fn the_rows_are_used_and_never_exceeded() {
         let steps = "aaabBbcaAacbbbC".repeat(40);
         for max_rows in FEWEST_ROWS..60 {
-            let rows = rows(&trace(&steps), &Outcome::Completed, max_rows);
+            let rows = rows(&trace(&steps), &Outcome::Completed, &Hidden::nothing(), max_rows);
             assert!(rows.len() <= max_rows && rows.len() + 1 >= max_rows);
             for row in &rows {
-                assert!(!matches!(row, Row::Fold(range) if range.len() < 2), "{row:?}");
+                assert!(!matches!(row, Row::Fold(folded) if folded.len() < 2), "{row:?}");
             }
         }
     }
@@ -214,16 +219,17 @@ mod tests {
         for event in trace.events.iter_mut().step_by(2) {
             event.op = "load".to_owned();
         }
-        assert_eq!(repeated(&trace, &(0..6)).as_deref(), Some("load, yield"));
-        assert_eq!(repeated(&trace, &(1..6)).as_deref(), Some("yield, load"));
-        assert_eq!(repeated(&trace, &(0..3)), None, "twice is needed to see that it repeats");
-        assert_eq!(repeated(&trace, &(3..7)), None, "two tasks do not repeat each other");
+        let steps: Vec<usize> = (0..7).collect();
+        assert_eq!(repeated(&trace, &steps[..6]).as_deref(), Some("load, yield"));
+        assert_eq!(repeated(&trace, &steps[1..6]).as_deref(), Some("yield, load"));
+        assert_eq!(repeated(&trace, &steps[..3]), None, "twice is needed to see that it repeats");
+        assert_eq!(repeated(&trace, &steps[3..]), None, "two tasks do not repeat each other");
     }
 
     #[test]
     fn a_fold_says_whose_steps_it_hides() {
         let trace = trace("aaabbcd");
-        let said = |range| describe(&trace, &range);
+        let said = |range: std::ops::Range<usize>| describe(&trace, &range.collect::<Vec<_>>());
         assert_eq!(said(0..3), ("… 3 steps of task 0 …".to_owned(), Some(0)));
         assert_eq!(said(1..5), ("… 4 steps: 2 of task 0, 2 of task 1 …".to_owned(), None));
         assert_eq!(said(0..7), ("… 7 steps of 4 tasks …".to_owned(), None));

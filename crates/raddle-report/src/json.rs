@@ -275,6 +275,9 @@ fn check_failure(failure: &Failure) -> Result<(), ReportError> {
             return Err(inconsistent(format!("step {index} of the trace is on an unknown object")));
         }
     }
+    if trace.panics.iter().any(|raised| raised.panic.task as usize >= trace.tasks.len()) {
+        return Err(inconsistent("a panic of the trace is of an unknown task"));
+    }
     Ok(())
 }
 

@@ -1,20 +1,25 @@
 //! What is said of a data race, and of locks taken in orders that could deadlock.
 
-use raddle_trace::{CellAccess, CellOp, DataRace, Missing, Nested, ObjectName, Site, Trace};
+use raddle_trace::{
+    CellAccess, CellOp, DataRace, Lasted, Missing, Nested, ObjectName, Site, Trace,
+};
 
 use crate::columns::{clean, place};
 
-/// `writes the Tracked from src/lib.rs:5`, for a lane.
+/// `writes total`, or `writes the Tracked from src/lib.rs:5`, for a lane.
 pub(crate) fn access_in_lane(race: &DataRace, access: &CellAccess) -> String {
-    format!("{} {}", verb(access.op), cell(race))
+    let cell = race.cell.variable.as_ref().filter(|_| race.cell.name.is_none());
+    let cell = cell.map_or_else(|| object(&race.cell), |variable| clean(variable));
+    format!("{} {cell}", verb(access.op))
 }
 
 /// A line for each access, a sentence on what is missing, and one on what to do.
 pub(crate) fn explain(trace: &Trace, race: &DataRace) -> Vec<String> {
     let line = |access: &CellAccess| {
         let who = label(trace, access.task);
-        let locks = held(trace, access);
-        format!("{who} {} {}{}, {locks}", verb(access.op), cell(race), at(&access.site))
+        let (lasted, locks) = (lasted(access), held(trace, access));
+        let (verb, cell) = (verb(access.op), object(&race.cell));
+        format!("{who} {verb} {cell}{}{lasted}, {locks}", at(&access.site))
     };
     vec![line(&race.first), line(&race.second), missing(trace, race), remedy(race)]
 }
@@ -27,18 +32,18 @@ fn verb(op: CellOp) -> &'static str {
     }
 }
 
-/// The name of the cell, or what it is and where it comes from.
-fn cell(race: &DataRace) -> String {
-    object(&race.cell)
-}
-
+/// The name of an object, or its variable, what it is and where it comes from.
 fn object(object: &ObjectName) -> String {
     if let Some(name) = &object.name {
         return clean(name);
     }
     let from = place(&object.created, usize::MAX);
     let from = if from.is_empty() { from } else { format!(" from {from}") };
-    format!("the {}{from}", clean(&object.kind))
+    let what = format!("the {}{from}", clean(&object.kind));
+    match &object.variable {
+        Some(variable) => format!("{} ({what})", clean(variable)),
+        None => what,
+    }
 }
 
 fn at(site: &Site) -> String {
@@ -60,14 +65,22 @@ fn held(trace: &Trace, access: &CellAccess) -> String {
     }
 }
 
+/// Between which steps an access lasted, if there were any.
+fn lasted(access: &CellAccess) -> String {
+    match access.lasted {
+        None => String::new(),
+        Some(Lasted { from, to: Some(to) }) => format!(", from step {from} to step {to}"),
+        Some(Lasted { from, to: None }) => format!(", since step {from}"),
+    }
+}
+
 /// The sentence on the edge that is not there.
 fn missing(trace: &Trace, race: &DataRace) -> String {
     let (first, second) = (label(trace, race.first.task), label(trace, race.second.task));
     match &race.missing {
-        Missing::End => format!(
-            "missing: the access of {first} has not ended, it is still inside the closure or holds \
-             the pointer"
-        ),
+        Missing::End => {
+            format!("missing: the access of {first} has not ended, it is still inside the closure")
+        }
         Missing::Ordering { object, written, releases, read, acquires } => {
             let object = clean(&trace.object_label(*object));
             let (written, read) = (at(written), at(read));
@@ -81,10 +94,17 @@ fn missing(trace: &Trace, race: &DataRace) -> String {
                  after the access of {first}, but {weak}"
             )
         }
-        _ => format!(
-            "missing: {second} has acquired nothing that {first} released after its access, by a \
-             lock, an atomic, a channel, a join or otherwise"
-        ),
+        _ => {
+            // What was released while it went on does not count.
+            let until = match race.first.lasted {
+                Some(Lasted { to: Some(to), .. }) => format!("the end of its access in step {to}"),
+                _ => "its access".to_owned(),
+            };
+            format!(
+                "missing: {second} has acquired nothing that {first} released after {until}, by a \
+                 lock, an atomic, a channel, a join or otherwise"
+            )
+        }
     }
 }
 

@@ -2,8 +2,8 @@
 
 use raddle_trace::{
     Assumption, CellAccess, CellOp, Counts, Covered, DataRace, Decision, Divergence, Event,
-    Failure, Guarantee, HeldLock, Missing, Nested, Note, ObjectName, Outcome, Panic, Report,
-    Schedule, Site, TaskKind, TaskName, Trace, Verdict, Waiting, report,
+    Failure, Guarantee, HeldLock, Missing, Nested, Note, ObjectName, Outcome, Panic, Raised,
+    Report, Schedule, Site, TaskKind, TaskName, Trace, Verdict, Waiting, report,
 };
 
 pub(crate) const FILE: &str = "tests/account.rs";
@@ -20,7 +20,7 @@ pub(crate) fn threads(n: u32) -> Vec<TaskName> {
 
 pub(crate) fn object(kind: &str, name: Option<&str>, line: u32) -> ObjectName {
     let (kind, name) = (kind.to_owned(), name.map(str::to_owned));
-    ObjectName { kind, created: site(line), name, nth: 0 }
+    ObjectName { kind, created: site(line), name, nth: 0, variable: None }
 }
 
 /// A step of `task`: `(task, op, object, line)`. A step that leaves a task preempts it if `*`
@@ -98,9 +98,10 @@ pub(crate) fn lost_update() -> Report {
         tasks: threads(2),
         objects: vec![object("AtomicUsize", Some("counter"), 8)],
         events: steps.map(event).to_vec(),
+        ..Trace::default()
     };
     let message = "assertion `left == right` failed: an update was lost\n  left: 1\n right: 2";
-    failed(trace, Outcome::Panicked { panics: vec![panic(0, message, 19)] })
+    failed(trace, Outcome::Panicked { panics: vec![panic(0, message, 19)], then: None })
 }
 
 /// Two threads take two locks in opposite orders.
@@ -110,6 +111,7 @@ pub(crate) fn lock_order() -> Report {
         tasks: threads(2),
         objects: vec![object("Mutex", None, 5), object("Mutex", None, 6)],
         events: steps.map(event).to_vec(),
+        ..Trace::default()
     };
     let waits = |task, op: &str, object, line, holder, since| Waiting {
         task,
@@ -138,6 +140,7 @@ pub(crate) fn livelock() -> Report {
         tasks: threads(2),
         objects: vec![object("AtomicBool", Some("ready"), 5), object("AtomicBool", None, 6)],
         events: steps.into_iter().map(event).collect(),
+        ..Trace::default()
     };
     failed(trace, Outcome::Livelock { spinning: vec![2], steps: 1_000 })
 }
@@ -149,6 +152,7 @@ pub(crate) fn stack_overflow() -> Report {
         tasks: threads(1),
         objects: vec![object("Mutex", None, 5)],
         events: steps.map(event).to_vec(),
+        ..Trace::default()
     };
     failed(trace, Outcome::StackOverflow { task: 1, site: Some(site(9)) })
 }
@@ -164,8 +168,12 @@ pub(crate) fn data_race(missing: Missing) -> Report {
         tasks: threads(1),
         objects: vec![object("Mutex", Some("log"), 5), object("AtomicBool", Some("ready"), 6)],
         events: steps.map(event).to_vec(),
+        ..Trace::default()
     };
-    let access = |task, op, line, locks| CellAccess { task, op, site: site(line), locks };
+    let access = |task, op, line, locks| {
+        let lasted = None;
+        CellAccess { task, op, site: site(line), locks, lasted }
+    };
     let log = HeldLock { object: 0, taken: site(8) };
     let race = DataRace {
         cell: object("Tracked", None, 4),
@@ -205,8 +213,12 @@ pub(crate) fn long() -> Report {
         tasks: threads(3),
         objects: vec![object("Mutex", Some("queue"), 5), object("AtomicUsize", None, 6)],
         events: steps.into_iter().map(event).collect(),
+        ..Trace::default()
     };
-    failed(trace, Outcome::Panicked { panics: vec![panic(1, "the queue is empty", 23)] })
+    failed(
+        trace,
+        Outcome::Panicked { panics: vec![panic(1, "the queue is empty", 23)], then: None },
+    )
 }
 
 /// Eleven workers and the body of the test, each with a step or two.
@@ -221,8 +233,12 @@ pub(crate) fn many_tasks() -> Report {
         tasks,
         objects: vec![object("AtomicUsize", Some("in_flight"), 5)],
         events: steps.into_iter().map(event).collect(),
+        ..Trace::default()
     };
-    failed(trace, Outcome::Panicked { panics: vec![panic(5, "more in flight than workers", 19)] })
+    failed(
+        trace,
+        Outcome::Panicked { panics: vec![panic(5, "more in flight than workers", 19)], then: None },
+    )
 }
 
 /// Two tills ask whether the last piece is there before either takes it.
@@ -257,8 +273,9 @@ pub(crate) fn two_tills() -> Report {
         tasks: [TaskName::root()].into_iter().chain(links.map(link)).collect(),
         objects: vec![actor(11), actor(12), actor(13), object("System", None, 10)],
         events,
+        ..Trace::default()
     };
-    failed(trace, Outcome::Panicked { panics: vec![panic(0, "sold twice", 61)] })
+    failed(trace, Outcome::Panicked { panics: vec![panic(0, "sold twice", 61)], then: None })
 }
 
 pub(crate) fn divergence() -> Divergence {
@@ -268,4 +285,28 @@ pub(crate) fn divergence() -> Divergence {
         expected: "thread 1 could move".to_owned(),
         found: "thread 2 alone could move".to_owned(),
     }
+}
+
+/// A thread panics while it holds a lock; a second finds it poisoned; main joins that one.
+pub(crate) fn three_panics() -> Report {
+    let poisoned = "called `Result::unwrap()` on an `Err` value: PoisonError { .. }";
+    let joined = "called `Result::unwrap()` on an `Err` value: Any { .. }";
+    let panics = [panic(2, "no item", 23), panic(1, poisoned, 30), panic(0, joined, 40)];
+    let steps = [2, 3, 4];
+    let raised =
+        |(panic, step): (&Panic, u32)| Raised { panic: panic.clone(), step, handled: step < 4 };
+    let trace = Trace {
+        tasks: threads(2),
+        objects: vec![object("Mutex", Some("queue"), 5)],
+        events: [
+            (1, "load -> 0", None, 28),
+            (2, "*lock", Some(0), 21),
+            (2, "unlock", Some(0), 21),
+            (1, "lock", Some(0), 30),
+        ]
+        .map(event)
+        .into(),
+        panics: panics.iter().zip(steps).map(raised).collect(),
+    };
+    failed(trace, Outcome::Panicked { panics: panics.into(), then: None })
 }

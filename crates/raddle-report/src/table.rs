@@ -4,13 +4,17 @@
 //! than that a lane shrinks to one mark, and task and op get columns of their own. With more than
 //! fit even so, only those two columns are left.
 
+use std::collections::BTreeSet;
+
 use raddle_trace::{Event, Outcome, Panic, Site, Trace, Waiting};
 
 use crate::columns::{Colour, Ink, NO_BREAK, clean, fit, paragraph, place, width, wrap};
 use crate::fold::{self, Row};
 use crate::links::Links;
+use crate::minor::Hidden;
 use crate::races::access_in_lane;
-use crate::waits::{op_on_object, waits_for_in_lane};
+use crate::shown_at::{is_at_its_lock, shown_at};
+use crate::waits::{op_in_lane, op_on_object, waits_for_in_lane};
 
 /// What stands between two columns.
 const BORDER: &str = " │ ";
@@ -40,12 +44,24 @@ pub struct TableOptions {
     pub colour: Colour,
     /// Where sites lead, if they are to be links.
     pub links: Option<Links>,
+    /// Whether steps are shown that cannot have led to the failure: unlocks that let no other task go on,
+    /// what came after it, and tasks on which nothing depends that led to it.
+    pub full: bool,
+    /// Steps that are not hidden as such, because something is said of them elsewhere.
+    pub told: BTreeSet<u32>,
 }
 
 impl Default for TableOptions {
-    /// 100 columns, 40 rows, no colour, no links.
+    /// 100 columns, 40 rows, no colour, no links, not every step.
     fn default() -> Self {
-        Self { width: 100, max_rows: 40, colour: Colour::Never, links: None }
+        Self {
+            width: 100,
+            max_rows: 40,
+            colour: Colour::Never,
+            links: None,
+            full: false,
+            told: BTreeSet::new(),
+        }
     }
 }
 
@@ -85,6 +101,7 @@ pub fn table(trace: &Trace, outcome: &Outcome, options: &TableOptions) -> String
 }
 
 /// How a task ended, if not well.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Ending {
     pub(crate) task: u32,
     pub(crate) text: String,
@@ -92,6 +109,12 @@ pub(crate) struct Ending {
 }
 
 impl Ending {
+    fn panicked(panic: &Panic) -> Self {
+        let line = panic.message.lines().next().unwrap_or_default();
+        let text = clean(&format!("panicked: {line}"));
+        Self { task: panic.task, text, site: panic.site.clone() }
+    }
+
     /// The text where it is not wrapped.
     pub(crate) fn plain(&self) -> String {
         self.text.replace(NO_BREAK, " ")
@@ -103,7 +126,10 @@ struct Table<'a> {
     width: usize,
     colour: Colour,
     links: Option<&'a Links>,
+    hidden: Hidden,
     rows: Vec<Row>,
+    /// Panics that have a row of their own, each with the number of steps before it, ascending.
+    raised: Vec<(u32, Ending)>,
     endings: Vec<Ending>,
     /// The tasks that have a lane, ascending.
     tasks: Vec<u32>,
@@ -114,28 +140,62 @@ struct Table<'a> {
 impl<'a> Table<'a> {
     fn new(trace: &'a Trace, outcome: &Outcome, options: &'a TableOptions) -> Self {
         let width_in_all = options.width.clamp(FEWEST_COLUMNS, MOST_COLUMNS);
-        let rows = fold::rows(trace, outcome, options.max_rows);
-        let endings = endings(trace, outcome);
+        let hidden = if options.full {
+            Hidden::nothing()
+        } else {
+            Hidden::of(trace, outcome, &options.told)
+        };
+        let rows = fold::rows(trace, outcome, &hidden, options.max_rows);
+        let mut endings = endings(trace, outcome);
+        let raised = raised(trace, &mut endings);
         let mut table = Self {
             trace,
             width: width_in_all,
             colour: options.colour,
             links: options.links.as_ref(),
+            hidden,
             rows,
+            raised,
             endings,
             tasks: Vec::new(),
             step_width: width(&trace.events.len().to_string()).max("step".len()),
             site_width: "at".len(),
         };
         table.tasks = table.steps().map(|(_, event)| event.task).collect();
-        table.tasks.extend(table.endings.iter().map(|ending| ending.task));
+        let ends: Vec<u32> = table.ends().map(|ending| ending.task).collect();
+        table.tasks.extend(ends);
         table.tasks.sort_unstable();
         table.tasks.dedup();
-        let sites = table.steps().map(|(_, event)| &event.site);
-        let sites = sites.chain(table.endings.iter().filter_map(|ending| ending.site.as_ref()));
-        let widest = sites.map(|site| width(&place(site, usize::MAX))).max();
+        let widest = table.sites().map(|site| width(&place(site, usize::MAX))).max();
         table.site_width = widest.unwrap_or(0).clamp("at".len(), width_in_all * 3 / 10);
+        // Files without their directories take less room than ops without their ends.
+        let names = table.sites().map(|site| {
+            let name = site.file.rsplit(['/', '\\']).next().unwrap_or_default();
+            let cut = if name.len() < site.file.len() { width("…/") } else { 0 };
+            cut + width(&format!("{}:{}", clean(name), site.line))
+        });
+        let shortest = names.max().unwrap_or(0).max("at".len());
+        let wanted = table.wanted();
+        if wanted.iter().sum::<usize>() > table.room(wanted.len()) && shortest < table.site_width {
+            table.site_width = shortest;
+        }
         table
+    }
+
+    /// The places that are shown.
+    fn sites(&self) -> impl Iterator<Item = &Site> {
+        let ends = self.ends().filter_map(|ending| ending.site.as_ref());
+        self.steps().map(|(_, event)| shown_at(event)).chain(ends)
+    }
+
+    /// How wide each lane would be for the name and the ops of its task, if there were room.
+    fn wanted(&self) -> Vec<usize> {
+        let wanted = |&task: &u32| {
+            let ops = self.steps().filter(|(_, event)| event.task == task);
+            let ops = ops.map(|(_, event)| width(&self.op(event)));
+            ops.chain([width(&self.label(task))]).max().unwrap_or(0)
+        };
+        self.tasks.iter().map(wanted).collect()
     }
 
     fn steps(&self) -> impl Iterator<Item = (usize, &Event)> {
@@ -143,6 +203,23 @@ impl<'a> Table<'a> {
             Row::Step(index) => Some((*index, &self.trace.events[*index])),
             Row::Fold(_) => None,
         })
+    }
+
+    /// How tasks ended, and the panics that have rows of their own.
+    fn ends(&self) -> impl Iterator<Item = &Ending> {
+        self.raised.iter().map(|(_, ending)| ending).chain(&self.endings)
+    }
+
+    /// The panics with a row before this one, of those that are left.
+    fn raised_before<'b>(left: &mut &'b [(u32, Ending)], row: &Row) -> &'b [(u32, Ending)] {
+        let start = match row {
+            Row::Step(index) => *index,
+            Row::Fold(folded) => folded.first().copied().unwrap_or_default(),
+        };
+        let n_before = left.partition_point(|(step, _)| *step as usize <= start);
+        let (before, after) = left.split_at(n_before);
+        *left = after;
+        before
     }
 
     fn label(&self, task: u32) -> String {
@@ -161,14 +238,12 @@ impl<'a> Table<'a> {
 
     /// The width of each lane; none if that would not be legible.
     fn lanes(&self) -> Option<Vec<usize>> {
-        let wanted = |&task: &u32| {
-            let ops = self.steps().filter(|(_, event)| event.task == task);
-            let ops = ops.map(|(_, event)| width(&self.op(event)));
-            let ended = self.endings.iter().filter(|ending| ending.task == task);
-            let ended = ended.map(|ending| width(&ending.text).min(ENDING_WIDTH));
-            ops.chain(ended).chain([width(&self.label(task))]).max().unwrap_or(0)
-        };
-        let wanted: Vec<usize> = self.tasks.iter().map(wanted).collect();
+        let mut wanted = self.wanted();
+        for ending in self.ends() {
+            if let Ok(lane) = self.tasks.binary_search(&ending.task) {
+                wanted[lane] = wanted[lane].max(width(&ending.text).min(ENDING_WIDTH));
+            }
+        }
         let room = self.room(wanted.len());
         let capped = |cap: usize| wanted.iter().map(|&lane| lane.min(cap)).sum::<usize>();
         let widest = wanted.iter().copied().max().unwrap_or(0);
@@ -182,16 +257,30 @@ impl<'a> Table<'a> {
         let names = self.tasks.iter().zip(lanes).map(|(&task, &lane)| fit(&self.label(task), lane));
         let mut grid = Grid::new(self, lanes.to_vec(), &names.collect::<Vec<_>>(), true);
         let lane_of = |task: u32| self.tasks.iter().position(|&other| other == task);
-        let in_lane = |task: u32, text: &str| {
+        let in_lane = |event: &Event| {
             let mut cells = vec![String::new(); lanes.len()];
-            if let Some(lane) = lane_of(task) {
-                cells[lane] = fit(text, lanes[lane]);
+            if let Some(lane) = lane_of(event.task) {
+                cells[lane] = op_in_lane(self.trace, &event.op, event.object, lanes[lane]);
             }
             cells
         };
+        let raise = |grid: &mut Grid<'_>, raised: &[(u32, Ending)]| {
+            for (_, ending) in raised {
+                let Some(lane) = lane_of(ending.task) else { continue };
+                for (index, line) in wrap_short(&ending.text, lanes[lane]).iter().enumerate() {
+                    let mut cells = vec![String::new(); lanes.len()];
+                    cells[lane].clone_from(line);
+                    let site = ending.site.as_ref().filter(|_| index == 0);
+                    grid.line("", &cells, site, Some(Ink::Bad));
+                }
+            }
+        };
+        let mut left = self.raised.as_slice();
         for row in &self.rows {
-            grid.row(self, row, lane_of, |event| in_lane(event.task, &self.op(event)));
+            raise(&mut grid, Self::raised_before(&mut left, row));
+            grid.row(self, row, lane_of, in_lane);
         }
+        raise(&mut grid, left);
         if self.endings.is_empty() {
             return grid.out;
         }
@@ -224,7 +313,7 @@ impl<'a> Table<'a> {
         let room_alone = self.room(2).saturating_sub(label_width).max(LEGIBLE_LANE);
         let room = if with_marks { room_beside_marks } else { room_alone };
         let ops = self.steps().map(|(_, event)| width(&self.op(event)));
-        let endings = self.endings.iter().map(|ending| width(&ending.text));
+        let endings = self.ends().map(|ending| width(&ending.text));
         let op_width = ops.chain(endings).max().unwrap_or(0).clamp("op".len(), room);
 
         // The columns, of which the first is left out where it would be too wide.
@@ -239,13 +328,7 @@ impl<'a> Table<'a> {
         };
         let mut grid =
             Grid::new(self, widths[columns.clone()].to_vec(), &names[columns.clone()], false);
-        for row in &self.rows {
-            grid.row(self, row, |_| None, |event| cells(event.task, &self.op(event)));
-        }
-        if !self.endings.is_empty() {
-            grid.rule();
-        }
-        for ending in &self.endings {
+        let ended = |grid: &mut Grid<'_>, ending: &Ending| {
             for (index, line) in wrap_short(&ending.text, op_width).iter().enumerate() {
                 let mut cells = cells(ending.task, line);
                 let site = ending.site.as_ref().filter(|_| index == 0);
@@ -255,33 +338,61 @@ impl<'a> Table<'a> {
                 }
                 grid.line("", &cells, site, Some(Ink::Bad));
             }
+        };
+        let mut left = self.raised.as_slice();
+        for row in &self.rows {
+            let raised = Self::raised_before(&mut left, row);
+            for (_, ending) in raised {
+                ended(&mut grid, ending);
+            }
+            let op = |event: &Event| op_in_lane(self.trace, &event.op, event.object, op_width);
+            grid.row(self, row, |_| None, |event| cells(event.task, &op(event)));
         }
+        for (_, ending) in left {
+            ended(&mut grid, ending);
+        }
+        if !self.endings.is_empty() {
+            grid.rule();
+        }
+        self.endings.iter().for_each(|ending| ended(&mut grid, ending));
         grid.out
     }
 
-    /// What the star means, and where the numbered objects come from.
+    /// What is hidden, what the star and places mean, and where the objects come from.
     fn legend(&self) -> String {
         let mut out = String::new();
+        if let Some(hidden) = self.hidden.said(self.trace) {
+            let text = format!("… and {hidden} (shown with --full or RADDLE_FULL=true)");
+            out.push_str(&paragraph("", &text, self.width));
+        }
         if self.steps().any(|(_, event)| event.preempts) {
             out.push_str("* a preemption: the task that moved before could have gone on\n");
+        }
+        if self.steps().any(|(_, event)| is_at_its_lock(event)) {
+            out.push_str("the place of an unlock is that of its lock\n");
         }
         let mut objects: Vec<u32> = self.steps().filter_map(|(_, event)| event.object).collect();
         objects.sort_unstable();
         objects.dedup();
-        let numbered = objects.iter().filter_map(|&object| {
+        let listed = objects.iter().filter_map(|&object| {
             let entry = self.trace.objects.get(object as usize)?;
             let label = self.trace.object_label(object);
-            let site = place(&entry.created, usize::MAX);
-            (entry.name.is_none() && label != entry.kind && !site.is_empty())
-                .then(|| format!("{} is from {site}", clean(&label)))
+            let is_plain = entry.name.is_some() || label == entry.kind;
+            if is_plain || entry.created.file.is_empty() {
+                return None;
+            }
+            // The kind is part of the label, or is to be said.
+            let kind = entry.variable.as_ref().map(|_| format!("the {} ", entry.kind));
+            let (kind, site) = (kind.unwrap_or_default(), &entry.created);
+            Some(clean(&format!("{label} is {kind}from {site}")))
         });
-        let mut numbered: Vec<String> = numbered.collect();
-        if numbered.len() > LISTED_OBJECTS {
-            numbered.truncate(LISTED_OBJECTS);
-            numbered.push("…".to_owned());
+        let mut listed: Vec<String> = listed.collect();
+        if listed.len() > LISTED_OBJECTS {
+            listed.truncate(LISTED_OBJECTS);
+            listed.push("…".to_owned());
         }
-        if !numbered.is_empty() {
-            let from = paragraph("", &numbered.join(", "), self.width);
+        if !listed.is_empty() {
+            let from = paragraph("", &listed.join(", "), self.width);
             let created: Vec<&Site> = self.trace.objects.iter().map(|o| &o.created).collect();
             let from = self.links.map_or(from.clone(), |links| links.within(&from, &created));
             out.push_str(&from);
@@ -327,11 +438,12 @@ impl<'a> Grid<'a> {
             Row::Step(index) => {
                 let event = &table.trace.events[*index];
                 let star = if event.preempts { '*' } else { ' ' };
-                self.line(&format!("{index}{star}"), &cells(event), Some(&event.site), None);
+                let at = Some(shown_at(event));
+                self.line(&format!("{index}{star}"), &cells(event), at, None);
             }
-            Row::Fold(range) => {
-                let (text, task) = fold::describe(table.trace, range);
-                let round = fold::repeated(table.trace, range);
+            Row::Fold(folded) => {
+                let (text, task) = fold::describe(table.trace, folded);
+                let round = fold::repeated(table.trace, folded);
                 let lane = task.and_then(lane_of).unwrap_or(0);
                 self.fold(&text, round.as_deref(), lane);
             }
@@ -413,13 +525,23 @@ fn wrap_short(text: &str, lane: usize) -> Vec<String> {
     lines
 }
 
+/// Panics after which there were more steps, or that did not end their task: each has its place between the steps. They
+/// are taken out of how tasks ended.
+pub(crate) fn raised(trace: &Trace, endings: &mut Vec<Ending>) -> Vec<(u32, Ending)> {
+    let mut raised = Vec::new();
+    for one in &trace.panics {
+        let ending = Ending::panicked(&one.panic);
+        let at = endings.iter().position(|other| *other == ending);
+        if at.is_none() || (one.step as usize) < trace.events.len() {
+            at.map(|at| endings.remove(at));
+            raised.push((one.step, ending));
+        }
+    }
+    raised
+}
+
 /// How tasks ended, if not well.
 pub(crate) fn endings(trace: &Trace, outcome: &Outcome) -> Vec<Ending> {
-    let panicked = |panic: &Panic| Ending {
-        task: panic.task,
-        text: clean(&format!("panicked: {}", panic.message.lines().next().unwrap_or_default())),
-        site: panic.site.clone(),
-    };
     let stuck = |waiting: &Waiting| Ending {
         task: waiting.task,
         text: waits_for_in_lane(trace, waiting),
@@ -427,7 +549,10 @@ pub(crate) fn endings(trace: &Trace, outcome: &Outcome) -> Vec<Ending> {
     };
     let spins = |&task: &u32| Ending { task, text: "spins for ever".to_owned(), site: None };
     match outcome {
-        Outcome::Panicked { panics } => panics.iter().map(panicked).collect(),
+        Outcome::Panicked { panics, then } => {
+            let then = then.iter().flat_map(|then| endings(trace, then));
+            panics.iter().map(Ending::panicked).chain(then).collect()
+        }
         Outcome::Deadlock { waiting } => waiting.iter().map(stuck).collect(),
         Outcome::Livelock { spinning, .. } => spinning.iter().map(spins).collect(),
         Outcome::DataRace(race) => [&race.first, &race.second]

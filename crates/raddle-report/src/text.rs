@@ -18,7 +18,7 @@ use crate::progress::estimated;
 use crate::races;
 use crate::table::{TableOptions, table};
 use crate::waits::{explain, op_on_object};
-use crate::why::explanation;
+use crate::why::{explanation, told};
 
 #[cfg(test)]
 mod tests;
@@ -48,13 +48,16 @@ pub struct TextOptions {
     pub replay_command: Option<String>,
     /// Where the whole failure has been saved, if it has.
     pub trace_file: Option<PathBuf>,
+    /// Whether the table has every step: also those that cannot have led to the failure, and however many
+    /// there are.
+    pub full: bool,
 }
 
 impl Default for TextOptions {
-    /// 100 columns, 40 rows, no colour, no links, the usual command, no file.
+    /// 100 columns, 40 rows, no colour, no links, the usual command, no file, not every step.
     fn default() -> Self {
-        let TableOptions { width, max_rows, colour, links } = TableOptions::default();
-        Self { width, max_rows, colour, links, replay_command: None, trace_file: None }
+        let TableOptions { width, max_rows, colour, links, full, .. } = TableOptions::default();
+        Self { width, max_rows, colour, links, replay_command: None, trace_file: None, full }
     }
 }
 
@@ -150,15 +153,22 @@ impl<'a> Text<'a> {
     fn failed(&mut self, failure: &Failure) {
         let (trace, outcome) = (&failure.trace, &failure.outcome);
         match outcome {
-            Outcome::Panicked { panics } if !panics.is_empty() => {
+            Outcome::Panicked { panics, .. } if !panics.is_empty() => {
                 self.headline(&panicked(trace, &panics[0]));
                 self.message(&panics[0].message, "  ");
+            }
+            Outcome::Died { death, task, panic: Some(panic), .. } => {
+                self.headline(&panicked(trace, panic));
+                self.message(&panic.message, "  ");
+                let who = task.map_or("the test".to_owned(), |task| trace.task_label(task));
+                self.paragraph("  ", &clean(&format!("then {who} {death}")));
             }
             _ => self.headline(&clean(&outcome.summary(&trace.tasks))),
         }
         self.gap();
         self.interleaving(failure);
         self.outcome(trace, outcome);
+        self.handled_panics(trace);
         if let Some(divergence) = &failure.unstable {
             self.gap();
             self.label("unstable: ");
@@ -181,7 +191,9 @@ impl<'a> Text<'a> {
             self.paragraph("", &made_small(minimised));
         }
         self.counts("");
-        self.paragraph("", &format!("covered so far: {}", self.report.guarantee));
+        let ended = came_to_its_end(&self.report.guarantee.covered);
+        let lead = if ended { "run, what failed included" } else { "covered so far" };
+        self.paragraph("", &format!("{lead}: {}", self.report.guarantee));
         self.coverage("");
         if let Some(file) = &self.options.trace_file {
             self.line(&format!("the whole trace: {}", clean(&file.to_string_lossy())));
@@ -234,8 +246,11 @@ impl<'a> Text<'a> {
     }
 
     fn interleaving(&mut self, failure: &Failure) {
-        let TextOptions { width, max_rows, colour, .. } = *self.options;
-        let options = TableOptions { width, max_rows, colour, links: self.options.links.clone() };
+        let TextOptions { width, max_rows, colour, full, .. } = *self.options;
+        let max_rows = if full { usize::MAX } else { max_rows };
+        let links = self.options.links.clone();
+        let told = failure.explanation.as_ref().map(told).unwrap_or_default();
+        let options = TableOptions { width, max_rows, colour, links, full, told };
         let table = table(&failure.trace, &failure.outcome, &options);
         let execution = failure.execution;
         let is_smaller = failure.minimised.is_some_and(|Minimised { from, to, .. }| to < from);
@@ -254,11 +269,18 @@ impl<'a> Text<'a> {
     /// What the table has no room for.
     fn outcome(&mut self, trace: &Trace, outcome: &Outcome) {
         match outcome {
-            Outcome::Panicked { panics } if panics.len() > 1 => {
-                self.section("other panics:");
-                for panic in &panics[1..] {
+            Outcome::Panicked { panics, then } => {
+                if panics.len() > 1 {
+                    self.section("other panics:");
+                }
+                for panic in panics.iter().skip(1) {
                     self.paragraph("  ", &panicked(trace, panic));
                     self.message(&panic.message, "    ");
+                }
+                if let Some(then) = then {
+                    self.section("what followed:");
+                    self.paragraph("  ", &clean(&then.summary(&trace.tasks)));
+                    self.outcome(trace, then);
                 }
             }
             Outcome::Deadlock { waiting } => {
@@ -298,8 +320,11 @@ impl<'a> Text<'a> {
                 let last = last.unwrap_or_default();
                 let text = match death {
                     Death::Hang { .. } => {
-                        "a loop without operations of raddle, or a wait for \
-                                           something that raddle does not control"
+                        self.paragraph("", &format!("{HANGS}{last}:"));
+                        for cause in HANG_CAUSES {
+                            self.hang("- ", cause);
+                        }
+                        return;
                     }
                     Death::Memory { .. } => {
                         "the test allocates without end, or needs a larger \
@@ -310,6 +335,22 @@ impl<'a> Text<'a> {
                 self.paragraph("", &format!("{text}{last}"));
             }
             _ => {}
+        }
+    }
+
+    /// Panics that were caught or taken, if that was not the end.
+    fn handled_panics(&mut self, trace: &Trace) {
+        let failure = self.report.failure.as_ref();
+        if matches!(failure.map(|failure| &failure.outcome), Some(Outcome::Panicked { .. })) {
+            return;
+        }
+        let mut handled = trace.panics.iter().filter(|raised| raised.handled).peekable();
+        if handled.peek().is_some() {
+            self.section("panics before that, which were caught:");
+        }
+        for raised in handled {
+            self.paragraph("  ", &panicked(trace, &raised.panic));
+            self.message(&raised.panic.message, "    ");
         }
     }
 
@@ -457,6 +498,18 @@ impl<'a> Text<'a> {
     }
 }
 
+/// Why an execution makes no step any more.
+const HANGS: &str =
+    "a task, or one that it has spawned since, waits for something that raddle does not control";
+
+const HANG_CAUSES: [&str; 3] = [
+    "a lock, channel or thread of std, parking_lot or another crate, which a suspended task will never let \
+     go: use raddle::sync and raddle::thread, also in the code under test",
+    "real input or output, or std::thread::sleep: replace it in the test, or use raddle::thread::sleep",
+    "a loop without operations of raddle: call raddle::hint::spin_loop or raddle::thread::yield_now. If it \
+     only computes for long, set a longer RADDLE_WATCHDOG, or none",
+];
+
 /// The usual command that replays a failure, by its token or by the file in which it was saved.
 pub(crate) fn replay_command(report: &Report, failure: &Failure, file: Option<&Path>) -> String {
     let token = failure.schedule.to_string();
@@ -479,6 +532,18 @@ const UNCONTROLLED: [(&str, &str); 5] = [
     ("the real clock", "use raddle's, or do not let it decide anything"),
     ("random numbers or addresses", "use `raddle::rng` or `raddle::choose`"),
 ];
+
+/// Whether a search has nothing left to run. If it failed it has still not shown that the test is right.
+pub(crate) fn came_to_its_end(covered: &Covered) -> bool {
+    matches!(
+        covered,
+        Covered::Everything
+            | Covered::Equivalence
+            | Covered::Preemptions(_)
+            | Covered::Cached { .. }
+            | Covered::States { .. }
+    )
+}
 
 pub(crate) fn panicked(trace: &Trace, panic: &Panic) -> String {
     let label = clean(&trace.task_label(panic.task));

@@ -5,7 +5,7 @@ use std::collections::btree_map::{BTreeMap, Entry};
 
 use raddle_trace::{Site, Trace, Waiting};
 
-use crate::columns::{NO_BREAK, clean, place};
+use crate::columns::{NO_BREAK, clean, fit, fit_op, place};
 use crate::messages::is_actor;
 
 /// An op with its object: `lock` and `Mutex#1` give `lock Mutex#1`; the result stays last. A message
@@ -15,11 +15,31 @@ pub(crate) fn op_on_object(trace: &Trace, op: &str, object: Option<u32>) -> Stri
     with_object(op, &trace.object_label(object))
 }
 
+/// The same in at most `limit` characters.
+pub(crate) fn op_in_lane(trace: &Trace, op: &str, object: Option<u32>, limit: usize) -> String {
+    let Some(object) = object.filter(|&object| !is_actor(trace, object)) else {
+        return fit(&clean(op), limit);
+    };
+    let label = trace.object_label(object);
+    let tells_nothing_apart =
+        trace.objects.get(object as usize).is_some_and(|object| object.kind == label);
+    if tells_nothing_apart {
+        return fit(&with_object(op, &label), limit);
+    }
+    let (verb, rest) = verb_and_rest(op);
+    fit_op(verb, &clean(&label), rest, limit)
+}
+
 /// An op with the name of its object before its values.
 pub(crate) fn with_object(op: &str, object: &str) -> String {
-    let end = [op.find('('), op.find(" -> ")].into_iter().flatten().min().unwrap_or(op.len());
-    let (verb, rest) = op.split_at(end);
+    let (verb, rest) = verb_and_rest(op);
     clean(&format!("{verb} {object} {rest}"))
+}
+
+/// What an op is called, and its values.
+pub(crate) fn verb_and_rest(op: &str) -> (&str, &str) {
+    let end = [op.find('('), op.find(" -> ")].into_iter().flatten().min().unwrap_or(op.len());
+    op.split_at(end)
 }
 
 /// `waits for lock Mutex#1`, or what reads better for this op.
@@ -144,8 +164,8 @@ mod tests {
     #[test]
     fn the_object_stands_between_an_op_and_its_arguments() {
         let kind = "AtomicU8".to_owned();
-        let counter =
-            ObjectName { kind, created: Site::default(), name: Some("counter".into()), nth: 0 };
+        let name = Some("counter".into());
+        let counter = ObjectName { kind, created: Site::default(), name, nth: 0, variable: None };
         let trace = Trace { objects: vec![counter], ..Trace::default() };
         let shown = |op: &str| op_on_object(&trace, op, Some(0));
         assert_eq!(shown("lock"), "lock counter");

@@ -57,8 +57,16 @@ impl Metric {
     #[inline]
     pub(crate) fn counts(self, access: Access) -> bool {
         match self {
-            // A notification is taken for a write, too.
-            Self::PSet => matches!(access, Access::Read | Access::Write | Access::Missed),
+            // A notification is taken for a write, too, and so is a change of a count.
+            Self::PSet => matches!(
+                access,
+                Access::Read
+                    | Access::Write
+                    | Access::Missed
+                    | Access::Adjust
+                    | Access::Lower
+                    | Access::TryRaise
+            ),
             Self::HapSet | Self::ReadsFrom => !matches!(
                 access,
                 Access::Yield | Access::Roused | Access::Lapsed | Access::Observe(_)

@@ -17,7 +17,7 @@
 use raddle_engine::dependence::{Footprint, widest};
 use raddle_engine::happens::History;
 use raddle_engine::op::{Access, ObjectId, TaskId};
-use raddle_engine::strategy::{Stuck, Tasks, Timer};
+use raddle_engine::strategy::{Step, Stuck, Tasks, Timer};
 
 /// The later op of a race.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
@@ -28,8 +28,24 @@ pub(crate) struct Later {
     pub(crate) index: usize,
     /// Whether it ran.
     pub(crate) ran: bool,
-    /// If it is the timer's of the event's op.
-    pub(crate) timer: Option<TaskId>,
+    /// Its task, if it could have come [instead](Instead) of the event.
+    pub(crate) instead: Option<TaskId>,
+}
+
+/// What could have come instead of a step and then never ran, because the step ended it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Instead {
+    /// The timer of the step's op.
+    Timer(Timer),
+    /// Of a timer's step: the op of its owner, with what that would have touched.
+    Op { task: TaskId, footprint: [(ObjectId, Access); 2] },
+}
+
+impl Instead {
+    pub(crate) fn of(step: &Step<'_>) -> Option<Self> {
+        let op = || Some(Self::Op { task: step.partner?, footprint: step.ended? });
+        step.timer.map(Self::Timer).or_else(op)
+    }
 }
 
 /// What is looked at when an execution has ended.
@@ -37,8 +53,9 @@ pub(crate) struct Later {
 pub(crate) struct Ops<'a> {
     /// The first event whose races are new.
     pub(crate) from: usize,
-    /// Events whose ops had timeouts, which did not fire.
-    pub(crate) timers: &'a [(u32, Timer)],
+    /// What could have come instead of these events. Also of those before `from`: it never runs, so it may follow any
+    /// event that is new and does not depend on what made it impossible.
+    pub(crate) instead: &'a [(u32, Instead)],
     /// Ops that could not run at the end: they race as if they had run last.
     pub(crate) stuck: &'a [Stuck],
 }
@@ -99,16 +116,27 @@ impl RaceFinder {
                 continue;
             }
             history.races(index, &mut self.raced);
-            let later = Later { step: step_of(history, index), index, ran: true, timer: None };
+            let later = Later { step: step_of(history, index), index, ran: true, instead: None };
             self.found(history, &later, reborrow(&mut filter), &mut found);
         }
-        let new = |(index, _): &&(u32, Timer)| *index as usize >= ops.from;
-        for &(index, timer) in ops.timers.iter().filter(new) {
+        for &(index, instead) in ops.instead {
             let index = index as usize;
-            let owner = history.event(index).footprint.task;
-            history.races_of_timer(index, timer.task, &mut self.raced);
-            let step = Some(Footprint::new(timer.task, &timer.footprint, Some(owner)));
-            let later = Later { step, index, ran: false, timer: Some(timer.task) };
+            if index < ops.from && self.known.is_some() {
+                // `find_again` has visited it.
+                continue;
+            }
+            let step = match instead {
+                Instead::Timer(timer) => {
+                    let owner = history.event(index).footprint.task;
+                    history.races_of_timer(index, &timer, &mut self.raced);
+                    Footprint::new(timer.task, &timer.footprint, Some(owner))
+                }
+                Instead::Op { task, footprint } => {
+                    history.races_of_ended(index, (task, &footprint), &mut self.raced);
+                    Footprint::new(task, &footprint, None)
+                }
+            };
+            let later = Later { step: Some(step), index, ran: false, instead: Some(step.task) };
             self.found(history, &later, reborrow(&mut filter), &mut found);
         }
         for stuck in ops.stuck {
@@ -116,7 +144,7 @@ impl RaceFinder {
             let step = Footprint::new(stuck.task, &stuck.footprint, None);
             self.found_stuck(history, stuck, step, reborrow(&mut filter), &mut found);
             if let Some(timer) = stuck.timer {
-                history.races_of_stuck_timer(stuck, timer.task, &mut self.raced);
+                history.races_of_stuck_timer(stuck, &timer, &mut self.raced);
                 let step = Footprint::new(timer.task, &timer.footprint, Some(stuck.task));
                 self.found_stuck(history, stuck, step, reborrow(&mut filter), &mut found);
             }
@@ -146,7 +174,7 @@ impl RaceFinder {
             if seen.is_some_and(|&seen| seen >= event.nth) {
                 continue;
             }
-            history.order_of(later.index, later.timer);
+            history.order_of(later.index, later.instead);
             found(history, first as usize, &later);
         }
     }
@@ -161,7 +189,7 @@ impl RaceFinder {
         if let Some(filter) = filter {
             filter.keep_new(history, later, &mut self.raced);
             // The filter may add events, and asks the history about other ops.
-            history.order_of(later.index, later.timer);
+            history.order_of(later.index, later.instead);
         }
         for &first in &self.raced {
             found(history, first as usize, later);
@@ -182,7 +210,7 @@ impl RaceFinder {
         if let Some(filter) = filter {
             filter.keep_new_of_stuck(stuck, &mut self.raced);
         }
-        let later = Later { step: Some(step), index: history.len(), ran: false, timer: None };
+        let later = Later { step: Some(step), index: history.len(), ran: false, instead: None };
         for &first in &self.raced {
             found(history, first as usize, &later);
         }
@@ -235,7 +263,7 @@ impl Reversal {
         later: &mut Later,
         access: impl FnOnce(&[usize], &Footprint) -> Option<Access>,
     ) -> bool {
-        if !find_sequence(history, first, later.step.as_ref(), &mut self.then) {
+        if !find_sequence(history, first, later, &mut self.then) {
             return false;
         }
         if let Some(step) = &mut later.step {
@@ -277,20 +305,19 @@ impl Reversal {
     }
 }
 
-/// The events after the one at `first` that do not depend on it: with `last` after them a
+/// The events after the one at `first` that do not depend on it: with the later op after them a
 /// sequence that reverses the race. `false` if there is no such sequence.
-fn find_sequence(
-    history: &History,
-    first: usize,
-    last: Option<&Footprint>,
-    then: &mut Vec<usize>,
-) -> bool {
+fn find_sequence(history: &History, first: usize, later: &Later, then: &mut Vec<usize>) -> bool {
     then.clear();
     let after = first + 1..history.len();
     then.extend(
         after.filter(|&index| !history.event(index).immediate && !history.before(first, index)),
     );
-    while let Some(last) = last
+    if later.instead.is_some() {
+        // It comes instead of that event.
+        then.retain(|&index| !history.before(later.index, index));
+    }
+    while let Some(last) = &later.step
         && let Some(other) = history.in_the_way(last, first, then)
     {
         // The lock that the later op waits for was taken before the race, or by a step without which

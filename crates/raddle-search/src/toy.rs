@@ -11,7 +11,7 @@ use raddle_engine::strategy::{
     Answer, Choice, Cut, Event, Finished, Options, Pending, Plan, Point, Step, Strategy, Stuck,
     Taken,
 };
-use raddle_trace::{Carried, Counts, LimitKind, Outcome};
+use raddle_trace::{Carried, Counts, Gaps, LimitKind, Outcome};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Op {
@@ -166,6 +166,7 @@ impl<'a> State<'a> {
             partner: None,
             enabled_since: 0,
             timer: None,
+            ended: None,
             waited_for: raddle_engine::strategy::Tasks::default(),
             pending: self,
         }))
@@ -266,6 +267,11 @@ pub(crate) fn execute(
     let Execution { decisions, moves, cut } = &execution;
     let (steps, tasks) = (moves.len() as u64, toy.tasks.len() as u64);
     let (stuck, cut) = (&[][..], *cut);
+    let mut at = vec![0; toy.tasks.len()];
+    let yielded = moves.iter().any(|&(task, _)| {
+        at[task as usize] += 1;
+        toy.tasks[task as usize][at[task as usize] - 1] == Op::Yield
+    });
     strategy.end(&Finished {
         outcome: &outcome,
         decisions,
@@ -273,7 +279,8 @@ pub(crate) fn execute(
         tasks,
         stuck,
         cut,
-        irregular: false,
+        yielded,
+        gaps: Gaps::default(),
     });
     plan.renew(decisions.iter().copied());
     Some(execution)

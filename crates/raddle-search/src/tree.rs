@@ -51,10 +51,9 @@
 //! `saved.rs` and `branches.rs`, how it is saved and divided.
 //!
 //! Misses: what is out of the bound; what follows an execution that a limit cut off, which the engine
-//! counts; with a reduction, what `expansion/reduced.rs` says. With a reduction spurious wake-ups are refused: of a wait
-//! that also has a timeout not all races are known, which loses executions in some orders. Nothing else, if
-//! the program does the same under the same decisions. The engine compares an execution with the one before it
-//! as far as they share their decisions, which is less here than depth first.
+//! counts; with a reduction, what `expansion/reduced.rs` says. Nothing else, if the program does the same under
+//! the same decisions. The engine compares an execution with the one before it as far as they share their
+//! decisions, which is less here than depth first.
 //! Overreports: nothing.
 
 mod branches;
@@ -82,7 +81,7 @@ use raddle_engine::strategy::{
     Answer, Checkpoint, Cut, Divisible, Estimating, Event, Finished, Needs, Options, Plan, Point,
     Remarks, Resumable, Strategy, Taken, Unsupported, Work,
 };
-use raddle_trace::{Covered, Note, Outcome, PairSet, Progress};
+use raddle_trace::{Covered, Gaps, Note, Outcome, PairSet, Progress};
 use serde::{Deserialize, Serialize};
 
 pub use self::candidates::Frontier;
@@ -156,8 +155,8 @@ pub struct TreeSearch<O = NonPreemptive> {
     diverged: bool,
     /// Whether this is neither a part of a search nor has given parts away.
     whole: bool,
-    /// Of a reduction: what was not run need not be equivalent to what was.
-    incomplete: bool,
+    /// Of a reduction: why what was not run need not be equivalent to what was.
+    gaps: Gaps,
     executions: u64,
 }
 
@@ -217,7 +216,7 @@ impl<O: Order> TreeSearch<O> {
             spill: None,
             diverged: false,
             whole: true,
-            incomplete: false,
+            gaps: Gaps::default(),
             executions: 0,
         }
     }
@@ -316,7 +315,7 @@ impl<O: Order> TreeSearch<O> {
             None
         };
         if option.is_none() {
-            comparison.cut_at(point.pending);
+            comparison.cut_at(point.pending.stuck());
         }
         option
     }
@@ -458,7 +457,7 @@ impl<O: Order> Strategy for TreeSearch<O> {
         let passed = matches!(execution.outcome, Outcome::Completed);
         self.store.priorities.hearing().for_each(|part| part.end(passed));
         let limited = execution.outcome.is_cut_off();
-        self.incomplete |= execution.irregular || limited;
+        self.gaps |= execution.gaps | Gaps { cut_off: limited, ..Gaps::default() };
         let new = execution.decisions.len().saturating_sub(self.current.planned);
         self.diverged |= !self.current.end(execution.decisions, limited);
         self.new.end(new);
@@ -483,7 +482,7 @@ impl<O: Order> Strategy for TreeSearch<O> {
         match self.stage {
             _ if self.diverged || !self.whole => part,
             Stage::Last if !reduces => self.bound.covered(),
-            Stage::Last if !self.incomplete => Covered::Equivalence,
+            Stage::Last => Covered::of_reduction(executions, self.gaps),
             Stage::Running(_) | Stage::Ended
                 if !reduces && self.store.candidates.is_best_first() =>
             {

@@ -124,6 +124,10 @@ impl<F: Found> Insertion<'_, F> {
         if !known
             && !self.strayed.contains(&task)
             && let Some(objects) = self.found.touched(task, theirs.nth)
+            // After its timeout, or where it waits, a task's step of that number is another one.
+            && theirs.touched.iter().zip(objects).all(|((own, _), object)| {
+                (*own == ObjectId::NONE) == (object == ObjectId::NONE)
+            })
         {
             for (touched, object) in theirs.touched.iter_mut().zip(objects) {
                 touched.0 = object;

@@ -25,7 +25,7 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::panic::Location;
 
-use raddle_engine::cell::{Open, Watch};
+use raddle_engine::cell::{Pointed, Watch};
 use raddle_engine::race::Touch;
 
 pub use self::tracked::Tracked;
@@ -34,9 +34,15 @@ use crate::Named;
 /// Like [`std::cell::UnsafeCell`], with accesses that have a beginning and an end. The API is that
 /// of loom.
 ///
-/// An access lasts as long as the closure, or as the pointer that [`get`](Self::get) and
-/// [`get_mut`](Self::get_mut) return. Another task's access in between is a race too, if one of the
-/// two is a write.
+/// An access lasts as long as the closure of [`with`](Self::with) and [`with_mut`](Self::with_mut): another
+/// task's access in between is a race too, if one of the two is a write. [`get`](Self::get) and
+/// [`get_mut`](Self::get_mut) are accesses, and so is each use of the pointer that they return: `deref`,
+/// and `with` as long as its closure. Merely to hold it is none, as with a pointer of std, so it may be dropped after
+/// the cell was handed on: a guard that has one may do that in its `Drop`.
+///
+/// Misses: what is done through a reference that `deref` returned, after the task's next operation. In loom an
+/// access lasts until the pointer is dropped. That finds more, but a pointer that is merely held counts as an access
+/// there.
 ///
 /// ```
 /// use raddle_threads::cell::UnsafeCell;
@@ -129,7 +135,7 @@ impl<T: ?Sized> UnsafeCell<T> {
         f(self.value.get())
     }
 
-    /// Begins to read. The access ends when the pointer is dropped.
+    /// Reads, and returns a pointer of which each use is a read too.
     ///
     /// ```
     /// # use raddle_threads::cell::UnsafeCell;
@@ -140,11 +146,11 @@ impl<T: ?Sized> UnsafeCell<T> {
     #[must_use]
     #[track_caller]
     pub fn get(&self) -> ConstPtr<T> {
-        let open = self.watch.open(Touch::Read, Location::caller());
-        ConstPtr { _open: open, pointer: self.value.get() }
+        let cell = self.watch.point(Touch::Read, Location::caller());
+        ConstPtr { cell, pointer: self.value.get() }
     }
 
-    /// Begins to write. The access ends when the pointer is dropped. Unlike std's it takes `&self`,
+    /// Writes, and returns a pointer of which each use is a write too. Unlike std's it takes `&self`,
     /// as loom's does.
     ///
     /// ```
@@ -159,8 +165,8 @@ impl<T: ?Sized> UnsafeCell<T> {
     #[must_use]
     #[track_caller]
     pub fn get_mut(&self) -> MutPtr<T> {
-        let open = self.watch.open(Touch::Write, Location::caller());
-        MutPtr { _open: open, pointer: self.value.get() }
+        let cell = self.watch.point(Touch::Write, Location::caller());
+        MutPtr { cell, pointer: self.value.get() }
     }
 }
 
@@ -191,14 +197,14 @@ impl<T> Named for UnsafeCell<T> {
     }
 }
 
-/// A read of an [`UnsafeCell`] that lasts as long as this.
+/// A pointer to what is in an [`UnsafeCell`]. Each use of it is a read.
 ///
 /// ```
 /// let cell = raddle_threads::cell::UnsafeCell::new(1);
 /// assert_eq!(cell.get().with(|value| unsafe { *value }), 1);
 /// ```
 pub struct ConstPtr<T: ?Sized> {
-    _open: Open,
+    cell: Pointed,
     pointer: *const T,
 }
 
@@ -213,7 +219,9 @@ impl<T: ?Sized> ConstPtr<T> {
     /// # Safety
     /// The cell is still there, and nobody writes to it meanwhile. Races are found, not prevented.
     #[must_use]
+    #[track_caller]
     pub unsafe fn deref(&self) -> &T {
+        self.cell.touch(Location::caller());
         // SAFETY: by contract; the pointer is that of a live cell.
         unsafe { &*self.pointer }
     }
@@ -224,10 +232,12 @@ impl<T: ?Sized> ConstPtr<T> {
     /// let cell = raddle_threads::cell::UnsafeCell::new(1);
     /// assert_eq!(cell.get().with(|value| unsafe { *value }), 1);
     /// ```
+    #[track_caller]
     pub fn with<F, R>(&self, f: F) -> R
     where
         F: FnOnce(*const T) -> R,
     {
+        let _open = self.cell.open(Location::caller());
         f(self.pointer)
     }
 }
@@ -238,7 +248,7 @@ impl<T: ?Sized> fmt::Debug for ConstPtr<T> {
     }
 }
 
-/// A write of an [`UnsafeCell`] that lasts as long as this.
+/// A pointer to what is in an [`UnsafeCell`]. Each use of it is a write.
 ///
 /// ```
 /// let cell = raddle_threads::cell::UnsafeCell::new(1);
@@ -246,7 +256,7 @@ impl<T: ?Sized> fmt::Debug for ConstPtr<T> {
 /// assert_eq!(cell.into_inner(), 2);
 /// ```
 pub struct MutPtr<T: ?Sized> {
-    _open: Open,
+    cell: Pointed,
     pointer: *mut T,
 }
 
@@ -264,7 +274,9 @@ impl<T: ?Sized> MutPtr<T> {
     /// are found, not prevented.
     #[expect(clippy::mut_from_ref, reason = "loom's signature; exclusive by contract")]
     #[must_use]
+    #[track_caller]
     pub unsafe fn deref(&self) -> &mut T {
+        self.cell.touch(Location::caller());
         // SAFETY: by contract; the pointer is that of a live cell.
         unsafe { &mut *self.pointer }
     }
@@ -276,10 +288,12 @@ impl<T: ?Sized> MutPtr<T> {
     /// cell.get_mut().with(|value| unsafe { *value = 2 });
     /// assert_eq!(cell.into_inner(), 2);
     /// ```
+    #[track_caller]
     pub fn with<F, R>(&self, f: F) -> R
     where
         F: FnOnce(*mut T) -> R,
     {
+        let _open = self.cell.open(Location::caller());
         f(self.pointer)
     }
 }

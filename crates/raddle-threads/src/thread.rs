@@ -16,6 +16,8 @@ use std::time::Duration;
 use raddle_engine::rt;
 
 pub use self::builder::Builder;
+#[expect(deprecated, reason = "as in std")]
+pub use self::current::park_timeout_ms;
 pub use self::current::{Thread, ThreadId, current, park, park_timeout};
 pub use self::handle::JoinHandle;
 pub use self::local::{AccessError, LocalKey};
@@ -47,6 +49,13 @@ pub fn sleep(dur: Duration) {
     } else {
         std::thread::sleep(dur);
     }
+}
+
+/// Like [`std::thread::sleep_ms`].
+#[deprecated(note = "as in std: use `thread::sleep`")]
+#[track_caller]
+pub fn sleep_ms(ms: u32) {
+    sleep(Duration::from_millis(u64::from(ms)));
 }
 
 /// Like [`std::thread::yield_now`]: a step that touches nothing.

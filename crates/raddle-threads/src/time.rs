@@ -317,7 +317,7 @@ impl Add<Duration> for SystemTime {
 
     #[track_caller]
     fn add(self, duration: Duration) -> Self {
-        self.checked_add(duration).expect("overflow when adding duration to system time")
+        self.checked_add(duration).expect("overflow when adding duration to instant")
     }
 }
 
@@ -333,7 +333,7 @@ impl Sub<Duration> for SystemTime {
 
     #[track_caller]
     fn sub(self, duration: Duration) -> Self {
-        self.checked_sub(duration).expect("overflow when subtracting duration from system time")
+        self.checked_sub(duration).expect("overflow when subtracting duration from instant")
     }
 }
 

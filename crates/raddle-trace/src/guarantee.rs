@@ -14,7 +14,8 @@ use crate::schedule::Timeouts;
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum SampleBound {
-    /// At least `1 / (tasks * steps^(depth - 1))` for a bug of this depth.
+    /// At least `1 / (tasks * steps^(depth - 1))` for a bug of this depth, if the decisions at which a task
+    /// must be lowered to show it are among the first `steps`. Not promised where a task yielded.
     Pct {
         /// The number of ordering constraints that the bug needs.
         depth: u32,
@@ -77,6 +78,22 @@ pub struct Unseen {
     pub executions: u64,
 }
 
+/// What a test did that a reduction does not see through: where something is set here, executions that were
+/// left out need not be equivalent to any that was run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[expect(clippy::struct_excessive_bools, reason = "a list of facts")]
+pub struct Gaps {
+    /// A task that yielded was kept from moving until others had moved.
+    pub held_back: bool,
+    /// An execution was cut off by a limit, or ended its process.
+    pub cut_off: bool,
+    /// Under a reduction that is for actors alone: threads took steps.
+    pub threads: bool,
+    /// Under a reduction that looks only at what was run: ops were left that never ran.
+    pub stuck: bool,
+}
+
 /// What has been covered.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -124,6 +141,14 @@ pub enum Covered {
         /// The bound under which the search ran, if any.
         preemptions: Option<u32>,
     },
+    /// Executions of a search with a reduction that has nothing left to run. That these are every execution up
+    /// to equivalence is not claimed.
+    Reduced {
+        /// How many.
+        executions: u64,
+        /// Why it is not claimed.
+        gaps: Gaps,
+    },
     /// Executions of a search that leaves out orders of statements which passing executions have shown.
     /// That is not safe: what would have followed is not covered, and may fail.
     Guided {
@@ -156,6 +181,9 @@ pub enum Covered {
 pub enum Assumption {
     /// Atomics are sequentially consistent whatever their orderings say.
     SequentialConsistency,
+    /// Tasks share state only through raddle's types. Only named where executions were left out because others
+    /// were taken to be equivalent: raddle sees no other state.
+    SharedThroughRaddle,
     /// Timed waits fire as this setting says. Only named if the program had one.
     Timeouts(TimeoutsUsed),
     /// A task that yields again and again lets the others move first. Only named if one had to.
@@ -203,7 +231,53 @@ pub struct Guarantee {
     pub assumptions: Vec<Assumption>,
 }
 
+impl Gaps {
+    /// Each that is set, as the reason why a reduction claims less.
+    fn reasons(self) -> impl Iterator<Item = &'static str> {
+        let Self { held_back, cut_off, threads, stuck } = self;
+        [
+            (held_back, "a task that yielded or spun was held back until others had moved"),
+            (cut_off, "an execution was cut off by a limit or ended its process"),
+            (threads, "threads took steps, and this reduction is for actors alone"),
+            (stuck, "operations were left that never ran"),
+        ]
+        .into_iter()
+        .filter_map(|(set, why)| set.then_some(why))
+    }
+}
+
+impl std::ops::BitOr for Gaps {
+    type Output = Self;
+
+    fn bitor(self, other: Self) -> Self {
+        Self {
+            held_back: self.held_back | other.held_back,
+            cut_off: self.cut_off | other.cut_off,
+            threads: self.threads | other.threads,
+            stuck: self.stuck | other.stuck,
+        }
+    }
+}
+
+impl std::ops::BitOrAssign for Gaps {
+    fn bitor_assign(&mut self, other: Self) {
+        *self = *self | other;
+    }
+}
+
 impl Covered {
+    /// What a search with a reduction has covered that has nothing left to run.
+    #[must_use]
+    pub fn of_reduction(executions: u64, gaps: Gaps) -> Self {
+        if gaps == Gaps::default() { Self::Equivalence } else { Self::Reduced { executions, gaps } }
+    }
+
+    /// Whether executions were left out because they were taken to be equivalent to others.
+    #[must_use]
+    pub fn rests_on_equivalence(&self) -> bool {
+        matches!(self, Self::Equivalence | Self::Cached { .. } | Self::Reduced { .. })
+    }
+
     /// A bound on the chance that two prefixes which are not equivalent had the same fingerprint,
     /// so that something is missing: as if fingerprints were drawn at random, 2^-64 for each pair
     /// that was compared. `None` where nothing rests on fingerprints.
@@ -280,6 +354,18 @@ impl fmt::Display for Covered {
                     None => Ok(()),
                 }
             }
+            Self::Reduced { executions, gaps } => {
+                let executions = Many(executions, "execution");
+                write!(
+                    f,
+                    "{executions}, after which the search has ended; not claimed to be every \
+                     execution up to equivalence, because "
+                )?;
+                for (index, why) in gaps.reasons().enumerate() {
+                    write!(f, "{}{why}", if index == 0 { "" } else { ", and " })?;
+                }
+                f.write_str(", which the reduction does not see through")
+            }
             Self::Guided { executions, pruned, pairs, preemptions, ended } => {
                 let executions = Many(executions, "execution");
                 if ended {
@@ -335,11 +421,22 @@ impl SampleBound {
                     n => format!("each of the last {n}"),
                 };
                 let chance = OneIn::product(tasks, steps, depth.saturating_sub(1).into());
-                let (tasks, steps) = (Many(tasks, "task"), Many(steps, "scheduling decision"));
+                let tasks = Many(tasks, "task");
+                let premise = match (depth, steps) {
+                    (0 | 1, _) => String::new(),
+                    (2, 1) => "whose change point is the first scheduling decision ".to_owned(),
+                    (2, k) => {
+                        format!("whose change point lies in the first {k} scheduling decisions ")
+                    }
+                    (_, k) => {
+                        let decisions = Many(k, "scheduling decision");
+                        format!("whose change points lie in the first {decisions} ")
+                    }
+                };
                 write!(
                     f,
-                    ", {each} showing a bug of depth {depth} with a chance of at least {chance} \
-                     (if no execution has more than {tasks} and {steps})"
+                    ", {each} showing a bug of depth {depth} {premise}with a chance of at least \
+                     {chance} (if no execution has more than {tasks})"
                 )
             }
             Self::Pos { tasks, steps } => {
@@ -453,6 +550,7 @@ impl fmt::Display for Assumption {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::SequentialConsistency => "sequentially consistent memory",
+            Self::SharedThroughRaddle => "tasks share state only through raddle's types",
             Self::Timeouts(TimeoutsUsed::Any) => "a timeout may fire whenever it is pending",
             Self::Timeouts(TimeoutsUsed::Idle) => "a timeout fires only when nothing else can move",
             Self::FairSpins => {
@@ -471,7 +569,8 @@ impl fmt::Display for Assumption {
 impl fmt::Display for Guarantee {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.covered)?;
-        if self.rejected > 0 {
+        // A reduction that ended says itself that some were cut off.
+        if self.rejected > 0 && !matches!(self.covered, Covered::Reduced { .. }) {
             let (what, their) = if self.rejected == 1 {
                 ("1 that was cut off by a limit", "its")
             } else {
@@ -556,6 +655,22 @@ mod tests {
         );
     }
 
+    #[test]
+    fn a_reduction_that_ended_without_its_claim_says_why() {
+        let gaps = Gaps { held_back: true, ..Gaps::default() };
+        assert_eq!(
+            Covered::of_reduction(189, gaps).to_string(),
+            "189 executions, after which the search has ended; not claimed to be every execution \
+             up to equivalence, because a task that yielded or spun was held back until others had \
+             moved, which the reduction does not see through"
+        );
+        let both = gaps | Gaps { stuck: true, ..Gaps::default() };
+        let sentence = Covered::of_reduction(1, both).to_string();
+        assert!(sentence.starts_with("1 execution, after which"), "{sentence}");
+        assert!(sentence.contains("had moved, and operations were left that never ran, which"));
+        assert_eq!(Covered::of_reduction(189, Gaps::default()), Covered::Equivalence);
+    }
+
     fn sampled(bound: SampleBound) -> String {
         Covered::Sample { executions: 50, bound: Some(bound) }.to_string()
     }
@@ -565,8 +680,20 @@ mod tests {
         let (depth, tasks, steps) = (2, 3, 9);
         assert_eq!(
             sampled(SampleBound::Pct { depth, tasks, steps, executions: 40 }),
-            "50 sampled executions, each of the last 40 showing a bug of depth 2 with a chance of \
-             at least 1 in 27 (if no execution has more than 3 tasks and 9 scheduling decisions)"
+            "50 sampled executions, each of the last 40 showing a bug of depth 2 whose change \
+             point lies in the first 9 scheduling decisions with a chance of at least 1 in 27 (if \
+             no execution has more than 3 tasks)"
+        );
+        assert_eq!(
+            sampled(SampleBound::Pct { depth: 3, tasks, steps, executions: 50 }),
+            "50 sampled executions, each showing a bug of depth 3 whose change points lie in the \
+             first 9 scheduling decisions with a chance of at least 1 in 243 (if no execution has \
+             more than 3 tasks)"
+        );
+        assert_eq!(
+            sampled(SampleBound::Pct { depth: 1, tasks, steps, executions: 50 }),
+            "50 sampled executions, each showing a bug of depth 1 with a chance of at least 1 in \
+             3 (if no execution has more than 3 tasks)"
         );
         assert_eq!(
             sampled(SampleBound::Pos { tasks, steps }),

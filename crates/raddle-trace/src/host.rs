@@ -16,7 +16,7 @@ use crate::outcome::{Death, Outcome};
 use crate::progress::Progress;
 use crate::report::{Failure, Report};
 use crate::schedule::{Decision, Key, Schedule, Settings, TaskName};
-use crate::trace::{Event, ObjectName, Trace};
+use crate::trace::{Event, ObjectName, Raised, Trace};
 use crate::tree::DecisionTree;
 
 /// The version of everything in this module.
@@ -251,6 +251,16 @@ pub enum Told {
         /// That.
         event: Event,
     },
+    /// A task panicked. It has not begun to unwind.
+    Panicked {
+        /// That.
+        panic: Raised,
+    },
+    /// A panic was caught, or taken from a `join`.
+    Handled {
+        /// Its number among the panics told.
+        panic: u32,
+    },
 }
 
 /// An execution that was told step by step, as far as it came.
@@ -286,6 +296,12 @@ impl Retraced {
                 }
             }
             Told::Step { event } => self.trace.events.push(event),
+            Told::Panicked { panic } => self.trace.panics.push(panic),
+            Told::Handled { panic } => {
+                if let Some(raised) = self.trace.panics.get_mut(panic as usize) {
+                    raised.handled = true;
+                }
+            }
         }
     }
 
@@ -294,7 +310,16 @@ impl Retraced {
     pub fn died(self, death: Death, execution: u64) -> Failure {
         let last = self.trace.events.last();
         let (task, site) = (last.map(|event| event.task), last.map(|event| event.site.clone()));
-        self.failure(Outcome::Died { death, task, site }, execution)
+        let panics = &self.trace.panics;
+        let open = panics.iter().find(|raised| !raised.handled);
+        let lead =
+            open.and_then(
+                |raised| {
+                    if raised.panic.is_passed_on() { panics.first() } else { Some(raised) }
+                },
+            );
+        let panic = lead.map(|raised| Box::new(raised.panic.clone()));
+        self.failure(Outcome::Died { death, task, site, panic }, execution)
     }
 
     /// The failure of an execution that ended like this.

@@ -32,11 +32,11 @@ pub mod tree;
 
 pub use carried::Carried;
 pub use explanation::{Explanation, Lost, Pivot, Second};
-pub use guarantee::{Assumption, Covered, Guarantee, SampleBound, TraceCount, Unseen};
+pub use guarantee::{Assumption, Covered, Gaps, Guarantee, SampleBound, TraceCount, Unseen};
 pub use minimised::{Minimised, Size};
 pub use outcome::{
-    CellAccess, CellOp, DataRace, Death, Divergence, HeldLock, LimitKind, Missing, Outcome, Panic,
-    Waiting,
+    CellAccess, CellOp, DataRace, Death, Divergence, HeldLock, Lasted, LimitKind, Missing, Outcome,
+    Panic, Waiting,
 };
 pub use pairs::{Coverage, Dropped, PairCount, PairSet, Statement};
 pub use progress::{Band, Estimate, Probed, Progress};
@@ -45,5 +45,5 @@ pub use run::{Run, Sample, Tried};
 pub use saved::Saved;
 pub use schedule::{Decision, Key, Schedule, Settings, TaskKind, TaskName, Timeouts};
 pub use token::TokenError;
-pub use trace::{Event, ObjectName, Site, Trace};
+pub use trace::{Call, Event, ObjectName, Raised, Site, Trace};
 pub use tree::{BranchEnd, DecisionTree, Leaf, TreeNode, TreeOption};

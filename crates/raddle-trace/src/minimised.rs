@@ -50,7 +50,7 @@ impl Outcome {
     #[must_use]
     pub fn is_like(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Panicked { panics }, Self::Panicked { panics: others }) => {
+            (Self::Panicked { panics, .. }, Self::Panicked { panics: others, .. }) => {
                 match (panics.first(), others.first()) {
                     (Some(a), Some(b)) if a.site.is_some() || b.site.is_some() => a.site == b.site,
                     (a, b) => a.map(|a| &a.message) == b.map(|b| &b.message),
@@ -102,7 +102,7 @@ mod tests {
 
     fn panic(line: Option<u32>, message: &str) -> Outcome {
         let (message, site) = (message.to_owned(), line.map(site));
-        Outcome::Panicked { panics: vec![Panic { task: 0, message, site }] }
+        Outcome::Panicked { panics: vec![Panic { task: 0, message, site }], then: None }
     }
 
     #[test]

@@ -18,6 +18,27 @@ pub struct Panic {
     pub site: Option<Site>,
 }
 
+impl Panic {
+    /// Whether it only passes on what another task did, by its message: it unwrapped or asserted what a `join` gave,
+    /// or a lock that is poisoned, or ended a scope whose thread had panicked.
+    ///
+    /// ```
+    /// use raddle_trace::Panic;
+    ///
+    /// let panic = |message: &str| Panic { task: 0, message: message.into(), site: None };
+    /// assert!(panic("called `Result::unwrap()` on an `Err` value: PoisonError { .. }").is_passed_on());
+    /// assert!(!panic("assertion failed: n == 2").is_passed_on());
+    /// ```
+    #[must_use]
+    pub fn is_passed_on(&self) -> bool {
+        let says = |text: &str| self.message.contains(text);
+        says("Any { .. }")
+            || says("PoisonError")
+            || says(".join()")
+            || self.message == "a scoped thread panicked"
+    }
+}
+
 /// A task that can never move again, and why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Waiting {
@@ -100,6 +121,18 @@ pub struct CellAccess {
     pub site: Site,
     /// The locks it held, in the order in which it took them.
     pub locks: Vec<HeldLock>,
+    /// How long it lasted, if there were steps meanwhile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lasted: Option<Lasted>,
+}
+
+/// Between which steps of the trace an access to a cell lasted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lasted {
+    /// The step after which it began.
+    pub from: u64,
+    /// The step after which it ended. None: it had not ended.
+    pub to: Option<u64>,
 }
 
 /// Why two accesses are not in order.
@@ -123,7 +156,7 @@ pub enum Missing {
         /// Whether that acquired.
         acquires: bool,
     },
-    /// The first access had not ended: its task was inside the closure, or held the pointer.
+    /// The first access had not ended: its task was inside the closure.
     End,
 }
 
@@ -141,12 +174,14 @@ pub struct DataRace {
 }
 
 impl DataRace {
-    /// How a person calls the cell: its name, or its kind and where it was made.
+    /// How a person calls the cell: its name, or its variable, its kind and where it was made.
     #[must_use]
     pub fn cell_label(&self) -> String {
-        match &self.cell.name {
-            Some(name) => name.clone(),
-            None => format!("the {} from {}", self.cell.kind, self.cell.created),
+        let ObjectName { kind, created, name, variable, .. } = &self.cell;
+        match (name, variable) {
+            (Some(name), _) => name.clone(),
+            (None, Some(variable)) => format!("{variable} (the {kind} from {created})"),
+            (None, None) => format!("the {kind} from {created}"),
         }
     }
 }
@@ -228,11 +263,15 @@ impl fmt::Display for Death {
 pub enum Outcome {
     /// Every task ended and no panic was left over.
     Completed,
-    /// A task panicked and nobody took it. The first entry is the one to look at: that one, or what it comes of if
-    /// it only unwrapped the panic of a task that it joined. Others follow.
+    /// A task panicked and nobody took it.
     Panicked {
-        /// Never empty.
+        /// Never empty. The one to look at is first: the earliest that nobody took, or what it comes of if it only
+        /// [passes on](Panic::is_passed_on) another. The others follow in the order in which they happened.
         panics: Vec<Panic>,
+        /// How the execution ended after that, if it did not just go on to its end: by a deadlock, a livelock or
+        /// a limit.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        then: Option<Box<Outcome>>,
     },
     /// Some tasks are not finished and none can move.
     Deadlock {
@@ -263,6 +302,9 @@ pub enum Outcome {
         task: Option<u32>,
         /// Its last operation; the process ended somewhere after that.
         site: Option<Site>,
+        /// A panic before that which nobody had caught or taken.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        panic: Option<Box<Panic>>,
     },
     /// A limit of the engine ended it: neither a pass nor a failure.
     Limit {
@@ -287,7 +329,11 @@ impl Outcome {
     /// Whether it ended before the program could come to an end of its own: by a limit, or with its process.
     #[must_use]
     pub fn is_cut_off(&self) -> bool {
-        matches!(self, Self::Limit { .. } | Self::Died { .. })
+        match self {
+            Self::Limit { .. } | Self::Died { .. } => true,
+            Self::Panicked { then: Some(then), .. } => then.is_cut_off(),
+            _ => false,
+        }
     }
 
     /// One word for it, as in the JSON.
@@ -309,17 +355,17 @@ impl Outcome {
     #[must_use]
     pub fn summary(&self, tasks: &[TaskName]) -> String {
         let label = |task: u32| task_label(tasks, task);
+        let panicked = |Panic { task, message, site }: &Panic| match site {
+            Some(site) => format!("{} panicked at {site}: {message}", label(*task)),
+            None => format!("{} panicked: {message}", label(*task)),
+        };
         match self {
             Self::Completed => "completed".to_owned(),
-            Self::Panicked { panics } => match panics.first() {
-                Some(Panic { task, message, site: Some(site) }) => {
-                    format!("{} panicked at {site}: {message}", label(*task))
-                }
-                Some(Panic { task, message, site: None }) => {
-                    format!("{} panicked: {message}", label(*task))
-                }
-                None => "panicked".to_owned(),
-            },
+            Self::Panicked { panics, then } => {
+                let what = panics.first().map_or_else(|| "panicked".to_owned(), panicked);
+                let then = then.as_ref().map(|then| format!("; then {}", then.summary(tasks)));
+                format!("{what}{}", then.unwrap_or_default())
+            }
             Self::Deadlock { waiting } => match waiting.as_slice() {
                 [one] => format!("deadlock: {} waits for ever", label(one.task)),
                 many => {
@@ -340,10 +386,13 @@ impl Outcome {
                 label(race.second.task),
                 race.cell_label()
             ),
-            Self::Died { death, task, .. } => match task {
-                Some(task) => format!("{} {death}", label(*task)),
-                None => format!("the test {death}"),
-            },
+            Self::Died { death, task, panic, .. } => {
+                let who = task.map_or_else(|| "the test".to_owned(), label);
+                match panic {
+                    Some(panic) => format!("{}; then {who} {death}", panicked(panic)),
+                    None => format!("{who} {death}"),
+                }
+            }
             Self::Limit { limit } => match limit {
                 LimitKind::Steps => "stopped at the limit of steps".to_owned(),
                 LimitKind::Tasks => "stopped at the limit of tasks".to_owned(),

@@ -185,12 +185,18 @@ impl Schedule {
     }
 }
 
-/// How a person calls the task at `index` of `tasks`.
+/// How a person calls the task at `index` of `tasks`. Threads of one name are numbered in order of creation.
 #[must_use]
 pub fn task_label(tasks: &[TaskName], index: u32) -> String {
     let Some(task) = tasks.get(index as usize) else { return format!("task {index}") };
     if let Some(label) = &task.label {
-        return label.clone();
+        // Threads may have one name; links between actors are told apart by what they carry.
+        let alike = |other: &&TaskName| other.kind == TaskKind::Thread && other.label == task.label;
+        if task.kind != TaskKind::Thread || tasks.iter().filter(alike).count() == 1 {
+            return label.clone();
+        }
+        let before = tasks[..index as usize].iter().filter(alike).count();
+        return format!("{label}#{}", before + 1);
     }
     if index == 0 {
         return "main".to_owned();
@@ -222,6 +228,14 @@ mod tests {
         tasks.push(TaskName { parent: 2, nth: 0, kind: TaskKind::Environment, label: None });
         let labels: Vec<_> = (0..4).map(|index| task_label(&tasks, index)).collect();
         assert_eq!(labels, ["main", "thread 1", "thread 1.2", "timer of thread 1.2"]);
+    }
+
+    #[test]
+    fn threads_of_one_name_are_numbered() {
+        let worker = |nth| TaskName { label: Some("worker".to_owned()), ..thread(0, nth) };
+        let tasks = [TaskName::root(), worker(0), thread(0, 1), worker(2), thread(3, 0)];
+        let labels: Vec<_> = (0..5).map(|index| task_label(&tasks, index)).collect();
+        assert_eq!(labels, ["main", "worker#1", "thread 2", "worker#2", "worker#2.1"]);
     }
 
     #[test]

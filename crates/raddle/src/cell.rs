@@ -62,14 +62,14 @@ impl<T: ?Sized> UnsafeCell<T> {
         f(self.0.get())
     }
 
-    /// Begins to read. The access ends when the pointer is dropped.
+    /// Reads, and returns a pointer of which each use is a read too.
     #[inline]
     #[must_use]
     pub fn get(&self) -> ConstPtr<T> {
         ConstPtr(self.0.get())
     }
 
-    /// Begins to write. The access ends when the pointer is dropped.
+    /// Writes, and returns a pointer of which each use is a write too.
     #[inline]
     #[must_use]
     pub fn get_mut(&self) -> MutPtr<T> {
@@ -95,7 +95,7 @@ impl<T> From<T> for UnsafeCell<T> {
     }
 }
 
-/// A read of an [`UnsafeCell`] that lasts as long as this.
+/// A pointer to what is in an [`UnsafeCell`]. Each use of it is a read.
 ///
 /// ```
 /// let cell = raddle::cell::UnsafeCell::new(1);
@@ -131,7 +131,7 @@ impl<T: ?Sized> fmt::Debug for ConstPtr<T> {
     }
 }
 
-/// A write of an [`UnsafeCell`] that lasts as long as this.
+/// A pointer to what is in an [`UnsafeCell`]. Each use of it is a write.
 ///
 /// ```
 /// let cell = raddle::cell::UnsafeCell::new(1);

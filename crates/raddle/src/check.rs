@@ -3,16 +3,18 @@
 use std::panic::Location;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
+use raddle_engine::LastWords;
 use raddle_report::{LONG_TOKEN, TextOptions};
-use raddle_trace::{Failure, Report, Saved, Verdict, saved};
+use raddle_trace::{Event, Failure, Report, Saved, Verdict, saved};
 
 use crate::conclusion::note;
 use crate::config::{Config, Expect, Pairs};
 use crate::error::Error;
-use crate::explain;
+use crate::explain::explain_dyn;
 use crate::explore::explore_dyn;
-use crate::files::{target_dir, write};
+use crate::files::{find, target_dir, write};
 use crate::job::{Body, Job};
 use crate::learned;
 use crate::minimise;
@@ -81,9 +83,20 @@ pub(crate) struct Judged {
 pub(crate) fn finish(result: Result<Judged, Error>) {
     match result {
         Ok(Judged { text, passed: true, .. }) => print(&text),
+        Ok(Judged { text, .. }) if terminal::wants_short_backtraces() => fail(text),
         Ok(Judged { text, .. }) => panic!("{text}"),
         Err(error) => panic!("raddle could not run this test: {error}"),
     }
+}
+
+/// Panics without a backtrace: it would consist of functions of raddle. Those of the test that led to its own
+/// panic were printed when it was replayed.
+#[track_caller]
+fn fail(text: String) -> ! {
+    let thread = std::thread::current();
+    let name = thread.name().unwrap_or("<unnamed>");
+    print(&format!("\nthread '{name}' panicked at {}:\n{text}\n", Location::caller()));
+    std::panic::resume_unwind(Box::new(text))
 }
 
 #[expect(clippy::print_stderr, reason = "the harness keeps it, and shows it if asked to")]
@@ -102,7 +115,7 @@ pub(crate) fn run(mut config: Config, caller: &Location<'_>, test: &Body) -> Res
     job.lines = terminal::lines(&job.config);
     let caller = Some(caller);
     let report = explore_with_learned_pairs(&mut job, caller, test)?;
-    finish_report(&job, report, test, caller, &mut |_| {})
+    Ok(finish_report(&job, report, test, caller, &mut |_| {}))
 }
 
 /// Searches, with the pairs of statements of earlier runs if they are kept.
@@ -137,10 +150,11 @@ pub(crate) fn finish_report(
     test: &Body,
     caller: Option<&Location<'_>>,
     found: &mut dyn FnMut(&Report),
-) -> Result<Judged, Error> {
+) -> Judged {
     let config = &job.config;
     if config.expect != Expect::Pass {
-        return Ok(expected(config, report));
+        name_objects(&mut report);
+        return expected(config, report);
     }
     let replays = config.replay.is_some();
     if replays && report.verdict == Verdict::Inconclusive {
@@ -152,35 +166,81 @@ pub(crate) fn finish_report(
         report.notes.push(note("the recorded execution passes now"));
     }
     if report.verdict.is_pass() {
-        return Ok(Judged { text: render(&report), report, passed: true });
+        return Judged { text: render(&report), report, passed: true };
     }
     found(&report);
-    if let Some(failure) = &mut report.failure {
-        make_clear(job, failure, test)?;
+    let to_save = caller.filter(|_| !replays);
+    let save = |report: &Report| Some(save(config, to_save?, report.failure.as_ref()?));
+    // Whatever is run from here on, this much is known, and is not lost.
+    let file = save(&report).and_then(Result::ok);
+    let time = config.minimise.filter(|_| !replays);
+    let explains = config.explain.unwrap_or(!replays);
+    if report.failure.is_some() && (time.is_some() || explains) {
+        let hosted = job.hosted.is_some();
+        let known = || format!("\n{LOST}\n\n{}", text(config, &report, file));
+        let words = (!hosted).then(|| LastWords::new(known()));
+        make_clear(job, &mut report, test, time, explains);
+        drop(words);
     }
-    let mut file = None;
-    let failure = report.failure.as_ref().filter(|_| !replays);
-    if let Some((failure, caller)) = failure.zip(caller) {
-        match save(config, caller, failure) {
-            Ok(path) => file = Some(path),
-            Err(why) => report.notes.push(note(why)),
+    name_objects(&mut report);
+    let file = save(&report).and_then(|saved| match saved {
+        Ok(path) => Some(path),
+        Err(why) => {
+            report.notes.push(note(why));
+            None
         }
-    }
-    Ok(Judged { text: text(config, &report, file), report, passed: false })
+    });
+    Judged { text: text(config, &report, file), report, passed: false }
 }
 
-/// Makes a failure small, unless it is a replay, and explains it.
-fn make_clear(job: &Job, failure: &mut Failure, test: &Body) -> Result<(), Error> {
-    let config = &job.config;
-    let replays = config.replay.is_some();
-    if let Some(time) = config.minimise
-        && !replays
-        && let Some(smaller) = minimise::minimise_dyn(job, time, failure, Arc::clone(test))?
-    {
-        *failure = smaller;
+/// Names objects as the source does, where it can be read.
+pub(crate) fn name_objects(report: &mut Report) {
+    let read = &mut |file: &str| std::fs::read_to_string(find(Path::new(file))?).ok();
+    raddle_report::name_objects(report, read);
+}
+
+/// What is said of a report that is shown because the process aborts.
+const LOST: &str = "raddle: the test aborts the process in an execution that was run to make a failure small, or \
+                    to explain it. This is the failure as it was found:";
+
+/// Makes the failure of a report small, in this time if any, and explains it. What cannot be done is noted: the
+/// failure is the same without.
+pub(crate) fn make_clear(
+    job: &Job,
+    report: &mut Report,
+    test: &Body,
+    time: Option<Duration>,
+    explains: bool,
+) {
+    let Some(failure) = &mut report.failure else { return };
+    // The first line says what went wrong, the others how to mend the test.
+    let why = |error: Error| error.to_string().lines().next().unwrap_or_default().to_owned();
+    let smaller = time.map(|time| minimise::minimise_dyn(job, time, failure, Arc::clone(test)));
+    match smaller {
+        None | Some(Ok(None)) => {}
+        Some(Ok(Some(smaller))) => *failure = smaller,
+        Some(Err(error)) => {
+            report.notes.push(note(format!("the failure could not be made small: {}", why(error))));
+            return;
+        }
     }
-    if config.explain.unwrap_or(!replays) {
-        failure.explanation = explain::explain_dyn(job, failure, Arc::clone(test))?;
+    if explains && let Err(error) = explain(job, failure, test) {
+        report.notes.push(note(format!("why it fails could not be found out: {}", why(error))));
+    }
+}
+
+/// Explains a failure, and adds to its trace which functions led to the steps.
+pub(crate) fn explain(job: &Job, failure: &mut Failure, test: &Body) -> Result<(), Error> {
+    let explained = explain_dyn(job, failure, Arc::clone(test))?;
+    failure.explanation = None;
+    let Some((why, trace)) = explained else { return Ok(()) };
+    failure.explanation = Some(why);
+    let same = |(a, b): (&Event, &Event)| (a.task, &a.op, &a.site) == (b.task, &b.op, &b.site);
+    let events = &mut failure.trace.events;
+    if events.len() == trace.events.len() && events.iter().zip(&trace.events).all(same) {
+        for (event, replayed) in events.iter_mut().zip(trace.events) {
+            event.calls = replayed.calls;
+        }
     }
     Ok(())
 }
@@ -203,9 +263,10 @@ fn expected(config: &Config, report: Report) -> Judged {
 fn text(config: &Config, report: &Report, trace_file: Option<PathBuf>) -> String {
     let command = |failure| replay_command(config, failure, trace_file.as_deref());
     let replay_command = report.failure.as_ref().map(command);
+    let full = config.full;
     raddle_report::render(
         report,
-        &TextOptions { replay_command, trace_file, ..TextOptions::default() },
+        &TextOptions { replay_command, trace_file, full, ..TextOptions::default() },
     )
 }
 

@@ -2,8 +2,8 @@
 
 use raddle_engine::Ended;
 use raddle_trace::{
-    Counts, Coverage, Covered, Guarantee, Member, Note, PairCount, PairSet, Probed, Progress,
-    Report, Verdict, report,
+    Assumption, Counts, Coverage, Covered, Guarantee, Member, Note, PairCount, PairSet, Probed,
+    Progress, Report, Verdict, report,
 };
 
 use crate::config::{AUTO, Config};
@@ -208,11 +208,16 @@ fn summary(found: &Found, seed: u64) -> Member {
     let diverged = matches!(explored.ended, Ended::Diverged(_));
     let otherwise = if all { Verdict::Covered } else { Verdict::Passed };
     let (verdict, _) = verdict(explored.failure.is_some(), diverged, &explored.counts, otherwise);
+    let mut assumptions = explored.assumptions.clone();
+    if covered.rests_on_equivalence() {
+        assumptions.push(Assumption::SharedThroughRaddle);
+        assumptions.sort_unstable();
+    }
     let guarantee = Guarantee {
         covered: *covered,
         traces: *traces,
         rejected: explored.counts.rejected,
-        assumptions: explored.assumptions.clone(),
+        assumptions,
     };
     Member { strategy: name.clone(), seed, verdict, guarantee, counts: explored.counts }
 }
@@ -261,11 +266,12 @@ fn tell(notes: &mut Vec<Note>, found: &Found, listed: bool) {
 fn strength(member: &Member) -> (u32, u64) {
     match &member.guarantee.covered {
         _ if member.counts.executions == 0 => (0, 0),
-        Covered::Everything => (7, 0),
-        Covered::Equivalence => (6, 0),
-        Covered::Cached { preemptions: None, .. } => (5, 0),
-        Covered::Preemptions(k) => (4, 2 * u64::from(*k) + 1),
-        Covered::Cached { preemptions: Some(k), .. } => (4, 2 * u64::from(*k)),
+        Covered::Everything => (8, 0),
+        Covered::Equivalence => (7, 0),
+        Covered::Cached { preemptions: None, .. } => (6, 0),
+        Covered::Preemptions(k) => (5, 2 * u64::from(*k) + 1),
+        Covered::Cached { preemptions: Some(k), .. } => (5, 2 * u64::from(*k)),
+        Covered::Reduced { executions, .. } => (4, *executions),
         Covered::Sample { executions, .. } => (3, *executions),
         Covered::Part { executions, .. } => (2, *executions),
         _ => (1, 0),

@@ -94,6 +94,8 @@ pub struct Hang {
     pub task: u32,
     /// Its last operation; none if no task has done any yet.
     pub site: Option<Site>,
+    /// The panics of that execution, a line for each, the first one first. What hangs may follow from them.
+    pub panics: String,
 }
 
 impl fmt::Display for Error {
@@ -142,7 +144,10 @@ impl fmt::Display for Error {
 
 impl fmt::Display for Hang {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { after, execution, task, site } = self;
+        let Self { after, execution, task, site, panics } = self;
+        if !panics.is_empty() {
+            writeln!(f, "a task panicked, and then the execution hangs:\n{}", panics.trim_end())?;
+        }
         writeln!(f, "execution {execution} hangs: no task has made a step for {after:?}")?;
         let body = if *task == 0 { " (the test's body)" } else { "" };
         match site {

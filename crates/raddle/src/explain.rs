@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use raddle_engine::{EngineError, Setup};
+use raddle_engine::{EngineError, Setup, Stop};
 use raddle_search::Explain;
-use raddle_trace::{Explanation, Failure, Lost, Pivot, Second};
+use raddle_trace::{Explanation, Failure, Lost, Pivot, Second, Trace};
 
 use crate::config::Config;
 use crate::error::Error;
 use crate::job::{Body, Job};
+use crate::minimise::with_room;
 use crate::supervisor::{self, Control};
 
 /// Steps of all executions for one failure.
@@ -44,19 +45,21 @@ pub fn explain<F>(config: &Config, failure: &Failure, test: F) -> Result<Option<
 where
     F: Fn() + Send + Sync + 'static,
 {
-    explain_dyn(&config.clone().into(), failure, Arc::new(test))
+    let explained = explain_dyn(&config.clone().into(), failure, Arc::new(test))?;
+    Ok(explained.map(|(why, _)| why))
 }
 
+/// Also hands out the trace of the failure with the functions that led to its steps.
 pub(crate) fn explain_dyn(
     job: &Job,
     failure: &Failure,
     test: Body,
-) -> Result<Option<Explanation>, Error> {
+) -> Result<Option<(Explanation, Trace)>, Error> {
     if failure.outcome.hangs() {
         return Ok(None);
     }
     let settings = failure.schedule.settings;
-    let setup = Setup { settings, loud: false, keep_going: true, ..job.setup() };
+    let setup = Setup { settings, loud: false, calls: false, keep_going: true, ..job.setup() };
     let (given, seed) = (failure.clone(), job.config.seed());
     let quiet = job.quiet(job.config.minimise);
     supervisor::run(&quiet, move |control| why(&given, seed, &setup, control, &*test))
@@ -68,8 +71,8 @@ fn why(
     setup: &Setup,
     control: &Control,
     test: &dyn Fn(),
-) -> Result<Option<Explanation>, EngineError> {
-    let lap = &mut |lap| control.should_stop(lap);
+) -> Result<Option<(Explanation, Trace)>, EngineError> {
+    let lap = &mut with_room(setup, control);
     let pulse = &mut |pulse| control.attach(pulse);
     let replayed = raddle_engine::replay(&given.schedule, None, setup, lap, pulse, test)?;
     if replayed.divergence.is_some() || !replayed.outcome.is_like(&given.outcome) {
@@ -78,11 +81,15 @@ fn why(
     let options = replayed.decisions.iter().map(|taken| taken.option).collect();
     let mut strategy = Explain::new(options, given.outcome.clone(), seed, STEPS);
     raddle_engine::explore(&mut strategy, setup, lap, pulse, test)?;
-    Ok(Some(told(&strategy, &replayed.trace)))
+    let why = told(&strategy, &replayed.trace);
+    // The time may be up, but this one is still needed: to find the names of functions takes a while.
+    let (lap, with_calls) = (&mut |_| Stop::No, Setup { calls: true, ..*setup });
+    let replayed = raddle_engine::replay(&given.schedule, None, &with_calls, lap, pulse, test)?;
+    Ok(Some((why, replayed.trace)))
 }
 
 /// What was found out, in the words of the trace.
-fn told(explain: &Explain, trace: &raddle_trace::Trace) -> Explanation {
+fn told(explain: &Explain, trace: &Trace) -> Explanation {
     let steps: Vec<_> = trace.steps().collect();
     let event = |step: u32| steps.get(step as usize).map(|(event, _)| *event);
     let task = |wanted| {

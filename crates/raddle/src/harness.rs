@@ -3,6 +3,8 @@
 use std::panic::Location;
 use std::sync::Arc;
 
+use raddle_engine::rt;
+
 use crate::check::{finish, run};
 use crate::config::Config;
 use crate::host;
@@ -37,8 +39,8 @@ where
     let colons = if module.is_empty() { "" } else { "::" };
     config.test.get_or_insert_with(|| format!("{module}{colons}{}", place.name));
     config.env.package = place.package.map(str::to_owned);
-    let body: Body = Arc::new(move || test().finish());
     let caller = Location::caller();
+    let body: Body = Arc::new(move || test().finish(caller));
     match config.with_env() {
         Ok(config) if config.env.host.is_some() => host::serve(config, &body),
         config => finish(config.and_then(|config| run(config, caller, &body))),
@@ -52,18 +54,18 @@ where
     label = "this cannot be the result of a test"
 )]
 pub trait Returned {
-    /// Panics if it is an error.
-    fn finish(self);
+    /// Panics if it is an error, at the place of the test.
+    fn finish(self, test: &'static Location<'static>);
 }
 
 impl Returned for () {
-    fn finish(self) {}
+    fn finish(self, _: &'static Location<'static>) {}
 }
 
 impl<E: std::fmt::Debug> Returned for Result<(), E> {
-    fn finish(self) {
+    fn finish(self, test: &'static Location<'static>) {
         if let Err(error) = self {
-            panic!("the test returned an error: {error:?}");
+            rt::panic_at(test, format!("the test returned an error: {error:?}"));
         }
     }
 }

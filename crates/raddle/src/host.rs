@@ -21,10 +21,8 @@ use raddle_trace::{Progress, Report};
 use crate::check::{self, Judged};
 use crate::config::{AUTO, Config, EXECUTIONS, Expect, Isolation};
 use crate::error::Error;
-use crate::explain::explain_dyn;
 use crate::explore::explore_dyn;
 use crate::job::{Body, Hosted, Job};
-use crate::minimise::minimise_dyn;
 use crate::plan;
 use crate::progress::{Observer, ShowProgress};
 use crate::recording::Recording;
@@ -195,7 +193,7 @@ fn search(job: &mut Job, test: &Body, channel: &Channel) -> Result<Option<String
     }
     let found =
         &mut |report: &Report| channel.say(&Message::Found { report: Box::new(report.clone()) });
-    let Judged { report, text, passed } = check::finish_report(job, explored?, test, None, found)?;
+    let Judged { report, text, passed } = check::finish_report(job, explored?, test, None, found);
     let expect = job.config.expect;
     channel.say(&Message::Finished {
         report: Box::new(report),
@@ -209,15 +207,10 @@ fn search(job: &mut Job, test: &Body, channel: &Channel) -> Result<Option<String
 fn minimised(job: &Job, test: &Body, channel: &Channel) -> Result<Option<String>, Error> {
     let config = &job.config;
     let mut report = explore_dyn(job.clone(), test)?;
-    if let Some(failure) = &mut report.failure {
-        let time = config.minimise.unwrap_or(Duration::MAX);
-        if let Some(smaller) = minimise_dyn(job, time, failure, Arc::clone(test))? {
-            *failure = smaller;
-        }
-        if config.explain.unwrap_or(config.isolation == Isolation::Process) {
-            failure.explanation = explain_dyn(job, failure, Arc::clone(test))?;
-        }
-    }
+    let time = config.minimise.unwrap_or(Duration::MAX);
+    let explains = config.explain.unwrap_or(config.isolation == Isolation::Process);
+    check::make_clear(job, &mut report, test, Some(time), explains);
+    check::name_objects(&mut report);
     let (expected, as_expected) = (None, report.failure.is_none());
     channel.say(&Message::Finished { report: Box::new(report), expected, as_expected });
     Ok(None)

@@ -9,6 +9,7 @@ use raddle_trace::PairSet;
 
 use crate::config::{Config, Isolation};
 use crate::progress::Observer;
+use crate::terminal;
 
 /// What is run: once in each execution.
 pub(crate) type Body = Arc<dyn Fn() + Send + Sync>;
@@ -72,6 +73,8 @@ impl Job {
             stack_size: config.stack_size,
             // A replay shows what happens, as it happens.
             loud: config.replay.is_some(),
+            calls: config.replay.is_some(),
+            backtraces: terminal::wants_short_backtraces(),
             tape: self.hosted.as_ref().and_then(|hosted| hosted.tape),
             isolation: (config.isolation == Isolation::Process).then_some(raddle_isolate::FORK),
             ..Setup::default()

@@ -125,6 +125,22 @@ pub mod sync {
     /// With the feature `check`: reference counts whose every change is a step.
     pub mod counted {
         pub use std::sync::{Arc, Weak};
+
+        /// The same handle. With the feature `check` the count is under control from here on.
+        #[inline]
+        #[must_use]
+        pub fn from_std<T: ?Sized>(arc: Arc<T>) -> Arc<T> {
+            arc
+        }
+
+        /// The same handle, with another type.
+        #[inline]
+        pub fn unsize<T: ?Sized, U: ?Sized>(
+            arc: Arc<T>,
+            coerce: impl FnOnce(Arc<T>) -> Arc<U>,
+        ) -> Arc<U> {
+            coerce(arc)
+        }
     }
 }
 

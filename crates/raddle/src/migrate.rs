@@ -24,8 +24,10 @@
 pub mod loom {
     pub use crate::{cell, hint, thread, thread_local};
 
-    /// Primitives: those of std, and [`Notify`](sync::Notify).
+    /// Primitives: those of std, and [`Notify`](sync::Notify). [`Arc`](sync::Arc) is the one whose count is
+    /// under control, as loom's is.
     pub mod sync {
+        pub use crate::sync::counted::{Arc, Weak};
         pub use crate::sync::*;
 
         /// Wakes one waiter, now or when it comes.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use raddle_engine::{EngineError, Setup};
+use raddle_engine::{EngineError, Lap, Setup, Stop, Teardown, kept};
 use raddle_search::{Minimise, Replay};
 use raddle_trace::{Failure, Minimised};
 
@@ -14,6 +14,8 @@ use crate::supervisor::{self, Control};
 
 /// Steps of all executions for one failure.
 const STEPS: u64 = 4_000_000;
+/// Stacks that the executions for one failure may leave behind, with tasks that are not unwound.
+const MOST_KEPT_FOR_ONE: u64 = 2_048;
 
 /// Makes a failure small, in about four million steps and the time of `config.minimise`.
 ///
@@ -62,10 +64,26 @@ pub(crate) fn minimise_dyn(
         return Ok(None);
     }
     let settings = failure.schedule.settings;
-    let setup = Setup { settings, loud: false, ..job.setup() };
+    let setup = Setup { settings, loud: false, calls: false, ..job.setup() };
     let time = Some(time).filter(|time| *time < Duration::MAX);
     let given = failure.clone();
     supervisor::run(&job.quiet(time), move |control| smaller(&given, &setup, control, &*test))
+}
+
+/// Whether to go on: by the clock, and as long as few unfinished tasks had to be kept. Once the process keeps as
+/// many as it may, tasks are unwound and no more are kept, so that this does not end the work: the failure has
+/// been saved, and is shown if a destructor aborts.
+pub(crate) fn with_room<'a>(
+    setup: &Setup,
+    control: &'a Control,
+) -> impl FnMut(Lap) -> Stop + use<'a> {
+    let most = match setup.teardown {
+        Teardown::Auto => kept() + MOST_KEPT_FOR_ONE,
+        _ => u64::MAX,
+    };
+    move |lap| {
+        if lap.steps == 0 && kept() >= most { Stop::Search } else { control.should_stop(lap) }
+    }
 }
 
 fn smaller(
@@ -74,7 +92,7 @@ fn smaller(
     control: &Control,
     test: &dyn Fn(),
 ) -> Result<Option<Failure>, EngineError> {
-    let lap = &mut |lap| control.should_stop(lap);
+    let lap = &mut with_room(setup, control);
     let pulse = &mut |pulse| control.attach(pulse);
     let replayed = raddle_engine::replay(&given.schedule, None, setup, lap, pulse, test)?;
     if replayed.divergence.is_some() {
@@ -90,7 +108,7 @@ fn smaller(
     let (executions, least) = (strategy.executions(), strategy.is_least());
     let minimised = Some(Minimised { from, to, executions, least });
     // The time may be up, but this one is still needed.
-    let (lap, mut replay) = (&mut |_| raddle_engine::Stop::No, Replay::new(best.to_vec()));
+    let (lap, mut replay) = (&mut |_| Stop::No, Replay::new(best.to_vec()));
     let explored = raddle_engine::explore(&mut replay, setup, lap, pulse, test)?;
     let same = |failure: &Failure| failure.outcome.is_like(&given.outcome);
     let found = explored.failure.filter(same);

@@ -3,8 +3,9 @@
 //! No order of the search suits every test, so GAMBIT suggests to run several at once (Coons,
 //! Burckhardt, Musuvathi, 2010, section 5.2). A member is a search of its own, with its own engine
 //! on its own OS thread: nothing is shared but the turns and the budget. The first failure ends them
-//! all, and so does a member that has covered every execution. A portfolio of one needs no turns, and its
-//! budget is the engine's limit.
+//! all, and so does a member that has covered every execution; if it has done so up to equivalence, the others
+//! go on for [a few](turns::AFTER_REDUCTION) before that. A portfolio of one needs no turns, and its budget is the
+//! engine's limit.
 //!
 //! *Turns.* As many members run as `members` says; the others wait, between two of their executions, until
 //! one of those has had its turn: a few executions, more as it gets on. With one at a time the order is always
@@ -24,7 +25,7 @@ use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
 use raddle_engine::{Ended, EngineError, Lap, Stop, Strategy};
-use raddle_trace::{Failure, Report};
+use raddle_trace::{Failure, Note, Report};
 
 use crate::checkpoint::{self, How, Keeper};
 use crate::conclusion::{self, note};
@@ -37,7 +38,7 @@ use crate::supervisor::{self, Control};
 
 mod turns;
 
-use turns::{Place, Turns};
+use turns::{AFTER_REDUCTION, Place, State, Turns};
 
 /// Runs all of them and reports.
 pub(crate) fn explore(mut job: Job, plan: &Plan, test: &Body) -> Result<Report, Error> {
@@ -61,6 +62,7 @@ pub(crate) fn explore(mut job: Job, plan: &Plan, test: &Body) -> Result<Report, 
         ran = run(&job, plan, keeper.as_ref(), 1, left, test);
     }
     let ran = ran.map_err(|error| checkpoint::named(&job.config, error))?;
+    notes.extend(ran.went_on().filter(|_| plan.members.len() > 1));
     let how = ran.how(plan.listed, job.config.executions.is_some());
     let failed_by = ran.failure().map(|(by, _)| by);
     let known = job.known.as_ref();
@@ -93,6 +95,8 @@ struct Ran {
     found: Vec<Found>,
     /// Who ended them all, if one did.
     ended_by: Option<usize>,
+    /// For how many executions the others went on then, if they did.
+    went_on: Option<u64>,
     /// Whether two of them met at an object.
     clashed: bool,
     /// Whether all executions there were to run have been run.
@@ -112,6 +116,16 @@ impl Ran {
         let all: Vec<How> = self.found.iter().map(ended).collect();
         let first = [How::Stopped, How::Astray].into_iter().find(|how| all.contains(how));
         first.unwrap_or(How::Over)
+    }
+
+    /// That members went on after one with a reduction had ended.
+    fn went_on(&self) -> Option<Note> {
+        let (by, executions) = (self.ended_by?, self.went_on?);
+        let name = &self.found[by].name;
+        Some(note(format!(
+            "`{name}` had nothing left to run, and does not see what tasks share outside raddle's types; the \
+             other members went on for {executions} of up to {AFTER_REDUCTION} executions"
+        )))
     }
 
     /// The failure that ended them all; or one that came too late for that, which is none the less one.
@@ -203,13 +217,15 @@ fn run(
     let results = supervisor::run_all(job, time, searches);
     let Some(turns) = turns else {
         let found = results?.into_iter().collect::<Result<_, _>>()?;
-        return Ok(Ran { found, ended_by: None, clashed: false, used_up: false });
+        let (ended_by, went_on) = (None, None);
+        return Ok(Ran { found, ended_by, went_on, clashed: false, used_up: false });
     };
     let found = results.inspect_err(|_| turns.end())?.into_iter().collect::<Result<_, _>>()?;
-    let ended_by = turns.state().ended_by;
-    let used_up = turns.left.load(Ordering::Relaxed) == 0;
+    let &State { ended_by, left_after, .. } = &*turns.state();
+    let left = turns.left.load(Ordering::Relaxed);
+    let went_on = left_after.map(|before| before.saturating_sub(left));
     let clashed = turns.clashed.load(Ordering::Relaxed);
-    Ok(Ran { found, ended_by, clashed, used_up })
+    Ok(Ran { found, ended_by, went_on, clashed, used_up: left == 0 })
 }
 
 /// The searches of a member, whose checkpoints begin at this place. All but the last have half of the budget.

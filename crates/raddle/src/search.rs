@@ -43,7 +43,7 @@ pub(crate) struct Asked {
 impl Asked {
     pub(crate) fn new(job: &Job) -> Self {
         Self {
-            setup: job.setup(),
+            setup: Setup { run_twice: true, ..job.setup() },
             traces: job.config.traces,
             pairs: job.config.pairs != Pairs::Off,
             known: job.known.clone().unwrap_or_default(),

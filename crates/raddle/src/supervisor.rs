@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use raddle_engine::{Beat, EngineError, Lap, Pulse, Stop, rt};
+use raddle_engine::{Beat, EngineError, Lap, Pulse, Stop, panics_so_far, rt};
 use raddle_trace::{Progress, Site};
 
 use crate::config::Isolation;
@@ -47,7 +47,7 @@ pub(crate) struct Control {
     order: AtomicU64,
     /// That execution hangs, for so many milliseconds; 0: it only takes too long.
     hangs: AtomicU64,
-    /// The pulse of the search that runs, and the executions it had seen before.
+    /// The pulse of the search that runs, and the executions it had counted before.
     pulse: Mutex<Option<(&'static Pulse, u64)>>,
     /// Whether the search is to say how far it is.
     asked: AtomicBool,
@@ -62,7 +62,7 @@ pub(crate) struct Control {
 impl Control {
     /// Takes the pulse of a search that begins.
     pub(crate) fn attach(&self, pulse: &'static Pulse) {
-        *self.pulse() = Some((pulse, pulse.beat().executions));
+        *self.pulse() = Some((pulse, pulse.counted()));
     }
 
     /// Whether the search is to say how far it is.
@@ -437,7 +437,9 @@ impl<'a> Supervisor<'a> {
             control.hangs.store(after, Ordering::Relaxed);
             control.reject_now(beat.executions);
         } else if let Some(after) = hangs {
-            return Err(Error::Hung(Box::new(hang(after, &beat, before))));
+            let hang = hang(after, &beat, pulse.counted() - before);
+            let hang = Hang { panics: panics_so_far(pulse), ..hang };
+            return Err(Error::Hung(Box::new(hang)));
         }
         if self.execution_time.is_some_and(|limit| vitals.in_execution >= limit) {
             control.reject_now(beat.executions);
@@ -469,14 +471,13 @@ impl<'a> Supervisor<'a> {
     }
 }
 
-fn hang(after: Duration, beat: &Beat, before: u64) -> Hang {
+fn hang(after: Duration, beat: &Beat, execution: u64) -> Hang {
     let site = beat.site.map(|site| Site {
         file: site.file().to_owned(),
         line: site.line(),
         column: site.column(),
     });
-    let execution = beat.executions.saturating_sub(before);
-    Hang { after, execution, task: beat.task, site }
+    Hang { after, execution, task: beat.task, site, panics: String::new() }
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Lines of progress on the terminal.
+//! What is written besides the report: lines of progress, and how much of panics.
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::time::Duration;
@@ -21,6 +21,16 @@ pub(crate) fn lines(config: &Config) -> Option<Observer> {
     }))
 }
 
+/// Whether panics are to be printed with a backtrace, and not with the full one.
+pub(crate) fn wants_short_backtraces() -> bool {
+    is_short_backtrace(std::env::var("RUST_BACKTRACE").ok().as_deref())
+}
+
+/// As std reads `RUST_BACKTRACE`.
+fn is_short_backtrace(variable: Option<&str>) -> bool {
+    !matches!(variable, None | Some("0" | "full"))
+}
+
 /// From one line to the next; none if there are to be none.
 fn how_often(config: &Config, is_terminal: bool) -> Option<Duration> {
     match config.progress {
@@ -35,6 +45,12 @@ fn how_often(config: &Config, is_terminal: bool) -> Option<Duration> {
 mod tests {
     use super::*;
     use crate::config::Env;
+
+    #[test]
+    fn a_full_backtrace_is_left_to_std() {
+        let shorts = [None, Some("0"), Some("1"), Some("full"), Some("")].map(is_short_backtrace);
+        assert_eq!(shorts, [false, false, true, false, true]);
+    }
 
     #[test]
     fn lines_are_for_people_at_a_terminal_and_for_who_asks() {

@@ -101,6 +101,27 @@ pub const MUTATIONS: &[Mutation] = &[
         what: "A `try_send` that finds room and a receive are independent.",
     },
     Mutation {
+        name: "lower-lower",
+        file: DEPENDENCE,
+        old: LAST_PAIR,
+        new: "| (Observe(_), Observe(_)) | (Lower, Lower)\n    )",
+        what: "Two drops of handles are independent, whoever is last.",
+    },
+    Mutation {
+        name: "raise-lower",
+        file: DEPENDENCE,
+        old: LAST_PAIR,
+        new: "| (Observe(_), Observe(_)) | (TryRaise, Lower) | (Lower, TryRaise)\n    )",
+        what: "An upgrade that succeeds and a drop are independent.",
+    },
+    Mutation {
+        name: "adjust-read",
+        file: DEPENDENCE,
+        old: LAST_PAIR,
+        new: "| (Observe(_), Observe(_)) | (Adjust, Read) | (Read, Adjust)\n    )",
+        what: "A clone and a look at the count are independent.",
+    },
+    Mutation {
         name: "release-reversible",
         file: DEPENDENCE,
         old: "(Access::Release | Access::Unshare | Access::Refused, Access::Acquire)",
@@ -173,9 +194,16 @@ pub const MUTATIONS: &[Mutation] = &[
     Mutation {
         name: "timers-ignored",
         file: RACES,
-        old: "in ops.timers.iter().filter(new) {",
-        new: "in ops.timers.iter().filter(new).take(0) {",
+        old: "step.timer.map(Self::Timer).or_else(op)",
+        new: "op()",
         what: "Timers that did not fire race with nothing.",
+    },
+    Mutation {
+        name: "ended-ops-ignored",
+        file: RACES,
+        old: "step.timer.map(Self::Timer).or_else(op)",
+        new: "step.timer.map(Self::Timer).or_else(|| op().filter(|_| false))",
+        what: "Ops that a timeout ended and that could have run instead race with nothing.",
     },
     Mutation {
         name: "sleepers-stay-asleep",

@@ -156,6 +156,13 @@ pub const PARTS: &[Part] = &[
         None,
     ),
     comparison(
+        "reference-counts",
+        Tests::Threads,
+        "random::random_programs_of_reference_counts_lose_nothing",
+        (4_000, 500, 5_000),
+        Some(20_000),
+    ),
+    comparison(
         "saved-threads",
         Tests::Threads,
         "saving::random_programs_are_searched_as_if_nothing_had_happened",

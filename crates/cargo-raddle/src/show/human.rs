@@ -32,6 +32,8 @@ pub(crate) struct Human {
     /// None where there is no terminal on which a line can be drawn again.
     lines: Option<MultiProgress>,
     bars: BTreeMap<TestId, ProgressBar>,
+    /// Whether every step of a failure is shown.
+    full: bool,
 }
 
 impl Human {
@@ -44,7 +46,13 @@ impl Human {
             unicode: print::unicode(),
             lines: moves.then(MultiProgress::new),
             bars: BTreeMap::new(),
+            full: print::full(false),
         }
+    }
+
+    /// With every step of a failure, if that is asked for.
+    pub(crate) fn full(self, asked: bool) -> Self {
+        Self { full: print::full(asked), ..self }
     }
 
     /// Takes the line of a test away.
@@ -133,7 +141,7 @@ impl Show for Human {
             let line = print::wrapped(&line, INDENT, INDENT, columns);
             self.say(&format!("{word}  {line}\n"));
         } else {
-            let text = failure_text(tested, self.colour, self.width);
+            let text = failure_text(tested, self.colour, self.width, self.full);
             self.say(&format!("\n{text}\n"));
         }
     }

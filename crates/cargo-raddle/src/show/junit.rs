@@ -10,6 +10,7 @@ use raddle_trace::events::Ending;
 
 use super::{failure_text, guarantee};
 use crate::check::Tested;
+use crate::print;
 
 /// Writes the results, with a suite for each binary.
 pub(crate) fn junit(tested: &[Tested], to: impl io::Write) -> io::Result<()> {
@@ -53,7 +54,7 @@ fn status(test: &Tested) -> TestCaseStatus {
         }
     };
     let mut status = TestCaseStatus::non_success(kind);
-    let description = failure_text(test, Colour::Never, 100);
+    let description = failure_text(test, Colour::Never, 100, print::full(false));
     status.set_message(kept(&message)).set_description(kept(&description));
     status
 }

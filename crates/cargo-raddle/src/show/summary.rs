@@ -196,7 +196,7 @@ fn sums(tally: &Tally) -> String {
 }
 
 /// All that helps with a test that did not pass.
-pub(crate) fn failure_text(tested: &Tested, colour: Colour, width: usize) -> String {
+pub(crate) fn failure_text(tested: &Tested, colour: Colour, width: usize, full: bool) -> String {
     let mut out = String::new();
     if let Some(error) = &tested.error {
         let _ = writeln!(out, "INCONCLUSIVE {}: {error}", tested.id.test);
@@ -216,6 +216,7 @@ pub(crate) fn failure_text(tested: &Tested, colour: Colour, width: usize) -> Str
             colour,
             replay_command: command,
             trace_file: file.map(Into::into),
+            full,
             ..TextOptions::default()
         };
         out.push_str(&raddle_report::render(report, &options));

@@ -122,6 +122,38 @@ fn the_other_tests_go_on() {
         "{}",
         done.out
     );
+    assert!(!done.out.contains("covered so far: every execution"), "{}", done.out);
+}
+
+#[test]
+fn an_abort_while_a_panic_unwinds_is_headed_by_the_panic() {
+    let report = died("an_abort_after_a_panic", &[]);
+    let outcome = &report["failure"]["outcome"];
+    assert_eq!((&outcome["kind"], &outcome["death"]["number"]), (&"died".into(), &6.into()));
+    assert_eq!(outcome["panic"]["message"], "too late");
+    dies_again(&report, "an_abort_after_a_panic", "main panicked at tests/deaths.rs:");
+    let report = died("an_abort_after_a_panic", &["--isolation=process"]);
+    assert_eq!(report["failure"]["outcome"]["panic"]["message"], "too late");
+}
+
+#[test]
+fn a_guard_that_aborts_when_it_is_unwound_does_not_hide_a_data_race() {
+    let report = died("a_race_beside_a_guard", &[]);
+    assert_eq!(kinds(&report), ["data-race"]);
+}
+
+#[test]
+fn a_std_lock_over_an_operation_is_explained_as_without_the_driver() {
+    let arguments = ["test", "--no-regressions", "--exact", "a_std_lock"];
+    let done = fixture().run(&arguments).ended_with(exit::FAILED);
+    let said = [
+        "waits for something that raddle does not control",
+        "- a lock, channel or thread of std, parking_lot or another crate",
+        "operation was at tests/deaths.rs:",
+    ];
+    for said in said {
+        assert!(done.out.contains(said), "{said}: {}", done.out);
+    }
 }
 
 #[test]

@@ -17,10 +17,13 @@ fn only_raddle_tests_are_listed() {
         ("deaths", "a_death_on_the_way_to_less"),
         ("deaths", "a_lack_of_memory"),
         ("deaths", "a_loop"),
+        ("deaths", "a_race_beside_a_guard"),
         ("deaths", "a_segmentation_fault"),
         ("deaths", "a_stack_overflow"),
         ("deaths", "a_static"),
+        ("deaths", "a_std_lock"),
         ("deaths", "an_abort"),
+        ("deaths", "an_abort_after_a_panic"),
         ("deaths", "an_exit"),
         ("deaths", "an_orphan"),
         ("deaths", "several_ends"),
@@ -40,7 +43,7 @@ fn only_raddle_tests_are_listed() {
     let ignored: Vec<bool> =
         done.events().iter().map(|event| event["ignored"].as_bool().unwrap()).collect();
     assert_eq!(ignored.iter().filter(|ignored| **ignored).count(), 1);
-    assert_eq!(done.events()[12]["site"], "tests/plain.rs:14");
+    assert_eq!(done.events()[15]["site"], "tests/plain.rs:14");
 }
 
 #[test]
@@ -61,7 +64,7 @@ fn where_there_is_none_that_is_said() {
     let done = project.run(&["test"]).ended_with(exit::NO_TESTS);
     assert!(done.err.contains("there is no raddle test: mark functions with #[raddle::test]"));
     let done = fixture().run(&["test", "nothing_like_that"]).ended_with(exit::NO_TESTS);
-    assert!(done.err.contains("none of the 20 raddle tests has `nothing_like_that` in its name"));
+    assert!(done.err.contains("none of the 23 raddle tests has `nothing_like_that` in its name"));
     let done = fixture().run(&["test", "--exact", "a_rigt_one"]).ended_with(exit::NO_TESTS);
     let said = "raddle tests is called `a_rigt_one`; did you mean `a_right_one`?";
     assert!(done.err.contains(said), "{}", done.err);

@@ -7,8 +7,10 @@
 use std::backtrace::Backtrace;
 use std::collections::BTreeMap;
 
+use raddle_trace::{Call, Site};
+
 /// Crates whose functions are not the program's.
-const CRATES: [&str; 10] = [
+const CRATES: [&str; 11] = [
     "raddle",
     "raddle_engine",
     "raddle_threads",
@@ -19,11 +21,15 @@ const CRATES: [&str; 10] = [
     "core",
     "alloc",
     "test",
+    "__rustc",
 ];
 
 /// The directories of those that are not std's, as they are in a path: with a version perhaps.
 const PACKAGES: [&str; 6] =
     ["raddle", "raddle-engine", "raddle-threads", "raddle-actors", "raddle-search", "corosensei"];
+
+/// What `#[raddle::test]` calls the function that it puts the body of a test into.
+const TEST_BODY: &str = "raddle_test_body";
 
 /// A line of a backtrace: a function, or one that was inlined there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +37,8 @@ struct Line<'a> {
     address: usize,
     symbol: &'a str,
     file: Option<&'a str>,
+    /// The line and the column in it; 0 if they are not known.
+    position: (u32, u32),
 }
 
 /// The names at the addresses of the calling stack, of each the innermost first. None where a function is
@@ -44,12 +52,59 @@ pub(super) fn resolve() -> BTreeMap<usize, Vec<String>> {
     found
 }
 
+/// The addresses of the calling stack that are in the function which drops the value of a `std::sync::Arc`: one for
+/// each call of it.
+pub(super) fn last_drops() -> Vec<usize> {
+    let text = format!("{:#}", Backtrace::force_capture());
+    let is = |line: &Line<'_>| is_last_drop(line.symbol, line.file);
+    lines(&text).into_iter().filter(is).map(|line| line.address).collect()
+}
+
+/// The same with the places of the calls.
+pub(super) fn calls() -> BTreeMap<usize, Vec<Call>> {
+    let text = format!("{:#}", Backtrace::force_capture());
+    let mut found = BTreeMap::<usize, Vec<Call>>::new();
+    for line in lines(&text) {
+        found.entry(line.address).or_default().extend(call(&line));
+    }
+    found
+}
+
+/// The functions of the program on the calling stack, the innermost first.
+pub(super) fn stack() -> Vec<Call> {
+    let text = format!("{:#}", Backtrace::force_capture());
+    lines(&text).iter().filter_map(call).collect()
+}
+
+/// A call of a function of the program.
+fn call(line: &Line<'_>) -> Option<Call> {
+    let function = name(line.symbol, line.file)?;
+    let (number, column) = line.position;
+    let site = line.file.map(|file| Site { file: file.to_owned(), line: number, column });
+    Some(Call { function, site: site.unwrap_or_default() })
+}
+
+/// Whether this is `Arc::drop_slow` of std.
+fn is_last_drop(symbol: &str, file: Option<&str>) -> bool {
+    let path = match symbol.strip_prefix('<') {
+        Some(rest) => of_type(rest).map_or_else(String::new, |(path, _)| path),
+        None => plain(symbol),
+    };
+    // Line tables alone: no path, and one must go by the file.
+    let by_file = || {
+        let is_file = |file: &str| file.replace('\\', "/").ends_with("library/alloc/src/sync.rs");
+        path == "drop_slow" && file.is_some_and(is_file)
+    };
+    path == "alloc::sync::Arc::drop_slow" || by_file()
+}
+
 /// Reads `12:     0x55d0f3a1 - name` and the `at file:line:column` that may follow.
 fn lines(text: &str) -> Vec<Line<'_>> {
     let mut found: Vec<Line<'_>> = Vec::new();
     for line in text.lines().map(str::trim_start) {
         if let (Some(at), Some(last)) = (line.strip_prefix("at "), found.last_mut()) {
-            last.file = Some(file_of(at));
+            let (file, position) = place_of(at);
+            (last.file, last.position) = (Some(file), position);
             continue;
         }
         let numbered = line.split_once(": ").filter(|(n, _)| n.bytes().all(|b| b.is_ascii_digit()));
@@ -58,22 +113,28 @@ fn lines(text: &str) -> Vec<Line<'_>> {
         };
         let address = address.trim_start().strip_prefix("0x");
         if let Some(Ok(address)) = address.map(|digits| usize::from_str_radix(digits, 16)) {
-            found.push(Line { address, symbol, file: None });
+            found.push(Line { address, symbol, file: None, position: (0, 0) });
         }
     }
     found
 }
 
-/// A place without its line and column.
-fn file_of(place: &str) -> &str {
-    let number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+/// A file with the line and the column that follow it.
+fn place_of(place: &str) -> (&str, (u32, u32)) {
     let mut file = place;
+    let mut numbers = Vec::new();
     while let Some((rest, last)) = file.rsplit_once(':')
-        && number(last)
+        && let Ok(number) = last.parse::<u32>()
     {
+        numbers.push(number);
         file = rest;
     }
-    file
+    let (line, column) = match numbers[..] {
+        [line] => (line, 0),
+        [column, line, ..] => (line, column),
+        [] => (0, 0),
+    };
+    (file, (line, column))
 }
 
 /// How a function is called, if it is the program's.
@@ -176,7 +237,8 @@ fn plain(symbol: &str) -> String {
             && part[1..].bytes().all(|b| b.is_ascii_hexdigit())
     };
     let parts = kept.split("::").map(str::trim);
-    let parts: Vec<_> = parts.filter(|part| !part.is_empty() && !is_hash(part)).collect();
+    let is_name = |part: &&str| !part.is_empty() && !is_hash(part) && *part != TEST_BODY;
+    let parts: Vec<_> = parts.filter(is_name).collect();
     parts.join("::")
 }
 
@@ -219,6 +281,7 @@ mod tests {
             ("app::fill::{{closure}}::{{closure}}::hb8433085b5fd8239", "app::fill"),
             ("app[0f]::fill::<u8, fn() -> u8>::{closure#0}", "app::fill"),
             ("<app::S as app::Q>::pop::{{closure}}", "app::S::pop"),
+            ("app::tests::it_works::raddle_test_body::{{closure}}", "app::tests::it_works"),
             ("raddle_corpus::libraries::deque::push", "raddle_corpus::libraries::deque::push"),
         ] {
             assert_eq!(name(symbol, None).as_deref(), Some(expected), "{symbol}");
@@ -260,12 +323,29 @@ mod tests {
     }
 
     #[test]
+    fn the_drop_of_the_last_arc_is_known_by_its_function() {
+        let std = "/rustc/5980/library/alloc/src/sync.rs";
+        for (symbol, file, expected) in [
+            ("alloc::sync::Arc<T,A>::drop_slow::h06bcda52755169bf", None, true),
+            ("<alloc[0f]::sync::Arc<app[d3]::Owned>>::drop_slow", None, true),
+            ("<alloc::sync::Arc<dyn core::ops::Fn() -> u8>>::drop_slow", Some(std), true),
+            ("drop_slow<app::Owned, alloc::alloc::Global>", Some(std), true),
+            ("drop_slow<app::Owned>", Some("/home/me/app/src/sync.rs"), false),
+            ("app::sync::Arc<T>::drop_slow", None, false),
+            ("<alloc::sync::Arc<T> as core::ops::drop::Drop>::drop", Some(std), false),
+            ("alloc::rc::Rc<T,A>::drop_slow", None, false),
+        ] {
+            assert_eq!(is_last_drop(symbol, file), expected, "{symbol}");
+        }
+    }
+
+    #[test]
     fn the_text_of_a_backtrace_is_read() {
         let text = "   4:     0x55ef0fff - a::push::{{closure}}\n              at /a/b.rs:2:114\n\
                     \x20  5:     0x55ef0fd3 - a::push\n  26:                0x0 - <unknown>\n";
         let [first, second, last] = lines(text)[..] else { panic!("{:?}", lines(text)) };
-        let expected =
-            Line { address: 0x55ef_0fff, symbol: "a::push::{{closure}}", file: Some("/a/b.rs") };
+        let (symbol, file) = ("a::push::{{closure}}", Some("/a/b.rs"));
+        let expected = Line { address: 0x55ef_0fff, symbol, file, position: (2, 114) };
         assert_eq!(first, expected);
         assert_eq!((second.symbol, second.file, last.address), ("a::push", None, 0));
     }

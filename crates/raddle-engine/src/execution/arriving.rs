@@ -170,6 +170,9 @@ impl Execution {
     /// An op of a task that unwinds: runs without a question, so that no switch happens. If it
     /// must wait, the others run on in turn, without decisions, until it can.
     ///
+    /// A destructor that spins would do so for ever: nobody else moves. It is left for the watchdog, as a loop that
+    /// does nothing raddle sees.
+    ///
     /// Misses: interleavings with the ops of destructors that run during a panic.
     #[cold]
     unsafe fn arrive_unwinding(
@@ -182,6 +185,11 @@ impl Execution {
         // SAFETY: as in `arrive`.
         unsafe {
             (*ex).lasting.seen.unwound = true;
+            if (*ex).n_steps - (*ex).pace.last_change > (*ex).lasting.limits.fruitless {
+                loop {
+                    std::thread::park();
+                }
+            }
             if what.enabled(me) {
                 return true;
             }

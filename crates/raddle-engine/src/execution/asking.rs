@@ -320,10 +320,7 @@ impl Execution {
                 // With the value it would die; without, it would go where no decision leads.
                 Self::raise();
             }
-            if (*ex).listeners.needs.steps
-                && !(*ex).decisions.strict
-                && (*ex).n_steps >= (*ex).listeners.notify_from_step
-            {
+            if (*ex).n_steps >= (*ex).listeners.strategy_from_step {
                 let taken = Taken { option, of };
                 (*(*ex).listeners.strategy).step(&Event::Value { task, taken, during });
             }

@@ -8,9 +8,8 @@ use raddle_trace::{LimitKind, TaskKind};
 
 use super::{Cancelled, Ending, Execution, How, slow_path};
 use crate::op::{Access, NOTHING, ObjectId, TaskId};
-use crate::panics;
 use crate::passive::{Passive, Worked};
-use crate::task::{Task, TaskPanic};
+use crate::task::Task;
 
 impl Execution {
     /// A new passive task, made by the current one. Its name is its key.
@@ -80,8 +79,6 @@ impl Execution {
             if payload.is::<Cancelled>() {
                 return;
             }
-            let message = panics::message(payload);
-            let site = panics::take_site();
             let entry = (*ex).task(task);
             let object = entry.passive.as_ref().map_or(ObjectId::NONE, |passive| passive.object);
             let at = entry.op.site;
@@ -91,10 +88,8 @@ impl Execution {
                 let work = (*ex).task(task).passive.as_ref();
                 work.map_or_else(String::new, |passive| passive.work.show())
             });
-            let step = (*ex).n_steps;
-            (*ex).task_mut(task).unwinding.panic =
-                Some(TaskPanic { message, site, taken: false, step });
-            (*ex).end(Ending::BodyPanicked);
+            (*ex).end_by_panic(task, payload);
+            (*ex).end(Ending::Panicked);
         }
     }
 

@@ -21,6 +21,7 @@ use crate::seen::Seen;
 use crate::strategy::{Choice, Cut, Label, Needs, Plan, Strategy, Taken};
 use crate::tape::Tape;
 use crate::task::NO_SLOT;
+use crate::witness::Witness;
 
 /// What lives for the whole search.
 #[derive(Debug)]
@@ -30,10 +31,22 @@ pub(crate) struct Lasting {
     pub(crate) limits: Limits,
     pub(crate) teardown: Teardown,
     pub(crate) stack_size: usize,
-    /// Panics are printed as they happen, not only reported.
-    pub(crate) loud: bool,
+    /// Tasks were unwound after a failure, because too many had been kept.
+    pub(crate) kept_too_many: bool,
+    pub(crate) shown: Shown,
     /// What any execution did that the guarantee must speak of.
     pub(crate) seen: Seen,
+}
+
+/// How much of an execution is shown.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shown {
+    /// Panics are printed as they happen, not only reported.
+    pub(crate) loud: bool,
+    /// Traces say which functions led to a step.
+    pub(crate) calls: bool,
+    /// Panics are printed with the functions that led to them where one of the two is so.
+    pub(crate) backtraces: bool,
 }
 
 /// Who can move, and who moved last. For one execution.
@@ -145,6 +158,8 @@ pub(crate) struct Listeners {
     pub(crate) needs: Needs,
     /// Only in an execution that is run for its trace.
     pub(crate) recorder: Option<Box<Recorder>>,
+    /// Only in an execution that is run twice.
+    pub(crate) witness: Option<Box<Witness>>,
     /// What objects are called, if the strategy asks. Of one execution.
     pub(crate) labels: Vec<Label>,
     /// Where options are left for whoever comes after this process.
@@ -153,8 +168,10 @@ pub(crate) struct Listeners {
     pub(crate) log: Option<Rc<dyn CrashLog>>,
     /// Whether `tape` or `log` is set.
     pub(crate) has_crash_log: bool,
-    /// Steps after this one are told, to the strategy or the recorder.
+    /// Steps after this one are told, to the strategy, the recorder or the witness.
     pub(crate) notify_from_step: u64,
+    /// Steps after this one are told to the strategy.
+    pub(crate) strategy_from_step: u64,
 }
 
 impl Listeners {
@@ -164,11 +181,13 @@ impl Listeners {
             strategy,
             needs: Needs::default(),
             recorder: None,
+            witness: None,
             labels: Vec::new(),
             tape: None,
             log: None,
             has_crash_log: false,
             notify_from_step: u64::MAX,
+            strategy_from_step: u64::MAX,
         }
     }
 
@@ -176,8 +195,21 @@ impl Listeners {
         self.strategy = std::ptr::null_mut::<NoStrategy>();
         self.needs = Needs::default();
         self.recorder = None;
+        self.witness = None;
         self.tape = tape;
         self.log = None;
+    }
+
+    /// Whether steps are told with their text.
+    pub(crate) fn takes_text(&self) -> bool {
+        self.recorder.is_some() || self.witness.as_ref().is_some_and(|witness| !witness.is_full())
+    }
+
+    /// The witness needs to hear no more.
+    pub(super) fn dismiss_witness(&mut self) {
+        if self.recorder.is_none() {
+            self.notify_from_step = self.strategy_from_step;
+        }
     }
 
     pub(super) fn begin(&mut self, decisions: &Decisions) {
@@ -186,11 +218,9 @@ impl Listeners {
         if let Some(tape) = self.tape {
             tape.begin();
         }
-        self.notify_from_step = match self.recorder {
-            Some(_) => 0,
-            None if self.needs.steps && !decisions.strict => decisions.plan.steps_to_skip,
-            None => u64::MAX,
-        };
+        let asked = self.needs.steps && !decisions.strict;
+        self.strategy_from_step = if asked { decisions.plan.steps_to_skip } else { u64::MAX };
+        self.notify_from_step = if self.takes_text() { 0 } else { self.strategy_from_step };
     }
 }
 

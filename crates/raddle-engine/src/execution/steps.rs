@@ -5,6 +5,8 @@ use std::panic::Location;
 use super::view::View;
 use super::{Execution, How, slow_path};
 
+use crate::context;
+use crate::fiber::Fiber;
 use crate::model::Model;
 use crate::op::{Access, ObjectId, TaskId};
 use crate::strategy::{Event, Step, Tasks};
@@ -62,7 +64,7 @@ impl Execution {
                 this.pace.fruitless = 0;
             }
             if this.n_steps > this.listeners.notify_from_step {
-                let text = if this.listeners.recorder.is_some() { show() } else { String::new() };
+                let text = if this.listeners.takes_text() { show() } else { String::new() };
                 this.tell(task, footprint, site, how, text);
             }
             if this.n_steps - this.pace.last_change > this.lasting.limits.idle {
@@ -90,11 +92,23 @@ impl Execution {
         text: String,
     ) {
         let point = if how == How::Wait { None } else { self.decisions.point };
+        if let Some(mut witness) = self.listeners.witness.take_if(|witness| !witness.is_full()) {
+            let said = format!("{}: {text} at {site}", self.label(task));
+            witness.step(task, footprint[0], site, said, self.decisions.taken.len());
+            if witness.is_full() {
+                self.listeners.dismiss_witness();
+            }
+            self.listeners.witness = Some(witness);
+        }
         if let Some(recorder) = &mut self.listeners.recorder {
             let preempts = how != How::Wait && self.decisions.preempting;
             recorder.event(task, text, footprint, site, point, preempts);
+            if self.lasting.shown.calls && recorder.has_room_for_calls() {
+                self.record_calls(task, site);
+            }
+            self.note_went_on(task);
         }
-        let asked = self.listeners.needs.steps && !self.decisions.strict;
+        let asked = self.n_steps > self.listeners.strategy_from_step;
         let mut recorder = self.listeners.recorder.take();
         if asked || recorder.is_some() {
             let replayed =
@@ -108,6 +122,7 @@ impl Execution {
             let enabled_since = entry.op.first_since.unwrap_or(entry.fair.enabled_since);
             let timer = entry.timing.timer.filter(|_| matches!(how, How::Timed(_)));
             let timer = timer.map(|timer| self.timer_on(timer, footprint[0].0));
+            let ended = entry.timing.ended.filter(|_| is_timer);
             let immediate = how == How::Wait;
             let waited_for = match footprint[0].1 {
                 Access::Observe(other) if !immediate => self.waited_for(other),
@@ -128,6 +143,7 @@ impl Execution {
                 partner,
                 enabled_since,
                 timer,
+                ended,
                 waited_for,
                 pending: &view,
             });
@@ -145,6 +161,17 @@ impl Execution {
         }
         self.listeners.recorder = recorder;
         self.recount();
+    }
+
+    /// Records the functions of the program that led to the last step of a task. None if it has no stack, or is on
+    /// that of another: a timer, a handler.
+    fn record_calls(&mut self, task: TaskId, site: &'static Location<'static>) {
+        let fiber = self.task(task).fiber;
+        if let Some(recorder) = self.listeners.recorder.as_mut().filter(|_| !fiber.is_null()) {
+            // SAFETY: the task has not ended, so its fiber is live.
+            let stack = unsafe { Fiber::stack(fiber) };
+            recorder.called(context::calls(&stack, site));
+        }
     }
 
     /// Whom a task waits for that will run on by itself, and whom those wait for.

@@ -27,6 +27,7 @@ impl Execution {
         entry.timing.owner = task;
         entry.timing.deadline_ns = deadline_ns;
         entry.timing.armed = true;
+        entry.timing.disabled_since = None;
         entry.fiber = std::ptr::null_mut();
         entry.op.site = site;
         self.set_enabled(
@@ -42,6 +43,9 @@ impl Execution {
         if self.lasting.settings.timeouts == Timeouts::Any && self.task(lane).timing.armed {
             // SAFETY: the op of a suspended task is valid, and touches models only.
             let may_expire = unsafe { (*what).may_expire(task) };
+            if !may_expire && self.task(lane).enabled {
+                self.task_mut(lane).timing.disabled_since = Some(self.n_steps);
+            }
             self.set_enabled(lane, may_expire);
         }
     }
@@ -56,7 +60,8 @@ impl Execution {
     /// What the timer of an op on this object would do.
     pub(super) fn timer_on(&self, task: TaskId, object: ObjectId) -> Timer {
         let clock = ObjectId(self.time.slot);
-        Timer { task, footprint: [(object, Access::Write), (clock, Access::Write)] }
+        let footprint = [(object, Access::Write), (clock, Access::Write)];
+        Timer { task, footprint, disabled_since: self.task(task).timing.disabled_since }
     }
 
     /// With [`Timeouts::Idle`]: the timer that fires because nothing else can move.
@@ -86,7 +91,9 @@ impl Execution {
             let this = &mut *ex;
             let owner = this.task(lane).timing.owner;
             let what = this.task(owner).op.announced.expect("an armed timer has a pending op");
-            let object = (*what).footprint(owner)[0].0;
+            let op = (*what).footprint(owner);
+            let object = op[0].0;
+            this.task_mut(lane).timing.ended = (*what).first_enabled(owner).then_some(op);
             let shown = (*what).show();
             (*what).expire(owner);
             let clock = this.time.clock.model_mut();

@@ -9,6 +9,7 @@ impl Execution {
     /// A task, or a timer that fired, says that it cannot get on by itself. See [`crate::fair`].
     pub(crate) fn yielded(&mut self, task: TaskId) {
         self.enabled.last_yielded = true;
+        self.lasting.seen.yielded |= !self.task(task).fiber.is_null();
         // Who moved between two yields of a task is not part of the partial order.
         self.strayed = true;
         self.pace.fruitless += 1;

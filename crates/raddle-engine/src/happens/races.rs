@@ -4,7 +4,7 @@
 use super::{History, NONE, bits};
 use crate::dependence::{Footprint, conflict, dominates, reversible};
 use crate::op::{Access, ObjectId, TaskId};
-use crate::strategy::Stuck;
+use crate::strategy::{Stuck, Timer};
 use crate::vector_clock;
 
 fn shares_or_is_refused(access: Access) -> bool {
@@ -89,16 +89,16 @@ impl History {
 
     /// The events with which the timer of an event's op would have raced, had it fired before: those
     /// that made the op possible, or the op itself if both were.
-    pub fn races_of_timer(&mut self, index: usize, timer: TaskId, races: &mut Vec<u32>) {
+    pub fn races_of_timer(&mut self, index: usize, timer: &Timer, races: &mut Vec<u32>) {
         races.clear();
         let happened = self.events[index];
-        self.order_of(index, Some(timer));
+        self.order_of(index, Some(timer.task));
         let (object, access) = happened.footprint.touched[0];
         match access {
+            // It could go on by itself all the time; another step may have ended the timeout before it did.
             Access::Write => {
-                // It went on by itself, or was let go on by one of these.
-                self.races_on(happened.before_on[0], object, access, NONE, races);
-                races.push(index as u32);
+                let disabler = timer.disabled_since.and_then(|since| self.rouser(since));
+                races.push(disabler.unwrap_or(index as u32));
             }
             Access::Acquire => {
                 // A token that was given, or senders that went: of those, whichever is last.
@@ -121,11 +121,31 @@ impl History {
     }
 
     /// The same for an op that could have gone on, but did not yet.
-    pub fn races_of_stuck_timer(&mut self, stuck: &Stuck, timer: TaskId, races: &mut Vec<u32>) {
+    pub fn races_of_stuck_timer(&mut self, stuck: &Stuck, timer: &Timer, races: &mut Vec<u32>) {
         races.clear();
-        self.widen(timer.index() + 1);
-        self.begin_order(timer, self.events.len(), Some(stuck.task), None);
-        races.extend(stuck.enabled_since.and_then(|since| self.rouser(since)));
+        self.widen(timer.task.index() + 1);
+        self.begin_order(timer.task, self.events.len(), Some(stuck.task), None);
+        races.extend(timer.disabled_since.and_then(|since| self.rouser(since)));
+    }
+
+    /// The events with which an op of `task` would have raced that the event at `index`, its timer's, ended: that
+    /// one, instead of which it could have come, and those that had the lock which it waited for.
+    pub fn races_of_ended(
+        &mut self,
+        index: usize,
+        (task, footprint): (TaskId, &[(ObjectId, Access); 2]),
+        races: &mut Vec<u32>,
+    ) {
+        races.clear();
+        self.order_of(index, Some(task));
+        races.push(index as u32);
+        let (object, access) = footprint[1];
+        let Some(chain) = self.chains.get(object.0 as usize) else { return };
+        let mut newest = chain.last;
+        while newest != NONE && newest as usize > index {
+            newest = self.on(newest, object).1;
+        }
+        self.races_on(newest, object, access, NONE, races);
     }
 
     fn races_on(
@@ -270,13 +290,14 @@ impl History {
         self.add_order(event);
     }
 
-    /// Asks about an event, or the timer of its op: what is [before it in any case](Self::happens_before_op).
-    pub fn order_of(&mut self, index: usize, timer: Option<TaskId>) {
+    /// Asks about an event, or what could have come `instead`, the timer of its op or the op of its timer: what is
+    /// [before it in any case](Self::happens_before_op).
+    pub fn order_of(&mut self, index: usize, instead: Option<TaskId>) {
         let happened = self.events[index];
         let task = happened.footprint.task;
-        if let Some(timer) = timer {
-            self.widen(timer.index() + 1);
-            self.begin_order(timer, index, Some(task), None);
+        if let Some(instead) = instead {
+            self.widen(instead.index() + 1);
+            self.begin_order(instead, index, Some(task), None);
             return;
         }
         let (_, access) = happened.footprint.touched[0];

@@ -154,7 +154,8 @@ impl EndKind {
             Ending::Stopped => Self::Stopped,
             Ending::Foreign => Self::Foreign,
             Ending::Completed
-            | Ending::BodyPanicked
+            | Ending::Panicked
+            | Ending::PanickedThen(_)
             | Ending::Deadlock
             | Ending::Livelock { .. }
             | Ending::StackOverflow(_)
@@ -266,7 +267,9 @@ impl Search {
         let (ending, outcome) = match cause {
             CutOff::Limit(limit) => (Ending::Limit(limit), Outcome::Limit { limit }),
             CutOff::Stopped => (Ending::Stopped, Outcome::Completed),
-            CutOff::Died(death) => (Ending::Died, Outcome::Died { death, task: None, site: None }),
+            CutOff::Died(death) => {
+                (Ending::Died, Outcome::Died { death, task: None, site: None, panic: None })
+            }
         };
         Ran { ending, outcome, leaked: 0, stuck: Vec::new() }
     }

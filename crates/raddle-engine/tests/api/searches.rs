@@ -137,6 +137,6 @@ fn a_panic_of_a_task_that_nobody_joins_is_the_outcome() {
     });
     assert_eq!(explored.ended, Ended::Failed);
     let outcome = explored.failure.expect("a panic").outcome;
-    let Outcome::Panicked { panics } = outcome else { panic!("{outcome:?}") };
+    let Outcome::Panicked { panics, .. } = outcome else { panic!("{outcome:?}") };
     assert!(panics[0].message.contains("alone"), "{panics:?}");
 }

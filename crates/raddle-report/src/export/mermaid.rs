@@ -11,6 +11,7 @@ use raddle_trace::{Failure, Trace};
 use crate::columns::{clean, fit};
 use crate::fold::{self, Row};
 use crate::messages::Messages;
+use crate::minor::Hidden;
 use crate::table::endings;
 
 /// Steps and folds that are drawn.
@@ -37,7 +38,7 @@ const LONGEST: usize = 80;
 #[must_use]
 pub fn mermaid(failure: &Failure) -> String {
     let trace = &failure.trace;
-    let rows = fold::rows(trace, &failure.outcome, MOST_ROWS);
+    let rows = fold::rows(trace, &failure.outcome, &Hidden::nothing(), MOST_ROWS);
     match Messages::of(trace) {
         Some(messages) => of_messages(failure, &messages, &rows),
         None => of_steps(failure, &rows),
@@ -99,7 +100,7 @@ fn of_steps(failure: &Failure, rows: &[Row]) -> String {
                 let star = if event.preempts { " (preempts)" } else { "" };
                 let _ = writeln!(out, "    t{}->>{to}: {}{star}", event.task, plain(&event.op));
             }
-            Row::Fold(range) => folded(&mut out, trace, range, &whole),
+            Row::Fold(steps) => folded(&mut out, trace, steps, &whole),
         }
     }
     for end in ends {
@@ -123,7 +124,7 @@ fn of_messages(failure: &Failure, messages: &Messages, rows: &[Row]) -> String {
                 let arrow = if messages.from[*index].is_some() { "-)" } else { "->>" };
                 let _ = writeln!(out, "    a{from}{arrow}a{lane}: {}", plain(&event.op));
             }
-            Row::Fold(range) => folded(&mut out, trace, range, &whole),
+            Row::Fold(steps) => folded(&mut out, trace, steps, &whole),
         }
     }
     for end in endings(trace, &failure.outcome) {
@@ -145,7 +146,7 @@ fn ends_of(mut names: impl DoubleEndedIterator<Item = String>) -> String {
     }
 }
 
-fn folded(out: &mut String, trace: &Trace, range: &std::ops::Range<usize>, over: &str) {
-    let (text, _) = fold::describe(trace, range);
+fn folded(out: &mut String, trace: &Trace, steps: &[usize], over: &str) {
+    let (text, _) = fold::describe(trace, steps);
     let _ = writeln!(out, "    Note over {over}: {}", plain(&text));
 }

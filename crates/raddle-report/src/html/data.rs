@@ -5,15 +5,18 @@
 
 use std::collections::BTreeMap;
 
-use raddle_trace::{Failure, Report, Site, Trace};
+use raddle_trace::{Call, Failure, Report, Site, Trace};
 use serde_json::{Value, json};
 
 use crate::columns::clean;
 use crate::html::sources::Sources;
 use crate::messages::Messages;
+use crate::minor::Hidden;
 use crate::order::Order;
-use crate::table::endings;
+use crate::shown_at::{is_at_its_lock, shown_at};
+use crate::table::{endings, raised};
 use crate::waits::op_on_object;
+use crate::why::told;
 
 /// Texts by number.
 #[derive(Default)]
@@ -86,7 +89,7 @@ pub(super) fn data(report: &Report, failure: &Failure, sources: &Sources) -> Str
             i64::from(event.task),
             i64::from(op),
             optional(event.object),
-            places.number(&event.site),
+            places.number(shown_at(event)),
             optional(event.decision),
             i64::from(event.preempts),
         ];
@@ -99,8 +102,26 @@ pub(super) fn data(report: &Report, failure: &Failure, sources: &Sources) -> Str
     // Most steps follow nothing but their own task: 0 is shorter than [].
     let after = |steps: &Vec<u32>| if steps.is_empty() { json!(0) } else { json!(steps) };
     let after: Vec<Value> = order.after.iter().map(after).collect();
+    let told = failure.explanation.as_ref().map(told).unwrap_or_default();
+    let hidden = Hidden::of(trace, &failure.outcome, &told);
+    let is_hidden = |step: usize| hidden.why(step).is_some();
+    let minor: Vec<usize> = (0..trace.events.len()).filter(|&step| is_hidden(step)).collect();
+    let mut calls = BTreeMap::new();
+    for (step, event) in (0_u32..).zip(&trace.events) {
+        let call = |call: &Call| json!([call.name(), places.number(&call.site)]);
+        if !event.calls.is_empty() {
+            calls.insert(step, event.calls.iter().map(call).collect::<Vec<_>>());
+        }
+    }
+    let at_locks = (0_u32..).zip(&trace.events).filter(|(_, event)| is_at_its_lock(event));
+    let at_locks: Vec<u32> = at_locks.map(|(step, _)| step).collect();
     let mut ends = Vec::new();
-    for end in endings(trace, &failure.outcome) {
+    let mut endings = endings(trace, &failure.outcome);
+    for (step, end) in raised(trace, &mut endings) {
+        let site = end.site.as_ref().map_or(-1, |site| places.number(site));
+        ends.push(json!({"task": end.task, "text": end.plain(), "site": site, "step": step}));
+    }
+    for end in endings {
         let site = end.site.as_ref().map_or(-1, |site| places.number(site));
         ends.push(json!({"task": end.task, "text": end.plain(), "site": site}));
     }
@@ -130,6 +151,10 @@ pub(super) fn data(report: &Report, failure: &Failure, sources: &Sources) -> Str
         "after": after,
         "exact": order.exact,
         "ends": ends,
+        "minor": minor,
+        "hidden": hidden.said(trace),
+        "calls": calls,
+        "at_locks": at_locks,
         "messages": Messages::of(trace).map(|messages| messages_data(&messages)),
     })
     .to_string()

@@ -209,7 +209,7 @@ fn search(tried: &Tried, several: bool, sources: &Sources) -> String {
         number(failure.execution),
         link.unwrap_or_default(),
     );
-    if let raddle_trace::Outcome::Panicked { panics } = &failure.outcome
+    if let raddle_trace::Outcome::Panicked { panics, .. } = &failure.outcome
         && let Some(site) = panics.first().and_then(|panic| panic.site.as_ref())
     {
         out.push_str(&excerpt(site, sources));

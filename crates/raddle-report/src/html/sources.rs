@@ -61,9 +61,12 @@ pub(crate) fn sites(report: &Report) -> Vec<&Site> {
     let Some(failure) = &report.failure else { return Vec::new() };
     let trace = &failure.trace;
     let mut sites: Vec<&Site> = trace.events.iter().map(|event| &event.site).collect();
+    let calls = trace.events.iter().flat_map(|event| &event.calls);
+    sites.extend(calls.map(|call| &call.site));
     sites.extend(trace.objects.iter().map(|object| &object.created));
+    sites.extend(trace.panics.iter().filter_map(|raised| raised.panic.site.as_ref()));
     match &failure.outcome {
-        Outcome::Panicked { panics } => {
+        Outcome::Panicked { panics, .. } => {
             sites.extend(panics.iter().filter_map(|panic| panic.site.as_ref()));
         }
         Outcome::Deadlock { waiting } => {

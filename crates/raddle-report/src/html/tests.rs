@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::*;
 use crate::samples::{
     FILE, data_race, divergence, livelock, lock_cycle, lock_order, lost_update, passed, site,
-    stack_overflow, two_tills,
+    stack_overflow, three_panics, two_tills,
 };
 
 /// A page without its styles, scripts and data, a line for each element.
@@ -42,6 +42,22 @@ fn a_page_without_a_failure_says_what_was_covered() {
 #[test]
 fn a_page_with_a_failure_has_all_its_parts() {
     assert_snapshot!(skeleton(&trace_page(&lock_order(), &Sources::default())));
+}
+
+#[test]
+fn panics_stand_between_the_steps_of_a_page_and_the_first_one_leads() {
+    let page = trace_page(&three_panics(), &Sources::default());
+    let headline = "<p class=\"headline\">thread 2 panicked at tests/account.rs:23";
+    assert!(page.contains(headline), "{}", skeleton(&page));
+    let titles: Vec<&str> = ["<h2>Failure</h2>", "<h2>Earlier panic</h2>", "<h2>Later panic</h2>"]
+        .into_iter()
+        .filter(|title| page.contains(title))
+        .collect();
+    assert_eq!(titles, ["<h2>Failure</h2>", "<h2>Later panic</h2>"]);
+    let ends = &given(&page)["ends"];
+    let places: Vec<_> = (0..3).map(|end| (&ends[end]["task"], &ends[end]["step"])).collect();
+    let (none, at) = (Value::Null, |n: u32| Value::from(n));
+    assert_eq!(places, [(&at(2), &at(2)), (&at(1), &at(3)), (&at(0), &none)]);
 }
 
 #[test]

@@ -9,6 +9,8 @@
   const lanes = $("lanes"), steps = $("steps"), arrows = $("arrows");
   const taskLanes = used(data.task.concat(data.ends.map((end) => end.task)));
   const succ = successors(data.after);
+  const minor = new Set(data.minor);   // steps that cannot have led to the failure
+  const atLocks = new Set(data.at_locks);
   const sends = successors(data.messages ? data.messages.from.map((from) => from && from[1] >= 0 ? [from[1]] : 0) : []);
 
   let view = "tasks";        // or "actors"
@@ -23,6 +25,9 @@
   // ---- What a row is ----
   const isEnd = (row) => row >= nSteps;
   const end = (row) => data.ends[row - nSteps];
+  // A panic after which there were more steps stands between them.
+  const isPanic = (row) => isEnd(row) && end(row).step >= 0;
+  const timeOf = (row) => isPanic(row) ? end(row).step - .5 : row;
   const taskOf = (row) => isEnd(row) ? end(row).task : data.task[row];
   const textOf = (row) => isEnd(row) ? end(row).text : data.ops[data.op[row]];
   const siteOf = (row) => isEnd(row) ? end(row).site : data.site[row];
@@ -173,7 +178,7 @@
       return one;
     };
     made.style.setProperty("--hue", hue(Math.max(0, index)));
-    cell("n", isEnd(row) ? "end" : `${row}${preempts(row) ? "*" : " "}`);
+    cell("n", isPanic(row) ? "!" : isEnd(row) ? "end" : `${row}${preempts(row) ? "*" : " "}`);
     if (lane.marks) {
       const dot = cell("op", "");
       dot.style.gridColumn = "2";
@@ -186,7 +191,7 @@
       op.title = textOf(row);
     } else {
       const op = cell("op", undefined);
-      op.append(element("span", "", index < 0 || isEnd(row) ? textOf(row) : fit(textOf(row), lane.chars[index])));
+      op.append(element("span", "", index < 0 || isEnd(row) ? textOf(row) : fitOp(row, lane.chars[index])));
       op.style.gridColumn = index < 0 ? `2 / ${lane.names.length + 2}` : index + 2;
       // How a task ended may take the room of the lanes beside it.
       if (isEnd(row) && index >= 0) op.style.gridColumnEnd = lane.names.length + 2;
@@ -201,8 +206,21 @@
     const at = text.lastIndexOf(" -> "), result = at < 0 || text.length - at + 6 > most ? "" : text.slice(at);
     return `${text.slice(0, Math.max(1, most - result.length - 1)).trimEnd()}…${result}`;
   }
+  // The same, with the object longer than the verb, and its number longer than its name: they tell steps apart.
+  function fitOp(row, most) {
+    const text = textOf(row), object = objectOf(row) < 0 ? "" : data.objects[objectOf(row)].label;
+    const at = object ? text.indexOf(` ${object}`) : -1;
+    if (text.length <= most || at < 0 || object === data.objects[objectOf(row)].kind) return fit(text, most);
+    const verb = text.slice(0, at), arrow = text.lastIndexOf(" -> ");
+    const result = arrow < 0 || text.length - arrow + 6 > most ? "" : text.slice(arrow), room = most - result.length;
+    for (const name of [object, (/#\d+$/.exec(object) || [""])[0]]) {
+      const left = room - name.length - 1;
+      if (name && left >= 4) return `${fit(verb, left)} ${name}${result}`;
+    }
+    return room >= 9 ? `${fit(verb, 4)} ${fit(object, room - Math.min(4, verb.length) - 1)}${result}` : fit(text, most);
+  }
   function spoken(row) {
-    const parts = [isEnd(row) ? "end" : `step ${row}`, data.tasks[taskOf(row)], textOf(row)];
+    const parts = [isPanic(row) ? "panic" : isEnd(row) ? "end" : `step ${row}`, data.tasks[taskOf(row)], textOf(row)];
     const at = spot(siteOf(row));
     if (at) parts.push(`at ${at}`);
     if (preempts(row)) parts.push("a preemption");
@@ -266,7 +284,7 @@
   function position(row) {
     if (place.has(row)) return place.get(row);
     let low = 0, high = shown.length;
-    while (low < high) { const mid = (low + high) >> 1; if (shown[mid] < row) low = mid + 1; else high = mid; }
+    while (low < high) { const mid = (low + high) >> 1; if (timeOf(shown[mid]) < timeOf(row)) low = mid + 1; else high = mid; }
     return low - .5;
   }
 
@@ -274,19 +292,24 @@
   function filter() {
     const words = $("filter").value.toLowerCase().split(/\s+/).filter(Boolean);
     const task = Number($("task").value), object = Number($("object").value), brief = $("brief").checked;
+    const full = $("full").checked;
     const matches = words.length ? matcher(words) : () => true;
     shown = [];
     for (let row = 0; row < nRows; row++) {
       if (task >= 0 && taskOf(row) !== task) continue;
       if (object >= 0 && objectOf(row) !== object) continue;
+      if (!full && minor.has(row)) continue;
       if (brief && !isEnd(row) && row !== 0 && !switches(row) && !switches(row + 1) && row !== nSteps - 1) continue;
       if (matches(row)) shown.push(row);
     }
+    if (data.ends.some((end) => end.step >= 0)) shown.sort((a, b) => timeOf(a) - timeOf(b));
     place = new Map(shown.map((row, at) => [row, at]));
     steps.style.height = `${shown.length * ROW}px`;
     lanes.setAttribute("aria-rowcount", shown.length + 1);
     $("shown").textContent = shown.length === nRows
       ? `${nSteps.toLocaleString("en")} steps` : `${shown.filter((row) => !isEnd(row)).length.toLocaleString("en")} of ${nSteps.toLocaleString("en")} steps`;
+    if (data.hidden && !full) $("shown").textContent += `, without ${data.hidden}`;
+    $("shown").title = $("shown").textContent;
     $("nothing").hidden = shown.length > 0;
     if (!place.has(here) && shown.length) choose(shown[Math.max(0, Math.min(shown.length - 1, Math.round(position(here))))]);
     else reveal();
@@ -365,7 +388,7 @@
   // ---- What is known of a step ----
   function describe() {
     const row = here, facts = $("facts");
-    $("title").textContent = isEnd(row) ? "How it ended" : `Step ${row}`;
+    $("title").textContent = isPanic(row) ? "A panic" : isEnd(row) ? "How it ended" : `Step ${row}`;
     facts.replaceChildren();
     fact(facts, "task", data.tasks[taskOf(row)], true);
     fact(facts, isEnd(row) ? "end" : "op", textOf(row), true);
@@ -374,7 +397,9 @@
       fact(facts, "object", `${object.label}${from ? ` from ${from}` : ""}`, true);
     }
     const at = spot(siteOf(row));
-    if (at) fact(facts, "at", at, true);
+    if (at) fact(facts, "at", `${at}${atLocks.has(row) ? ", where it was locked" : ""}`, true);
+    const calls = isEnd(row) ? undefined : data.calls[row];
+    if (calls) fact(facts, "in", calls.map(([name, site]) => `${name}${site >= 0 ? ` at ${spot(site)}` : ""}`).join(", called by "), true);
     if (!isEnd(row) && data.decision[row] >= 0) fact(facts, "decision", String(data.decision[row]));
     if (preempts(row)) fact(facts, "preempts", `${data.tasks[data.task[row - 1]] ?? "a task"}, which could have gone on`);
     source(siteOf(row));
@@ -399,7 +424,10 @@
   }
   // Chooses a row, and gives up the filter if that hides it.
   function show(row) {
-    if (!place.has(row)) clear();
+    if (!place.has(row)) {
+      if (minor.has(row)) $("full").checked = true;
+      clear();
+    }
     choose(row);
   }
   function source(site) {
@@ -421,12 +449,12 @@
   }
   // Where every task is at this step: the last thing it did.
   function now(row) {
-    const at = new Map(), limit = Math.min(row, nSteps - 1);
+    const at = new Map(), limit = Math.min(Math.floor(timeOf(row)), nSteps - 1);
     for (let step = limit; step >= 0 && at.size < taskLanes.list.length; step--) if (!at.has(data.task[step])) at.set(data.task[step], step);
     $("now").replaceChildren(...taskLanes.list.slice(0, 40).map((task, index) => {
       const line = element("tr"), name = element("td", "", data.tasks[task]);
       name.style.setProperty("--hue", hue(index));
-      const ended = isEnd(row) ? data.ends.find((one) => one.task === task) : undefined;
+      const ended = isEnd(row) ? data.ends.find((one) => one.task === task && !(one.step > limit + 1)) : undefined;
       const step = at.get(task), said = element("td", ended ? "said" : "", ended ? ended.text : step === undefined ? "has done nothing yet" : textOf(step));
       said.title = said.textContent;
       const where = element("td", "quiet", spot(ended ? ended.site : step === undefined ? -1 : data.site[step]).replace(/^.*[/\\]/, ""));
@@ -446,7 +474,7 @@
     o: () => choose(seek(1, sameObject)), O: () => choose(seek(-1, sameObject)),
     ArrowLeft: () => { const before = afterOf(here); if (before.length) show(before[before.length - 1]); },
     ArrowRight: () => { const next = succ.get(here); if (next) show(next[0]); },
-    h: () => $("order").click(), b: () => $("brief").click(), m: () => $("messages").click(),
+    h: () => $("order").click(), b: () => $("brief").click(), e: () => $("full").click(), m: () => $("messages").click(),
     f: () => { $("task").value = $("task").value >= 0 ? -1 : taskOf(here); filter(); },
     g: () => { $("object").value = $("object").value >= 0 ? -1 : objectOf(here); filter(); },
     "/": () => { $("filter").focus(); $("filter").select(); },
@@ -488,13 +516,15 @@
     const rows = steps.querySelectorAll(".row");
     if (rows.length) drawArrows(place.get(Number(rows[0].dataset.row)), place.get(Number(rows[rows.length - 1].dataset.row)) + 1);
   }
-  for (const id of ["filter", "task", "object", "brief"]) $(id).addEventListener("input", filter);
+  for (const id of ["filter", "task", "object", "brief", "full"]) $(id).addEventListener("input", filter);
   $("order").addEventListener("click", () => {
     order = order ? null : cone(here);
     $("order").setAttribute("aria-pressed", order !== null);
     lanes.classList.toggle("order", order !== null);
     draw();
   });
+  $("full-part").hidden = !data.hidden;
+  $("full-part").title = data.hidden ? `Also ${data.hidden} (e)` : "";
   $("messages").hidden = !data.messages;
   $("messages").addEventListener("click", () => {
     if (!data.messages) return;

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use raddle_trace::{Failure, Outcome, Report};
+use raddle_trace::{Failure, Outcome, Panic, Report};
 
 use crate::columns::{clean, count};
 use crate::html::data::data;
@@ -12,7 +12,7 @@ use crate::notes::said;
 use crate::progress::estimated;
 use crate::races;
 use crate::table::{TableOptions, table};
-use crate::text::{elapsed, made_small, panicked, replay_command, spins};
+use crate::text::{came_to_its_end, elapsed, made_small, panicked, replay_command, spins};
 use crate::waits::explain;
 use crate::why::explanation;
 
@@ -56,7 +56,9 @@ pub fn trace_page(report: &Report, sources: &Sources) -> String {
 }
 
 fn with_steps(report: &Report, failure: &Failure, sources: &Sources) -> String {
-    let options = TableOptions { width: 120, max_rows: PLAIN_ROWS, ..TableOptions::default() };
+    // Without a script there is no way to ask for what is hidden.
+    let options =
+        TableOptions { width: 120, max_rows: PLAIN_ROWS, full: true, ..TableOptions::default() };
     let plain = table(&failure.trace, &failure.outcome, &options);
     let parts = [
         ("{top}", top(report)),
@@ -125,7 +127,7 @@ fn top(report: &Report) -> String {
 pub(super) fn headline(failure: &Failure) -> String {
     let trace = &failure.trace;
     match &failure.outcome {
-        Outcome::Panicked { panics } if !panics.is_empty() => {
+        Outcome::Panicked { panics, .. } if !panics.is_empty() => {
             let first = panics[0].message.lines().next().unwrap_or_default();
             format!("{}: {}", panicked(trace, &panics[0]), clean(first))
         }
@@ -142,16 +144,27 @@ fn failed(failure: &Failure) -> String {
         format!("<section><details open>{title}{content}</details></section>\n")
     };
     match &failure.outcome {
-        Outcome::Panicked { panics } => {
+        Outcome::Panicked { panics, then } => {
+            let step =
+                |panic: &Panic| trace.panics.iter().position(|raised| raised.panic == *panic);
             for (index, panic) in panics.iter().enumerate() {
                 let lines: Vec<_> = panic.message.lines().take(MESSAGE_LINES).collect();
                 let message = escape(&lines.join("\n"));
-                let title = if index == 0 { "Failure" } else { "Earlier panic" };
+                let title = match (index, step(panic), step(&panics[0])) {
+                    (0, ..) => "Failure",
+                    (_, Some(this), Some(first)) if this < first => "Earlier panic",
+                    (_, Some(_), Some(_)) => "Later panic",
+                    _ => "Other panic",
+                };
                 let who = escape(&panicked(trace, panic));
                 out.push_str(&section(
                     title,
                     &format!("<p>{who}</p><pre class=\"said\">{message}</pre>"),
                 ));
+            }
+            if let Some(then) = then {
+                let text = escape(&clean(&then.summary(&trace.tasks)));
+                out.push_str(&section("What followed", &format!("<p class=\"said\">{text}</p>")));
             }
         }
         Outcome::Deadlock { waiting } => {
@@ -193,10 +206,11 @@ fn order_said(failure: &Failure) -> &'static str {
 /// What was searched, and what that means.
 fn search(report: &Report) -> String {
     let counts = &report.counts;
+    let failed = report.failure.is_some() && came_to_its_end(&report.guarantee.covered);
     let mut facts = vec![
         ("strategy", clean(&report.strategy)),
         ("seed", report.seed.to_string()),
-        ("covered", report.guarantee.to_string()),
+        (if failed { "run" } else { "covered" }, report.guarantee.to_string()),
         ("executions", number(counts.executions)),
         ("steps", number(counts.steps)),
         (

@@ -2,8 +2,9 @@
 
 use insta::assert_snapshot;
 use raddle_trace::{
-    Band, Coverage, Estimate, Missing, PairCount, Progress, SampleBound, Schedule, Site, Statement,
-    TaskName, TraceCount, Unseen, Waiting,
+    Band, Call, Coverage, Estimate, Event, Explanation, Lasted, Lost, Missing, ObjectName,
+    PairCount, Pivot, Progress, Raised, SampleBound, Schedule, Second, Site, Statement, TaskName,
+    TraceCount, Unseen, Waiting,
 };
 
 use crate::{from_json, to_json};
@@ -11,7 +12,7 @@ use crate::{from_json, to_json};
 use super::*;
 use crate::samples::{
     data_race, divergence, event, failed, livelock, lock_cycle, lock_order, long, lost_update,
-    many_tasks, object, panic, passed, site, stack_overflow, threads,
+    many_tasks, object, panic, passed, site, stack_overflow, threads, three_panics,
 };
 
 fn shown(report: &Report) -> String {
@@ -141,7 +142,7 @@ fn a_deadlock_with_a_cycle() {
           │ thread 1              │ Mutex#2 held by       │ Mutex#1 held by       │
           │                       │ thread 2              │ thread 1              │
     * a preemption: the task that moved before could have gone on
-    Mutex#1 is from tests/account.rs:5, Mutex#2 is from tests/account.rs:6
+    Mutex#1 is from tests/account.rs:5:9, Mutex#2 is from tests/account.rs:6:9
 
     who waits for whom:
       main waits to join thread 1 at tests/account.rs:18
@@ -158,6 +159,7 @@ fn a_deadlock_without_a_cycle() {
         tasks: threads(3),
         objects: vec![object("Mutex", None, 5), object("Condvar", None, 6)],
         events: steps.map(event).to_vec(),
+        ..Trace::default()
     };
     let waits = |task, op: &str, object, line, held_by| Waiting {
         task,
@@ -194,6 +196,7 @@ fn a_task_that_waits_for_itself() {
         tasks: threads(0),
         objects: vec![object("Mutex", Some("accounts"), 5)],
         events: vec![event((0, "lock", Some(0), 9))],
+        ..Trace::default()
     };
     let waiting = vec![Waiting {
         task: 0,
@@ -263,6 +266,7 @@ fn a_stack_overflow() {
        2  │ lock Mutex           │ tests/account.rs:9
     ──────┼──────────────────────┼───────────────────
           │ overflowed its stack │ tests/account.rs:9
+    the place of an unlock is that of its lock
 
     the task recurses without end, or needs more stack; its last operation was at tests/account.rs:9
     ");
@@ -276,43 +280,43 @@ fn a_long_execution_is_folded() {
 
     execution 12, step by step:
 
-    step  │ thread 1                   │ thread 2     │ thread 3                   │ at
-    ──────┼────────────────────────────┼──────────────┼────────────────────────────┼────────────────────
-       0  │ lock queue                 │              │                            │ tests/account.rs:21
+    step  │ thread 1                     │ thread 2     │ thread 3                     │ at
+    ──────┼──────────────────────────────┼──────────────┼──────────────────────────────┼────────────────
+       0  │ lock queue                   │              │                              │ …/account.rs:21
        ⋮  │ … 98 steps of thread 1, again and again unlock queue, lock queue …
-      99  │ unlock queue               │              │                            │ tests/account.rs:22
-     100  │                            │ lock queue   │                            │ tests/account.rs:21
+      99  │ unlock queue                 │              │                              │ …/account.rs:22
+     100  │                              │ lock queue   │                              │ …/account.rs:21
        ⋮  │ … 98 steps of thread 2, again and again unlock queue, lock queue …
-     199  │                            │ unlock queue │                            │ tests/account.rs:22
-     200  │                            │              │ lock queue                 │ tests/account.rs:21
+     199  │                              │ unlock queue │                              │ …/account.rs:22
+     200  │                              │              │ lock queue                   │ …/account.rs:21
        ⋮  │ … 39 steps of thread 3, again and again unlock queue, lock queue …
-     240  │                            │              │ lock queue                 │ tests/account.rs:21
-     241* │ try_lock qu… -> WouldBlock │              │                            │ tests/account.rs:30
-     242  │ compare_exchang… -> Err(2) │              │                            │ tests/account.rs:31
-     243  │                            │              │ unlock queue               │ tests/account.rs:22
+     240  │                              │              │ lock queue                   │ …/account.rs:21
+     241* │ try_lock queue -> WouldBlock │              │                              │ …/account.rs:30
+     242  │ compare_exchange… -> Err(2)  │              │                              │ …/account.rs:31
+     243  │                              │              │ unlock queue                 │ …/account.rs:22
        ⋮  │ … 57 steps of thread 3, again and again lock queue, unlock queue …
-     301  │                            │              │ unlock queue               │ tests/account.rs:22
-     302  │ lock queue                 │              │                            │ tests/account.rs:21
+     301  │                              │              │ unlock queue                 │ …/account.rs:22
+     302  │ lock queue                   │              │                              │ …/account.rs:21
        ⋮  │ … 19 steps of thread 1, again and again unlock queue, lock queue …
-     322  │ lock queue                 │              │                            │ tests/account.rs:21
-     323* │                            │              │ try_lock qu… -> WouldBlock │ tests/account.rs:30
-     324  │                            │              │ compare_exchang… -> Err(2) │ tests/account.rs:31
-     325  │ unlock queue               │              │                            │ tests/account.rs:22
+     322  │ lock queue                   │              │                              │ …/account.rs:21
+     323* │                              │              │ try_lock queue -> WouldBlock │ …/account.rs:30
+     324  │                              │              │ compare_exchange… -> Err(2)  │ …/account.rs:31
+     325  │ unlock queue                 │              │                              │ …/account.rs:22
        ⋮  │ … 68 steps of thread 1, again and again lock queue, unlock queue …
-     394  │ lock queue                 │              │                            │ tests/account.rs:21
-     395  │ unlock queue               │              │                            │ tests/account.rs:22
-     396  │ lock queue                 │              │                            │ tests/account.rs:21
-     397  │ unlock queue               │              │                            │ tests/account.rs:22
-     398  │ lock queue                 │              │                            │ tests/account.rs:21
-     399  │ unlock queue               │              │                            │ tests/account.rs:22
-     400  │ lock queue                 │              │                            │ tests/account.rs:21
-     401  │ unlock queue               │              │                            │ tests/account.rs:22
-     402  │ lock queue                 │              │                            │ tests/account.rs:21
-     403  │ unlock queue               │              │                            │ tests/account.rs:22
-    ──────┼────────────────────────────┼──────────────┼────────────────────────────┼────────────────────
-          │ panicked: the queue is     │              │                            │ tests/account.rs:23
-          │ empty                      │              │                            │
+     394  │ lock queue                   │              │                              │ …/account.rs:21
+     395  │ unlock queue                 │              │                              │ …/account.rs:22
+     396  │ lock queue                   │              │                              │ …/account.rs:21
+     397  │ unlock queue                 │              │                              │ …/account.rs:22
+     398  │ lock queue                   │              │                              │ …/account.rs:21
+     399  │ unlock queue                 │              │                              │ …/account.rs:22
+     400  │ lock queue                   │              │                              │ …/account.rs:21
+     401  │ unlock queue                 │              │                              │ …/account.rs:22
+     402  │ lock queue                   │              │                              │ …/account.rs:21
+     403  │ unlock queue                 │              │                              │ …/account.rs:22
+    ──────┼──────────────────────────────┼──────────────┼──────────────────────────────┼────────────────
+          │ panicked: the queue is empty │              │                              │ …/account.rs:23
     * a preemption: the task that moved before could have gone on
+    the place of an unlock is that of its lock
     ");
 }
 
@@ -324,25 +328,24 @@ fn many_tasks_become_marks() {
 
     execution 12, step by step:
 
-    step  │ lanes         │ task              │ op                                 │ at
-    ──────┼───────────────┼───────────────────┼────────────────────────────────────┼────────────────────
-       0  │ ●············ │ main              │ fetch_add in_flight (1) -> 7       │ tests/account.rs:12
-       1  │ ·●··········· │ thread 1          │ fetch_add in_flight (1) -> 7       │ tests/account.rs:12
-       2  │ ··●·········· │ thread 2          │ fetch_add in_flight (1) -> 7       │ tests/account.rs:12
-       3  │ ···●········· │ compactor         │ fetch_add in_flight (1) -> 7       │ tests/account.rs:12
-       4  │ ····●········ │ thread 4          │ fetch_add in_flight (1) -> 7       │ tests/account.rs:12
-       5  │ ·····●······· │ thread 5          │ fetch_add in_flight (1) -> 7       │ tests/account.rs:12
-       6  │ ······●······ │ thread 6          │ fetch_add in_flight (1) -> 7       │ tests/account.rs:12
-       7  │ ·······●····· │ thread 7          │ fetch_add in_flight (1) -> 7       │ tests/account.rs:12
-       8  │ ········●···· │ thread 8          │ fetch_add in_flight (1) -> 7       │ tests/account.rs:12
-       9  │ ·········●··· │ thread 9          │ fetch_add in_flight (1) -> 7       │ tests/account.rs:12
-      10  │ ··········●·· │ thread 10         │ fetch_add in_flight (1) -> 7       │ tests/account.rs:12
-      11  │ ···········●· │ thread 11         │ fetch_add in_flight (1) -> 7       │ tests/account.rs:12
-      12* │ ············● │ timer of thread 2 │ timeout                            │ tests/account.rs:15
-      13* │ ·····●······· │ thread 5          │ compare_exchange in_fl… -> Err(12) │ tests/account.rs:18
-    ──────┼───────────────┼───────────────────┼────────────────────────────────────┼────────────────────
-          │ ·····●······· │ thread 5          │ panicked: more in flight than      │ tests/account.rs:19
-          │               │                   │ workers                            │
+    step  │ lanes         │ task              │ op                                     │ at
+    ──────┼───────────────┼───────────────────┼────────────────────────────────────────┼────────────────
+       0  │ ●············ │ main              │ fetch_add in_flight (1) -> 7           │ …/account.rs:12
+       1  │ ·●··········· │ thread 1          │ fetch_add in_flight (1) -> 7           │ …/account.rs:12
+       2  │ ··●·········· │ thread 2          │ fetch_add in_flight (1) -> 7           │ …/account.rs:12
+       3  │ ···●········· │ compactor         │ fetch_add in_flight (1) -> 7           │ …/account.rs:12
+       4  │ ····●········ │ thread 4          │ fetch_add in_flight (1) -> 7           │ …/account.rs:12
+       5  │ ·····●······· │ thread 5          │ fetch_add in_flight (1) -> 7           │ …/account.rs:12
+       6  │ ······●······ │ thread 6          │ fetch_add in_flight (1) -> 7           │ …/account.rs:12
+       7  │ ·······●····· │ thread 7          │ fetch_add in_flight (1) -> 7           │ …/account.rs:12
+       8  │ ········●···· │ thread 8          │ fetch_add in_flight (1) -> 7           │ …/account.rs:12
+       9  │ ·········●··· │ thread 9          │ fetch_add in_flight (1) -> 7           │ …/account.rs:12
+      10  │ ··········●·· │ thread 10         │ fetch_add in_flight (1) -> 7           │ …/account.rs:12
+      11  │ ···········●· │ thread 11         │ fetch_add in_flight (1) -> 7           │ …/account.rs:12
+      12* │ ············● │ timer of thread 2 │ timeout                                │ …/account.rs:15
+      13* │ ·····●······· │ thread 5          │ compare_exchange in_flight… -> Err(12) │ …/account.rs:18
+    ──────┼───────────────┼───────────────────┼────────────────────────────────────────┼────────────────
+          │ ·····●······· │ thread 5          │ panicked: more in flight than workers  │ …/account.rs:19
     * a preemption: the task that moved before could have gone on
     ");
 }
@@ -356,22 +359,19 @@ fn a_narrow_terminal() {
 
     execution 12, step by step:
 
-    step  │ task     │ op                   │ at
-    ──────┼──────────┼──────────────────────┼───────────────────
-       0  │ thread 1 │ lock Mutex#1         │ tests/account.rs:9
-       1* │ thread 2 │ lock Mutex#2         │ …/account.rs:14
-    ──────┼──────────┼──────────────────────┼───────────────────
-          │ main     │ waits to join        │ …/account.rs:18
-          │          │ thread 1             │
-          │ thread 1 │ waits for lock       │ …/account.rs:10
-          │          │ Mutex#2 held by      │
-          │          │ thread 2             │
-          │ thread 2 │ waits for lock       │ …/account.rs:15
-          │          │ Mutex#1 held by      │
-          │          │ thread 1             │
+    step  │ task     │ op                      │ at
+    ──────┼──────────┼─────────────────────────┼────────────────
+       0  │ thread 1 │ lock Mutex#1            │ …/account.rs:9
+       1* │ thread 2 │ lock Mutex#2            │ …/account.rs:14
+    ──────┼──────────┼─────────────────────────┼────────────────
+          │ main     │ waits to join thread 1  │ …/account.rs:18
+          │ thread 1 │ waits for lock Mutex#2  │ …/account.rs:10
+          │          │ held by thread 2        │
+          │ thread 2 │ waits for lock Mutex#1  │ …/account.rs:15
+          │          │ held by thread 1        │
     * a preemption: the task that moved before could have gone on
-    Mutex#1 is from tests/account.rs:5, Mutex#2 is from
-      tests/account.rs:6
+    Mutex#1 is from tests/account.rs:5:9, Mutex#2 is from
+      tests/account.rs:6:9
 
     who waits for whom:
       main waits to join thread 1 at tests/account.rs:18
@@ -394,7 +394,9 @@ fn a_narrow_terminal() {
 #[test]
 fn earlier_panics_follow() {
     let mut report = lost_update();
-    let Outcome::Panicked { panics } = &mut failure(&mut report).outcome else { unreachable!() };
+    let Outcome::Panicked { panics, .. } = &mut failure(&mut report).outcome else {
+        unreachable!()
+    };
     panics.push(panic(2, "overdrawn:\n  by 3", 14));
     assert_snapshot!(shown_above_counts(&report), @"
     FAILED transfers: main panicked at tests/account.rs:19:9
@@ -428,7 +430,7 @@ fn earlier_panics_follow() {
 fn a_failure_before_the_first_step() {
     let trace = Trace { tasks: threads(0), ..Trace::default() };
     let panics = vec![Panic { site: None, ..panic(0, "no config", 1) }];
-    assert_snapshot!(shown_above_counts(&failed(trace, Outcome::Panicked { panics })), @"
+    assert_snapshot!(shown_above_counts(&failed(trace, Outcome::Panicked { panics, then: None })), @"
     FAILED transfers: main panicked
       no config
 
@@ -499,9 +501,10 @@ fn a_pass_by_sampling() {
     report.guarantee.rejected = 4;
     report.elapsed_ms = 61_500;
     assert_snapshot!(shown(&report), @"
-    PASSED: 2000 sampled executions, each of the last 1990 showing a bug of depth 3 with a chance of at
-      least 1 in 243 (if no execution has more than 3 tasks and 9 scheduling decisions), except those
-      cut off by a limit (4) and their continuations; assuming sequentially consistent memory
+    PASSED: 2000 sampled executions, each of the last 1990 showing a bug of depth 3 whose change points
+      lie in the first 9 scheduling decisions with a chance of at least 1 in 243 (if no execution has
+      more than 3 tasks), except those cut off by a limit (4) and their continuations; assuming
+      sequentially consistent memory
       searched with pct(3), seed 7: 2000 executions (4 cut off by a limit), 96 steps, 41 decisions in
         1 min 1 s; deepest: 5 decisions
     ");
@@ -641,7 +644,7 @@ fn names_of_users_cannot_break_the_table() {
     trace.events[0].op = "load -> \"µ\u{7}\"".to_owned();
     let text = shown(&report);
     assert!(!text.contains(['\x1b', '\u{7}']), "{text}");
-    assert!(text.contains("│ größter Arbeiter \\u{… │"), "{text}");
+    assert!(text.contains("│ größter Arbeiter \\u{1… │"), "{text}");
 }
 
 #[test]
@@ -700,9 +703,28 @@ fn a_data_race_that_nothing_orders() {
     ");
     let text = shown_above_counts(&data_race(Missing::End));
     assert_snapshot!(text.split("lock\n").nth(1).expect("a section"), @"
-    missing: the access of thread 1 has not ended, it is still inside the closure or holds the pointer
+    missing: the access of thread 1 has not ended, it is still inside the closure
     to do: end the access before the data is handed on
     ");
+}
+
+#[test]
+fn a_data_race_says_how_long_the_first_access_lasted() {
+    let section = |missing, lasted| {
+        let mut report = data_race(missing);
+        let Outcome::DataRace(race) = &mut report.failure.as_mut().expect("one").outcome else {
+            panic!("a race")
+        };
+        race.first.lasted = Some(lasted);
+        shown_above_counts(&report).replace("\n    ", " ")
+    };
+    let text = section(Missing::Everything, Lasted { from: 0, to: Some(2) });
+    let lasted = "at tests/account.rs:9, from step 0 to step 2, holding log";
+    assert!(text.contains(lasted), "{text}");
+    let missing = "nothing that thread 1 released after the end of its access in step 2, by a lock";
+    assert!(text.contains(missing), "{text}");
+    let text = section(Missing::End, Lasted { from: 1, to: None });
+    assert!(text.contains("at tests/account.rs:9, since step 1, holding log"), "{text}");
 }
 
 #[test]
@@ -747,7 +769,7 @@ fn lanes_have_colours_and_places_are_links() {
           │ {1;31mthread 1}              │ {1;31mMutex#2 held by}       │ {1;31mMutex#1 held by}       │
           │                       │ {1;31mthread 2}              │ {1;31mthread 1}              │
     * a preemption: the task that moved before could have gone on
-    Mutex#1 is from ‹/w/tests/account.rs#5|tests/account.rs:5›, Mutex#2 is from ‹/w/tests/account.rs#6|tests/account.rs:6›
+    Mutex#1 is from ‹/w/tests/account.rs#5|tests/account.rs:5:9›, Mutex#2 is from ‹/w/tests/account.rs#6|tests/account.rs:6:9›
 
     who waits for whom:
       main waits to join thread 1 at ‹/w/tests/account.rs#18|tests/account.rs:18›
@@ -774,7 +796,7 @@ fn links_change_nothing_but_links() {
         plain.extend(parts.map(|part| part.split_once("\x1b\\").expect("an address").1));
         assert_eq!(plain, shown(&report));
         let n_links = text.matches("\x1b]8;;file:///w/tests/account.rs#").count();
-        assert_eq!(n_links + in_lanes, shown(&report).matches("tests/account.rs:").count());
+        assert_eq!(n_links + in_lanes, shown(&report).matches("account.rs:").count());
     }
 }
 
@@ -799,4 +821,146 @@ fn what_was_found_besides_comes_last_with_its_command() {
     let replay_command = Some("cargo raddle replay first".to_owned());
     let text = render(&report, &TextOptions { replay_command, ..TextOptions::default() });
     assert!(text.contains("    cargo raddle replay rd1"), "{text}");
+}
+
+#[test]
+fn panics_have_their_rows_and_the_first_one_leads() {
+    let text = render(&three_panics(), &TextOptions::default());
+    assert!(text.starts_with("FAILED transfers: thread 2 panicked at"), "{text}");
+    let rows: Vec<&str> = text.lines().filter(|line| line.contains(" │ ")).collect();
+    let row = |wanted: &str| rows.iter().position(|line| line.contains(wanted)).expect(wanted);
+    let order = ["lock queue", "panicked: no item", "unlock queue", "panicked: called"].map(row);
+    assert!(order.is_sorted(), "{text}");
+    // What came last is how it ended.
+    assert!(text.contains("other panics:\n  thread 1 panicked at"), "{text}");
+}
+
+#[test]
+fn what_follows_a_panic_is_told_after_it() {
+    let mut report = three_panics();
+    let Outcome::Panicked { then, .. } = &mut failure(&mut report).outcome else { unreachable!() };
+    *then = Some(Box::new(Outcome::Livelock { spinning: vec![0], steps: 4 }));
+    let text = render(&report, &TextOptions::default());
+    assert!(text.starts_with("FAILED transfers: thread 2 panicked at"), "{text}");
+    assert!(
+        text.contains("what followed:\n  livelock: main changed nothing for 4 steps\n"),
+        "{text}"
+    );
+    assert!(text.contains("who spins:"), "{text}");
+}
+
+#[test]
+fn a_panic_that_was_caught_is_named_before_a_deadlock() {
+    let mut report = lock_order();
+    let caught = Raised { panic: panic(1, "caught", 9), step: 0, handled: true };
+    failure(&mut report).trace.panics.push(caught);
+    let text = render(&report, &TextOptions::default());
+    assert!(text.starts_with("FAILED transfers: deadlock"), "{text}");
+    assert!(
+        text.contains("panics before that, which were caught:\n  thread 1 panicked at"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_search_that_failed_does_not_say_that_all_is_covered() {
+    let mut report = lost_update();
+    report.guarantee.covered = Covered::Everything;
+    let text = render(&report, &TextOptions::default());
+    assert!(!text.contains("covered so far"), "{text}");
+    assert!(text.contains("run, what failed included: every execution"), "{text}");
+}
+
+#[test]
+fn a_death_after_a_panic_is_headed_by_the_panic() {
+    let mut report = lost_update();
+    let panic = Some(Box::new(panic(1, "too late", 9)));
+    let death = raddle_trace::Death::signal(6);
+    failure(&mut report).outcome = Outcome::Died { death, task: Some(0), site: None, panic };
+    let text = render(&report, &TextOptions::default());
+    let said = "FAILED transfers: thread 1 panicked at tests/account.rs:9:9\n  too late\n  then main ended the process";
+    assert!(text.starts_with(said), "{text}");
+}
+
+/// Two threads increment under a lock, but read it in a critical section of its own; after the panic one more
+/// step follows.
+fn check_then_act() -> Report {
+    let steps: [(u32, &str, u32, &[u32]); 11] = [
+        (1, "lock", 31, &[]),
+        (1, "unlock", 31, &[]),
+        (2, "*lock", 31, &[0]),
+        (2, "unlock", 31, &[]),
+        (2, "lock", 35, &[]),
+        (2, "unlock", 35, &[]),
+        (1, "lock", 35, &[4]),
+        (1, "unlock", 35, &[]),
+        (0, "join", 50, &[7]),
+        (0, "lock", 52, &[]),
+        (2, "lock", 60, &[9]),
+    ];
+    let call = |line| {
+        let name = if line == 31 { "get" } else { "insert" };
+        Call { function: format!("app::Cache::{name}"), site: site(line + 1) }
+    };
+    let step = |&(task, op, line, after): &(u32, &str, u32, &[u32])| Event {
+        after: Some(after.to_vec()),
+        calls: if line < 50 { vec![call(line)] } else { Vec::new() },
+        ..event((task, op, Some(0), line))
+    };
+    let items = ObjectName { variable: Some("items".to_owned()), ..object("Mutex", None, 8) };
+    let trace = Trace {
+        tasks: threads(2),
+        objects: vec![items],
+        events: steps.iter().map(step).collect(),
+        ..Trace::default()
+    };
+    let mut report =
+        failed(trace, Outcome::Panicked { panics: vec![panic(0, "lost", 53)], then: None });
+    let pivot = Pivot { first: 0, second: Second::Step(4), otherwise: "completed".to_owned() };
+    let lost = Some(Lost { step: Some(2), tried: 300 });
+    failure(&mut report).explanation = Some(Explanation { pivots: vec![pivot], races: 3, lost });
+    report
+}
+
+#[test]
+fn what_cannot_have_led_to_the_failure_is_hidden_and_the_why_names_functions() {
+    assert_snapshot!(shown_above_counts(&check_then_act()), @r"
+    FAILED transfers: main panicked at tests/account.rs:53:9
+      lost
+
+    execution 12, step by step:
+
+    step  │ main           │ thread 1   │ thread 2   │ at
+    ──────┼────────────────┼────────────┼────────────┼────────────────────
+       0  │                │ lock items │            │ tests/account.rs:31
+       2* │                │            │ lock items │ tests/account.rs:31
+       4  │                │            │ lock items │ tests/account.rs:35
+       6  │                │ lock items │            │ tests/account.rs:35
+       8  │ join items     │            │            │ tests/account.rs:50
+       9  │ lock items     │            │            │ tests/account.rs:52
+    ──────┼────────────────┼────────────┼────────────┼────────────────────
+          │ panicked: lost │            │            │ tests/account.rs:53
+    … and 4 unlocks that let no other task go on, 1 step after the failure (shown with --full or
+      RADDLE_FULL=true)
+    * a preemption: the task that moved before could have gone on
+    items is the Mutex from tests/account.rs:8:9
+
+    why:
+      `Cache::get` at tests/account.rs:31 locked items (step 0, thread 1) before `Cache::insert` at
+        tests/account.rs:35 locked it (step 4, thread 2); in the other order the test would have passed
+      after step 2 (thread 2: lock items, in `Cache::get`) it was lost: all of 300 ways to go on that
+        were tried fail
+    ");
+}
+
+#[test]
+fn every_step_is_shown_if_asked_for() {
+    let report = check_then_act();
+    let text = render(&report, &TextOptions { full: true, ..TextOptions::default() });
+    assert_eq!(text.matches("unlock items").count(), 4, "{text}");
+    assert!(!text.contains("shown with --full"), "{text}");
+    // Of the unlocks one has the place of the function in which the guard is dropped.
+    assert!(text.contains("│ tests/account.rs:32"), "{text}");
+    let options = TextOptions { full: true, max_rows: 6, ..TextOptions::default() };
+    assert_eq!(render(&report, &options), text, "however many there are");
 }

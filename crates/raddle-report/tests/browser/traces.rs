@@ -1,20 +1,21 @@
 //! The page of one execution.
 
 use raddle_report::html::{Sources, trace_page};
-use raddle_trace::{Event, Outcome, Report, Trace};
+use raddle_trace::{Call, Event, Outcome, Report, Trace};
 use serde_json::{Value, json};
 
 use crate::Test;
 use crate::chromium::{Browser, Scheme, WIDE};
 use crate::samples::{
     FILE, data_race, event, failed, livelock, lock_order, lost_update, many_tasks, object, panic,
-    threads, two_tills,
+    site, threads, two_tills,
 };
 
 pub(crate) const TESTS: &[Test] = &[
     ("a_page_shows_every_step_and_chooses_the_end", shows),
     ("keys_walk_through_the_steps", walks),
     ("steps_are_filtered_by_text_task_and_object", filters),
+    ("steps_that_cannot_matter_are_behind_a_toggle", toggles),
     ("arrows_show_what_had_to_come_before", arrows),
     ("steps_in_no_order_are_faded", fades),
     ("messages_have_a_lane_for_each_actor", messages),
@@ -159,6 +160,53 @@ fn filters(browser: &Browser) {
     assert_eq!(said["select"], json!([1, 2]));
 }
 
+/// Four critical sections of main, the last unlock of which thread 1 has waited for.
+fn sections() -> Report {
+    let step = |index: u32| {
+        let op = if index.is_multiple_of(2) { "lock" } else { "unlock" };
+        let call = Call { function: "app::Cache::get".to_owned(), site: site(40 + index) };
+        Event { after: Some(Vec::new()), calls: vec![call], ..event((0, op, Some(0), 20 + index)) }
+    };
+    let mut events: Vec<Event> = (0..8).map(step).collect();
+    events.push(Event { after: Some(vec![7]), ..event((1, "lock", Some(0), 30)) });
+    let objects = vec![object("Mutex", Some("queue"), 5)];
+    let trace = Trace { tasks: threads(1), objects, events, ..Trace::default() };
+    failed(
+        trace,
+        Outcome::Panicked { panics: vec![panic(1, "the queue is empty", 31)], then: None },
+    )
+}
+
+fn toggles(browser: &Browser) {
+    let script = r##"
+        const seen = { first: rows(), shown: $("shown").textContent, offered: !$("full-part").hidden };
+        $("full").click(); await paint();
+        seen.every = rows(); seen.all = $("shown").textContent;
+        key("e"); await paint();
+        seen.again = rows();
+        // A step that is hidden is shown if something leads to it.
+        location.hash = "#step=3"; await paint(); await paint();
+        seen.linked = [here(), $("full").checked];
+        seen.facts = $("facts").textContent;
+        return seen;
+    "##;
+    let said = browser.run(&page(&sections()), script);
+    // The ninth row is how it ended.
+    assert_eq!(said["first"], json!([0, 2, 4, 6, 7, 8, 9]));
+    assert_eq!(said["offered"], true);
+    assert_eq!(said["shown"], "6 of 9 steps, without 3 unlocks that let no other task go on");
+    assert_eq!(said["every"], json!([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]));
+    assert_eq!(said["all"], "9 steps");
+    assert_eq!(said["again"], said["first"]);
+    assert_eq!(said["linked"], json!(["3", true]));
+    // The guard is dropped where the function was, not where it was locked.
+    let facts = said["facts"].as_str().unwrap_or_default();
+    assert!(facts.contains("attests/account.rs:43"), "{facts}");
+    assert!(facts.contains("Cache::get at tests/account.rs:43"), "{facts}");
+    let said = browser.run(&page(&update()), "return $('full-part').hidden;");
+    assert_eq!(said, true, "nothing is hidden");
+}
+
 fn arrows(browser: &Browser) {
     let script = r##"
         const drawn = () => [count(".arrows g.in"), count(".arrows g.out")];
@@ -275,7 +323,7 @@ fn hostile(browser: &Browser) {
     evil.clone_into(&mut report.strategy);
     report.notes.push(raddle_trace::Note::Text { text: evil.to_owned() });
     let failure = report.failure.as_mut().expect("failed");
-    failure.outcome = Outcome::Panicked { panics: vec![panic(0, evil, 19)] };
+    failure.outcome = Outcome::Panicked { panics: vec![panic(0, evil, 19)], then: None };
     let trace: &mut Trace = &mut failure.trace;
     evil.clone_into(&mut trace.events[2].op);
     evil.clone_into(&mut trace.events[3].site.file);
@@ -319,8 +367,12 @@ pub(crate) fn endless(steps: u32) -> Report {
         tasks: threads(8),
         objects: vec![object("Mutex", Some("queue"), 5), object("AtomicUsize", Some("length"), 6)],
         events: (0..steps).map(step).collect(),
+        ..Trace::default()
     };
-    failed(trace, Outcome::Panicked { panics: vec![panic(8, "the queue is empty", 23)] })
+    // Whoever moves last panics, so that nothing comes after it.
+    let last = 1 + (steps - 1) / 3 % 8;
+    let panics = vec![panic(last, "the queue is empty", 23)];
+    failed(trace, Outcome::Panicked { panics, then: None })
 }
 
 fn long(browser: &Browser) {

@@ -7,7 +7,7 @@ use raddle_engine::op::TaskId;
 use raddle_engine::strategy::{
     Answer, Divisible, Estimating, Finished, Options, Plan, Point, Resumable, Strategy, Taken,
 };
-use raddle_trace::{Band, Estimate, Outcome};
+use raddle_trace::{Band, Estimate, Gaps, Outcome};
 
 use super::MOST;
 use crate::bound::Bound;
@@ -56,7 +56,8 @@ fn walk(strategy: &mut dyn Strategy, plan: &mut Plan, shape: Shape<'_>) -> bool 
         tasks: 1,
         stuck: &[],
         cut: None,
-        irregular: false,
+        yielded: false,
+        gaps: Gaps::default(),
     });
     plan.prefix.clear();
     plan.prefix.extend(decisions.iter().map(|taken| taken.option));

@@ -19,7 +19,7 @@
 use raddle_engine::dependence::Footprint;
 use raddle_engine::strategy::{Cut, Event, Finished, Needs, Options, Point, Step, Unsupported};
 use raddle_engine::{Access, TaskId};
-use raddle_trace::Covered;
+use raddle_trace::{Covered, Gaps};
 use serde::{Deserialize, Serialize};
 
 use crate::estimate::{Children, Kind};
@@ -105,7 +105,8 @@ pub struct GoodSiblings {
     heard: usize,
     /// By task: its last step and the step at which it was made, by their numbers from 1.
     lasts: Vec<(u32, u32)>,
-    incomplete: bool,
+    /// Why what was not run need not be equivalent to what was.
+    gaps: Gaps,
     strayed: bool,
 }
 
@@ -226,7 +227,7 @@ impl GoodSiblings {
 impl Expansion for GoodSiblings {
     type Point = Node;
     /// Whether nothing can be claimed any more.
-    type Saved = bool;
+    type Saved = Gaps;
 
     fn name(&self) -> String {
         "dpor eta".to_owned()
@@ -272,7 +273,8 @@ impl Expansion for GoodSiblings {
         let limited = execution.outcome.is_cut_off();
         // Ops that never ran, and those of threads, need what this reduction does not look at.
         let threads = self.steps.iter().any(|s| !s.immediate && !s.footprint.learned);
-        self.incomplete |= limited || threads || execution.irregular || !execution.stuck.is_empty();
+        let stuck = !execution.stuck.is_empty();
+        self.gaps |= execution.gaps | Gaps { cut_off: limited, threads, stuck, ..Gaps::default() };
         for later in (self.kept..self.steps.len()).rev() {
             if !self.steps[later].immediate {
                 self.open(path.points_mut(), later);
@@ -305,10 +307,11 @@ impl Expansion for GoodSiblings {
     }
 
     fn covered(&self, standing: Standing) -> Covered {
-        if standing.ended && !self.incomplete {
-            Covered::Equivalence
+        let executions = standing.executions;
+        if standing.ended {
+            Covered::of_reduction(executions, self.gaps)
         } else {
-            Covered::Part { executions: standing.executions, preemptions: None }
+            Covered::Part { executions, preemptions: None }
         }
     }
 
@@ -316,15 +319,15 @@ impl Expansion for GoodSiblings {
         self.strayed
     }
 
-    fn save(&self, _: &[Node]) -> Result<bool, Unsupported> {
-        Ok(self.incomplete)
+    fn save(&self, _: &[Node]) -> Result<Gaps, Unsupported> {
+        Ok(self.gaps)
     }
 
-    fn restore(&mut self, incomplete: bool, path: &[Node]) -> Result<(), Unsupported> {
+    fn restore(&mut self, gaps: Gaps, path: &[Node]) -> Result<(), Unsupported> {
         if !path.is_sorted_by_key(|node| node.step) {
             return Err(FOREIGN);
         }
-        *self = Self { incomplete, ..Self::default() };
+        *self = Self { gaps, ..Self::default() };
         Ok(())
     }
 }

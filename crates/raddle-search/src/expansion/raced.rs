@@ -17,9 +17,7 @@
 //! Overreports: nothing.
 
 use raddle_engine::happens::History;
-use raddle_engine::strategy::{
-    Cut, Event, Finished, Needs, Options, Point, Step, Timer, Unsupported,
-};
+use raddle_engine::strategy::{Cut, Event, Finished, Needs, Options, Point, Step, Unsupported};
 use raddle_trace::{Covered, Outcome, PairCount};
 use serde::{Deserialize, Serialize};
 
@@ -29,7 +27,7 @@ use crate::estimate::{Children, Kind};
 use crate::hapset::{Filter, SavedFilter};
 use crate::order::{NonPreemptive, Order as _};
 use crate::path::{Advance, Decision, Expansion, Path, PathSearch, Standing};
-use crate::races::{Ops, RaceFinder};
+use crate::races::{Instead, Ops, RaceFinder};
 use crate::state::FOREIGN;
 
 /// One decision of the current path.
@@ -69,7 +67,7 @@ pub(crate) struct Raced {
     /// Events that are those of the last execution.
     kept: usize,
     heard: usize,
-    timers: Vec<(u32, Timer)>,
+    instead: Vec<(u32, Instead)>,
     strayed: bool,
 }
 
@@ -84,7 +82,7 @@ impl PathSearch<Raced> {
             spent: 0,
             kept: 0,
             heard: 0,
-            timers: Vec::new(),
+            instead: Vec::new(),
             strayed: false,
         })
     }
@@ -133,7 +131,7 @@ impl Raced {
             return;
         }
         self.history.step(step);
-        self.timers.extend(step.timer.map(|timer| (index, timer)));
+        self.instead.extend(Instead::of(step).map(|instead| (index, instead)));
     }
 }
 
@@ -152,7 +150,7 @@ impl Expansion for Raced {
     fn begin(&mut self, path: &[Frame], _: bool) {
         self.kept = path.last().map_or(0, |frame| frame.event as usize);
         self.heard = 0;
-        self.timers.clear();
+        self.instead.clear();
         self.history.begin(self.kept);
         self.filter.begin();
     }
@@ -194,7 +192,7 @@ impl Expansion for Raced {
         if matches!(execution.outcome, Outcome::Limit { .. }) || self.strayed {
             return;
         }
-        let ops = Ops { from: self.kept, timers: &self.timers, stuck: execution.stuck };
+        let ops = Ops { from: self.kept, instead: &self.instead, stuck: execution.stuck };
         let bound = self.bound;
         self.finder.find(&mut self.history, ops, Some(&mut self.filter), |_, first, _| {
             open(path.points_mut(), first, bound);

@@ -11,7 +11,8 @@
 //! sequences, and belong to the step with which they ran on; values (`choose`, which waiter is woken) are opened
 //! in full, siblings do not sleep. A release and a later acquire of its lock are ordered but do not race: the
 //! acquire races with the acquire before. Ops that could not run when an execution ended blocked race as if they
-//! had run last.
+//! had run last. A timeout and the op that it would end are two steps of which one makes the other impossible: the one that
+//! did not run races with what made it so (`races::Instead`).
 //!
 //! The optimal reduction looks at the races of every execution again, also those of its repeated part: what a
 //! sleeping task covers is known only of whole executions.
@@ -42,9 +43,9 @@ use raddle_engine::dependence::Footprint;
 use raddle_engine::happens::History;
 use raddle_engine::op::{Access, TaskId};
 use raddle_engine::strategy::{
-    Choice, Cut, Event, Finished, Needs, Options, Pending, Point, Step, Stuck, Timer, Unsupported,
+    Choice, Cut, Event, Finished, Needs, Options, Point, Step, Stuck, Unsupported,
 };
-use raddle_trace::{Covered, Outcome, PairCount};
+use raddle_trace::{Covered, Gaps, Outcome, PairCount};
 use serde::{Deserialize, Serialize};
 
 use self::guide::Guide;
@@ -52,7 +53,7 @@ use self::opening::Opener;
 use crate::estimate::{Children, Kind};
 use crate::hapset::{Filter, SavedFilter};
 use crate::path::{Advance, Decision, Expansion, Path, PathSearch, Standing};
-use crate::races::{Later, Ops, RaceFilter, RaceFinder, Reversal};
+use crate::races::{Instead, Later, Ops, RaceFilter, RaceFinder, Reversal};
 use crate::sleep;
 use crate::state::FOREIGN;
 use crate::wakeup::{Branch, Way};
@@ -165,8 +166,8 @@ struct Current {
     /// Steps heard of.
     heard: usize,
     cut: bool,
-    /// New events whose ops had timeouts.
-    timers: Vec<(u32, Timer)>,
+    /// What could have come instead of events.
+    instead: Vec<(u32, Instead)>,
     /// Ops that could not run at the end, or where the execution was cut.
     stuck: Vec<Stuck>,
 }
@@ -188,9 +189,8 @@ pub struct Reduced {
     valued: Vec<(u32, Footprint)>,
     /// What the last execution did at points of its path, if the search was restored since.
     done: Vec<(u32, Footprint)>,
-    /// A limit ended an execution, or a task that yielded was held back: what was not run need not be
-    /// equivalent to what was.
-    incomplete: bool,
+    /// Why what was not run need not be equivalent to what was.
+    gaps: Gaps,
     strayed: bool,
     /// Executions that turned out to be redundant.
     blocked: u64,
@@ -210,7 +210,7 @@ struct Spare {
 /// What is saved besides the points.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct SavedReduction {
-    incomplete: bool,
+    gaps: Gaps,
     blocked: u64,
     /// What the last execution did at each point.
     done: Vec<Option<Footprint>>,
@@ -270,7 +270,7 @@ impl Reduced {
             sequence: Vec::new(),
             valued: Vec::new(),
             done: Vec::new(),
-            incomplete: false,
+            gaps: Gaps::default(),
             strayed: false,
             blocked: 0,
             spare: Spare::default(),
@@ -295,10 +295,10 @@ impl Reduced {
         !self.is_asleep(task)
     }
 
-    /// All that can move is asleep. The ops that wait race all the same.
-    fn cut_at(&mut self, pending: &dyn Pending) -> Cut {
+    /// All that can move is asleep. The ops that wait, which are `stuck`, race all the same.
+    fn cut_at(&mut self, stuck: Vec<Stuck>) -> Cut {
         self.current.cut = true;
-        self.current.stuck = pending.stuck();
+        self.current.stuck = stuck;
         Cut::Redundant
     }
 
@@ -319,7 +319,7 @@ impl Reduced {
         during: bool,
     ) -> Result<Node, Cut> {
         if during && !self.guide.chosen && !self.go_on_with(task) {
-            return Err(self.cut_at(point.pending));
+            return Err(self.cut_at(point.pending.stuck()));
         }
         let mut left = self.guide.values_to_try(of, during, self.current.heard as u32);
         let option = left.remove(0);
@@ -353,7 +353,7 @@ impl Reduced {
             Some((option, wakeup)) => (Some(option), wakeup),
             None => (self.first_awake(point, choices), Vec::new()),
         };
-        let Some(option) = chosen else { return Err(self.cut_at(point.pending)) };
+        let Some(option) = chosen else { return Err(self.cut_at(point.pending.stuck())) };
         let task = choices[option as usize].task;
         let mut options = self.spare.options.pop().unwrap_or_default();
         options.clear();
@@ -401,17 +401,18 @@ impl Reduced {
             }
             if self.history.len() < self.current.heard {
                 self.recall(step, path);
+                self.current.instead.extend(Instead::of(step).map(|instead| (index, instead)));
             } else {
                 self.history.forget_values(step.task);
             }
             return None;
         }
         if !step.immediate && !self.guide.chosen && !self.go_on_with(step.task) {
-            return Some(self.cut_at(step.pending));
+            return Some(self.cut_at(step.stuck()));
         }
         self.history.step(step);
         sleep::wake(&mut self.sleep, &Footprint::of(step));
-        self.current.timers.extend(step.timer.map(|timer| (index, timer)));
+        self.current.instead.extend(Instead::of(step).map(|instead| (index, instead)));
         if !step.immediate {
             self.guide.chosen = false;
             self.guide.last = Some(index);
@@ -434,7 +435,7 @@ impl Reduced {
         finder.find_again(history, current.kept, again, |history, first, later| {
             opener.open(history, first, later);
         });
-        let ops = Ops { from: current.kept, timers: &current.timers, stuck: &current.stuck };
+        let ops = Ops { from: current.kept, instead: &current.instead, stuck: &current.stuck };
         let filter = filter.as_deref_mut().map(|filter| filter as &mut dyn RaceFilter);
         finder.find(history, ops, filter, |history, first, later| {
             opener.open(history, first, later);
@@ -464,7 +465,7 @@ impl Expansion for Reduced {
         self.current.other_value = path.last().is_some_and(is_value);
         self.current.heard = 0;
         self.current.cut = false;
-        self.current.timers.clear();
+        self.current.instead.retain(|(index, _)| (*index as usize) < kept);
         self.current.stuck.clear();
         self.done.clear();
         self.history.begin(kept);
@@ -497,7 +498,8 @@ impl Expansion for Reduced {
 
     fn end(&mut self, path: &mut Path<Node>, execution: &Finished<'_>) {
         self.strayed |= self.history.len() < self.current.kept;
-        self.incomplete |= execution.irregular || execution.outcome.is_cut_off();
+        let cut_off = execution.outcome.is_cut_off();
+        self.gaps |= execution.gaps | Gaps { cut_off, ..Gaps::default() };
         self.blocked += u64::from(self.current.cut);
         if !self.current.cut {
             self.current.stuck.extend_from_slice(execution.stuck);
@@ -579,10 +581,11 @@ impl Expansion for Reduced {
         if let Some(filter) = &self.filter {
             return filter.covered(standing.ended, None);
         }
-        if standing.ended && !self.incomplete {
-            Covered::Equivalence
+        let executions = standing.executions;
+        if standing.ended {
+            Covered::of_reduction(executions, self.gaps)
         } else {
-            Covered::Part { executions: standing.executions, preemptions: None }
+            Covered::Part { executions, preemptions: None }
         }
     }
 
@@ -596,7 +599,7 @@ impl Expansion for Reduced {
 
     fn save(&self, path: &[Node]) -> Result<SavedReduction, Unsupported> {
         Ok(SavedReduction {
-            incomplete: self.incomplete,
+            gaps: self.gaps,
             blocked: self.blocked,
             done: path.iter().map(|node| self.done_at(node.event)).collect(),
             valued: self.valued.clone(),
@@ -607,7 +610,7 @@ impl Expansion for Reduced {
 
     fn restore(&mut self, saved: SavedReduction, path: &[Node]) -> Result<(), Unsupported> {
         let in_order = path.is_sorted_by_key(|node| node.event);
-        // A timer may race with the op itself.
+        // What could have come instead of an event races with that.
         let can_be = |(first, later): &(u32, Later)| *first as usize <= later.index;
         if !in_order || saved.done.len() != path.len() || !saved.known.iter().all(can_be) {
             return Err(FOREIGN);
@@ -620,7 +623,7 @@ impl Expansion for Reduced {
         };
         let done = path.iter().zip(saved.done);
         new.done = done.filter_map(|(node, done)| Some((node.event, done?))).collect();
-        (new.incomplete, new.blocked) = (saved.incomplete, saved.blocked);
+        (new.gaps, new.blocked) = (saved.gaps, saved.blocked);
         new.valued = saved.valued;
         new.finder.restore(saved.known);
         *self = new;

@@ -1,5 +1,7 @@
 //! Probes do not disturb: the search runs what it runs without them, in the same order.
 
+use raddle_trace::Gaps;
+
 use super::*;
 use crate::expansion::all::DepthFirst;
 use crate::expansion::reduced::{Dpor, Reduction};
@@ -90,7 +92,8 @@ fn a_probe_that_never_ended_is_given_up() {
             tasks: 2,
             stuck: &[],
             cut: None,
-            irregular: false,
+            yielded: false,
+            gaps: Gaps::default(),
         });
         plan.prefix = decisions.iter().map(|taken| taken.option).collect();
         executions.push(execution.moves);

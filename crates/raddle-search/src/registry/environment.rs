@@ -58,22 +58,15 @@ pub(super) fn refused(parts: &Parts<'_>, settings: &Settings) -> Option<&'static
         },
         _ => false,
     };
-    // Depth first what would be lost is said at the end; the other frontiers cannot tell.
-    let any_order = parts.get(Role::Frontier).is_some_and(|part| part.entry.name != "depth-first");
-    match (reduces, any_order) {
-        (false, _) => None,
-        (true, _) if settings.timeouts != Timeouts::Idle => (any_order && settings.spurious)
-            .then_some(
-                "not all races of a wait are known that has a timeout and may wake spuriously, and \
-                 in some orders that loses executions; use `all`, or leave spurious wake-ups out",
-            ),
-        (true, true) => Some(
-            "timeouts that fire only when nothing else can move depend on all that moves; use \
-             `all`, or let timeouts fire at any time",
-        ),
-        (true, false) => Some(
-            "timeouts that fire only when nothing else can move depend on all that moves; use \
-             `dfs`, or let timeouts fire at any time",
-        ),
+    if !reduces || settings.timeouts != Timeouts::Idle {
+        return None;
     }
+    let any_order = parts.get(Role::Frontier).is_some_and(|part| part.entry.name != "depth-first");
+    Some(if any_order {
+        "timeouts that fire only when nothing else can move depend on all that moves; use \
+         `all`, or let timeouts fire at any time"
+    } else {
+        "timeouts that fire only when nothing else can move depend on all that moves; use \
+         `dfs`, or let timeouts fire at any time"
+    })
 }

@@ -17,13 +17,14 @@
 use raddle_engine::dependence::Footprint;
 use raddle_engine::happens::{History, StepRecord};
 use raddle_engine::op::TaskId;
-use raddle_engine::strategy::{Pending, Step, Stuck, Taken, Timer};
+use raddle_engine::strategy::{Step, Stuck, Taken};
 
 use super::footprints::Footprints;
 use super::nodes::{Link, NONE, Nodes};
 use super::openings::Openings;
 use super::path_points::{PathPoint, PathPoints, PointState};
 use super::siblings::Sibling;
+use crate::races::Instead;
 
 /// A step, as far as it matters.
 #[derive(Clone, Copy, Debug)]
@@ -32,14 +33,15 @@ struct StepNote {
     task: TaskId,
     point: Option<u32>,
     immediate: bool,
-    timer: Option<Timer>,
+    instead: Option<Instead>,
 }
 
 impl From<&Step<'_>> for StepNote {
     #[inline]
     fn from(step: &Step<'_>) -> Self {
-        let Step { task, point, immediate, timer, .. } = *step;
-        Self { told: StepRecord::from(step), task, point, immediate, timer }
+        let Step { task, point, immediate, .. } = *step;
+        let instead = Instead::of(step);
+        Self { told: StepRecord::from(step), task, point, immediate, instead }
     }
 }
 
@@ -153,7 +155,7 @@ pub(super) struct Comparison {
     /// Steps that were no scheduling points and after which there was none yet: if that stays so they
     /// matter little.
     waiting: Vec<StepRecord>,
-    timers: Vec<(u32, Timer)>,
+    instead: Vec<(u32, Instead)>,
     pub(super) stuck: Vec<Stuck>,
 }
 
@@ -170,7 +172,7 @@ impl Comparison {
             cut: false,
             log: Vec::new(),
             waiting: Vec::new(),
-            timers: Vec::new(),
+            instead: Vec::new(),
             stuck: Vec::new(),
         }
     }
@@ -194,7 +196,7 @@ impl Comparison {
         self.cut = false;
         self.log.clear();
         self.waiting.clear();
-        self.timers.clear();
+        self.instead.retain(|(index, _)| (*index as usize) < kept);
         self.stuck.clear();
     }
 
@@ -290,10 +292,10 @@ impl Comparison {
         (point.sleep, point.redundant) = (sleep, self.sleep.redundant);
     }
 
-    /// The execution need not go on. Ops that wait race all the same.
-    pub(super) fn cut_at(&mut self, pending: &dyn Pending) {
+    /// The execution need not go on. Ops that wait, which are `stuck`, race all the same.
+    pub(super) fn cut_at(&mut self, stuck: Vec<Stuck>) {
         self.cut = true;
-        self.stuck = pending.stuck();
+        self.stuck = stuck;
     }
 
     pub(super) fn spawn(&mut self, parent: TaskId, child: TaskId) {
@@ -339,7 +341,7 @@ impl Comparison {
         if self.cut || !self.go(&StepNote::from(step), path, nodes) {
             return false;
         }
-        self.cut_at(step.pending);
+        self.cut_at(step.stuck());
         true
     }
 
@@ -377,7 +379,7 @@ impl Comparison {
         self.catch_up();
         let index = self.history.len() as u32;
         self.history.tell(&step.told);
-        self.timers.extend(step.timer.map(|timer| (index, timer)));
+        self.instead.extend(step.instead.map(|instead| (index, instead)));
         self.followed.chosen = false;
         false
     }
@@ -460,7 +462,7 @@ impl Comparison {
         if !self.stuck.is_empty() || self.history.has_looks() {
             self.catch_up();
         }
-        let ops = (self.own_event().unwrap_or(0), &*self.timers, &*self.stuck);
+        let ops = (self.own_event().unwrap_or(0), &*self.instead, &*self.stuck);
         self.openings.find(&mut self.history, self.path.points(), ops, sequences);
     }
 

@@ -4,10 +4,10 @@
 use raddle_engine::dependence::Footprint;
 use raddle_engine::happens::History;
 use raddle_engine::op::{Access, ObjectId, TaskId};
-use raddle_engine::strategy::{Stuck, Timer};
+use raddle_engine::strategy::Stuck;
 
 use super::path_points::PathPoint;
-use crate::races::{Later, Ops, RaceFinder, Reversal};
+use crate::races::{Instead, Later, Ops, RaceFinder, Reversal};
 
 /// What one race asks for.
 #[derive(Clone, Copy, Debug)]
@@ -46,13 +46,13 @@ impl Openings {
         &mut self,
         history: &mut History,
         points: &[PathPoint],
-        (from, timers, stuck): (usize, &[(u32, Timer)], &[Stuck]),
+        (from, instead, stuck): (usize, &[(u32, Instead)], &[Stuck]),
         sequences: bool,
     ) {
         let Self { finder, reversal, all, initials } = self;
         all.clear();
         initials.clear();
-        finder.find(history, Ops { from, timers, stuck }, None, |history, first, later| {
+        finder.find(history, Ops { from, instead, stuck }, None, |history, first, later| {
             let Some(at) = decision_of(points, first) else { return };
             let before = initials.len() as u32;
             if sequences {

@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 
 use raddle_engine::dependence::Footprint;
 use raddle_engine::strategy::{Checkpoint, Unsupported, Work};
+use raddle_trace::Gaps;
 use serde::{Deserialize, Serialize};
 
 use super::branches::{Attaching, Bounds, Branches};
@@ -61,7 +62,7 @@ struct SavedSearch {
     stage: Stage,
     whole: bool,
     diverged: bool,
-    incomplete: bool,
+    gaps: Gaps,
     executions: u64,
     sizing: SavedSizing,
     footprints: Vec<Footprint>,
@@ -130,7 +131,7 @@ impl<O: Order> TreeSearch<O> {
                 stage: self.stage.map(numbered),
                 whole: self.whole,
                 diverged: self.diverged,
-                incomplete: self.incomplete,
+                gaps: self.gaps,
                 executions: self.executions,
                 sizing: self.sizing.saved(false),
                 footprints: footprints.copied().collect(),
@@ -208,7 +209,7 @@ impl<O: Order> TreeSearch<O> {
         self.stage = running.map_or(saved.stage, Stage::Running);
         self.sizing = sizing;
         (self.whole, self.diverged) = (saved.whole, saved.diverged);
-        (self.incomplete, self.executions) = (saved.incomplete, saved.executions);
+        (self.gaps, self.executions) = (saved.gaps, saved.executions);
         self.current.clear();
         Ok(())
     }
@@ -256,7 +257,7 @@ impl<O: Order> TreeSearch<O> {
                 stage: Stage::Ended,
                 whole: false,
                 diverged: false,
-                incomplete: false,
+                gaps: Gaps::default(),
                 executions: 0,
                 sizing: self.sizing.saved(true),
                 footprints: Vec::new(),

@@ -4,6 +4,7 @@
 //! orderings allow to be read. The guarantee says so. What the orderings do decide is which plain
 //! data a task may access after it: a relaxed load of a flag shows the flag, and a cell read after
 //! it is a data race.
+#![expect(unsafe_code, reason = "an atomic hands out where its value is")]
 
 use std::fmt;
 use std::sync::atomic as real;
@@ -23,6 +24,10 @@ trait Store: Send + fmt::Debug {
     fn set(&mut self, value: Self::Value);
     fn show(value: Self::Value) -> String {
         format!("{value:?}")
+    }
+    /// The text of what an update with this name is given.
+    fn show_operand(_name: &str, value: Self::Value) -> String {
+        Self::show(value)
     }
 }
 
@@ -124,7 +129,9 @@ impl<S: Store> Model for Word<S> {
         let text = match op {
             WordOp::Load(_) => "load".to_owned(),
             WordOp::Store(value, _) => return format!("store({})", S::show(value)),
-            WordOp::Update { name, operand, .. } => format!("{name}({})", S::show(operand)),
+            WordOp::Update { name, operand, .. } => {
+                format!("{name}({})", S::show_operand(name, operand))
+            }
             WordOp::Exchange { current, new, weak, .. } => {
                 let weak = if weak { "_weak" } else { "" };
                 format!("compare_exchange{weak}({}, {})", S::show(current), S::show(new))
@@ -145,19 +152,29 @@ impl<S: Store> Model for Word<S> {
 ///
 /// # Panics
 /// With [`Ordering::Relaxed`], as in std.
+#[track_caller]
 pub fn fence(order: Ordering) {
     assert!(order != Ordering::Relaxed, "there is no such thing as a relaxed fence");
     rt::fence(order);
+}
+
+/// Like [`std::sync::atomic::spin_loop_hint`].
+#[deprecated(note = "as in std: use `hint::spin_loop`")]
+#[track_caller]
+pub fn spin_loop_hint() {
+    crate::hint::spin_loop();
 }
 
 /// Like [`std::sync::atomic::compiler_fence`]. Does nothing.
 ///
 /// # Panics
 /// With [`Ordering::Relaxed`], as in std.
+#[track_caller]
 pub fn compiler_fence(order: Ordering) {
-    assert!(order != Ordering::Relaxed, "there is no such thing as a relaxed compiler fence");
+    assert!(order != Ordering::Relaxed, "there is no such thing as a relaxed fence");
 }
 
+#[track_caller]
 fn check_load(order: Ordering) {
     match order {
         Ordering::Release => panic!("there is no such thing as a release load"),
@@ -166,6 +183,7 @@ fn check_load(order: Ordering) {
     }
 }
 
+#[track_caller]
 fn check_store(order: Ordering) {
     match order {
         Ordering::Acquire => panic!("there is no such thing as an acquire store"),
@@ -174,6 +192,16 @@ fn check_store(order: Ordering) {
     }
 }
 
+/// The strongest ordering of a failed exchange that goes with `success`.
+fn on_failure(success: Ordering) -> Ordering {
+    match success {
+        Ordering::Release => Ordering::Relaxed,
+        Ordering::AcqRel => Ordering::Acquire,
+        other => other,
+    }
+}
+
+#[track_caller]
 fn check_failure(order: Ordering) {
     match order {
         Ordering::Release => panic!("there is no such thing as a release failure ordering"),
@@ -203,7 +231,7 @@ macro_rules! common {
             /// Writes the value and returns the one before.
             #[track_caller]
             pub fn swap(&self, value: $value, order: Ordering) -> $value {
-                self.update("swap", |_, new| new, value, order)
+                self.modify("swap", |_, new| new, value, order)
             }
 
             /// Writes `new` if the value is `current`.
@@ -247,11 +275,25 @@ macro_rules! common {
                 &self,
                 set_order: Ordering,
                 fetch_order: Ordering,
-                mut update: F,
+                update: F,
             ) -> Result<$value, $value>
             where
                 F: FnMut($value) -> Option<$value>,
             {
+                self.try_update(set_order, fetch_order, update)
+            }
+
+            /// Applies `update` until it is not overtaken, or returns `None`.
+            ///
+            /// # Errors
+            /// The value, if `update` returned `None`.
+            #[track_caller]
+            pub fn try_update(
+                &self,
+                set_order: Ordering,
+                fetch_order: Ordering,
+                mut update: impl FnMut($value) -> Option<$value>,
+            ) -> Result<$value, $value> {
                 let mut before = self.load(fetch_order);
                 while let Some(next) = update(before) {
                     match self.compare_exchange_weak(before, next, set_order, fetch_order) {
@@ -260,6 +302,38 @@ macro_rules! common {
                     }
                 }
                 Err(before)
+            }
+
+            /// Applies `update` until it is not overtaken. Returns the value before.
+            #[track_caller]
+            pub fn update(
+                &self,
+                set_order: Ordering,
+                fetch_order: Ordering,
+                mut update: impl FnMut($value) -> $value,
+            ) -> $value {
+                let mut before = self.load(fetch_order);
+                loop {
+                    let next = update(before);
+                    match self.compare_exchange_weak(before, next, set_order, fetch_order) {
+                        Ok(value) => return value,
+                        Err(value) => before = value,
+                    }
+                }
+            }
+
+            /// Writes `new` if the value is `current`. Returns the value before.
+            #[deprecated(note = "as in std: use `compare_exchange` or `compare_exchange_weak`")]
+            #[track_caller]
+            pub fn compare_and_swap(
+                &self,
+                current: $value,
+                new: $value,
+                order: Ordering,
+            ) -> $value {
+                match self.compare_exchange(current, new, order, on_failure(order)) {
+                    Ok(value) | Err(value) => value,
+                }
             }
 
             #[track_caller]
@@ -278,7 +352,7 @@ macro_rules! common {
             }
 
             #[track_caller]
-            fn update(
+            fn modify(
                 &self,
                 name: &'static str,
                 compute: fn($value, $value) -> $value,
@@ -347,8 +421,17 @@ macro_rules! plain {
 
             /// The value.
             #[must_use]
-            pub fn into_inner(self) -> $value {
-                self.word.into_inner().0
+            pub const fn into_inner(self) -> $value {
+                // SAFETY: the caller owns it, so no other has it.
+                unsafe { (*self.word.as_ptr()).0 }
+            }
+
+            /// Where the value is. What is done through the pointer is no step, and is seen by no
+            /// check for data races.
+            #[must_use]
+            pub const fn as_ptr(&self) -> *mut $value {
+                // SAFETY: the pointer is that of a live model, whose field is not read here.
+                unsafe { &raw mut (*self.word.as_ptr()).0 }
             }
         }
 
@@ -369,7 +452,7 @@ macro_rules! fetch {
             #[doc = concat!($what, " Returns the value before.")]
             #[track_caller]
             pub fn $name(&self, value: $value, order: Ordering) -> $value {
-                self.update(stringify!($name), $compute, value, order)
+                self.modify(stringify!($name), $compute, value, order)
             }
         )* }
     };
@@ -428,9 +511,24 @@ impl AtomicBool {
     /// Logical not. Returns the value before.
     #[track_caller]
     pub fn fetch_not(&self, order: Ordering) -> bool {
-        self.update("fetch_not", |value, _| !value, true, order)
+        self.modify("fetch_not", |value, _| !value, true, order)
     }
 }
+
+/// Like [`std::sync::atomic::ATOMIC_BOOL_INIT`].
+#[deprecated(note = "as in std: use `AtomicBool::new`")]
+#[expect(clippy::declare_interior_mutable_const, reason = "as in std")]
+pub const ATOMIC_BOOL_INIT: AtomicBool = AtomicBool::new(false);
+
+/// Like [`std::sync::atomic::ATOMIC_ISIZE_INIT`].
+#[deprecated(note = "as in std: use `AtomicIsize::new`")]
+#[expect(clippy::declare_interior_mutable_const, reason = "as in std")]
+pub const ATOMIC_ISIZE_INIT: AtomicIsize = AtomicIsize::new(0);
+
+/// Like [`std::sync::atomic::ATOMIC_USIZE_INIT`].
+#[deprecated(note = "as in std: use `AtomicUsize::new`")]
+#[expect(clippy::declare_interior_mutable_const, reason = "as in std")]
+pub const ATOMIC_USIZE_INIT: AtomicUsize = AtomicUsize::new(0);
 
 // The real atomic, only because a raw pointer alone could not be sent to another task.
 impl<T> Store for real::AtomicPtr<T> {
@@ -448,6 +546,16 @@ impl<T> Store for real::AtomicPtr<T> {
     // Addresses differ from run to run, and traces must not.
     fn show(value: *mut T) -> String {
         if value.is_null() { "null" } else { "ptr" }.to_owned()
+    }
+
+    // Offsets and tags are numbers below the first page, or all bits but those.
+    fn show_operand(name: &str, value: *mut T) -> String {
+        const PAGE: usize = 4096;
+        match value.addr() {
+            number if name != "swap" && number < PAGE => number.to_string(),
+            mask if name != "swap" && !mask < PAGE => format!("!{}", !mask),
+            _ => Self::show(value),
+        }
     }
 }
 
@@ -471,8 +579,78 @@ impl<T> AtomicPtr<T> {
 
     /// The value.
     #[must_use]
-    pub fn into_inner(self) -> *mut T {
-        self.word.into_inner().0.into_inner()
+    pub const fn into_inner(self) -> *mut T {
+        // SAFETY: the caller owns it, so no other has it.
+        unsafe { self.word.as_ptr().read().0.into_inner() }
+    }
+
+    /// Where the pointer is. What is done through it is no step, and is seen by no check for data
+    /// races.
+    #[must_use]
+    pub const fn as_ptr(&self) -> *mut *mut T {
+        // SAFETY: the pointer is that of a live model.
+        unsafe { (*self.word.as_ptr()).0.as_ptr() }
+    }
+
+    /// Moves the pointer on by so many values of `T`. Returns the pointer before.
+    #[track_caller]
+    pub fn fetch_ptr_add(&self, val: usize, order: Ordering) -> *mut T {
+        self.offset("fetch_ptr_add", |ptr, by| ptr.wrapping_add(by.addr()), val, order)
+    }
+
+    /// Moves the pointer back by so many values of `T`. Returns the pointer before.
+    #[track_caller]
+    pub fn fetch_ptr_sub(&self, val: usize, order: Ordering) -> *mut T {
+        self.offset("fetch_ptr_sub", |ptr, by| ptr.wrapping_sub(by.addr()), val, order)
+    }
+
+    /// Moves the pointer on by so many bytes. Returns the pointer before.
+    #[track_caller]
+    pub fn fetch_byte_add(&self, val: usize, order: Ordering) -> *mut T {
+        self.offset("fetch_byte_add", |ptr, by| ptr.wrapping_byte_add(by.addr()), val, order)
+    }
+
+    /// Moves the pointer back by so many bytes. Returns the pointer before.
+    #[track_caller]
+    pub fn fetch_byte_sub(&self, val: usize, order: Ordering) -> *mut T {
+        self.offset("fetch_byte_sub", |ptr, by| ptr.wrapping_byte_sub(by.addr()), val, order)
+    }
+
+    /// Bitwise or of the address. Returns the pointer before.
+    #[track_caller]
+    pub fn fetch_or(&self, val: usize, order: Ordering) -> *mut T {
+        self.offset("fetch_or", |ptr, bits| ptr.map_addr(|at| at | bits.addr()), val, order)
+    }
+
+    /// Bitwise and of the address. Returns the pointer before.
+    #[track_caller]
+    pub fn fetch_and(&self, val: usize, order: Ordering) -> *mut T {
+        self.offset("fetch_and", |ptr, bits| ptr.map_addr(|at| at & bits.addr()), val, order)
+    }
+
+    /// Bitwise exclusive or of the address. Returns the pointer before.
+    #[track_caller]
+    pub fn fetch_xor(&self, val: usize, order: Ordering) -> *mut T {
+        self.offset("fetch_xor", |ptr, bits| ptr.map_addr(|at| at ^ bits.addr()), val, order)
+    }
+
+    /// An update whose operand is a number: the model knows values alone, so it goes as an address.
+    #[track_caller]
+    fn offset(
+        &self,
+        name: &'static str,
+        compute: fn(*mut T, *mut T) -> *mut T,
+        operand: usize,
+        order: Ordering,
+    ) -> *mut T {
+        self.modify(name, compute, std::ptr::without_provenance_mut(operand), order)
+    }
+}
+
+impl<T> fmt::Pointer for AtomicPtr<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Not a step: to print a value must not change what is explored.
+        fmt::Pointer::fmt(&self.word.peek(|word| word.0.get()), f)
     }
 }
 
@@ -535,5 +713,33 @@ mod tests {
         static NOTHING: AtomicPtr<u8> = AtomicPtr::new(std::ptr::null_mut());
         assert_eq!(COUNT.swap(5, Ordering::SeqCst), 1);
         assert!(NOTHING.load(Ordering::SeqCst).is_null());
+    }
+
+    #[test]
+    fn an_offset_or_a_tag_is_shown_and_an_address_is_not() {
+        type Place = Word<real::AtomicPtr<u16>>;
+        let show = |name, operand| {
+            let order = Ordering::SeqCst;
+            let operand = std::ptr::without_provenance_mut(operand);
+            Place::show(WordOp::Update { name, compute: |_, new| new, operand, order }, None)
+        };
+        assert_eq!(show("fetch_ptr_add", 3), "fetch_ptr_add(3)");
+        assert_eq!(show("fetch_or", 0), "fetch_or(0)");
+        assert_eq!(show("fetch_and", !1), "fetch_and(!1)");
+        assert_eq!(show("fetch_xor", 0x7fff_0000), "fetch_xor(ptr)");
+        assert_eq!(show("swap", 0), "swap(null)");
+        assert_eq!(show("swap", 8), "swap(ptr)");
+    }
+
+    #[test]
+    fn where_the_value_is_stays_the_same() {
+        let mut word = AtomicU32::new(1);
+        let place = word.as_ptr();
+        // SAFETY: nothing else has the atomic.
+        unsafe { *place += 1 };
+        assert_eq!(*word.get_mut(), 2);
+        let mut null = AtomicPtr::<u8>::default();
+        // SAFETY: as above.
+        assert!(unsafe { *null.as_ptr() }.is_null() && null.get_mut().is_null());
     }
 }

@@ -289,6 +289,27 @@ impl Condvar {
         }
     }
 
+    /// Like [`wait_timeout`](Self::wait_timeout), with milliseconds. Whether it was notified, and not
+    /// ended by the timeout.
+    ///
+    /// # Errors
+    /// If the mutex is poisoned when the lock is taken again, as in std.
+    #[deprecated(note = "as in std: use `wait_timeout`")]
+    #[track_caller]
+    pub fn wait_timeout_ms<'a, T>(
+        &self,
+        guard: MutexGuard<'a, T>,
+        ms: u32,
+    ) -> LockResult<(MutexGuard<'a, T>, bool)> {
+        match self.wait_timeout(guard, Duration::from_millis(u64::from(ms))) {
+            Ok((guard, result)) => Ok((guard, !result.timed_out())),
+            Err(poisoned) => {
+                let (guard, result) = poisoned.into_inner();
+                Err(PoisonError::new((guard, !result.timed_out())))
+            }
+        }
+    }
+
     /// Waits as long as `condition` holds, or until the timeout. Inside an execution a
     /// notification that leaves `condition` true starts the timeout anew: to read the clock would
     /// be one more step of each wait.

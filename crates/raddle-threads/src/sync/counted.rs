@@ -1,21 +1,39 @@
-//! Reference counts under control, for tests that look at counts or race to upgrade.
+//! Reference counts under control, for programs that look at counts, race to upgrade, or do something
+//! in the destructor of what they share.
 //!
 //! [`crate::sync::Arc`] and [`crate::sync::Weak`] are std's own: only those coerce to
-//! `Arc<dyn Trait>` and can be the type of `self`, and most programs only share by them.
-//! The types here cannot do either, but every operation on a count is a step: to clone and to
-//! drop, since `strong_count`, `get_mut` and `try_unwrap` of other tasks see both, and since only
-//! the order of drops decides who drops last. One point is left out: an operation that owns the
-//! only handle there ever was, strong or weak. Nobody else has seen the count then, or could have.
-//! So all orders of what can be seen of counts are explored.
+//! `Arc<dyn Trait>` and can be the type of `self`, and most programs only share by them. Take the types
+//! here where it matters *who drops last*, *whether an upgrade succeeds* or *what a count says*: of std's,
+//! raddle sees none of that, so it does not try the other orders, and a reduction may leave them out.
+//! They have all of std's API, raw pointers too, but they do not coerce and cannot be the type of `self`:
+//! [`unsize`] and [`from_std`] make `Arc<dyn Trait>` in so many words.
 //!
-//! Misses: values that `strong_count` could show with relaxed atomics, as everywhere. Not here:
-//! raw pointers, and a check that nothing is left when an execution ends.
+//! Every operation on a count is a step. Clones, and what is done to weak handles, depend on nothing but
+//! looks at counts. Drops depend on drops, since only their order decides who drops last, and on upgrades
+//! that succeed. Looks (`strong_count`, `get_mut`, `try_unwrap`, an upgrade that fails) depend on all that
+//! change counts. What is released by drops is acquired by the last one, as in std.
+//!
+//! One point is left out: an operation that owns the only handle there ever was, strong or weak. No other
+//! task has seen the count then, or could have. So all orders of what can be seen of counts are explored.
+//!
+//! Values that are never dropped: [`LeakCheck`], which a test asks for.
+//!
+//! Misses: values that `strong_count` could show with relaxed atomics, as everywhere.
+#![expect(unsafe_code, reason = "raw pointers to values, as std's handles have them")]
 
-use std::borrow::Borrow;
+use std::any::Any;
+use std::borrow::{Borrow, Cow};
+use std::collections::BTreeMap;
+use std::error::Error;
 use std::fmt;
+use std::mem::ManuallyDrop;
 use std::ops::Deref;
+use std::pin::Pin;
 use std::sync;
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
+use raddle_engine::cell::CountedDrop;
 use raddle_engine::rt;
 
 use crate::Named;
@@ -65,20 +83,26 @@ impl Model for Counts {
     const KIND: &'static str = "Arc";
     const BLOCKS: bool = false;
 
-    // Overreports: clones and drops commute with each other unless a count is seen between them.
+    // Overreports: attempts that fail depend on clones, which cannot change that they do.
     fn access(&self, _: TaskId, op: CountOp) -> Access {
-        let changes = match op {
-            CountOp::StrongCount | CountOp::WeakCount | CountOp::GetMut => return Access::Read,
-            CountOp::Upgrade => self.strong > 0,
-            CountOp::TryUnwrap => self.strong == 1,
-            CountOp::MakeMut => self.strong == 1 && self.weak > 0,
-            _ => true,
+        let (changes, how) = match op {
+            CountOp::Clone | CountOp::Downgrade | CountOp::CloneWeak | CountOp::DropWeak => {
+                (true, Access::Adjust)
+            }
+            CountOp::Drop | CountOp::IntoInner => (true, Access::Lower),
+            CountOp::Upgrade => (self.strong > 0, Access::TryRaise),
+            CountOp::TryUnwrap => (self.strong == 1, Access::Write),
+            CountOp::MakeMut => (self.strong == 1 && self.weak > 0, Access::Write),
+            CountOp::Born => (true, Access::Write),
+            CountOp::StrongCount | CountOp::WeakCount | CountOp::GetMut => (true, Access::Read),
         };
-        if changes { Access::Write } else { Access::Missed }
+        if changes { how } else { Access::Missed }
     }
 
     // As the orderings of std's counts have it: drops release, and whoever finds itself alone
-    // acquires; clones and looks do neither.
+    // acquires; clones and looks do neither. In std a downgrade also acquires what a weak handle's drop
+    // before it released. But it may always come before that drop, without any difference that could be
+    // seen, so nothing can rely on it.
     fn synchronise(&self, _: TaskId, op: CountOp, _: u32, edges: &mut Edges<'_>) {
         const STRONG: u32 = 0;
         const WEAK: u32 = 1;
@@ -98,14 +122,13 @@ impl Model for Counts {
             }
             CountOp::Born => edges.release(STRONG),
             CountOp::DropWeak => edges.release(WEAK),
-            CountOp::Downgrade => edges.acquire(WEAK),
             _ => {}
         }
     }
 
     fn apply(&mut self, task: TaskId, op: CountOp, _: u32) -> Counts {
         let before = *self;
-        if self.access(task, op) == Access::Write {
+        if self.access(task, op).changes() {
             match op {
                 CountOp::Clone | CountOp::Upgrade => self.strong += 1,
                 CountOp::Drop | CountOp::TryUnwrap | CountOp::IntoInner | CountOp::MakeMut => {
@@ -159,20 +182,226 @@ fn agreed<T>(value: Option<T>) -> T {
     value.expect("engine bug: a model's count is not the real one")
 }
 
-/// Like [`std::sync::Arc`], with a count under control. Does not coerce to an unsized type (make
-/// it from a `Box`), cannot be the type of `self`, and has no raw pointers.
+/// What the handles to one value share.
+struct Shared {
+    /// Invariant: agrees with the real counts whenever a task of an execution can move.
+    counts: Object<Counts>,
+    /// Where the value is, once a raw pointer to it was taken; else 0.
+    pointed: AtomicUsize,
+    /// The execution in which it was made, if that is checked for leaks.
+    checked: Option<u64>,
+}
+
+/// By where a value is: what the handles to it share.
+static POINTED: sync::Mutex<BTreeMap<usize, Pointer>> = sync::Mutex::new(BTreeMap::new());
+
+#[derive(Clone, Copy)]
+struct Pointer(*const Shared);
+
+// SAFETY: what it points to is `Sync`, and `Send` too.
+unsafe impl Send for Pointer {}
+
+/// What is made in the executions that are checked for leaks, by execution and by address.
+static CHECKED: sync::Mutex<BTreeMap<u64, BTreeMap<usize, Pointer>>> =
+    sync::Mutex::new(BTreeMap::new());
+/// How many those are.
+static N_CHECKED: AtomicUsize = AtomicUsize::new(0);
+
+fn checked() -> sync::MutexGuard<'static, BTreeMap<u64, BTreeMap<usize, Pointer>>> {
+    CHECKED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Shared {
+    #[track_caller]
+    fn new(counts: Counts) -> sync::Arc<Self> {
+        let epoch = rt::epoch().filter(|_| N_CHECKED.load(Ordering::Relaxed) > 0);
+        let epoch = epoch.filter(|epoch| checked().contains_key(epoch));
+        let (counts, pointed) = (Object::new(counts), AtomicUsize::new(0));
+        let shared = sync::Arc::new(Self { counts, pointed, checked: epoch });
+        if let Some(epoch) = epoch
+            && let Some(made) = checked().get_mut(&epoch)
+        {
+            let own = sync::Arc::as_ptr(&shared);
+            made.insert(own.addr(), Pointer(own));
+        }
+        shared
+    }
+
+    /// A raw pointer to the value, which is there, is about to be handed out.
+    fn point(self: &sync::Arc<Self>, value: *const ()) {
+        if self.pointed.load(Ordering::Relaxed) == 0 {
+            let mut pointed = POINTED.lock().unwrap_or_else(PoisonError::into_inner);
+            pointed.insert(value.addr(), Pointer(sync::Arc::as_ptr(self)));
+            self.pointed.store(value.addr(), Ordering::Relaxed);
+        }
+    }
+
+    /// What the handles to the value at this place share.
+    fn at(value: *const ()) -> Option<*const Self> {
+        let pointed = POINTED.lock().unwrap_or_else(PoisonError::into_inner);
+        pointed.get(&value.addr()).map(|pointer| pointer.0)
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        let own = std::ptr::from_ref(self);
+        let pointed = *self.pointed.get_mut();
+        if pointed != 0 {
+            let mut known = POINTED.lock().unwrap_or_else(PoisonError::into_inner);
+            // The value went first, so another one may be there by now.
+            if known.get(&pointed).is_some_and(|pointer| std::ptr::eq(pointer.0, own)) {
+                known.remove(&pointed);
+            }
+        }
+        if let Some(epoch) = self.checked
+            && let Some(made) = checked().get_mut(&epoch)
+        {
+            made.remove(&own.addr());
+        }
+    }
+}
+
+/// Looks for values that are never dropped: those of every [`Arc`] that is made while it lives.
+///
+/// loom does so in every test; here a test asks for it, since a test may leak on purpose. Of std's `Arc` nothing is
+/// known.
+///
+/// ```
+/// use raddle_threads::sync::counted::{Arc, LeakCheck};
+///
+/// let check = LeakCheck::new();
+/// drop(Arc::new(1));
+/// check.finish();
+/// ```
+#[derive(Debug)]
+pub struct LeakCheck {
+    epoch: Option<u64>,
+}
+
+impl LeakCheck {
+    /// Begins to look for leaks in this execution. A second one forgets what the first has seen. Outside an execution
+    /// nothing is looked for.
+    #[expect(clippy::new_without_default, reason = "to begin is an act, not a value")]
+    #[must_use = "ask with `finish`"]
+    pub fn new() -> Self {
+        let epoch = rt::epoch();
+        if let Some(epoch) = epoch
+            && checked().insert(epoch, BTreeMap::new()).is_none()
+        {
+            N_CHECKED.fetch_add(1, Ordering::Relaxed);
+        }
+        Self { epoch }
+    }
+
+    /// All that was made must be gone. To be called at the end of a test, after its threads were joined: a
+    /// thread that still runs still has its handles.
+    ///
+    /// # Panics
+    /// If there are values left, with where each was made.
+    #[track_caller]
+    pub fn finish(self) {
+        let Some(epoch) = self.epoch else { return };
+        let mut left = Vec::new();
+        {
+            let checked = checked();
+            for pointer in checked.get(&epoch).into_iter().flat_map(BTreeMap::values) {
+                // SAFETY: it takes itself off the list before it goes, which waits for the lock.
+                let shared = unsafe { &*pointer.0 };
+                if shared.counts.peek(|counts| counts.strong > 0) {
+                    left.push(shared.counts.created().to_string());
+                }
+            }
+        }
+        left.sort_unstable();
+        let n = left.len();
+        assert!(n == 0, "raddle: {n} leaked: the value of an Arc made at {}", left.join(", at "));
+    }
+}
+
+impl Drop for LeakCheck {
+    fn drop(&mut self) {
+        if let Some(epoch) = self.epoch
+            && checked().remove(&epoch).is_some()
+        {
+            N_CHECKED.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Like [`std::sync::Arc`], with a count under control. Does not coerce to an unsized type ([`unsize`],
+/// [`from_std`]), and cannot be the type of `self`.
+///
+/// ```
+/// use raddle_threads::sync::counted::Arc;
+///
+/// let one = Arc::new(5);
+/// let two = Arc::clone(&one);
+/// assert_eq!((*two, Arc::strong_count(&one)), (5, 2));
+/// ```
 pub struct Arc<T: ?Sized> {
     /// None only once the handle has been used up.
     value: Option<sync::Arc<T>>,
-    /// Invariant: agrees with the real counts whenever a task of an execution can move.
-    count: sync::Arc<Object<Counts>>,
+    shared: sync::Arc<Shared>,
 }
 
 /// Like [`std::sync::Weak`], with a count under control.
+///
+/// ```
+/// use raddle_threads::sync::counted::Arc;
+///
+/// let strong = Arc::new(5);
+/// let weak = Arc::downgrade(&strong);
+/// assert_eq!(weak.upgrade().as_deref(), Some(&5));
+/// drop(strong);
+/// assert!(weak.upgrade().is_none());
+/// ```
 pub struct Weak<T: ?Sized> {
     value: sync::Weak<T>,
     /// None: there never was a value, or the handle has been used up.
-    count: Option<sync::Arc<Object<Counts>>>,
+    shared: Option<sync::Arc<Shared>>,
+}
+
+/// A handle under control from the only handle of std's: the way to `Arc<dyn Trait>` from a new value.
+///
+/// ```
+/// use raddle_threads::sync::counted;
+///
+/// let shown: std::sync::Arc<dyn ToString> = std::sync::Arc::new(5);
+/// assert_eq!(counted::from_std(shown).to_string(), "5");
+/// ```
+///
+/// # Panics
+/// If there are other handles, strong or weak.
+#[track_caller]
+pub fn from_std<T: ?Sized>(arc: sync::Arc<T>) -> Arc<T> {
+    Arc::from_std(arc)
+}
+
+/// The same handle, with another type: the way to `Arc<dyn Trait>` from an `Arc` that is there. std's handle
+/// is lent to the closure, which only lets it coerce.
+///
+/// ```
+/// use raddle_threads::sync::counted::{self, Arc};
+///
+/// let number = Arc::new(5);
+/// let shown = counted::unsize(number.clone(), |arc| arc as std::sync::Arc<dyn ToString>);
+/// assert_eq!((shown.to_string().as_str(), Arc::strong_count(&number)), ("5", 2));
+/// ```
+///
+/// # Panics
+/// If the closure returns another handle.
+#[track_caller]
+pub fn unsize<T: ?Sized, U: ?Sized>(
+    mut arc: Arc<T>,
+    coerce: impl FnOnce(sync::Arc<T>) -> sync::Arc<U>,
+) -> Arc<U> {
+    let value = arc.spend();
+    let before = sync::Arc::as_ptr(&value).cast::<()>();
+    let value = coerce(value);
+    let after = sync::Arc::as_ptr(&value).cast::<()>();
+    assert!(before == after, "raddle: what unsize is to return is the handle that it lends");
+    Arc { value: Some(value), shared: sync::Arc::clone(&arc.shared) }
 }
 
 impl<T> Arc<T> {
@@ -183,26 +412,34 @@ impl<T> Arc<T> {
         Self::of(sync::Arc::new(value))
     }
 
+    /// The first handle to a value that does not move.
+    #[must_use]
+    #[track_caller]
+    pub fn pin(value: T) -> Pin<Self> {
+        // SAFETY: the value is on the heap and stays there. `&mut` to it takes an `Arc` that is not pinned, as of std's.
+        unsafe { Pin::new_unchecked(Self::new(value)) }
+    }
+
     /// A value that has weak handles to itself. Its birth is a step: before it they do not upgrade.
     #[track_caller]
     pub fn new_cyclic<F>(data_fn: F) -> Self
     where
         F: FnOnce(&Weak<T>) -> T,
     {
-        let count = sync::Arc::new(Object::new(Counts { strong: 0, weak: 1, shared: true }));
+        let shared = Shared::new(Counts { strong: 0, weak: 1, shared: true });
         let mut own = None;
         let value = sync::Arc::new_cyclic(|weak| {
-            let weak = Weak { value: weak.clone(), count: Some(sync::Arc::clone(&count)) };
+            let weak = Weak { value: weak.clone(), shared: Some(sync::Arc::clone(&shared)) };
             let value = data_fn(&weak);
             own = Some(weak);
             value
         });
-        count.step(CountOp::Born);
+        shared.counts.step(CountOp::Born);
         // Its end is part of the birth.
         if let Some(mut own) = own {
-            own.count = None;
+            own.shared = None;
         }
-        Self { value: Some(value), count }
+        Self { value: Some(value), shared }
     }
 
     /// The value, if this is the only strong handle.
@@ -212,7 +449,7 @@ impl<T> Arc<T> {
     #[track_caller]
     pub fn try_unwrap(mut this: Self) -> Result<T, Self> {
         if rt::inside() {
-            if this.is_private() || this.count.step(CountOp::TryUnwrap).strong == 1 {
+            if this.is_private() || this.shared.counts.step(CountOp::TryUnwrap).strong == 1 {
                 Ok(agreed(sync::Arc::into_inner(this.spend())))
             } else {
                 Err(this)
@@ -220,7 +457,7 @@ impl<T> Arc<T> {
         } else {
             match sync::Arc::try_unwrap(this.spend()) {
                 Ok(value) => {
-                    this.count.step(CountOp::Drop);
+                    this.shared.counts.step(CountOp::Drop);
                     Ok(value)
                 }
                 Err(value) => {
@@ -236,7 +473,7 @@ impl<T> Arc<T> {
     #[track_caller]
     pub fn into_inner(mut this: Self) -> Option<T> {
         if !this.is_private() {
-            this.count.step(CountOp::IntoInner);
+            this.shared.counts.step(CountOp::IntoInner);
         }
         sync::Arc::into_inner(this.spend())
     }
@@ -257,8 +494,11 @@ impl<T: Clone> Arc<T> {
     #[track_caller]
     pub fn make_mut(this: &mut Self) -> &mut T {
         if rt::inside() {
-            let counts =
-                if this.is_private() { Counts::new() } else { this.count.step(CountOp::MakeMut) };
+            let counts = if this.is_private() {
+                Counts::new()
+            } else {
+                this.shared.counts.step(CountOp::MakeMut)
+            };
             if counts.strong > 1 {
                 *this = Self::new((**this).clone());
             } else if counts.weak > 0 {
@@ -269,7 +509,7 @@ impl<T: Clone> Arc<T> {
         } else if Self::get_mut(this).is_none() {
             *this = match sync::Arc::try_unwrap(this.spend()) {
                 Ok(value) => {
-                    this.count.step(CountOp::Drop);
+                    this.shared.counts.step(CountOp::Drop);
                     Self::new(value)
                 }
                 Err(shared) => {
@@ -285,8 +525,19 @@ impl<T: Clone> Arc<T> {
 impl<T: ?Sized> Arc<T> {
     #[track_caller]
     fn of(value: sync::Arc<T>) -> Self {
-        let count = sync::Arc::new(Object::new(Counts::new()));
-        Self { value: Some(value), count }
+        Self { value: Some(value), shared: Shared::new(Counts::new()) }
+    }
+
+    /// See [`from_std`]. loom's name for it.
+    ///
+    /// # Panics
+    /// If there are other handles, strong or weak.
+    #[must_use]
+    #[track_caller]
+    pub fn from_std(mut arc: sync::Arc<T>) -> Self {
+        let unique = sync::Arc::get_mut(&mut arc).is_some();
+        assert!(unique, "raddle: only the handle of std's that is the only one can be taken over");
+        Self::of(arc)
     }
 
     /// How many strong handles there are.
@@ -294,7 +545,7 @@ impl<T: ?Sized> Arc<T> {
     #[track_caller]
     pub fn strong_count(this: &Self) -> usize {
         if rt::inside() {
-            this.count.step(CountOp::StrongCount).strong
+            this.shared.counts.step(CountOp::StrongCount).strong
         } else {
             sync::Arc::strong_count(this.real())
         }
@@ -305,7 +556,7 @@ impl<T: ?Sized> Arc<T> {
     #[track_caller]
     pub fn weak_count(this: &Self) -> usize {
         if rt::inside() {
-            this.count.step(CountOp::WeakCount).weak
+            this.shared.counts.step(CountOp::WeakCount).weak
         } else {
             sync::Arc::weak_count(this.real())
         }
@@ -315,16 +566,17 @@ impl<T: ?Sized> Arc<T> {
     #[must_use = "this returns a new `Weak` pointer, without modifying the original `Arc`"]
     #[track_caller]
     pub fn downgrade(this: &Self) -> Weak<T> {
-        this.count.step(CountOp::Downgrade);
+        this.shared.counts.step(CountOp::Downgrade);
         let value = sync::Arc::downgrade(this.real());
-        Weak { value, count: Some(sync::Arc::clone(&this.count)) }
+        Weak { value, shared: Some(sync::Arc::clone(&this.shared)) }
     }
 
     /// The value to change, if this is the only handle.
     #[track_caller]
     pub fn get_mut(this: &mut Self) -> Option<&mut T> {
-        let unique =
-            !rt::inside() || this.is_private() || this.count.step(CountOp::GetMut).is_unique();
+        let unique = !rt::inside()
+            || this.is_private()
+            || this.shared.counts.step(CountOp::GetMut).is_unique();
         if unique { sync::Arc::get_mut(this.value.as_mut()?) } else { None }
     }
 
@@ -337,7 +589,68 @@ impl<T: ?Sized> Arc<T> {
     /// Where the value is.
     #[must_use]
     pub fn as_ptr(this: &Self) -> *const T {
-        sync::Arc::as_ptr(this.real())
+        let pointer = sync::Arc::as_ptr(this.real());
+        this.shared.point(pointer.cast());
+        pointer
+    }
+
+    /// Gives the handle up for a pointer, without a step: the count stays as it is.
+    ///
+    /// ```
+    /// use raddle_threads::sync::counted::Arc;
+    ///
+    /// let pointer = Arc::into_raw(Arc::new(5));
+    /// // SAFETY: it comes from `into_raw`, and is used once.
+    /// let handle = unsafe { Arc::from_raw(pointer) };
+    /// assert_eq!((*handle, Arc::strong_count(&handle)), (5, 1));
+    /// ```
+    #[must_use = "losing the pointer will leak memory"]
+    pub fn into_raw(this: Self) -> *const T {
+        Self::as_ptr(&ManuallyDrop::new(this))
+    }
+
+    /// The handle that was given up for a pointer, without a step.
+    ///
+    /// # Safety
+    /// As of [`std::sync::Arc::from_raw`]; the pointer comes from [`into_raw`](Self::into_raw) or
+    /// [`as_ptr`](Self::as_ptr) of a handle of this type.
+    ///
+    /// # Panics
+    /// If no pointer was taken of a value at this place.
+    #[must_use]
+    #[track_caller]
+    pub unsafe fn from_raw(ptr: *const T) -> Self {
+        let Some(shared) = Shared::at(ptr.cast()) else {
+            panic!(
+                "raddle: no handle of counted::Arc is known for this pointer: take it by into_raw or \
+                 as_ptr"
+            )
+        };
+        // SAFETY: the handle that was given up has left its part of both, by contract.
+        unsafe {
+            Self { value: Some(sync::Arc::from_raw(ptr)), shared: sync::Arc::from_raw(shared) }
+        }
+    }
+
+    /// Adds a handle to a value of which only a pointer is known: a clone.
+    ///
+    /// # Safety
+    /// As of [`std::sync::Arc::increment_strong_count`]; see [`from_raw`](Self::from_raw).
+    #[track_caller]
+    pub unsafe fn increment_strong_count(ptr: *const T) {
+        // SAFETY: by contract; the handle that stays where it is is not dropped here.
+        let handle = ManuallyDrop::new(unsafe { Self::from_raw(ptr) });
+        let _one_more = ManuallyDrop::new(Self::clone(&handle));
+    }
+
+    /// Drops a handle to a value of which only a pointer is known.
+    ///
+    /// # Safety
+    /// As of [`std::sync::Arc::decrement_strong_count`]; see [`from_raw`](Self::from_raw).
+    #[track_caller]
+    pub unsafe fn decrement_strong_count(ptr: *const T) {
+        // SAFETY: by contract.
+        drop(unsafe { Self::from_raw(ptr) });
     }
 
     fn real(&self) -> &sync::Arc<T> {
@@ -354,25 +667,30 @@ impl<T: ?Sized> Arc<T> {
     /// To be the only handle that is left would not do: that it is depends on when the others
     /// were dropped.
     fn is_private(&mut self) -> bool {
-        rt::inside() && self.count.peek(|counts| !counts.shared)
+        rt::inside() && self.shared.counts.peek(|counts| !counts.shared)
     }
 }
 
 impl<T: ?Sized> Drop for Arc<T> {
     #[track_caller]
     fn drop(&mut self) {
-        if self.value.is_some() && !self.is_private() {
-            self.count.step_at(CountOp::Drop, self.count.created());
+        if self.value.is_some() {
+            let is_last = self.is_private() || {
+                let counts = &self.shared.counts;
+                counts.step_at(CountOp::Drop, counts.created()).strong == 1
+            };
+            // By the last handle, in the same step.
+            let _counted = is_last.then(CountedDrop::begin);
+            drop(self.value.take());
         }
-        // The value itself is dropped after this, by the last handle, in the same step.
     }
 }
 
 impl<T: ?Sized> Clone for Arc<T> {
     #[track_caller]
     fn clone(&self) -> Self {
-        self.count.step(CountOp::Clone);
-        Self { value: Some(sync::Arc::clone(self.real())), count: sync::Arc::clone(&self.count) }
+        self.shared.counts.step(CountOp::Clone);
+        Self { value: Some(sync::Arc::clone(self.real())), shared: sync::Arc::clone(&self.shared) }
     }
 }
 
@@ -431,6 +749,69 @@ impl From<String> for Arc<str> {
     }
 }
 
+impl<T: Clone> From<&[T]> for Arc<[T]> {
+    #[track_caller]
+    fn from(value: &[T]) -> Self {
+        Self::of(value.into())
+    }
+}
+
+impl<T, const N: usize> From<[T; N]> for Arc<[T]> {
+    #[track_caller]
+    fn from(value: [T; N]) -> Self {
+        Self::of(value.into())
+    }
+}
+
+impl<'a, B> From<Cow<'a, B>> for Arc<B>
+where
+    B: ToOwned + ?Sized,
+    Self: From<&'a B> + From<B::Owned>,
+{
+    #[track_caller]
+    fn from(value: Cow<'a, B>) -> Self {
+        match value {
+            Cow::Borrowed(value) => Self::from(value),
+            Cow::Owned(value) => Self::from(value),
+        }
+    }
+}
+
+impl<T> FromIterator<T> for Arc<[T]> {
+    #[track_caller]
+    fn from_iter<I: IntoIterator<Item = T>>(values: I) -> Self {
+        Self::of(values.into_iter().collect())
+    }
+}
+
+impl Arc<dyn Any + Send + Sync> {
+    /// The same handle, to a value of this type if it is one.
+    ///
+    /// # Errors
+    /// The handle, if it is not.
+    pub fn downcast<T: Any + Send + Sync>(mut self) -> Result<Arc<T>, Self> {
+        match self.spend().downcast::<T>() {
+            Ok(value) => Ok(Arc { value: Some(value), shared: sync::Arc::clone(&self.shared) }),
+            Err(value) => {
+                self.value = Some(value);
+                Err(self)
+            }
+        }
+    }
+}
+
+impl<T: ?Sized + Error> Error for Arc<T> {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        (**self).source()
+    }
+}
+
+impl<T: ?Sized> fmt::Pointer for Arc<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Pointer::fmt(self.real(), f)
+    }
+}
+
 impl<T> From<Vec<T>> for Arc<[T]> {
     #[track_caller]
     fn from(value: Vec<T>) -> Self {
@@ -479,8 +860,8 @@ impl<T: ?Sized + fmt::Display> fmt::Display for Arc<T> {
 impl<T: ?Sized> Named for Arc<T> {
     /// Only the first handle can give the name: a shared one leaves it as it is.
     fn named(mut self, name: &'static str) -> Self {
-        if let Some(count) = sync::Arc::get_mut(&mut self.count) {
-            count.set_name(name);
+        if let Some(shared) = sync::Arc::get_mut(&mut self.shared) {
+            shared.counts.set_name(name);
         }
         self
     }
@@ -490,7 +871,7 @@ impl<T> Weak<T> {
     /// A handle to nothing.
     #[must_use]
     pub const fn new() -> Self {
-        Self { value: sync::Weak::new(), count: None }
+        Self { value: sync::Weak::new(), shared: None }
     }
 }
 
@@ -499,26 +880,26 @@ impl<T: ?Sized> Weak<T> {
     #[must_use = "this returns a new `Arc`, without modifying the original weak pointer"]
     #[track_caller]
     pub fn upgrade(&self) -> Option<Arc<T>> {
-        let count = self.count.as_ref()?;
+        let shared = self.shared.as_ref()?;
         let value = if rt::inside() {
-            let there = count.step(CountOp::Upgrade).strong > 0;
+            let there = shared.counts.step(CountOp::Upgrade).strong > 0;
             there.then(|| agreed(self.value.upgrade()))
         } else {
             let value = self.value.upgrade();
             if value.is_some() {
-                count.step(CountOp::Clone);
+                shared.counts.step(CountOp::Clone);
             }
             value
         };
-        value.map(|value| Arc { value: Some(value), count: sync::Arc::clone(count) })
+        value.map(|value| Arc { value: Some(value), shared: sync::Arc::clone(shared) })
     }
 
     /// How many strong handles there are.
     #[must_use]
     #[track_caller]
     pub fn strong_count(&self) -> usize {
-        match &self.count {
-            Some(count) if rt::inside() => count.step(CountOp::StrongCount).strong,
+        match &self.shared {
+            Some(shared) if rt::inside() => shared.counts.step(CountOp::StrongCount).strong,
             _ => self.value.strong_count(),
         }
     }
@@ -527,9 +908,9 @@ impl<T: ?Sized> Weak<T> {
     #[must_use]
     #[track_caller]
     pub fn weak_count(&self) -> usize {
-        match &self.count {
-            Some(count) if rt::inside() => {
-                let counts = count.step(CountOp::WeakCount);
+        match &self.shared {
+            Some(shared) if rt::inside() => {
+                let counts = shared.counts.step(CountOp::WeakCount);
                 if counts.strong > 0 { counts.weak } else { 0 }
             }
             _ => self.value.weak_count(),
@@ -541,13 +922,45 @@ impl<T: ?Sized> Weak<T> {
     pub fn ptr_eq(&self, other: &Self) -> bool {
         self.value.ptr_eq(&other.value)
     }
+
+    /// Where the value is or was; of a handle to nothing, some place where no value is.
+    #[must_use]
+    pub fn as_ptr(&self) -> *const T {
+        let pointer = self.value.as_ptr();
+        if let Some(shared) = &self.shared {
+            shared.point(pointer.cast());
+        }
+        pointer
+    }
+
+    /// Gives the handle up for a pointer, without a step: the count stays as it is.
+    #[must_use = "losing the pointer will leak memory"]
+    pub fn into_raw(self) -> *const T {
+        ManuallyDrop::new(self).as_ptr()
+    }
+
+    /// The handle that was given up for a pointer, without a step.
+    ///
+    /// # Safety
+    /// As of [`std::sync::Weak::from_raw`]; the pointer comes from [`into_raw`](Self::into_raw) or
+    /// [`as_ptr`](Self::as_ptr) of a handle of this type.
+    #[must_use]
+    pub unsafe fn from_raw(ptr: *const T) -> Self {
+        // At no place where a value is: a handle to nothing.
+        let shared = Shared::at(ptr.cast());
+        // SAFETY: the handle that was given up has left its part of both, by contract.
+        unsafe {
+            let shared = shared.map(|shared| sync::Arc::from_raw(shared));
+            Self { value: sync::Weak::from_raw(ptr), shared }
+        }
+    }
 }
 
 impl<T: ?Sized> Drop for Weak<T> {
     #[track_caller]
     fn drop(&mut self) {
-        if let Some(count) = &self.count {
-            count.step(CountOp::DropWeak);
+        if let Some(shared) = &self.shared {
+            shared.counts.step(CountOp::DropWeak);
         }
     }
 }
@@ -555,10 +968,10 @@ impl<T: ?Sized> Drop for Weak<T> {
 impl<T: ?Sized> Clone for Weak<T> {
     #[track_caller]
     fn clone(&self) -> Self {
-        if let Some(count) = &self.count {
-            count.step(CountOp::CloneWeak);
+        if let Some(shared) = &self.shared {
+            shared.counts.step(CountOp::CloneWeak);
         }
-        Self { value: self.value.clone(), count: self.count.clone() }
+        Self { value: self.value.clone(), shared: self.shared.clone() }
     }
 }
 
@@ -588,7 +1001,7 @@ mod tests {
     fn an_attempt_that_would_fail_only_reads() {
         let mut model = counts(2, 1);
         assert_eq!(model.access(A, CountOp::TryUnwrap), Access::Missed);
-        assert_eq!(model.access(A, CountOp::Upgrade), Access::Write);
+        assert_eq!(model.access(A, CountOp::Upgrade), Access::TryRaise);
         model.apply(A, CountOp::TryUnwrap, 0);
         assert_eq!(model, counts(2, 1));
         model.apply(A, CountOp::Drop, 0);

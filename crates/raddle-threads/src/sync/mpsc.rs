@@ -344,13 +344,13 @@ impl<T> Receiver<T> {
     /// Waits for one value after another, until all senders are gone.
     #[must_use]
     pub fn iter(&self) -> Iter<'_, T> {
-        Iter { receiver: self }
+        Iter { rx: self }
     }
 
     /// Takes the values that are there, without waiting.
     #[must_use]
     pub fn try_iter(&self) -> TryIter<'_, T> {
-        TryIter { receiver: self }
+        TryIter { rx: self }
     }
 }
 
@@ -369,22 +369,24 @@ impl<T> fmt::Debug for Receiver<T> {
 impl<T> UnwindSafe for Receiver<T> {}
 impl<T> RefUnwindSafe for Receiver<T> {}
 
+// The field of an iterator is printed, and called as in std.
+
 /// Like [`std::sync::mpsc::Iter`].
 #[derive(Debug)]
 pub struct Iter<'a, T: 'a> {
-    receiver: &'a Receiver<T>,
+    rx: &'a Receiver<T>,
 }
 
 /// Like [`std::sync::mpsc::TryIter`].
 #[derive(Debug)]
 pub struct TryIter<'a, T: 'a> {
-    receiver: &'a Receiver<T>,
+    rx: &'a Receiver<T>,
 }
 
 /// Like [`std::sync::mpsc::IntoIter`].
 #[derive(Debug)]
 pub struct IntoIter<T> {
-    receiver: Receiver<T>,
+    rx: Receiver<T>,
 }
 
 impl<T> Iterator for Iter<'_, T> {
@@ -392,7 +394,7 @@ impl<T> Iterator for Iter<'_, T> {
 
     #[track_caller]
     fn next(&mut self) -> Option<T> {
-        self.receiver.recv().ok()
+        self.rx.recv().ok()
     }
 }
 
@@ -401,7 +403,7 @@ impl<T> Iterator for TryIter<'_, T> {
 
     #[track_caller]
     fn next(&mut self) -> Option<T> {
-        self.receiver.try_recv().ok()
+        self.rx.try_recv().ok()
     }
 }
 
@@ -410,7 +412,7 @@ impl<T> Iterator for IntoIter<T> {
 
     #[track_caller]
     fn next(&mut self) -> Option<T> {
-        self.receiver.recv().ok()
+        self.rx.recv().ok()
     }
 }
 
@@ -428,6 +430,6 @@ impl<T> IntoIterator for Receiver<T> {
     type IntoIter = IntoIter<T>;
 
     fn into_iter(self) -> IntoIter<T> {
-        IntoIter { receiver: self }
+        IntoIter { rx: self }
     }
 }

@@ -1,4 +1,5 @@
 //! A mutex for threads.
+#![expect(unsafe_code, reason = "a guard is shared on the condition that its value is")]
 
 use std::fmt;
 use std::sync::{self, LockResult, TryLockError, TryLockResult};
@@ -206,6 +207,10 @@ impl<T: ?Sized> Drop for MutexGuard<'_, T> {
         }
     }
 }
+
+// SAFETY: who shares a guard can look at the value and no more: the lock behind it is used only by who
+// owns the guard.
+unsafe impl<T: ?Sized + Sync> Sync for MutexGuard<'_, T> {}
 
 pointer_to_value!(mut MutexGuard);
 

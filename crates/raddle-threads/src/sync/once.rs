@@ -6,6 +6,7 @@
 
 use std::fmt::{self, Debug};
 use std::marker::PhantomData;
+use std::panic::Location;
 use std::sync;
 
 use raddle_engine::rt;
@@ -193,6 +194,10 @@ impl<K: Kind> Latch<K> {
         self.0.set_name(name);
     }
 
+    pub(crate) fn created(&self) -> &'static Location<'static> {
+        self.0.created()
+    }
+
     /// Begins anew: `&mut` shows that nobody else looks.
     pub(crate) fn renew(&mut self) {
         self.0.get_mut().reset();
@@ -288,6 +293,11 @@ pub struct Once {
     inside: Latch<OnceKind>,
     outside: sync::Once,
 }
+
+/// Like [`std::sync::ONCE_INIT`].
+#[deprecated(note = "as in std: use `Once::new`")]
+#[expect(clippy::declare_interior_mutable_const, reason = "as in std")]
+pub const ONCE_INIT: Once = Once::new();
 
 /// Like [`std::sync::OnceState`].
 #[derive(Debug)]

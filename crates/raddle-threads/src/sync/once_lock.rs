@@ -1,6 +1,7 @@
 //! A cell that is written once.
 
 use std::fmt;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync;
 
 use raddle_engine::fresh::Fresh;
@@ -177,3 +178,6 @@ impl<T: PartialEq> PartialEq for OnceLock<T> {
 }
 
 impl<T: Eq> Eq for OnceLock<T> {}
+
+impl<T: RefUnwindSafe + UnwindSafe> RefUnwindSafe for OnceLock<T> {}
+impl<T: UnwindSafe> UnwindSafe for OnceLock<T> {}

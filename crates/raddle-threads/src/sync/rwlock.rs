@@ -4,6 +4,7 @@
 //! whenever no writer holds the lock. Misses: the deadlock of a task that reads twice while a
 //! writer waits in between, which a lock that prefers writers has. All other orders of readers
 //! and writers of such a lock are among those explored.
+#![expect(unsafe_code, reason = "a guard is shared on the condition that its value is")]
 
 use std::fmt;
 use std::panic::Location;
@@ -323,6 +324,10 @@ impl<T: ?Sized> Drop for RwLockWriteGuard<'_, T> {
         }
     }
 }
+
+// SAFETY: who shares a guard can look at the value and no more: the lock behind it is used only by who
+// owns the guard.
+unsafe impl<T: ?Sized + Sync> Sync for RwLockWriteGuard<'_, T> {}
 
 pointer_to_value!(mut RwLockWriteGuard);
 

@@ -1,5 +1,7 @@
 //! How a thread is to be started.
+#![expect(unsafe_code, reason = "a thread may be spawned without a check of what it borrows")]
 
+use std::ffi::CString;
 use std::io;
 use std::sync::Arc;
 
@@ -49,14 +51,32 @@ impl Builder {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
+        // SAFETY: closure and result are `'static`.
+        unsafe { self.spawn_unchecked(f) }
+    }
+
+    /// Like [`spawn`](Self::spawn), of a closure and for a result that may borrow.
+    ///
+    /// # Errors
+    /// As for [`spawn`](Self::spawn).
+    ///
+    /// # Safety
+    /// As in std: the thread is joined before what the closure and the result borrow is gone.
+    pub unsafe fn spawn_unchecked<F, T>(self, f: F) -> io::Result<JoinHandle<T>>
+    where
+        F: FnOnce() -> T + Send,
+        T: Send,
+    {
         if rt::inside() {
             let how = self.into_task();
             let name = how.label.clone();
-            let handle = rt::spawn(how, f);
+            // SAFETY: by contract.
+            let handle = unsafe { rt::spawn_borrowing(how, f) };
             let thread = Thread::of_task(handle.task(), name);
             Ok(JoinHandle { inner: Inner::Inside(handle), thread })
         } else {
-            let handle = self.into_std().spawn(f)?;
+            // SAFETY: by contract.
+            let handle = unsafe { self.into_std().spawn_unchecked(f) }?;
             let thread = Thread::of_std(handle.thread().clone());
             Ok(JoinHandle { inner: Inner::Outside(handle), thread })
         }
@@ -80,9 +100,10 @@ impl Builder {
 
     pub(super) fn into_task(self) -> rt::Spawn {
         let label = self.name.map(|name| {
-            let name: Arc<str> = name.into();
-            assert!(!name.contains('\0'), "thread name may not contain interior null bytes");
-            name
+            // As std does, for the same message.
+            let checked = CString::new(&*name);
+            checked.expect("thread name may not contain interior null bytes");
+            Arc::from(name)
         });
         rt::Spawn { label, stack_size: self.stack_size.unwrap_or(0) }
     }

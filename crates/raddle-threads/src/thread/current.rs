@@ -121,3 +121,10 @@ pub fn park_timeout(dur: Duration) {
         None => std::thread::park_timeout(dur),
     }
 }
+
+/// Like [`std::thread::park_timeout_ms`].
+#[deprecated(note = "as in std: use `park_timeout`")]
+#[track_caller]
+pub fn park_timeout_ms(ms: u32) {
+    park_timeout(Duration::from_millis(u64::from(ms)));
+}

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io;
+use std::panic::RefUnwindSafe;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use raddle_engine::rt;
@@ -15,7 +16,7 @@ use super::current::Thread;
 pub type Scope<'scope, 'env> = dyn Starts<'scope, 'env> + 'scope;
 
 /// What starts threads of a scope.
-pub trait Starts<'scope, 'env: 'scope>: fmt::Debug + Send + Sync {
+pub trait Starts<'scope, 'env: 'scope>: fmt::Debug + Send + Sync + Unpin + RefUnwindSafe {
     #[doc(hidden)]
     fn start_boxed(
         &'scope self,

@@ -51,6 +51,19 @@ fn a_read_and_a_write_lose_updates_and_an_update_does_not() {
 }
 
 #[test]
+fn an_update_by_a_closure_is_not_lost_and_may_be_tried_again() {
+    let (found, executions) = outcomes(|| {
+        let (a, b) = shared(AtomicUsize::new(1));
+        let other = thread::spawn(move || a.update(SeqCst, SeqCst, |n| n * 2));
+        let mine = b.update(SeqCst, SeqCst, |n| n * 3);
+        (mine, other.join().expect("no panic"), b.load(SeqCst))
+    });
+    assert_eq!(found, BTreeSet::from([(1, 3, 6), (2, 1, 6)]));
+    // Two tasks of a load and an exchange: C(4, 2). Who is overtaken tries again, last of all.
+    assert_eq!(executions, 6);
+}
+
+#[test]
 fn a_lost_update_is_found_and_replayed() {
     let message = panic_message(&|| {
         let (a, b) = shared(AtomicUsize::new(0));

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use raddle_engine::{Ended, Explored, Limits, Setup, Stop, explore};
 use raddle_threads::Named;
-use raddle_threads::cell::{Cell, Tracked, UnsafeCell};
+use raddle_threads::cell::{Cell, MutPtr, Tracked, UnsafeCell};
 use raddle_threads::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use raddle_threads::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering, fence};
 use raddle_threads::sync::{
@@ -673,28 +673,148 @@ impl<T> UnsafeShared<T> {
     }
 }
 
-#[test]
-fn a_pointer_is_an_access_as_long_as_it_lives() {
-    let kept = |kept: bool| {
-        move || {
-            let (a, b) = shared((AtomicBool::new(false), UnsafeShared::new(0)));
-            let other = thread::spawn(move || {
-                let pointer = a.1.0.get_mut();
-                // SAFETY: nobody else has it, or the execution ends.
-                unsafe { *pointer.deref() = 1 };
-                let pointer = kept.then_some(pointer);
-                a.0.store(true, Release);
-                drop(pointer);
-            });
-            if b.0.load(Acquire) {
-                // SAFETY: nobody else has it, or the execution has ended.
-                assert_eq!(unsafe { *b.1.0.get().deref() }, 1);
-            }
-            other.join().expect("no panic");
+/// A slot that one task fills through a guard, and another empties once it sees the flag.
+struct Slot {
+    full: AtomicBool,
+    value: UnsafeShared<u8>,
+}
+
+/// How a guard gives its slot back: its field is dropped after the body of `Drop` in any case.
+#[derive(Clone, Copy)]
+enum Leaves {
+    /// By a store with this ordering, and nothing after it.
+    With(Ordering),
+    /// By a store that releases, and an operation on something else.
+    ThenYields,
+    /// By a store that releases, and then uses the pointer once more.
+    ThenWrites,
+}
+
+struct Guard<'a> {
+    pointer: MutPtr<u8>,
+    slot: &'a Slot,
+    leaves: Leaves,
+}
+
+impl Drop for Guard<'_> {
+    fn drop(&mut self) {
+        let order = if let Leaves::With(order) = self.leaves { order } else { Release };
+        self.slot.full.store(true, order);
+        match self.leaves {
+            Leaves::With(_) => {}
+            Leaves::ThenYields => thread::yield_now(),
+            // SAFETY: the execution ends before another task has it.
+            Leaves::ThenWrites => unsafe { *self.pointer.deref() = 2 },
         }
-    };
-    clean(&kept(false));
-    race(&kept(true));
+    }
+}
+
+fn filled_by_a_guard(leaves: Leaves) -> impl Fn() {
+    move || {
+        let slot = Slot { full: AtomicBool::new(false), value: UnsafeShared::new(0) };
+        let (ours, theirs) = shared(slot);
+        let other = thread::spawn(move || {
+            let guard = Guard { pointer: theirs.value.0.get_mut(), slot: &theirs, leaves };
+            // SAFETY: nobody else has it.
+            unsafe { *guard.pointer.deref() = 1 };
+        });
+        if ours.full.load(Acquire) {
+            // SAFETY: nobody else has it, or the execution has ended.
+            assert_eq!(unsafe { *ours.value.0.get().deref() }, 1);
+        }
+        other.join().expect("no panic");
+    }
+}
+
+/// What three kinds of searches come to.
+#[track_caller]
+fn searched(program: &dyn Fn()) -> [Outcome; 3] {
+    ["dfs", "dpor", "random"].map(|strategy| {
+        let mut built = raddle_search::build(strategy, 0).expect("it is known").strategy;
+        let limits = Limits { executions: 500, ..Limits::default() };
+        let setup = Setup { limits, ..Setup::default() };
+        let explored = explore(&mut *built, &setup, &mut |_| Stop::No, &mut |_| {}, program)
+            .expect("a search can run here");
+        explored.failure.map_or(Outcome::Completed, |failure| failure.outcome)
+    })
+}
+
+#[track_caller]
+fn is_clean(program: &dyn Fn()) {
+    for outcome in searched(program) {
+        assert_eq!(outcome, Outcome::Completed);
+    }
+}
+
+#[track_caller]
+fn has_a_race(program: &dyn Fn()) {
+    for outcome in searched(program) {
+        assert!(matches!(outcome, Outcome::DataRace(_)), "{outcome:?}");
+    }
+}
+
+// Nothing is done with the pointer between the store and its own drop.
+#[test]
+fn a_guard_may_drop_its_pointer_after_it_has_released() {
+    is_clean(&filled_by_a_guard(Leaves::With(Release)));
+    is_clean(&filled_by_a_guard(Leaves::ThenYields));
+}
+
+#[test]
+fn a_guard_that_does_not_release_races_with_the_next_owner() {
+    has_a_race(&filled_by_a_guard(Leaves::With(Relaxed)));
+}
+
+#[test]
+fn a_guard_that_uses_its_pointer_after_it_has_released_races() {
+    has_a_race(&filled_by_a_guard(Leaves::ThenWrites));
+}
+
+#[test]
+fn a_pointer_is_used_as_long_as_the_closure_that_gets_it() {
+    let race = race(&|| {
+        let (a, b) = shared((AtomicBool::new(false), UnsafeShared::new(0)));
+        let other = thread::spawn(move || {
+            let pointer = a.1.0.get_mut();
+            pointer.with(|_| {
+                a.0.store(true, Release);
+                a.0.load(Relaxed);
+            });
+        });
+        if b.0.load(Acquire) {
+            b.1.0.with(|_| ());
+        }
+        other.join().expect("no panic");
+    });
+    assert_eq!((race.first.op, race.second.op), (CellOp::Write, CellOp::Read));
+}
+
+#[test]
+fn a_race_says_how_long_the_first_access_lasted() {
+    // Both operations are in the closure.
+    let found = race(&|| {
+        let (a, b) = shared((AtomicBool::new(false), UnsafeShared::new(0)));
+        let other = thread::spawn(move || {
+            a.1.0.with_mut(|_| {
+                a.0.store(true, Release);
+                a.0.load(Relaxed);
+            });
+        });
+        if b.0.load(Acquire) {
+            b.1.0.with(|_| ());
+        }
+        other.join().expect("no panic");
+    });
+    let lasted = found.first.lasted.expect("there were steps meanwhile");
+    assert!(lasted.to.is_none_or(|to| to > lasted.from), "{lasted:?}");
+    assert_eq!(found.second.lasted, None);
+    let none = race(&|| {
+        let (a, b) = shared(Tracked::new(0));
+        let other = thread::spawn(move || a.set(1));
+        b.set(2);
+        other.join().expect("no panic");
+    });
+    assert_eq!((none.first.lasted, none.second.lasted), (None, None));
 }
 
 #[test]
@@ -730,22 +850,136 @@ fn cells_of_std_that_are_shared_by_force_are_watched_too() {
     assert_eq!(race.cell.kind, "Cell");
 }
 
-#[test]
-fn the_last_owner_knows_what_the_others_did_if_the_count_is_seen() {
-    struct Owned(Tracked<u8>);
-    impl Drop for Owned {
-        fn drop(&mut self) {
-            let _ = self.0.get();
-        }
+/// A value that looks at its cells when it is dropped.
+struct Owned {
+    cells: [Tracked<u8>; 2],
+    /// What the cells hold is sent there in the end.
+    to: mpsc::Sender<u8>,
+}
+
+impl Drop for Owned {
+    fn drop(&mut self) {
+        let sum = self.cells.iter().map(Tracked::get).sum();
+        self.cells[0].set(sum);
+        let _ = self.to.send(self.cells[0].get());
     }
-    clean(&|| {
-        let ours = counted::Arc::new(Owned(Tracked::new(0)));
-        let theirs = counted::Arc::clone(&ours);
+}
+
+/// Two owners of one value, each of which changes a cell of its own and drops its handle.
+fn two_owners<A>(new: fn(Owned) -> A, clone: fn(&A) -> A) -> impl Fn()
+where
+    A: std::ops::Deref<Target = Owned> + Send + 'static,
+{
+    move || {
+        let (to, from) = mpsc::channel();
+        let ours = new(Owned { cells: [Tracked::new(0), Tracked::new(0)], to });
+        let theirs = clone(&ours);
         let other = thread::spawn(move || {
-            theirs.0.set(1);
+            theirs.cells[1].set(2);
             drop(theirs);
         });
+        ours.cells[0].set(1);
         drop(ours);
+        assert_eq!(from.recv(), Ok(3));
+        other.join().expect("no panic");
+    }
+}
+
+#[test]
+fn the_last_owner_knows_what_the_others_did_if_the_count_is_seen() {
+    is_clean(&two_owners(counted::Arc::new, counted::Arc::clone));
+}
+
+// The count of std's is not seen, but that its last owner runs the destructor is.
+#[test]
+fn the_last_owner_knows_what_the_others_did_by_an_arc_of_std() {
+    is_clean(&two_owners(Arc::new, Arc::clone));
+}
+
+#[test]
+fn a_destructor_of_the_last_owner_races_with_what_comes_after_it() {
+    // A task that is no owner and comes after the destructor is found, whatever the count.
+    has_a_race(&|| {
+        let (cell, theirs) = shared(Tracked::new(0));
+        let touches = Arc::new(Writes(cell));
+        let (go, went) = shared(AtomicBool::new(false));
+        let other = thread::spawn(move || {
+            if went.load(Relaxed) {
+                let _ = theirs.get();
+            }
+        });
+        drop(touches);
+        go.store(true, Relaxed);
+        other.join().expect("no panic");
+    });
+}
+
+#[test]
+fn a_destructor_that_no_count_runs_races_with_those_before() {
+    struct Touches<'a>(&'a Tracked<u8>);
+    impl Drop for Touches<'_> {
+        fn drop(&mut self) {
+            self.0.set(1);
+        }
+    }
+    has_a_race(&|| {
+        let (a, b) = shared(Tracked::new(0));
+        let other = thread::spawn(move || a.set(2));
+        drop(Touches(&b));
+        other.join().expect("no panic");
+    });
+}
+
+/// A value whose destructor writes to a cell that another task writes to, which is no owner of the value.
+fn writes_to_what_others_have<A>(new: fn(Writes) -> A) -> impl Fn() {
+    move || {
+        let (a, b) = shared(Tracked::new(0));
+        let other = thread::spawn(move || a.set(2));
+        drop(new(Writes(b)));
+        other.join().expect("no panic");
+    }
+}
+
+struct Writes(Arc<Tracked<u8>>);
+
+impl Drop for Writes {
+    fn drop(&mut self) {
+        self.0.set(1);
+    }
+}
+
+// Which tasks are owners is not known of std's handles, so there the race is missed.
+#[test]
+fn a_destructor_whose_count_is_seen_races_with_those_who_are_no_owners() {
+    has_a_race(&writes_to_what_others_have(counted::Arc::new));
+    has_a_race(&writes_to_what_others_have(Box::new));
+    is_clean(&writes_to_what_others_have(Arc::new));
+    // The handle of std's inside is not the one inside of the other.
+    is_clean(&writes_to_what_others_have(|value| counted::Arc::new(Arc::new(value))));
+    is_clean(&writes_to_what_others_have(|value| Arc::new(counted::Arc::new(value))));
+}
+
+#[test]
+fn what_an_owner_did_is_known_after_the_last_drop_too() {
+    struct Taken {
+        inner: Tracked<u8>,
+        out: mpsc::Sender<Tracked<u8>>,
+    }
+    impl Drop for Taken {
+        fn drop(&mut self) {
+            let inner = std::mem::replace(&mut self.inner, Tracked::new(0));
+            // The last owner looks, and hands the rest on.
+            let _ = inner.get();
+            let _ = self.out.send(inner);
+        }
+    }
+    is_clean(&|| {
+        let (out, taken) = mpsc::channel();
+        let ours = Arc::new(Taken { inner: Tracked::new(0), out });
+        let theirs = Arc::clone(&ours);
+        let other = thread::spawn(move || theirs.inner.set(1));
+        drop(ours);
+        assert_eq!(taken.recv().expect("sent").get(), 1);
         other.join().expect("no panic");
     });
 }

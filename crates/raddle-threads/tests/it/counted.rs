@@ -1,9 +1,14 @@
 //! `counted::Arc` and `counted::Weak` in programs.
 
-use std::collections::BTreeSet;
+#![expect(unsafe_code, reason = "handles are made of raw pointers")]
 
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::mem::ManuallyDrop;
+
+use raddle_engine::{Ended, Setup, Stop, explore};
 use raddle_threads::sync::atomic::{AtomicUsize, Ordering::SeqCst};
-use raddle_threads::sync::counted::{Arc, Weak};
+use raddle_threads::sync::counted::{self, Arc, LeakCheck, Weak};
 use raddle_threads::{Named, thread};
 
 use crate::{outcomes, panic_message, shared};
@@ -181,4 +186,179 @@ fn outside_an_execution_threads_share_handles() {
     assert_eq!((Arc::strong_count(&first), Arc::weak_count(&first)), (1, 1));
     assert_eq!(Arc::try_unwrap(first).expect("the only one").load(SeqCst), 600);
     assert!(weak.upgrade().is_none());
+}
+
+/// How many executions `dpor` needs, of a program that does not fail.
+#[track_caller]
+fn reduced(program: &dyn Fn()) -> u64 {
+    let mut strategy = raddle_search::build("dpor", 0).expect("dpor is known").strategy;
+    let setup = Setup::default();
+    let explored = explore(&mut *strategy, &setup, &mut |_| Stop::No, &mut |_| {}, program)
+        .expect("a search can run here");
+    assert_eq!(explored.ended, Ended::Covered);
+    explored.counts.executions
+}
+
+#[test]
+fn clones_depend_on_nothing_but_looks() {
+    let program = |look: bool| {
+        move || {
+            let ours = Arc::new(()).named("shared");
+            let others: Vec<_> = (0..2)
+                .map(|_| {
+                    let theirs = Arc::clone(&ours);
+                    thread::spawn(move || drop(Arc::clone(&theirs)))
+                })
+                .collect();
+            if look {
+                let _ = Arc::strong_count(&ours);
+            }
+            drop(ours);
+            for other in others {
+                other.join().expect("no panic");
+            }
+        }
+    };
+    // Drops alone: two of each thread, in order, and one of main: 5! / (2! * 2!). If clones depended on all,
+    // main's second one would come after k of the first thread's 3 steps, and before the second's 3 and its own drop:
+    // the sum over k of (7 - k)! / ((3 - k)! * 3!) = 140 + 60 + 20 + 4 = 224.
+    assert_eq!(reduced(&program(false)), 30);
+    // A look sees all of them.
+    let (looked, plain) = (reduced(&program(true)), reduced(&program(false)));
+    assert!(looked > plain, "{looked} {plain}");
+}
+
+#[test]
+fn upgrades_that_succeed_depend_on_drops_and_not_on_each_other() {
+    let executions = reduced(&|| {
+        let strong = Arc::new(()).named("shared");
+        let others: Vec<_> = (0..2)
+            .map(|_| {
+                let weak = Arc::downgrade(&strong);
+                thread::spawn(move || assert!(weak.upgrade().is_some()))
+            })
+            .collect();
+        for other in others {
+            other.join().expect("no panic");
+        }
+    });
+    // Each thread upgrades (u) and drops (d). Of the 6 orders of u d and u d, those that begin u u come in pairs.
+    assert_eq!(executions, 4);
+}
+
+/// A handle that is a mere pointer for a while, as if it went through C.
+fn through_a_pointer<T>(handle: Arc<T>) -> Arc<T> {
+    let pointer = Arc::into_raw(handle);
+    // SAFETY: it comes from `into_raw`, and the handles that are added are dropped.
+    unsafe {
+        Arc::increment_strong_count(pointer);
+        Arc::decrement_strong_count(pointer);
+        Arc::from_raw(pointer)
+    }
+}
+
+#[test]
+fn a_handle_survives_a_raw_pointer() {
+    let all = || {
+        let handle = through_a_pointer(Arc::new(7));
+        let pointer = Arc::as_ptr(&handle);
+        // SAFETY: `handle` keeps the value, and this one is not dropped.
+        let borrowed = ManuallyDrop::new(unsafe { Arc::from_raw(pointer) });
+        let clone = Arc::clone(&borrowed);
+        let weak = Arc::downgrade(&handle).into_raw();
+        // SAFETY: it comes from `into_raw`.
+        let weak = unsafe { Weak::from_raw(weak) };
+        let seen = [*clone, Arc::strong_count(&handle), Arc::weak_count(&handle)];
+        drop((handle, clone));
+        let nothing = Weak::<u8>::new().into_raw();
+        // SAFETY: it comes from `into_raw`.
+        let nothing = unsafe { Weak::from_raw(nothing) };
+        (seen, weak.upgrade().is_none(), nothing.upgrade().is_none())
+    };
+    let expected = ([7, 2, 1], true, true);
+    assert_eq!(all(), expected);
+    assert_eq!(outcomes(all), (BTreeSet::from([expected]), 1));
+    // Of an unsized value too.
+    let text = through_a_pointer(Arc::new("text")).len();
+    assert_eq!(text, 4);
+    let boxed: Arc<str> = Arc::from("boxed");
+    // SAFETY: it comes from `into_raw`.
+    assert_eq!(&*unsafe { Arc::from_raw(Arc::into_raw(boxed)) }, "boxed");
+}
+
+#[test]
+fn who_drops_last_is_open_with_pointers_too() {
+    let (found, executions) = outcomes(|| {
+        let ours = Arc::new(());
+        let theirs = Arc::into_raw(Arc::clone(&ours)) as usize;
+        let other = thread::spawn(move || {
+            // SAFETY: it comes from `into_raw`, and is used once.
+            let theirs = unsafe { Arc::from_raw(theirs as *const ()) };
+            Arc::into_inner(theirs).is_some()
+        });
+        (Arc::into_inner(ours).is_some(), other.join().expect("no panic"))
+    });
+    assert_eq!(found, BTreeSet::from([(false, true), (true, false)]));
+    assert_eq!(executions, 2);
+}
+
+#[test]
+#[should_panic(expected = "take it by into_raw or as_ptr")]
+fn a_pointer_that_was_not_taken_of_a_handle_is_refused() {
+    let plain = std::sync::Arc::new(1);
+    // SAFETY: refused before anything is done with it.
+    drop(unsafe { Arc::from_raw(std::sync::Arc::as_ptr(&plain)) });
+}
+
+#[test]
+fn a_handle_becomes_one_of_an_unsized_type_when_it_is_told_to() {
+    type Any = dyn std::any::Any + Send + Sync;
+    let all = || {
+        let number = Arc::new(5);
+        let shown = counted::unsize(number.clone(), |arc| arc as std::sync::Arc<dyn ToString>);
+        let slice: Arc<[i32]> = counted::from_std(std::sync::Arc::new([1, 2, 3]));
+        let any = counted::unsize(number.clone(), |arc| arc as std::sync::Arc<Any>);
+        let any = any.downcast::<String>().expect_err("it is a number");
+        let back = any.downcast::<i32>().expect("it is a number");
+        assert_eq!((shown.to_string().as_str(), slice.len(), *back), ("5", 3, 5));
+        assert_eq!(*Arc::pin(6), 6);
+        assert_eq!(&*Arc::<str>::from(Cow::Borrowed("seven")), "seven");
+        assert_eq!(*(1..3).collect::<Arc<[i32]>>(), [1, 2]);
+        assert_eq!(*Arc::<[i32]>::from([8]), *Arc::<[i32]>::from(&[8][..]));
+        Arc::strong_count(&number)
+    };
+    assert_eq!(all(), 3);
+    assert_eq!(outcomes(all), (BTreeSet::from([3]), 1));
+}
+
+#[test]
+#[should_panic(expected = "that is the only one")]
+fn a_shared_handle_of_std_is_not_taken_over() {
+    let arc = std::sync::Arc::new(1);
+    let _other = std::sync::Arc::clone(&arc);
+    drop(counted::from_std(arc));
+}
+
+#[test]
+fn a_value_that_is_never_dropped_is_a_leak() {
+    struct Ring(std::sync::Mutex<Option<Arc<Ring>>>);
+    let leak = |closed: bool| {
+        move || {
+            let check = LeakCheck::new();
+            let ring = Arc::new(Ring(std::sync::Mutex::default()));
+            if closed {
+                *ring.0.lock().expect("not poisoned") = Some(Arc::clone(&ring));
+            }
+            let theirs = Arc::clone(&ring);
+            thread::spawn(move || drop(theirs)).join().expect("no panic");
+            // What only weak handles are left of is no leak.
+            let _weak = Arc::downgrade(&ring);
+            drop(ring);
+            check.finish();
+        }
+    };
+    let message = panic_message(&leak(true));
+    assert!(message.contains("1 leaked: the value of an Arc made at"), "{message}");
+    assert!(message.contains("counted.rs"), "{message}");
+    reduced(&leak(false));
 }

@@ -176,6 +176,11 @@ fn the_caller_stops_a_search_by_its_own_clock() {
     assert_eq!((explored.ended, explored.counts.executions), (Ended::Stopped, 10));
 }
 
+/// Destructors of unfinished tasks run, after failures too.
+fn unwinding() -> Setup {
+    Setup { teardown: Teardown::Unwind, ..Setup::default() }
+}
+
 #[test]
 fn unfinished_tasks_are_unwound_children_first() {
     struct Leaves(&'static str, Arc<RealMutex<Vec<&'static str>>>);
@@ -186,7 +191,7 @@ fn unfinished_tasks_are_unwound_children_first() {
     }
     let order = Arc::new(RealMutex::new(Vec::new()));
     let seen = Arc::clone(&order);
-    let explored = explore_all(Settings::default(), &move || {
+    let explored = run("dfs", &unwinding(), &move || {
         seen.lock().expect("not poisoned").clear();
         let _outer = Leaves("parent", Arc::clone(&seen));
         let inner = Leaves("child", Arc::clone(&seen));
@@ -215,7 +220,7 @@ fn a_destructor_that_waits_in_a_dead_execution_is_left_behind() {
             self.0.take().expect("once").join().expect("the child did not panic");
         }
     }
-    let explored = explore_all(Settings::default(), &|| {
+    let explored = run("dfs", &unwinding(), &|| {
         let (a, b) = shared(Mutex::new(()));
         let held = b.lock();
         let _joins = Joins(Some(thread::spawn(move || drop(a.lock()))));
@@ -226,17 +231,20 @@ fn a_destructor_that_waits_in_a_dead_execution_is_left_behind() {
     assert!(matches!(explored.notes[..], [Note::Leaked { tasks: 2 }]), "{:?}", explored.notes);
 }
 
-#[test]
-fn leaking_runs_no_destructors() {
-    struct Counts(Arc<RealAtomic>);
-    impl Drop for Counts {
-        fn drop(&mut self) {
-            self.0.fetch_add(1, Ordering::SeqCst);
-        }
+/// Counts how often it is dropped.
+struct Counts(Arc<RealAtomic>);
+
+impl Drop for Counts {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
     }
+}
+
+/// How many values unfinished tasks drop after a deadlock, which is run twice: once to be found, once for its trace.
+fn dropped_after_a_deadlock(teardown: Teardown) -> usize {
     let dropped = Arc::new(RealAtomic::new(0));
     let seen = Arc::clone(&dropped);
-    let setup = Setup { teardown: Teardown::Leak, ..Setup::default() };
+    let setup = Setup { teardown, ..Setup::default() };
     let explored = run("dfs", &setup, &move || {
         let _counts = Counts(Arc::clone(&seen));
         let lock = Mutex::new(());
@@ -244,7 +252,34 @@ fn leaking_runs_no_destructors() {
         let _second = lock.lock();
     });
     assert_eq!(explored.failure.expect("a deadlock").outcome.kind(), "deadlock");
-    assert_eq!(dropped.load(Ordering::SeqCst), 0);
+    dropped.load(Ordering::SeqCst)
+}
+
+#[test]
+fn after_a_failure_no_destructors_run_unless_that_is_asked_for() {
+    assert_eq!(dropped_after_a_deadlock(Teardown::Auto), 0);
+    assert_eq!(dropped_after_a_deadlock(Teardown::Leak), 0);
+    assert_eq!(dropped_after_a_deadlock(Teardown::Unwind), 2);
+}
+
+#[test]
+fn tasks_of_an_execution_that_is_cut_off_are_unwound() {
+    let (made, dropped) = (Arc::new(RealAtomic::new(0)), Arc::new(RealAtomic::new(0)));
+    let (runs, seen) = (Arc::clone(&made), Arc::clone(&dropped));
+    let limits = Limits { executions: 3, steps: 20, ..Limits::default() };
+    let setup = Setup { limits, ..Setup::default() };
+    let explored = run("random", &setup, &move || {
+        runs.fetch_add(1, Ordering::SeqCst);
+        let _counts = Counts(Arc::clone(&seen));
+        let n = AtomicUsize::new(0);
+        loop {
+            n.fetch_add(1, SeqCst);
+        }
+    });
+    assert_eq!((explored.counts.executions, explored.counts.rejected), (3, 3));
+    // Some are run twice and counted once.
+    assert!(made.load(Ordering::SeqCst) >= 3);
+    assert_eq!(dropped.load(Ordering::SeqCst), made.load(Ordering::SeqCst));
 }
 
 #[test]

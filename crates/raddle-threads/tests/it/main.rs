@@ -14,6 +14,7 @@ mod locals;
 mod lock_orders;
 mod mutexes;
 mod onces;
+mod panics;
 mod rwlocks;
 mod samplers;
 mod threads;
@@ -86,7 +87,7 @@ pub(crate) fn failure(settings: Settings, program: &dyn Fn()) -> Outcome {
 #[track_caller]
 pub(crate) fn panic_message(program: &dyn Fn()) -> String {
     match failure(Settings::default(), program) {
-        Outcome::Panicked { panics } => panics[0].message.clone(),
+        Outcome::Panicked { panics, .. } => panics[0].message.clone(),
         other => panic!("expected a panic, found {}", other.kind()),
     }
 }

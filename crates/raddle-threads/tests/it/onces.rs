@@ -278,3 +278,100 @@ fn a_lazy_value_may_capture_and_can_be_changed() {
     assert_eq!(program(), expected);
     assert_eq!(outcomes(program).0, BTreeSet::from([expected]));
 }
+
+/// Counts in a std atomic how often it is dropped.
+struct Dropped(&'static RealAtomic);
+
+impl Drop for Dropped {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, SeqCst);
+    }
+}
+
+#[test]
+fn a_lazy_value_is_made_by_a_closure_that_consumes_what_it_captured() {
+    static DROPPED: RealAtomic = RealAtomic::new(0);
+    let program = || {
+        let owned = (String::from("ab"), std::cell::Cell::new(1), Dropped(&DROPPED));
+        // Neither `Fn` nor `Sync`.
+        let (ours, theirs) = shared(LazyLock::new(move || {
+            let (text, cell, _dropped) = owned;
+            cell.set(cell.get() + text.len());
+            cell.into_inner()
+        }));
+        let other = thread::spawn(move || **theirs);
+        (**ours, other.join().expect("no panic"))
+    };
+    let (found, executions) = outcomes(program);
+    assert_eq!(found, BTreeSet::from([(3, 3)]));
+    // Who begins, as with a function pointer.
+    assert_eq!(executions, 2);
+    assert_eq!(DROPPED.load(SeqCst), 2);
+    assert_eq!(program(), (3, 3));
+    assert_eq!(DROPPED.load(SeqCst), 3);
+}
+
+#[test]
+fn a_closure_that_was_never_called_is_dropped_with_its_lazy_value() {
+    static DROPPED: RealAtomic = RealAtomic::new(0);
+    let program = || {
+        let dropped = Dropped(&DROPPED);
+        let lazy = LazyLock::new(move || drop(dropped));
+        LazyLock::get(&lazy).is_none()
+    };
+    assert_eq!(outcomes(program), (BTreeSet::from([true]), 1));
+    assert_eq!(DROPPED.load(SeqCst), 1);
+    assert!(program());
+    assert_eq!(DROPPED.load(SeqCst), 2);
+}
+
+#[test]
+fn what_a_closure_made_outside_is_seen_in_every_execution() {
+    let text = String::from("abc");
+    let lazy = LazyLock::new(move || text.into_bytes());
+    assert_eq!(lazy.len(), 3);
+    let program = || {
+        thread::scope(|scope| {
+            let other = scope.spawn(|| lazy.len());
+            (LazyLock::get(&lazy).map(Vec::len), lazy.len(), other.join().expect("no panic"))
+        })
+    };
+    // It was there before: no step, nothing to decide.
+    assert_eq!(outcomes(program), (BTreeSet::from([(Some(3), 3, 3)]), 1));
+}
+
+#[test]
+fn a_closure_that_an_earlier_execution_consumed_is_refused() {
+    let text = String::from("abc");
+    let lazy = LazyLock::new(move || text.into_bytes());
+    let told = panic_message(&|| {
+        // So that there is a second execution.
+        let _ = raddle_engine::rt::choose(2);
+        assert_eq!(lazy.len(), 3);
+    });
+    assert!(told.starts_with("raddle: the closure of the LazyLock created at crates/"), "{told}");
+    assert!(told.contains("cannot be called again"), "{told}");
+}
+
+#[test]
+fn a_lazy_value_is_changed_through_the_lock_as_through_the_value() {
+    let program = || {
+        let mut lazy = LazyLock::new(|| vec![1]);
+        lazy.push(2);
+        lazy.len()
+    };
+    assert_eq!(outcomes(program).0, BTreeSet::from([2]));
+    assert_eq!(program(), 2);
+}
+
+#[test]
+fn a_cell_may_hold_what_is_dropped_before_it() {
+    let program = || {
+        let cell = OnceLock::new();
+        let text = String::from("ab");
+        cell.set(&text).expect("it is empty");
+        cell.get().map(|text| text.len())
+    };
+    assert_eq!(program(), Some(2));
+    assert_eq!(outcomes(program).0, BTreeSet::from([Some(2)]));
+}

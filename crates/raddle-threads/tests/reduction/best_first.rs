@@ -186,10 +186,6 @@ pub(crate) fn compare_reduced(
     settings: Settings,
     program: &dyn Fn() -> String,
 ) -> Result<(), String> {
-    if settings.spurious {
-        // It says so itself.
-        return Ok(());
-    }
     let seed = all.executions;
     let long = raddle_testing::long();
     let orders = || {

@@ -15,7 +15,7 @@ use std::sync::{Mutex, PoisonError};
 
 use raddle_engine::observer::{Observer, Observers};
 use raddle_engine::strategy::{Finished, Strategy};
-use raddle_engine::{Ended, Explored, Limits, Setup, Stop, explore, explore_observed};
+use raddle_engine::{Ended, Explored, Limits, Setup, Stop, explore_observed};
 use raddle_search::DepthFirst;
 use raddle_search::traces::TraceCounter;
 use raddle_search::{Dpor, Reduction};
@@ -71,12 +71,13 @@ pub(crate) fn search<S: Strategy>(
     let explored = observed(&mut strategy, &mut [&mut traces], &setup, &body);
     // A task that was held back after yields makes equivalent executions differ.
     let held_back = explored.assumptions.contains(&Assumption::FairYields);
-    // Nor is anything promised of waits that may time out and wake for no reason.
-    let promises = !matches!(strategy.covered(), Covered::Part { .. });
-    if explored.ended == Ended::Executions || held_back || !promises {
+    if explored.ended == Ended::Executions || held_back {
         return None;
     }
     assert_eq!(explored.ended, Ended::Covered);
+    let covered = strategy.covered();
+    let claims = !matches!(covered, Covered::Part { .. } | Covered::Reduced { .. });
+    assert!(claims, "it has ended and claims {covered:?}");
     assert_eq!(explored.counts.rejected, 0);
     let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
     results.extend(explored.kinds.keys().map(|kind| (*kind).to_owned()));
@@ -96,22 +97,6 @@ pub(crate) fn exhaustive(
     program: &dyn Fn() -> String,
 ) -> Option<Saw> {
     search(DepthFirst::default(), most, settings, program)
-}
-
-/// Whether a reduction comes to its end and does not claim to have seen everything.
-pub(crate) fn promises_nothing(
-    reduction: Reduction,
-    most: u64,
-    settings: Settings,
-    program: &dyn Fn() -> String,
-) -> bool {
-    let mut dpor = Dpor::new(reduction);
-    let limits = Limits { executions: most, ..Limits::default() };
-    let setup = Setup { limits, keep_going: true, settings, ..Setup::default() };
-    let body = || drop(program());
-    let explored = explore(&mut dpor, &setup, &mut |_| Stop::No, &mut |_| {}, &body)
-        .expect("a search can run here");
-    explored.ended == Ended::Covered && matches!(dpor.covered(), Covered::Part { .. })
 }
 
 /// One execution for each trace.

@@ -11,6 +11,11 @@ use crate::conclusion::is_covered;
 use crate::search::Found;
 use crate::supervisor::Control;
 
+/// For how many executions the other members go on, together, once a member with a reduction or a cache has
+/// covered all that it sees. It does not see what tasks share outside raddle's types, and may have left out an
+/// execution that fails because of it; samplers leave nothing out.
+pub(super) const AFTER_REDUCTION: u64 = 500;
+
 /// Who may run, and how much is left to run.
 #[derive(Debug)]
 pub(super) struct Turns {
@@ -32,13 +37,16 @@ pub(super) struct State {
     pub(super) waits: VecDeque<usize>,
     /// Who ended it for all.
     pub(super) ended_by: Option<usize>,
+    /// How many executions were left to the others when that one had ended, if they went on.
+    pub(super) left_after: Option<u64>,
 }
 
 impl Turns {
     /// The first members run, the others wait, whoever arrives first.
     pub(super) fn new(members: usize, at_once: usize, executions: u64) -> Self {
         let runs = (0..members).map(|member| member < at_once).collect();
-        let state = State { runs, waits: (at_once..members).collect(), ended_by: None };
+        let waits = (at_once..members).collect();
+        let state = State { runs, waits, ended_by: None, left_after: None };
         Self {
             state: Mutex::new(state),
             moved: Condvar::new(),
@@ -84,6 +92,17 @@ impl Turns {
             state.runs[next] = true;
         }
         self.moved.notify_all();
+    }
+
+    /// The member will not run again, and the others only for so many executions.
+    pub(super) fn wind_up(&self, member: usize, executions: u64) {
+        let mut state = self.state();
+        if state.ended_by.is_none() {
+            let before = self.left.fetch_min(executions, Ordering::Relaxed);
+            (state.ended_by, state.left_after) = (Some(member), Some(before.min(executions)));
+        }
+        drop(state);
+        self.leave(member, false);
     }
 
     /// Nobody goes on.
@@ -168,11 +187,14 @@ impl Place {
             covered,
             Covered::Everything | Covered::Equivalence | Covered::Cached { preemptions: None, .. }
         );
-        let ends = explored.failure.is_some()
-            || matches!(explored.ended, Ended::Diverged(_))
-            || is_all && is_covered(&explored.ended, &explored.counts, covered);
+        let covers = is_all && is_covered(&explored.ended, &explored.counts, covered);
+        let ends = explored.failure.is_some() || matches!(explored.ended, Ended::Diverged(_));
         self.has_left = true;
-        self.turns.leave(self.member, ends);
+        if covers && !ends && covered.rests_on_equivalence() {
+            self.turns.wind_up(self.member, AFTER_REDUCTION);
+        } else {
+            self.turns.leave(self.member, ends || covers);
+        }
     }
 }
 

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::programs::{kept_update, large, lost_update};
+use crate::programs::{added_twice, kept_update, large, lost_update};
 
 /// Set for tests that are only run by other tests.
 const CHILD: &str = "CHILD_OF_RADDLE_TESTS";
@@ -13,6 +13,13 @@ const CHILD: &str = "CHILD_OF_RADDLE_TESTS";
 fn child_that_loses_an_update() {
     if std::env::var_os(CHILD).is_some() {
         raddle::check(lost_update);
+    }
+}
+
+#[test]
+fn child_that_adds_twice() {
+    if std::env::var_os(CHILD).is_some() {
+        raddle::check(added_twice);
     }
 }
 
@@ -100,8 +107,14 @@ fn token(text: &str) -> &str {
     words.find_map(|word| word.strip_prefix("RADDLE_REPLAY=")).expect("a command")
 }
 
+/// Which functions led to a step is known where stacks can be walked.
+const WALKS: bool = cfg!(all(unix, not(target_arch = "arm")));
+
 #[test]
 fn a_failing_check_shows_all_that_helps() {
+    if !WALKS {
+        return;
+    }
     let (passed, text) = child("child_that_loses_an_update", &[]);
     assert!(!passed);
     insta::assert_snapshot!(report(&text), @"
@@ -124,9 +137,11 @@ fn a_failing_check_shows_all_that_helps() {
           │ update was lost            │             │
     * a preemption: the task that moved before could have gone on
     why:
-      step 0 (main: load n -> 0) came before step 2 (thread 1: store n (1)); in the other order the test
+      `add_one` at crates/raddle/tests/it/programs.rs:18 read n (step 0, main) before `add_one` at
+        crates/raddle/tests/it/programs.rs:19 wrote it (step 2, thread 1); in the other order the test
         would have passed
-      after step 1 (thread 1: load n -> 0) it was lost: all of 300 ways to go on that were tried fail
+      after step 1 (thread 1: load n -> 0, in `add_one`) it was lost: all of 300 ways to go on that were
+        tried fail
     1 preemption in 6 steps; no execution with fewer preemptions shows it
     searched with auto (dfs), seed 0: 2 executions, 12 steps, 5 decisions in [time]; deepest: 3 decisions
     covered so far: the first 2 executions of a search that did not end; assuming sequentially
@@ -135,6 +150,78 @@ fn a_failing_check_shows_all_that_helps() {
     replay it with:
       RADDLE_REPLAY=[token] cargo test -p raddle checks::child_that_loses_an_update -- --exact
     ");
+}
+
+#[test]
+fn a_failure_is_told_in_the_names_of_the_source() {
+    if !WALKS {
+        return;
+    }
+    let (passed, text) = child("child_that_adds_twice", &[]);
+    assert!(!passed);
+    let text = report(&text);
+    let (text, _) = text.split_once("1 preemption in").expect("its size");
+    insta::assert_snapshot!(text, @r"
+    FAILED checks::child_that_adds_twice: main panicked at crates/raddle/tests/it/programs.rs:54:5
+      assertion `left == right` failed: added twice
+        left: 2
+       right: 1
+    execution 2, step by step:
+    step  │ main                       │ adder#1      │ adder#2      │ at
+    ──────┼────────────────────────────┼──────────────┼──────────────┼───────────────────────────────
+       0  │                            │ lock items   │              │ …/tests/it/programs.rs:29
+       1  │                            │ unlock items │              │ …/tests/it/programs.rs:29
+       2* │                            │              │ lock items   │ …/tests/it/programs.rs:29
+       4  │                            │              │ lock items   │ …/tests/it/programs.rs:33
+       5  │                            │              │ unlock items │ …/tests/it/programs.rs:35
+       6  │                            │ lock items   │              │ …/tests/it/programs.rs:33
+       8  │ join adder#1               │              │              │ …/tests/it/programs.rs:52
+       9  │ join adder#2               │              │              │ …/tests/it/programs.rs:53
+      10  │ lock items                 │              │              │ …/tests/it/programs.rs:54
+          │ panicked: assertion `left  │              │              │ …/tests/it/programs.rs:54
+          │ == right` failed: added    │              │              │
+          │ twice                      │              │              │
+    … and 2 unlocks that let no other task go on, 1 step after the failure (shown with --full or
+      RADDLE_FULL=true)
+    * a preemption: the task that moved before could have gone on
+    items is the Mutex from crates/raddle/tests/it/programs.rs:40:45
+    why:
+      none of 2 races matters alone: the failure stays whichever of its two steps comes first
+      after step 2 (adder#2: lock items, in `Numbers::has`) it was lost: all of 300 ways to go on that
+        were tried fail
+    ");
+}
+
+#[test]
+fn every_step_is_shown_if_asked_for() {
+    let (_, text) = child("child_that_adds_twice", &[("RADDLE_FULL", "true")]);
+    // Two critical sections of each thread, and that of main.
+    assert_eq!(text.matches("unlock items").count(), 5, "{text}");
+    assert!(!text.contains("(shown with --full"), "{text}");
+}
+
+#[test]
+fn a_backtrace_has_functions_of_the_test_alone() {
+    if !WALKS {
+        return;
+    }
+    let backtrace = ("RUST_BACKTRACE", "1");
+    let (_, text) = child("child_that_adds_twice", &[backtrace]);
+    assert!(text.contains("panicked at crates/raddle/tests/it/checks.rs"), "{text}");
+    let found = text.find("stack backtrace").expect("a backtrace");
+    let end = text.find("FAILED ").expect("a report");
+    let frames = &text[found..end];
+    assert!(frames.contains("programs::added_twice"), "{frames}");
+    for other in ["raddle::", "raddle_engine", "raddle_threads", "corosensei", "std::", "core::"] {
+        assert!(!frames.contains(&format!(": {other}")), "{frames}");
+    }
+    assert_eq!(text.matches("stack backtrace").count(), 1, "{text}");
+    let replay = ("RADDLE_REPLAY", token(&text));
+    let (_, again) = child("child_that_adds_twice", &[backtrace, replay]);
+    assert_eq!(again.matches("stack backtrace").count(), 1, "{again}");
+    let found = again.find("stack backtrace").expect("a backtrace");
+    let end = again.find("FAILED ").expect("a report");
+    assert_eq!(&again[found..end], frames);
 }
 
 #[test]
@@ -249,7 +336,7 @@ fn a_nested_check_fails_with_the_reason() {
     let (passed, text) = child("child_that_nests", &[]);
     assert!(!passed);
     insta::assert_snapshot!(report(&text), @"
-    FAILED checks::child_that_nests: main panicked at crates/raddle/tests/it/checks.rs:29:26
+    FAILED checks::child_that_nests: main panicked at crates/raddle/tests/it/checks.rs:36:26
       raddle could not run this test: a search was started inside an execution of another search; call raddle::check and raddle::explore from an ordinary test, not from the closure they run
     execution 1 failed before its first step
     searched with auto (dfs), seed 0: 1 execution, 0 steps, 0 decisions in [time]; deepest: 0 decisions

@@ -11,6 +11,8 @@ mod portfolios;
 mod programs;
 mod replays;
 mod searches;
+mod teardown;
 mod tests;
 mod trees;
+mod twice;
 mod values;

@@ -58,14 +58,24 @@ fn every_failure_of_members_that_run_at_once_replays() {
     }
 }
 
-/// In turns of one execution: `pos`, `dpor`, `pos`, `dpor`, `pos`; then `dpor` has nothing left.
+/// In turns of one execution: `pos`, `dfs`, `pos`, `dfs`, `pos`; then `dfs` has nothing left.
 #[test]
 fn a_member_that_has_covered_everything_ends_all() {
+    let report = with("pos | dfs", |_| {}, kept_update);
+    assert_eq!((report.verdict, executions(&report)), (Verdict::Covered, vec![3, 2]));
+    assert_eq!(report.guarantee.covered, Covered::Everything);
+    assert!(!said(&report, "went on"));
+}
+
+/// The same with `dpor`, after which `pos` goes on for 500.
+#[test]
+fn after_a_reduction_that_has_covered_everything_the_others_go_on() {
     let report = with("pos | dpor", |_| {}, kept_update);
     assert_eq!(report.verdict, Verdict::Covered);
     assert_eq!(report.guarantee.covered, Covered::Equivalence);
     assert_eq!(report.guarantee, report.members[1].guarantee);
-    assert_eq!(executions(&report), [3, 2]);
+    assert_eq!(executions(&report), [503, 2]);
+    assert!(said(&report, "the other members went on for 500 of up to 500 executions"));
     assert_eq!(verdicts(&report), [Verdict::Passed, Verdict::Covered]);
     assert!(said(&report, "the guarantee is that of `dpor` alone"));
 }
@@ -76,6 +86,14 @@ fn at_once_a_correct_program_is_covered_too() {
     assert_eq!(report.verdict, Verdict::Covered);
     let full = [Covered::Everything, Covered::Equivalence];
     assert!(full.contains(&report.guarantee.covered), "{}", report.guarantee);
+}
+
+#[test]
+fn after_a_reduction_the_others_go_on_within_the_budget() {
+    let budget = |config: &mut Config| config.executions = Some(50);
+    let report = with("pos | dpor", budget, kept_update);
+    assert_eq!((report.verdict, executions(&report)), (Verdict::Covered, vec![48, 2]));
+    assert!(said(&report, "went on for 45 of up to 500"));
 }
 
 #[test]

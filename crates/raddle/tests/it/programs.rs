@@ -19,6 +19,41 @@ fn add_one(n: &AtomicU32) {
     n.store(seen + 1, SeqCst);
 }
 
+/// Numbers that are looked for and added in critical sections of their own.
+struct Numbers {
+    items: Mutex<Vec<u32>>,
+}
+
+impl Numbers {
+    fn has(&self, n: u32) -> bool {
+        self.items.lock().unwrap().contains(&n)
+    }
+
+    fn add(&self, n: u32) {
+        let mut items = self.items.lock().unwrap();
+        items.push(n);
+    }
+}
+
+/// Two threads of one name add what is not there yet.
+pub(crate) fn added_twice() {
+    let numbers = Arc::new(Numbers { items: Mutex::new(Vec::new()) });
+    let adder = || {
+        let numbers = Arc::clone(&numbers);
+        let thread = thread::Builder::new().name("adder".to_owned());
+        let body = move || {
+            if !numbers.has(7) {
+                numbers.add(7);
+            }
+        };
+        thread.spawn(body).unwrap()
+    };
+    let (one, other) = (adder(), adder());
+    one.join().unwrap();
+    other.join().unwrap();
+    assert_eq!(numbers.items.lock().unwrap().len(), 1, "added twice");
+}
+
 /// Two tasks take two locks in opposite orders.
 pub(crate) fn lock_order() {
     let (a, b) = (Arc::new(Mutex::new(()).named("a")), Arc::new(Mutex::new(()).named("b")));

@@ -101,6 +101,12 @@ fn an_error_is_a_panic() -> Result<(), String> {
     if raddle::choose(2) == 0 { Ok(()) } else { Err("sometimes".to_owned()) }
 }
 
+#[raddle::test]
+#[should_panic(expected = "main panicked at crates/raddle/tests/it/tests.rs:")]
+fn an_error_has_its_place() -> Result<(), String> {
+    Err("always".to_owned())
+}
+
 #[raddle::test(expect = "data-race")]
 fn an_expected_data_race_is_a_pass() {
     let cell = raddle::cell::Tracked::new(0);

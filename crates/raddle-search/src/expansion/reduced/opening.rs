@@ -63,7 +63,7 @@ impl Opener<'_> {
     fn open_sequence(&mut self, history: &History, at: usize, later: Later) {
         let mut last = later.step;
         if let Some(step) = last.as_mut().filter(|_| !later.ran) {
-            step.nth = history.events_of(step.task) + 1;
+            step.nth = history.events_before(step.task, later.index) + 1;
         }
         self.sequence.clear();
         self.sequence.extend(self.reversal.then.iter().map(|&event| event as u32));

@@ -1,0 +1,238 @@
+//! What was found is not lost to what the test does afterwards: destructors that spin, panic or abort.
+//!
+//! Each program fails while another thread has something on its stack that must not be unwound. All are run with
+//! `check`, as a test is: found, run again for the trace, made small and explained, all in this process.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::Command;
+use std::time::Duration;
+
+use raddle::cell::Tracked;
+use raddle::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
+use raddle::sync::{Arc, Mutex};
+use raddle::{Config, thread};
+
+/// The report of a test that fails.
+#[track_caller]
+fn report(config: Config, test: fn()) -> String {
+    let checked = catch_unwind(AssertUnwindSafe(|| raddle::check_with(config, test)));
+    let payload = checked.expect_err("it fails");
+    payload.downcast_ref::<String>().expect("a report").clone()
+}
+
+/// What comes before the table, on one line.
+fn headline(text: &str) -> String {
+    let lines = text.lines().take_while(|line| !line.is_empty());
+    lines.flat_map(str::split_whitespace).collect::<Vec<_>>().join(" ")
+}
+
+fn quick() -> Config {
+    let mut config = Config::default();
+    // Longer than a busy machine keeps a thread from running.
+    config.watchdog = Some(Duration::from_secs(4));
+    config
+}
+
+/// Does this when it is dropped.
+struct OnDrop<F: FnMut()>(F);
+
+impl<F: FnMut()> Drop for OnDrop<F> {
+    fn drop(&mut self) {
+        (self.0)();
+    }
+}
+
+/// A thread with `guard` on its stack races with main.
+fn race_beside<F: FnMut() + Send + 'static>(guard: OnDrop<F>) {
+    let cell = Arc::new(Tracked::new(0));
+    let theirs = Arc::clone(&cell);
+    let thread = thread::spawn(move || {
+        let _guard = guard;
+        theirs.set(1);
+        thread::yield_now();
+    });
+    cell.set(2);
+    thread.join().unwrap();
+}
+
+fn abort_if_panicking() {
+    if std::thread::panicking() {
+        std::process::abort();
+    }
+}
+
+#[test]
+fn a_guard_that_aborts_in_another_thread_does_not_hide_a_data_race() {
+    let text = report(quick(), || race_beside(OnDrop(abort_if_panicking)));
+    assert!(text.contains("data race of"), "{text}");
+    assert!(text.contains("teardown.rs"), "{text}");
+}
+
+#[test]
+fn a_destructor_that_spins_for_a_peer_does_not_hide_a_data_race() {
+    let text = report(quick(), || {
+        // As a queue that waits for a slot that its peer is about to fill: not by raddle's operations.
+        let filled = std::sync::atomic::AtomicBool::new(false);
+        race_beside(OnDrop(move || {
+            while std::thread::panicking() && !filled.load(SeqCst) {
+                std::hint::spin_loop();
+            }
+        }));
+    });
+    assert!(text.contains("data race of"), "{text}");
+    assert!(!text.contains("hangs"), "{text}");
+}
+
+/// Main fails an assertion while a thread with `guard` on its stack waits for it.
+fn assertion_beside<F: FnMut() + Send + 'static>(guard: OnDrop<F>) {
+    let lock = Arc::new(Mutex::new(0));
+    let held = lock.lock().unwrap();
+    let theirs = Arc::clone(&lock);
+    let thread = thread::spawn(move || {
+        let _guard = guard;
+        drop(theirs.lock());
+    });
+    assert_eq!(*held, 1, "not one yet");
+    drop(held);
+    thread.join().unwrap();
+}
+
+#[test]
+fn a_destructor_that_panics_in_another_thread_does_not_hide_an_assertion() {
+    let text = report(quick(), || {
+        assertion_beside(OnDrop(|| panic!("from the destructor")));
+    });
+    assert!(text.contains("not one yet"), "{text}");
+    assert!(!text.contains("from the destructor"), "{text}");
+}
+
+#[test]
+fn what_is_tried_to_explain_a_failure_may_hang_and_the_failure_is_reported_all_the_same() {
+    // The order that fails is found first. In the other one a loop waits for nothing that raddle sees.
+    let text = report(quick(), || {
+        let n = Arc::new(AtomicU32::new(0));
+        let theirs = Arc::clone(&n);
+        let thread = thread::spawn(move || theirs.store(1, SeqCst));
+        let seen = n.load(SeqCst);
+        assert_eq!(seen, 1, "it was first");
+        thread.join().unwrap();
+        loop {
+            std::hint::spin_loop();
+        }
+    });
+    assert!(text.contains("it was first"), "{text}");
+    assert!(text.contains("note: ") && text.contains("hangs"), "{text}");
+}
+
+#[test]
+fn a_destructor_that_spins_while_its_own_panic_unwinds_does_not_hide_the_panic() {
+    let text = report(quick(), || {
+        let flag = Arc::new(AtomicBool::new(false));
+        let theirs = Arc::clone(&flag);
+        let thread = thread::spawn(move || theirs.store(true, SeqCst));
+        let _guard = OnDrop(|| {
+            while !flag.load(SeqCst) {
+                raddle::hint::spin_loop();
+            }
+        });
+        assert!(flag.load(SeqCst), "the cause");
+        thread.join().unwrap();
+    });
+    assert!(text.contains("main panicked at crates/raddle/tests/it/teardown.rs:"), "{text}");
+    assert!(text.contains("the cause"), "{text}");
+}
+
+#[test]
+fn the_first_panic_is_the_headline_and_all_have_their_row() {
+    let mut config = quick();
+    config.full = true;
+    let text = report(config, || {
+        let lock = Arc::new(Mutex::new(()));
+        let (one, two) = (Arc::clone(&lock), Arc::clone(&lock));
+        let first = thread::spawn(move || {
+            let _held = one.lock().unwrap();
+            panic!("the cause");
+        });
+        let second = thread::spawn(move || drop(two.lock().unwrap()));
+        second.join().unwrap();
+        first.join().unwrap();
+    });
+    let headline = headline(&text);
+    assert!(headline.contains("_row: thread 1 panicked at crates/raddle/tests/it/"), "{text}");
+    assert!(headline.ends_with(" the cause"), "{text}");
+    // It unlocks while it unwinds, so its row is before that step.
+    let table: Vec<&str> = text.lines().skip_while(|line| !line.starts_with("step")).collect();
+    let row = |text: &str| table.iter().position(|line| line.contains(text)).expect(text);
+    assert!(row("panicked: the") < row("unlock"), "{text}");
+}
+
+#[test]
+fn a_panic_behind_a_livelock_is_the_headline_and_the_livelock_follows() {
+    let text = report(quick(), || {
+        let ready = Arc::new(AtomicBool::new(false));
+        let theirs = Arc::clone(&ready);
+        let thread = thread::spawn(move || {
+            assert!(theirs.load(SeqCst), "not ready");
+            theirs.store(true, SeqCst);
+        });
+        while !ready.load(SeqCst) {
+            raddle::hint::spin_loop();
+        }
+        thread.join().unwrap();
+    });
+    assert!(headline(&text).contains("_follows: thread 1 panicked at"), "{text}");
+    assert!(text.contains("what followed:\n  livelock: main changed nothing for"), "{text}");
+}
+
+/// Set for tests that are only run by other tests.
+const CHILD: &str = "CHILD_OF_RADDLE_TESTS";
+
+#[test]
+fn child_that_aborts_while_it_unwinds() {
+    if std::env::var_os(CHILD).is_some() {
+        raddle::check(|| {
+            let _guard = OnDrop(abort_if_panicking);
+            let n = AtomicU32::new(0);
+            thread::scope(|scope| {
+                scope.spawn(|| n.store(1, SeqCst));
+                assert_eq!(n.load(SeqCst), 0, "too late");
+            });
+        });
+    }
+}
+
+#[test]
+fn child_that_panics_while_it_unwinds() {
+    if std::env::var_os(CHILD).is_some() {
+        raddle::check(|| {
+            let _guard = OnDrop(|| panic!("from the destructor"));
+            panic!("the cause");
+        });
+    }
+}
+
+/// What a test of this file prints when the process aborts.
+fn last_words(name: &str) -> String {
+    let mut command = Command::new(std::env::current_exe().expect("this binary"));
+    // Captured by the harness, as by default: what it keeps is lost when the process aborts.
+    command.args([&format!("teardown::{name}"), "--exact"]).env(CHILD, "1");
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("RADDLE_") {
+            command.env_remove(name);
+        }
+    }
+    let output = command.output().expect("it runs");
+    assert!(!output.status.success());
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[cfg(unix)]
+#[test]
+fn a_process_that_aborts_while_a_panic_unwinds_says_which_panic() {
+    let text = last_words("child_that_aborts_while_it_unwinds");
+    let found = text.lines().find(|line| line.trim().starts_with("main panicked at")).expect(&text);
+    assert!(found.contains("teardown.rs") && found.contains("too late"), "{text}");
+    let text = last_words("child_that_panics_while_it_unwinds");
+    let found = text.lines().find(|line| line.trim().starts_with("main panicked at")).expect(&text);
+    assert!(found.contains("the cause"), "the first one first: {text}");
+}
