@@ -1,4 +1,4 @@
-//! `loom::sync`: primitives under control.
+//! `loom::sync`: primitives under control. `Arc` has counts that are steps, as loom's has.
 
 pub mod atomic;
 
@@ -9,4 +9,4 @@ pub use raddle::sync::{
 };
 
 pub use raddle::migrate::loom::sync::Notify;
-pub use raddle::sync::{Arc, Weak};
+pub use raddle::sync::counted::{Arc, Weak};
