@@ -1,0 +1,125 @@
+//! `loom::model`: running a test.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+/// Runs every execution of a test up to the order of independent steps.
+///
+/// As [`Builder::check`] with what the environment says.
+///
+/// ```
+/// use raddle_loom::sync::Arc;
+/// use raddle_loom::sync::atomic::{AtomicUsize, Ordering};
+///
+/// raddle_loom::model(|| {
+///     let n = Arc::new(AtomicUsize::new(0));
+///     let theirs = Arc::clone(&n);
+///     let thread = raddle_loom::thread::spawn(move || theirs.fetch_add(1, Ordering::Relaxed));
+///     n.fetch_add(1, Ordering::Relaxed);
+///     thread.join().unwrap();
+///     assert_eq!(n.load(Ordering::Relaxed), 2);
+/// });
+/// ```
+///
+/// # Panics
+/// If an execution fails, with the whole report.
+#[track_caller]
+pub fn model<F>(test: F)
+where
+    F: Fn() + Sync + Send + 'static,
+{
+    Builder::new().check(test);
+}
+
+/// What a test is run with.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Builder {
+    /// Limits nothing here.
+    pub max_threads: usize,
+    /// Limits nothing here.
+    pub max_branches: usize,
+    /// At most so many executions. `LOOM_MAX_PERMUTATIONS`.
+    pub max_permutations: Option<usize>,
+    /// At most for so long. `LOOM_MAX_DURATION`, in seconds.
+    pub max_duration: Option<Duration>,
+    /// At most so many preemptions in each execution. `LOOM_MAX_PREEMPTIONS`.
+    pub preemption_bound: Option<usize>,
+    /// A file from which the search goes on and in which it is kept. `LOOM_CHECKPOINT_FILE`.
+    pub checkpoint_file: Option<PathBuf>,
+    /// Has no meaning here: raddle writes a checkpoint when a limit ends the search.
+    pub checkpoint_interval: usize,
+    /// Has no meaning here: everything is explored from the start.
+    pub expect_explicit_explore: bool,
+    /// Has no meaning here: places are always kept.
+    pub location: bool,
+    /// Prints the report of a pass too. `LOOM_LOG`.
+    pub log: bool,
+}
+
+impl Builder {
+    /// No bound and no limit but those of the environment.
+    ///
+    /// # Panics
+    /// If a `LOOM_*` variable is not a number.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            max_threads: crate::MAX_THREADS,
+            max_branches: variable("LOOM_MAX_BRANCHES").unwrap_or(1_000),
+            max_permutations: variable("LOOM_MAX_PERMUTATIONS"),
+            max_duration: variable("LOOM_MAX_DURATION").map(Duration::from_secs),
+            preemption_bound: variable("LOOM_MAX_PREEMPTIONS"),
+            checkpoint_file: std::env::var_os("LOOM_CHECKPOINT_FILE").map(PathBuf::from),
+            checkpoint_interval: variable("LOOM_CHECKPOINT_INTERVAL").unwrap_or(20_000),
+            expect_explicit_explore: false,
+            location: false,
+            log: std::env::var_os("LOOM_LOG").is_some(),
+        }
+    }
+
+    /// Sets [`checkpoint_file`](Self#structfield.checkpoint_file).
+    pub fn checkpoint_file(&mut self, file: &str) -> &mut Self {
+        self.checkpoint_file = Some(file.into());
+        self
+    }
+
+    /// Runs the test: `dpor`, or `dfs preemptions(k) cache` with a bound.
+    ///
+    /// # Panics
+    /// If an execution fails, with the whole report; or if a `RADDLE_*` variable cannot be read.
+    #[track_caller]
+    pub fn check<F>(&self, test: F)
+    where
+        F: Fn() + Sync + Send + 'static,
+    {
+        let strategy = match self.preemption_bound {
+            Some(bound) => format!("dfs preemptions({bound}) cache"),
+            None => "dpor".to_owned(),
+        };
+        let mut config = raddle::Config::default();
+        config.strategy = strategy;
+        config.executions = self.max_permutations.map(|n| n as u64);
+        config.time = self.max_duration;
+        config.checkpoint =
+            self.checkpoint_file.as_ref().map(|file| file.to_string_lossy().into_owned());
+        match config.with_env() {
+            Ok(config) => raddle::check_with(config, test),
+            Err(error) => panic!("raddle could not run this test: {error}"),
+        }
+    }
+}
+
+impl Default for Builder {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+fn variable<T: FromStr>(name: &str) -> Option<T> {
+    let text = std::env::var(name).ok()?;
+    let value = text.parse().ok();
+    assert!(value.is_some(), "{name} is {text:?}, which is not a number: correct it or unset it");
+    value
+}
