@@ -5,7 +5,7 @@
 //! its ballot, for all slots at once. With the promises of a majority it leads: it proposes once more what may
 //! have been chosen, nothing (0) where there is a gap, and commands after that. A slot that is chosen is told to
 //! all; replicas apply slots in order. When a replica has applied so many it *compacts*: it forgets its votes for
-//! these and keeps their effect alone. From then on it must say so: whoever asks about those slots is given the
+//! these and keeps their effect alone. From then on it must say so: a proposer that asks about those slots is given the
 //! effect. Replicas crash and come back with all but their leadership. They send to one peer after another,
 //! each in a step of its own.
 //!

@@ -31,7 +31,7 @@ pub enum Bug {
     VotesTwice,
     /// A leader commits an entry of an earlier term when a majority has it (figure 8 of the paper).
     ///
-    /// Order: the leader of term 1 has an entry that nobody else has. Another server is elected in term 2 and
+    /// Order: the leader of term 1 has an entry that no other server has. Another server is elected in term 2 and
     /// has another entry. The first one is elected in term 3 and brings its old entry to a majority, which
     /// commits it; then the second one is elected in term 4, because its last entry is of a later term, and
     /// replaces what was committed.

@@ -238,7 +238,7 @@ pub struct Coordinator {
     timer: Option<Address<ToTimer>>,
     is_down: bool,
     voting: Option<Voting>,
-    /// Transactions that are not begun. Lost in a crash, with nobody bound to them.
+    /// Transactions that are not begun. Lost in a crash, and no participant is bound to them.
     waiting: VecDeque<(u32, Address<Message>)>,
     /// Decisions that are told and are not on the disk, if there is the bug that there are any.
     unlogged: Vec<(u32, bool)>,

@@ -92,9 +92,9 @@ pub(crate) enum How {
 pub(crate) enum Ending {
     /// No task is left.
     Completed,
-    /// The test's body panicked, or a task did and nobody took it.
+    /// The test's body panicked, or a task did and the panic was not handled.
     Panicked,
-    /// A task panicked, nobody took it, and then this was the end.
+    /// A task panicked, the panic was not handled, and then this was the end.
     PanickedThen(Box<Ending>),
     /// Some tasks are left and none can move.
     Deadlock,

@@ -120,7 +120,7 @@ pub(crate) unsafe fn run(
 }
 
 impl Execution {
-    /// What an ending comes to once all is seen: panics that nobody took go first, and a planned
+    /// What an ending comes to once all is seen: panics that were not handled go first, and a planned
     /// execution that ended too early has diverged.
     fn revise(&mut self, ending: Ending) -> Ending {
         let untaken = |&task: &TaskId| {
@@ -129,7 +129,7 @@ impl Execution {
         let panicked = self.tasks.n_panics > 0 && self.tasks.created.iter().any(untaken);
         match ending {
             Ending::Completed | Ending::Deadlock => {}
-            // Whoever waited for what the panicking task would have done comes after it.
+            // A task that waited for what the panicking task would have done comes after it.
             Ending::Livelock { .. } | Ending::Limit(_) if panicked => {
                 return Ending::PanickedThen(Box::new(ending));
             }
@@ -345,7 +345,7 @@ fn panics_of(ex: &Execution) -> Vec<Panic> {
     ended.sort_by_key(|(_, panic)| panic.raised.nth);
     let mut panics: Vec<Panic> =
         ended.iter().map(|(task, panic)| entry(*task, &panic.raised)).collect();
-    // The first that nobody took decides that this is a failure.
+    // The first that was not handled decides that this is a failure.
     let decides = ended.iter().position(|(_, panic)| panic.taken.is_none()).unwrap_or(0);
     let Some(&(task, decisive)) = ended.get(decides) else { return panics };
     // Raised again by the task that got it.

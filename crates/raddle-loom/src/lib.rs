@@ -11,15 +11,16 @@
 //! The command stays the same (`RUSTFLAGS="--cfg loom" cargo test --release`), and so do loom's own environment
 //! variables; all `RADDLE_*` variables work too and go before them.
 //!
-//! Differences from loom, each on the safe side or said in the report:
+//! Differences from loom; of these a report says the first:
 //! - loom also explores values that weak memory allows a load to read. Here atomics are sequentially consistent;
 //!   their orderings decide which accesses to [`cell`]s are data races. Every report says so.
 //! - [`stop_exploring`], [`explore`] and [`skip_branch`] do nothing: more is explored than was asked for.
 //! - `max_threads` and `max_branches` limit nothing. There is no limit to the number of threads, and a test that does
 //!   not end is reported as a livelock or ends at the limit of steps.
 //! - [`sync::Condvar::wait_timeout`] can time out. With loom it never does.
-//! - [`future::block_on`] polls again only when it was woken. loom also polls once without a reason.
-//! - Leaks of allocations and of `Arc`s are not looked for.
+//! - [`future::block_on`] polls again only when it was woken. loom also polls once without a reason. Misses: futures that
+//!   take a poll for a wake-up.
+//! - Misses: leaks of allocations and of `Arc`s.
 
 pub mod alloc;
 pub mod future;

@@ -54,7 +54,7 @@ pub struct Builder {
     pub expect_explicit_explore: bool,
     /// Has no meaning here: places are always kept.
     pub location: bool,
-    /// Prints the report of a pass too. `LOOM_LOG`.
+    /// Has no meaning here: a failure is shown step by step. `LOOM_LOG`.
     pub log: bool,
 }
 

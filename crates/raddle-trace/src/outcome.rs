@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::schedule::{TaskName, task_label};
 use crate::trace::{ObjectName, Site};
 
-/// A panic that nobody took.
+/// A panic that was neither caught nor taken by a join.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Panic {
     /// Who panicked: an index into the trace's tasks.
@@ -263,9 +263,9 @@ impl fmt::Display for Death {
 pub enum Outcome {
     /// Every task ended and no panic was left over.
     Completed,
-    /// A task panicked and nobody took it.
+    /// A task panicked, and the panic was neither caught nor taken by a join.
     Panicked {
-        /// Never empty. The one to look at is first: the earliest that nobody took, or what it comes of if it only
+        /// Never empty. The one to look at is first: the earliest that was not handled, or what it comes of if it only
         /// [passes on](Panic::is_passed_on) another. The others follow in the order in which they happened.
         panics: Vec<Panic>,
         /// How the execution ended after that, if it did not just go on to its end: by a deadlock, a livelock or
@@ -302,7 +302,7 @@ pub enum Outcome {
         task: Option<u32>,
         /// Its last operation; the process ended somewhere after that.
         site: Option<Site>,
-        /// A panic before that which nobody had caught or taken.
+        /// A panic before that, neither caught nor taken by a join.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         panic: Option<Box<Panic>>,
     },

@@ -170,7 +170,7 @@ impl Execution {
     /// An op of a task that unwinds: runs without a question, so that no switch happens. If it
     /// must wait, the others run on in turn, without decisions, until it can.
     ///
-    /// A destructor that spins would do so for ever: nobody else moves. It is left for the watchdog, as a loop that
+    /// A destructor that spins would do so for ever: no other task moves. It is left for the watchdog, as a loop that
     /// does nothing raddle sees.
     ///
     /// Misses: interleavings with the ops of destructors that run during a panic.

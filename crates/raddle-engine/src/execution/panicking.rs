@@ -63,7 +63,7 @@ impl Execution {
         }
     }
 
-    /// The current task has got the panic of this one. Whether it had one that nobody had.
+    /// The current task has got the panic of this one. Whether it had one that no task had taken.
     pub(crate) fn take_panic(&mut self, task: TaskId) -> bool {
         let me = self.current;
         let Some(panic) = &mut self.task_mut(task).unwinding.panic else { return false };

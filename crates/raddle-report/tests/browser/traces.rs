@@ -369,7 +369,7 @@ pub(crate) fn endless(steps: u32) -> Report {
         events: (0..steps).map(step).collect(),
         ..Trace::default()
     };
-    // Whoever moves last panics, so that nothing comes after it.
+    // The task that moves last panics, so that nothing comes after it.
     let last = 1 + (steps - 1) / 3 % 8;
     let panics = vec![panic(last, "the queue is empty", 23)];
     failed(trace, Outcome::Panicked { panics, then: None })
