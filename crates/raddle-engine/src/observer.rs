@@ -43,6 +43,8 @@ pub struct ObserverNeeds {
     pub contexts: u8,
     /// As [`Needs::labels`].
     pub labels: bool,
+    /// As [`Needs::messages`].
+    pub messages: bool,
 }
 
 /// Listens to a search.
@@ -232,6 +234,7 @@ impl<'a, 'b> Audience<'a, 'b> {
             decisions |= wanted.decisions;
             needs.contexts = needs.contexts.max(wanted.contexts);
             needs.labels |= wanted.labels;
+            needs.messages |= wanted.messages;
         }
         needs.steps |= steps;
         let (n_steps, skipped) = (0, 0);
