@@ -28,6 +28,7 @@ pub const RULES: &[Rule] = &[
             // Vocabulary: ids and accesses, what a search answers, what a primitive says of itself.
             &[
                 "debug",
+                "explorer",
                 "fiber",
                 "last_words",
                 "limits",
