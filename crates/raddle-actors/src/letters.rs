@@ -56,13 +56,14 @@ pub(crate) struct Letter {
 
 impl Letter {
     /// Of a copy that the network makes.
-    pub(crate) fn duplicate(&self) -> Box<Self> {
-        Box::new(Self { identity: mix(self.identity ^ 23), ..*self })
+    pub(crate) fn duplicate(&self) -> Self {
+        Self { identity: mix(self.identity ^ 0x17), ..*self }
     }
 }
 
 /// What the running step has done, or the last one did.
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each may be with each")]
 pub(crate) struct Did {
     pub(crate) sent: Vec<Dispatch>,
     pub(crate) created: Vec<(u64, &'static str)>,
@@ -193,11 +194,11 @@ impl Letters {
     }
 
     /// A message is sent by the receive that runs.
-    pub(crate) fn stamp(&mut self, kind: MessageType, sender: u64, from: Sender) -> Box<Letter> {
+    pub(crate) fn stamp(&mut self, kind: MessageType, sender: u64, from: Sender) -> Letter {
         let Running { receive, seed, sent: nth, answered_by, .. } = self.running;
         self.running.sent += 1;
         let (ask, is_answer) = std::mem::take(&mut self.ask);
-        Box::new(Letter {
+        Letter {
             identity: identity(kind.hash, seed, nth),
             type_name: kind.name,
             sender,
@@ -209,7 +210,7 @@ impl Letters {
             answered_by,
             ask,
             is_answer,
-        })
+        }
     }
 
     /// The receive that runs creates an actor: the identity of that.

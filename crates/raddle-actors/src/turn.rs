@@ -179,7 +179,7 @@ impl Turn {
     fn stamp<N>(&mut self, message: &N) -> Stamp {
         let letters = self.letters.as_deref_mut()?;
         let from = Sender::Actor(self.running.id);
-        Some(letters.stamp(MessageType::of(message), self.running.identity, from))
+        Some(Box::new(letters.stamp(MessageType::of(message), self.running.identity, from)))
     }
 
     /// The next message asks something: which question it is, if somebody wants to know.

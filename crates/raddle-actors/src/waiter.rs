@@ -90,7 +90,7 @@ impl<T: Send + 'static> Asker<T> for ToOutside<T> {
                         shared.signal.alter(|signal| signal.given = true);
                     }
                     shared.answered.notify_all();
-                })))
+                })));
             }
             Turn::Concurrent(_) => shared.answered.notify_all(),
         }

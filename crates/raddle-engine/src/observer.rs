@@ -33,6 +33,7 @@ pub enum Ended {
 
 /// What the engine must do for an observer. Each costs, so ask for the least.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one thing that costs")]
 pub struct ObserverNeeds {
     /// [`Observer::event`] is called with every [`Event`], also with those that the strategy
     /// [skips](Plan::steps_to_skip).

@@ -332,6 +332,7 @@ pub struct Taken {
 
 /// What the engine must do beyond asking. Each costs, so ask for the least.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one thing that costs")]
 pub struct Needs {
     /// [`Strategy::step`] is called with every [`Event`].
     pub steps: bool,

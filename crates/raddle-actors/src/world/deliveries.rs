@@ -39,7 +39,7 @@ impl World {
         let letters = self.turn.letters.as_deref_mut()?;
         let key = rt::task_key();
         let sender = letters.sender_outside(key);
-        Some(letters.stamp(kind, sender, Sender::Outside(key)))
+        Some(Box::new(letters.stamp(kind, sender, Sender::Outside(key))))
     }
 
     /// What a link would deliver next, if somebody wants to know.

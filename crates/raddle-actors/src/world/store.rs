@@ -84,7 +84,7 @@ impl Store for World {
             )
         });
         let Message { sent_by, site, .. } = *message;
-        let stamp = message.stamp.as_ref().map(|letter| letter.duplicate());
+        let stamp = message.stamp.as_ref().map(|letter| Box::new(letter.duplicate()));
         Message { payload, sent_by, site, stamp }
     }
 
