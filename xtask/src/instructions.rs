@@ -1,10 +1,9 @@
-//! `cargo xtask instructions`: what an execution or a step costs, counted by valgrind's callgrind, beside another
+//! `cargo xtask instructions`: what a step of a search costs, counted by valgrind's callgrind, beside another
 //! checkout.
 //!
-//! The measured binaries are those of `raddle-bench`, in release without link-time optimisation, built alike in both
-//! checkouts. Each runs twice, with few executions and with many; the difference is free of what a process costs.
-//! A search of states runs once: its number has the process in it. Counts do not hang on how busy the machine is, but on the compiler, so
-//! both are measured every time.
+//! Measured is `one-search` of `raddle-bench`, in release without link-time optimisation, built alike in both
+//! checkouts. It runs twice, with few executions and with many; the difference is free of what a process costs.
+//! Counts do not hang on how busy the machine is, but on the compiler, so both checkouts are measured every time.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -15,47 +14,34 @@ use serde_json::Value;
 
 use crate::write_file;
 
-/// One number.
+/// A program of the corpus, a search, and how many executions: few and many.
 struct Case {
-    name: &'static str,
-    binary: &'static str,
-    arguments: &'static str,
-    /// How many executions, few and many; none for a search of states.
-    lengths: Option<[u32; 2]>,
-    /// By how much the cost of an execution is divided.
-    steps: u32,
+    program: &'static str,
+    search: &'static str,
+    lengths: [u64; 2],
 }
 
-const fn threads(name: &'static str, arguments: &'static str, lengths: [u32; 2]) -> Case {
-    Case { name, binary: "peer-raddle", arguments, lengths: Some(lengths), steps: 1 }
+const fn case(program: &'static str, search: &'static str, lengths: [u64; 2]) -> Case {
+    Case { program, search, lengths }
 }
 
-const fn states(name: &'static str, arguments: &'static str) -> Case {
-    Case { name, binary: "peer-raddle-states", arguments, lengths: None, steps: 1 }
-}
-
-const CASES: [Case; 8] = [
-    Case { steps: 2_000, ..threads("long random, per step", "long random", [20, 120]) },
-    threads("tiny random, per execution", "tiny random", [1_000, 5_000]),
-    threads("tiny dfs, per execution", "tiny dfs", [1_000, 5_000]),
-    threads("locks random, per execution", "locks random", [1_000, 5_000]),
-    threads("locks dfs, per execution", "locks dfs", [1_000, 5_000]),
-    threads(
-        "lastzero(10) dpor, per execution",
-        "lastzero-10x10 exhaust --reduction optimal",
-        [100, 500],
-    ),
-    states(
-        "states of two-phase commit, depth first, whole search",
-        "two-phase-commit unordered dfs --at-least 0",
-    ),
-    states("states of paxos, breadth first, whole search", "paxos unordered bfs --at-least 0"),
+/// Atomics, long executions, locks, a reduction with many races, and actors.
+const CASES: [Case; 9] = [
+    case("inc(4)", "random", [200, 1_000]),
+    case("inc(4)", "dfs", [200, 1_000]),
+    case("independent(2,500)", "random", [5, 25]),
+    case("filesystem(4)", "random", [200, 1_000]),
+    case("filesystem(4)", "dfs", [200, 1_000]),
+    case("lastzero(10)", "dpor", [100, 400]),
+    case("inc(4)", "dpor", [100, 500]),
+    case("three-actors", "random", [200, 1_000]),
+    case("actor-senders", "random", [200, 1_000]),
 ];
 
-/// A checkout, by its commit and where its binaries are.
+/// A checkout, by its commit and where its binary is.
 struct Built {
     commit: String,
-    binaries: Vec<PathBuf>,
+    binary: PathBuf,
 }
 
 /// Measures this checkout and another, tells `progress` of it, and returns the section of `docs/results/core.md`.
@@ -71,8 +57,9 @@ pub fn section(root: &Path, before: &Path, progress: &dyn Fn(&str)) -> Result<St
     let (before, after) = (before?, after?);
     let mut rows = Vec::new();
     for case in &CASES {
-        progress(case.name);
-        rows.push((case.name, cost(&before, case)?, cost(&after, case)?));
+        let name = format!("`{}`, `{}`", case.program, case.search);
+        progress(&name);
+        rows.push((name, cost(&before, case)?, cost(&after, case)?));
     }
     Ok(text(&before.commit, &after.commit, &rows))
 }
@@ -93,26 +80,23 @@ fn replaced(page: &str, section: &str) -> String {
     format!("{kept}{section}")
 }
 
-fn text(before: &str, after: &str, rows: &[(&str, f64, f64)]) -> String {
+fn text(before: &str, after: &str, rows: &[(String, f64, f64)]) -> String {
     let mut text = format!(
         "{HEADING}`cargo xtask instructions CHECKOUT`: instructions by callgrind, without link-time optimisation; \
-         before: {before}, after: {after}. Per\nexecution or step: the difference of two run lengths.\n\n\
-         | | before | after | after / before |\n|---|---:|---:|---:|\n"
+         before: {before}, after: {after}.\n\
+         Per step: the difference of two run lengths, by the difference of their steps.\n\n\
+         | program of the corpus, search | before | after | after / before |\n|---|---:|---:|---:|\n"
     );
     for (name, before, after) in rows {
-        let digits = usize::from(*before < 1_000.0);
-        let _ = writeln!(
-            text,
-            "| {name} | {before:.digits$} | {after:.digits$} | {:.3} |",
-            after / before
-        );
+        let ratio = after / before;
+        let _ = writeln!(text, "| {name} | {before:.1} | {after:.1} | {ratio:.3} |");
     }
     text
 }
 
-/// Builds the measured binaries of a checkout.
+/// Builds the measured binary of a checkout.
 fn build(checkout: &Path) -> Result<Built, String> {
-    let arguments = "build --locked --release -p raddle-bench --bin peer-raddle --bin peer-raddle-states \
+    let arguments = "build --locked --release -p raddle-bench --bin one-search \
                      --message-format json-render-diagnostics";
     let output = Command::new(env!("CARGO"))
         .args(arguments.split_whitespace())
@@ -128,43 +112,34 @@ fn build(checkout: &Path) -> Result<Built, String> {
     }
     let said = String::from_utf8_lossy(&output.stdout);
     let messages = said.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    let binaries =
-        messages.filter_map(|message| message["executable"].as_str().map(PathBuf::from)).collect();
+    let path = |message: Value| message["executable"].as_str().map(PathBuf::from);
+    let binary = messages.filter_map(path).next_back().ok_or("cargo built no one-search")?;
     let head = Command::new("git")
         .args(["rev-parse", "--short", "HEAD"])
         .current_dir(checkout)
         .output()
         .map_err(|error| format!("could not run git: {error}"))?;
     let commit = String::from_utf8_lossy(&head.stdout).trim().to_owned();
-    Ok(Built { commit, binaries })
+    Ok(Built { commit, binary })
 }
 
-/// The instructions of a case.
+/// The instructions of a step.
 fn cost(built: &Built, case: &Case) -> Result<f64, String> {
-    let is_meant = |path: &&PathBuf| path.file_stem().is_some_and(|name| name == case.binary);
-    let binary = built.binaries.iter().find(is_meant);
-    let binary = binary.ok_or_else(|| format!("cargo built no {}", case.binary))?;
-    let Some([few, many]) = case.lengths else { return instructions(binary, case, None) };
-    let difference =
-        instructions(binary, case, Some(many))? - instructions(binary, case, Some(few))?;
-    Ok(difference / (made(case, many) - made(case, few)) / f64::from(case.steps))
+    let [few, many] = case.lengths;
+    let (few, many) = (count(&built.binary, case, few)?, count(&built.binary, case, many)?);
+    Ok((many.instructions - few.instructions) / (many.steps - few.steps))
 }
 
-/// How many executions a peer makes that is asked for `executions`: those that warm it up are counted, too.
-fn made(case: &Case, executions: u32) -> f64 {
-    let is_whole = case.arguments.contains("exhaust");
-    let warm_up = if is_whole { 0 } else { executions.div_ceil(10).min(1_000) };
-    f64::from(executions + warm_up)
+/// What one process did.
+struct Counted {
+    instructions: f64,
+    steps: f64,
 }
 
-/// All instructions of a process.
-fn instructions(binary: &Path, case: &Case, executions: Option<u32>) -> Result<f64, String> {
+fn count(binary: &Path, case: &Case, executions: u64) -> Result<Counted, String> {
     let mut command = Command::new("valgrind");
     command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]).arg(binary);
-    command.args(case.arguments.split(' '));
-    if let Some(executions) = executions {
-        command.args(["--executions", &executions.to_string()]);
-    }
+    command.args([case.program, case.search, &executions.to_string()]);
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("RADDLE_") {
             command.env_remove(&name);
@@ -172,10 +147,20 @@ fn instructions(binary: &Path, case: &Case, executions: Option<u32>) -> Result<f
     }
     let output = command.stdin(Stdio::null()).output();
     let output = output.map_err(|error| format!("could not run valgrind: {error}"))?;
-    let said = String::from_utf8_lossy(&output.stderr);
-    let counted =
-        said.lines().find_map(|line| line.split_once("Collected : ")?.1.trim().parse().ok());
-    counted.filter(|_| output.status.success()).ok_or_else(|| format!("{command:?}: {said}"))
+    let (did, said) = (text_of(&output.stdout), text_of(&output.stderr));
+    let counted = read(&did, &said).filter(|_| output.status.success());
+    counted.ok_or_else(|| format!("{command:?}: {did}{said}"))
+}
+
+fn text_of(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Of what the search printed, `executions blocked steps why`, and of what valgrind did.
+fn read(did: &str, said: &str) -> Option<Counted> {
+    let steps = did.split(' ').nth(2)?.parse().ok()?;
+    let collected = said.lines().find_map(|line| line.split_once("Collected : "))?.1;
+    Some(Counted { instructions: collected.trim().parse().ok()?, steps })
 }
 
 #[cfg(test)]
@@ -184,16 +169,17 @@ mod tests {
 
     #[test]
     fn the_section_takes_the_place_of_the_one_before() {
-        let rows = [("a step", 400.44, 300.0), ("an execution", 8_000.4, 8_800.0)];
-        let section = text("0ld", "new", &rows);
-        assert!(section.contains("| a step | 400.4 | 300.0 | 0.749 |"), "{section}");
-        assert!(section.contains("| an execution | 8000 | 8800 | 1.100 |"), "{section}");
+        let section = text("0ld", "new", &[("a search".to_owned(), 400.44, 300.0)]);
+        assert!(section.contains("| a search | 400.4 | 300.0 | 0.749 |"), "{section}");
         let page = replaced("# Page\n\n## Cost\nold\n", &section);
         assert_eq!(page, format!("# Page\n\n{section}"));
     }
 
     #[test]
-    fn executions_that_warm_up_are_counted() {
-        assert_eq!((made(&CASES[1], 1_000), made(&CASES[5], 1_000)), (1_100.0, 1_000.0));
+    fn steps_and_instructions_are_read_from_what_is_printed() {
+        let counted = read("200 0 1800 Executions\n", "==1== Events : Ir\n==1== Collected : 42\n");
+        let counted = counted.expect("both are there");
+        assert_eq!((counted.steps, counted.instructions), (1_800.0, 42.0));
+        assert!(read("one-search: no program\n", "").is_none());
     }
 }
