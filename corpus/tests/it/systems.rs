@@ -70,7 +70,7 @@ fn every_bug_is_found_at_random_at_the_small_size() {
     }
 }
 
-// The orders between two actors are a part of what a queue for each actor allows, and not the other way round.
+// A queue for each actor allows some of the orders that are possible where only those of each two actors are kept.
 #[test]
 fn systems_that_are_right_are_clean_with_other_mailboxes() {
     for program in correct() {

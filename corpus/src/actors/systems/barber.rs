@@ -50,7 +50,7 @@ pub const SUBJECT: Subject = Subject {
             BEHAVIOUR,
             |system, size| run(system, Bug::CustomersWakeHim, size),
             &PARAMETERS,
-            &[2, 1, 8],
+            &[2, 1, 2],
         )],
     },
 };

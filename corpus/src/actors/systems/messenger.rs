@@ -45,7 +45,7 @@ pub const SUBJECT: Subject = Subject {
             ORDER,
             |system, size| run(system, Bug::ClosesAtOnce, size),
             &PARAMETERS,
-            &[1, 16],
+            &[1, 15],
         )],
     },
 };

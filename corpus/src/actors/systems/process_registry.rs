@@ -49,7 +49,7 @@ pub const SUBJECT: Subject = Subject {
             BETWEEN,
             |system, size| run(system, Bug::KeepsTheName, size),
             &PARAMETERS,
-            &[1, 10, 10],
+            &[1, 9, 9],
         )],
     },
 };

@@ -56,7 +56,7 @@ pub const SUBJECT: Subject = Subject {
                 ORDER,
                 |system, size| run(system, Bug::OldAnswers, size),
                 &PARAMETERS,
-                &[2, 12, 0],
+                &[2, 16, 0],
             ),
             wrong(
                 ("redis-sent-while-down", "a command comes while there is no connection"),

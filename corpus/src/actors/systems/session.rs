@@ -48,7 +48,7 @@ pub const SUBJECT: Subject = Subject {
             BEHAVIOUR,
             |system, size| run(system, Bug::RequestWhileExpired, size),
             &PARAMETERS,
-            &[1, 1, 20],
+            &[1, 1, 18],
         )],
     },
 };
