@@ -113,6 +113,7 @@ impl<M: Clone + Debug + Hash + Send + 'static> Actor for Hop<M> {
 }
 
 /// A way to an actor: what is sent there is passed on so many times. The actor itself, if that is never.
+#[must_use]
 pub fn route<M>(system: &System, hops: usize, to: &Address<M>) -> Address<M>
 where
     M: Clone + Debug + Hash + Send + 'static,

@@ -169,13 +169,14 @@ impl Actor for Room {
                 cx.send(&customer, ToCustomer::Leave);
             }
             ToRoom::Enter(customer) => self.waiting.push_back(customer),
-            ToRoom::Next => match self.waiting.pop_front() {
-                Some(customer) => cx.send(barber, ToBarber::Take(customer)),
-                None => {
+            ToRoom::Next => {
+                if let Some(customer) = self.waiting.pop_front() {
+                    cx.send(barber, ToBarber::Take(customer));
+                } else {
                     self.is_asleep = true;
                     cx.send(barber, ToBarber::Sleep);
                 }
-            },
+            }
         }
     }
 }

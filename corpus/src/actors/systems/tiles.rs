@@ -1,6 +1,6 @@
 //! A map engine: viewers that ask for tiles, caches that keep a few of them, a store that has all.
 //!
-//! In the shape of GeoTrellis, on which Bita measured coverage. It has no bug. A viewer asks for the tiles around
+//! In the shape of `GeoTrellis`, on which Bita measured coverage. It has no bug. A viewer asks for the tiles around
 //! its place, one cache for each of two zoom levels; a cache that does not have a tile asks the store, remembers who waits,
 //! and forgets the tile that it got first when it has too many. An edit changes a tile of the store, which then tells the
 //! caches; versions of a tile only grow.
