@@ -598,9 +598,12 @@ impl Actor for PassesOn {
     }
 }
 
-/// What a hook heard: messages that were sent, and those that were handled, with who became another.
+/// Messages, and whether their receivers became others.
+type Transits = Vec<(Transit, bool)>;
+
+/// What a hook heard: messages that were sent, and those that were handled.
 #[derive(Clone, Debug, Default)]
-struct Heard(Arc<Mutex<[Vec<(Transit, bool)>; 2]>>);
+struct Heard(Arc<Mutex<[Transits; 2]>>);
 
 impl Deliveries for Heard {
     fn delay(&self, transit: &Transit) -> Duration {
