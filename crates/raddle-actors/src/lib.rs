@@ -106,7 +106,7 @@ pub use reply::Reply;
 pub use snapshot::Snapshot;
 #[cfg(feature = "check")]
 pub use states::{
-    Delivery, Enabled, Judged, Next, Order, Refused, Searched, Space, States, Stopped, Violation,
+    Delivery, Enabled, Judged, Next, Order, Refused, Searched, Space, States, Stopped, Violation, WhenFull,
     Visited,
 };
 pub use system::{Builder, Manager, System};

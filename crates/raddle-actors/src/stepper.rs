@@ -68,6 +68,7 @@ impl Stepper {
             monitors,
             crashes,
             message_faults,
+            sent: 0,
             fingerprint: 0,
         };
         for link in links {

@@ -128,6 +128,10 @@ pub enum Covered {
         parts: u64,
         /// Only states that can be reached in so many steps, if there are others.
         depth: Option<u32>,
+        /// How many states could not be kept, or gave their place to others. They may have been counted
+        /// and gone on from more than once.
+        #[serde(default)]
+        dropped: u64,
     },
     /// Some states of a search over states that did not end.
     SomeStates {
@@ -322,7 +326,7 @@ impl fmt::Display for Covered {
                 }
                 f.write_str(")")
             }
-            Self::States { unique, parts, depth } => {
+            Self::States { unique, parts, depth, dropped } => {
                 match depth {
                     None => f.write_str("every state that can be reached")?,
                     Some(1) => f.write_str("every state that can be reached in at most 1 step")?,
@@ -335,8 +339,12 @@ impl fmt::Display for Covered {
                 write!(
                     f,
                     ", unless 64-bit fingerprints collided (chance below 1e{chance}: {unique} \
-                     states and {parts} parts of states)"
-                )
+                     states and {parts} parts of states"
+                )?;
+                if dropped > 0 {
+                    write!(f, "; {dropped} were not kept and may have been counted again")?;
+                }
+                f.write_str(")")
             }
             Self::SomeStates { unique } => {
                 let unique = Many(unique, "state");
@@ -622,7 +630,7 @@ mod tests {
     // (1000 * 999 + 30 * 29) / 2^65 is 2.7e-14.
     #[test]
     fn states_are_told_apart_by_fingerprints() {
-        let states = |depth| Covered::States { unique: 1000, parts: 30, depth };
+        let states = |depth| Covered::States { unique: 1000, parts: 30, depth, dropped: 0 };
         assert_eq!(
             states(None).to_string(),
             "every state that can be reached, unless 64-bit fingerprints collided (chance below \
@@ -632,6 +640,12 @@ mod tests {
             states(Some(3))
                 .to_string()
                 .starts_with("every state that can be reached in at most 3 steps, unless")
+        );
+        let dropped = Covered::States { unique: 1000, parts: 30, depth: None, dropped: 4 };
+        assert!(
+            dropped
+                .to_string()
+                .ends_with("30 parts of states; 4 were not kept and may have been counted again)")
         );
         assert_eq!(
             Covered::SomeStates { unique: 7 }.to_string(),

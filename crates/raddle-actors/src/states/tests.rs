@@ -15,7 +15,7 @@ use crate::address::ActorId;
 use crate::mailboxes::Sender;
 use crate::snapshot::ANYBODY;
 use crate::step::{ActorState, Health};
-use crate::view::Viewed;
+use crate::view::{View, Viewed};
 use crate::world::Kind;
 use crate::{Actor, Address, Context, Faults, Mailboxes, Model, Monitor, Timer, Watch};
 
@@ -246,7 +246,7 @@ fn portrait(view: &View<'_>, Matters { unordered, counted, timed }: Matters) -> 
             for lane in &snapshot.lanes {
                 let from = if unordered || lane.from >= ANYBODY { 0 } else { path(lane.from) };
                 let actor = &snapshot.actors[lane.to as usize].state.actor;
-                let texts = lane.contents().map(|message| actor.show(&message.payload));
+                let texts = lane.each().map(|(message, _)| actor.show(&message.payload));
                 lanes.entry((from, path(lane.to))).or_default().extend(texts);
             }
             faults = snapshot.crashes as usize;
@@ -419,7 +419,10 @@ fn same_states(seed: u64, random: Random, most: u64) -> bool {
     }
     assert_eq!(explored.ended, Ended::Covered);
     assert_eq!(explored.kinds.keys().collect::<Vec<_>>(), [&"completed"], "{seed}");
-    for search in [States::breadth_first(), States::depth_first()] {
+    let breadth_first = States::breadth_first();
+    let searches =
+        [breadth_first, breadth_first.threads(2), breadth_first.threads(3), States::depth_first()];
+    for search in searches {
         let searched = model.search(&search).expect("all can be copied");
         assert_eq!(searched.stopped, Stopped::Covered);
         let (found, ends) = (taken(&all), taken(&last));

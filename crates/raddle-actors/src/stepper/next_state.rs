@@ -22,20 +22,22 @@ pub(super) struct NextState<'a> {
     /// The actor that was copied, because the step changes it. There is at most one: a handler changes
     /// only its own, besides new ones.
     changed: Option<ActorId>,
+    /// How old the message is that was taken.
+    taken: u32,
 }
 
 impl<'a> NextState<'a> {
     /// `state` is as before the step.
     #[inline]
     pub(super) fn new(stepper: &'a mut Stepper, state: &'a mut Snapshot) -> Self {
-        Self { stepper, state, changed: None }
+        Self { stepper, state, changed: None, taken: 0 }
     }
 
     /// The step is done: keeps what it did, and the fingerprints of the actor that is changed and of
     /// those that are new, from the index `new` on.
     #[inline]
     pub(super) fn finish(self, new: usize) {
-        let Self { stepper, state, changed } = self;
+        let Self { stepper, state, changed, taken: _ } = self;
         if let Some(changed) = changed {
             stepper.rehash(state, changed.index());
             stepper.memo.keep(&state.actors[changed.index()]);
@@ -128,7 +130,9 @@ impl Store for NextState<'_> {
     fn take(&mut self, next: Move) -> Taken<Rc<SharedMessage>> {
         match next {
             Move::Lane(at) => {
-                let (from, to, message) = self.state.pop(self.stepper.mailboxes, at as usize);
+                let (from, to, (message, age)) =
+                    self.state.pop(self.stepper.mailboxes, at as usize);
+                self.taken = age;
                 Taken::Message { from, to, message }
             }
             Move::Timer(of, at) => {
@@ -153,7 +157,7 @@ impl Store for NextState<'_> {
     }
 
     fn enqueue_first(&mut self, from: Sender, to: ActorId, message: Rc<SharedMessage>) {
-        self.state.push_first(self.stepper.mailboxes, from, to.0, message);
+        self.state.push_first(self.stepper.mailboxes, from, to.0, (message, self.taken));
     }
 
     fn send(&mut self, from: ActorId, to: ActorId, payload: Payload, _: Site) {
