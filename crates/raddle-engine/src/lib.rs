@@ -26,6 +26,7 @@ pub mod dependence;
 mod error;
 mod execution;
 pub mod explore;
+pub mod explorer;
 mod failures;
 mod fair;
 mod fiber;
