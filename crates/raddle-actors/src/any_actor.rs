@@ -52,6 +52,7 @@ impl<M: Debug + Send + 'static> Typed<M> {
         let (next, stops) = (cx.next.take(), cx.stops);
         if let Some(next) = next {
             self.behaviour = next;
+            turn.became = true;
         }
         Flow { stops }
     }

@@ -106,8 +106,8 @@ pub use reply::Reply;
 pub use snapshot::Snapshot;
 #[cfg(feature = "check")]
 pub use states::{
-    Delivery, Enabled, Judged, Next, Order, Refused, Searched, Space, States, Stopped, Violation, WhenFull,
-    Visited,
+    Delivery, Enabled, Judged, Next, Order, Refused, Searched, Space, States, Stopped, Violation,
+    Visited, WhenFull,
 };
 pub use system::{Builder, Manager, System};
 pub use view::View;

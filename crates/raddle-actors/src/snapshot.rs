@@ -201,6 +201,19 @@ pub(crate) enum Move {
     Restart(u32),
 }
 
+/// Something that a step did besides changing its actor, as explorers hear of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Did {
+    /// A message was sent to this actor.
+    Sent(u32),
+    /// This actor was spawned.
+    Spawned(u32),
+    /// The actor handles messages otherwise from now on.
+    Became,
+    /// The program asked for an order of processes.
+    Ordered(Arc<[String]>),
+}
+
 /// What counts as a part of a state, because a handler can see it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Exact {

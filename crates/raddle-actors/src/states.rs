@@ -9,9 +9,11 @@
 //! Executions that do not end are covered by their states, but not asked what they never do.
 
 mod plain;
+mod processes;
 mod report;
 mod seen;
 mod space;
+mod strata;
 mod team;
 #[cfg(test)]
 mod tests;
@@ -20,14 +22,17 @@ mod way;
 
 use std::fmt;
 
+use raddle_engine::explorer::Explorer;
 use raddle_trace::{Covered, Guarantee};
 
+use self::processes::Processes;
 pub use self::report::{Delivery, Judged, Refused, Searched, Stopped, Violation, Visited};
 use self::seen::Seen;
 pub use self::seen::WhenFull;
 pub use self::space::{Enabled, Next, Space};
+use self::strata::{Strata, Stratified};
 use self::team::{Entry, GoOn, Shared};
-use self::walker::{Halt, Tally, Wrong};
+use self::walker::{Halt, Tally, Walker, Wrong};
 use self::way::{Way, following};
 use crate::follow::{Lead, follow};
 use crate::model::{Model, PropertyKind, UNJUDGED};
@@ -51,9 +56,11 @@ pub enum Order {
 ///
 /// let states = States::breadth_first().states(1_000_000).bytes(1 << 30).depth(20);
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct States {
     order: Order,
+    /// If it is a stratified one: then the order is that of its explorer.
+    strata: Option<Stratified>,
     most: u64,
     bytes: usize,
     depth: Option<u32>,
@@ -68,6 +75,7 @@ impl States {
     pub fn breadth_first() -> Self {
         Self {
             order: Order::BreadthFirst,
+            strata: None,
             most: u64::MAX,
             bytes: 4 << 30,
             depth: None,
@@ -81,6 +89,73 @@ impl States {
     #[must_use]
     pub fn depth_first() -> Self {
         Self { order: Order::DepthFirst, ..Self::breadth_first() }
+    }
+
+    /// Those that need fewer delays of an explorer first: stratified exhaustive search (Desai, Qadeer and Seshia, FSE
+    /// 2015).
+    ///
+    /// What has been seen is states of the program alone, so it says nothing of a stratum before its end;
+    /// [`exact`](Self::exact) does.
+    ///
+    /// ```
+    /// use raddle_actors::States;
+    /// use raddle_engine::explorer::{About, DelayingExplorer, Explorer, Process, Runnable};
+    ///
+    /// /// The first that can move, in the order of creation; one that is delayed comes last.
+    /// #[derive(Clone, Debug, Default, Hash)]
+    /// struct InOrder(Vec<Process>);
+    ///
+    /// impl DelayingExplorer for InOrder {
+    ///     fn start(&mut self, process: Process, _: &About<'_>) {
+    ///         self.0.push(process);
+    ///     }
+    ///     fn finish(&mut self, process: Process) {
+    ///         self.0.retain(|&other| other != process);
+    ///     }
+    ///     fn next(&self, runnable: Runnable<'_>) -> Process {
+    ///         *self.0.iter().find(|&&process| runnable.contains(process)).unwrap()
+    ///     }
+    ///     fn delay(&mut self, process: Process) {
+    ///         self.finish(process);
+    ///         self.0.push(process);
+    ///     }
+    /// }
+    ///
+    /// let states = States::strata(Explorer::new("in-order", InOrder::default())).exact().delays(3);
+    /// assert_eq!(states.to_string(), "strata(in-order, exact) delays(3)");
+    /// ```
+    #[must_use]
+    pub fn strata(explorer: Explorer) -> Self {
+        let strata = Stratified { explorer, exact: false, increment: 1, delays: None };
+        Self { strata: Some(strata), ..Self::breadth_first() }
+    }
+
+    /// Of a stratified search: what has been seen is pairs of a program's and an explorer's state, and each finished
+    /// stratum is a guarantee.
+    #[must_use]
+    pub fn exact(mut self) -> Self {
+        if let Some(strata) = &mut self.strata {
+            strata.exact = true;
+        }
+        self
+    }
+
+    /// Of a stratified search: how many strata are gone through at once, from 1 to 200.
+    #[must_use]
+    pub fn increment(mut self, strata: u32) -> Self {
+        if let Some(asked) = &mut self.strata {
+            asked.increment = strata.clamp(1, 200);
+        }
+        self
+    }
+
+    /// Of a stratified search: at most so many delays.
+    #[must_use]
+    pub fn delays(mut self, most: u32) -> Self {
+        if let Some(asked) = &mut self.strata {
+            asked.delays = Some(most);
+        }
+        self
     }
 
     /// At most so many different states; without this, as many as there are.
@@ -98,15 +173,16 @@ impl States {
         self
     }
 
-    /// Only states that can be reached in so many steps. Breadth-first only: the first way to a state
-    /// must be a shortest one.
+    /// Only states that can be reached in so many steps. Not depth-first: there the first way to a state need not be
+    /// a shortest one. A stratified search then tells states apart by their depth as well.
     #[must_use]
     pub fn depth(mut self, most: u32) -> Self {
         self.depth = Some(most);
         self
     }
 
-    /// On so many threads. Breadth-first only: the same states are visited with any number of threads.
+    /// On so many threads. Not depth-first. The same states are visited with any number of threads; of a stratified
+    /// search that is not [exact](Self::exact), at its end.
     #[must_use]
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = threads.max(1);
@@ -129,10 +205,11 @@ impl States {
 
 impl fmt::Display for States {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self.order {
-            Order::BreadthFirst => "states bfs",
-            Order::DepthFirst => "states dfs",
-        })?;
+        match (&self.strata, self.order) {
+            (Some(strata), _) => strata.fmt(f)?,
+            (None, Order::BreadthFirst) => f.write_str("states bfs")?,
+            (None, Order::DepthFirst) => f.write_str("states dfs")?,
+        }
         self.depth.map_or(Ok(()), |depth| write!(f, " depth({depth})"))
     }
 }
@@ -143,9 +220,14 @@ struct Walked {
     unique: u64,
     dropped: u64,
     halt: Option<Halt>,
+    /// Of an exact stratified search: all that needs at most so many delays was visited.
+    finished: Option<u32>,
+    /// Nothing was left out because it needs too many delays.
+    whole: bool,
 }
 
-const NOT_THE_SAME: &str = "handlers use something besides their state, their message and their context";
+const NOT_THE_SAME: &str =
+    "handlers use something besides their state, their message and their context";
 
 impl<S: Send + Sync + 'static> Model<S> {
     /// Its states, to walk in.
@@ -184,7 +266,7 @@ impl<S: Send + Sync + 'static> Model<S> {
         states: &States,
         go_on: &mut dyn FnMut(Visited) -> bool,
     ) -> Result<Searched, Refused> {
-        if states.depth.is_some() && states.order == Order::DepthFirst {
+        if states.depth.is_some() && states.strata.is_none() && states.order == Order::DepthFirst {
             let why = "a depth-first search with a limit on the depth would miss states within it";
             return Err(Refused(why.to_owned()));
         }
@@ -215,25 +297,28 @@ impl<S: Send + Sync + 'static> Model<S> {
         go_on: GoOn<'_>,
     ) -> Result<Searched, Halt> {
         let exact = space.stepper.exact;
-        let Walked { tally, unique, dropped, mut halt } = self.walk(states, space, false, go_on);
+        let Walked { tally, unique, dropped, mut halt, finished, whole } =
+            self.walk(states, space, false, go_on);
         if let Some(Halt::Wrong(wrong)) = &halt
             && wrong.way.is_none()
         {
             halt = Some(self.again_with_ways(states, exact, wrong)?);
         }
         let (stopped, wrong) = match halt {
-            None => (Stopped::Covered, None),
+            None if whole => (Stopped::Covered, None),
+            None => (Stopped::Delays, None),
             Some(Halt::Stopped(stopped)) => (stopped, None),
             Some(Halt::Wrong(wrong)) => (Stopped::Violated, Some(wrong)),
             Some(other) => return Err(other),
         };
         let violation = wrong.as_ref().map(|wrong| self.violation(exact, wrong)).transpose()?;
-        let covered = match stopped {
-            Stopped::Covered => {
-                let depth = states.depth.filter(|_| tally.cut);
-                Covered::States { unique, parts: tally.parts, depth, dropped }
+        let (parts, depth) = (tally.parts, states.depth.filter(|_| tally.cut));
+        let covered = match (stopped, finished) {
+            (Stopped::Covered, _) => {
+                Covered::States { unique, parts, depth, dropped, delays: None }
             }
-            _ => Covered::SomeStates { unique },
+            (_, Some(_)) => Covered::States { unique, parts, depth, dropped, delays: finished },
+            (_, None) => Covered::SomeStates { unique },
         };
         let broken = wrong.and_then(|wrong| wrong.property);
         let judged = |(index, property): (usize, &crate::model::Property<S>)| Judged {
@@ -260,34 +345,72 @@ impl<S: Send + Sync + 'static> Model<S> {
 
     /// Goes from state to state.
     fn walk(&self, states: &States, space: Space<S>, ways: bool, go_on: GoOn<'_>) -> Walked {
-        let seen = Seen::new(states.cache_bytes, states.when_full, false);
+        let strata = states.strata.as_ref().map(|asked| {
+            let processes = Processes::new(&space.first, space.stepper.mailboxes());
+            Strata::new(asked, processes)
+        });
+        let priced = states.strata.as_ref().is_some_and(|asked| asked.exact && asked.increment > 1);
+        let seen = Seen::new(states.cache_bytes, states.when_full, priced);
         let shared = Shared::new(self, states, space.stepper.exact, seen);
-        let mut walker = shared.walker(space);
-        let first = walker.space.first();
-        let way = ways.then(Way::default);
-        let begun = walker
-            .meet(first.fingerprint(), 0)
-            .and_then(|_| walker.visit(&first, 0, || Some(Way::default())));
-        let (tally, halt) = match begun {
-            Err(halt) => (walker.finish(), Some(halt)),
-            Ok(()) => match states.order {
-                Order::DepthFirst => {
-                    let ended = plain::depth_first(&mut walker, go_on);
-                    (walker.finish(), ended.err())
-                }
-                Order::BreadthFirst => {
-                    let first = Entry { state: first, depth: 0, way, extra: () };
-                    team::run(&plain::BreadthFirst, walker, vec![first], go_on)
-                }
-            },
+        let (tally, halt) = match &strata {
+            Some(strata) => self.walk_strata(strata, shared.walker(space), go_on),
+            None => self.walk_plainly(states.order, shared.walker(space), ways, go_on),
         };
         let dropped = shared.seen.dropped();
-        Walked { tally, unique: shared.seen.len() + dropped, dropped, halt }
+        let unique = shared.seen.len() + dropped;
+        let finished =
+            strata.as_ref().filter(|strata| strata.is_exact()).and_then(Strata::finished);
+        let whole = !strata.as_ref().is_some_and(Strata::is_cut);
+        Walked { tally, unique, dropped, halt, finished, whole }
+    }
+
+    fn walk_plainly(
+        &self,
+        order: Order,
+        mut walker: Walker<'_, S>,
+        ways: bool,
+        go_on: GoOn<'_>,
+    ) -> (Tally, Option<Halt>) {
+        let first = walker.space.first();
+        let way = ways.then(Way::default);
+        let met = walker.meet(first.fingerprint(), 0);
+        if let Err(halt) = met.and_then(|_| walker.visit(&first, 0, || Some(Way::default()))) {
+            return (walker.finish(), Some(halt));
+        }
+        match order {
+            Order::DepthFirst => {
+                let ended = plain::depth_first(&mut walker, go_on);
+                (walker.finish(), ended.err())
+            }
+            Order::BreadthFirst => {
+                let first = Entry { state: first, depth: 0, way, extra: () };
+                team::run(&plain::BreadthFirst, walker, vec![first], go_on)
+            }
+        }
+    }
+
+    fn walk_strata(
+        &self,
+        strata: &Strata,
+        mut walker: Walker<'_, S>,
+        go_on: GoOn<'_>,
+    ) -> (Tally, Option<Halt>) {
+        let first = walker.space.first();
+        let entry = strata.first(first).and_then(|entry| {
+            let key = strata.key_of(&entry, walker.shared.limits.depth.is_some());
+            walker.meet(key, 0)?;
+            walker.visit(&entry.state, 0, || Some(Way::default()))?;
+            Ok(entry)
+        });
+        match entry {
+            Err(halt) => (walker.finish(), Some(halt)),
+            Ok(entry) => team::run(strata, walker, vec![entry], go_on),
+        }
     }
 
     /// Finds the way to a violation by searching again, on one thread and with ways.
     fn again_with_ways(&self, states: &States, exact: Exact, found: &Wrong) -> Result<Halt, Halt> {
-        let unlimited = States { most: u64::MAX, bytes: usize::MAX, threads: 1, ..*states };
+        let unlimited = States { most: u64::MAX, bytes: usize::MAX, threads: 1, ..states.clone() };
         let space = self.space_of(exact).map_err(Halt::Refused)?;
         match self.walk(&unlimited, space, true, &mut |_| true).halt {
             Some(halt @ Halt::Wrong(_)) => Ok(halt),

@@ -118,6 +118,8 @@ pub(crate) struct Turn {
     pub(crate) chose: bool,
     /// Whether a monitor was told something.
     pub(crate) told: bool,
+    /// Whether an actor has another behaviour now.
+    pub(crate) became: bool,
     /// Whether a handler asked for the time.
     pub(crate) read_clock: Cell<bool>,
 }
@@ -134,6 +136,7 @@ impl Turn {
             also: 0,
             chose: false,
             told: false,
+            became: false,
             read_clock: Cell::new(false),
         }
     }
@@ -143,7 +146,7 @@ impl Turn {
     pub(crate) fn begin_step(&mut self) {
         self.effects.clear();
         self.also = 0;
-        self.told = false;
+        (self.told, self.became) = (false, false);
     }
 
     pub(crate) fn send(&mut self, to: ActorId, message: Payload, site: &'static Location<'static>) {

@@ -600,9 +600,8 @@ fn states_can_be_walked() {
 #[test]
 fn a_violation_is_the_same_with_any_number_of_threads() {
     // Each log has its entries in order, and no state with all logs full is allowed.
-    let model = logs(3, 4).invariant("not all", |logs, view| {
-        logs.iter().any(|log| heard(log, view).len() < 4)
-    });
+    let model = logs(3, 4)
+        .invariant("not all", |logs, view| logs.iter().any(|log| heard(log, view).len() < 4));
     let search = |threads| {
         let states = States::breadth_first().threads(threads);
         model.search(&states).expect("it can be searched").violation.expect("all are full once")

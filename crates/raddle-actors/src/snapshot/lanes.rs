@@ -183,12 +183,7 @@ impl Snapshot {
         self.set_queue(mailboxes, at, messages);
     }
 
-    fn set_queue(
-        &mut self,
-        mailboxes: Mailboxes,
-        at: usize,
-        messages: Rc<VecDeque<Aged>>,
-    ) {
+    fn set_queue(&mut self, mailboxes: Mailboxes, at: usize, messages: Rc<VecDeque<Aged>>) {
         let queue = if messages.len() == 1 {
             let (message, age) = &messages[0];
             Queue::One(Rc::clone(message), *age)

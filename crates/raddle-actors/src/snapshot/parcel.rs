@@ -144,8 +144,7 @@ impl Parcel {
     /// The states, in the order in which they were packed.
     pub(crate) fn unpack(self) -> impl Iterator<Item = Snapshot> {
         let Self { messages, actors, monitors, states } = self;
-        let message =
-            |Message { payload, hash }: Message| Rc::new(SharedMessage { payload, hash });
+        let message = |Message { payload, hash }: Message| Rc::new(SharedMessage { payload, hash });
         let messages: Vec<_> = messages.into_iter().map(message).collect();
         let actor = |Actor { state, name, timers, hash }: Actor| {
             let timer = |Timer { number, due, message }: Timer| {

@@ -137,8 +137,7 @@ impl Seen {
         if (part.len + 1) * 5 > part.slots.len() * 4 {
             let slots = part.slots.len() * 7 / 5;
             let (before, after) = (part.slots.len(), slots);
-            let more =
-                Part::bytes_of(after, self.priced) - Part::bytes_of(before, self.priced);
+            let more = Part::bytes_of(after, self.priced) - Part::bytes_of(before, self.priced);
             if self.bytes.load(Ordering::Relaxed) + more > self.most_bytes {
                 return self.refuse(&mut part, key, price);
             }
@@ -196,16 +195,6 @@ impl Seen {
     /// How many states were not kept, or gave their place to others.
     pub(super) fn dropped(&self) -> u64 {
         self.dropped.load(Ordering::Relaxed)
-    }
-
-    /// All fingerprints.
-    pub(super) fn all(&self) -> Vec<u64> {
-        let mut all = Vec::new();
-        for part in &self.parts {
-            let part = part.lock().unwrap_or_else(PoisonError::into_inner);
-            all.extend(part.slots.iter().copied().filter(|&key| key != 0));
-        }
-        all
     }
 }
 

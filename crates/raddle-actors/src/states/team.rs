@@ -197,11 +197,12 @@ pub(super) fn run<S: Send + Sync + 'static, W: Walk>(
         tally: Tally::default(),
         done: false,
     };
-    let team =
-        Team { shared, walk, threads, board: Mutex::new(board), changed: Condvar::new() };
+    let team = Team { shared, walk, threads, board: Mutex::new(board), changed: Condvar::new() };
     std::thread::scope(|scope| {
-        let others: Vec<_> =
-            (1..threads).map(|nth| (nth, &team)).map(|(nth, team)| scope.spawn(move || team.join(nth))).collect();
+        let others: Vec<_> = (1..threads)
+            .map(|nth| (nth, &team))
+            .map(|(nth, team)| scope.spawn(move || team.join(nth)))
+            .collect();
         let on_unwind = OverOnUnwind(&team);
         team.work(0, walker, first, &mut Some(go_on));
         drop(on_unwind);
@@ -211,8 +212,7 @@ pub(super) fn run<S: Send + Sync + 'static, W: Walk>(
             }
         }
     });
-    let Board { tally, halt, .. } =
-        team.board.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let Board { tally, halt, .. } = team.board.into_inner().unwrap_or_else(PoisonError::into_inner);
     (tally, halt)
 }
 
@@ -335,12 +335,7 @@ impl<S: Send + Sync + 'static, W: Walk> Team<'_, '_, S, W> {
     }
 
     /// The thread has nothing left for this round. `false` if that is so for good.
-    fn idle(
-        &self,
-        nth: usize,
-        own: &mut Own<W::Extra>,
-        go_on: &mut Option<GoOn<'_>>,
-    ) -> bool {
+    fn idle(&self, nth: usize, own: &mut Own<W::Extra>, go_on: &mut Option<GoOn<'_>>) -> bool {
         let mut board = self.board();
         let round = board.round;
         board.later[nth] = own.later.len();

@@ -11,7 +11,7 @@ use crate::any_actor::{AnyActor, Flow};
 use crate::context::Timer;
 use crate::faults::MessageFaults;
 use crate::mailboxes::{Mailboxes, Sender};
-use crate::snapshot::{Move, Pending, SharedActor, SharedMessage, Snapshot};
+use crate::snapshot::{Did, Move, Pending, SharedActor, SharedMessage, Snapshot};
 use crate::step::{self, ActorState, Site, Store, Taken, Timers};
 use crate::turn::{Payload, Turn};
 
@@ -56,7 +56,7 @@ impl<'a> NextState<'a> {
     /// Does what an actor did with a message before. `false` if that is not known.
     #[inline]
     fn recall(&mut self, to: ActorId, handled: &Handled) -> bool {
-        let Some(Remembered { actor, sends }) = self.stepper.memo.get(handled) else {
+        let Some(Remembered { actor, sends, became }) = self.stepper.memo.get(handled) else {
             return false;
         };
         let state = &mut *self.state;
@@ -67,7 +67,9 @@ impl<'a> NextState<'a> {
             let (from, message) = (Sender::Actor(to), Rc::clone(message));
             state.push(self.stepper.mailboxes, from, *receiver, message);
         }
-        self.stepper.sent_to.extend(sends.iter().map(|(to, _)| *to));
+        let became = became.then_some(Did::Became);
+        let sent = sends.iter().map(|(to, _)| Did::Sent(*to));
+        self.stepper.did.extend(became.into_iter().chain(sent));
         true
     }
 }
@@ -123,6 +125,7 @@ impl Store for NextState<'_> {
     fn add_actor(&mut self, actor: ActorState, name: Option<Box<str>>, _: Site) {
         // Numbers of actors must not differ between states that remember the same.
         self.stepper.memo.forget_step();
+        self.stepper.did.push(Did::Spawned(self.state.actors.len() as u32));
         self.state.actors.push(Rc::new(SharedActor::new(actor, name)));
     }
 
@@ -162,7 +165,7 @@ impl Store for NextState<'_> {
 
     fn send(&mut self, from: ActorId, to: ActorId, payload: Payload, _: Site) {
         let message = self.stepper.share(self.state, to, payload);
-        self.stepper.sent_to.push(to.0);
+        self.stepper.did.push(Did::Sent(to.0));
         self.stepper.memo.note_send(to.0, &message);
         self.enqueue(Sender::Actor(from), to, message);
     }
@@ -192,7 +195,9 @@ impl Store for NextState<'_> {
     fn handle(&mut self, to: ActorId, message: Rc<SharedMessage>) {
         // Numbers of actors must not differ from state to state.
         if self.state.actors.len() != self.stepper.known {
-            return step::handle(self, to, message);
+            step::handle(self, to, message);
+            self.stepper.note_flow();
+            return;
         }
         let handled = (self.state.actors[to.index()].hash, message.hash);
         if self.recall(to, &handled) {
@@ -200,9 +205,10 @@ impl Store for NextState<'_> {
         }
         let asked = self.stepper.asked().len();
         step::handle(self, to, message);
+        let ordered = self.stepper.note_flow();
         // What was decided or told besides is not the same in every state.
-        if self.stepper.asked().len() == asked && !self.stepper.turn.told {
-            self.stepper.memo.note_handled(handled);
+        if self.stepper.asked().len() == asked && !self.stepper.turn.told && !ordered {
+            self.stepper.memo.note_handled(handled, self.stepper.turn.became);
         }
     }
 
