@@ -203,7 +203,7 @@ pub(crate) enum Move {
 
 /// Something that a step did besides changing its actor, as explorers hear of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Did {
+pub(crate) enum Happened {
     /// A message was sent to this actor.
     Sent(u32),
     /// This actor was spawned.

@@ -18,7 +18,7 @@ use crate::faults::Faults;
 use crate::hash::take_numbered;
 use crate::mailboxes::Mailboxes;
 use crate::monitor::AnyMonitor;
-use crate::snapshot::{Did, Exact, Lane, Move, Pending, SharedActor, Snapshot};
+use crate::snapshot::{Exact, Happened, Lane, Move, Pending, SharedActor, Snapshot};
 use crate::step;
 use crate::turn::{Chooser, Turn};
 use crate::world::{Kind, World};
@@ -39,7 +39,7 @@ pub(crate) struct Stepper {
     /// The actors that were there at first: their numbers are the same in all states.
     known: usize,
     /// What the last step did, in order.
-    pub(crate) did: Vec<Did>,
+    pub(crate) did: Vec<Happened>,
 }
 
 impl Stepper {
@@ -185,10 +185,10 @@ impl Stepper {
 
     /// Notes how the actor that has moved goes on, and what it asked of an explorer; whether it asked for something.
     fn note_flow(&mut self) -> bool {
-        self.did.extend(self.turn.became.then_some(Did::Became));
+        self.did.extend(self.turn.became.then_some(Happened::Became));
         let ordered = take_order();
         let asked = ordered.is_some();
-        self.did.extend(ordered.map(Did::Ordered));
+        self.did.extend(ordered.map(Happened::Ordered));
         asked
     }
 

@@ -12,7 +12,7 @@ use raddle_engine::explorer::{About, Explorer, Process, ProcessEvent, ProcessKin
 
 use crate::hash::mix;
 use crate::mailboxes::Mailboxes;
-use crate::snapshot::{ANYBODY, Did, Move, OUTSIDE, Snapshot};
+use crate::snapshot::{ANYBODY, Happened, Move, OUTSIDE, Snapshot};
 
 /// Which processes there are.
 #[derive(Clone, Copy, Debug)]
@@ -171,7 +171,7 @@ impl Processes {
         explorer: &mut Explorer,
         (from, step): (&Snapshot, Move),
         to: &Snapshot,
-        did: &[Did],
+        did: &[Happened],
         before: &[Process],
         after: &mut Vec<Process>,
     ) {
@@ -187,12 +187,12 @@ impl Processes {
         }
         for did in did {
             match *did {
-                Did::Sent(to) => {
+                Happened::Sent(to) => {
                     explorer.step(&ProcessEvent::Sent { by: process, to: self.of_actor(to) });
                 }
-                Did::Spawned(actor) => self.create(explorer, to, actor, process),
-                Did::Became => explorer.step(&ProcessEvent::Became { process }),
-                Did::Ordered(ref names) => {
+                Happened::Spawned(actor) => self.create(explorer, to, actor, process),
+                Happened::Became => explorer.step(&ProcessEvent::Became { process }),
+                Happened::Ordered(ref names) => {
                     explorer.step(&ProcessEvent::Ordered { names: names.clone() });
                 }
             }

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::{Delivery, Refused};
 use crate::address::ActorId;
-use crate::snapshot::{ANYBODY, Did, Move, Snapshot};
+use crate::snapshot::{ANYBODY, Happened, Move, Snapshot};
 use crate::stepper::Stepper;
 use crate::view::View;
 
@@ -119,9 +119,9 @@ impl<S> Space<S> {
         if let Some(why) = &self.stepper.refused {
             return Err(Refused(why.clone()));
         }
-        let sent = |did: &Did| match did {
-            Did::Sent(to) => Some(ActorId(*to)),
-            Did::Spawned(_) | Did::Became | Did::Ordered(_) => None,
+        let sent = |did: &Happened| match did {
+            Happened::Sent(to) => Some(ActorId(*to)),
+            Happened::Spawned(_) | Happened::Became | Happened::Ordered(_) => None,
         };
         let sent_to = self.stepper.did.iter().filter_map(sent).collect();
         let (known, now) = (state.actors.len() as u32, snapshot.actors.len() as u32);

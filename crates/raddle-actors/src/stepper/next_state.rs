@@ -2,7 +2,6 @@
 //! changed with the state before, and keeps its fingerprint.
 
 use std::rc::Rc;
-use std::time::Duration;
 
 use super::Stepper;
 use super::memo::{Handled, Remembered};
@@ -11,9 +10,9 @@ use crate::any_actor::{AnyActor, Flow};
 use crate::context::Timer;
 use crate::faults::MessageFaults;
 use crate::mailboxes::{Mailboxes, Sender};
-use crate::snapshot::{Did, Move, Pending, SharedActor, SharedMessage, Snapshot};
-use crate::step::{self, ActorState, Site, Store, Taken, Timers};
-use crate::turn::{Payload, Turn};
+use crate::snapshot::{Happened, Move, Pending, SharedActor, SharedMessage, Snapshot};
+use crate::step::{self, ActorState, SetTimer, Site, Store, Taken, Timers};
+use crate::turn::{Payload, Stamp, Turn};
 
 /// The state after a step, until that is done.
 pub(super) struct NextState<'a> {
@@ -67,8 +66,8 @@ impl<'a> NextState<'a> {
             let (from, message) = (Sender::Actor(to), Rc::clone(message));
             state.push(self.stepper.mailboxes, from, *receiver, message);
         }
-        let became = became.then_some(Did::Became);
-        let sent = sends.iter().map(|(to, _)| Did::Sent(*to));
+        let became = became.then_some(Happened::Became);
+        let sent = sends.iter().map(|(to, _)| Happened::Sent(*to));
         self.stepper.did.extend(became.into_iter().chain(sent));
         true
     }
@@ -125,7 +124,7 @@ impl Store for NextState<'_> {
     fn add_actor(&mut self, actor: ActorState, name: Option<Box<str>>, _: Site) {
         // Numbers of actors must not differ between states that remember the same.
         self.stepper.memo.forget_step();
-        self.stepper.did.push(Did::Spawned(self.state.actors.len() as u32));
+        self.stepper.did.push(Happened::Spawned(self.state.actors.len() as u32));
         self.state.actors.push(Rc::new(SharedActor::new(actor, name)));
     }
 
@@ -163,14 +162,15 @@ impl Store for NextState<'_> {
         self.state.push_first(self.stepper.mailboxes, from, to.0, (message, self.taken));
     }
 
-    fn send(&mut self, from: ActorId, to: ActorId, payload: Payload, _: Site) {
+    fn send(&mut self, from: ActorId, to: ActorId, payload: Payload, _: Stamp, _: Site) {
         let message = self.stepper.share(self.state, to, payload);
-        self.stepper.did.push(Did::Sent(to.0));
+        self.stepper.did.push(Happened::Sent(to.0));
         self.stepper.memo.note_send(to.0, &message);
         self.enqueue(Sender::Actor(from), to, message);
     }
 
-    fn set_timer(&mut self, of: ActorId, timer: Timer, due: Duration, payload: Payload, _: Site) {
+    fn set_timer(&mut self, of: ActorId, timer: SetTimer, payload: Payload, _: Site) {
+        let SetTimer { timer, due, .. } = timer;
         let message = self.stepper.share(self.state, of, payload);
         self.own(of).timers.push(Pending { number: timer.0, due, message });
     }
@@ -188,7 +188,7 @@ impl Store for NextState<'_> {
 
     fn call(actor: &mut dyn AnyActor, message: Rc<SharedMessage>, turn: &mut Turn) -> Flow {
         // A message that cannot be copied was refused when it was sent.
-        actor.handle_copy(&message.payload, turn).unwrap_or(Flow { stops: false })
+        actor.handle_copy(&message.payload, turn).unwrap_or(Flow { stops: false, becomes: false })
     }
 
     #[inline]
