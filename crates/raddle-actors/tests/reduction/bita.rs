@@ -6,11 +6,11 @@ use std::sync::Arc;
 use raddle_engine::observer::{Observer, ObserverNeeds, Observers};
 use raddle_engine::strategy::{Cut, Event, Finished, Plan};
 use raddle_engine::{Ended, Limits, Setup, Stop, Strategy, explore_observed};
+use raddle_search::DepthFirst;
 use raddle_search::bita::{Bita, Schedules};
 use raddle_search::receives::{
     Causality, Criterion, MustHappen, ReceiveCoverage, Received, Recording, Run,
 };
-use raddle_search::DepthFirst;
 use raddle_testing::{Sample, figures};
 
 use crate::random::Program;
@@ -104,7 +104,9 @@ fn every_schedule_meets_a_new_goal_and_is_feasible() {
             let must = MustHappen::new(run, Causality::Certain);
             for other in &runs.runs {
                 if let Some((earlier, later)) = contradicts(run, &must, other) {
-                    panic!("seed {seed}: {earlier} need not be before {later}: {program:?} {run:?}");
+                    panic!(
+                        "seed {seed}: {earlier} need not be before {later}: {program:?} {run:?}"
+                    );
                 }
             }
         }
@@ -126,21 +128,33 @@ fn every_schedule_meets_a_new_goal_and_is_feasible() {
     for (kind, totals) in &totals {
         println!("{kind}: {totals:?}");
     }
-    let mut sum = Totals::default();
-    for totals in totals.values() {
+    let mut sums = [Totals::default(), Totals::default()];
+    for (kind, totals) in &totals {
+        let sum = &mut sums[usize::from(kind.contains("faults"))];
+        sum.programs += totals.programs;
+        sum.executions += totals.executions;
         add(&mut sum.schedules, totals.schedules);
         sum.goals = [sum.goals[0] + totals.goals[0], sum.goals[1] + totals.goals[1]];
     }
+    println!("{sums:#?}");
+    // Which actor crashes, and what is lost, is not decided by the order of receives.
+    let [sum, _] = sums;
     let Schedules { generated, infeasible, fruitless, missed } = sum.schedules;
-    println!("{sum:?}");
+    let [shown, all] = sum.goals;
     figures(
         "bita",
-        &[("generated", generated), ("infeasible", infeasible), ("fruitless", fruitless)],
+        &[
+            ("programs", sum.programs),
+            ("generated", generated),
+            ("infeasible", infeasible),
+            ("fruitless", fruitless),
+            ("shown", shown),
+            ("all", all),
+        ],
     );
-    assert!(generated > 100);
+    assert!(generated > 100, "{sum:?}");
     assert!(infeasible * 100 <= generated, "{sum:?}");
     assert!(fruitless * 100 <= generated, "{sum:?}");
     assert!(missed * 100 <= generated, "{sum:?}");
-    // Nearly all that exhaustive search shows.
-    assert!(sum.goals[0] * 100 >= sum.goals[1] * 95, "{sum:?}");
+    assert!(shown * 100 >= all * 95, "{sum:?}");
 }
