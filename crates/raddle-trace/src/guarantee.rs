@@ -128,6 +128,14 @@ pub enum Covered {
         parts: u64,
         /// Only states that can be reached in so many steps, if there are others.
         depth: Option<u32>,
+        /// How many states could not be kept, or gave their place to others. They may have been counted
+        /// and gone on from more than once.
+        #[serde(default)]
+        dropped: u64,
+        /// Only states that can be reached with at most so many delays of the search's explorer, if there may be
+        /// others.
+        #[serde(default)]
+        delays: Option<u32>,
     },
     /// Some states of a search over states that did not end.
     SomeStates {
@@ -161,6 +169,21 @@ pub enum Covered {
         /// The bound under which the search ran, if any.
         preemptions: Option<u32>,
         /// Whether nothing is left that it would run.
+        ended: bool,
+    },
+    /// Executions along schedules that show new orders of receives.
+    Receives {
+        /// How many.
+        executions: u64,
+        /// How many of them were forced along a schedule that was made for an order.
+        schedules: u64,
+        /// How many of these could not be followed to their end.
+        infeasible: u64,
+        /// Pairs of receives of one actor that happened in one execution.
+        pairs: u64,
+        /// Those of which both orders were seen.
+        covered: u64,
+        /// Whether no execution offers an order that none has shown.
         ended: bool,
     },
     /// Executions drawn one by one.
@@ -296,6 +319,33 @@ impl Covered {
             _ => None,
         }
     }
+
+    /// Of [`States`](Self::States).
+    fn fmt_states(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self::States { unique, parts, depth, dropped, delays } = *self else { return Ok(()) };
+        f.write_str("every state that can be reached")?;
+        if let Some(k) = depth {
+            write!(f, " in at most {}", Many(k.into(), "step"))?;
+        }
+        match delays {
+            None => {}
+            Some(0) => f.write_str(" without a delay")?,
+            Some(k) => write!(f, " with at most {}", Many(k.into(), "delay"))?,
+        }
+        if unique < 2 {
+            return Ok(());
+        }
+        let chance = self.collision().unwrap_or(1.0).log10().ceil();
+        write!(
+            f,
+            ", unless 64-bit fingerprints collided (chance below 1e{chance}: {unique} \
+             states and {parts} parts of states"
+        )?;
+        if dropped > 0 {
+            write!(f, "; {dropped} were not kept and may have been counted again")?;
+        }
+        f.write_str(")")
+    }
 }
 
 impl fmt::Display for Covered {
@@ -322,22 +372,7 @@ impl fmt::Display for Covered {
                 }
                 f.write_str(")")
             }
-            Self::States { unique, parts, depth } => {
-                match depth {
-                    None => f.write_str("every state that can be reached")?,
-                    Some(1) => f.write_str("every state that can be reached in at most 1 step")?,
-                    Some(k) => write!(f, "every state that can be reached in at most {k} steps")?,
-                }
-                if unique < 2 {
-                    return Ok(());
-                }
-                let chance = self.collision().unwrap_or(1.0).log10().ceil();
-                write!(
-                    f,
-                    ", unless 64-bit fingerprints collided (chance below 1e{chance}: {unique} \
-                     states and {parts} parts of states)"
-                )
-            }
+            Self::States { .. } => self.fmt_states(f),
             Self::SomeStates { unique } => {
                 let unique = Many(unique, "state");
                 write!(f, "the first {unique} of a search that did not end")
@@ -384,6 +419,24 @@ impl fmt::Display for Covered {
                     ": {pruned} of statements that passing executions had shown elsewhere ({pairs} \
                      learned) were left out, which may miss failures"
                 )
+            }
+            Self::Receives { executions, schedules, infeasible, pairs, covered, ended } => {
+                let executions = Many(executions, "execution");
+                if ended {
+                    write!(
+                        f,
+                        "{executions}, not all there are, after which none offers a new order of receives"
+                    )?;
+                } else {
+                    write!(f, "the first {executions} of a search for orders of receives")?;
+                }
+                let pairs = Many(pairs, "pair");
+                write!(f, ": both orders of {covered} of {pairs} of receives of one actor")?;
+                if infeasible > 0 {
+                    let schedules = Many(schedules, "schedule");
+                    write!(f, "; {infeasible} of {schedules} could not be followed to the end")?;
+                }
+                Ok(())
             }
             Self::Sample { executions, bound } => {
                 match executions {
@@ -622,7 +675,8 @@ mod tests {
     // (1000 * 999 + 30 * 29) / 2^65 is 2.7e-14.
     #[test]
     fn states_are_told_apart_by_fingerprints() {
-        let states = |depth| Covered::States { unique: 1000, parts: 30, depth };
+        let states =
+            |depth| Covered::States { unique: 1000, parts: 30, depth, dropped: 0, delays: None };
         assert_eq!(
             states(None).to_string(),
             "every state that can be reached, unless 64-bit fingerprints collided (chance below \
@@ -632,6 +686,18 @@ mod tests {
             states(Some(3))
                 .to_string()
                 .starts_with("every state that can be reached in at most 3 steps, unless")
+        );
+        let dropped =
+            Covered::States { unique: 1000, parts: 30, depth: None, dropped: 4, delays: Some(2) };
+        assert!(
+            dropped
+                .to_string()
+                .starts_with("every state that can be reached with at most 2 delays, unless")
+        );
+        assert!(
+            dropped
+                .to_string()
+                .ends_with("30 parts of states; 4 were not kept and may have been counted again)")
         );
         assert_eq!(
             Covered::SomeStates { unique: 7 }.to_string(),
