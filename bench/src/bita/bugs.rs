@@ -219,6 +219,16 @@ fn summary(all: &Runs) -> Table {
             "1 of 12",
         );
     }
+    row(
+        "bugs for which `random` needs 100 executions or more, on average",
+        &|size| {
+            count(size, &|bug| {
+                let tries = bug.of(How::Strategy("random"));
+                !tries.is_empty() && average(Unit::Executions, tries) >= 100.0
+            })
+        },
+        "",
+    );
     for how in [How::Strategy("random"), How::Strategy("pos"), How::Strategy("dpor"), How::Default]
     {
         row(
@@ -279,6 +289,7 @@ fn factor(all: &Runs, size: Size, how: How, unit: Unit) -> String {
     });
     let mean = geometric(ratios.collect::<Vec<_>>());
     let text = mean.map_or("—".to_owned(), |mean| match mean {
+        mean if mean < 0.995 => format!("{mean:.2} ×"),
         mean if mean < 99.5 => format!("{mean:.1} ×"),
         mean => format!("{} ×", Unit::Executions.shown(mean)),
     });

@@ -182,6 +182,10 @@ fn table(criterion: Criterion, rows: &[Row], effort: Effort) -> Table {
             continue;
         };
         let delays = at(&row.delays, None).unwrap_or(0.0);
+        if criterion == Criterion::Pbr && ours + random + delays <= 0.0 {
+            // Its actors do not become others, or never in another order.
+            continue;
+        }
         let steps = length(&row.delays).round();
         #[expect(clippy::cast_sign_loss, reason = "a length")]
         let equal = at(&row.bita, Some(steps as u64)).unwrap_or(0.0);

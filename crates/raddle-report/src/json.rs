@@ -175,7 +175,11 @@ pub fn orders_from_json(text: &str) -> Result<OrderSet, ReportError> {
     if orders.version == receives::VERSION {
         return Ok(orders);
     }
-    Err(error(format!("they are of version {}; this is for version {}", orders.version, receives::VERSION)))
+    Err(error(format!(
+        "they are of version {}; this is for version {}",
+        orders.version,
+        receives::VERSION
+    )))
 }
 
 /// A partial schedule as indented JSON: what a person reads and changes.

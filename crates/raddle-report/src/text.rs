@@ -414,7 +414,8 @@ impl<'a> Text<'a> {
     fn receives(&mut self, indent: &str) {
         let Some(seen) = &self.report.receives else { return };
         let ReceiveCount { pr, pcr, pbr, added, last } = seen.count;
-        let mut text = format!("orders of receives: both seen of {pr} pairs, of {pcr} in direct succession");
+        let mut text =
+            format!("orders of receives: both seen of {pr} pairs, of {pcr} in direct succession");
         if pbr.pairs > 0 {
             let _ = write!(text, ", of {pbr} with a change of behaviour");
         }

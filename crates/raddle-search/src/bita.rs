@@ -158,7 +158,9 @@ impl Bita {
 
     /// Judges the schedule that was forced, by the execution that came of it.
     fn judge(&mut self, new: [u64; 3]) {
-        let Some(Planned { goal: (earlier, later), .. }) = self.saved.planned.take() else { return };
+        let Some(Planned { goal: (earlier, later), .. }) = self.saved.planned.take() else {
+            return;
+        };
         let Saved { criteria, phase, base, orders, attempts, schedules, .. } = &mut self.saved;
         let criterion = criteria[*phase];
         let (_, is_whole) = self.forcing.followed();
@@ -234,8 +236,8 @@ impl Strategy for Bita {
     }
 
     fn remarks(&self) -> Remarks {
-        let nothing = self.saved.executions > 0
-            && self.saved.bases.iter().all(|run| run.received.is_empty());
+        let nothing =
+            self.saved.executions > 0 && self.saved.bases.iter().all(|run| run.received.is_empty());
         let unfinished = nothing.then(|| {
             "the first execution received no message, and `bita` goes by the order of receives; choose \
              another strategy for a test without actors, such as `dpor`"

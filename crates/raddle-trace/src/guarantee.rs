@@ -403,7 +403,10 @@ impl fmt::Display for Covered {
             Self::Receives { executions, schedules, infeasible, pairs, covered, ended } => {
                 let executions = Many(executions, "execution");
                 if ended {
-                    write!(f, "{executions}, not all there are, after which none offers a new order of receives")?;
+                    write!(
+                        f,
+                        "{executions}, not all there are, after which none offers a new order of receives"
+                    )?;
                 } else {
                     write!(f, "the first {executions} of a search for orders of receives")?;
                 }

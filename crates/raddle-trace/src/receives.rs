@@ -14,7 +14,9 @@ pub const VERSION: u32 = 1;
 
 /// The identity of an actor, a message or a receive. Written as sixteen digits, because not every reader of JSON
 /// keeps 64 bits.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 #[serde(into = "String", try_from = "String")]
 pub struct Identity(pub u64);
 
@@ -29,7 +31,9 @@ impl TryFrom<String> for Identity {
 
     fn try_from(text: String) -> Result<Self, String> {
         let number = u64::from_str_radix(&text, 16);
-        number.map(Self).map_err(|_| format!("`{text}` is not an identity: up to 16 hexadecimal digits"))
+        number
+            .map(Self)
+            .map_err(|_| format!("`{text}` is not an identity: up to 16 hexadecimal digits"))
     }
 }
 

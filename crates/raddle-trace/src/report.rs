@@ -9,8 +9,8 @@ use crate::guarantee::Guarantee;
 use crate::minimised::Minimised;
 use crate::outcome::{Divergence, Outcome};
 use crate::pairs::Coverage;
-use crate::receives::ReceivesSeen;
 use crate::progress::Progress;
+use crate::receives::ReceivesSeen;
 use crate::schedule::Schedule;
 use crate::trace::{ObjectName, Site, Trace};
 

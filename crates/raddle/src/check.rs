@@ -135,7 +135,8 @@ pub(crate) fn explore_with_learned_pairs(
     let config = &job.config;
     let keeps = (config.pairs == Pairs::Keep, config.receives == Receives::Keep);
     let error = |why| Error::Learned { why };
-    let (file, orders) = (learned_file(config, caller, "pairs"), learned_file(config, caller, "receives"));
+    let (file, orders) =
+        (learned_file(config, caller, "pairs"), learned_file(config, caller, "receives"));
     let mut said = None;
     if keeps.0 {
         (job.known, said) = learned::load(file.as_deref()).map_err(error)?;

@@ -59,7 +59,9 @@ pub(crate) fn load_orders(path: Option<&Path>) -> Result<Option<OrderSet>, Strin
 /// Leaves orders of receives for the next run. If that cannot be, a sentence that says why.
 pub(crate) fn save_orders(path: Option<&Path>, orders: &OrderSet) -> Result<(), String> {
     let Some(path) = path else {
-        return Err("the orders of receives were not saved: no target directory was found".to_owned());
+        return Err(
+            "the orders of receives were not saved: no target directory was found".to_owned()
+        );
     };
     let written = write(path, &raddle_report::orders_to_json(orders));
     written.map_err(|error| format!("the orders of receives could not be saved: {error}"))

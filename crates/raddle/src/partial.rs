@@ -29,7 +29,9 @@ pub(crate) fn given(name: &str) -> Result<Option<PartialSchedule>, Error> {
     if path.extension().is_none_or(|extension| extension != PartialSchedule::EXTENSION) {
         return Ok(None);
     }
-    let Some(path) = find(path) else { return Err(wrong(name, "there is no such file".to_owned())) };
+    let Some(path) = find(path) else {
+        return Err(wrong(name, "there is no such file".to_owned()));
+    };
     read(&path).map(Some).map_err(|reason| wrong(name, reason))
 }
 
@@ -60,7 +62,9 @@ pub(crate) fn run_kept(job: &Job, test: &Body) -> Result<(Option<Report>, Vec<No
             Ok(schedule) => {
                 let mut report = force(job, schedule, test)?;
                 if report.failure.is_some() {
-                    report.notes.push(note(format!("the schedule of {file} was forced; no search was run")));
+                    report.notes.push(note(format!(
+                        "the schedule of {file} was forced; no search was run"
+                    )));
                     return Ok((Some(report), notes));
                 }
                 notes.append(&mut report.notes);

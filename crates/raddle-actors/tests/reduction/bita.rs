@@ -6,9 +6,9 @@ use std::sync::Arc;
 use raddle_engine::observer::{Observer, ObserverNeeds, Observers};
 use raddle_engine::strategy::{Cut, Event, Finished, Plan};
 use raddle_engine::{Ended, Limits, Setup, Stop, Strategy, explore_observed};
+use raddle_search::DepthFirst;
 use raddle_search::bita::{Bita, Schedules};
 use raddle_search::receives::{Causality, Criterion, MustHappen, ReceiveCoverage, Recording, Run};
-use raddle_search::DepthFirst;
 use raddle_testing::{Sample, figures};
 
 use crate::random::Program;
@@ -100,7 +100,9 @@ fn every_schedule_meets_a_new_goal_and_is_feasible() {
             let must = MustHappen::new(run, Causality::Certain);
             for other in &runs.runs {
                 if let Some((earlier, later)) = contradicts(run, &must, other) {
-                    panic!("seed {seed}: {earlier} need not be before {later}: {program:?} {run:?}");
+                    panic!(
+                        "seed {seed}: {earlier} need not be before {later}: {program:?} {run:?}"
+                    );
                 }
             }
         }

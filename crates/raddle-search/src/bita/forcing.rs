@@ -73,7 +73,8 @@ impl Forcing {
     pub(crate) fn decide(&mut self, point: &Point<'_>, rng: &mut Rng) -> u32 {
         let forced = match point.options {
             Options::Schedule(choices) => self.head().cloned().and_then(|head| {
-                let delivery = |choice: &raddle_engine::strategy::Choice| point.pending.delivery(choice.task);
+                let delivery =
+                    |choice: &raddle_engine::strategy::Choice| point.pending.delivery(choice.task);
                 let deliveries: Vec<_> = choices.iter().map(delivery).collect();
                 let option = self.option(&head, &deliveries, rng);
                 self.released |= option.is_none();
@@ -90,12 +91,7 @@ impl Forcing {
     }
 
     /// Which option is next, while something is at the head.
-    fn option(
-        &self,
-        head: &Wanted,
-        deliveries: &[Option<Receive>],
-        rng: &mut Rng,
-    ) -> Option<u32> {
+    fn option(&self, head: &Wanted, deliveries: &[Option<Receive>], rng: &mut Rng) -> Option<u32> {
         let is_head = |receive: &Option<Receive>| {
             receive.is_some_and(|receive| receive.message == head.message)
         };
@@ -117,7 +113,9 @@ impl Forcing {
         let ahead = || {
             fitting(&|receive| {
                 receive.as_ref().filter(unnamed).is_some_and(|receive| match receive.order {
-                    Order::Pairs => (receive.sender, receive.receiver) == (head.sender, head.receiver),
+                    Order::Pairs => {
+                        (receive.sender, receive.receiver) == (head.sender, head.receiver)
+                    }
                     Order::Queue => receive.receiver == head.receiver,
                     _ => false,
                 })

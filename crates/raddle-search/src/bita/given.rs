@@ -1,6 +1,8 @@
 //! A partial schedule that is given: executions that are forced along it.
 
-use raddle_engine::strategy::{Answer, Cut, Event, Finished, Needs, Plan, Point, Remarks, Strategy};
+use raddle_engine::strategy::{
+    Answer, Cut, Event, Finished, Needs, Plan, Point, Remarks, Strategy,
+};
 use raddle_trace::{Covered, Note, PartialSchedule};
 
 use super::forcing::{Forcing, Wanted};

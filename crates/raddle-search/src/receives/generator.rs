@@ -128,10 +128,15 @@ pub fn rehearse(run: &Run, criterion: Criterion, most: usize) -> Vec<Vec<u32>> {
         let Some(Planned { mut places, goal }) = planned else { break };
         let mut named = Bits::default();
         places.iter().for_each(|&place| _ = named.insert(place as usize));
-        places.extend((0..run.received.len() as u32).filter(|&place| !named.contains(place as usize)));
+        places.extend(
+            (0..run.received.len() as u32).filter(|&place| !named.contains(place as usize)),
+        );
         let received = places.iter().map(|&place| run.received[place as usize].clone()).collect();
         orders.learn(&Run { received });
-        assert!(orders.is_met(criterion, goal.0, goal.1), "engine bug: a schedule without its goal");
+        assert!(
+            orders.is_met(criterion, goal.0, goal.1),
+            "engine bug: a schedule without its goal"
+        );
         executions.push(places);
     }
     executions
@@ -205,7 +210,9 @@ impl<'a> Plan<'a> {
             from = next.first;
             let saved = self.places.len();
             match self.place(next) {
-                Some(left) => pending = left.or(pending.filter(|place| !self.done.contains(*place))),
+                Some(left) => {
+                    pending = left.or(pending.filter(|place| !self.done.contains(*place)))
+                }
                 // What was put before it stays: it is what came first anyway.
                 None if self.places.len() == saved => from += 1,
                 None => break,
@@ -249,9 +256,7 @@ impl<'a> Plan<'a> {
                 }
                 self.reach(second, &[first]).then_some(Some(first))
             }
-            (true, _) => {
-                (self.reach(second, &[first]) && self.reach(first, &[])).then_some(None)
-            }
+            (true, _) => (self.reach(second, &[first]) && self.reach(first, &[])).then_some(None),
             (false, _) => {
                 self.reach_before(second, &[first]).then_some(())?;
                 (self.reach(first, &[second]) && self.reach(second, &[])).then_some(None)
@@ -339,7 +344,10 @@ impl<'a> Plan<'a> {
     fn sent(&self, place: usize) -> (usize, u32) {
         let received = &self.look.run.received[place];
         let sender = self.look.must.sent_in(place);
-        (sender.map_or(0, |sender| self.when.get(&sender).map_or(usize::MAX, |at| at + 1)), received.nth)
+        (
+            sender.map_or(0, |sender| self.when.get(&sender).map_or(usize::MAX, |at| at + 1)),
+            received.nth,
+        )
     }
 
     /// A receive whose message is ahead of another's in the queue of their actor.
@@ -394,7 +402,9 @@ impl<'a> Plan<'a> {
                 || self.when.get(&earlier) < self.when.get(&later);
         }
         let Some(end) = self.when.get(&later) else { return false };
-        let Some(begin) = self.when.get(&earlier).filter(|begin| *begin < end) else { return false };
+        let Some(begin) = self.when.get(&earlier).filter(|begin| *begin < end) else {
+            return false;
+        };
         let receiver = self.look.run.received[first].receiver;
         let mut between = self.places[begin + 1..*end].iter().map(|&place| place as usize);
         !between.any(|place| {

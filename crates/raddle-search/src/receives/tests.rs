@@ -14,7 +14,13 @@ impl Made {
     }
 
     /// `id` names both the message and the receive.
-    pub(crate) fn receive(&mut self, id: u64, sender: u64, receiver: u64, sent_in: u64) -> &mut Self {
+    pub(crate) fn receive(
+        &mut self,
+        id: u64,
+        sender: u64,
+        receiver: u64,
+        sent_in: u64,
+    ) -> &mut Self {
         let nth = self.run.received.iter().filter(|other| other.sent_in == sent_in).count() as u32;
         self.run.received.push(Received {
             identity: id,
@@ -87,7 +93,9 @@ fn the_constraints_of_the_figure_are_those_of_the_paper() {
 fn two_writes_of_one_action_keep_their_order() {
     let [ex, w1, w2] = [1, 2, 3];
     let mut made = Made::new();
-    made.receive(ex, TEST, ACTION, 0).receive(w1, ACTION, WRITER, ex).receive(w2, ACTION, WRITER, ex);
+    made.receive(ex, TEST, ACTION, 0)
+        .receive(w1, ACTION, WRITER, ex)
+        .receive(w2, ACTION, WRITER, ex);
     for causality in [Causality::Possible, Causality::Certain] {
         assert!(MustHappen::new(&made.run, causality).is_before(1, 2));
     }
