@@ -20,6 +20,7 @@ fn execution(receives: u64, servers: u64, order: MailboxOrder) -> Run {
             receiver,
             sent_in,
             nth: 0,
+            sent_after: 0,
             settled: 0,
             answered_by: 0,
             system: 0,

@@ -182,6 +182,8 @@ struct Plan<'a> {
     disturbed: Bits,
     /// Of each actor, how far its receives are done without a gap, and up to where those not done are disturbed.
     reached: Vec<(u32, u32)>,
+    /// How many receives are done without a gap.
+    gapless: usize,
     looks: u32,
 }
 
@@ -195,6 +197,7 @@ impl<'a> Plan<'a> {
             when: BTreeMap::new(),
             disturbed: Bits::default(),
             reached: vec![(0, 0); generator.lists.len()],
+            gapless: 0,
             looks: 0,
         }
     }
@@ -337,17 +340,26 @@ impl<'a> Plan<'a> {
     }
 
     fn is_sent(&self, place: usize) -> bool {
-        self.look.must.sent_in(place).is_none_or(|sender| self.done.contains(sender))
+        match self.look.must.sent_in(place) {
+            Some(sender) => self.done.contains(sender),
+            None => self.sent_by_test(place) <= self.gapless,
+        }
     }
 
-    /// When a message was sent, as far as the plan goes; what the test sends comes first.
-    fn sent(&self, place: usize) -> (usize, u32) {
+    /// How many receives the test waited for before it sent a message.
+    fn sent_by_test(&self, place: usize) -> usize {
         let received = &self.look.run.received[place];
-        let sender = self.look.must.sent_in(place);
-        (
-            sender.map_or(0, |sender| self.when.get(&sender).map_or(usize::MAX, |at| at + 1)),
-            received.nth,
-        )
+        let waited = if received.sender == 0 { received.sent_after } else { received.settled };
+        waited as usize
+    }
+
+    /// When a message was sent, as far as the plan goes: after how many receives, and whether then by the test.
+    fn sent(&self, place: usize) -> (usize, bool, u32) {
+        let nth = self.look.run.received[place].nth;
+        match self.look.must.sent_in(place) {
+            Some(sender) => (self.when.get(&sender).map_or(usize::MAX, |at| at + 1), false, nth),
+            None => (self.sent_by_test(place), true, nth),
+        }
     }
 
     /// A receive whose message is ahead of another's in the queue of their actor.
@@ -374,6 +386,9 @@ impl<'a> Plan<'a> {
         }
         self.when.insert(place, self.places.len());
         self.places.push(place as u32);
+        while self.done.contains(self.gapless) {
+            self.gapless += 1;
+        }
         let (list, at) = self.generator.listed[place];
         let places = &self.generator.lists[list as usize];
         let (gapless, disturbed_to) = &mut self.reached[list as usize];

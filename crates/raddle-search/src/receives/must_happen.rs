@@ -123,9 +123,12 @@ impl Reading<'_> {
         for cause in [sent_in, creator, answered].into_iter().flatten() {
             before.add(&self.causes[cause]);
         }
-        if received.settled > 0 {
+        // A test that has some messages handled and then sends may have waited for any of them.
+        let waited = self.causality == Causality::Possible && received.sender == 0;
+        let settled = if waited { received.sent_after } else { received.settled };
+        if settled > 0 {
             let system = self.systems.get(&received.system).map_or(&[][..], |places| places);
-            let settled = &system[..system.len().min(received.settled as usize)];
+            let settled = &system[..system.len().min(settled as usize)];
             if settled.len() == at {
                 before.add_below(at);
             } else {

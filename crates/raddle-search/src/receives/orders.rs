@@ -275,6 +275,7 @@ impl Received {
             receiver: 0,
             sent_in: 0,
             nth: 0,
+            sent_after: 0,
             settled: 0,
             answered_by: 0,
             system: 0,

@@ -19,6 +19,8 @@ pub struct Received {
     pub sent_in: u64,
     /// How many messages that one had sent before.
     pub nth: u32,
+    /// See [`Receive::sent_after`].
+    pub sent_after: u32,
     /// See [`Receive::settled`].
     pub settled: u32,
     /// See [`Receive::answered_by`].
@@ -66,6 +68,7 @@ impl Received {
             receiver: receive.receiver,
             sent_in: receive.sent_in,
             nth: receive.nth,
+            sent_after: receive.sent_after,
             settled: receive.settled,
             answered_by: receive.answered_by,
             system: receive.system,

@@ -29,6 +29,7 @@ impl Made {
             receiver,
             sent_in,
             nth,
+            sent_after: 0,
             settled: 0,
             answered_by: 0,
             system: 0,
