@@ -249,6 +249,12 @@ fn summary(all: &Runs) -> Table {
             &theirs,
         );
     }
+    summary_notes(&mut table, all);
+    table
+}
+
+fn summary_notes(table: &mut Table, all: &Runs) {
+    let bita = How::Strategy(BITA);
     table.notes.push(
         "`≥`: the other one did not find every bug in every repetition; what it spent in vain is counted as if it had found the \
          bug then, as in the paper."
@@ -265,7 +271,7 @@ fn summary(all: &Runs) -> Table {
         );
     }
     for bug in &all.bugs {
-        if !always(bug.of(bita)) {
+        if !bug.of(bita).iter().all(|one| one.found) {
             let found = bug.of(bita).iter().filter(|one| one.found).count();
             table.notes.push(format!(
                 "`{}`, {} size: found in {found} of {} repetitions of `bita`.",
@@ -275,7 +281,6 @@ fn summary(all: &Runs) -> Table {
             ));
         }
     }
-    table
 }
 
 /// How many times more the other way needs.
