@@ -259,6 +259,9 @@ struct Outcome {
     begun: Option<Mutated>,
 }
 
+/// The file in which the mutation check notes what it has finished.
+const MUTATED: &str = "mutations";
+
 /// How many mutations were caught, and how many were not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Mutated {
@@ -278,9 +281,7 @@ impl Mutated {
 fn verdict(results: &[Outcome]) -> Verdict {
     let mut all = results.iter().filter(|result| !result.left_out).flat_map(|result| &result.jobs);
     let survived = |result: &Outcome| result.begun.is_some_and(|begun| begun.survived > 0);
-    if results.iter().any(survived) {
-        Verdict::Failed
-    } else if all.clone().flatten().any(|done| !done.passed) {
+    if results.iter().any(survived) || all.clone().flatten().any(|done| !done.passed) {
         Verdict::Failed
     } else if all.any(Option::is_none) {
         Verdict::Cut
@@ -317,8 +318,10 @@ impl Run<'_> {
     fn result(&self, part: &'static Part) -> Outcome {
         let (jobs, _) = shape(part, self.wanted.scale);
         let jobs: Vec<_> = (0..jobs).map(|at| self.kept(&Job { part, at })).collect();
-        let is_begun = part.kind == Kind::Mutations && jobs == [None] && self.mutations().exists();
-        let begun = is_begun.then(|| Mutated::of(&self.mutations()));
+        let states = std::iter::once(&self.state).chain(self.earlier.iter().rev());
+        let mut noted = states.map(|state| state.join(MUTATED)).filter(|file| file.exists());
+        let is_cut = part.kind == Kind::Mutations && jobs == [None];
+        let begun = noted.next().filter(|_| is_cut).map(|file| Mutated::of(&file));
         Outcome { part, jobs, left_out: self.is_left_out(part), begun }
     }
 
@@ -429,7 +432,7 @@ impl Run<'_> {
 
     /// Where the mutation check notes what it has finished.
     fn mutations(&self) -> PathBuf {
-        self.state.join("mutations")
+        self.state.join(MUTATED)
     }
 
     /// What a job runs; none if the time was over before its tests were built.
