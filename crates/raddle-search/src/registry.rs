@@ -10,6 +10,7 @@
 
 mod environment;
 mod error;
+mod explorers;
 mod recipe;
 mod rules;
 mod table;
@@ -73,7 +74,11 @@ fn build_in(text: &str, environment: Environment) -> Result<Built, BuildError> {
     if let Some(reason) = rules::refused(&parts) {
         return Err(Kind::Combination(reason).into());
     }
-    if let Some(part) = parts.0.iter().find(|part| part.entry.status != Status::Here) {
+    let is_here = |part: &&Part<'_>| {
+        let given = part.entry.name == "custom" && environment.explorer.is_some();
+        part.entry.status == Status::Here || given
+    };
+    if let Some(part) = parts.0.iter().find(|part| !is_here(part)) {
         return Err(Kind::NotHere(part.entry).into());
     }
     let settings = environment.settings;
@@ -104,6 +109,7 @@ impl Part<'_> {
     fn canonical(&self) -> String {
         match self.entry.arguments {
             Arguments::Number { .. } => format!("{}({})", self.entry.name, self.number()),
+            Arguments::Parts(_) => explorers::canonical(self.term),
             _ => self.entry.name.to_owned(),
         }
     }
@@ -130,7 +136,10 @@ impl Part<'_> {
                 filtered(self, HapSet::new, 0)?;
                 true
             }
-            (Arguments::Parts(_), _) => true,
+            (Arguments::Parts(_), _) => {
+                explorers::check(self)?;
+                true
+            }
         };
         if fits {
             Ok(())
@@ -207,7 +216,7 @@ impl<'a> Parts<'a> {
         if let Some(sampler) = self.get(Role::Sampler)
             && let Make::Sampler(make) = sampler.entry.make
         {
-            let strategy = make(sampler, environment.seed);
+            let strategy = make(sampler, &environment)?;
             return Ok(Built { strategy, name: sampler.canonical() });
         }
         let mut recipe = Recipe::new(environment);
@@ -218,6 +227,11 @@ impl<'a> Parts<'a> {
         }
         recipe.make()
     }
+}
+
+/// The refusal of what stands in the brackets of a term.
+fn wrong_arguments(entry: &'static Entry, term: &Term) -> BuildError {
+    Kind::Arguments { entry, given: term.to_string() }.into()
 }
 
 /// The search of a part that filters another.
