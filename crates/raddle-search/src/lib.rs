@@ -62,6 +62,7 @@ mod sleep;
 mod state;
 pub mod strata_sample;
 pub mod surw;
+pub mod then_sample;
 #[cfg(test)]
 mod toy;
 pub mod traces;
@@ -96,6 +97,7 @@ pub use rng::Rng;
 pub use round_robin::RoundRobin;
 pub use strata_sample::StrataSample;
 pub use surw::Surw;
+pub use then_sample::ThenSample;
 pub use traces::TraceCounter;
 pub use tree::{Frontier, TreeExpansion, TreeSearch};
 pub use tree_recorder::{RecordedTree, TreeRecorder};

@@ -99,16 +99,27 @@ impl Part<'_> {
     /// The one number of a part that takes one.
     fn number(&self) -> u32 {
         match (self.entry.arguments, self.term.args.as_slice()) {
-            (_, [Arg::Number(number)]) => *number,
+            (_, [Arg::Number(number), ..]) => *number,
             (Arguments::Number { default: Some(default), .. }, _) => default,
             _ => unreachable!("checked before: {} has its number", self.term),
+        }
+    }
+
+    /// The second number of a part that may have one.
+    fn length(&self) -> Option<u32> {
+        match self.term.args.as_slice() {
+            [_, Arg::Number(length)] => Some(*length),
+            _ => None,
         }
     }
 
     /// As it is written in the shortest form, with its number if it takes one.
     fn canonical(&self) -> String {
         match self.entry.arguments {
-            Arguments::Number { .. } => format!("{}({})", self.entry.name, self.number()),
+            Arguments::Number { .. } => match self.length() {
+                Some(length) => format!("{}({}, {length})", self.entry.name, self.number()),
+                None => format!("{}({})", self.entry.name, self.number()),
+            },
             Arguments::Parts(_) => explorers::canonical(self.term),
             _ => self.entry.name.to_owned(),
         }
@@ -126,6 +137,11 @@ impl Part<'_> {
         let fits = match (self.entry.arguments, self.term.args.as_slice()) {
             (Arguments::Number { least, most, .. }, [Arg::Number(number)]) => {
                 (least..=most).contains(number)
+            }
+            (Arguments::Number { least, most, .. }, [Arg::Number(number), Arg::Number(length)])
+                if self.entry.name == "pct" =>
+            {
+                (least..=most).contains(number) && *length > 0
             }
             (Arguments::Number { default, .. }, args) => args.is_empty() && default.is_some(),
             (Arguments::OneOf(words), [Arg::Term(Term { name, args })]) => {

@@ -103,6 +103,8 @@ struct State {
     samples: u64,
     /// Delays of the execution that runs, or was run last.
     placed: u32,
+    /// Where the next sample begins, if samples do not begin with the execution without a delay.
+    start: Option<Vec<u32>>,
     /// The most places of an execution.
     longest: u64,
     executions: u64,
@@ -119,6 +121,7 @@ impl StrataSample {
             delays: 0,
             samples: 0,
             placed: 0,
+            start: None,
             longest: 0,
             executions: 0,
         };
@@ -131,15 +134,32 @@ impl StrataSample {
         if delays == 0 { 1 } else { power.saturating_mul(self.c1.into()) }
     }
 
+    /// Whether the next execution begins a sample.
+    pub(crate) fn wants_start(&self) -> bool {
+        self.state.placed >= self.state.delays || self.state.run.width() == 0
+    }
+
+    /// The next sample begins with these decisions, and its delays come after them.
+    pub(crate) fn start_at(&mut self, start: Vec<u32>) {
+        self.state.start = Some(start);
+    }
+
     /// Plans the next execution: one more delay in the current sample, or the first one of the next.
     fn plan(&mut self) -> Vec<u32> {
-        let Some(base) = self.state.base.clone() else { return Vec::new() };
-        if self.state.placed >= self.state.delays || self.state.run.width() == 0 {
+        if self.wants_start() && (self.state.base.is_some() || self.state.start.is_some()) {
             self.state.samples += 1;
             if self.state.samples >= self.wanted(self.state.delays) {
                 (self.state.delays, self.state.samples) = (self.state.delays.saturating_add(1), 0);
             }
-            (self.state.run, self.state.placed) = (base, 0);
+            self.state.placed = 0;
+            if let Some(start) = self.state.start.take() {
+                self.state.run = Run::default();
+                return start;
+            }
+        }
+        let Some(base) = self.state.base.clone() else { return Vec::new() };
+        if self.state.placed == 0 {
+            self.state.run = base;
         }
         let width = self.state.run.width();
         if width == 0 {
@@ -160,7 +180,7 @@ impl StrataSample {
 
 impl Strategy for StrataSample {
     fn needs(&self) -> Needs {
-        Needs { steps: true, labels: true, on_host: true, ..Needs::default() }
+        Tracker::needs()
     }
 
     fn begin(&mut self, plan: &mut Plan) -> bool {
@@ -206,7 +226,7 @@ impl Strategy for StrataSample {
         let met = state.run.decisions.len() as u32;
         state.run.places.retain(|place| place.index < met);
         state.longest = state.longest.max(state.run.width());
-        if state.base.is_none() {
+        if state.base.is_none() && state.placed == 0 {
             state.base = Some(state.run.clone());
         }
     }

@@ -291,7 +291,8 @@ impl<O: Order> TreeSearch<O> {
         if cut == 0 {
             return bound.covered();
         }
-        if most.is_some() && visited.keys == Keys::Program {
+        // The end of the whole space is a guarantee whatever was met first.
+        if visited.keys == Keys::Program && bound != Bound::None {
             return Covered::SomeStrata { executions: self.executions, delays: visited.most };
         }
         if self.order.explores() {
@@ -449,6 +450,7 @@ impl<O: Order> Strategy for TreeSearch<O> {
             contexts: sees.contexts,
             labels: sees.labels || explores,
             on_host: explores,
+            messages: explores,
             ..Needs::default()
         }
     }

@@ -148,7 +148,7 @@ pub enum Covered {
         /// fingerprint: they were not compared.
         uncompared: bool,
     },
-    /// Some executions of a stratified search that did not end. Its cache knows of the program's state alone and
+    /// Some executions of a stratified search that did not end, or was bounded. Its cache knows of the program's state alone and
     /// may have hidden an execution that needs fewer delays than those that were run, so nothing is claimed of a
     /// number of delays.
     SomeStrata {
@@ -401,11 +401,12 @@ impl fmt::Display for Covered {
                 Ok(())
             }
             Self::SomeStrata { executions, delays } => {
-                let (executions, delays) = (Many(executions, "execution"), Many(delays.into(), "delay"));
+                let (executions, delays) =
+                    (Many(executions, "execution"), Many(delays.into(), "delay"));
                 write!(
                     f,
-                    "the first {executions} of a stratified search that did not end, with up to {delays}; \
-                     not claimed to be all with so few, because its cache looks at the program's state alone"
+                    "{executions} of a stratified search, with up to {delays}; not claimed to be all with so \
+                     few, because its cache looks at the program's state alone"
                 )
             }
             Self::States { unique, parts, depth } => {
@@ -737,8 +738,8 @@ mod tests {
         );
         assert_eq!(
             Covered::SomeStrata { executions: 7, delays: 1 }.to_string(),
-            "the first 7 executions of a stratified search that did not end, with up to 1 delay; not claimed to \
-             be all with so few, because its cache looks at the program's state alone"
+            "7 executions of a stratified search, with up to 1 delay; not claimed to be all with so few, because \
+             its cache looks at the program's state alone"
         );
         assert_eq!(Covered::Delays(1).to_string(), "every execution with at most 1 delay");
     }

@@ -6,6 +6,7 @@ use super::Execution;
 use crate::context::Context;
 use crate::op::{Access, ObjectId, Op, TaskId};
 use crate::passive::Passive;
+use crate::receive::{Effects, Receive, ReceiveName};
 use crate::strategy::{Label, Lane, Pending, Stuck};
 use crate::task::State;
 
@@ -61,6 +62,12 @@ impl Execution {
         Some(unsafe { (*entry.op.announced?).show() })
     }
 
+    /// The part of a task that only passive ones have, if messages are observed.
+    fn passive(&self, task: TaskId) -> Option<&Passive> {
+        let entry = self.tasks.list.get(task.index()).filter(|_| self.listeners.needs.messages)?;
+        entry.passive.as_ref()
+    }
+
     pub(super) fn op_of(&self, task: TaskId) -> Option<Op> {
         let entry = self.tasks.list.get(task.index())?;
         if entry.state != State::Live {
@@ -107,6 +114,13 @@ impl Pending for View {
         unsafe { (*self.0).strayed }
     }
 
+    fn object_name(&self, object: ObjectId) -> String {
+        // SAFETY: as in `op`.
+        let names = unsafe { &(*self.0).listeners.object_names };
+        let name = names.iter().find(|(other, _)| *other == object);
+        name.map(|(_, name)| name.clone()).unwrap_or_default()
+    }
+
     fn lane(&self, task: TaskId) -> Lane {
         // SAFETY: as in `op`.
         let entry = unsafe { (*self.0).task(task) };
@@ -145,6 +159,23 @@ impl Pending for View {
     fn says(&self, task: TaskId) -> Option<String> {
         // SAFETY: as above.
         unsafe { (*self.0).says(task) }
+    }
+
+    fn delivery(&self, task: TaskId) -> Option<Receive> {
+        // SAFETY: as above.
+        let passive = unsafe { (*self.0).passive(task) }?;
+        passive.work.delivery(passive.token)
+    }
+
+    fn effects(&self, task: TaskId) -> Option<Effects> {
+        // SAFETY: as above.
+        unsafe { (*self.0).passive(task) }?.work.effects()
+    }
+
+    fn receive_name(&self, task: TaskId) -> ReceiveName {
+        // SAFETY: as above.
+        let passive = unsafe { (*self.0).passive(task) };
+        passive.map(|passive| passive.work.receive_name()).unwrap_or_default()
     }
 
     fn blocked(&self) -> Vec<TaskId> {

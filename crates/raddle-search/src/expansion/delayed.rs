@@ -124,7 +124,7 @@ impl Expansion for Delayed {
     }
 
     fn needs(&self) -> Needs {
-        Needs { steps: true, labels: true, on_host: true, ..Needs::default() }
+        Tracker::needs()
     }
 
     fn begin(&mut self, _: &[Priced], anew: bool) {
@@ -168,7 +168,8 @@ impl Expansion for Delayed {
 
     fn end(&mut self, path: &mut Path<Priced>, execution: &Finished<'_>) {
         let limited = execution.outcome.is_cut_off();
-        if limited && execution.cut.is_none()
+        if limited
+            && execution.cut.is_none()
             && let Some(cache) = &mut self.cache
         {
             // Something after these prefixes was not run.

@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use raddle_engine::explorer::{
-    About, Explorer, Process, ProcessEvent, ProcessKind, Runnable,
-};
+use raddle_engine::explorer::{About, Explorer, Process, ProcessEvent, ProcessKind, Runnable};
 
 use crate::toy::{Moves, State, Toy};
 

@@ -24,16 +24,17 @@ fn stock() -> Vec<(&'static str, Explorer)> {
     ]
 }
 
+/// A few steps of two or three tasks: at most some thousand interleavings.
 fn some_toy(rng: &mut Rng) -> Toy {
     let tasks = 2 + rng.below(2) as usize;
     let task = |rng: &mut Rng| {
         let mut ops = Vec::new();
-        for _ in 0..=rng.below(3) {
+        for _ in 0..=rng.below(if tasks == 2 { 3 } else { 2 }) {
             match rng.below(6) {
                 0 => ops.push(Op::Read(rng.below(2))),
                 1 | 2 => ops.push(Op::Write(rng.below(2))),
-                3 => ops.extend([Op::Lock, Op::Write(1), Op::Unlock]),
-                4 => ops.push(Op::Value(2 + rng.below(2))),
+                3 => ops.extend([Op::Lock, Op::Unlock]),
+                4 => ops.push(Op::Value(2)),
                 _ => ops.push(Op::Step),
             }
         }
@@ -196,7 +197,33 @@ fn the_cache_of_program_states_hides_executions_of_a_stratum() {
             let mut strategy = build(&format!("strata({name}) delays(1)"), 1).unwrap().strategy;
             let found = traces(&toy, &uncut(&mut *strategy, &toy, usize::MAX));
             hidden += usize::from(found != expected);
+            let claims = matches!(strategy.covered(), Covered::Delays(1));
+            assert!(!claims || found == expected, "{name} of {toy:?}");
+            assert!(claims || matches!(strategy.covered(), Covered::SomeStrata { .. }));
         }
     }
     assert!(hidden > 0, "then `strata` could claim strata, too");
+}
+
+/// The executions of a program under `rr` with at most so many delays.
+fn round_robin(toy: &Toy, delays: u32) -> Vec<Moves> {
+    let explorer = Explorer::new("rr", QueueOfProcesses::default());
+    executions(toy, &explorer, delays).into_keys().collect()
+}
+
+// One trace without a delay, the one in which the writer is delayed, and those in which of six readers so many
+// are delayed behind it.
+#[test]
+fn readers_by_delays() {
+    let mut tasks = vec![vec![Op::Write(0)]];
+    tasks.extend(std::iter::repeat_n(vec![Op::Step, Op::Read(0)], 6));
+    let toy = Toy::new(tasks);
+    for (k, expected) in [1, 2, 8, 23].into_iter().enumerate() {
+        assert_eq!(traces(&toy, &round_robin(&toy, k as u32)).len(), expected);
+    }
+    for (k, expected) in [1, 2, 8, 23, 43, 58, 64].into_iter().enumerate() {
+        let mut strategy = build(&format!("strata(rr, exact) delays({k})"), 1).unwrap().strategy;
+        let found = uncut(&mut *strategy, &toy, usize::MAX);
+        assert_eq!(traces(&toy, &found).len(), expected, "{k} delays");
+    }
 }

@@ -2,8 +2,9 @@
 //!
 //! The engine speaks of tasks, an explorer of processes. A thread is a process, so is a timer, and so is an
 //! actor; the lanes of an actor's mailbox are not. At a point between lanes there are two decisions in a row: which
-//! process, by the explorer, then which of its messages, the oldest lane first. Each costs its rank, and an option costs
-//! the sum.
+//! process, by the explorer, then which of its messages, the one sent first first. Each costs its rank, and an
+//! option costs the sum. Faults are one more process. Whom a message of the test is for, and who created an actor, is
+//! not told.
 //!
 //! # What the explorer hears, and when
 //! All of every execution, from its first step on, so that its state is nowhere stored: a search that goes on in
@@ -25,15 +26,23 @@ use raddle_engine::explorer::{
     About, Explorer, Process, ProcessEvent, ProcessKind, Runnable, guarded,
 };
 use raddle_engine::op::{ObjectId, TaskId};
-use raddle_engine::strategy::{Event, Lane, Options, Pending, Point};
+use raddle_engine::receive::{Content, Effects};
+use raddle_engine::strategy::{Event, Lane, Needs, Options, Pending, Point};
 use raddle_trace::hash::mix;
 
 /// What happened since the last point.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 enum News {
-    Spawn { parent: TaskId, child: TaskId },
-    /// A step; `alone` if nothing else could move.
-    Step { task: TaskId, alone: bool },
+    Spawn {
+        parent: TaskId,
+        child: TaskId,
+    },
+    /// A step; `alone` if nothing else could move. What it did, if it was an actor's.
+    Step {
+        task: TaskId,
+        alone: bool,
+        effects: Option<Box<Effects>>,
+    },
 }
 
 /// Which process a task belongs to.
@@ -50,6 +59,8 @@ struct Known {
     task: Option<TaskId>,
     /// The actor that it is.
     object: Option<ObjectId>,
+    /// The actor's identity, 0 as long as it is not known.
+    identity: u64,
     kind: ProcessKind,
     finished: bool,
     runnable: bool,
@@ -108,6 +119,12 @@ impl Tracker {
         }
     }
 
+    /// What the engine must do for a search along an explorer.
+    #[must_use]
+    pub fn needs() -> Needs {
+        Needs { steps: true, labels: true, on_host: true, messages: true, ..Needs::default() }
+    }
+
     /// As reports call it.
     #[must_use]
     pub fn name(&self) -> &str {
@@ -126,9 +143,9 @@ impl Tracker {
         });
         let mut state = state.unwrap_or_default();
         for new in &self.news {
-            let (kind, task) = match *new {
-                News::Spawn { child, .. } => (1, child),
-                News::Step { task, alone } => (2 + u64::from(alone), task),
+            let (kind, task) = match new {
+                News::Spawn { child, .. } => (1, *child),
+                News::Step { task, alone, .. } => (2 + u64::from(*alone), *task),
             };
             state = mix(state ^ mix(kind << 32 | u64::from(task.0)));
         }
@@ -180,7 +197,12 @@ impl Tracker {
         match *event {
             Event::Spawn { parent, child } => self.news.push(News::Spawn { parent, child }),
             Event::Step(ref step) if !step.immediate => {
-                self.news.push(News::Step { task: step.task, alone: step.point.is_none() });
+                let effects = step.effects().map(Box::new);
+                self.news.push(News::Step {
+                    task: step.task,
+                    alone: step.point.is_none(),
+                    effects,
+                });
             }
             Event::Step(_) | Event::Value { .. } => {}
         }
@@ -196,17 +218,31 @@ impl Tracker {
         .and_then(|ranked| ranked.map_err(|why| self.set_trouble(why.to_string())).ok())?;
         let Options::Schedule(choices) = point.options else { return Some(0) };
         self.offers.clear();
-        self.prices.clear();
+        let mut ages = Vec::with_capacity(choices.len());
         for (option, choice) in choices.iter().enumerate() {
             let process = self.process_of(choice.task, point.pending);
             let rank = self.ranks.iter().position(|&other| other == process);
-            let rank = rank.unwrap_or(self.ranks.len()) as u32;
-            // Lanes are in the order of creation: that of an actor's oldest sender comes first.
-            let lane = self.offers.iter().filter(|other| other.process == process).count() as u32;
-            let price = rank + lane;
-            self.offers.push(Offer { price, option: option as u32, process, lane });
-            self.prices.push(price);
+            let price = rank.unwrap_or(self.ranks.len()) as u32;
+            // The message that was sent first is the oldest; of equal ones that of the lane created first.
+            let age = match self.processes[process.0 as usize].kind {
+                ProcessKind::Actor => point.pending.delivery(choice.task),
+                _ => None,
+            };
+            ages.push((age.map(|message| (message.sent_after, message.nth)), option));
+            self.offers.push(Offer { price, option: option as u32, process, lane: 0 });
         }
+        for option in 0..choices.len() {
+            let process = self.offers[option].process;
+            let older =
+                |other: usize| self.offers[other].process == process && ages[other] < ages[option];
+            self.offers[option].lane =
+                (0..choices.len()).filter(|&other| older(other)).count() as u32;
+        }
+        for offer in &mut self.offers {
+            offer.price += offer.lane;
+        }
+        self.prices.clear();
+        self.prices.extend(self.offers.iter().map(|offer| offer.price));
         self.offers.sort_unstable();
         Some(self.offers[0].option)
     }
@@ -233,6 +269,11 @@ impl Tracker {
 
     /// The process that a task belongs to. One that is not known yet is created now.
     fn process_of(&mut self, task: TaskId, pending: &dyn Pending) -> Process {
+        self.process_by(task, None, pending)
+    }
+
+    /// The same; `by`: who created the task.
+    fn process_by(&mut self, task: TaskId, by: Option<Process>, pending: &dyn Pending) -> Process {
         if self.of_task.len() <= task.index() {
             self.of_task.resize(task.index() + 1, Of::Unknown);
         }
@@ -240,20 +281,29 @@ impl Tracker {
             return process;
         }
         let process = match pending.lane(task) {
-            Lane::Thread => self.create(ProcessKind::Thread, Some(task), None, None, pending),
-            Lane::Timer => self.create(ProcessKind::Timer, Some(task), None, None, pending),
-            Lane::Mailbox(object) => self.actor(object, None, pending),
+            Lane::Thread => self.create(ProcessKind::Thread, Some(task), None, by, pending),
+            Lane::Timer => self.create(ProcessKind::Timer, Some(task), None, by, pending),
+            Lane::Mailbox(object) => {
+                let message = pending.delivery(task);
+                let is_fault = message.is_some_and(|message| message.content == Content::Crash);
+                let object = if is_fault { ObjectId::NONE } else { object };
+                let process = self.actor(object, pending);
+                if let Some(message) = message.filter(|_| !is_fault) {
+                    self.processes[process.0 as usize].identity = message.receiver;
+                }
+                process
+            }
         };
         self.of_task[task.index()] = Of::Process(process);
         process
     }
 
-    /// The process that is an actor.
-    fn actor(&mut self, object: ObjectId, by: Option<Process>, pending: &dyn Pending) -> Process {
+    /// The process that is an actor; that of no object makes faults.
+    fn actor(&mut self, object: ObjectId, pending: &dyn Pending) -> Process {
         let known = self.processes.iter().position(|known| known.object == Some(object));
         match known {
             Some(number) => Process(number as u32),
-            None => self.create(ProcessKind::Actor, None, Some(object), by, pending),
+            None => self.create(ProcessKind::Actor, None, Some(object), None, pending),
         }
     }
 
@@ -266,11 +316,13 @@ impl Tracker {
         pending: &dyn Pending,
     ) -> Process {
         let process = Process(self.processes.len() as u32);
-        let name = match (kind, task) {
-            (ProcessKind::Thread, Some(task)) => pending.name(task),
+        let name = match (kind, task, object) {
+            (ProcessKind::Thread, Some(task), _) => pending.name(task),
+            (ProcessKind::Actor, _, Some(object)) => pending.object_name(object),
             _ => String::new(),
         };
-        self.processes.push(Known { task, object, kind, finished: false, runnable: true });
+        let (identity, finished, runnable) = (0, false, true);
+        self.processes.push(Known { task, object, identity, kind, finished, runnable });
         self.explorer.start(process, &About::new(kind, &name, by));
         if let Some(by) = by {
             self.explorer.step(&ProcessEvent::Created { by, process });
@@ -285,25 +337,24 @@ impl Tracker {
             self.process_of(TaskId::ROOT, pending);
         }
         let mut news = std::mem::take(&mut self.news);
+        self.meet(&news, point);
         for new in news.drain(..) {
-            match new {
-                News::Spawn { parent, child } => self.spawned(parent, child, pending),
-                News::Step { task, alone } => {
-                    let process = self.process_of(task, pending);
-                    if alone {
-                        self.runnable.clear();
-                        self.runnable.push(process);
-                        self.tell_standing();
-                    }
-                    self.explorer.step(&ProcessEvent::Ran { process });
-                }
+            let News::Step { task, alone, effects } = new else { continue };
+            let process = self.process_of(task, pending);
+            if alone {
+                self.runnable.clear();
+                self.runnable.push(process);
+                self.tell_standing();
+            }
+            self.explorer.step(&ProcessEvent::Ran { process });
+            if let Some(effects) = effects {
+                self.tell_effects(process, &effects);
             }
         }
         self.news = news;
         if let Some(names) = pending.order() {
             self.explorer.step(&ProcessEvent::Ordered { names });
         }
-        self.meet_actors(point);
         self.finish_threads(pending);
         if let Options::Schedule(choices) = point.options {
             self.runnable.clear();
@@ -317,31 +368,57 @@ impl Tracker {
         }
     }
 
-    fn spawned(&mut self, parent: TaskId, child: TaskId, pending: &dyn Pending) {
-        let by = match self.of_task.get(parent.index()) {
-            Some(Of::Process(by)) => Some(*by),
-            _ => None,
+    /// Starts the processes that were created since the last point: threads and timers in their order, then
+    /// actors in theirs.
+    fn meet(&mut self, news: &[News], point: &Point<'_>) {
+        let pending = point.pending;
+        let spawned = || {
+            news.iter().filter_map(|new| match new {
+                News::Spawn { parent, child } => Some((*parent, *child)),
+                News::Step { .. } => None,
+            })
         };
-        if self.of_task.len() <= child.index() {
-            self.of_task.resize(child.index() + 1, Of::Unknown);
+        let is_lane = |task: TaskId| matches!(pending.lane(task), Lane::Mailbox(_));
+        for (parent, child) in spawned().filter(|(_, child)| !is_lane(*child)) {
+            let by = match self.of_task.get(parent.index()) {
+                Some(Of::Process(by)) => Some(*by),
+                _ => None,
+            };
+            self.process_by(child, by, pending);
         }
-        let process = match pending.lane(child) {
-            Lane::Thread => self.create(ProcessKind::Thread, Some(child), None, by, pending),
-            Lane::Timer => self.create(ProcessKind::Timer, Some(child), None, by, pending),
-            Lane::Mailbox(object) => self.actor(object, None, pending),
-        };
-        self.of_task[child.index()] = Of::Process(process);
-    }
-
-    /// Actors that were created since the last point, in their order.
-    fn meet_actors(&mut self, point: &Point<'_>) {
         for number in self.objects..point.objects {
             let object = ObjectId(number);
-            if point.pending.label(object).is_some_and(|label| label.kind == "Actor") {
-                self.actor(object, None, point.pending);
+            if pending.label(object).is_some_and(|label| label.kind == "Actor") {
+                self.actor(object, pending);
             }
         }
         self.objects = point.objects;
+        for (_, child) in spawned().filter(|(_, child)| is_lane(*child)) {
+            self.process_of(child, pending);
+        }
+    }
+
+    /// The process of the actor with this identity.
+    fn identified(&self, identity: u64) -> Option<Process> {
+        let known = self.processes.iter().position(|known| known.identity == identity)?;
+        (identity != 0).then_some(Process(known as u32))
+    }
+
+    /// Tells what an actor's step received and did.
+    fn tell_effects(&mut self, process: Process, effects: &Effects) {
+        let from = match effects.receive.sender {
+            0 => Some(Process(0)),
+            sender => self.identified(sender),
+        };
+        self.explorer.step(&ProcessEvent::Received { process, from });
+        for sent in &effects.sent {
+            if let Some(to) = self.identified(sent.receiver) {
+                self.explorer.step(&ProcessEvent::Sent { by: process, to });
+            }
+        }
+        if effects.became {
+            self.explorer.step(&ProcessEvent::Became { process });
+        }
     }
 
     fn finish_threads(&mut self, pending: &dyn Pending) {

@@ -16,14 +16,15 @@ use crate::tree::{Full, Keys};
 
 /// What may stand in the brackets of `strata`.
 pub(super) const STRATA: &str =
-    "rr | rtc | rtc-latest | prr | ordered | custom, exact, increment(n), cache(n), refuse";
+    "rr | rtc | rtc-latest | prr | ordered | custom, exact, increment(n), cache(n), refuse, \
+     then-sample(bytes)";
 
 /// What may stand in the brackets of `strata-sample`.
 pub(super) const SAMPLED: &str = "rr | rtc | rtc-latest | prr | ordered | custom, c1(n), c2(n)";
 
 const PREFIXES: u32 = 1_000_000;
-const C1: u32 = 10;
-const C2: u32 = 3;
+pub(super) const C1: u32 = 10;
+pub(super) const C2: u32 = 3;
 
 /// The explorer that is the default.
 pub(super) fn round_robin() -> Explorer {
@@ -70,6 +71,8 @@ pub(super) struct Strata {
     pub(super) increment: u32,
     pub(super) cache: u32,
     pub(super) full: Full,
+    /// Samples when it holds three quarters of so many bytes, if it does; 0: of what the search may hold.
+    pub(super) then_sample: Option<u32>,
 }
 
 impl fmt::Display for Strata {
@@ -86,6 +89,11 @@ impl fmt::Display for Strata {
         }
         if self.full == Full::Refuse {
             f.write_str(", refuse")?;
+        }
+        match self.then_sample {
+            None => {}
+            Some(0) => f.write_str(", then-sample")?,
+            Some(bytes) => write!(f, ", then-sample({bytes})")?,
         }
         f.write_str(")")
     }
@@ -108,6 +116,7 @@ fn strata(part: &Part<'_>, seed: u64, custom: Option<&Explorer>) -> Result<Strat
         increment: 1,
         cache: PREFIXES,
         full: Full::Replace,
+        then_sample: None,
     };
     for (nth, arg) in part.term.args.iter().enumerate() {
         let Arg::Term(term) = arg else { return Err(wrong()) };
@@ -121,6 +130,8 @@ fn strata(part: &Part<'_>, seed: u64, custom: Option<&Explorer>) -> Result<Strat
         match (term.name.as_str(), term.args.is_empty()) {
             ("exact", true) => strata.keys = Keys::Exact,
             ("refuse", true) => strata.full = Full::Refuse,
+            ("then-sample", true) => strata.then_sample = Some(0),
+            ("then-sample", false) => strata.then_sample = Some(number(term).ok_or_else(wrong)?),
             ("increment", _) => strata.increment = number(term).ok_or_else(wrong)?,
             ("cache", _) => strata.cache = number(term).ok_or_else(wrong)?,
             _ => return Err(wrong()),

@@ -5,7 +5,7 @@ use raddle_engine::strategy::Strategy;
 use raddle_trace::PairSet;
 
 use super::environment::{Environment, Memory};
-use super::explorers::{Strata, round_robin};
+use super::explorers::{C1, C2, Strata, round_robin};
 use super::{BuildError, Built};
 use crate::bound::Bound;
 use crate::expansion::all::DepthFirst;
@@ -16,8 +16,13 @@ use crate::explorers::Tracker;
 use crate::filtered::HapSet;
 use crate::order::{Order, StockOrder};
 use crate::probe::Probes;
+use crate::strata_sample::StrataSample;
+use crate::then_sample::ThenSample;
 use crate::tree::priority::Delays;
 use crate::tree::{Frontier, Full, Keys, TreeExpansion, TreeSearch};
+
+/// Bytes after three quarters of which `then-sample` samples, if it is not told.
+const MEMORY: u64 = 256 << 20;
 
 /// Which alternatives an execution opens.
 #[derive(Debug)]
@@ -123,9 +128,7 @@ impl Recipe {
                 search.keep_within(bytes, store);
             }
             return Ok(match self.cache {
-                Some(n) => {
-                    built(search.cached(Keys::Exact, n as usize, Full::Replace), cached(n))
-                }
+                Some(n) => built(search.cached(Keys::Exact, n as usize, Full::Replace), cached(n)),
                 None => built(search, name),
             });
         }
@@ -152,11 +155,19 @@ impl Recipe {
         let name = format!("{strata}{}", self.bound.suffix());
         let frontier = Frontier::BestFirst(vec![Box::new(Delays::by(strata.increment))]);
         let order = StockOrder::Explorer(Box::new(Tracker::new(strata.explorer.clone())));
-        let mut search = TreeSearch::within(frontier, order, self.bound)?;
+        let search = TreeSearch::within(frontier, order, self.bound)?;
+        let mut search = search.cached(strata.keys, strata.cache as usize, strata.full);
+        if let Some(bytes) = strata.then_sample {
+            let given = self.memory.map_or(MEMORY, |memory| memory.bytes);
+            let most = if bytes == 0 { given } else { bytes.into() };
+            let tracker = Tracker::new(strata.explorer.clone());
+            let sampler = StrataSample::new(tracker, self.seed, C1, C2);
+            return Ok(built(ThenSample::new(search, sampler, self.seed, most), name));
+        }
         if let Some(Memory { bytes, store }) = self.memory {
             search.keep_within(bytes, store);
         }
-        Ok(built(search.cached(strata.keys, strata.cache as usize, strata.full), name))
+        Ok(built(search, name))
     }
 }
 

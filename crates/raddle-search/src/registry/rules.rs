@@ -142,12 +142,21 @@ fn an_explorer_counts_delays_alone(parts: &Parts<'_>) -> Option<String> {
     if explorer.is_none() && parts.name(Role::Bound) != Some("delays") && !by_delays {
         return None;
     }
+    if parts.reduces() {
+        return Some(
+            "a reduction has its own order, which is no explorer, so there are no delays; write `departures` \
+             instead of `delays`"
+                .to_owned(),
+        );
+    }
     if let Some(probes) = parts.get(Role::Probes) {
         let term = probes.term;
         return Some(format!("`{term}` are drawn without an explorer; leave one of the two out"));
     }
     if parts.name(Role::Bound) == Some("depth") {
-        return Some("`depth` is counted without an explorer; write `delays(k)` instead".to_owned());
+        return Some(
+            "`depth` is counted without an explorer; write `delays(k)` instead".to_owned(),
+        );
     }
     let other = names
         .iter()

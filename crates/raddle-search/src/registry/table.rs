@@ -6,8 +6,8 @@ use std::fmt;
 
 use raddle_engine::strategy::Strategy;
 
-use super::recipe::{Opens, Recipe};
 use super::explorers::{SAMPLED, STRATA, set_explorer, set_strata, strata_sample};
+use super::recipe::{Opens, Recipe};
 use super::{BuildError, Environment, Part, filtered, priorities, sum, words, wrong_arguments};
 use crate::bound::Bound;
 use crate::expansion::reduced::Reduction;
@@ -23,8 +23,8 @@ use crate::round_robin::RoundRobin;
 use crate::surw::Surw;
 use crate::tree::Frontier;
 use crate::tree::priority::{
-    Delays, Departures, Dpor as Races, Method, ModifiedDpor, NewPair, Patterns, Preemptions, Priority, Rand,
-    SleepSets, Var,
+    Delays, Departures, Dpor as Races, Method, ModifiedDpor, NewPair, Patterns, Preemptions,
+    Priority, Rand, SleepSets, Var,
 };
 use crate::urw::Urw;
 
@@ -259,12 +259,18 @@ pub static REGISTRY: &[Entry] = &[
     },
     Entry {
         name: "pct",
-        line: "random priorities, lowered at d - 1 random points; among the first k decisions, if k is given",
+        line: "random priorities, lowered at d - 1 random points; with `pct(d, k)`, of the first k",
         paper: "Burckhardt, Kothari, Musuvathi, Nagarakatte, ASPLOS 2010",
         // More change points than this have no use, and each is compared at every decision.
         arguments: Arguments::Number { name: "d", least: 1, most: 64, default: Some(3) },
         example: "pct(3)",
-        make: Make::Sampler(|part, environment| Ok(Box::new(Pct::new(environment.seed, part.number())))),
+        make: Make::Sampler(|part, environment| {
+            let (seed, depth) = (environment.seed, part.number());
+            Ok(Box::new(match part.length() {
+                Some(length) => Pct::with_steps(seed, depth, length),
+                None => Pct::new(seed, depth),
+            }))
+        }),
         ..HERE
     },
     Entry {

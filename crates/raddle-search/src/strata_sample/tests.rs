@@ -10,6 +10,18 @@ fn sampler(seed: u64, c1: u32, c2: u32) -> StrataSample {
     StrataSample::new(Tracker::new(explorer), seed, c1, c2)
 }
 
+/// All executions until samples with more than so many delays begin, each with its delays.
+fn stratum(sampler: &mut StrataSample, toy: &Toy, delays: u32) -> Vec<(u32, toy::Moves)> {
+    let (mut plan, mut all) = (Plan::default(), Vec::new());
+    loop {
+        let execution = toy::execute(sampler, &mut plan, toy).expect("a sampler does not end");
+        if sampler.state.delays > delays {
+            return all;
+        }
+        all.push((sampler.state.placed, execution.moves));
+    }
+}
+
 #[test]
 fn every_execution_of_a_stratum_is_drawn() {
     let toy = Toy::new(vec![
@@ -18,8 +30,9 @@ fn every_execution_of_a_stratum_is_drawn() {
         vec![Op::Lock, Op::Unlock],
     ]);
     let explorer = Explorer::new("rr", QueueOfProcesses::default());
-    let drawn = toy::first(&mut sampler(1, 1_000, 1), &toy, 1 + 1_000 + 2 * 1_000);
-    let drawn: std::collections::BTreeSet<_> = drawn.into_iter().collect();
+    let mut sampler = sampler(1, 1_000, 1);
+    let drawn: std::collections::BTreeSet<_> =
+        stratum(&mut sampler, &toy, 2).into_iter().map(|(_, moves)| moves).collect();
     let expected = executions(&toy, &explorer, 2).into_keys().collect();
     assert_eq!(drawn, expected);
 }
@@ -36,12 +49,8 @@ fn the_one_execution_with_two_delays_is_drawn_as_often_as_promised() {
         [0, 1, 1, 0, 0, 0, 1, 1, 1].into_iter().map(|task| (task, 0)).collect();
     let explorer = Explorer::new("rr", QueueOfProcesses::default());
     assert_eq!(executions(&toy, &explorer, 2)[&wanted], 2);
-    // The execution without a delay, n with one, and two for each sample with two.
-    let all = toy::first(&mut sampler, &toy, 1 + n as usize + 2 * n as usize);
-    let drawn = all[1 + n as usize..].iter().skip(1).step_by(2);
-    let found = drawn.filter(|moves| **moves == wanted).count();
-    // The next execution is of the next stratum, so that this one is done.
-    assert!(sampler.begin(&mut Plan::default()));
+    let all = stratum(&mut sampler, &toy, 2);
+    let found = all.iter().filter(|(placed, moves)| *placed == 2 && *moves == wanted).count();
     let Covered::Sample { bound: Some(bound), .. } = sampler.covered() else { panic!() };
     let SampleBound::Strata { delays: 2, steps: longest, samples } = bound else {
         panic!("{bound:?}")

@@ -219,8 +219,7 @@ impl Expander<'_> {
         let key = priorities.improved(before, reversal);
         if key < before {
             let preemptions = at.preemptions_with(option);
-            let bin =
-                candidates.push(key, Pending { parent, point, option, cost: preemptions });
+            let bin = candidates.push(key, Pending { parent, point, option, cost: preemptions });
             sibling.wait(bin, reversal);
         } else {
             sibling.wait(bin, reversal);

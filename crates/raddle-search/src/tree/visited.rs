@@ -91,9 +91,7 @@ impl Visited {
         let alike = if salt.is_some() { Alike::Unbounded } else { Alike::Bounded };
         let mark = match self.keys {
             Keys::Program => self.cache.meet(point, Alike::Unbounded, 0),
-            Keys::Exact => {
-                self.cache.meet_salted(point, alike, u32::MAX - cost, salt.unwrap_or(0))
-            }
+            Keys::Exact => self.cache.meet_salted(point, alike, u32::MAX - cost, salt.unwrap_or(0)),
         };
         self.met.extend(mark);
         mark.is_some()
