@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use raddle_engine::explorer::Explorer;
 use raddle_engine::{Limits, Setup, Tape};
 use raddle_trace::PairSet;
 
@@ -26,6 +27,8 @@ pub(crate) struct Job {
     pub(crate) searched: Duration,
     /// Pairs of statements that were learned before.
     pub(crate) known: Option<PairSet>,
+    /// What `custom` stands for in the strategy.
+    pub(crate) explorer: Option<Explorer>,
 }
 
 /// What the driver lends to a search.
@@ -39,7 +42,8 @@ pub(crate) struct Hosted {
 
 impl From<Config> for Job {
     fn from(config: Config) -> Self {
-        Self { config, lines: None, hosted: None, searched: Duration::ZERO, known: None }
+        let (lines, hosted, searched) = (None, None, Duration::ZERO);
+        Self { config, lines, hosted, searched, known: None, explorer: None }
     }
 }
 

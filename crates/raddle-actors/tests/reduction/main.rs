@@ -2,6 +2,7 @@
 //! states, whatever the mailboxes.
 
 mod counts;
+mod explorers;
 mod random;
 mod saving;
 
