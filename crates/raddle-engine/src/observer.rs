@@ -7,7 +7,7 @@
 use raddle_trace::{Carried, Counts, Covered, Divergence, Progress};
 
 use crate::strategy::{
-    Answer, Checkpoint, Cut, Event, Finished, Needs, Plan, Point, Remarks, Resumable, Strategy,
+    Answer, Checkpoint, Cut, Event, Finished, Needs, Plan, Point, Remarks, Resumable, Stateful, Strategy,
     Unsupported,
 };
 
@@ -328,6 +328,10 @@ impl Strategy for Audience<'_, '_> {
 
     fn remarks(&self) -> Remarks {
         self.strategy.remarks()
+    }
+
+    fn stateful(&mut self) -> Option<&mut dyn Stateful> {
+        self.strategy.stateful()
     }
 }
 
