@@ -28,7 +28,8 @@ pub const RULES: &[Rule] = &[
             // Vocabulary: ids and accesses, what a search answers, what a primitive says of itself.
             &[
                 "debug",
-                "explorer", "states",
+                "explorer",
+                "states",
                 "fiber",
                 "last_words",
                 "limits",

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use peer::protocols::{Out, Protocol};
 use peer::{Counted, Frontier, Network, StateSearch};
-use raddle_engine::explorer::Explorer;
 use raddle_actors::{Actor, Address, Context, Mailboxes, Model, States, Stopped};
+use raddle_engine::explorer::Explorer;
 
 fn main() -> ExitCode {
     peer::states_main("raddle", &Raddle)

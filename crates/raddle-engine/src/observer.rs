@@ -7,8 +7,8 @@
 use raddle_trace::{Carried, Counts, Covered, Divergence, Progress};
 
 use crate::strategy::{
-    Answer, Checkpoint, Cut, Event, Finished, Needs, Plan, Point, Remarks, Resumable, Stateful, Strategy,
-    Unsupported,
+    Answer, Checkpoint, Cut, Event, Finished, Needs, Plan, Point, Remarks, Resumable, Stateful,
+    Strategy, Unsupported,
 };
 
 /// Why a search ended.

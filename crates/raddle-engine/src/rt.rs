@@ -23,9 +23,9 @@ use crate::life::{LifeOp, ParkOp};
 pub use crate::object::Object;
 use crate::op::{NOTHING, ObjectId, TaskId, site_of};
 use crate::passive::Passive;
+pub use crate::passive::{Work, Worked};
 use crate::states::StateSpace;
 use crate::strategy::Stateful;
-pub use crate::passive::{Work, Worked};
 use crate::task::{Job, NO_SLOT, Run};
 
 /// Whether the caller is a task of an execution.

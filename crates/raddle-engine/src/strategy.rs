@@ -11,8 +11,8 @@ use raddle_trace::{Covered, Gaps, Note, Outcome, Progress};
 
 use crate::context::Context;
 use crate::op::{Access, ObjectId, Op, TaskId};
-use crate::states::StateSpace;
 use crate::receive::{Effects, Receive, ReceiveName};
+use crate::states::StateSpace;
 
 /// One option of a [`Options::Schedule`] point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -15,6 +15,8 @@ use raddle_engine::strategy::{
 };
 use raddle_trace::{Covered, Note, Progress};
 
+use crate::state;
+
 /// How far it is.
 #[derive(Debug)]
 enum Stage {
@@ -46,6 +48,8 @@ pub struct OverStates {
     asked: AskedStates,
     fallback: Box<dyn Strategy>,
     fallback_name: String,
+    /// Its own name, by which what it saves is known.
+    name: String,
     /// Whether states are what was asked for, and not only the better way.
     insists: bool,
     stage: Stage,
@@ -63,7 +67,8 @@ impl OverStates {
     /// has no states, which is said in the report.
     #[must_use]
     pub fn new(asked: AskedStates, fallback: Box<dyn Strategy>, fallback_name: String) -> Self {
-        Self { asked, fallback, fallback_name, insists: true, stage: Stage::Asking(None) }
+        let name = format!("states {asked:?} {fallback_name}");
+        Self { asked, fallback, fallback_name, name, insists: true, stage: Stage::Asking(None) }
     }
 
     /// The same, but of a test without a model nothing is said.
@@ -76,17 +81,13 @@ impl OverStates {
         Self { insists: false, ..Self::new(asked, fallback, fallback_name) }
     }
 
-    /// What is saved of a search by executions.
-    fn tagged(&self, state: &Checkpoint) -> Checkpoint {
+    /// What is saved: of a search by executions why it is one, and its own state.
+    fn sealed(&self, state: Option<Checkpoint>) -> Checkpoint {
         let why = match &self.stage {
-            Stage::Fallback(why) => why.as_bytes(),
-            _ => &[],
+            Stage::Fallback(why) => why.clone(),
+            _ => String::new(),
         };
-        let mut bytes = vec![BY_EXECUTIONS];
-        bytes.extend((why.len() as u64).to_le_bytes());
-        bytes.extend(why);
-        bytes.extend(&state.0);
-        Checkpoint(bytes)
+        state::write(&self.name, &state.map(|state| (why, state.0)))
     }
 
     /// Whether executions are those of the fallback.
@@ -138,7 +139,8 @@ impl Strategy for OverStates {
             Stage::Trouble(_) => return false,
             _ => return self.fallback.begin(plan),
         };
-        let (FoundStates { violation: Some(violation), .. }, was_run) = (&**found.0, found.1) else {
+        let (FoundStates { violation: Some(violation), .. }, was_run) = (&**found.0, found.1)
+        else {
             return false;
         };
         let what = &violation.what;
@@ -257,8 +259,8 @@ impl Divisible for OverStates {
             return Err(Unsupported("be split while it goes from state to state"));
         };
         let parts = self.fallback.split(n)?;
-        let tagged = |work: Work| Work { state: self.tagged(&work.state), ..work };
-        Ok(parts.into_iter().map(tagged).collect())
+        let sealed = |work: Work| Work { state: self.sealed(Some(work.state)), ..work };
+        Ok(parts.into_iter().map(sealed).collect())
     }
 }
 
@@ -276,37 +278,120 @@ impl Estimating for OverStates {
     }
 }
 
-/// The first byte of a saved form.
-const ANEW: u8 = 0;
-const BY_EXECUTIONS: u8 = 1;
-
 impl Resumable for OverStates {
-    /// Of a search over states nothing is saved: states are a program's own types. It begins anew.
+    /// Of a search over states nothing is saved, because states are values of the program's own types: it begins anew.
     fn save(&mut self) -> Result<Checkpoint, Unsupported> {
         match &self.stage {
             Stage::Fallback(_) => {
                 let state = self.fallback.save()?;
-                Ok(self.tagged(&state))
+                Ok(self.sealed(Some(state)))
             }
-            _ => Ok(Checkpoint(vec![ANEW])),
+            _ => Ok(self.sealed(None)),
         }
     }
 
     fn restore(&mut self, state: &Checkpoint) -> Result<(), Unsupported> {
-        const FOREIGN: Unsupported =
-            Unsupported("go on from this state: it is not that of this search");
-        match state.0.split_first().ok_or(FOREIGN)? {
-            (&ANEW, []) => Ok(()),
-            (&BY_EXECUTIONS, rest) => {
-                let (length, rest) = rest.split_first_chunk().ok_or(FOREIGN)?;
-                let length = usize::try_from(u64::from_le_bytes(*length)).map_err(|_| FOREIGN)?;
-                let (why, rest) = rest.split_at_checked(length).ok_or(FOREIGN)?;
-                let why = String::from_utf8(why.to_vec()).map_err(|_| FOREIGN)?;
-                self.fallback.restore(&Checkpoint(rest.to_vec()))?;
-                self.stage = Stage::Fallback(why);
-                Ok(())
-            }
-            _ => Err(FOREIGN),
+        let saved: Option<(String, Vec<u8>)> = state::read(&self.name, state)?;
+        if let Some((why, state)) = saved {
+            self.fallback.restore(&Checkpoint(state))?;
+            self.stage = Stage::Fallback(why);
         }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use raddle_engine::states::{FoundViolation, StateOrder, StateProgress};
+    use raddle_trace::{Gaps, Outcome};
+
+    use super::*;
+    use crate::expansion::all::DepthFirst;
+
+    /// Finds at once what it is made with.
+    struct Fake(Option<FoundViolation>);
+
+    impl StateSpace for Fake {
+        fn search(&self, _: &AskedStates) -> Result<Box<dyn StateSearch>, String> {
+            Ok(Box::new(Self(self.0.clone())))
+        }
+    }
+
+    impl StateSearch for Fake {
+        fn advance(&mut self) -> Result<Option<FoundStates>, String> {
+            let (unique, parts, dropped) = (7, 2, 0);
+            let covered = Covered::States { unique, parts, depth: None, dropped, delays: None };
+            let summary = "7 states".to_owned();
+            Ok(Some(FoundStates { covered, ended: true, violation: self.0.clone(), summary }))
+        }
+
+        fn progress(&self) -> StateProgress {
+            StateProgress::default()
+        }
+    }
+
+    fn finished<'a>() -> Finished<'a> {
+        Finished {
+            outcome: &Outcome::Completed,
+            decisions: &[],
+            steps: 1,
+            tasks: 1,
+            stuck: &[],
+            cut: None,
+            yielded: false,
+            gaps: Gaps::default(),
+        }
+    }
+
+    /// After the first execution, which has run a model that finds this, and after the search over its states.
+    fn after(violation: Option<FoundViolation>, several: bool) -> OverStates {
+        let asked = AskedStates { order: StateOrder::BreadthFirst, depth: None, threads: 1 };
+        let fallback = Box::new(DepthFirst::default());
+        let mut search = OverStates::new(asked, fallback, "dfs".to_owned());
+        assert!(search.begin(&mut Plan::default()));
+        for _ in 0..=u8::from(several) {
+            search.offered(Arc::new(Fake(violation.clone())), 0);
+            search.over(0);
+        }
+        search.end(&finished());
+        while search.work() {}
+        search
+    }
+
+    fn wrong(decisions: Option<Vec<u32>>) -> Option<FoundViolation> {
+        Some(FoundViolation { what: "it is wrong".to_owned(), decisions })
+    }
+
+    #[test]
+    fn what_was_covered_is_what_the_search_over_states_says() {
+        let mut search = after(None, false);
+        assert!(!search.begin(&mut Plan::default()));
+        assert!(matches!(search.covered(), Covered::States { unique: 7, .. }));
+        assert_eq!(search.remarks().unfinished, None);
+    }
+
+    #[test]
+    fn a_violation_is_run_once_and_one_that_does_not_show_is_no_pass() {
+        let mut search = after(wrong(Some(vec![1, 0])), false);
+        let mut plan = Plan::default();
+        assert!(search.begin(&mut plan));
+        assert_eq!(plan.prefix, [1, 0]);
+        // The execution passes: then it is not what was found.
+        search.end(&finished());
+        assert!(!search.begin(&mut plan));
+        assert!(search.remarks().unfinished.is_some_and(|why| why.contains("it is wrong")));
+        assert_eq!(search.covered(), Covered::SomeStates { unique: 0 });
+        let mut search = after(wrong(None), false);
+        assert!(!search.begin(&mut plan));
+        assert_eq!(search.covered(), Covered::SomeStates { unique: 0 });
+    }
+
+    #[test]
+    fn states_of_one_of_several_models_are_not_those_of_the_test() {
+        let search = after(None, true);
+        assert!(search.remarks().notes.iter().any(|note| {
+            matches!(note, Note::Text { text } if text.contains("several models"))
+        }));
+        assert!(!matches!(search.covered(), Covered::States { .. }));
     }
 }

@@ -316,6 +316,14 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_violation_that_no_execution_shows_is_no_pass() {
+        let trouble = Ended::Trouble("found, and not seen again".to_owned());
+        assert!(says_nothing(&trouble, &Covered::SomeStates { unique: 0 }));
+        assert!(!says_nothing(&trouble, &Covered::SomeStates { unique: 5 }));
+        assert!(!says_nothing(&Ended::Covered, &Covered::SomeStates { unique: 0 }));
+    }
+
+    #[test]
     fn failures_come_before_doubts_and_doubts_before_passes() {
         let counts = |executions, rejected| Counts { executions, rejected, ..Counts::default() };
         let of = |failed, diverged, counts: Counts| {

@@ -6,8 +6,8 @@ use raddle_engine::strategy::Strategy;
 use raddle_trace::PairSet;
 
 use super::environment::{Environment, Memory};
-use super::states::OfStates;
 use super::explorers::{C1, C2, Strata, round_robin};
+use super::states::OfStates;
 use super::{BuildError, Built};
 use crate::bound::Bound;
 use crate::expansion::all::DepthFirst;

@@ -178,7 +178,10 @@ fn depth_is_that_of_a_path(parts: &Parts<'_>) -> Option<String> {
 fn states_have_their_parts(parts: &Parts<'_>) -> Option<String> {
     let search = parts.get(Role::Search).filter(|part| part.entry.name == "states")?.term;
     let other = parts.0.iter().find(|part| part.entry.role != Role::Search)?;
-    Some(format!("`{search}` visits states, for which `{}` has no meaning; leave it out", other.term))
+    Some(format!(
+        "`{search}` visits states, for which `{}` has no meaning; leave it out",
+        other.term
+    ))
 }
 
 /// It is an expansion, a frontier, an order and a cache at once.
