@@ -15,8 +15,7 @@ use crate::strata_sample::StrataSample;
 use crate::tree::{Full, Keys};
 
 /// What may stand in the brackets of `strata`.
-pub(super) const STRATA: &str =
-    "rr | rtc | rtc-latest | prr | ordered | custom, exact, increment(n), cache(n), refuse, \
+pub(super) const STRATA: &str = "rr | rtc | rtc-latest | prr | ordered | custom, exact, increment(n), cache(n), refuse, \
      then-sample(bytes)";
 
 /// What may stand in the brackets of `strata-sample`.

@@ -21,7 +21,12 @@ pub(crate) fn compositions() -> Vec<String> {
             (Role::Sampler | Role::Search, _) | (Role::Expansion, Arguments::None) => {
                 add(name.to_owned());
                 let settings: &[&str] = match name {
-                    "strata" => &["rtc, exact", "rr, cache(5), refuse", "prr, exact, increment(2)", "rr, then-sample(300)"],
+                    "strata" => &[
+                        "rtc, exact",
+                        "rr, cache(5), refuse",
+                        "prr, exact, increment(2)",
+                        "rr, then-sample(300)",
+                    ],
                     "strata-sample" => &["rtc, c1(2), c2(2)", "prr(3)"],
                     _ => &[],
                 };

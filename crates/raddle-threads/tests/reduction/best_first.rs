@@ -12,8 +12,8 @@ use raddle_search::DepthFirst;
 use raddle_search::bound::Bound;
 use raddle_search::order::NonPreemptive;
 use raddle_search::tree::priority::{
-    Departures, Dpor, Method, ModifiedDpor, NewPair, Patterns, Preemptions, Priority, Rand, SleepSets,
-    Var,
+    Departures, Dpor, Method, ModifiedDpor, NewPair, Patterns, Preemptions, Priority, Rand,
+    SleepSets, Var,
 };
 use raddle_search::tree::{Frontier, TreeExpansion, TreeSearch};
 use raddle_trace::{Covered, Settings};
