@@ -206,8 +206,8 @@ fn wrong_arguments_are_refused_with_the_right_ones() {
              `pct` for d = 3",
         ),
         (
-            "pct(2, 3)",
-            "`pct(2, 3)` does not fit: write `pct(d)`, where d is a number from 1 to 64, or \
+            "pct(2, 0)",
+            "`pct(2, 0)` does not fit: write `pct(d)`, where d is a number from 1 to 64, or \
              `pct` for d = 3",
         ),
         (
