@@ -111,7 +111,7 @@ pub use snapshot::Snapshot;
 #[cfg(feature = "check")]
 pub use states::{
     Delivery, Enabled, Judged, Next, Order, Refused, Searched, Space, States, Stopped, Violation,
-    Visited,
+    Visited, WhenFull,
 };
 pub use system::{Builder, Manager, System};
 pub use view::View;
