@@ -54,13 +54,13 @@ fn searches() -> Vec<(String, bool)> {
     }
     let priorities = [
         ("pb", false),
-        ("delays", false),
+        ("departures", false),
         ("rand", true),
         ("dpor", false),
         ("mdpor, pb", false),
         ("ss, mdpor", false),
         ("new-pair, pb", false),
-        ("dpor, ss, delays, rand", true),
+        ("dpor, ss, departures, rand", true),
         ("sum(2, pb, 3, mdpor)", false),
         ("patterns, pb", false),
     ];

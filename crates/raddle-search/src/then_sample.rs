@@ -172,7 +172,7 @@ mod tests {
         let mut built = build("strata(rr, exact, then-sample(20000))", 1).unwrap();
         let executions: BTreeSet<_> =
             toy::first(&mut *built.strategy, &toy, 3_000).into_iter().collect();
-        assert!(executions.len() > 1_000, "{}", executions.len());
+        assert!(executions.len() > 100, "{}", executions.len());
         let claimed = built.strategy.covered();
         let text = format!("{:?}", built.strategy.remarks().notes);
         assert!(text.contains("executions were sampled from it"), "{text}");

@@ -235,6 +235,9 @@ impl<O: Order> TreeSearch<O> {
     #[must_use]
     pub fn cached(mut self, keys: Keys, prefixes: usize, full: Full) -> Self {
         assert!(self.comparison.is_none(), "executions are not compared beside a cache");
+        if let Some(explorer) = self.order.explorer() {
+            explorer.with_hashes();
+        }
         self.visited = Some(Box::new(Visited::new(keys, prefixes, full)));
         self.sizing = Sizing::Nothing;
         self

@@ -216,13 +216,6 @@ pub const PARTS: &[Part] = &[
         None,
     ),
     comparison(
-        "strata-of-states",
-        Tests::InActors,
-        "states::tests::strata_are_those_of_all_executions_with_so_many_delays",
-        (3_000, 500, 500),
-        None,
-    ),
-    comparison(
         "strata-threads",
         Tests::Threads,
         "explorers::strata_show_the_traces_within_each_number_of_delays",
@@ -240,6 +233,13 @@ pub const PARTS: &[Part] = &[
         name: "explorers",
         kind: Kind::Tests(Tests::InSearch, &["explorers::tests::", "strata_sample::tests::"]),
     },
+    comparison(
+        "strata-of-states",
+        Tests::InActors,
+        "states::tests::strata_are_those_of_all_executions_with_so_many_delays",
+        (3_000, 500, 500),
+        None,
+    ),
     Part { name: "saved-searches", kind: Kind::Tests(Tests::InSearch, &["registry::saving::"]) },
     Part { name: "protocol", kind: Kind::Tests(Tests::Protocol, &[]) },
     Part { name: "allocations", kind: Kind::Tests(Tests::Allocations, &[]) },

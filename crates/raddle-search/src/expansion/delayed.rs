@@ -104,6 +104,7 @@ impl DelayBounded {
     #[must_use]
     pub fn cached(mut self, prefixes: usize) -> Self {
         self.expansion.cache = Some(Box::new(Cache::new(prefixes)));
+        self.expansion.tracker.with_hashes();
         self
     }
 }

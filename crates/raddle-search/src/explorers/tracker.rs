@@ -96,6 +96,10 @@ pub struct Tracker {
     offers: Vec<Offer>,
     /// What each costs, by option.
     prices: Vec<u32>,
+    /// A hash of the explorer's state after the last point, once one was asked for.
+    state: Option<u64>,
+    /// Whether such hashes are asked for.
+    hashes: bool,
     trouble: Option<String>,
 }
 
@@ -115,6 +119,8 @@ impl Tracker {
             ranks: Vec::new(),
             offers: Vec::new(),
             prices: Vec::new(),
+            state: None,
+            hashes: false,
             trouble: None,
         }
     }
@@ -131,16 +137,17 @@ impl Tracker {
         &self.name
     }
 
-    /// A hash of the explorer's state at a point. Of a value, where nothing is asked of the explorer, with what it has
-    /// not heard of yet.
+    /// A hash of the explorer's state at a point. At a value nothing is asked of the explorer, whose code may not
+    /// run there: it is the state at the last point between tasks, with what the explorer has not heard of yet.
     pub(crate) fn state_at(&mut self, point: &Point<'_>) -> u64 {
-        let is_value = matches!(point.options, Options::Value { .. });
-        let state = self.ask(|this| {
-            if !is_value {
+        if matches!(point.options, Options::Schedule(_)) {
+            let state = self.ask(|this| {
                 this.catch_up(point);
-            }
-            this.explorer.fingerprint()
-        });
+                this.explorer.fingerprint()
+            });
+            self.state = state;
+        }
+        let state = self.state;
         let mut state = state.unwrap_or_default();
         for new in &self.news {
             let (kind, task) = match new {
@@ -190,6 +197,12 @@ impl Tracker {
         self.of_task.clear();
         self.news.clear();
         self.objects = 0;
+        self.state = None;
+    }
+
+    /// The state will be asked for.
+    pub(crate) fn with_hashes(&mut self) {
+        self.hashes = true;
     }
 
     /// Notes what happens. No code of the explorer runs here.
@@ -256,7 +269,9 @@ impl Tracker {
             this.catch_up(point);
             let process = this.process_of(task, point.pending);
             let runnable = Runnable::new(&this.runnable);
-            this.explorer.delay_until(process, runnable)
+            let taken = this.explorer.delay_until(process, runnable);
+            this.state = this.hashes.then(|| this.explorer.fingerprint());
+            taken
         });
         if let Some(Err(why)) = taken {
             self.set_trouble(why.to_string());

@@ -195,7 +195,7 @@ fn the_program_changes_the_order() {
         threads.into_iter().for_each(|thread| thread.join().unwrap());
         theirs.lock().unwrap().insert(x.load(SeqCst));
     };
-    let mut last = |text: &str| {
+    let last = |text: &str| {
         seen.lock().unwrap().clear();
         let mut strategy = build(text, 1).unwrap().strategy;
         explore(&mut *strategy, &Setup::default(), &mut |_| Stop::No, &mut |_| {}, &program)
