@@ -84,6 +84,7 @@ pub const RULES: &[Rule] = &[
             &["plan"],
             &["conclusion"],
             &["portfolio", "recording"],
+            &["partial"],
             &["explore"],
             // A test.
             &["explain", "learned", "minimise"],
