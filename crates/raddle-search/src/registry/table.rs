@@ -210,7 +210,6 @@ const HERE: Entry = Entry {
     make: Make::Nothing,
 };
 
-const PLANNED: Entry = Entry { status: Status::Planned, ..HERE };
 
 const EXPLORERS: &str = "Desai, Qadeer, Seshia, FSE 2015";
 const GAMBIT: &str = "Coons, Burckhardt, Musuvathi, PPoPP 2010";
