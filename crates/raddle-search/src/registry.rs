@@ -122,6 +122,10 @@ impl Part<'_> {
                 None => format!("{}({})", self.entry.name, self.number()),
             },
             Arguments::Parts(_) => explorers::canonical(self.term),
+            Arguments::OneOf(_) => match self.word() {
+                Some(word) => format!("{}({word})", self.entry.name),
+                None => self.entry.name.to_owned(),
+            },
             _ => self.entry.name.to_owned(),
         }
     }

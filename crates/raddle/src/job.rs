@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use raddle_engine::explorer::Explorer;
 use raddle_engine::{Limits, Setup, Tape};
-use raddle_trace::PairSet;
+use raddle_trace::{OrderSet, PairSet, PartialSchedule};
 
 use crate::config::{Config, Isolation};
 use crate::progress::Observer;
@@ -29,6 +29,10 @@ pub(crate) struct Job {
     pub(crate) known: Option<PairSet>,
     /// What `custom` stands for in the strategy.
     pub(crate) explorer: Option<Explorer>,
+    /// Orders of receives that were learned before.
+    pub(crate) known_orders: Option<OrderSet>,
+    /// Executions are forced along this, whatever the strategy.
+    pub(crate) partial: Option<PartialSchedule>,
 }
 
 /// What the driver lends to a search.
@@ -42,8 +46,16 @@ pub(crate) struct Hosted {
 
 impl From<Config> for Job {
     fn from(config: Config) -> Self {
-        let (lines, hosted, searched) = (None, None, Duration::ZERO);
-        Self { config, lines, hosted, searched, known: None, explorer: None }
+        Self {
+            config,
+            lines: None,
+            hosted: None,
+            searched: Duration::ZERO,
+            known: None,
+            known_orders: None,
+            partial: None,
+            explorer: None,
+        }
     }
 }
 

@@ -9,6 +9,7 @@ use raddle_engine::strategy::Strategy;
 use super::explorers::{SAMPLED, STRATA, set_explorer, set_strata, strata_sample};
 use super::recipe::{Opens, Recipe};
 use super::{BuildError, Environment, Part, filtered, priorities, sum, words, wrong_arguments};
+use crate::bita::Bita;
 use crate::bound::Bound;
 use crate::expansion::reduced::Reduction;
 use crate::filtered::HapSet;
@@ -18,6 +19,7 @@ use crate::order::{AnyTask, StockOrder};
 use crate::pct::Pct;
 use crate::pos::Pos;
 use crate::random::Random;
+use crate::receives::Criterion;
 use crate::rff::Rff;
 use crate::round_robin::RoundRobin;
 use crate::surw::Surw;
@@ -207,8 +209,6 @@ const HERE: Entry = Entry {
     make: Make::Nothing,
 };
 
-const PLANNED: Entry = Entry { status: Status::Planned, ..HERE };
-
 const EXPLORERS: &str = "Desai, Qadeer, Seshia, FSE 2015";
 const GAMBIT: &str = "Coons, Burckhardt, Musuvathi, PPoPP 2010";
 const ETA: &str = "Simsa, Bryant, Gibson, Hickey, CMU-PDL-11-113";
@@ -326,6 +326,17 @@ pub static REGISTRY: &[Entry] = &[
         ..HERE
     },
     Entry {
+        name: "bita",
+        line: "schedules of actors that show new orders of receives: `pr`, then `pbr`, then `pcr`",
+        paper: "Tasharofi, Pradel, Lin, Johnson, ASE 2013",
+        arguments: Arguments::OneOf(&["pr", "pbr", "pcr"]),
+        example: "bita",
+        make: Make::Sampler(|part, environment| {
+            Ok(Box::new(Bita::new(&criteria(part), environment.seed)))
+        }),
+        ..HERE
+    },
+    Entry {
         name: "ss",
         line: "the paper's name of `strata-sample`",
         paper: EXPLORERS,
@@ -371,13 +382,6 @@ pub static REGISTRY: &[Entry] = &[
         example: "ses(rtc)",
         make: Make::Part(set_strata),
         ..HERE
-    },
-    Entry {
-        name: "bita",
-        role: Role::Search,
-        line: "executions that reverse pairs of receives of one execution",
-        paper: "Tasharofi et al., ASE 2013",
-        ..PLANNED
     },
     Entry {
         name: "all",
@@ -820,4 +824,10 @@ pub static LEARNING: &[Entry] = &[
 /// Every name that a user may write, those that are planned too, in the order in which one reads them.
 pub fn names() -> impl Iterator<Item = &'static Entry> {
     [CHOICES, REGISTRY, PRIORITIES, LEARNING].into_iter().flatten()
+}
+
+/// What `bita` goes by.
+fn criteria(part: &Part<'_>) -> Vec<Criterion> {
+    let named = |criterion: &Criterion| part.word().is_none_or(|word| word == criterion.name());
+    Criterion::ALL.into_iter().filter(named).collect()
 }
