@@ -95,7 +95,7 @@ pub use random::Random;
 pub use receives::ReceiveCoverage;
 pub use registry::{
     Arguments, BuildError, Built, CHOICES, Entry, Environment, LEARNING, Memory, PRIORITIES,
-    REGISTRY, Role, Status, build,
+    REGISTRY, Role, Status, build, stock_explorer,
 };
 pub use replay::Replay;
 pub use rff::Rff;

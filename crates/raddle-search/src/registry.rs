@@ -23,6 +23,7 @@ use raddle_engine::strategy::Strategy;
 pub use self::environment::{Environment, Memory};
 pub use self::error::BuildError;
 use self::error::Kind;
+pub use self::explorers::stock_explorer;
 use self::recipe::Recipe;
 use self::table::Make;
 pub use self::table::{

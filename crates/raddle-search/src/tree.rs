@@ -354,6 +354,9 @@ impl<O: Order> TreeSearch<O> {
         let comparison = self.comparison.as_deref_mut().filter(|one| one.compares.cuts);
         let Some(comparison) = comparison else {
             let default = if value.is_some() { 0 } else { self.order.next(point) };
+            if self.order.trouble().is_some() {
+                return None;
+            }
             assert!(default < point.arity(), "an order takes one of the options");
             return Some(default);
         };

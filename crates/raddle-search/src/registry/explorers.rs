@@ -10,7 +10,7 @@ use super::recipe::Recipe;
 use super::states::Limits;
 use super::{BuildError, Environment, Part, wrong_arguments};
 use crate::explorers::{Ordered, QueueOfProcesses, RandomRoundRobin, RunToCompletion, Tracker};
-use crate::grammar::{Arg, Term};
+use crate::grammar::{Arg, Composition, Term};
 use crate::order::StockOrder;
 use crate::strata_sample::StrataSample;
 use crate::tree::{Full, Keys};
@@ -53,6 +53,31 @@ fn explorer(term: &Term, seed: u64, custom: Option<&Explorer>) -> Result<Option<
         _ => return Ok(None),
     };
     Ok(Some(explorer))
+}
+
+/// The stock explorer that a term names, such as `rtc` or `prr(3)`. For whatever searches along one without
+/// [`build`](super::build).
+///
+/// ```
+/// assert_eq!(raddle_search::stock_explorer("prr(3)", 1)?.name(), "prr(3)");
+/// assert!(raddle_search::stock_explorer("dfs", 1).is_err());
+/// # Ok::<(), raddle_search::BuildError>(())
+/// ```
+///
+/// # Errors
+/// If it names none.
+pub fn stock_explorer(text: &str, seed: u64) -> Result<Explorer, BuildError> {
+    let composition: Composition = text.parse()?;
+    let found = match composition.terms.as_slice() {
+        [term] => explorer(term, seed, None)?,
+        _ => None,
+    };
+    found.ok_or_else(|| {
+        let why = format!(
+            "`{text}` is no explorer; write one of `rr`, `rtc`, `rtc-latest`, `prr`, `ordered`"
+        );
+        Kind::Combination(why).into()
+    })
 }
 
 /// Sets the order of a search to the explorer that a part names.

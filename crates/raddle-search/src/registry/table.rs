@@ -210,7 +210,6 @@ const HERE: Entry = Entry {
     make: Make::Nothing,
 };
 
-
 const EXPLORERS: &str = "Desai, Qadeer, Seshia, FSE 2015";
 const GAMBIT: &str = "Coons, Burckhardt, Musuvathi, PPoPP 2010";
 const ETA: &str = "Simsa, Bryant, Gibson, Hickey, CMU-PDL-11-113";
