@@ -46,7 +46,7 @@ pub(crate) fn force(job: &Job, schedule: PartialSchedule, test: &Body) -> Result
     (job.config.replay, job.config.strategy) = (None, "random".to_owned());
     (job.config.time, job.config.checkpoint) = (None, None);
     job.partial = Some(schedule);
-    let plan = Plan::new(&job.config)?;
+    let plan = Plan::new(&job.config, job.explorer.as_ref())?;
     portfolio::explore(job, &plan, test)
 }
 
