@@ -5,6 +5,7 @@
 //! measured. What concerns raddle alone it measures in its own process.
 
 mod actors;
+mod bita;
 mod driver;
 mod estimate;
 mod eta;
@@ -26,6 +27,7 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
@@ -61,6 +63,8 @@ enum Command {
     Hapset(Hapset),
     /// GAMBIT's tables and figures, on the bugs of the libraries of the corpus
     Gambit(Gambit),
+    /// Bita's tables and figures, on the systems of actors of the corpus
+    Bita(Bita),
     /// How far off the estimates of a search are, and how often their bands hold
     Estimate(Output),
     /// An optimal reduction without wakeup trees beside `dpor`: what docs/decisions rests on
@@ -138,6 +142,37 @@ struct Gambit {
     date: Option<String>,
 }
 
+#[derive(Debug, Args)]
+struct Bita {
+    /// Which part
+    #[arg(value_enum, default_value = "all")]
+    what: bita::What,
+    /// Fewer executions, repetitions and seconds: about a minute in all
+    #[arg(long)]
+    quick: bool,
+    /// Executions for each bug and strategy
+    #[arg(long, value_name = "EXECUTIONS")]
+    budget: Option<u64>,
+    /// How often whatever draws is run
+    #[arg(long)]
+    repetitions: Option<u64>,
+    /// Real time for each bug, or program, and repetition with random delays
+    #[arg(long, value_name = "MILLISECONDS")]
+    time_limit: Option<u64>,
+    /// Real time for each bug and repetition on threads without delays
+    #[arg(long, value_name = "MILLISECONDS")]
+    plain_limit: Option<u64>,
+    /// Print one JSON object for each number that is compared
+    #[arg(long)]
+    json: bool,
+    /// Also write the tables to DIR/bita.md (of one part: DIR/bita-PART.md) and plots to DIR/bita/*.svg
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// The date for the head of the tables; today if left out
+    #[arg(long, value_name = "YYYY-MM-DD")]
+    date: Option<String>,
+}
+
 /// What every command takes.
 #[derive(Debug, Args)]
 struct Output {
@@ -165,6 +200,7 @@ fn main() -> ExitCode {
         Command::Eta(asked) => eta(&asked),
         Command::Hapset(asked) => hapset(&asked),
         Command::Gambit(asked) => gambit(&asked),
+        Command::Bita(asked) => bita(&asked),
         Command::Estimate(output) => estimate(&output),
         Command::OptimalSpike(output) => optimal_spike(&output),
     };
@@ -288,6 +324,47 @@ fn gambit(asked: &Gambit) -> Result<ExitCode, String> {
     );
     if let Some(dir) = &asked.out {
         part::write(dir, &name, &text, &parts, &name)?;
+    }
+    finish_parts(parts, asked.json, text)
+}
+
+fn bita(asked: &Bita) -> Result<ExitCode, String> {
+    let &Bita { what, quick, budget, repetitions, time_limit, plain_limit, .. } = asked;
+    let millis = |limit: Option<u64>| limit.map(Duration::from_millis);
+    let effort = bita::Asked {
+        what,
+        quick,
+        budget,
+        repetitions,
+        time_limit: millis(time_limit),
+        plain_limit: millis(plain_limit),
+    };
+    let parts = bita::measure(effort, &say);
+    let part = what.to_possible_value().map_or(String::new(), |value| value.get_name().into());
+    let mut words = vec![part.clone()];
+    words.extend(quick.then(|| "--quick".to_owned()));
+    let numbers = [
+        ("budget", budget),
+        ("repetitions", repetitions),
+        ("time-limit", time_limit),
+        ("plain-limit", plain_limit),
+    ];
+    words.extend(
+        numbers.iter().filter_map(|(name, number)| Some(format!("--{name} {}", (*number)?))),
+    );
+    let date = asked.date.clone().unwrap_or_else(machine::today);
+    let text = format!(
+        "# Bita: coverage-guided schedules for actors\n\n\
+         `cargo run{} -p raddle-bench -- bita {} --out docs/results`, {date}, {}\n\n{}\n\n{}",
+        if cfg!(debug_assertions) { "" } else { " --release" },
+        words.join(" "),
+        machine::size(),
+        bita::ABOUT,
+        part::markdown(&parts, "bita")
+    );
+    if let Some(dir) = &asked.out {
+        let name = if what == bita::What::All { "bita".to_owned() } else { format!("bita-{part}") };
+        part::write(dir, &name, &text, &parts, "bita")?;
     }
     finish_parts(parts, asked.json, text)
 }

@@ -233,6 +233,12 @@ pub const PARTS: &[Part] = &[
     bench("page-hapset", "hapset.md", "hapset all", "--quick"),
     bench("page-gambit-methods", "gambit-methods.md", "gambit methods", "--quick"),
     bench("page-gambit", "gambit.md", "gambit all --budget 5000", "--quick --budget 500"),
+    bench(
+        "page-bita",
+        "bita.md",
+        "bita all --time-limit 10000 --plain-limit 200",
+        "--quick --time-limit 500 --plain-limit 20",
+    ),
     bench("page-eta", "eta.md", "eta all", "--quick"),
     bench("page-reduction", "reduction.md", "reduction", "--quick"),
     Part {
