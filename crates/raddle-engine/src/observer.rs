@@ -302,6 +302,10 @@ impl Strategy for Audience<'_, '_> {
         answer
     }
 
+    fn passed(&mut self, point: &Point<'_>, option: u32) {
+        self.strategy.passed(point, option);
+    }
+
     fn step(&mut self, event: &Event<'_>) -> Option<Cut> {
         let is_step = matches!(event, Event::Step(_));
         self.n_steps += u64::from(is_step);

@@ -698,6 +698,19 @@ pub fn number(kind: &'static str, created: &'static Location<'static>) -> Object
     ObjectId(unsafe { (*ex).register(kind, created, None) })
 }
 
+/// A name for an object that was [numbered](number), made only if somebody asks: see
+/// [`Pending::object_name`](crate::strategy::Pending::object_name).
+pub fn name_object(object: ObjectId, name: impl FnOnce() -> String) {
+    let ex = Execution::current();
+    // SAFETY: the current execution, changed for a moment; making a name does not come back here.
+    unsafe {
+        if !ex.is_null() && (*ex).listeners.needs.labels {
+            let name = name();
+            (*ex).listeners.object_names.push((object, name));
+        }
+    }
+}
+
 /// The number of the step to which the calling code belongs, from 1; none before the first.
 #[must_use]
 pub fn step_now() -> Option<u64> {

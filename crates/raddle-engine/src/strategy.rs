@@ -5,6 +5,7 @@
 
 use std::fmt;
 use std::panic::Location;
+use std::sync::Arc;
 
 use raddle_trace::{Covered, Gaps, Note, Outcome, Progress};
 
@@ -92,6 +93,34 @@ pub trait Pending: fmt::Debug {
     fn strayed(&self) -> bool {
         false
     }
+    /// How a person calls an object that is no model's, such as an actor, if [`Needs::labels`]; else empty.
+    fn object_name(&self, object: ObjectId) -> String {
+        let _ = object;
+        String::new()
+    }
+    /// What a task is a lane of: of itself, or of an actor's mailbox.
+    fn lane(&self, task: TaskId) -> Lane {
+        let _ = task;
+        Lane::Thread
+    }
+    /// What the program has asked of the explorer by
+    /// [`change_order`](crate::explorer::change_order) since this was asked before.
+    fn order(&self) -> Option<Arc<[String]>> {
+        None
+    }
+}
+
+/// What the steps of a task are steps of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Lane {
+    /// A thread: the task itself.
+    #[default]
+    Thread,
+    /// The timeouts of a thread's ops.
+    Timer,
+    /// The actor with this object: the task is one lane of its mailbox. No object if it is of no actor, as a
+    /// fault.
+    Mailbox(ObjectId),
 }
 
 /// A place where an execution can continue in more than one way.
@@ -343,13 +372,23 @@ pub struct Needs {
     pub contexts: u8,
     /// What objects and passive tasks are called is kept, for [`Pending::label`] and [`Pending::name`].
     pub labels: bool,
+    /// At points between tasks [`Strategy::decide`] is called on the host's stack, where user code may run, and
+    /// [`Strategy::passed`] at those that the plan answers. Each op then switches to the host and back.
+    pub on_host: bool,
     /// Messages have identities: [`Pending::delivery`] and [`Step::effects`] answer.
     pub messages: bool,
 }
 
 impl Default for Needs {
     fn default() -> Self {
-        Self { steps: false, plans: true, contexts: 0, labels: false, messages: false }
+        Self {
+            steps: false,
+            plans: true,
+            contexts: 0,
+            labels: false,
+            on_host: false,
+            messages: false,
+        }
     }
 }
 
@@ -444,7 +483,7 @@ pub struct Remarks {
 ///
 /// Answers must depend only on the strategy's own state and on the arguments, or a recorded
 /// failure cannot be replayed. `decide` and `step` run on a task's small stack: no recursion, no
-/// user code.
+/// user code; but for [`Needs::on_host`].
 ///
 /// What only listens to a search is no strategy but an [`Observer`](crate::observer::Observer), and needs
 /// no strategy to wrap.
@@ -463,6 +502,11 @@ pub trait Strategy: Send {
 
     /// Picks an option at a point that the plan does not answer.
     fn decide(&mut self, point: &Point<'_>) -> Answer;
+
+    /// The plan has answered a point between tasks with this option, if [`Needs::on_host`].
+    fn passed(&mut self, point: &Point<'_>, option: u32) {
+        let _ = (point, option);
+    }
 
     /// Is notified of what happens, if [`Needs::steps`], but for [`Plan::steps_to_skip`]. Only the answer
     /// to a [step](Event::Step) can cut the execution; what is answered to others is not looked at.
@@ -578,6 +622,10 @@ impl<S: Strategy + ?Sized> Strategy for Box<S> {
 
     fn decide(&mut self, point: &Point<'_>) -> Answer {
         (**self).decide(point)
+    }
+
+    fn passed(&mut self, point: &Point<'_>, option: u32) {
+        (**self).passed(point, option);
     }
 
     fn step(&mut self, event: &Event<'_>) -> Option<Cut> {

@@ -43,6 +43,9 @@ pub(crate) fn is_covered(ended: &Ended, counts: &Counts, covered: &Covered) -> b
                 | Covered::Equivalence
                 | Covered::Preemptions(_)
                 | Covered::Cached { .. }
+                | Covered::Delays(_)
+                | Covered::Depth(_)
+                | Covered::Strata { .. }
         )
 }
 
@@ -288,6 +291,10 @@ fn strength(member: &Member) -> (u32, u64) {
         Covered::Everything => (8, 0),
         Covered::Equivalence => (7, 0),
         Covered::Cached { preemptions: None, .. } => (6, 0),
+        Covered::Strata { delays: None, .. } => (6, 0),
+        Covered::Depth(k) => (5, u64::from(*k)),
+        Covered::Delays(k) => (5, 2 * u64::from(*k) + 1),
+        Covered::Strata { delays: Some(k), .. } => (5, 2 * u64::from(*k)),
         Covered::Preemptions(k) => (5, 2 * u64::from(*k) + 1),
         Covered::Cached { preemptions: Some(k), .. } => (5, 2 * u64::from(*k)),
         Covered::Reduced { executions, .. } => (4, *executions),

@@ -216,6 +216,24 @@ pub const PARTS: &[Part] = &[
         None,
     ),
     comparison(
+        "strata-threads",
+        Tests::Threads,
+        "explorers::strata_show_the_traces_within_each_number_of_delays",
+        (3_000, 250, 2_500),
+        None,
+    ),
+    comparison(
+        "strata-actors",
+        Tests::Actors,
+        "explorers::strata_show_the_traces_within_each_number_of_delays",
+        (3_000, 250, 2_500),
+        None,
+    ),
+    Part {
+        name: "explorers",
+        kind: Kind::Tests(Tests::InSearch, &["explorers::tests::", "strata_sample::tests::"]),
+    },
+    comparison(
         "strata-of-states",
         Tests::InActors,
         "states::tests::strata_are_those_of_all_executions_with_so_many_delays",
