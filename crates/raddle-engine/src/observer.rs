@@ -7,8 +7,8 @@
 use raddle_trace::{Carried, Counts, Covered, Divergence, Progress};
 
 use crate::strategy::{
-    Answer, Checkpoint, Cut, Event, Finished, Needs, Plan, Point, Remarks, Resumable, Strategy,
-    Unsupported,
+    Answer, Checkpoint, Cut, Event, Finished, Needs, Plan, Point, Remarks, Resumable, Stateful,
+    Strategy, Unsupported,
 };
 
 /// Why a search ended.
@@ -328,6 +328,10 @@ impl Strategy for Audience<'_, '_> {
 
     fn remarks(&self) -> Remarks {
         self.strategy.remarks()
+    }
+
+    fn stateful(&mut self) -> Option<&mut dyn Stateful> {
+        self.strategy.stateful()
     }
 }
 

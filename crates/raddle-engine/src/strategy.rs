@@ -12,6 +12,7 @@ use raddle_trace::{Covered, Gaps, Note, Outcome, Progress};
 use crate::context::Context;
 use crate::op::{Access, ObjectId, Op, TaskId};
 use crate::receive::{Effects, Receive, ReceiveName};
+use crate::states::StateSpace;
 
 /// One option of a [`Options::Schedule`] point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -542,6 +543,24 @@ pub trait Strategy: Send {
     fn estimating(&self) -> Option<&dyn Estimating> {
         None
     }
+
+    /// Itself, if it searches states where a frontend offers them.
+    fn stateful(&mut self) -> Option<&mut dyn Stateful> {
+        None
+    }
+}
+
+/// A strategy that searches states where a frontend offers them: see [`states`](crate::states).
+pub trait Stateful {
+    /// In the execution that runs, what can be searched begins, after so many decisions. On a task's small stack.
+    fn offered(&mut self, space: Arc<dyn StateSpace>, decisions: usize);
+
+    /// It is over, after so many decisions. On a task's small stack.
+    fn over(&mut self, decisions: usize);
+
+    /// Between two executions: does some of its work besides them. `true` if more is left before the next
+    /// execution can begin; the caller may stop it then.
+    fn work(&mut self) -> bool;
 }
 
 /// What can be saved between two executions, and go on in another process.
@@ -654,5 +673,9 @@ impl<S: Strategy + ?Sized> Strategy for Box<S> {
 
     fn estimating(&self) -> Option<&dyn Estimating> {
         (**self).estimating()
+    }
+
+    fn stateful(&mut self) -> Option<&mut dyn Stateful> {
+        (**self).stateful()
     }
 }

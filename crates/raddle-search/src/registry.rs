@@ -13,6 +13,7 @@ mod error;
 mod explorers;
 mod recipe;
 mod rules;
+mod states;
 mod table;
 
 use std::fmt;
@@ -155,6 +156,10 @@ impl Part<'_> {
             (Arguments::None | Arguments::OneOf(_), args) => args.is_empty(),
             (Arguments::Parts(_), _) if matches!(self.entry.name, "hapset" | "pset") => {
                 filtered(self, HapSet::new, 0)?;
+                true
+            }
+            (Arguments::Parts(_), _) if self.entry.name == "states" => {
+                states::states(self)?;
                 true
             }
             (Arguments::Parts(_), _) => {

@@ -7,6 +7,7 @@ use raddle_engine::strategy::Strategy;
 
 use super::error::Kind;
 use super::recipe::Recipe;
+use super::states::Limits;
 use super::{BuildError, Environment, Part, wrong_arguments};
 use crate::explorers::{Ordered, QueueOfProcesses, RandomRoundRobin, RunToCompletion, Tracker};
 use crate::grammar::{Arg, Composition, Term};
@@ -16,7 +17,7 @@ use crate::tree::{Full, Keys};
 
 /// What may stand in the brackets of `strata`.
 pub(super) const STRATA: &str = "rr | rtc | rtc-latest | prr | ordered | custom, exact, increment(n), cache(n), refuse, \
-     then-sample(bytes)";
+     then-sample(bytes), depth(n), threads(n)";
 
 /// What may stand in the brackets of `strata-sample`.
 pub(super) const SAMPLED: &str = "rr | rtc | rtc-latest | prr | ordered | custom, c1(n), c2(n)";
@@ -97,6 +98,8 @@ pub(super) struct Strata {
     pub(super) full: Full,
     /// Samples when it holds three quarters of so many bytes, if it does; 0: of what the search may hold.
     pub(super) then_sample: Option<u32>,
+    /// Of a model's states.
+    pub(super) limits: Limits,
 }
 
 impl fmt::Display for Strata {
@@ -119,6 +122,7 @@ impl fmt::Display for Strata {
             Some(0) => f.write_str(", then-sample")?,
             Some(bytes) => write!(f, ", then-sample({bytes})")?,
         }
+        self.limits.fmt(f)?;
         f.write_str(")")
     }
 }
@@ -141,6 +145,7 @@ fn strata(part: &Part<'_>, seed: u64, custom: Option<&Explorer>) -> Result<Strat
         cache: PREFIXES,
         full: Full::Replace,
         then_sample: None,
+        limits: Limits::default(),
     };
     for (nth, arg) in part.term.args.iter().enumerate() {
         let Arg::Term(term) = arg else { return Err(wrong()) };
@@ -158,6 +163,7 @@ fn strata(part: &Part<'_>, seed: u64, custom: Option<&Explorer>) -> Result<Strat
             ("then-sample", false) => strata.then_sample = Some(number(term).ok_or_else(wrong)?),
             ("increment", _) => strata.increment = number(term).ok_or_else(wrong)?,
             ("cache", _) => strata.cache = number(term).ok_or_else(wrong)?,
+            _ if strata.limits.read(term) => {}
             _ => return Err(wrong()),
         }
     }

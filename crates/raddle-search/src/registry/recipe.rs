@@ -1,11 +1,13 @@
 //! A composition on its way to a strategy: each part sets its slot, then the whole is made.
 
 use raddle_engine::explorer::Explorer;
+use raddle_engine::states::StateOrder;
 use raddle_engine::strategy::Strategy;
 use raddle_trace::PairSet;
 
 use super::environment::{Environment, Memory};
 use super::explorers::{C1, C2, Strata, round_robin};
+use super::states::OfStates;
 use super::{BuildError, Built};
 use crate::bound::Bound;
 use crate::expansion::all::DepthFirst;
@@ -15,6 +17,7 @@ use crate::expansion::reduced::{Dpor, Reduction};
 use crate::explorers::Tracker;
 use crate::filtered::HapSet;
 use crate::order::{Order, StockOrder};
+use crate::over_states::OverStates;
 use crate::probe::Probes;
 use crate::strata_sample::StrataSample;
 use crate::then_sample::ThenSample;
@@ -47,6 +50,7 @@ pub(super) struct Recipe {
     /// The explorer that was given with the search.
     pub(super) custom: Option<Explorer>,
     pub(super) strata: Option<Strata>,
+    pub(super) states: Option<OfStates>,
     known: PairSet,
     memory: Option<Memory>,
 }
@@ -64,6 +68,7 @@ impl Recipe {
             seed,
             custom,
             strata: None,
+            states: None,
             known,
             memory,
         }
@@ -109,6 +114,9 @@ impl Recipe {
     fn make_all(mut self) -> Result<Built, BuildError> {
         if let Some(strata) = self.strata.take() {
             return self.make_strata(&strata);
+        }
+        if let Some(states) = self.states.take() {
+            return self.make_states(&states);
         }
         let by_delays = self.frontier.as_ref().is_some_and(Frontier::counts_delays);
         let wants_explorer = by_delays || matches!(self.bound, Bound::Delays(_));
@@ -167,7 +175,31 @@ impl Recipe {
         if let Some(Memory { bytes, store }) = self.memory {
             search.keep_within(bytes, store);
         }
-        Ok(built(search, name))
+        let delays = match self.bound {
+            Bound::Delays(k) => Some(k),
+            Bound::None | Bound::Preemptions(_) | Bound::Depth(_) => None,
+        };
+        let asked = strata.limits.of(StateOrder::Strata {
+            explorer: strata.explorer.clone(),
+            exact: strata.keys == Keys::Exact,
+            increment: strata.increment,
+            delays,
+        });
+        Ok(built(OverStates::where_there_are(asked, Box::new(search), name.clone()), name))
+    }
+
+    /// A search over states, or over executions in the same order.
+    fn make_states(mut self, states: &OfStates) -> Result<Built, BuildError> {
+        let order = if states.depth_first {
+            StateOrder::DepthFirst
+        } else {
+            self.frontier = Some(Frontier::BreadthFirst);
+            StateOrder::BreadthFirst
+        };
+        let fallback = self.make_all()?;
+        let asked = states.limits.of(order);
+        let strategy = OverStates::new(asked, fallback.strategy, fallback.name);
+        Ok(built(strategy, states.to_string()))
     }
 }
 

@@ -19,6 +19,7 @@ const RULES: &[Rule] = &[
     delays_are_those_of_an_explorer,
     an_explorer_counts_delays_alone,
     depth_is_that_of_a_path,
+    states_have_their_parts,
     strata_have_their_parts,
     a_filter_names_what_it_filters,
     a_reduction_has_no_bound,
@@ -172,6 +173,15 @@ fn depth_is_that_of_a_path(parts: &Parts<'_>) -> Option<String> {
     let frontier = parts.get(Role::Frontier).filter(|part| part.entry.name != "depth-first");
     let other = frontier.or_else(|| parts.get(Role::Cache)).or_else(|| parts.get(Role::Probes))?;
     Some(format!("`{bound}` goes with a depth-first search alone; leave `{}` out", other.term))
+}
+
+fn states_have_their_parts(parts: &Parts<'_>) -> Option<String> {
+    let search = parts.get(Role::Search).filter(|part| part.entry.name == "states")?.term;
+    let other = parts.0.iter().find(|part| part.entry.role != Role::Search)?;
+    Some(format!(
+        "`{search}` visits states, for which `{}` has no meaning; leave it out",
+        other.term
+    ))
 }
 
 /// It is an expansion, a frontier, an order and a cache at once.

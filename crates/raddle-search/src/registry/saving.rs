@@ -27,6 +27,7 @@ pub(crate) fn compositions() -> Vec<String> {
                         "prr, exact, increment(2)",
                         "rr, then-sample(300)",
                     ],
+                    "states" => &["bfs", "dfs"],
                     "strata-sample" => &["rtc, c1(2), c2(2)", "prr(3)"],
                     _ => &[],
                 };

@@ -8,6 +8,7 @@ use raddle_engine::strategy::Strategy;
 
 use super::explorers::{SAMPLED, STRATA, set_explorer, set_strata, strata_sample};
 use super::recipe::{Opens, Recipe};
+use super::states::{STATES, set_states};
 use super::{BuildError, Environment, Part, filtered, priorities, sum, words, wrong_arguments};
 use crate::bita::Bita;
 use crate::bound::Bound;
@@ -361,6 +362,15 @@ pub static REGISTRY: &[Entry] = &[
             recipe.opens = Opens::All;
             Ok(())
         }),
+        ..HERE
+    },
+    Entry {
+        name: "states",
+        role: Role::Search,
+        line: "each state of an actors' model once, by copies of states; without a model executions, as `all bfs` or `dfs`",
+        arguments: Arguments::Parts(STATES),
+        example: "states(bfs)",
+        make: Make::Part(set_states),
         ..HERE
     },
     Entry {

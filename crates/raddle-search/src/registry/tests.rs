@@ -179,9 +179,10 @@ fn an_unknown_name_is_answered_with_the_nearest() {
         refusal("quantum"),
         "`quantum` is not a known strategy; here are `random`, `round-robin`, `pct(d)`, `pos`, \
          `rff`, `surw`, `urw`, `irs(n)`, `strata-sample(rr | rtc | rtc-latest | prr | ordered | custom, c1(n), \
-         c2(n))`, `bita(pr | pbr | pcr)`, `ss(rr | rtc | rtc-latest | prr | ordered | custom, c1(n), c2(n))`, `dfs`, `strata(rr | rtc | \
-         rtc-latest | prr | ordered | custom, exact, increment(n), cache(n), refuse, then-sample(bytes))`, `ses(rr | rtc | \
-         rtc-latest | prr | ordered | custom, exact, increment(n), cache(n), refuse, then-sample(bytes))`, `all`, `dpor(classic | source | optimal | eta)`, \
+         c2(n))`, `bita(pr | pbr | pcr)`, `ss(rr | rtc | rtc-latest | prr | ordered | custom, c1(n), c2(n))`, `dfs`, `states(bfs | \
+         dfs, depth(n), threads(n))`, `strata(rr | rtc | rtc-latest | prr | ordered | custom, exact, increment(n), \
+         cache(n), refuse, then-sample(bytes), depth(n), threads(n))`, `ses(rr | rtc | rtc-latest | prr | ordered | \
+         custom, exact, increment(n), cache(n), refuse, then-sample(bytes), depth(n), threads(n))`, `all`, `dpor(classic | source | optimal | eta)`, \
          `hapset(dpor | all | preemptions(k), calls(n), train(n))`, `pset(dpor | all | \
          preemptions(k), calls(n), train(n))`"
     );

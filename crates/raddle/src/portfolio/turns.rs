@@ -189,6 +189,7 @@ impl Place {
                 | Covered::Equivalence
                 | Covered::Cached { preemptions: None, .. }
                 | Covered::Strata { delays: None, .. }
+                | Covered::States { delays: None, depth: None, .. }
         );
         let covers = is_all && is_covered(&explored.ended, &explored.counts, covered);
         let ends = explored.failure.is_some() || matches!(explored.ended, Ended::Diverged(_));
