@@ -741,7 +741,7 @@ pub fn steps_are_observed() -> bool {
     !ex.is_null() && unsafe { (*ex).listeners.needs.steps }
 }
 
-/// Whether somebody wants to know of messages: see [`Needs::messages`](crate::strategy::Needs::messages).
+/// Whether messages are observed: see [`Needs::messages`](crate::strategy::Needs::messages).
 #[must_use]
 pub fn messages_are_observed() -> bool {
     let ex = Execution::current();

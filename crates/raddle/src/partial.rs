@@ -1,7 +1,7 @@
 //! Partial schedules in files: orders of receives that are forced instead of, or before, a search.
 //!
-//! A failure of a test with actors leaves one under `target/raddle/`. Whoever moves it to `raddle-regressions/` beside
-//! the manifest of the package has it run before every search of its test. Unlike a token it names messages and not
+//! A failure of a test with actors leaves one under `target/raddle/`. Moved to `raddle-regressions/` beside
+//! the manifest of the package it is run before every search of its test. Unlike a token it names messages and not
 //! decisions, so it outlives changes of the test that do not touch these.
 
 use std::fs;
