@@ -6,6 +6,7 @@
 
 mod actors;
 mod bita;
+mod delaying;
 mod driver;
 mod estimate;
 mod eta;
@@ -65,6 +66,8 @@ enum Command {
     Gambit(Gambit),
     /// Bita's tables and figures, on the systems of actors of the corpus
     Bita(Bita),
+    /// Executions and states to the bugs of protocols, by searches that count delays and others
+    Delaying(Delaying),
     /// How far off the estimates of a search are, and how often their bands hold
     Estimate(Output),
     /// An optimal reduction without wakeup trees beside `dpor`: what docs/decisions rests on
@@ -173,6 +176,43 @@ struct Bita {
     date: Option<String>,
 }
 
+#[derive(Debug, Args)]
+struct Delaying {
+    /// Which part
+    #[arg(value_enum, default_value = "all")]
+    what: delaying::What,
+    /// Low limits: that all of it works
+    #[arg(long)]
+    quick: bool,
+    /// The large sizes of the programs instead of the small ones
+    #[arg(long)]
+    large: bool,
+    /// Give a search up after so many executions
+    #[arg(long)]
+    executions: Option<u64>,
+    /// Give a search up after so many states
+    #[arg(long)]
+    states: Option<u64>,
+    /// Give a search up after so much CPU time
+    #[arg(long, value_name = "SECONDS")]
+    time: Option<f64>,
+    /// Give a search up when it holds so much
+    #[arg(long, value_name = "MEBIBYTES")]
+    memory: Option<u64>,
+    /// How often whatever draws is run
+    #[arg(long)]
+    runs: Option<usize>,
+    /// Print one JSON object for each number that is compared
+    #[arg(long)]
+    json: bool,
+    /// Also write the page to DIR/delaying.md (of one part: DIR/delaying-PART.md; with --large: -large.md)
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// The date for the head of the page; today if left out
+    #[arg(long, value_name = "YYYY-MM-DD")]
+    date: Option<String>,
+}
+
 /// What every command takes.
 #[derive(Debug, Args)]
 struct Output {
@@ -201,6 +241,7 @@ fn main() -> ExitCode {
         Command::Hapset(asked) => hapset(&asked),
         Command::Gambit(asked) => gambit(&asked),
         Command::Bita(asked) => bita(&asked),
+        Command::Delaying(asked) => delaying(&asked),
         Command::Estimate(output) => estimate(&output),
         Command::OptimalSpike(output) => optimal_spike(&output),
     };
@@ -365,6 +406,44 @@ fn bita(asked: &Bita) -> Result<ExitCode, String> {
     if let Some(dir) = &asked.out {
         let name = if what == bita::What::All { "bita".to_owned() } else { format!("bita-{part}") };
         part::write(dir, &name, &text, &parts, "bita")?;
+    }
+    finish_parts(parts, asked.json, text)
+}
+
+fn delaying(asked: &Delaying) -> Result<ExitCode, String> {
+    let &Delaying { what, quick, large, executions, states, time, memory, runs, .. } = asked;
+    let limits = ((executions, states), (time, memory));
+    let parts = delaying::measure(
+        delaying::Asked::new(what, (quick, large), limits.0, limits.1, runs),
+        &say,
+    );
+    let mut words =
+        vec![what.to_possible_value().map_or(String::new(), |value| value.get_name().to_owned())];
+    words.extend(quick.then(|| "--quick".to_owned()));
+    words.extend(large.then(|| "--large".to_owned()));
+    words.extend(executions.map(|executions| format!("--executions {executions}")));
+    words.extend(states.map(|states| format!("--states {states}")));
+    words.extend(time.map(|time| format!("--time {time}")));
+    words.extend(memory.map(|memory| format!("--memory {memory}")));
+    words.extend(runs.map(|runs| format!("--runs {runs}")));
+    let date = asked.date.clone().unwrap_or_else(machine::today);
+    let text = format!(
+        "# Delaying explorers on protocols\n\n\
+         `cargo run --release -p raddle-bench -- delaying {} --out docs/results`, {date}, {}\n\n{}\n{}",
+        words.join(" "),
+        machine::size(),
+        delaying::PREFACE,
+        part::markdown(&parts, "delaying")
+    );
+    if let Some(dir) = &asked.out {
+        let mut name = match what {
+            delaying::What::All => "delaying".to_owned(),
+            _ => format!("delaying-{}", words[0]),
+        };
+        if large {
+            name += "-large";
+        }
+        part::write(dir, &name, &text, &parts, "delaying")?;
     }
     finish_parts(parts, asked.json, text)
 }

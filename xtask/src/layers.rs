@@ -29,6 +29,7 @@ pub const RULES: &[Rule] = &[
             &[
                 "debug",
                 "explorer",
+                "states",
                 "fiber",
                 "last_words",
                 "limits",

@@ -495,7 +495,10 @@ impl Run<'_> {
                 command.args(arguments.split(' '));
                 let out = self.state.join("pages");
                 fs::create_dir_all(&out).map_err(|e| format!("{}: {e}", out.display()))?;
-                if ["eta", "hapset", "gambit"].iter().any(|with| arguments.starts_with(with)) {
+                if ["eta", "hapset", "gambit", "delaying"]
+                    .iter()
+                    .any(|with| arguments.starts_with(with))
+                {
                     command.arg("--out").arg(out);
                 }
             }

@@ -243,8 +243,8 @@ fn table(criterion: Criterion, rows: &[Row], effort: Effort) -> Table {
             duration(effort.time_limit.as_secs_f64() * 1e9)
         ));
         table.notes.push(
-            "Ratios that would be by 0 are left out of the geometric means (`∞`: the other one has covered nothing). Delays draw \
-             other orders than a schedule of single steps can: what both cover is not the same set."
+            "Rows in which one of the two has covered nothing are left out of the geometric means, whichever it is (`∞`: the \
+             other one). Delays draw other orders than a schedule of single steps can: what both cover is not the same set."
                 .to_owned(),
         );
     }

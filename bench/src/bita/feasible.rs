@@ -106,6 +106,8 @@ pub(crate) fn table(effort: Effort, progress: &dyn Fn(&str)) -> Table {
         table.rows.push(row([*order, *criterion], *count));
         all.add(*count);
     }
+    // Each was counted once for each criterion.
+    all.programs /= Criterion::ALL.len() as u64;
     table.rows.push(row(["all", ""], all));
     table.notes.push(
         "A schedule is generated when the execution before it has ended, and counts as followed if every message that it names was \

@@ -5,7 +5,7 @@
 //! a part of the type, because a message of another variant would be one of another class in Akka. What a test
 //! does outside of all receives counts as one receive, number 0; each further thread of it as one of its own.
 //!
-//! Kept only while somebody wants to know of messages. The paths of actors and the keys of links are other
+//! Kept only while messages are observed. The paths of actors and the keys of links are other
 //! names of the same things, for what compares executions that share their beginning.
 
 use std::any::type_name;

@@ -572,6 +572,9 @@ pub(crate) fn came_to_its_end(covered: &Covered) -> bool {
             | Covered::Equivalence
             | Covered::Preemptions(_)
             | Covered::Cached { .. }
+            | Covered::Delays(_)
+            | Covered::Depth(_)
+            | Covered::Strata { .. }
             | Covered::States { .. }
     )
 }

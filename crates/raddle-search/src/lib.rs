@@ -38,11 +38,14 @@ pub mod coverage;
 mod estimate;
 pub mod expansion;
 pub mod explain;
+pub mod explorers;
 pub mod filtered;
 pub mod grammar;
 pub mod hapset;
+pub mod irs;
 pub mod minimise;
 pub mod order;
+pub mod over_states;
 pub mod path;
 pub mod pct;
 pub mod pos;
@@ -60,7 +63,9 @@ pub mod round_robin;
 mod sequences;
 mod sleep;
 mod state;
+pub mod strata_sample;
 pub mod surw;
+pub mod then_sample;
 #[cfg(test)]
 mod toy;
 pub mod traces;
@@ -73,13 +78,16 @@ pub use bita::Bita;
 pub use bound::Bound;
 pub use coverage::PairCoverage;
 pub use expansion::all::{CostlyOrder, DepthFirst};
+pub use expansion::delayed::DelayBounded;
 pub use expansion::eta::Eta;
 pub use expansion::reduced::{Dpor, Reduction};
 pub use explain::Explain;
 pub use filtered::{HapSet, Over};
 pub use grammar::{Arg, Composition, ParseError, Term};
+pub use irs::IterativeRandom;
 pub use minimise::Minimise;
 pub use order::Order;
+pub use over_states::OverStates;
 pub use pct::Pct;
 pub use pos::Pos;
 pub use probe::Probes;
@@ -87,13 +95,15 @@ pub use random::Random;
 pub use receives::ReceiveCoverage;
 pub use registry::{
     Arguments, BuildError, Built, CHOICES, Entry, Environment, LEARNING, Memory, PRIORITIES,
-    REGISTRY, Role, Status, build,
+    REGISTRY, Role, Status, build, stock_explorer,
 };
 pub use replay::Replay;
 pub use rff::Rff;
 pub use rng::Rng;
 pub use round_robin::RoundRobin;
+pub use strata_sample::StrataSample;
 pub use surw::Surw;
+pub use then_sample::ThenSample;
 pub use traces::TraceCounter;
 pub use tree::{Frontier, TreeExpansion, TreeSearch};
 pub use tree_recorder::{RecordedTree, TreeRecorder};

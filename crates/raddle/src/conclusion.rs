@@ -43,7 +43,21 @@ pub(crate) fn is_covered(ended: &Ended, counts: &Counts, covered: &Covered) -> b
                 | Covered::Equivalence
                 | Covered::Preemptions(_)
                 | Covered::Cached { .. }
+                | Covered::Delays(_)
+                | Covered::Depth(_)
+                | Covered::Strata { .. }
+                | Covered::States { .. }
         )
+}
+
+/// Whether a search without a failure is no pass: an execution did not repeat itself, or what was wrong with a state did
+/// not show in an execution.
+fn says_nothing(ended: &Ended, covered: &Covered) -> bool {
+    match ended {
+        Ended::Diverged(_) => true,
+        Ended::Trouble(_) => *covered == Covered::SomeStates { unique: 0 },
+        _ => false,
+    }
 }
 
 /// Why a search without a failure has nothing to say of the test.
@@ -162,7 +176,7 @@ pub(crate) fn conclude(
     let strongest =
         (0..members.len()).max_by_key(|&nth| (strength(&members[nth]), members.len() - nth));
     let strongest = strongest.expect("a portfolio has members");
-    let diverged = found.iter().any(|one| matches!(one.explored.ended, Ended::Diverged(_)));
+    let diverged = found.iter().any(|one| says_nothing(&one.explored.ended, &one.covered));
     let (verdict, why) =
         verdict(failed_by.is_some(), diverged, &counts, members[strongest].verdict);
     notes.extend(why.map(note));
@@ -224,7 +238,7 @@ fn credit(members: &[Member], failed_by: Option<usize>, strongest: usize) -> Opt
 fn summary(found: &Found, seed: u64) -> Member {
     let Found { name, explored, covered, traces, .. } = found;
     let all = is_covered(&explored.ended, &explored.counts, covered);
-    let diverged = matches!(explored.ended, Ended::Diverged(_));
+    let diverged = says_nothing(&explored.ended, covered);
     let otherwise = if all { Verdict::Covered } else { Verdict::Passed };
     let (verdict, _) = verdict(explored.failure.is_some(), diverged, &explored.counts, otherwise);
     let mut assumptions = explored.assumptions.clone();
@@ -288,6 +302,14 @@ fn strength(member: &Member) -> (u32, u64) {
         Covered::Everything => (8, 0),
         Covered::Equivalence => (7, 0),
         Covered::Cached { preemptions: None, .. } => (6, 0),
+        Covered::Strata { delays: None, .. } => (6, 0),
+        Covered::States { delays: None, depth: None, .. } => (6, 0),
+        Covered::Depth(k) => (5, u64::from(*k)),
+        Covered::Delays(k) => (5, 2 * u64::from(*k) + 1),
+        Covered::Strata { delays: Some(k), .. } | Covered::States { delays: Some(k), .. } => {
+            (5, 2 * u64::from(*k))
+        }
+        Covered::States { .. } => (5, 0),
         Covered::Preemptions(k) => (5, 2 * u64::from(*k) + 1),
         Covered::Cached { preemptions: Some(k), .. } => (5, 2 * u64::from(*k)),
         Covered::Reduced { executions, .. } => (4, *executions),
@@ -311,6 +333,14 @@ fn add(counts: &mut Counts, more: &Counts) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_violation_that_no_execution_shows_is_no_pass() {
+        let trouble = Ended::Trouble("found, and not seen again".to_owned());
+        assert!(says_nothing(&trouble, &Covered::SomeStates { unique: 0 }));
+        assert!(!says_nothing(&trouble, &Covered::SomeStates { unique: 5 }));
+        assert!(!says_nothing(&Ended::Covered, &Covered::SomeStates { unique: 0 }));
+    }
 
     #[test]
     fn failures_come_before_doubts_and_doubts_before_passes() {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use raddle_engine::explorer::Explorer;
 use raddle_engine::{Limits, Setup, Tape};
 use raddle_trace::{OrderSet, PairSet, PartialSchedule};
 
@@ -26,6 +27,8 @@ pub(crate) struct Job {
     pub(crate) searched: Duration,
     /// Pairs of statements that were learned before.
     pub(crate) known: Option<PairSet>,
+    /// What `custom` stands for in the strategy.
+    pub(crate) explorer: Option<Explorer>,
     /// Orders of receives that were learned before.
     pub(crate) known_orders: Option<OrderSet>,
     /// Executions are forced along this, whatever the strategy.
@@ -51,6 +54,7 @@ impl From<Config> for Job {
             known: None,
             known_orders: None,
             partial: None,
+            explorer: None,
         }
     }
 }

@@ -154,6 +154,17 @@ pub use raddle_actors as actors;
 #[cfg(feature = "check")]
 pub use raddle_engine::Teardown;
 #[cfg(feature = "check")]
+pub use raddle_engine::explorer;
+
+/// What a program may ask of an explorer: without a search, nothing.
+#[cfg(not(feature = "check"))]
+pub mod explorer {
+    /// Does nothing: there is no explorer.
+    pub fn change_order<S: Into<String>>(names: impl IntoIterator<Item = S>) {
+        let _ = names;
+    }
+}
+#[cfg(feature = "check")]
 pub use raddle_macros::test;
 #[cfg(feature = "check")]
 pub use raddle_threads::{Named, cell, hint, sync, thread, thread_local, time};
@@ -173,7 +184,7 @@ pub use error::{Error, Hang};
 #[cfg(feature = "check")]
 pub use explain::explain;
 #[cfg(feature = "check")]
-pub use explore::explore;
+pub use explore::{explore, explore_by};
 #[cfg(feature = "check")]
 pub use minimise::minimise;
 #[cfg(feature = "check")]

@@ -1,7 +1,7 @@
 //! Partial schedules in files: orders of receives that are forced instead of, or before, a search.
 //!
-//! A failure of a test with actors leaves one under `target/raddle/`. Whoever moves it to `raddle-regressions/` beside
-//! the manifest of the package has it run before every search of its test. Unlike a token it names messages and not
+//! A failure of a test with actors leaves one under `target/raddle/`. Moved to `raddle-regressions/` beside
+//! the manifest of the package it is run before every search of its test. Unlike a token it names messages and not
 //! decisions, so it outlives changes of the test that do not touch these.
 
 use std::fs;
@@ -46,7 +46,7 @@ pub(crate) fn force(job: &Job, schedule: PartialSchedule, test: &Body) -> Result
     (job.config.replay, job.config.strategy) = (None, "random".to_owned());
     (job.config.time, job.config.checkpoint) = (None, None);
     job.partial = Some(schedule);
-    let plan = Plan::new(&job.config)?;
+    let plan = Plan::new(&job.config, job.explorer.as_ref())?;
     portfolio::explore(job, &plan, test)
 }
 

@@ -1,6 +1,7 @@
 //! Which searches a strategy stands for: one, one after another (`auto`), or several beside each other
 //! (`a | b`, `portfolio`).
 
+use raddle_engine::explorer::Explorer;
 use raddle_search::{Environment, registry};
 use raddle_trace::Covered;
 
@@ -38,11 +39,12 @@ pub(crate) struct Member {
 }
 
 impl Plan {
-    /// The searches that a configuration asks for.
-    pub(crate) fn new(config: &Config) -> Result<Self, Error> {
+    /// The searches that a configuration asks for. `explorer`: what `custom` stands for in it.
+    pub(crate) fn new(config: &Config, explorer: Option<&Explorer>) -> Result<Self, Error> {
         let names = listed(config)?;
+        let environment = || environment(config, explorer);
         if !names.is_empty() {
-            return Self::of_list(config, &names);
+            return Self::of_list(config, &names, &environment);
         }
         let stages = match config.composition() {
             Some(composition) => vec![composition],
@@ -51,7 +53,7 @@ impl Plan {
         let mut plan = Self { members: vec![], left_out: vec![], samples: false, listed: false };
         let mut member = Member { stages: vec![], seed: config.seed() };
         for text in stages {
-            let built = search::build(&text, environment(config))?;
+            let built = search::build(&text, environment())?;
             plan.samples |= matches!(built.strategy.covered(), Covered::Sample { .. });
             member.stages.push(built.name);
         }
@@ -59,7 +61,11 @@ impl Plan {
         Ok(plan)
     }
 
-    fn of_list(config: &Config, names: &[&str]) -> Result<Self, Error> {
+    fn of_list(
+        config: &Config,
+        names: &[&str],
+        environment: &dyn Fn() -> Environment,
+    ) -> Result<Self, Error> {
         let refuse = |reason| Err(refusal(config, reason));
         let mut plan = Self { members: vec![], left_out: vec![], samples: false, listed: true };
         for &name in names {
@@ -73,7 +79,7 @@ impl Plan {
                     "`{name}` is a choice of strategies and cannot be a member; name the strategies"
                 ));
             }
-            let built = match raddle_search::build(name, environment(config)) {
+            let built = match raddle_search::build(name, environment()) {
                 Ok(built) => built,
                 Err(error) => match error.refused_settings() {
                     Some((name, reason)) => {
@@ -143,8 +149,13 @@ fn listed(config: &Config) -> Result<Vec<&str>, Error> {
 }
 
 /// What strategies are built with to see whether they can be: without files.
-fn environment(config: &Config) -> Environment {
-    Environment { seed: config.seed(), settings: config.settings(), ..Environment::default() }
+fn environment(config: &Config, explorer: Option<&Explorer>) -> Environment {
+    Environment {
+        seed: config.seed(),
+        settings: config.settings(),
+        explorer: explorer.cloned(),
+        ..Environment::default()
+    }
 }
 
 fn refusal(config: &Config, reason: String) -> Error {
@@ -172,7 +183,7 @@ mod tests {
     #[test]
     fn the_default_members_are_named_in_their_shortest_form() {
         for strategy in ["portfolio", " portfolio "] {
-            let plan = Plan::new(&named(strategy)).expect("they are known");
+            let plan = Plan::new(&named(strategy), None).expect("they are known");
             let names: Vec<_> = plan.searches().into_iter().map(|(name, _)| name).collect();
             assert_eq!(names, DEFAULT);
             assert!(plan.listed && plan.left_out.is_empty());
@@ -183,14 +194,14 @@ mod tests {
     fn what_draws_may_be_there_several_times_with_other_seeds() {
         let config =
             Config { seed: Some(7), ..named("random | all best-first(rand) | random | random") };
-        let searches = Plan::new(&config).expect("known").searches();
+        let searches = Plan::new(&config, None).expect("known").searches();
         let expected = [("random", 7), ("all best-first(rand)", 7), ("random", 8), ("random", 9)];
         assert_eq!(searches, expected.map(|(name, seed)| (name.to_owned(), seed)));
     }
 
     #[test]
     fn auto_is_a_search_and_then_a_sampler() {
-        let plan = Plan::new(&named("auto")).expect("known");
+        let plan = Plan::new(&named("auto"), None).expect("known");
         assert_eq!(plan.members.len(), 1);
         assert_eq!(plan.members[0].stages, ["dfs", "random"]);
         assert!(plan.samples && !plan.listed);

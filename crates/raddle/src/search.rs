@@ -83,6 +83,7 @@ pub(crate) fn environment(job: &Job, seed: u64, frontier_bytes: u64) -> Environm
         known: known.cloned().unwrap_or_default(),
         memory: spill::memory(job, frontier_bytes),
         settings: job.config.settings(),
+        explorer: job.explorer.clone(),
     }
 }
 

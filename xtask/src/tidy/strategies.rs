@@ -11,6 +11,8 @@ const HOLDERS: &[(&str, &str, &str)] = &[
     ("crates/raddle-engine/src/observer.rs", "Audience", "notifies the observers"),
     ("crates/raddle-isolate/src/transcript.rs", "ForkTranscript", "writes all down"),
     ("crates/raddle-search/src/probe.rs", "Probes", "runs probes in between"),
+    ("crates/raddle-search/src/then_sample.rs", "ThenSample", "samples when memory is spent"),
+    ("crates/raddle-search/src/over_states.rs", "OverStates", "searches states instead"),
     ("crates/raddle-search/src/filtered.rs", "HapSet", "trains first"),
     ("crates/raddle-search/src/minimise.rs", "Minimise", "searches as its last resort"),
     ("crates/raddle-threads/tests/reduction/best_first.rs", "Resumed", "restores it on the way"),

@@ -3,6 +3,7 @@
 
 mod bita;
 mod counts;
+mod explorers;
 mod random;
 mod saving;
 

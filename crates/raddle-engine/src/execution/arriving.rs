@@ -72,6 +72,10 @@ impl Execution {
     unsafe fn pass<const ORDINARY: bool>(ex: *mut Self, me: TaskId, task: *mut Task) {
         // SAFETY: as in `arrive`.
         unsafe {
+            if !ORDINARY && (*ex).slow_path & slow_path::ASK_ON_HOST != 0 {
+                (*ex).target = None;
+                return Self::suspend(me, task);
+            }
             match Self::ask::<ORDINARY>(ex) {
                 Next::Run(next) if next == me => return,
                 Next::Run(next) => (*ex).target = Some(next),

@@ -117,6 +117,9 @@ impl Generator {
 ///
 /// assert!(rehearse(&Run::default(), Criterion::Pr, 10).is_empty());
 /// ```
+///
+/// # Panics
+/// Never: that each meets its goal is asserted.
 #[must_use]
 pub fn rehearse(run: &Run, criterion: Criterion, most: usize) -> Vec<Vec<u32>> {
     let mut orders = Orders::default();
@@ -127,7 +130,9 @@ pub fn rehearse(run: &Run, criterion: Criterion, most: usize) -> Vec<Vec<u32>> {
         let planned = generator.plan(run, &orders, criterion, &|_, _| false);
         let Some(Planned { mut places, goal }) = planned else { break };
         let mut named = Bits::default();
-        places.iter().for_each(|&place| _ = named.insert(place as usize));
+        for &place in &places {
+            named.insert(place as usize);
+        }
         places.extend(
             (0..run.received.len() as u32).filter(|&place| !named.contains(place as usize)),
         );
@@ -214,7 +219,7 @@ impl<'a> Plan<'a> {
             let saved = self.places.len();
             match self.place(next) {
                 Some(left) => {
-                    pending = left.or(pending.filter(|place| !self.done.contains(*place)))
+                    pending = left.or(pending.filter(|place| !self.done.contains(*place)));
                 }
                 // What was put before it stays: it is what came first anyway.
                 None if self.places.len() == saved => from += 1,
@@ -228,6 +233,10 @@ impl<'a> Plan<'a> {
     }
 
     /// Puts two receives in the wanted order, after all that comes before them. Returns the one that may still move.
+    #[expect(
+        clippy::option_option,
+        reason = "none: it cannot be; none in it: both are put where they stay"
+    )]
     fn place(&mut self, wanted: Wanted) -> Option<Option<usize>> {
         let Wanted { first, second, swap } = wanted;
         let must = self.look.must;
@@ -320,21 +329,18 @@ impl<'a> Plan<'a> {
             if held.contains(&next) || stack.len() > self.look.run.received.len() {
                 return false;
             }
-            match self.ahead(next) {
-                Some(ahead) => {
-                    if !self.is_certain(ahead) || !self.is_sent(ahead) {
-                        return false;
-                    }
-                    stack.push(ahead);
+            if let Some(ahead) = self.ahead(next) {
+                if !self.is_certain(ahead) || !self.is_sent(ahead) {
+                    return false;
                 }
-                None => {
-                    if !self.is_sent(next) {
-                        return false;
-                    }
-                    self.happen(next);
-                    stack.pop();
-                }
+                stack.push(ahead);
+                continue;
             }
+            if !self.is_sent(next) {
+                return false;
+            }
+            self.happen(next);
+            stack.pop();
         }
         true
     }

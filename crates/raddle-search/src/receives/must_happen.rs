@@ -132,7 +132,9 @@ impl Reading<'_> {
             if settled.len() == at {
                 before.add_below(at);
             } else {
-                settled.iter().for_each(|&place| _ = before.insert(place));
+                for &place in settled {
+                    before.insert(place);
+                }
             }
         }
         self.keep_order(received, sent_in, &mut before);

@@ -224,10 +224,10 @@ impl Orders {
     }
 
     /// What was seen of an actor by a criterion: of each receive those before it.
-    pub(crate) fn seen<'a>(
-        orders: &'a ActorOrders,
+    pub(crate) fn seen(
+        orders: &ActorOrders,
         criterion: Criterion,
-    ) -> impl Iterator<Item = (usize, Vec<usize>)> + 'a {
+    ) -> impl Iterator<Item = (usize, Vec<usize>)> + '_ {
         let rows = orders.seen[criterion.index()].iter().enumerate();
         rows.map(|(later, before)| (later, before.iter().collect()))
     }
