@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::process::Command;
 use std::thread::available_parallelism;
 
-use super::{Done, How, Kind, Outcome, Pages, Verdict, Wanted, shape, verdict};
+use super::{Done, How, Kind, Mutated, Outcome, Pages, Verdict, Wanted, shape, verdict};
 
 /// The page.
 pub(super) fn text(results: &[Outcome], wanted: &Wanted, commit: &str, spent: u64) -> String {
@@ -103,6 +103,9 @@ fn outcome(result: &Outcome, wanted: &Wanted) -> String {
         "not asked for".to_owned()
     } else if failed > 0 {
         "**failed**".to_owned()
+    } else if let Some(Mutated { caught, survived }) = result.begun {
+        let all = crate::mutate::MUTATIONS.len();
+        format!("**cut by time** after {} of {all}: {survived} survived", caught + survived)
     } else if finished == 0 {
         "**not run**: the time was over".to_owned()
     } else if (finished as u64) < all {
@@ -186,7 +189,7 @@ fn today() -> String {
     output.map_or(String::new(), |output| String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
-/// Cores and memory.
+/// Cores, memory, and how busy it is.
 fn machine() -> String {
     let cores = available_parallelism().map_or(1, usize::from);
     let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
@@ -194,7 +197,9 @@ fn machine() -> String {
     let kib = line.and_then(|line| line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
     let memory =
         kib.map_or(String::new(), |kib| format!(", {} GiB memory", (kib + (1 << 19)) >> 20));
-    format!("{cores} cores{memory}")
+    let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let load = load.split(' ').nth(2).map_or(String::new(), |load| format!(", load {load}"));
+    format!("{cores} cores{memory}{load}")
 }
 
 #[cfg(test)]
