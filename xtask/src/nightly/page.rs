@@ -21,7 +21,8 @@ pub(super) fn text(results: &[Outcome], wanted: &Wanted, commit: &str, spent: u6
          those of tests in parts are sums.",
         wanted.time.as_secs() / 60,
         today(),
-        duration(spent),
+        // What was kept of runs of other commits took its time then.
+        duration(spent.max(results.iter().map(seconds).sum())),
         machine(),
         match wanted.jobs {
             1 => "one process".to_owned(),
@@ -38,8 +39,8 @@ pub(super) fn text(results: &[Outcome], wanted: &Wanted, commit: &str, spent: u6
     if commits.len() > 1 {
         let _ = writeln!(
             text,
-            "\nParts ran at {} commits, each at the one that its row names: what had passed before a change that does not \
-             bear on it was not run again. `git diff {} {commit}` is what lies between the first of them and the last.",
+            "\nParts ran at {} commits, each at the one that its row names: what had passed at an earlier commit was not run \
+             again, whatever has changed since. `git diff {} {commit}` is what lies between the first of them and this page.",
             commits.len(),
             commits[0]
         );
@@ -105,11 +106,11 @@ fn outcome(result: &Outcome, wanted: &Wanted) -> String {
         "**failed**".to_owned()
     } else if let Some(Mutated { caught, survived }) = result.begun {
         let all = crate::mutate::MUTATIONS.len();
-        format!("**cut by time** after {} of {all}: {survived} survived", caught + survived)
+        format!("**cut** after {} of {all}: {survived} survived", caught + survived)
     } else if finished == 0 {
-        "**not run**: the time was over".to_owned()
+        "**not run**".to_owned()
     } else if (finished as u64) < all {
-        format!("**cut by time** after {finished} of {all} times {chunk} programs")
+        format!("**cut** after {finished} of {all} times {chunk} programs")
     } else if page && wanted.pages == Pages::Quick && !is_always_whole(result) {
         "checked".to_owned()
     } else if page {
@@ -147,7 +148,11 @@ fn ran_at(result: &Outcome) -> String {
 }
 
 fn took(result: &Outcome) -> String {
-    duration(result.jobs.iter().flatten().map(|done| done.seconds).sum())
+    duration(seconds(result))
+}
+
+fn seconds(result: &Outcome) -> u64 {
+    result.jobs.iter().flatten().map(|done| done.seconds).sum()
 }
 
 fn figures(result: &Outcome) -> String {
