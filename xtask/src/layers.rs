@@ -34,6 +34,7 @@ pub const RULES: &[Rule] = &[
                 "limits",
                 "panics",
                 "pulse",
+                "receive",
                 "seen",
                 "store",
                 "tape",

@@ -72,6 +72,8 @@ mod faults;
 mod follow;
 #[cfg_attr(not(feature = "check"), allow(dead_code, reason = "only searches copy"))]
 mod hash;
+#[cfg_attr(not(feature = "check"), allow(dead_code, reason = "only searches ask"))]
+mod letters;
 mod mailboxes;
 mod model;
 #[cfg_attr(not(feature = "check"), allow(dead_code, reason = "only searches copy"))]

@@ -18,7 +18,7 @@ use crate::serial::{Picker, Serial};
 use crate::turn::Chooser;
 use crate::view::View;
 use crate::waiter::Waiter;
-use crate::world::World;
+use crate::world::{Message, World};
 
 /// Who decides which message is handled next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -284,11 +284,13 @@ impl System {
         match (&self.inner, &to.place) {
             (Inner::Serial(serial), &Place::Serial { actor, .. }) => {
                 let mut world = serial.world();
-                world.send(Sender::Outside(0), actor, Box::new(message), None, site);
+                let (payload, sent_by) = (Box::new(message), None);
+                let message = Message { payload, sent_by, site, stamp: None };
+                world.send(Sender::Outside(0), actor, message);
             }
             #[cfg(feature = "check")]
             (Inner::Explored(explored), &Place::Serial { actor, .. }) => {
-                explored.send(actor, Box::new(message), site);
+                explored.send(actor, message, site);
             }
             (Inner::Concurrent(pool), Place::Concurrent(mailbox)) => pool.send(mailbox, message),
             _ => panic!("raddle: {site}: the address is one of another system"),

@@ -49,6 +49,7 @@ mod panics;
 mod passive;
 pub mod pulse;
 pub mod race;
+pub mod receive;
 mod recorder;
 mod replay;
 pub mod rt;

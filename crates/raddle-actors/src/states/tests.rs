@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use raddle_engine::{Ended, Limits, Setup, Stop};
 use raddle_search::DepthFirst;
-use raddle_testing::{Sample, figures};
+use raddle_testing::{Sample, SizeProbes, figures};
 
 use super::*;
 use crate::address::ActorId;
@@ -405,6 +405,13 @@ fn same_states(seed: u64, random: Random, most: u64) -> bool {
     let (model, all, last) = noting(random);
     let limits = Limits { executions: most, ..Limits::default() };
     let setup = Setup { limits, keep_going: true, ..Setup::default() };
+    let mut probes = SizeProbes::new(most);
+    raddle_engine::explore(&mut probes, &setup, &mut |_| Stop::No, &mut |_| {}, &|| model.run())
+        .expect("a search can run here");
+    drop((taken(&all), taken(&last)));
+    if probes.finds_too_many() {
+        return false;
+    }
     let explored = raddle_engine::explore(
         &mut DepthFirst::default(),
         &setup,

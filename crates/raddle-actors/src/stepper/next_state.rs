@@ -2,7 +2,6 @@
 //! changed with the state before, and keeps its fingerprint.
 
 use std::rc::Rc;
-use std::time::Duration;
 
 use super::Stepper;
 use super::memo::{Handled, Remembered};
@@ -12,8 +11,8 @@ use crate::context::Timer;
 use crate::faults::MessageFaults;
 use crate::mailboxes::{Mailboxes, Sender};
 use crate::snapshot::{Move, Pending, SharedActor, SharedMessage, Snapshot};
-use crate::step::{self, ActorState, Site, Store, Taken, Timers};
-use crate::turn::{Payload, Turn};
+use crate::step::{self, ActorState, SetTimer, Site, Store, Taken, Timers};
+use crate::turn::{Payload, Stamp, Turn};
 
 /// The state after a step, until that is done.
 pub(super) struct NextState<'a> {
@@ -156,14 +155,15 @@ impl Store for NextState<'_> {
         self.state.push_first(self.stepper.mailboxes, from, to.0, message);
     }
 
-    fn send(&mut self, from: ActorId, to: ActorId, payload: Payload, _: Site) {
+    fn send(&mut self, from: ActorId, to: ActorId, payload: Payload, _: Stamp, _: Site) {
         let message = self.stepper.share(self.state, to, payload);
         self.stepper.sent_to.push(to.0);
         self.stepper.memo.note_send(to.0, &message);
         self.enqueue(Sender::Actor(from), to, message);
     }
 
-    fn set_timer(&mut self, of: ActorId, timer: Timer, due: Duration, payload: Payload, _: Site) {
+    fn set_timer(&mut self, of: ActorId, timer: SetTimer, payload: Payload, _: Site) {
+        let SetTimer { timer, due, .. } = timer;
         let message = self.stepper.share(self.state, of, payload);
         self.own(of).timers.push(Pending { number: timer.0, due, message });
     }
@@ -181,7 +181,7 @@ impl Store for NextState<'_> {
 
     fn call(actor: &mut dyn AnyActor, message: Rc<SharedMessage>, turn: &mut Turn) -> Flow {
         // A message that cannot be copied was refused when it was sent.
-        actor.handle_copy(&message.payload, turn).unwrap_or(Flow { stops: false })
+        actor.handle_copy(&message.payload, turn).unwrap_or(Flow { stops: false, becomes: false })
     }
 
     #[inline]
