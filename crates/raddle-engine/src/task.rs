@@ -123,6 +123,7 @@ pub(crate) struct Timing {
 
 /// How a task comes to its end.
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(crate) struct Unwinding {
     /// It is being unwound because the execution is over.
     pub(crate) cancelled: bool,

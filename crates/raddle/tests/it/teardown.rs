@@ -298,7 +298,7 @@ fn a_panic_whose_unwinding_waits_for_ever_is_the_headline() {
 #[test]
 fn a_panic_whose_unwinding_spins_for_ever_is_the_headline() {
     for in_a_thread in [false, true] {
-        let test = move || {
+        let body = move || {
             let flag = Arc::new(AtomicBool::new(false));
             let theirs = Arc::clone(&flag);
             let fail = move || {
@@ -316,7 +316,7 @@ fn a_panic_whose_unwinding_spins_for_ever_is_the_headline() {
             }
             flag.store(true, SeqCst);
         };
-        let text = report(quick(), test);
+        let text = report(quick(), body);
         let who = if in_a_thread { "thread 1" } else { "main" };
         assert!(headline(&text).contains(&format!(": {who} panicked at crates/raddle/")), "{text}");
         let followed = format!("what followed:\n  livelock: {who} changed nothing for");
