@@ -372,6 +372,25 @@ fn a_value_that_is_never_dropped_is_a_leak() {
     reduced(&leak(false));
 }
 
+fn is_handle<T>()
+where
+    T: Clone + Send + Sync + Unpin + UnwindSafe + RefUnwindSafe + Debug,
+{
+}
+
+fn is_value<T>()
+where
+    T: Ord + Hash + Default + Display + Pointer + AsRef<u32> + Borrow<u32> + From<u32>,
+{
+}
+
+fn is_file<T: Read + Write + Seek>() {}
+
+fn is_error<T: Error>() {}
+
+#[cfg(unix)]
+fn has_descriptor<T: std::os::fd::AsFd + std::os::fd::AsRawFd>() {}
+
 /// Everything that is stable of std's, once for its own types and once for these.
 macro_rules! api {
     ($name:ident, $($types:tt)*) => {
@@ -446,20 +465,13 @@ macro_rules! api {
             assert_eq!((&*Arc::<str>::default(), Arc::<[u8]>::default().len()), ("", 0));
             assert!(Arc::<CStr>::default().is_empty());
             // Traits.
-            fn all<T>() where T: Clone + Send + Sync + Unpin + UnwindSafe + RefUnwindSafe + Debug {}
-            fn values<T>() where T: Ord + Hash + Default + Display + Pointer + AsRef<u32> + Borrow<u32> + From<u32> {}
-            all::<Arc<u32>>();
-            all::<Weak<u32>>();
-            values::<Arc<u32>>();
-            fn files<T: Read + Write + Seek>() {}
-            files::<Arc<File>>();
-            fn errors<T: Error>() {}
-            errors::<Arc<std::fmt::Error>>();
+            is_handle::<Arc<u32>>();
+            is_handle::<Weak<u32>>();
+            is_value::<Arc<u32>>();
+            is_file::<Arc<File>>();
+            is_error::<Arc<std::fmt::Error>>();
             #[cfg(unix)]
-            {
-                fn fds<T: std::os::fd::AsFd + std::os::fd::AsRawFd>() {}
-                fds::<Arc<File>>();
-            }
+            has_descriptor::<Arc<File>>();
         }
     };
 }
