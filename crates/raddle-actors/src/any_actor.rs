@@ -55,6 +55,7 @@ impl<M: Debug + Send + 'static> Typed<M> {
         let becomes = next.is_some();
         if let Some(next) = next {
             self.behaviour = next;
+            turn.became = true;
         }
         Flow { stops, becomes }
     }

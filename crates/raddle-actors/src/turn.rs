@@ -129,6 +129,8 @@ pub(crate) struct Turn {
     pub(crate) chose: bool,
     /// Whether a monitor was told something.
     pub(crate) told: bool,
+    /// Whether an actor has another behaviour now.
+    pub(crate) became: bool,
     /// Whether a handler asked for the time.
     pub(crate) read_clock: Cell<bool>,
     /// Only if somebody wants to know of messages.
@@ -152,6 +154,7 @@ impl Turn {
             also: 0,
             chose: false,
             told: false,
+            became: false,
             read_clock: Cell::new(false),
             letters: None,
         }
@@ -162,7 +165,7 @@ impl Turn {
     pub(crate) fn begin_step(&mut self) {
         self.effects.clear();
         self.also = 0;
-        self.told = false;
+        (self.told, self.became) = (false, false);
     }
 
     pub(crate) fn send<N: Send + 'static>(
