@@ -83,6 +83,7 @@ pub const RULES: &[Rule] = &[
             &["plan"],
             &["conclusion"],
             &["portfolio", "recording"],
+            &["partial"],
             &["explore"],
             // A test.
             &["explain", "learned", "minimise"],

@@ -125,10 +125,10 @@ impl Letters {
         Self { system, ..Self::default() }
     }
 
-    /// A receive begins.
-    pub(crate) fn begin(&mut self, receive: u64) {
+    /// A receive begins, or a step that receives nothing.
+    pub(crate) fn begin(&mut self, receive: u64, is_one: bool) {
         self.running = Running { receive, seed: receive, ..Running::default() };
-        self.receives += 1;
+        self.receives += u32::from(is_one);
         let Did { mut sent, mut created, .. } = std::mem::take(&mut self.did);
         sent.clear();
         created.clear();

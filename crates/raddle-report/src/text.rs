@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use raddle_trace::{
     Covered, Death, Divergence, Failure, Member, Minimised, Note, Outcome, PairCount, Panic,
-    Report, Size, Trace, Verdict,
+    ReceiveCount, Report, Size, Trace, Verdict,
 };
 
 use crate::columns::{Colour, Ink, NO_BREAK, clean, count, hang, paragraph, place, printable};
@@ -85,6 +85,7 @@ impl Default for TextOptions {
 ///     notes: Vec::new(),
 ///     progress: None,
 ///     coverage: None,
+///     receives: None,
 ///     members: Vec::new(),
 ///     elapsed_ms: 3,
 /// };
@@ -147,6 +148,7 @@ impl<'a> Text<'a> {
             self.paragraph("  ", &format!("covered so far: {guarantee}"));
         }
         self.coverage("  ");
+        self.receives("  ");
         self.notes();
     }
 
@@ -195,6 +197,7 @@ impl<'a> Text<'a> {
         let lead = if ended { "run, what failed included" } else { "covered so far" };
         self.paragraph("", &format!("{lead}: {}", self.report.guarantee));
         self.coverage("");
+        self.receives("");
         if let Some(file) = &self.options.trace_file {
             self.line(&format!("the whole trace: {}", clean(&file.to_string_lossy())));
         }
@@ -410,6 +413,34 @@ impl<'a> Text<'a> {
         }
         if new > NEW_PAIRS as u64 {
             self.line(&format!("{indent}  … {}", count(new - NEW_PAIRS as u64, "more pair")));
+        }
+    }
+
+    /// Orders of receives, and which of them are still to be seen.
+    fn receives(&mut self, indent: &str) {
+        let Some(seen) = &self.report.receives else { return };
+        let ReceiveCount { pr, pcr, pbr, added, last } = seen.count;
+        let mut text =
+            format!("orders of receives: both seen of {pr} pairs, of {pcr} in direct succession");
+        if pbr.pairs > 0 {
+            let _ = write!(text, ", of {pbr} with a change of behaviour");
+        }
+        if added > 0 {
+            let _ = write!(text, "; {added} orders added, the last by execution {last}");
+        }
+        let (open, must) = seen.open;
+        if must > 0 {
+            let _ = write!(text, "; {} in the only order there is", count(must, "pair"));
+        }
+        if open > 0 {
+            let _ = write!(text, "; {} seen in one order only:", count(open, "pair"));
+        }
+        self.paragraph(indent, &text);
+        for pair in seen.uncovered.iter().filter(|pair| !pair.must).take(NEW_PAIRS) {
+            self.hang(&format!("{indent}  "), &clean(&pair.to_string()));
+        }
+        if open > NEW_PAIRS as u64 {
+            self.line(&format!("{indent}  … {}", count(open - NEW_PAIRS as u64, "more pair")));
         }
     }
 

@@ -30,6 +30,7 @@
 //! Architecture invariant: strategies use only what a stranger could, the public API of
 //! `raddle-engine`. Nothing here iterates over a hash map, so that one seed gives one search.
 
+pub mod bita;
 pub mod bound;
 mod cache;
 mod counted;
@@ -49,6 +50,7 @@ mod priorities;
 pub mod probe;
 mod races;
 pub mod random;
+pub mod receives;
 pub mod registry;
 pub mod replay;
 pub mod rff;
@@ -67,6 +69,7 @@ pub mod tree_recorder;
 pub mod urw;
 mod wakeup;
 
+pub use bita::Bita;
 pub use bound::Bound;
 pub use coverage::PairCoverage;
 pub use expansion::all::{CostlyOrder, DepthFirst};
@@ -81,6 +84,7 @@ pub use pct::Pct;
 pub use pos::Pos;
 pub use probe::Probes;
 pub use random::Random;
+pub use receives::ReceiveCoverage;
 pub use registry::{
     Arguments, BuildError, Built, CHOICES, Entry, Environment, LEARNING, Memory, PRIORITIES,
     REGISTRY, Role, Status, build,

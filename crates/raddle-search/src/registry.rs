@@ -104,6 +104,10 @@ impl Part<'_> {
     fn canonical(&self) -> String {
         match self.entry.arguments {
             Arguments::Number { .. } => format!("{}({})", self.entry.name, self.number()),
+            Arguments::OneOf(_) => match self.word() {
+                Some(word) => format!("{}({word})", self.entry.name),
+                None => self.entry.name.to_owned(),
+            },
             _ => self.entry.name.to_owned(),
         }
     }

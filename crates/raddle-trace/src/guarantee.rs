@@ -171,6 +171,21 @@ pub enum Covered {
         /// Whether nothing is left that it would run.
         ended: bool,
     },
+    /// Executions along schedules that show new orders of receives.
+    Receives {
+        /// How many.
+        executions: u64,
+        /// How many of them were forced along a schedule that was made for an order.
+        schedules: u64,
+        /// How many of these could not be followed to their end.
+        infeasible: u64,
+        /// Pairs of receives of one actor that happened in one execution.
+        pairs: u64,
+        /// Those of which both orders were seen.
+        covered: u64,
+        /// Whether no execution offers an order that none has shown.
+        ended: bool,
+    },
     /// Executions drawn one by one.
     Sample {
         /// How many.
@@ -404,6 +419,24 @@ impl fmt::Display for Covered {
                     ": {pruned} of statements that passing executions had shown elsewhere ({pairs} \
                      learned) were left out, which may miss failures"
                 )
+            }
+            Self::Receives { executions, schedules, infeasible, pairs, covered, ended } => {
+                let executions = Many(executions, "execution");
+                if ended {
+                    write!(
+                        f,
+                        "{executions}, not all there are, after which none offers a new order of receives"
+                    )?;
+                } else {
+                    write!(f, "the first {executions} of a search for orders of receives")?;
+                }
+                let pairs = Many(pairs, "pair");
+                write!(f, ": both orders of {covered} of {pairs} of receives of one actor")?;
+                if infeasible > 0 {
+                    let schedules = Many(schedules, "schedule");
+                    write!(f, "; {infeasible} of {schedules} could not be followed to the end")?;
+                }
+                Ok(())
             }
             Self::Sample { executions, bound } => {
                 match executions {

@@ -1,9 +1,10 @@
 //! From what searches found to a report: the verdict, the guarantee, counts and notes.
 
 use raddle_engine::Ended;
+use raddle_search::ReceiveCoverage;
 use raddle_trace::{
     Assumption, Counts, Coverage, Covered, Guarantee, Member, Note, PairCount, PairSet, Probed,
-    Progress, Report, Verdict, report,
+    Progress, ReceivesSeen, Report, Verdict, report,
 };
 
 use crate::config::{AUTO, Config};
@@ -74,9 +75,11 @@ pub(crate) fn in_sequence(mut all: Vec<Found>) -> Found {
     let mut last = all.pop().expect("a search was run");
     last.progress = progress.unwrap_or(last.progress);
     let (mut counts, mut coverage) = (Counts::default(), None);
+    let mut receives: Option<ReceivesSeen> = None;
     let (mut names, mut notes, mut assumptions) = (String::new(), Vec::new(), Vec::new());
-    for Found { name, explored, coverage: learned, .. } in all {
+    for Found { name, explored, coverage: learned, receives: seen, .. } in all {
         coverage = then(coverage, counts.executions, learned);
+        receives = merged(receives, seen.as_ref(), counts.executions);
         add(&mut counts, &explored.counts);
         assumptions.extend(explored.assumptions);
         notes.extend(explored.notes);
@@ -90,6 +93,7 @@ pub(crate) fn in_sequence(mut all: Vec<Found>) -> Found {
     let before = counts.executions;
     last.name.insert_str(0, &names);
     last.coverage = then(coverage, before, last.coverage);
+    last.receives = merged(receives, last.receives.as_ref(), before);
     let explored = &mut last.explored;
     add(&mut counts, &explored.counts);
     explored.counts = counts;
@@ -116,6 +120,18 @@ fn then(before: Option<Coverage>, executions: u64, after: Option<Coverage>) -> O
     Some(Coverage { count, series, pairs: after.pairs.clone(), new: PairSet::default() })
 }
 
+/// What two searches have shown of orders of receives; the second after so many executions, or beside the first.
+fn merged(
+    before: Option<ReceivesSeen>,
+    more: Option<&ReceivesSeen>,
+    executions: u64,
+) -> Option<ReceivesSeen> {
+    match (before, more) {
+        (Some(before), Some(more)) => Some(ReceiveCoverage::merged(&before, more, executions)),
+        (before, more) => before.or_else(|| more.cloned()),
+    }
+}
+
 /// The report of a portfolio whose members found this. `known` was learned before.
 pub(crate) fn conclude(
     config: &Config,
@@ -127,7 +143,9 @@ pub(crate) fn conclude(
 ) -> Report {
     let mut counts = Counts::default();
     let mut coverage: Option<Coverage> = None;
+    let mut receives: Option<ReceivesSeen> = None;
     for one in &found {
+        receives = merged(receives, one.receives.as_ref(), 0);
         add(&mut counts, &one.explored.counts);
         coverage = beside(coverage, one.coverage.as_ref());
         tell(&mut notes, one, plan.listed);
@@ -167,6 +185,7 @@ pub(crate) fn conclude(
         others,
         notes,
         coverage,
+        receives,
         members: if plan.listed { members } else { Vec::new() },
         elapsed_ms: 0,
     }

@@ -7,6 +7,7 @@ use raddle_trace::Report;
 use crate::config::Config;
 use crate::error::Error;
 use crate::job::{Body, Job};
+use crate::partial;
 use crate::plan::Plan;
 use crate::portfolio;
 use crate::recording::{self, Recording};
@@ -46,6 +47,9 @@ where
 
 pub(crate) fn explore_dyn(job: Job, test: &Body) -> Result<Report, Error> {
     if let Some(given) = &job.config.replay {
+        if let Some(schedule) = partial::given(given)? {
+            return partial::force(&job, schedule, test);
+        }
         let recording = Recording::try_from(given)?;
         return recording::replay_dyn(&job, recording, test);
     }

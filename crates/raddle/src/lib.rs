@@ -94,6 +94,8 @@ mod learned;
 #[cfg(feature = "check")]
 mod minimise;
 #[cfg(feature = "check")]
+mod partial;
+#[cfg(feature = "check")]
 mod plan;
 #[cfg(feature = "check")]
 mod portfolio;
@@ -165,7 +167,7 @@ pub use raddle_trace::{
 #[cfg(feature = "check")]
 pub use check::{check, check_with, render};
 #[cfg(feature = "check")]
-pub use config::{Config, Data, Expect, Isolation, Pairs};
+pub use config::{Config, Data, Expect, Isolation, Pairs, Receives};
 #[cfg(feature = "check")]
 pub use error::{Error, Hang};
 #[cfg(feature = "check")]

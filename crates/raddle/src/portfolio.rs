@@ -240,7 +240,10 @@ fn stages(
     let half = if executions == u64::MAX { executions } else { executions.div_ceil(2) };
     let stage = |(nth, name): (usize, &String)| {
         let environment = search::environment(job, member.seed, frontier_bytes);
-        let built = search::build(name, environment)?;
+        let built = match &job.partial {
+            Some(schedule) => search::forced(schedule, member.seed),
+            None => search::build(name, environment)?,
+        };
         let is_last = nth + 1 == member.stages.len();
         let kept = keeper.cloned().map(|keeper| checkpoint::Place { keeper, search: first + nth });
         Ok(Stage {
@@ -268,6 +271,9 @@ fn run_member(
         let found = search::run_one(strategy, name, &asked, kept.as_ref(), control, lap, test)?;
         if let Some(coverage) = &found.coverage {
             asked.known.clone_from(&coverage.pairs);
+        }
+        if let Some(receives) = &found.receives {
+            asked.known_orders.clone_from(&receives.orders);
         }
         let ended = &found.explored.ended;
         let more = matches!(ended, Ended::Executions | Ended::Memory | Ended::Stopped);

@@ -122,7 +122,7 @@ impl World {
         self.current.receive = Some(receive);
         self.current.victim = None;
         if let Some(letters) = &mut self.turn.letters {
-            letters.begin(receive.identity());
+            letters.begin(receive.identity(), receive.content != Content::Nothing);
         }
     }
 

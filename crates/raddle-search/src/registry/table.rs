@@ -8,6 +8,7 @@ use raddle_engine::strategy::Strategy;
 
 use super::recipe::{Opens, Recipe};
 use super::{BuildError, Part, filtered, priorities, sum, words};
+use crate::bita::Bita;
 use crate::bound::Bound;
 use crate::expansion::reduced::Reduction;
 use crate::filtered::HapSet;
@@ -16,6 +17,7 @@ use crate::order::{AnyTask, StockOrder};
 use crate::pct::Pct;
 use crate::pos::Pos;
 use crate::random::Random;
+use crate::receives::Criterion;
 use crate::rff::Rff;
 use crate::round_robin::RoundRobin;
 use crate::surw::Surw;
@@ -295,6 +297,15 @@ pub static REGISTRY: &[Entry] = &[
         ..HERE
     },
     Entry {
+        name: "bita",
+        line: "schedules of actors that show new orders of receives: `pr`, then `pbr`, then `pcr`",
+        paper: "Tasharofi, Pradel, Lin, Johnson, ASE 2013",
+        arguments: Arguments::OneOf(&["pr", "pbr", "pcr"]),
+        example: "bita",
+        make: Make::Sampler(|part, seed| Box::new(Bita::new(&criteria(part), seed))),
+        ..HERE
+    },
+    Entry {
         name: "ss",
         line: "delays at random points, stratum by stratum",
         paper: EXPLORERS,
@@ -325,13 +336,6 @@ pub static REGISTRY: &[Entry] = &[
         line: "every execution within a rising number of delays, states seen once",
         paper: EXPLORERS,
         arguments: Arguments::Parts("order"),
-        ..PLANNED
-    },
-    Entry {
-        name: "bita",
-        role: Role::Search,
-        line: "executions that reverse pairs of receives of one execution",
-        paper: "Tasharofi et al., ASE 2013",
         ..PLANNED
     },
     Entry {
@@ -686,4 +690,10 @@ pub static LEARNING: &[Entry] = &[
 /// Every name that a user may write, those that are planned too, in the order in which one reads them.
 pub fn names() -> impl Iterator<Item = &'static Entry> {
     [CHOICES, REGISTRY, PRIORITIES, LEARNING].into_iter().flatten()
+}
+
+/// What `bita` goes by.
+fn criteria(part: &Part<'_>) -> Vec<Criterion> {
+    let named = |criterion: &Criterion| part.word().is_none_or(|word| word == criterion.name());
+    Criterion::ALL.into_iter().filter(named).collect()
 }

@@ -154,7 +154,8 @@ fn an_unknown_name_is_answered_with_the_nearest() {
     assert_eq!(
         refusal("quantum"),
         "`quantum` is not a known strategy; here are `random`, `round-robin`, `pct(d)`, `pos`, \
-         `rff`, `surw`, `urw`, `dfs`, `all`, `dpor(classic | source | optimal | eta)`, \
+         `rff`, `surw`, `urw`, `bita(pr | pbr | pcr)`, `dfs`, `all`, \
+         `dpor(classic | source | optimal | eta)`, \
          `hapset(dpor | all | preemptions(k), calls(n), train(n))`, `pset(dpor | all | \
          preemptions(k), calls(n), train(n))`"
     );
@@ -334,7 +335,8 @@ fn what_is_planned_is_refused_with_what_there_is() {
         (
             "ss",
             "`ss` is planned and not in this version; of the role sampler there is \
-             `random`, `round-robin`, `pct(d)`, `pos`, `rff`, `surw`, `urw`",
+             `random`, `round-robin`, `pct(d)`, `pos`, `rff`, `surw`, `urw`, \
+             `bita(pr | pbr | pcr)`",
         ),
         (
             "dfs state-cache",
