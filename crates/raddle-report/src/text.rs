@@ -170,7 +170,7 @@ impl<'a> Text<'a> {
         self.gap();
         self.interleaving(failure);
         self.outcome(trace, outcome);
-        self.handled_panics(trace);
+        self.panics_before(trace);
         if let Some(divergence) = &failure.unstable {
             self.gap();
             self.label("unstable: ");
@@ -341,17 +341,23 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// Panics that were caught or taken, if that was not the end.
-    fn handled_panics(&mut self, trace: &Trace) {
-        let failure = self.report.failure.as_ref();
-        if matches!(failure.map(|failure| &failure.outcome), Some(Outcome::Panicked { .. })) {
-            return;
+    /// Panics before an end of another kind: caught, taken, or of a task that ended by it.
+    fn panics_before(&mut self, trace: &Trace) {
+        let outcome = self.report.failure.as_ref().map(|failure| &failure.outcome);
+        let led = match outcome {
+            Some(Outcome::Panicked { .. }) => return,
+            // The one that it died of is in the headline.
+            Some(Outcome::Died { .. }) => true,
+            _ => false,
+        };
+        let before = trace.panics.iter().filter(|raised| raised.handled || !led);
+        let before: Vec<_> = before.collect();
+        let caught = before.iter().all(|raised| raised.handled);
+        if !before.is_empty() {
+            let which = if caught { ", which were caught" } else { "" };
+            self.section(&format!("panics before that{which}:"));
         }
-        let mut handled = trace.panics.iter().filter(|raised| raised.handled).peekable();
-        if handled.peek().is_some() {
-            self.section("panics before that, which were caught:");
-        }
-        for raised in handled {
+        for raised in before {
             self.paragraph("  ", &panicked(trace, &raised.panic));
             self.message(&raised.panic.message, "    ");
         }
