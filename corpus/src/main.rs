@@ -59,8 +59,8 @@ struct Threads {
     #[arg(long, value_parser = duration, default_value = "10s")]
     time: Duration,
     /// On how many threads; 0: as many as the machine has.
-    #[arg(long, default_value_t = 2)]
-    threads: usize,
+    #[arg(long = "threads", default_value_t = 2)]
+    on: usize,
     /// Only the protocol with this program.
     protocol: Option<String>,
 }
@@ -226,7 +226,7 @@ panics if the history is one that must not be; in the end the states of all node
 /// A history that is wrong is a panic, which is shown as one and told by the exit code.
 fn threads(out: &mut impl Write, asked: &Threads) -> Result<u8, Error> {
     let mut is_right = true;
-    let (time, on) = (raddle_knobs::units::time_text(asked.time), asked.threads);
+    let (time, on) = (raddle_knobs::units::time_text(asked.time), asked.on);
     writeln!(out, "# Protocols on threads\n")?;
     writeln!(
         out,
@@ -239,13 +239,12 @@ fn threads(out: &mut impl Write, asked: &Threads) -> Result<u8, Error> {
         if asked.protocol.as_deref().is_some_and(|only| only != name) {
             continue;
         }
-        let run = || protocol.produce_for(asked.threads, asked.time);
-        match catch_unwind(run) {
-            Ok(rounds) => writeln!(out, "| `{name}` | {rounds} | all right |")?,
-            Err(_) => {
-                is_right = false;
-                writeln!(out, "| `{name}` | – | **one that is wrong** |")?;
-            }
+        let run = || protocol.produce_for(asked.on, asked.time);
+        if let Ok(rounds) = catch_unwind(run) {
+            writeln!(out, "| `{name}` | {rounds} | all right |")?;
+        } else {
+            is_right = false;
+            writeln!(out, "| `{name}` | – | **one that is wrong** |")?;
         }
     }
     Ok(code(is_right))

@@ -347,6 +347,7 @@ impl Program {
     ///
     /// # Errors
     /// If some part of the model cannot be copied.
+    #[must_use]
     pub fn visit(
         &self,
         arguments: &[usize],

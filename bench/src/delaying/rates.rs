@@ -1,5 +1,11 @@
 //! States per second, and bytes per state.
 
+#![expect(
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    reason = "counts are far below 2^52"
+)]
+
 use std::time::Duration;
 
 use peer::cpu_time;

@@ -1,5 +1,11 @@
 //! Every bug under every strategy, within limits.
 
+#![expect(
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    reason = "counts are far below 2^52"
+)]
+
 use std::panic::{set_hook, take_hook};
 use std::time::Duration;
 
@@ -49,7 +55,7 @@ impl Limits {
     pub(crate) const FULL: Self = Self {
         executions: 5_000,
         states: 500_000,
-        cpu: Duration::from_millis(1_000),
+        cpu: Duration::from_secs(1),
         bytes: 1 << 30,
         runs: 5,
     };
@@ -95,7 +101,7 @@ pub(crate) struct Try {
 }
 
 impl Try {
-    fn refused(why: impl ToString) -> Self {
+    fn refused(why: &impl ToString) -> Self {
         Self::ended(End::Refused(why.to_string()), 0)
     }
 
@@ -236,7 +242,7 @@ pub(crate) fn by_executions(
 ) -> Try {
     let mut strategy = match raddle_search::build(strategy, seed) {
         Ok(built) => built.strategy,
-        Err(why) => return Try::refused(why),
+        Err(why) => return Try::refused(&why),
     };
     let begin = cpu_time();
     let mut lap = |lap: Lap| {
@@ -254,7 +260,7 @@ pub(crate) fn by_executions(
             };
             Try { departures, ..judge(program, &explored) }
         }
-        Err(why) => Try::refused(why),
+        Err(why) => Try::refused(&why),
     }
 }
 
@@ -330,8 +336,8 @@ fn by_states(program: &Program, arguments: &[usize], states: States, limits: Lim
     let searched = program.visit(arguments, Visit::new(states, &mut go_on));
     set_hook(hook);
     match searched {
-        None => Try::refused("it has no states"),
-        Some(Err(why)) => Try::refused(why),
+        None => Try::refused(&"it has no states"),
+        Some(Err(why)) => Try::refused(&why),
         Some(Ok(searched)) => {
             let end = match (&searched.violation, searched.stopped) {
                 (Some(_), _) => End::Found,
@@ -354,7 +360,7 @@ fn by_default(program: &'static Program, arguments: &[usize], seed: u64, limits:
     let arguments = arguments.to_vec();
     let report = match raddle::explore(config, move || program.call(&arguments)) {
         Ok(report) => report,
-        Err(why) => return Try::refused(why),
+        Err(why) => return Try::refused(&why),
     };
     match &report.failure {
         Some(failure) => {

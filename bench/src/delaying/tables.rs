@@ -1,5 +1,7 @@
 //! The tables of what was measured.
 
+#![expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
+
 use super::columns::{COLUMNS, Column, Group, Unit};
 use super::runs::{Bug, Cell, End, Measured, Size};
 use crate::numbers::{duration, grouped};
@@ -157,7 +159,7 @@ fn score(measured: &Measured) -> Table {
         let (found, missed): (Vec<_>, Vec<_>) =
             measured.bugs.iter().partition(|bug| bug.cells[at].found().is_some());
         let names: Vec<_> = missed.iter().map(|bug| bug.program.name).collect();
-        let misses = if names.len() > 8 {
+        let some = if names.len() > 8 {
             format!("{} and {} more", names[..8].join(", "), names.len() - 8)
         } else {
             names.join(", ")
@@ -167,7 +169,7 @@ fn score(measured: &Measured) -> Table {
             found.len().to_string(),
             (all - found.len()).to_string(),
             ratio(measured, at),
-            misses,
+            some,
         ]);
     }
     table.notes.push(

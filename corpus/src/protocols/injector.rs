@@ -70,7 +70,7 @@ impl<M: Failing> Actor for Injector<M> {
 
     fn handle(&mut self, message: ToInjector, cx: &mut Context<'_, ToInjector>) {
         match message {
-            ToInjector::Wait(more) => self.wait(more, cx),
+            ToInjector::Wait(more) => Self::wait(more, cx),
             ToInjector::Strike(target) if target == self.targets.len() => self.go_on(cx),
             ToInjector::Strike(target) if cx.choose(2) == 0 => {
                 let me = cx.me().clone();
@@ -105,11 +105,11 @@ impl<M: Failing> Injector<M> {
         };
         if self.strikes > 0 && self.targets.len() >= least {
             self.strikes -= 1;
-            self.wait(self.pause, cx);
+            Self::wait(self.pause, cx);
         }
     }
 
-    fn wait(&self, more: u32, cx: &mut Context<'_, ToInjector>) {
+    fn wait(more: u32, cx: &mut Context<'_, ToInjector>) {
         let next = more.checked_sub(1).map_or(ToInjector::Strike(0), ToInjector::Wait);
         let me = cx.me().clone();
         cx.send(&me, next);

@@ -437,7 +437,7 @@ impl Participant {
     fn vote(
         &mut self,
         transaction: u32,
-        coordinator: Address<Message>,
+        coordinator: &Address<Message>,
         cx: &mut Context<'_, Message>,
     ) {
         let participant = self.number;
@@ -448,7 +448,7 @@ impl Participant {
         } else {
             self.hear(transaction, false, cx);
         }
-        cx.send(&coordinator, Message::Vote { transaction, participant, yes });
+        cx.send(coordinator, Message::Vote { transaction, participant, yes });
     }
 
     fn hear(&mut self, transaction: u32, commit: bool, cx: &mut Context<'_, Message>) {
@@ -482,7 +482,7 @@ impl Actor for Participant {
             _ if self.is_down => {}
             Message::Crash => self.is_down = true,
             Message::Prepare { transaction, coordinator } => {
-                self.vote(transaction, coordinator, cx);
+                self.vote(transaction, &coordinator, cx);
             }
             Message::Decision { transaction, .. }
                 if self.bug == Bug::AbortOfUnknown && !self.knows(transaction) =>

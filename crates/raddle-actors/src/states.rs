@@ -357,8 +357,8 @@ impl<S: Send + Sync + 'static> Model<S> {
         let seen = Seen::new(states.cache_bytes, states.when_full, priced);
         let shared = Shared::new(self, states, space.stepper.exact, seen);
         let (tally, halt) = match &strata {
-            Some(strata) => self.walk_strata(strata, shared.walker(space), go_on),
-            None => self.walk_plainly(states.order, shared.walker(space), ways, go_on),
+            Some(strata) => Self::walk_strata(strata, shared.walker(space), go_on),
+            None => Self::walk_plainly(states.order, shared.walker(space), ways, go_on),
         };
         let (dropped, seen_bytes) = (shared.seen.dropped(), shared.seen.bytes());
         let unique = shared.seen.len() + dropped;
@@ -369,7 +369,6 @@ impl<S: Send + Sync + 'static> Model<S> {
     }
 
     fn walk_plainly(
-        &self,
         order: Order,
         mut walker: Walker<'_, S>,
         ways: bool,
@@ -394,7 +393,6 @@ impl<S: Send + Sync + 'static> Model<S> {
     }
 
     fn walk_strata(
-        &self,
         strata: &Strata,
         mut walker: Walker<'_, S>,
         go_on: GoOn<'_>,

@@ -632,7 +632,10 @@ fn a_search_with_too_little_room_for_what_was_seen_does_as_it_is_told() {
 
 #[test]
 fn a_path_is_not_searched_by_several_threads() {
-    let refused = logs(1, 1).panics_only().search(&States::depth_first().threads(2)).unwrap_err();
+    let refused = logs(1, 1)
+        .panics_only()
+        .search(&States::depth_first().threads(2))
+        .expect_err("depth first has one thread");
     assert!(refused.to_string().contains("leave out `threads`"), "{refused}");
 }
 
@@ -734,7 +737,9 @@ impl Actor for Opaque {
 fn what_has_no_states_is_searched_by_executions_and_the_report_says_so() {
     let opaque = Model::new(|system| {
         let actors: Vec<_> = (0..2).map(|_| system.spawn(Opaque::default())).collect();
-        actors.iter().for_each(|actor| system.send(actor, 1));
+        for actor in &actors {
+            system.send(actor, 1);
+        }
     })
     .panics_only();
     for strategy in ["states(bfs)", "states(dfs)", "strata(rr)"] {

@@ -43,7 +43,7 @@ fn execution(receives: u64, servers: u64, order: MailboxOrder) -> Run {
     run
 }
 
-#[expect(clippy::print_stdout, reason = "it is what this is for")]
+#[expect(clippy::print_stdout, clippy::disallowed_methods, reason = "it measures, and says so")]
 fn main() {
     for order in [MailboxOrder::Pairs, MailboxOrder::Queue] {
         for servers in [1, 10] {

@@ -344,13 +344,13 @@ mod tests {
     }
 
     /// After the first execution, which has run a model that finds this, and after the search over its states.
-    fn after(violation: Option<FoundViolation>, several: bool) -> OverStates {
+    fn after(violation: Option<&FoundViolation>, several: bool) -> OverStates {
         let asked = AskedStates { order: StateOrder::BreadthFirst, depth: None, threads: 1 };
         let fallback = Box::new(DepthFirst::default());
         let mut search = OverStates::new(asked, fallback, "dfs".to_owned());
         assert!(search.begin(&mut Plan::default()));
         for _ in 0..=u8::from(several) {
-            search.offered(Arc::new(Fake(violation.clone())), 0);
+            search.offered(Arc::new(Fake(violation.cloned())), 0);
             search.over(0);
         }
         search.end(&finished());
@@ -358,8 +358,8 @@ mod tests {
         search
     }
 
-    fn wrong(decisions: Option<Vec<u32>>) -> Option<FoundViolation> {
-        Some(FoundViolation { what: "it is wrong".to_owned(), decisions })
+    fn wrong(decisions: Option<Vec<u32>>) -> FoundViolation {
+        FoundViolation { what: "it is wrong".to_owned(), decisions }
     }
 
     #[test]
@@ -372,7 +372,7 @@ mod tests {
 
     #[test]
     fn a_violation_is_run_once_and_one_that_does_not_show_is_no_pass() {
-        let mut search = after(wrong(Some(vec![1, 0])), false);
+        let mut search = after(Some(&wrong(Some(vec![1, 0]))), false);
         let mut plan = Plan::default();
         assert!(search.begin(&mut plan));
         assert_eq!(plan.prefix, [1, 0]);
@@ -381,7 +381,7 @@ mod tests {
         assert!(!search.begin(&mut plan));
         assert!(search.remarks().unfinished.is_some_and(|why| why.contains("it is wrong")));
         assert_eq!(search.covered(), Covered::SomeStates { unique: 0 });
-        let mut search = after(wrong(None), false);
+        let mut search = after(Some(&wrong(None)), false);
         assert!(!search.begin(&mut plan));
         assert_eq!(search.covered(), Covered::SomeStates { unique: 0 });
     }

@@ -72,8 +72,9 @@ impl Run {
 
     /// The execution with the n-th of them: its plan, and the place at which it was put.
     fn delayed(&self, nth: u64) -> Option<(Vec<u32>, Place)> {
-        let all = self.places.iter().flat_map(|place| place.delays().map(move |at| (place, at)));
-        let (place, at) = all.skip(usize::try_from(nth).ok()?).next()?;
+        let mut all =
+            self.places.iter().flat_map(|place| place.delays().map(move |at| (place, at)));
+        let (place, at) = all.nth(usize::try_from(nth).ok()?)?;
         let mut plan = self.decisions.get(..place.index as usize)?.to_vec();
         plan.push(place.option(at)?);
         Some((plan, Place { at, ..place.clone() }))

@@ -394,6 +394,86 @@ impl Covered {
     }
 }
 
+impl Covered {
+    /// A stratified search.
+    fn fmt_strata(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self::Strata { delays, compared, stored, dropped, uncompared } = *self else {
+            return Ok(());
+        };
+        match delays {
+            None => write!(f, "{}", Self::Equivalence)?,
+            Some(k) => write!(f, "{}, up to equivalence", Self::Delays(k))?,
+        }
+        if stored > 0 {
+            let chance = self.collision().unwrap_or(1.0).log10().ceil();
+            write!(
+                f,
+                ", unless 64-bit fingerprints collided (chance below 1e{chance}: {compared} \
+                 compared with {stored}"
+            )?;
+            if dropped > 0 {
+                write!(f, ", of which {dropped} were dropped")?;
+            }
+            f.write_str(")")?;
+        }
+        if uncompared {
+            f.write_str(
+                "; what follows a yield, a timeout or a reading of the clock was run without \
+                 comparing",
+            )?;
+        }
+        Ok(())
+    }
+
+    /// A search guided by pairs of statements.
+    fn fmt_guided(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self::Guided { executions, pruned, pairs, preemptions, ended } = *self else {
+            return Ok(());
+        };
+        let executions = Many(executions, "execution");
+        if ended {
+            write!(f, "{executions}, not all there are")?;
+        } else {
+            write!(f, "the first {executions} of a search that did not end")?;
+        }
+        match preemptions {
+            Some(1) => f.write_str(" (at most 1 preemption each)")?,
+            Some(k) => write!(f, " (at most {k} preemptions each)")?,
+            None => {}
+        }
+        let (pruned, pairs) = (Many(pruned, "order"), Many(pairs, "pair"));
+        write!(
+            f,
+            ": {pruned} of statements that passing executions had shown elsewhere ({pairs} \
+             learned) were left out, which may miss failures"
+        )
+    }
+
+    /// A search for orders of receives.
+    fn fmt_receives(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self::Receives { executions, schedules, infeasible, pairs, covered, ended } = *self
+        else {
+            return Ok(());
+        };
+        let executions = Many(executions, "execution");
+        if ended {
+            write!(
+                f,
+                "{executions}, not all there are, after which none offers a new order of receives"
+            )?;
+        } else {
+            write!(f, "the first {executions} of a search for orders of receives")?;
+        }
+        let pairs = Many(pairs, "pair");
+        write!(f, ": both orders of {covered} of {pairs} of receives of one actor")?;
+        if infeasible > 0 {
+            let schedules = Many(schedules, "schedule");
+            write!(f, "; {infeasible} of {schedules} could not be followed to the end")?;
+        }
+        Ok(())
+    }
+}
+
 impl fmt::Display for Covered {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
@@ -425,31 +505,7 @@ impl fmt::Display for Covered {
                 let decisions = Many(k.into(), "decision");
                 write!(f, "every execution that follows the default order after {decisions}")
             }
-            Self::Strata { delays, compared, stored, dropped, uncompared } => {
-                match delays {
-                    None => write!(f, "{}", Self::Equivalence)?,
-                    Some(k) => write!(f, "{}, up to equivalence", Self::Delays(k))?,
-                }
-                if stored > 0 {
-                    let chance = self.collision().unwrap_or(1.0).log10().ceil();
-                    write!(
-                        f,
-                        ", unless 64-bit fingerprints collided (chance below 1e{chance}: {compared} \
-                         compared with {stored}"
-                    )?;
-                    if dropped > 0 {
-                        write!(f, ", of which {dropped} were dropped")?;
-                    }
-                    f.write_str(")")?;
-                }
-                if uncompared {
-                    f.write_str(
-                        "; what follows a yield, a timeout or a reading of the clock was run without \
-                         comparing",
-                    )?;
-                }
-                Ok(())
-            }
+            Self::Strata { .. } => self.fmt_strata(f),
             Self::SomeStrata { executions, delays } => {
                 let (executions, delays) =
                     (Many(executions, "execution"), Many(delays.into(), "delay"));
@@ -488,43 +544,8 @@ impl fmt::Display for Covered {
                 }
                 f.write_str(", which the reduction does not see through")
             }
-            Self::Guided { executions, pruned, pairs, preemptions, ended } => {
-                let executions = Many(executions, "execution");
-                if ended {
-                    write!(f, "{executions}, not all there are")?;
-                } else {
-                    write!(f, "the first {executions} of a search that did not end")?;
-                }
-                match preemptions {
-                    Some(1) => f.write_str(" (at most 1 preemption each)")?,
-                    Some(k) => write!(f, " (at most {k} preemptions each)")?,
-                    None => {}
-                }
-                let (pruned, pairs) = (Many(pruned, "order"), Many(pairs, "pair"));
-                write!(
-                    f,
-                    ": {pruned} of statements that passing executions had shown elsewhere ({pairs} \
-                     learned) were left out, which may miss failures"
-                )
-            }
-            Self::Receives { executions, schedules, infeasible, pairs, covered, ended } => {
-                let executions = Many(executions, "execution");
-                if ended {
-                    write!(
-                        f,
-                        "{executions}, not all there are, after which none offers a new order of receives"
-                    )?;
-                } else {
-                    write!(f, "the first {executions} of a search for orders of receives")?;
-                }
-                let pairs = Many(pairs, "pair");
-                write!(f, ": both orders of {covered} of {pairs} of receives of one actor")?;
-                if infeasible > 0 {
-                    let schedules = Many(schedules, "schedule");
-                    write!(f, "; {infeasible} of {schedules} could not be followed to the end")?;
-                }
-                Ok(())
-            }
+            Self::Guided { .. } => self.fmt_guided(f),
+            Self::Receives { .. } => self.fmt_receives(f),
             Self::Sample { executions, bound } => {
                 match executions {
                     1 => f.write_str("1 sampled execution")?,
@@ -590,10 +611,10 @@ impl SampleBound {
             }
             Self::Strata { delays, steps, samples } => {
                 let chance = OneIn::product(1, steps, delays.into());
-                let (places, samples) = (Many(steps, "place"), Many(samples, "sample"));
+                let (places, drawn) = (Many(steps, "place"), Many(samples, "sample"));
                 write!(
                     f,
-                    ", those with fewer delays on the way among them: each of {samples} with {delays} delays \
+                    ", those with fewer delays on the way among them: each of {drawn} with {delays} delays \
                      shows any execution with so many with a chance of at least {chance} (if it is reached \
                      through executions with at most {places} for a delay)"
                 )

@@ -301,16 +301,15 @@ fn strength(member: &Member) -> (u32, u64) {
         _ if member.counts.executions == 0 => (0, 0),
         Covered::Everything => (8, 0),
         Covered::Equivalence => (7, 0),
-        Covered::Cached { preemptions: None, .. } => (6, 0),
-        Covered::Strata { delays: None, .. } => (6, 0),
-        Covered::States { delays: None, depth: None, .. } => (6, 0),
+        Covered::Cached { preemptions: None, .. }
+        | Covered::Strata { delays: None, .. }
+        | Covered::States { delays: None, depth: None, .. } => (6, 0),
         Covered::Depth(k) => (5, u64::from(*k)),
-        Covered::Delays(k) => (5, 2 * u64::from(*k) + 1),
         Covered::Strata { delays: Some(k), .. } | Covered::States { delays: Some(k), .. } => {
             (5, 2 * u64::from(*k))
         }
         Covered::States { .. } => (5, 0),
-        Covered::Preemptions(k) => (5, 2 * u64::from(*k) + 1),
+        Covered::Preemptions(k) | Covered::Delays(k) => (5, 2 * u64::from(*k) + 1),
         Covered::Cached { preemptions: Some(k), .. } => (5, 2 * u64::from(*k)),
         Covered::Reduced { executions, .. } => (4, *executions),
         Covered::Sample { executions, .. } => (3, *executions),

@@ -109,7 +109,7 @@ where
     F: Fn() + Send + Sync + 'static,
 {
     if config.strategy.trim() == AUTO {
-        config.strategy = "strata(custom)".to_owned();
+        "strata(custom)".clone_into(&mut config.strategy);
     }
     let explorer = Some(Explorer::new("custom", explorer));
     explore_dyn(Job { explorer, ..config.into() }, &(Arc::new(test) as Body))

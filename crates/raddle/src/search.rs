@@ -32,6 +32,7 @@ const MAX_EXACT_TRACES: usize = 1_000_000;
 
 /// What every search of a job is run with.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one thing to listen to")]
 pub(crate) struct Asked {
     pub(crate) setup: Setup,
     /// Whether distinct partial orders are counted.

@@ -12,6 +12,8 @@ const HOLDERS: &[(&str, &str, &str)] = &[
     ("crates/raddle-isolate/src/transcript.rs", "ForkTranscript", "writes all down"),
     ("crates/raddle-search/src/probe.rs", "Probes", "runs probes in between"),
     ("crates/raddle-search/src/then_sample.rs", "ThenSample", "samples when memory is spent"),
+    ("crates/raddle-search/src/bita.rs", "Bita", "forces schedules after a first one"),
+    ("crates/raddle-search/src/bita/given.rs", "Given", "forces one schedule, then samples"),
     ("crates/raddle-search/src/over_states.rs", "OverStates", "searches states instead"),
     ("crates/raddle-search/src/filtered.rs", "HapSet", "trains first"),
     ("crates/raddle-search/src/minimise.rs", "Minimise", "searches as its last resort"),

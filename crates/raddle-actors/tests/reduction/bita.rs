@@ -114,9 +114,6 @@ fn every_schedule_meets_a_new_goal_and_is_feasible() {
         let mut bita = Bita::new(&Criterion::ALL, seed);
         let ended = search(&mut bita, &mut [&mut shown], sample.most, &body);
         assert!(matches!(ended, Ended::Covered | Ended::Trouble(_)), "{ended:?} {program:?}");
-        if bita.schedules().infeasible > 0 {
-            println!("seed {seed}: {:?} {program:?}", bita.schedules());
-        }
         let totals = totals.entry(program.kind()).or_default();
         totals.programs += 1;
         totals.executions += runs.runs.len() as u64;
@@ -124,9 +121,6 @@ fn every_schedule_meets_a_new_goal_and_is_feasible() {
         totals.goals[0] += shown.count().pr.goals;
         totals.goals[1] += all.count().pr.goals;
         assert!(shown.count().pr.goals <= all.count().pr.goals, "{program:?}");
-    }
-    for (kind, totals) in &totals {
-        println!("{kind}: {totals:?}");
     }
     let mut sums = [Totals::default(), Totals::default()];
     for (kind, totals) in &totals {
@@ -136,7 +130,6 @@ fn every_schedule_meets_a_new_goal_and_is_feasible() {
         add(&mut sum.schedules, totals.schedules);
         sum.goals = [sum.goals[0] + totals.goals[0], sum.goals[1] + totals.goals[1]];
     }
-    println!("{sums:#?}");
     // Which actor crashes, and what is lost, is not decided by the order of receives.
     let [sum, _] = sums;
     let Schedules { generated, infeasible, fruitless, missed } = sum.schedules;

@@ -131,9 +131,10 @@ fn exact_strata_claim_no_more_than_they_ran() {
                 if found.len() > 60 {
                     break;
                 }
-                let k = match strategy.covered() {
-                    Covered::Delays(k) | Covered::Strata { delays: Some(k), .. } => k,
-                    _ => continue,
+                let (Covered::Delays(k) | Covered::Strata { delays: Some(k), .. }) =
+                    strategy.covered()
+                else {
+                    continue;
                 };
                 claims += 1;
                 let within = executions(&toy, &explorer, k);

@@ -122,7 +122,9 @@ const FL: u64 = 3;
 fn the_writer_has_six_goals_and_the_schedules_of_the_paper_cover_them() {
     let pr = [[W1, W2, FL], [FL, W2, W1]];
     let mut orders = Orders::default();
-    pr.iter().for_each(|order| _ = orders.learn(&writer(*order)));
+    for order in &pr {
+        _ = orders.learn(&writer(*order));
+    }
     let counts = orders.counts();
     assert_eq!((counts.goals[0], counts.covered[0], counts.pairs[0]), (6, 3, 3));
     let pcr = [[W1, W2, FL], [FL, W2, W1], [W1, FL, W2], [FL, W1, W2]];

@@ -67,12 +67,15 @@ pub(super) enum Make {
     /// By others than [`build`](super::build), or not at all.
     Nothing,
     /// A strategy by itself.
-    Sampler(fn(&Part<'_>, &Environment) -> Result<Box<dyn Strategy>, BuildError>),
+    Sampler(MakeSampler),
     /// A part of a search: sets its slot.
     Part(fn(&Part<'_>, &mut Recipe) -> Result<(), BuildError>),
     /// What `best-first` goes by, from its term and a seed.
     Priority(MakePriority),
 }
+
+/// Makes a strategy from its part of the line.
+type MakeSampler = fn(&Part<'_>, &Environment) -> Result<Box<dyn Strategy>, BuildError>;
 
 /// Makes a priority from its entry, its term and a seed.
 type MakePriority = fn(&'static Entry, &Term, u64) -> Result<Box<dyn Priority>, BuildError>;

@@ -1,3 +1,5 @@
+//! Samples of strata: how often a rare execution comes out, and what is promised of it.
+
 use raddle_engine::explorer::Explorer;
 
 use super::*;
@@ -41,6 +43,7 @@ fn every_execution_of_a_stratum_is_drawn() {
 /// second, and needs two delays. The first run has `a` places, those with one delay at most `a + b`, so the chance is at
 /// least `1 / L^2`. Below that by more than `5.2` deviations in 100,000 samples is a chance of less than 1e-6.
 #[test]
+#[expect(clippy::cast_precision_loss, reason = "counts far below 2^52")]
 fn the_one_execution_with_two_delays_is_drawn_as_often_as_promised() {
     let (steps, n) = ([4, 5], 100_000_u32);
     let toy = Toy::independent(&steps);

@@ -1,5 +1,11 @@
 //! Searches along delaying explorers, on threads: known counts, and explorers that are wrong.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::similar_names,
+    reason = "programs are as their users write them"
+)]
+
 use std::collections::BTreeSet;
 
 use raddle_engine::explorer::{About, DelayingExplorer, Explorer, Process, Runnable, change_order};
@@ -26,7 +32,9 @@ fn readers(n: usize) {
             x.load(SeqCst);
         }));
     }
-    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    for thread in threads {
+        thread.join().unwrap();
+    }
 }
 
 /// Setters do `a = 1; b = 1`, and a checker that reads both must not see the first alone.
@@ -44,7 +52,9 @@ fn reorder(setters: usize) {
         let (a, b) = (a.load(SeqCst), b.load(SeqCst));
         assert!(a == b, "saw one of the two");
     }));
-    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    for thread in threads {
+        thread.join().unwrap();
+    }
 }
 
 fn run(text: &str, explorer: Option<Explorer>, program: &dyn Fn()) -> (Explored, Covered, u64) {
@@ -123,7 +133,9 @@ fn opposite_locks() {
             drop(locks[0].lock().unwrap());
         }),
     ];
-    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    for thread in threads {
+        thread.join().unwrap();
+    }
 }
 
 #[test]
@@ -149,12 +161,12 @@ impl DelayingExplorer for Stubborn {
     fn finish(&mut self, _: Process) {}
 
     fn next(&self, runnable: Runnable<'_>) -> Process {
-        assert!(!self.panics, "a mistake in it");
         // Deep recursion is welcome: it has the host's stack.
         fn deep(n: u32) -> u32 {
             let room = std::hint::black_box([n; 1024]);
             if n == 0 { room[0] } else { deep(n - 1) + room[1] - n }
         }
+        assert!(!self.panics, "a mistake in it");
         assert_eq!(deep(100), 0);
         runnable.first()
     }
@@ -192,7 +204,9 @@ fn the_program_changes_the_order() {
             thread::Builder::new().name(name.to_owned()).spawn(body).unwrap()
         };
         let threads = [spawn("early", 1), spawn("late", 2)];
-        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        for thread in threads {
+            thread.join().unwrap();
+        }
         theirs.lock().unwrap().insert(x.load(SeqCst));
     };
     let last = |text: &str| {
