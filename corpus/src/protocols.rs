@@ -22,7 +22,7 @@
 //! the bug: `docs/results/delaying.md` has how many. They were chosen by that alone. Most have a *pause*, which
 //! makes timers and failures slow beside messages, or more nodes of which one certain must fail.
 //!
-//! In production a [witness](witness) looks at the history of the same events that monitors are told of.
+//! In production a [witness] looks at the history of the same events that monitors are told of.
 
 pub mod chain;
 pub mod injector;

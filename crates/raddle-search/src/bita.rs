@@ -10,7 +10,7 @@
 //! execution that it has run offers an order which none has shown.
 //!
 //! Misses: orders that no execution shows to be possible, and failures that need two or more orders together which
-//! no schedule happens to combine. Executions beyond [`MOST_KEPT`] receives in all are no sources of schedules.
+//! no schedule happens to combine. Executions beyond `MOST_KEPT` receives in all are no sources of schedules.
 //! Overreports: nothing. Every execution is one that the program can take.
 
 mod forcing;
