@@ -465,7 +465,7 @@ mod tests {
         insta::assert_snapshot!(error, @"the report has no failure, so there is nothing to replay; give the report of a search that failed");
         insta::assert_snapshot!(wrong(from_json("{\"version\": 1")), @"not complete JSON; check that all of the file was written or copied (EOF while parsing an object at line 1 column 13)");
         insta::assert_snapshot!(wrong(from_json("{\"version\": 1}")), @"not a report of this version of raddle; run the search again to get a new one (missing field `strategy`)");
-        insta::assert_snapshot!(wrong(from_json("[]")), @"not a report of this version of raddle; run the search again to get a new one (invalid length 0, expected struct Report with 14 elements)");
+        insta::assert_snapshot!(wrong(from_json("[]")), @"not a report of this version of raddle; run the search again to get a new one (invalid length 0, expected struct Report with 15 elements)");
         insta::assert_snapshot!(wrong(schedule_from_json("[1, 2]")), @"neither a schedule, a failure nor a report; give a file that raddle wrote, or the token (`rd1…`) that a failure prints");
         let later = changed(&report, |value| {
             value["failure"]["trace"]["tasks"][1]["parent"] = 2.into();
