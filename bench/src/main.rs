@@ -6,6 +6,7 @@
 
 mod actors;
 mod bita;
+mod default;
 mod delaying;
 mod driver;
 mod estimate;
@@ -70,6 +71,8 @@ enum Command {
     Delaying(Delaying),
     /// How far off the estimates of a search are, and how often their bands hold
     Estimate(Output),
+    /// The default search: its members, what it finds in the corpus and what it covers
+    Default(Output),
     /// An optimal reduction without wakeup trees beside `dpor`: what docs/decisions rests on
     OptimalSpike(Output),
 }
@@ -243,6 +246,7 @@ fn main() -> ExitCode {
         Command::Bita(asked) => bita(&asked),
         Command::Delaying(asked) => delaying(&asked),
         Command::Estimate(output) => estimate(&output),
+        Command::Default(output) => default(&output),
         Command::OptimalSpike(output) => optimal_spike(&output),
     };
     match done {
@@ -454,6 +458,12 @@ fn estimate(output: &Output) -> Result<ExitCode, String> {
         &render(output, "estimate", "Estimates: how many executions there are", &tables),
         &tables,
     )
+}
+
+fn default(output: &Output) -> Result<ExitCode, String> {
+    let tables = default::measure(output.quick, say);
+    let title = "The default search: what it finds and what it covers";
+    finish(&render(output, "default", title, &tables), &tables)
 }
 
 fn optimal_spike(output: &Output) -> Result<ExitCode, String> {

@@ -70,6 +70,8 @@ pub enum Group {
     Applications,
     /// Distributed protocols.
     Protocols,
+    /// Tests of the size that people write for their own code.
+    UnitTests,
 }
 
 impl fmt::Display for Group {
@@ -84,6 +86,7 @@ impl fmt::Display for Group {
             Self::Libraries => "libraries",
             Self::Applications => "applications",
             Self::Protocols => "protocols",
+            Self::UnitTests => "unit tests",
         })
     }
 }

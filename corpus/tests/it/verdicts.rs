@@ -80,6 +80,17 @@ fn explorers_states_and_receives_raise_no_false_alarm() {
     }
 }
 
+#[test]
+fn the_unit_tests_have_no_bug() {
+    for program in raddle_corpus::unit_tests::UNIT_TESTS {
+        for strategy in ["dpor", "dfs", "random", "pos"] {
+            let report = check(program, &[], &sample(program, &[], strategy, 300));
+            let found = report.failure.as_ref().map(|failure| failure.outcome.kind());
+            assert_eq!(found, None, "{} under {strategy}", program.name);
+        }
+    }
+}
+
 // One execution decides nothing but must not show what cannot be.
 #[test]
 fn round_robin_raises_no_false_alarm() {
