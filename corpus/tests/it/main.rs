@@ -41,7 +41,8 @@ pub(crate) const SAMPLERS: [&str; 6] = ["random", "pct(3)", "pos", "urw", "surw"
 
 /// What follows explorers, states or receives. What it covers is compared with brute force where it is defined
 /// (`raddle-search/src/explorers`, `raddle-actors/src/states`, `raddle-actors/tests/reduction/bita.rs`); here each
-/// runs for a while on every program.
+/// runs for a while on every program of the registry. That shows false alarms and failures that do not replay; it
+/// does not show what they miss.
 pub(crate) const FOR_A_WHILE: [&str; 8] = [
     "strata(rr)",
     "strata(rtc, exact)",
