@@ -243,10 +243,10 @@ impl<S: Send + Sync + 'static> Model<S> {
     }
 
     fn space_of(&self, exact: Exact) -> Result<Space<S>, Refused> {
-        let (world, own) = self.world().map_err(Refused)?;
+        let (world, own) = self.world().map_err(Refused::new)?;
         let (mut stepper, first) = Stepper::new(world, exact);
         match stepper.refused.take() {
-            Some(why) => Err(Refused(why)),
+            Some(why) => Err(Refused::new(why)),
             None => Ok(Space { stepper, first, own, moves: Vec::new() }),
         }
     }
@@ -271,14 +271,14 @@ impl<S: Send + Sync + 'static> Model<S> {
     ) -> Result<Searched, Refused> {
         if states.depth.is_some() && states.strata.is_none() && states.order == Order::DepthFirst {
             let why = "a depth-first search with a limit on the depth would miss states within it";
-            return Err(Refused(why.to_owned()));
+            return Err(Refused::new(why));
         }
         team::check_threads(states)?;
         let mut exact = Exact::default();
         loop {
             let space = self.space_of(exact)?;
             if !self.is_judged() {
-                return Err(Refused(UNJUDGED.to_owned()));
+                return Err(Refused::new(UNJUDGED));
             }
             exact = space.stepper.needed;
             if space.stepper.outdated() {

@@ -108,9 +108,9 @@ impl<'a> Runnable<'a> {
 
 /// What happened, as an explorer hears it.
 ///
-/// Of one step the order is: [`Ran`](Self::Ran); of an actor [`Received`](Self::Received), then
-/// [`Created`](Self::Created), [`Sent`](Self::Sent) and [`Became`](Self::Became) as they happened in the
-/// handler; [`Ordered`](Self::Ordered). Then, before anything moves again, [`Blocked`](Self::Blocked) and
+/// Of one step the order is: [`Ran`](Self::Ran); of an actor [`Received`](Self::Received), then all that its handler
+/// [`Created`](Self::Created), all that it [`Sent`](Self::Sent), and that it [`Became`](Self::Became) another;
+/// [`Ordered`](Self::Ordered). Then, before anything moves again, [`Blocked`](Self::Blocked) and
 /// [`Woken`](Self::Woken) of each process whose standing has changed, in the order of creation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]

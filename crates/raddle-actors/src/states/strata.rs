@@ -121,7 +121,7 @@ impl Strata {
     fn ask<R>(&self, ask: impl FnOnce() -> R) -> Result<R, Halt> {
         std::panic::catch_unwind(std::panic::AssertUnwindSafe(ask)).map_err(|panic| {
             let (name, text) = (self.asked.explorer.name(), text(&*panic));
-            Halt::Refused(Refused(format!("the explorer `{name}` panicked: {text}")))
+            Halt::Refused(Refused::explorer(format!("the explorer `{name}` panicked: {text}")))
         })
     }
 
@@ -213,7 +213,7 @@ impl Walk for Strata {
             }
             let Priced { explorer, ranks, .. } = &mut entry.extra;
             self.ask(|| rank(explorer, &scratch.runnable, ranks))?
-                .map_err(|why| Halt::Refused(Refused(why)))?;
+                .map_err(|why| Halt::Refused(Refused::explorer(why)))?;
             entry.extra.offers = self.processes.offers(&entry.state, &entry.extra.ranks);
         }
         let mut children = Vec::new();
