@@ -357,7 +357,11 @@ impl<S: Send + Sync + 'static> Model<S> {
         let seen = Seen::new(states.cache_bytes, states.when_full, priced);
         let shared = Shared::new(self, states, space.stepper.exact, seen);
         let (tally, halt) = match &strata {
-            Some(strata) => Self::walk_strata(strata, shared.walker(space), go_on),
+            // Only on one thread the same search again finds the same.
+            Some(strata) => {
+                let ways = ways || states.threads > 1;
+                Self::walk_strata(strata, shared.walker(space), ways, go_on)
+            }
             None => Self::walk_plainly(states.order, shared.walker(space), ways, go_on),
         };
         let (dropped, seen_bytes) = (shared.seen.dropped(), shared.seen.bytes());
@@ -395,10 +399,11 @@ impl<S: Send + Sync + 'static> Model<S> {
     fn walk_strata(
         strata: &Strata,
         mut walker: Walker<'_, S>,
+        ways: bool,
         go_on: GoOn<'_>,
     ) -> (Tally, Option<Halt>) {
         let first = walker.space.first();
-        let entry = strata.first(first).and_then(|entry| {
+        let entry = strata.first(first, ways).and_then(|entry| {
             let key = strata.key_of(&entry, walker.shared.limits.depth.is_some());
             walker.meet(key, 0)?;
             walker.visit(&entry.state, 0, || Some(Way::default()))?;

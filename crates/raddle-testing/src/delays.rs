@@ -21,7 +21,7 @@ use raddle_trace::Covered;
 /// What moves processes within the queue besides delays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
-    /// One that cannot move any more goes to the end: `rr`.
+    /// When one moves, or is given up, those before it in the queue go to the end: they cannot move: `rr`.
     RoundRobin,
     /// Those that the last step sent to or woke come first, in this order: `rtc`.
     RunToCompletion,
@@ -73,6 +73,19 @@ impl Queue {
         self.recent.retain(|&other| other != who);
     }
 
+    /// The first one is this one from now on.
+    fn turn_to(&mut self, who: Who) {
+        let at = self.queue.iter().position(|&other| other == who).expect("it was created");
+        self.queue.rotate_left(at);
+    }
+
+    fn give_up(&mut self, who: Who, rule: Rule) {
+        if rule == Rule::RoundRobin {
+            self.turn_to(who);
+        }
+        self.to_end(who);
+    }
+
     fn called(&mut self, who: Who, rule: Rule) {
         match rule {
             Rule::RoundRobin | Rule::Creation => return,
@@ -90,9 +103,6 @@ impl Queue {
             let (who, before) = self.all[at];
             let now = able.contains(&who);
             self.all[at].1 = now;
-            if before && !now && rule == Rule::RoundRobin {
-                self.to_end(who);
-            }
             if !before && now && matches!(who, Who::Thread(_)) {
                 self.called(who, rule);
             }
@@ -152,6 +162,10 @@ impl WithinDelays {
                         self.queue.now_able(&able, self.rule);
                     }
                     self.queue.recent.clear();
+                    if self.rule == Rule::RoundRobin {
+                        self.queue.create(who(task, pending));
+                        self.queue.turn_to(who(task, pending));
+                    }
                     let known = |actor: &u64| self.queue.actors.get(actor).copied();
                     let created: Vec<_> = created.iter().filter_map(known).collect();
                     let sent_to: Vec<_> = sent_to.iter().filter_map(known).collect();
@@ -238,7 +252,7 @@ impl Strategy for WithinDelays {
         let option = affordable[taken];
         let (price, given_up) = &prices[option];
         self.spent += price;
-        given_up.iter().for_each(|&who| self.queue.to_end(who));
+        given_up.iter().for_each(|&who| self.queue.give_up(who, self.rule));
         Answer::Take(option as u32)
     }
 
