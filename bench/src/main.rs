@@ -5,6 +5,7 @@
 //! measured. What concerns raddle alone it measures in its own process.
 
 mod actors;
+mod default;
 mod driver;
 mod estimate;
 mod eta;
@@ -63,6 +64,8 @@ enum Command {
     Gambit(Gambit),
     /// How far off the estimates of a search are, and how often their bands hold
     Estimate(Output),
+    /// The default search: its members, what it finds in the corpus and what it covers
+    Default(Output),
     /// An optimal reduction without wakeup trees beside `dpor`: what docs/decisions rests on
     OptimalSpike(Output),
 }
@@ -166,6 +169,7 @@ fn main() -> ExitCode {
         Command::Hapset(asked) => hapset(&asked),
         Command::Gambit(asked) => gambit(&asked),
         Command::Estimate(output) => estimate(&output),
+        Command::Default(output) => default(&output),
         Command::OptimalSpike(output) => optimal_spike(&output),
     };
     match done {
@@ -298,6 +302,12 @@ fn estimate(output: &Output) -> Result<ExitCode, String> {
         &render(output, "estimate", "Estimates: how many executions there are", &tables),
         &tables,
     )
+}
+
+fn default(output: &Output) -> Result<ExitCode, String> {
+    let tables = default::measure(output.quick, say);
+    let title = "The default search: what it finds and what it covers";
+    finish(&render(output, "default", title, &tables), &tables)
 }
 
 fn optimal_spike(output: &Output) -> Result<ExitCode, String> {

@@ -34,6 +34,7 @@ pub mod program;
 pub mod protocols;
 pub mod registry;
 pub mod run;
+pub mod unit_tests;
 
 pub use program::{Expected, Group, Parameter, Program};
 pub use registry::{Lookup, REGISTRY, everything, find};

@@ -69,6 +69,8 @@ pub enum Group {
     Applications,
     /// Distributed protocols.
     Protocols,
+    /// Tests of the size that people write for their own code.
+    UnitTests,
 }
 
 impl fmt::Display for Group {
@@ -83,6 +85,7 @@ impl fmt::Display for Group {
             Self::Libraries => "libraries",
             Self::Applications => "applications",
             Self::Protocols => "protocols",
+            Self::UnitTests => "unit tests",
         })
     }
 }

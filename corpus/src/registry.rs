@@ -5,7 +5,7 @@ use std::fmt;
 use raddle_knobs::spelling::distance;
 
 use crate::program::Program;
-use crate::{actors, applications, bugs, case, counts, libraries, litmus, ours, peers, protocols};
+use crate::{actors, applications, bugs, case, counts, libraries, litmus, ours, peers, protocols, unit_tests};
 
 /// All programs that a search can cover at their defaults, by group. Those of
 /// [`libraries`](mod@libraries), [`applications`](mod@applications) and [`protocols`](mod@protocols) are longer.
@@ -101,7 +101,7 @@ pub static REGISTRY: &[Program] = &[
 /// case.
 pub fn everything() -> impl Iterator<Item = &'static Program> {
     let long = libraries::programs().chain(applications::programs()).chain(protocols::programs());
-    REGISTRY.iter().chain(long).chain(&case::PROGRAMS)
+    REGISTRY.iter().chain(long).chain(&case::PROGRAMS).chain(unit_tests::UNIT_TESTS)
 }
 
 /// Why a program cannot be run as asked, and what to write instead.

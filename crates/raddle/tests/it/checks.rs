@@ -143,7 +143,7 @@ fn a_failing_check_shows_all_that_helps() {
       after step 1 (thread 1: load n -> 0, in `add_one`) it was lost: all of 300 ways to go on that were
         tried fail
     1 preemption in 6 steps; no execution with fewer preemptions shows it
-    searched with auto (dfs), seed 0: 2 executions, 12 steps, 5 decisions in [time]; deepest: 3 decisions
+    searched with auto (dpor), seed 0: 2 executions, 12 steps, 5 decisions in [time]; deepest: 3 decisions
     covered so far: the first 2 executions of a search that did not end; assuming sequentially
       consistent memory
     the whole trace: [target]/raddle/raddle.checks.child_that_loses_an_update.json
