@@ -17,7 +17,8 @@ use crate::numbers::grouped;
 use crate::table::Table;
 
 /// Searches that cover everything if they end: one of them is the first member.
-const REDUCTIONS: [&str; 3] = ["dpor", "dpor(source) best-first(pb)", "dpor(classic) best-first(pb)"];
+const REDUCTIONS: [&str; 3] =
+    ["dpor", "dpor(source) best-first(pb)", "dpor(classic) best-first(pb)"];
 /// What may share the other half.
 const SAMPLERS: [&str; 6] = ["random", "pos", "pct(2)", "pct(3)", "surw", "rff"];
 /// Samplers beside a reduction: with more of them each waits too long for its turn.
@@ -50,9 +51,8 @@ struct Effort {
 pub(crate) fn measure(quick: bool, progress: impl Fn(&str)) -> Vec<Table> {
     let effort =
         if quick { Effort { seeds: 1, budget: 500 } } else { Effort { seeds: 5, budget: BUDGET } };
-    let programs: Vec<_> = raddle_corpus::everything()
-        .filter(|program| program.expected != Expected::Pass)
-        .collect();
+    let programs: Vec<_> =
+        raddle_corpus::everything().filter(|program| program.expected != Expected::Pass).collect();
     let mut bugs = Vec::new();
     for (nth, program) in programs.iter().enumerate() {
         progress(&format!("{} of {}: {}", nth + 1, programs.len(), program.name));
@@ -64,15 +64,15 @@ pub(crate) fn measure(quick: bool, progress: impl Fn(&str)) -> Vec<Table> {
         let default = (1..=effort.seeds).map(|seed| run_default(program, seed, effort)).collect();
         bugs.push(Bug { program, tries, default });
     }
-    vec![members(&bugs, effort), found(&bugs, effort), slow(&bugs, effort), covered(effort, progress)]
+    vec![
+        members(&bugs, effort),
+        found(&bugs, effort),
+        slow(&bugs, effort),
+        covered(effort, progress),
+    ]
 }
 
-fn run_alone(
-    program: &'static Program,
-    strategy: &str,
-    seed: u64,
-    effort: Effort,
-) -> Option<u64> {
+fn run_alone(program: &'static Program, strategy: &str, seed: u64, effort: Effort) -> Option<u64> {
     let mut built = raddle_search::build(strategy, seed).ok()?;
     let usual = Limits::default();
     let steps = program.steps.unwrap_or(usual.steps);
@@ -102,7 +102,8 @@ fn config(program: &Program, seed: u64, effort: Effort) -> Config {
 /// As a user runs a test that says nothing of its search.
 fn run_default(program: &'static Program, seed: u64, effort: Effort) -> Option<u64> {
     let arguments = program.defaults();
-    let report = raddle::explore(config(program, seed, effort), move || program.call(&arguments)).ok()?;
+    let report =
+        raddle::explore(config(program, seed, effort), move || program.call(&arguments)).ok()?;
     let failure = report.failure?;
     program.expected.is_met_by(Some(&failure.outcome)).then_some(report.counts.executions)
 }
@@ -287,7 +288,8 @@ fn built_in() -> Vec<usize> {
     let effort = Effort { seeds: 1, budget: 10 };
     let report = raddle::explore(config(program, 1, effort), || program.call(&[]));
     let members = report.map(|report| report.members).unwrap_or_default();
-    let candidate = |member: &str| (0..REDUCTIONS.len() + SAMPLERS.len()).find(|nth| name(*nth) == member);
+    let candidate =
+        |member: &str| (0..REDUCTIONS.len() + SAMPLERS.len()).find(|nth| name(*nth) == member);
     members.iter().filter_map(|member| candidate(&member.strategy)).collect()
 }
 
@@ -295,7 +297,8 @@ fn built_in() -> Vec<usize> {
 fn slow(bugs: &[Bug], effort: Effort) -> Table {
     let of = built_in();
     let mut table = Table {
-        title: "Bugs for which the default takes longer than its members in turns should".to_owned(),
+        title: "Bugs for which the default takes longer than its members in turns should"
+            .to_owned(),
         header: ["bug", "half", "default", "best member", "times"].map(str::to_owned).to_vec(),
         ..Table::default()
     };

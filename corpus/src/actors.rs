@@ -1,4 +1,4 @@
-//! Programs of actors: Eta's tests and small protocols of messages.
+//! Programs of actors: Eta's tests, small protocols of messages, and [systems] with bugs.
 //!
 //! Follows Simsa, Bryant, Gibson and Hickey, "Efficient Exploratory Testing of Concurrent Systems"
 //! (CMU-PDL-11-113), sections 3 and 5. Their programs were not published, but the numbers of their
@@ -16,6 +16,7 @@ pub mod pingpong;
 pub mod protocols;
 pub mod scheduler;
 pub mod store;
+pub mod systems;
 
 use raddle::actors::{Mailboxes, System};
 

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use raddle::Outcome;
+use raddle::actors::{Mailboxes, System};
 
 /// How a program ends: in every execution, or in the worst one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,6 +123,8 @@ enum Body {
     One(fn(usize)),
     Two(fn(usize, usize)),
     Many(fn(&[usize])),
+    /// Builds actors in a system of any manager, has everything handled, and judges what came of it.
+    Actors(fn(&System, &[usize])),
     /// What one execution saw, and all that executions can see.
     Seen(fn() -> Vec<usize>, &'static [&'static [usize]]),
 }
@@ -225,6 +228,17 @@ impl Program {
         self
     }
 
+    /// Of actors, in a system that is given.
+    pub(crate) const fn actors(
+        mut self,
+        body: fn(&System, &[usize]),
+        parameters: &'static [Parameter],
+    ) -> Self {
+        self.body = Body::Actors(body);
+        self.parameters = parameters;
+        self
+    }
+
     /// Without arguments, and with all that it can return.
     pub(crate) const fn sees(
         mut self,
@@ -290,12 +304,41 @@ impl Program {
             (Body::One(body), &[a]) => body(a),
             (Body::Two(body), &[a, b]) => body(a, b),
             (Body::Many(body), all) if all.len() == self.parameters.len() => body(all),
+            (Body::Actors(_), all) => self.call_with(Mailboxes::Pairs, all),
             (Body::Seen(body, all), []) => {
                 let seen = body();
                 assert!(all.contains(&&*seen), "{seen:?} is none of {all:?}");
             }
             _ => panic!("{} takes {} arguments", self.name, self.parameters.len()),
         }
+    }
+
+    /// Runs a program of actors once, with mailboxes that are not the usual ones.
+    ///
+    /// # Panics
+    /// If it has a bug that shows, or builds its system itself.
+    pub fn call_with(&self, mailboxes: Mailboxes, arguments: &[usize]) {
+        self.call_on(&System::builder().mailboxes(mailboxes).build(), arguments);
+    }
+
+    /// Runs a program of actors once, in a system that has no actors yet.
+    ///
+    /// ```
+    /// use raddle::actors::{Manager, System};
+    ///
+    /// let (program, arguments) = raddle_corpus::find("tiles", &[]).expect("it is there");
+    /// let system = System::builder().manager(Manager::Concurrent { threads: 2 }).build();
+    /// program.call_on(&system, &arguments);
+    /// ```
+    ///
+    /// # Panics
+    /// If it has a bug that shows, or builds its system itself.
+    pub fn call_on(&self, system: &System, arguments: &[usize]) {
+        let Body::Actors(body) = self.body else {
+            panic!("{} builds its system itself, or has no actors", self.name)
+        };
+        assert_eq!(arguments.len(), self.parameters.len(), "arguments of {}", self.name);
+        body(system, arguments);
     }
 
     /// Runs it once and tells what it saw, if it is a program that does.

@@ -5,10 +5,13 @@ use std::fmt;
 use raddle_knobs::spelling::distance;
 
 use crate::program::Program;
-use crate::{actors, applications, bugs, case, counts, libraries, litmus, ours, peers, protocols, unit_tests};
+use crate::{
+    actors, applications, bugs, case, counts, libraries, litmus, ours, peers, protocols, unit_tests,
+};
 
 /// All programs that a search can cover at their defaults, by group. Those of
-/// [`libraries`](mod@libraries), [`applications`](mod@applications) and [`protocols`](mod@protocols) are longer.
+/// [`libraries`](mod@libraries), [`applications`](mod@applications), [`protocols`](mod@protocols) and
+/// [`actors::systems`] are longer.
 pub static REGISTRY: &[Program] = &[
     counts::readers::READERS,
     counts::readers::LASTZERO,
@@ -97,10 +100,11 @@ pub static REGISTRY: &[Program] = &[
     ours::DEADLOCK_HELD_IN_DROP,
 ];
 
-/// All programs, those that no search can cover in a test last: libraries, applications, protocols, and the
-/// case.
+/// All programs, those that no search can cover in a test last: libraries, applications, protocols, systems of
+/// actors, and the case.
 pub fn everything() -> impl Iterator<Item = &'static Program> {
     let long = libraries::programs().chain(applications::programs()).chain(protocols::programs());
+    let long = long.chain(actors::systems::programs());
     REGISTRY.iter().chain(long).chain(&case::PROGRAMS).chain(unit_tests::UNIT_TESTS)
 }
 

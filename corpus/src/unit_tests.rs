@@ -25,7 +25,11 @@ pub static UNIT_TESTS: &[Program] = &[
     program("ticket-numbers", "numbers are handed out once each", counters::ticket_numbers),
     program("ordered-transfers", "transfers lock accounts in order", counters::ordered_transfers),
     program("token-bucket", "as many may pass as there are tokens", counters::token_bucket),
-    program("barrier-phases", "a phase begins when all have ended the last", counters::barrier_phases),
+    program(
+        "barrier-phases",
+        "a phase begins when all have ended the last",
+        counters::barrier_phases,
+    ),
     program("latch", "main waits until all workers have counted down", counters::latch),
     program("bounded-queue", "a queue of one place between two threads", queues::bounded_queue),
     program("fan-in", "three producers and a consumer", queues::fan_in),
@@ -39,5 +43,9 @@ pub static UNIT_TESTS: &[Program] = &[
     program("shutdown", "a worker ends what was sent before it was stopped", pools::shutdown),
     program("cache-entry", "an entry is computed once", caches::cache_entry),
     program("lru-cache", "the entry that was not used for longest goes", caches::lru_cache),
-    program("configuration-swap", "readers see one configuration or the other", caches::configuration_swap),
+    program(
+        "configuration-swap",
+        "readers see one configuration or the other",
+        caches::configuration_swap,
+    ),
 ];

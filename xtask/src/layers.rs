@@ -26,7 +26,19 @@ pub const RULES: &[Rule] = &[
         krate: "crates/raddle-engine",
         layers: Some(&[
             // Vocabulary: ids and accesses, what a search answers, what a primitive says of itself.
-            &["debug", "fiber", "last_words", "limits", "panics", "pulse", "seen", "store", "tape"],
+            &[
+                "debug",
+                "explorer",
+                "fiber",
+                "last_words",
+                "limits",
+                "panics",
+                "pulse",
+                "receive",
+                "seen",
+                "store",
+                "tape",
+            ],
             &["op", "vector_clock"],
             &["context", "race", "strategy", "witness"],
             &["dependence", "fair", "model", "passive"],

@@ -7,8 +7,8 @@ use xtask::{mutate, nightly, tidy};
 
 const USAGE: &str = "usage: cargo xtask tidy
        cargo xtask size [CHECKOUT]
-       cargo xtask mutate [--markdown] [--done FILE] [NAME ...]
-       cargo xtask nightly [--time 4h] [--resume] [--jobs 2] [--pages quick|full|none] [PART ...]";
+       cargo xtask mutate [--markdown] [--every-test] [--done FILE] [NAME ...]
+       cargo xtask nightly [--time 4h] [--resume] [--keep COMMIT] [--jobs 2] [--pages quick|full|none] [PART ...]";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

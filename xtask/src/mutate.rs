@@ -1,9 +1,11 @@
 //! `cargo xtask mutate`: the reductions broken on purpose, in one place at a time. Their tests must
 //! notice.
 //!
-//! A mutation is a piece of text replaced in a copy of the workspace. The tests of the reductions
-//! are built and run there as they are by default: those that `RADDLE_LONG` adds do not count. One
-//! that does not compile is an error and not a catch.
+//! A mutation is a piece of text replaced in a copy of the workspace. All of them are put there at once, each behind a
+//! test of a variable of the environment, and built once (mutant schemata: Untch, Offutt and Harrold, ISSTA 1993): to
+//! build took most of the time when each had a build of its own. Then the tests of the reductions run once for each
+//! mutation, as they are by default: those that `RADDLE_LONG` adds do not count. One that does not compile is an error
+//! and not a catch, and without a mutation all tests must pass.
 //!
 //! Misses: what breaks in two places at once.
 //! Overreports: a mutation after which everything is as correct as before survives, too.
@@ -12,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -32,7 +34,8 @@ pub struct Mutation {
     pub file: &'static str,
     /// The text there, which occurs once.
     pub old: &'static str,
-    /// What takes its place.
+    /// What takes its place: `$ON` is whether the mutation is at work, `$OLD` the text that was there. Without the
+    /// mutation it does what that text does.
     pub new: &'static str,
     /// What is broken then, as a sentence.
     pub what: &'static str,
@@ -48,19 +51,50 @@ impl Mutation {
         }
     }
 
-    /// The file's text with this mutation.
-    ///
-    /// # Errors
-    /// If it is not clear where the mutation goes: the file has changed since it was written.
-    pub fn apply(&self, text: &str) -> Result<String, String> {
+    /// How often the mutation's text is there, if not once: the file has changed since the mutation was written.
+    fn check(&self, text: &str) -> Result<(), String> {
         match text.matches(self.old).count() {
-            1 => Ok(text.replacen(self.old, self.new, 1)),
+            1 => Ok(()),
             n => Err(format!(
                 "the mutation {} is stale: its text is {n} times in {} instead of once",
                 self.name, self.file
             )),
         }
     }
+}
+
+/// The variable that says which mutation is at work: its place in the list, from 1.
+const CHOSEN: &str = "MUTATION";
+
+/// What is added to a file with mutations.
+const SWITCH: &str = "
+/// The mutation that is at work; 0 if none is.
+#[inline]
+fn mutation_at_work() -> u32 {
+    static AT_WORK: std::sync::OnceLock<u32> = std::sync::OnceLock::new();
+    *AT_WORK.get_or_init(|| {
+        std::env::var(\"MUTATION\").ok().and_then(|number| number.parse().ok()).unwrap_or(0)
+    })
+}
+";
+
+/// A file's text with these mutations, each with its number, behind a switch.
+///
+/// # Errors
+/// If it is not clear where a mutation goes.
+fn with_switches(text: &str, mutations: &[(usize, &Mutation)]) -> Result<String, String> {
+    let mut places: BTreeMap<&str, String> = BTreeMap::new();
+    for &(number, mutation) in mutations {
+        mutation.check(text)?;
+        let place = places.entry(mutation.old).or_insert_with(|| mutation.old.to_owned());
+        let on = format!("(mutation_at_work() == {number})");
+        *place = mutation.new.replace("$ON", &on).replace("$OLD", place);
+    }
+    let mut text = text.to_owned();
+    for (old, new) in places {
+        text = text.replacen(old, &new, 1);
+    }
+    Ok(text + SWITCH)
 }
 
 /// What the command line asks for.
@@ -70,6 +104,8 @@ pub struct Wanted {
     pub mutations: Vec<&'static Mutation>,
     /// Whether the table is for a document.
     pub markdown: bool,
+    /// Whether all tests run for each mutation, and not only until one fails.
+    pub every_test: bool,
     /// The file in which each mutation that is finished is noted. Those that it names are not run again.
     pub done: Option<PathBuf>,
 }
@@ -106,21 +142,24 @@ impl Wanted {
     }
 }
 
-/// Reads the arguments: names, or none for all, `--markdown` and `--done FILE`.
+/// Reads the arguments: names, or none for all, `--markdown`, `--every-test` and `--done FILE`.
 ///
 /// # Errors
 /// If there is no such mutation.
 pub fn wanted(arguments: &[&str]) -> Result<Wanted, String> {
-    let (mut markdown, mut done, mut names) = (false, None, Vec::new());
+    let (mut markdown, mut every_test, mut done, mut names) = (false, false, None, Vec::new());
     let mut arguments = arguments.iter();
     while let Some(&argument) = arguments.next() {
         match argument {
             "--markdown" => markdown = true,
+            "--every-test" => every_test = true,
             "--done" => {
                 done = Some(PathBuf::from(arguments.next().ok_or("--done needs a file")?));
             }
             option if option.starts_with('-') => {
-                return Err(format!("{option} is not an option; there are --markdown and --done"));
+                return Err(format!(
+                    "{option} is not an option; there are --markdown, --every-test and --done"
+                ));
             }
             name => names.push(name),
         }
@@ -131,7 +170,7 @@ pub fn wanted(arguments: &[&str]) -> Result<Wanted, String> {
     }
     let chosen = |mutation: &&Mutation| names.is_empty() || names.contains(&mutation.name);
     let mutations = MUTATIONS.iter().filter(chosen).collect();
-    Ok(Wanted { mutations, markdown, done })
+    Ok(Wanted { mutations, markdown, every_test, done })
 }
 
 /// How the tests took it.
@@ -178,7 +217,7 @@ impl Verdict {
     }
 }
 
-/// A mutation, what came of it, and how long that took to build and to run.
+/// A mutation, what came of it, and how long that took to run.
 #[derive(Clone, Debug)]
 pub struct Row {
     /// Which.
@@ -209,7 +248,7 @@ pub fn table(rows: &[Row], markdown: bool) -> String {
     text
 }
 
-/// Checks that the tests pass as they are, then breaks one thing after another. Tells `progress`
+/// Checks that the tests pass with no mutation at work, then breaks one thing after another. Tells `progress`
 /// what it is about.
 ///
 /// # Errors
@@ -233,27 +272,29 @@ pub fn run(
     }
     let workshop = Workshop::open(root)?;
     progress("without a mutation");
-    let mut limits = BTreeMap::new();
+    let mut ready: BTreeMap<&str, (PathBuf, Duration)> = BTreeMap::new();
     for tests in mutations.iter().map(|mutation| mutation.tests()) {
-        if limits.contains_key(tests) {
+        if ready.contains_key(tests) {
             continue;
         }
-        workshop.built(tests)?;
+        let built = workshop.built(tests)?;
         let started = Instant::now();
-        let whole = workshop.test(tests, None)?;
+        let whole = workshop.test(&built, &Way { number: 0, limit: None, every_test: true })?;
         if !whole.survived() {
             return Err(format!("the tests fail without a mutation: {}", whole.describe()));
         }
-        // Enough for a failing random program to be made smaller. A machine that is busy now may
-        // have been idle before.
+        // A machine that is busy now may have been idle before.
         let limit = Duration::from_secs((5 * started.elapsed().as_secs()).max(60));
-        limits.insert(tests, limit);
+        ready.insert(tests, (built, limit));
     }
     let mut rows = Vec::new();
     for mutation in mutations {
         progress(mutation.name);
         let started = Instant::now();
-        let verdict = workshop.test_mutated(mutation, limits[mutation.tests()])?;
+        let (built, limit) = &ready[mutation.tests()];
+        let number = number(mutation);
+        let way = Way { number, limit: Some(*limit), every_test: wanted.every_test };
+        let verdict = workshop.test(built, &way)?;
         let row = Row { mutation, verdict, took: started.elapsed() };
         wanted.note(&row)?;
         rows.push(row);
@@ -261,16 +302,32 @@ pub fn run(
     Ok(rows)
 }
 
+/// The mutation's place in the list, from 1.
+fn number(mutation: &Mutation) -> usize {
+    MUTATIONS.iter().position(|other| other == mutation).map_or(0, |at| at + 1)
+}
+
 /// What is wrong with mutations whose files have changed.
 #[must_use]
 pub fn stale(root: &Path, mutations: &[&'static Mutation]) -> Vec<String> {
     let complaint = |mutation: &&Mutation| {
-        read(&root.join(mutation.file)).and_then(|text| mutation.apply(&text)).err()
+        read(&root.join(mutation.file)).and_then(|text| mutation.check(&text)).err()
     };
     mutations.iter().filter_map(complaint).collect()
 }
 
-/// A copy of the workspace, with its own build directory so that neither build disturbs the other.
+/// How tests are run.
+struct Way {
+    /// Which mutation is at work; 0 for none.
+    number: usize,
+    /// After which they are stopped.
+    limit: Option<Duration>,
+    /// Whether they go on after one that failed.
+    every_test: bool,
+}
+
+/// A copy of the workspace with every mutation behind its switch, with its own build directory so that neither build
+/// disturbs the other.
 struct Workshop {
     tree: PathBuf,
     build: PathBuf,
@@ -288,25 +345,27 @@ impl Workshop {
         let lock = home.join("lock");
         let lock = File::create(&lock).map_err(|e| about(&lock, &e))?;
         lock.try_lock().map_err(|_| format!("another run is at work in {}", home.display()))?;
-        copy(root, &tree, &packages(&metadata, root))?;
+        let mut by_file: BTreeMap<PathBuf, Vec<(usize, &Mutation)>> = BTreeMap::new();
+        for mutation in MUTATIONS {
+            let there = by_file.entry(PathBuf::from(mutation.file)).or_default();
+            there.push((number(mutation), mutation));
+        }
+        let change = |name: &Path, text: Vec<u8>| match by_file.get(name) {
+            None => Ok(text),
+            Some(mutations) => {
+                let text = String::from_utf8(text).map_err(|e| e.to_string())?;
+                with_switches(&text, mutations).map(String::into_bytes)
+            }
+        };
+        copy(root, &tree, &packages(&metadata, root), &change)?;
         Ok(Self { tree, build, _lock: lock })
     }
 
-    fn test_mutated(&self, mutation: &Mutation, limit: Duration) -> Result<Verdict, String> {
-        let path = self.tree.join(mutation.file);
-        let whole = read(&path)?;
-        write(&path, mutation.apply(&whole)?.as_bytes())?;
-        let verdict = self.test(mutation.tests(), Some(limit));
-        write(&path, whole.as_bytes())?;
-        verdict.map_err(|why| format!("{}: {why}", mutation.name))
-    }
-
-    /// Builds the tests and runs them.
-    fn test(&self, tests: &str, limit: Option<Duration>) -> Result<Verdict, String> {
-        let tests = self.built(tests)?;
+    /// Runs tests that were built.
+    fn test(&self, tests: &Path, way: &Way) -> Result<Verdict, String> {
         let said = self.build.join("said");
         let file = File::create(&said).map_err(|e| about(&said, &e))?;
-        let mut command = Command::new(&tests);
+        let mut command = Command::new(tests);
         command.current_dir(&self.tree).stdin(Stdio::null()).stdout(file).stderr(Stdio::null());
         for (name, _) in std::env::vars_os() {
             let text = name.to_string_lossy();
@@ -314,26 +373,34 @@ impl Workshop {
                 command.env_remove(&name);
             }
         }
+        // A program that shows a mutation need not be made small.
+        command.env(CHOSEN, way.number.to_string()).env("COMPARE_SHRINK", "0");
         let started = Instant::now();
-        let mut process = command.spawn().map_err(|e| about(&tests, &e))?;
+        let mut process = command.spawn().map_err(|e| about(tests, &e))?;
+        let stop = |process: &mut Child| {
+            process.kill().and_then(|()| process.wait()).map_err(|e| about(tests, &e))
+        };
         let ended = loop {
-            if let Some(status) = process.try_wait().map_err(|e| about(&tests, &e))? {
+            if let Some(status) = process.try_wait().map_err(|e| about(tests, &e))? {
                 break if status.success() { Ended::Passed } else { Ended::Failed };
             }
-            if let Some(limit) = limit.filter(|limit| started.elapsed() >= *limit) {
-                process.kill().and_then(|()| process.wait()).map_err(|e| about(&tests, &e))?;
+            if let Some(limit) = way.limit.filter(|limit| started.elapsed() >= *limit) {
+                stop(&mut process)?;
                 break Ended::Stopped(limit.as_secs());
+            }
+            if !way.every_test && !failed(&read(&said)?).is_empty() {
+                stop(&mut process)?;
+                break Ended::Failed;
             }
             std::thread::sleep(Duration::from_millis(50));
         };
         Ok(Verdict { failed: failed(&read(&said)?), ended })
     }
 
-    /// Builds the tests; where they are. Optimised a little: the tests take longer than the build.
+    /// Builds the tests; where they are. Optimised: one build is for all mutations.
     fn built(&self, tests: &str) -> Result<PathBuf, String> {
-        let arguments = format!(
-            "test --locked --no-run --message-format json --config profile.dev.opt-level=1 {tests}"
-        );
+        let arguments =
+            format!("test --locked --no-run --message-format json --profile nightly {tests}");
         let output = Command::new(env!("CARGO"))
             .args(arguments.split_whitespace())
             .current_dir(&self.tree)
@@ -378,9 +445,9 @@ fn packages(metadata: &Value, root: &Path) -> Vec<PathBuf> {
     manifests.filter_map(directory).collect()
 }
 
-/// Makes the tree a copy of the workspace. Files that are the same stay as they are, so that they
+/// Makes the tree a copy of the workspace with changes. Files that are the same stay as they are, so that they
 /// are not built again.
-fn copy(root: &Path, tree: &Path, packages: &[PathBuf]) -> Result<(), String> {
+fn copy(root: &Path, tree: &Path, packages: &[PathBuf], change: Change<'_>) -> Result<(), String> {
     let mut wanted: BTreeSet<PathBuf> = ["Cargo.toml", "Cargo.lock"].map(PathBuf::from).into();
     for package in packages {
         let files = files(&root.join(package))?;
@@ -394,7 +461,7 @@ fn copy(root: &Path, tree: &Path, packages: &[PathBuf]) -> Result<(), String> {
     }
     for name in wanted {
         let (from, to) = (root.join(&name), tree.join(&name));
-        let new = fs::read(&from).map_err(|e| about(&from, &e))?;
+        let new = change(&name, fs::read(&from).map_err(|e| about(&from, &e))?)?;
         if fs::read(&to).is_ok_and(|known| known == new) {
             continue;
         }
@@ -405,6 +472,9 @@ fn copy(root: &Path, tree: &Path, packages: &[PathBuf]) -> Result<(), String> {
     }
     Ok(())
 }
+
+/// What becomes of a file, by its name and bytes.
+type Change<'a> = &'a dyn Fn(&Path, Vec<u8>) -> Result<Vec<u8>, String>;
 
 /// All files below a directory but for those of builds.
 fn files(directory: &Path) -> Result<Vec<PathBuf>, String> {
@@ -450,19 +520,37 @@ mod tests {
     fn mutations_have_names_of_their_own_and_five_are_of_the_dependence_relation() {
         let names: BTreeSet<_> = MUTATIONS.iter().map(|mutation| mutation.name).collect();
         assert_eq!(names.len(), MUTATIONS.len());
-        assert!(MUTATIONS.iter().all(|mutation| mutation.old != mutation.new));
+        assert!(MUTATIONS.iter().all(|mutation| mutation.new.matches("$ON").count() == 1));
+        // Where several change one text, each keeps what the others made of it.
+        for mutation in MUTATIONS {
+            let same = MUTATIONS
+                .iter()
+                .filter(|other| (other.file, other.old) == (mutation.file, mutation.old));
+            let keeps = mutation.new.matches("$OLD").count() == 1;
+            assert!(keeps || same.count() == 1, "{}", mutation.name);
+        }
         let of_dependence = |mutation: &&Mutation| mutation.file.ends_with("/dependence.rs");
         assert!(MUTATIONS.iter().filter(of_dependence).count() >= 5);
     }
 
-    const MUTATION: Mutation =
-        Mutation { name: "m", file: "f.rs", old: "a+b", new: "a-b", what: "No sum." };
+    const MUTATION: Mutation = Mutation {
+        name: "m",
+        file: "f.rs",
+        old: "a+b",
+        new: "if $ON { a } else { $OLD }",
+        what: "No sum.",
+    };
 
     #[test]
     fn a_text_that_is_not_there_once_is_stale() {
-        assert_eq!(MUTATION.apply("x = a+b;"), Ok("x = a-b;".to_owned()));
+        let one = with_switches("x = a+b;", &[(3, &MUTATION)]).expect("it is there");
+        let first = "if (mutation_at_work() == 3) { a } else { a+b }";
+        assert_eq!(one, format!("x = {first};{SWITCH}"));
+        let two = with_switches("x = a+b;", &[(3, &MUTATION), (4, &MUTATION)]).expect("both");
+        let both = format!("if (mutation_at_work() == 4) {{ a }} else {{ {first} }}");
+        assert_eq!(two, format!("x = {both};{SWITCH}"));
         for (text, times) in [("x = a + b;", 0), ("a+b+a+b", 2)] {
-            let why = MUTATION.apply(text).expect_err("it is stale");
+            let why = MUTATION.check(text).expect_err("it is stale");
             assert_eq!(
                 why,
                 format!(
@@ -478,7 +566,15 @@ mod tests {
         assert_eq!((all.mutations.len(), all.markdown), (MUTATIONS.len(), false));
         let name = MUTATIONS[1].name;
         let one = wanted(&["--markdown", name]).expect("one");
-        assert_eq!(one, Wanted { mutations: vec![&MUTATIONS[1]], markdown: true, done: None });
+        assert_eq!(
+            one,
+            Wanted {
+                mutations: vec![&MUTATIONS[1]],
+                markdown: true,
+                every_test: false,
+                done: None
+            }
+        );
         let noted = wanted(&["--done", "f"]).expect("all");
         assert_eq!(noted.done, Some(PathBuf::from("f")));
         assert!(wanted(&["sabotage"]).expect_err("unknown").starts_with("there is no mutation"));

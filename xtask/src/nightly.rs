@@ -3,7 +3,8 @@
 //!
 //! A part is run as jobs, each a process of its own: a comparison of 12,000 programs is 24 jobs of 500. What a
 //! job came to is kept by commit below `target/nightly/runs`, so that a run which is stopped, by its time or
-//! otherwise, goes on with `--resume`. What was begun when the time was over is stopped and counts as not run.
+//! otherwise, goes on with `--resume`. What was begun when the time was over is stopped and counts as not run. With
+//! `--keep COMMIT` what passed in a run of an earlier commit is not run again, and the page names the commit of each part.
 //! All of it ends in `docs/results/nightly.md`, in which nothing passed that was not run.
 //!
 //! Everything is built in the profile `nightly` of the workspace: optimised, with debug assertions.
@@ -33,6 +34,8 @@ pub struct Wanted {
     pub jobs: usize,
     /// Whether what is finished of this commit is kept.
     pub resume: bool,
+    /// Earlier commits, of whose runs what passed is not run again.
+    pub keep: Vec<String>,
     /// How many of the programs are compared, in per cent.
     pub scale: u64,
     /// How pages are measured.
@@ -54,8 +57,8 @@ pub enum Pages {
     None,
 }
 
-const USAGE: &str = "nightly takes --time TIME (as 4h or 90m), --resume, --jobs N, --scale PERCENT, --pages \
-                     quick|full|none, --page FILE, and names of parts";
+const USAGE: &str = "nightly takes --time TIME (as 4h or 90m), --resume, --keep COMMIT, --jobs N, --scale PERCENT, \
+                     --pages quick|full|none, --page FILE, and names of parts";
 
 /// Reads the arguments.
 ///
@@ -66,6 +69,7 @@ pub fn wanted(arguments: &[&str]) -> Result<Wanted, String> {
         time: Duration::from_hours(4),
         jobs: 2,
         resume: false,
+        keep: Vec::new(),
         scale: 100,
         pages: Pages::Quick,
         only: Vec::new(),
@@ -76,6 +80,7 @@ pub fn wanted(arguments: &[&str]) -> Result<Wanted, String> {
         let mut value = || arguments.next().ok_or(format!("{argument} needs a value; {USAGE}"));
         match argument {
             "--resume" => wanted.resume = true,
+            "--keep" => wanted.keep.push((*value()?).to_owned()),
             "--time" => wanted.time = time(value()?)?,
             "--jobs" => wanted.jobs = number(argument, value()?, 64)? as usize,
             "--scale" => wanted.scale = number(argument, value()?, 100)?,
@@ -135,12 +140,14 @@ struct Done {
     figures: BTreeMap<String, u64>,
     /// The end of what it said, if it failed.
     said: String,
+    /// The commit at which it ran.
+    commit: String,
 }
 
 impl Done {
     fn to_json(&self) -> Value {
-        let Self { passed, seconds, figures, said } = self;
-        json!({"passed": passed, "seconds": seconds, "figures": figures, "said": said})
+        let Self { passed, seconds, figures, said, commit } = self;
+        json!({"passed": passed, "seconds": seconds, "figures": figures, "said": said, "commit": commit})
     }
 
     fn from_json(value: &Value) -> Option<Self> {
@@ -151,6 +158,7 @@ impl Done {
             seconds: value["seconds"].as_u64()?,
             figures: figures.collect::<Option<_>>()?,
             said: value["said"].as_str()?.to_owned(),
+            commit: value["commit"].as_str()?.to_owned(),
         })
     }
 }
@@ -171,8 +179,11 @@ fn shape(part: &Part, scale: u64) -> (u64, u64) {
 struct Run<'a> {
     root: &'a Path,
     wanted: &'a Wanted,
+    commit: String,
     /// What is kept of this commit.
     state: PathBuf,
+    /// What is kept of earlier ones.
+    earlier: Vec<PathBuf>,
     began: Instant,
     /// Of the tests that a job has needed, by what cargo is told of them; an error if they do not build.
     executables: Mutex<BTreeMap<&'static str, Result<PathBuf, String>>>,
@@ -201,7 +212,16 @@ pub fn run(
     let commit = commit(root)?;
     let metadata = tidy::metadata(root)?;
     let target = metadata["target_directory"].as_str().ok_or("no target directory")?;
-    let state = Path::new(target).join("nightly/runs").join(format!("{commit}-{}", wanted.scale));
+    let runs = Path::new(target).join("nightly/runs");
+    let of = |commit: &str| runs.join(format!("{commit}-{}", wanted.scale));
+    let state = of(&commit);
+    let earlier: Vec<_> = wanted.keep.iter().map(|commit| of(commit)).collect();
+    if let Some(missing) = earlier.iter().find(|earlier| !earlier.exists()) {
+        return Err(format!(
+            "there is no run in {}; --keep takes a commit as its directory names it",
+            missing.display()
+        ));
+    }
     if !wanted.resume && state.exists() {
         fs::remove_dir_all(&state).map_err(|e| format!("{}: {e}", state.display()))?;
     }
@@ -209,7 +229,8 @@ pub fn run(
     let lock = File::create(state.join("lock")).map_err(|e| e.to_string())?;
     lock.try_lock().map_err(|_| format!("another run is at work in {}", state.display()))?;
     let began = Instant::now();
-    let run = Run { root, wanted, state, began, executables: Mutex::default() };
+    let executables = Mutex::default();
+    let run = Run { root, wanted, commit, state, earlier, began, executables };
     let chosen = |part: &&Part| wanted.only.is_empty() || wanted.only.contains(part);
     let parts: Vec<&'static Part> = PARTS.iter().filter(chosen).collect();
     let mut left = VecDeque::new();
@@ -221,7 +242,7 @@ pub fn run(
     let spent = run.spend();
     let results: Vec<_> = parts.iter().map(|&part| run.result(part)).collect();
     let verdict = verdict(&results);
-    let text = page::text(&results, wanted, &commit, spent);
+    let text = page::text(&results, wanted, &run.commit, spent);
     let page = root.join(&wanted.page);
     write_file(&page, text.as_bytes())?;
     progress(&format!("written: {}", page.display()));
@@ -258,8 +279,14 @@ impl Run<'_> {
 
     /// What a job came to before.
     fn kept(&self, job: &Job) -> Option<Done> {
-        let text = fs::read_to_string(self.file(job, "json")).ok()?;
-        Done::from_json(&serde_json::from_str(&text).ok()?)
+        let read = |file: &Path| {
+            let text = fs::read_to_string(file).ok()?;
+            Done::from_json(&serde_json::from_str(&text).ok()?)
+        };
+        let file = self.file(job, "json");
+        let passed =
+            |earlier: &PathBuf| read(&earlier.join(file.file_name()?)).filter(|done| done.passed);
+        read(&file).or_else(|| self.earlier.iter().rev().find_map(passed))
     }
 
     fn is_left_out(&self, part: &Part) -> bool {
@@ -319,7 +346,8 @@ impl Run<'_> {
                             Ok(Some(done)) => self.keep(&job, &done, progress),
                             Ok(None) => progress(&format!("stopped: {}", job.part.name)),
                             Err(said) => {
-                                let done = Done { said, ..Done::default() };
+                                let commit = self.commit.clone();
+                                let done = Done { said, commit, ..Done::default() };
                                 self.keep(&job, &done, progress);
                             }
                         }
@@ -373,7 +401,8 @@ impl Run<'_> {
         }
         let said = if passed { String::new() } else { tail(&log) };
         let seconds = began.elapsed().as_secs();
-        Ok(Some(Done { passed, seconds, figures: found, said }))
+        let commit = self.commit.clone();
+        Ok(Some(Done { passed, seconds, figures: found, said, commit }))
     }
 
     /// Where the mutation check notes what it has finished.

@@ -56,7 +56,8 @@ pub(super) fn ordered_transfers() {
         let (first, second) = (from.min(to), from.max(to));
         let mut first = accounts[first].lock().unwrap();
         let mut second = accounts[second].lock().unwrap();
-        let (from, to) = if from < to { (&mut first, &mut second) } else { (&mut second, &mut first) };
+        let (from, to) =
+            if from < to { (&mut first, &mut second) } else { (&mut second, &mut first) };
         **from -= amount;
         **to += amount;
     };

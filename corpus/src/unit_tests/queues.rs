@@ -23,7 +23,8 @@ impl<T> Queue<T> {
 
     fn push(&self, item: T) {
         let items = self.items.lock().unwrap();
-        let mut items = self.not_full.wait_while(items, |items| items.len() == self.places).unwrap();
+        let mut items =
+            self.not_full.wait_while(items, |items| items.len() == self.places).unwrap();
         items.push_back(item);
         self.not_empty.notify_one();
     }

@@ -22,6 +22,7 @@ mod pages;
 mod protocols;
 mod retraces;
 mod samplers;
+mod systems;
 mod table;
 mod traces;
 mod verdicts;

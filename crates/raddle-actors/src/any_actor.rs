@@ -13,6 +13,8 @@ use crate::turn::{Payload, Turn};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Flow {
     pub(crate) stops: bool,
+    /// It has another behaviour from now on.
+    pub(crate) becomes: bool,
 }
 
 /// An actor without its type.
@@ -50,10 +52,12 @@ impl<M: Debug + Send + 'static> Typed<M> {
         let mut cx = Context::new(&self.address, context::Turn::Serial(turn));
         code(&mut *self.behaviour, &mut cx);
         let (next, stops) = (cx.next.take(), cx.stops);
+        let becomes = next.is_some();
         if let Some(next) = next {
             self.behaviour = next;
+            turn.became = true;
         }
-        Flow { stops }
+        Flow { stops, becomes }
     }
 
     fn message(message: &Payload) -> &M {

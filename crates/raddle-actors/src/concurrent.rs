@@ -6,8 +6,8 @@
 //! to another are put into one queue by one worker after another, so they stay in order.
 //!
 //! Reading order: `inbox` (when an actor is scheduled), `run_queues` (which actor runs next, sleep,
-//! shutdown), `backpressure` (actors that wait for room), `timers`; then `mailbox`, which puts them
-//! together. The first three are also mounted by `tests/protocol.rs`, over raddle's primitives, which
+//! shutdown), `backpressure` (actors that wait for room), `timers`, `hooked` (the hook into deliveries); then
+//! `mailbox`, which puts them together. The first three are also mounted by `tests/protocol.rs`, over raddle's primitives, which
 //! tries their interleavings.
 //!
 //! # Back-pressure
@@ -24,6 +24,7 @@
 //! keep its system alive.
 
 mod backpressure;
+mod hooked;
 mod inbox;
 mod mailbox;
 mod run_queues;
@@ -43,10 +44,12 @@ use std::time::{Duration, Instant};
 use crate::actor::{Actor, Behaviour};
 use crate::address::{Address, Place};
 use crate::context::Timer;
+use crate::deliveries::Deliveries;
 use crate::hash::mix;
 use crate::turn::Chooser;
 
 use self::backpressure::Backpressure;
+use self::hooked::{Due, Hook, Receiving};
 use self::mailbox::Run;
 use self::run_queues::RunQueues;
 use self::sync::{AtomicUsize, Mutex, Ordering, lock};
@@ -68,12 +71,15 @@ pub(crate) struct Turn {
     /// Somebody whose mailbox holds more than it should, because of this handler.
     full: Option<Arc<dyn Run>>,
     chooser: Chooser,
+    /// The receive that runs. Kept only while there is a hook.
+    receiving: Receiving,
 }
 
 impl Turn {
     fn new(shared: Arc<Shared>, worker: Option<usize>) -> Self {
         let seed = RandomState::new().hash_one(worker);
-        Self { shared, worker, full: None, chooser: Chooser::Random(mix(seed)) }
+        let (chooser, receiving) = (Chooser::Random(mix(seed)), Receiving::default());
+        Self { shared, worker, full: None, chooser, receiving }
     }
 
     pub(crate) fn send<M: Debug + Send + 'static>(&mut self, to: &Arc<Mailbox<M>>, message: M) {
@@ -123,7 +129,8 @@ fn mailbox<M>(address: &Address<M>) -> &Arc<Mailbox<M>> {
 pub(crate) struct Shared {
     run_queues: RunQueues<Arc<dyn Run>>,
     backpressure: Backpressure<Arc<dyn Run>>,
-    timers: Timers<(Arc<dyn Run>, u32)>,
+    timers: Timers<Due<Arc<dyn Run>>>,
+    hook: Option<Hook>,
     capacity: Option<usize>,
     began: Instant,
     roll: Mutex<Roll>,
@@ -182,18 +189,25 @@ impl Shared {
     }
 
     fn set_timer(self: &Arc<Self>, after: Duration, actor: Arc<dyn Run>, timer: u32) -> Key {
-        let (key, is_first) = self.timers.add(after, (actor, timer));
+        let (key, is_first) = self.timers.add(after, Due::Timer(actor, timer));
+        self.start_timers(is_first);
+        key
+    }
+
+    fn start_timers(self: &Arc<Self>, is_first: bool) {
         if is_first {
             let shared = Arc::clone(self);
             self.start("actors' timers".to_owned(), move || shared.keep_time());
         }
-        key
     }
 
     /// The thread of the timers.
     fn keep_time(&self) {
-        while let Some((actor, timer)) = self.timers.next() {
-            self.guard(|| actor.fire(timer));
+        while let Some(due) = self.timers.next() {
+            self.guard(|| match due {
+                Due::Timer(actor, timer) => actor.fire(timer),
+                Due::Arrival(deliver) => deliver(),
+            });
             self.timers.done();
             self.run_queues.notify_quiet();
         }
@@ -286,7 +300,11 @@ struct Held {
 }
 
 impl Pool {
-    pub(crate) fn new(threads: usize, capacity: Option<usize>) -> Self {
+    pub(crate) fn new(
+        threads: usize,
+        capacity: Option<usize>,
+        deliveries: Option<Arc<dyn Deliveries>>,
+    ) -> Self {
         let threads = match threads {
             0 => thread::available_parallelism().map_or(1, Into::into),
             threads => threads,
@@ -295,6 +313,7 @@ impl Pool {
             run_queues: RunQueues::new(threads, Some(WATCH)),
             backpressure: Backpressure::new(),
             timers: Timers::new(),
+            hook: deliveries.map(Hook::new),
             capacity,
             began: Instant::now(),
             roll: Mutex::default(),

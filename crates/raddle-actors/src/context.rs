@@ -135,7 +135,11 @@ impl<'a, M: fmt::Debug + Send + 'static> Context<'a, M> {
         N: fmt::Debug + Send + 'static,
         T: 'static,
     {
-        let reply = Reply::new(ToActor { to: self.me.clone(), wrap: answer });
+        let ask = match &mut self.turn {
+            Turn::Serial(turn) => turn.asks(),
+            Turn::Concurrent(_) => 0,
+        };
+        let reply = Reply::new(ToActor { to: self.me.clone(), wrap: answer, ask });
         self.send(to, question(reply));
     }
 
@@ -154,7 +158,7 @@ impl<'a, M: fmt::Debug + Send + 'static> Context<'a, M> {
     pub fn set_timer(&mut self, after: Duration, message: M) -> Timer {
         let site = Location::caller();
         match &mut self.turn {
-            Turn::Serial(turn) => turn.set_timer(after, Box::new(message), site),
+            Turn::Serial(turn) => turn.set_timer(after, message, site),
             Turn::Concurrent(turn) => turn.set_timer(self.me, after, message),
         }
     }
@@ -228,7 +232,7 @@ impl Turn<'_> {
     ) {
         match (&mut *self, &to.place) {
             (Turn::Serial(turn), &Place::Serial { actor, .. }) => {
-                turn.send(actor, Box::new(message), site);
+                turn.send(actor, message, site);
             }
             (Turn::Concurrent(turn), Place::Concurrent(mailbox)) => turn.send(mailbox, message),
             (Turn::Serial(_), Place::Concurrent(mailbox)) => mailbox.push(message),

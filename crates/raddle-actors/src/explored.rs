@@ -12,17 +12,18 @@
 use std::panic::Location;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use raddle_engine::receive::{Effects, Receive, ReceiveName};
 use raddle_engine::rt::{self, Link, Object, Work, Worked};
 use raddle_engine::{Access, Model, ObjectId, TaskId};
 
 use crate::actor::Actor;
 use crate::address::{ActorId, Address};
+use crate::letters::{Letters, MessageType};
 use crate::mailboxes::Sender;
 use crate::serial::lock;
-use crate::turn::Payload;
 use crate::view::View;
 use crate::waiter::Waiter;
-use crate::world::{ALL, ONLY_SET_UP, Stepped, World};
+use crate::world::{ALL, Message, ONLY_SET_UP, Stepped, World};
 
 /// Whether there is work: what a test waits for.
 #[derive(Debug, Default)]
@@ -189,7 +190,11 @@ impl Explored {
             post: Object::new(Post),
         };
         // Numbered before tasks part, so that they mean the same in all executions.
-        let _ = (shared.quiet.number(), shared.post.number());
+        let system = shared.quiet.number().0;
+        let _ = shared.post.number();
+        if rt::messages_are_observed() {
+            lock(&shared.world).turn.letters = Some(Box::new(Letters::new(system)));
+        }
         Self { held: Arc::new(Held { shared: Arc::new(shared) }) }
     }
 
@@ -218,12 +223,21 @@ impl Explored {
         name: Option<&str>,
         site: &'static Location<'static>,
     ) -> Address<A::Message> {
-        let address = self.world().spawn(actor, name, site, rt::step_now());
+        let mut world = self.world();
+        world.enter_outside();
+        let address = world.spawn(actor, name, site, rt::step_now());
+        world.leave_outside();
+        drop(world);
         self.shared().sync();
         address
     }
 
-    pub(crate) fn send(&self, to: ActorId, message: Payload, site: &'static Location<'static>) {
+    pub(crate) fn send<N: Send + 'static>(
+        &self,
+        to: ActorId,
+        message: N,
+        site: &'static Location<'static>,
+    ) {
         let shared = self.shared();
         let bit = lock(&shared.world).mailbox_bit(to);
         if bit != 0 && shared.gate().open {
@@ -233,7 +247,12 @@ impl Explored {
             rt::touch_also(0);
         }
         let sent_by = rt::step_now();
-        lock(&shared.world).send(Sender::Outside(rt::task_key()), to, message, sent_by, site);
+        let mut world = lock(&shared.world);
+        let stamp = world.stamp_outside(MessageType::of(&message));
+        let message = Message { payload: Box::new(message), sent_by, site, stamp };
+        world.send(Sender::Outside(rt::task_key()), to, message);
+        world.leave_outside();
+        drop(world);
         shared.sync();
     }
 
@@ -244,7 +263,11 @@ impl Explored {
         shared.set_open(true);
         shared.quiet.wait(Wait::All);
         shared.set_open(false);
-        lock(&shared.world).observers.counted = 0;
+        let mut world = lock(&shared.world);
+        world.observers.counted = 0;
+        if let Some(letters) = &mut world.turn.letters {
+            letters.settle();
+        }
     }
 
     #[track_caller]
@@ -296,6 +319,7 @@ impl Explored {
         let shared = self.shared();
         if shared.gate().open {
             waiter.signal().wait(());
+            lock(&shared.world).answered_outside(waiter.answered_by());
             return;
         }
         lock(&shared.world).observers.counted = ALL;
@@ -305,6 +329,7 @@ impl Explored {
         waiter.signal().wait(());
         rt::touch_also(0);
         shared.set_open(false);
+        lock(&shared.world).answered_outside(waiter.answered_by());
     }
 }
 
@@ -376,7 +401,7 @@ impl Shared {
 impl Work for Shared {
     fn work(&self, token: u32) -> Worked {
         let mut world = lock(&self.world);
-        world.description.wanted = rt::is_recorded();
+        world.description.wanted = rt::is_recorded() || world.turn.letters.is_some();
         let Stepped { actor, lapsed, also, sent_by, site } = world.step(token, rt::step_now());
         world.observe();
         let mut gate = self.gate();
@@ -405,6 +430,19 @@ impl Work for Shared {
 
     fn show(&self) -> String {
         lock(&self.world).description.text.clone()
+    }
+
+    fn delivery(&self, token: u32) -> Option<Receive> {
+        // Not while a handler runs, which may be when a value is decided.
+        self.world.try_lock().ok()?.delivery(token)
+    }
+
+    fn effects(&self) -> Option<Effects> {
+        lock(&self.world).effects()
+    }
+
+    fn receive_name(&self) -> ReceiveName {
+        lock(&self.world).receive_name()
     }
 }
 

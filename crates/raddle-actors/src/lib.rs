@@ -65,6 +65,7 @@ mod address;
 mod any_actor;
 mod concurrent;
 mod context;
+mod deliveries;
 #[cfg(feature = "check")]
 mod explored;
 mod faults;
@@ -72,6 +73,8 @@ mod faults;
 mod follow;
 #[cfg_attr(not(feature = "check"), allow(dead_code, reason = "only searches copy"))]
 mod hash;
+#[cfg_attr(not(feature = "check"), allow(dead_code, reason = "only searches ask"))]
+mod letters;
 mod mailboxes;
 mod model;
 #[cfg_attr(not(feature = "check"), allow(dead_code, reason = "only searches copy"))]
@@ -97,6 +100,7 @@ mod world;
 pub use actor::{Actor, Snapshots};
 pub use address::{ActorId, Address, AnyAddress};
 pub use context::{Context, Timer};
+pub use deliveries::{Deliveries, RandomDelays, Transit};
 pub use faults::Faults;
 pub use mailboxes::Mailboxes;
 pub use model::{Model, PropertyKind};
@@ -107,7 +111,7 @@ pub use snapshot::Snapshot;
 #[cfg(feature = "check")]
 pub use states::{
     Delivery, Enabled, Judged, Next, Order, Refused, Searched, Space, States, Stopped, Violation,
-    Visited,
+    Visited, WhenFull,
 };
 pub use system::{Builder, Manager, System};
 pub use view::View;

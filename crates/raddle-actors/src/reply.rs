@@ -66,11 +66,17 @@ impl<T> fmt::Debug for Reply<T> {
 pub(crate) struct ToActor<M, T> {
     pub(crate) to: Address<M>,
     pub(crate) wrap: fn(T) -> M,
+    /// Which question it was, if somebody wants to know. No part of who asked.
+    pub(crate) ask: u64,
 }
 
 impl<M: fmt::Debug + Send + 'static, T: 'static> Asker<T> for ToActor<M, T> {
     fn answer(&self, answer: T, turn: &mut Turn<'_>, site: &'static Location<'static>) {
-        turn.send(&self.to, (self.wrap)(answer), site);
+        let message = (self.wrap)(answer);
+        if let Turn::Serial(turn) = turn {
+            turn.answers(self.ask);
+        }
+        turn.send(&self.to, message, site);
     }
 
     fn key(&self, mut hasher: &mut dyn Hasher) {

@@ -10,12 +10,15 @@
 //! [`rank`](crate::hash::rank)); the time, until a handler asks for it ([`Exact`]).
 
 mod lanes;
+mod parcel;
 
 use std::fmt;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 pub(crate) use self::lanes::{ANYBODY, Lane, OUTSIDE, SharedMessage};
+pub(crate) use self::parcel::Parcel;
 use crate::address::ActorId;
 use crate::faults::MessageFaults;
 use crate::hash::mix;
@@ -34,7 +37,7 @@ pub(crate) struct Pending {
 /// An actor that states share.
 pub(crate) struct SharedActor {
     pub(crate) state: ActorState,
-    pub(crate) name: Option<Rc<str>>,
+    pub(crate) name: Option<Arc<str>>,
     /// In the order in which they were set.
     pub(crate) timers: Vec<Pending>,
     /// Its part of the fingerprint.
@@ -43,7 +46,7 @@ pub(crate) struct SharedActor {
 
 impl SharedActor {
     pub(crate) fn new(state: ActorState, name: Option<Box<str>>) -> Self {
-        Self { state, name: name.map(Rc::from), timers: Vec::new(), hash: 0 }
+        Self { state, name: name.map(Arc::from), timers: Vec::new(), hash: 0 }
     }
 
     /// A copy that no other state has.
@@ -68,7 +71,7 @@ impl SharedActor {
 
 /// A state of a system: its actors, the messages on their way, timers, monitors and faults to come.
 ///
-/// Cheap to clone. Stays on the OS thread that made it.
+/// Cheap to clone. Stays on the OS thread that made it: a search on several threads hands over copies.
 #[derive(Clone)]
 pub struct Snapshot {
     pub(crate) actors: Vec<Rc<SharedActor>>,
@@ -77,6 +80,8 @@ pub struct Snapshot {
     /// Crashes that may happen.
     pub(crate) crashes: u32,
     pub(crate) message_faults: MessageFaults,
+    /// How many messages have been sent. No part of the state: it only says which is older.
+    pub(crate) sent: u32,
     pub(crate) fingerprint: u64,
 }
 
@@ -194,6 +199,19 @@ pub(crate) enum Move {
     Crash,
     /// An actor comes back.
     Restart(u32),
+}
+
+/// Something that a step did besides changing its actor, as explorers hear of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Happened {
+    /// A message was sent to this actor.
+    Sent(u32),
+    /// This actor was spawned.
+    Spawned(u32),
+    /// The actor handles messages otherwise from now on.
+    Became,
+    /// The program asked for an order of processes.
+    Ordered(Arc<[String]>),
 }
 
 /// What counts as a part of a state, because a handler can see it.

@@ -1,34 +1,43 @@
 //! Searches over the states of a model: each state once, and every step from each.
 //!
-//! Breadth-first finds a shortest way to a violation; depth-first holds the states of one path and the
-//! fingerprints of all. What has been seen is a table of fingerprints, each with that of the state from
-//! which it was first reached, so that a violation's way can be found again: 32 bytes or less for each
-//! state.
+//! Breadth-first finds a shortest way to a violation, on any number of threads; depth-first holds the
+//! states of one path. What has been seen is a table of fingerprints, at most 16 bytes for each state.
+//! Where a state was reached from is not kept: when a way is wanted, the search is run again with the ways
+//! of the states that are yet to be gone on from.
 //!
 //! `Misses:` a state whose fingerprint is that of another one; the guarantee has the chance of that.
 //! Executions that do not end are covered by their states, but not asked what they never do.
 
+mod plain;
+mod processes;
 mod report;
 mod seen;
 mod space;
+mod strata;
+mod team;
 #[cfg(test)]
 mod tests;
+mod walker;
+mod way;
 
-use std::collections::VecDeque;
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use raddle_engine::explorer::Explorer;
 use raddle_trace::{Covered, Guarantee};
 
+use self::processes::Processes;
 pub use self::report::{Delivery, Judged, Refused, Searched, Stopped, Violation, Visited};
 use self::seen::Seen;
+pub use self::seen::WhenFull;
 pub use self::space::{Enabled, Next, Space};
-use self::space::{attempt, text};
+use self::strata::{Strata, Stratified};
+use self::team::{Entry, GoOn, Shared};
+use self::walker::{Halt, Tally, Walker, Wrong};
+use self::way::{Way, following};
 use crate::follow::{Lead, follow};
 use crate::model::{Model, PropertyKind, UNJUDGED};
-use crate::snapshot::{Exact, Move, Snapshot};
+use crate::snapshot::Exact;
 use crate::stepper::Stepper;
-use crate::view::View;
 
 /// In which order states are visited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -47,25 +56,106 @@ pub enum Order {
 ///
 /// let states = States::breadth_first().states(1_000_000).bytes(1 << 30).depth(20);
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct States {
     order: Order,
+    /// If it is a stratified one: then the order is that of its explorer.
+    strata: Option<Stratified>,
     most: u64,
     bytes: usize,
     depth: Option<u32>,
+    threads: usize,
+    cache_bytes: usize,
+    when_full: WhenFull,
 }
 
 impl States {
     /// Those that can be reached in fewer steps first.
     #[must_use]
     pub fn breadth_first() -> Self {
-        Self { order: Order::BreadthFirst, most: u64::MAX, bytes: 4 << 30, depth: None }
+        Self {
+            order: Order::BreadthFirst,
+            strata: None,
+            most: u64::MAX,
+            bytes: 4 << 30,
+            depth: None,
+            threads: 1,
+            cache_bytes: usize::MAX,
+            when_full: WhenFull::Stop,
+        }
     }
 
     /// As deep as possible first.
     #[must_use]
     pub fn depth_first() -> Self {
         Self { order: Order::DepthFirst, ..Self::breadth_first() }
+    }
+
+    /// Those that need fewer delays of an explorer first: stratified exhaustive search (Desai, Qadeer and Seshia, FSE
+    /// 2015).
+    ///
+    /// What has been seen is states of the program alone, so it says nothing of a stratum before its end;
+    /// [`exact`](Self::exact) does.
+    ///
+    /// ```
+    /// use raddle_actors::States;
+    /// use raddle_engine::explorer::{About, DelayingExplorer, Explorer, Process, Runnable};
+    ///
+    /// /// The first that can move, in the order of creation; one that is delayed comes last.
+    /// #[derive(Clone, Debug, Default, Hash)]
+    /// struct InOrder(Vec<Process>);
+    ///
+    /// impl DelayingExplorer for InOrder {
+    ///     fn start(&mut self, process: Process, _: &About<'_>) {
+    ///         self.0.push(process);
+    ///     }
+    ///     fn finish(&mut self, process: Process) {
+    ///         self.0.retain(|&other| other != process);
+    ///     }
+    ///     fn next(&self, runnable: Runnable<'_>) -> Process {
+    ///         *self.0.iter().find(|&&process| runnable.contains(process)).unwrap()
+    ///     }
+    ///     fn delay(&mut self, process: Process) {
+    ///         self.finish(process);
+    ///         self.0.push(process);
+    ///     }
+    /// }
+    ///
+    /// let states = States::strata(Explorer::new("in-order", InOrder::default())).exact().delays(3);
+    /// assert_eq!(states.to_string(), "strata(in-order, exact) delays(3)");
+    /// ```
+    #[must_use]
+    pub fn strata(explorer: Explorer) -> Self {
+        let strata = Stratified { explorer, exact: false, increment: 1, delays: None };
+        Self { strata: Some(strata), ..Self::breadth_first() }
+    }
+
+    /// Of a stratified search: what has been seen is pairs of a program's and an explorer's state, and each finished
+    /// stratum is a guarantee.
+    #[must_use]
+    pub fn exact(mut self) -> Self {
+        if let Some(strata) = &mut self.strata {
+            strata.exact = true;
+        }
+        self
+    }
+
+    /// Of a stratified search: how many strata are gone through at once, from 1 to 200.
+    #[must_use]
+    pub fn increment(mut self, strata: u32) -> Self {
+        if let Some(asked) = &mut self.strata {
+            asked.increment = strata.clamp(1, 200);
+        }
+        self
+    }
+
+    /// Of a stratified search: at most so many delays.
+    #[must_use]
+    pub fn delays(mut self, most: u32) -> Self {
+        if let Some(asked) = &mut self.strata {
+            asked.delays = Some(most);
+        }
+        self
     }
 
     /// At most so many different states; without this, as many as there are.
@@ -83,303 +173,61 @@ impl States {
         self
     }
 
-    /// Only states that can be reached in so many steps. Breadth-first only: the first way to a state
-    /// must be a shortest one.
+    /// Only states that can be reached in so many steps. Not depth-first: there the first way to a state need not be
+    /// a shortest one. A stratified search then tells states apart by their depth as well.
     #[must_use]
     pub fn depth(mut self, most: u32) -> Self {
         self.depth = Some(most);
+        self
+    }
+
+    /// On so many threads. Not depth-first. The same states are visited with any number of threads; of a stratified
+    /// search that is not [exact](Self::exact), at its end.
+    #[must_use]
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = threads.max(1);
+        self
+    }
+
+    /// At most so many bytes for what has been seen, and what happens when that is not enough.
+    ///
+    /// ```
+    /// use raddle_actors::{States, WhenFull};
+    ///
+    /// let states = States::breadth_first().cache(64 << 20, WhenFull::Replace);
+    /// ```
+    #[must_use]
+    pub fn cache(mut self, bytes: usize, when_full: WhenFull) -> Self {
+        (self.cache_bytes, self.when_full) = (bytes, when_full);
         self
     }
 }
 
 impl fmt::Display for States {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self.order {
-            Order::BreadthFirst => "states bfs",
-            Order::DepthFirst => "states dfs",
-        })?;
+        match (&self.strata, self.order) {
+            (Some(strata), _) => strata.fmt(f)?,
+            (None, Order::BreadthFirst) => f.write_str("states bfs")?,
+            (None, Order::DepthFirst) => f.write_str("states dfs")?,
+        }
         self.depth.map_or(Ok(()), |depth| write!(f, " depth({depth})"))
     }
 }
 
-/// What went wrong in a state, or in a step from it.
-struct Wrong {
-    state: u64,
-    step: Option<(Move, Vec<u32>)>,
-    what: String,
-    property: Option<usize>,
+/// What came of going from state to state.
+struct Walked {
+    tally: Tally,
+    unique: u64,
+    dropped: u64,
+    halt: Option<Halt>,
+    /// Of an exact stratified search: all that needs at most so many delays was visited.
+    finished: Option<u32>,
+    /// Nothing was left out because it needs too many delays.
+    whole: bool,
 }
 
-/// A search while it runs.
-struct Run<'a, S> {
-    model: &'a Model<S>,
-    limits: States,
-    space: Space<S>,
-    seen: Seen,
-    reached: Vec<bool>,
-    transitions: u64,
-    made: u64,
-    finals: u64,
-    depth: u32,
-    cut: bool,
-    /// Bytes of the states that are yet to be gone on from.
-    waiting_bytes: usize,
-    waiting: u64,
-}
-
-/// Why a run does not go on.
-enum Halt {
-    Wrong(Wrong),
-    Stopped(Stopped),
-    Refused(Refused),
-    /// Fingerprints have to say more.
-    Again(Exact),
-}
-
-impl<S: Send + Sync + 'static> Run<'_, S> {
-    /// A new state.
-    fn visit(&mut self, state: &Snapshot, depth: u32) -> Result<(), Halt> {
-        self.depth = self.depth.max(depth);
-        let wrong = |what, property| {
-            let state = state.fingerprint();
-            Halt::Wrong(Wrong { state, step: None, what, property })
-        };
-        let view = View::from(state);
-        for (index, property) in self.model.properties.iter().enumerate() {
-            let skip = property.kind == PropertyKind::Final || self.reached[index];
-            if skip {
-                continue;
-            }
-            let holds = catch_unwind(AssertUnwindSafe(|| property.holds(&self.space.own, &view)))
-                .map_err(|panic| wrong(text(&*panic), Some(index)))?;
-            match property.kind {
-                PropertyKind::Goal => self.reached[index] = holds,
-                _ if !holds => return Err(wrong(property.violated(), Some(index))),
-                _ => {}
-            }
-        }
-        Ok(())
-    }
-
-    /// A state in which nothing is left to be handled.
-    fn end(&mut self, state: &Snapshot) -> Result<(), Halt> {
-        self.finals += 1;
-        let wrong = |what, property| {
-            let state = state.fingerprint();
-            Halt::Wrong(Wrong { state, step: None, what, property })
-        };
-        for (index, property) in self.model.properties.iter().enumerate() {
-            if property.kind != PropertyKind::Final {
-                continue;
-            }
-            let view = View::from(state);
-            let holds = catch_unwind(AssertUnwindSafe(|| property.holds(&self.space.own, &view)))
-                .map_err(|panic| wrong(text(&*panic), Some(index)))?;
-            if !holds {
-                return Err(wrong(property.violated(), Some(index)));
-            }
-        }
-        match state.hot() {
-            Some(name) => Err(wrong(format!("the test is over, and {name} is still hot"), None)),
-            None => Ok(()),
-        }
-    }
-
-    /// Takes a step. The state, if it is new; and whether there are other values to try, which are
-    /// then in `values`.
-    fn step(
-        &mut self,
-        state: &Snapshot,
-        way: Move,
-        values: &mut Vec<u32>,
-        depth: u32,
-    ) -> Result<(Option<Snapshot>, bool), Halt> {
-        let stepper = &mut self.space.stepper;
-        stepper.plan(values);
-        self.transitions += 1;
-        let next = attempt(stepper, state, way).map_err(|what| {
-            let step = Some((way, values.clone()));
-            Halt::Wrong(Wrong { state: state.fingerprint(), step, what, property: None })
-        })?;
-        if let Some(why) = stepper.refused.take() {
-            return Err(Halt::Refused(Refused(why)));
-        }
-        if stepper.outdated() {
-            return Err(Halt::Again(stepper.needed));
-        }
-        let more = following(values, stepper.asked());
-        self.made += 1;
-        if !self.seen.insert(next.fingerprint(), state.fingerprint()) {
-            return Ok((None, more));
-        }
-        self.visit(&next, depth)?;
-        if self.seen.len as u64 >= self.limits.most {
-            return Err(Halt::Stopped(Stopped::States));
-        }
-        if self.seen.bytes_soon() + self.waiting_bytes > self.limits.bytes {
-            return Err(Halt::Stopped(Stopped::Bytes));
-        }
-        Ok((Some(next), more))
-    }
-
-    fn lap(&self, go_on: &mut dyn FnMut(Visited) -> bool) -> Result<(), Halt> {
-        let visited = Visited {
-            unique: self.seen.len as u64,
-            transitions: self.transitions,
-            waiting: self.waiting,
-            bytes: self.seen.bytes() + self.waiting_bytes,
-        };
-        if go_on(visited) { Ok(()) } else { Err(Halt::Stopped(Stopped::Caller)) }
-    }
-
-    fn breadth_first(&mut self, go_on: &mut dyn FnMut(Visited) -> bool) -> Result<(), Halt> {
-        let mut queue = VecDeque::from([(self.space.first(), 0)]);
-        let (mut moves, mut values) = (Vec::new(), Vec::new());
-        let mut laps = 0u32;
-        while let Some((state, depth)) = queue.pop_front() {
-            self.waiting_bytes = self.waiting_bytes.saturating_sub(state.bytes());
-            self.waiting = queue.len() as u64;
-            laps = laps.wrapping_add(1);
-            if laps.is_multiple_of(1024) {
-                self.lap(go_on)?;
-            }
-            self.space.stepper.moves(&state, &mut moves);
-            if moves.is_empty() {
-                self.end(&state)?;
-            } else if self.limits.depth.is_some_and(|most| depth >= most) {
-                self.cut = true;
-                continue;
-            }
-            for &way in &moves {
-                values.clear();
-                loop {
-                    let (next, more) = self.step(&state, way, &mut values, depth + 1)?;
-                    if let Some(next) = next {
-                        self.waiting_bytes += next.bytes();
-                        queue.push_back((next, depth + 1));
-                    }
-                    if !more {
-                        break;
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn depth_first(&mut self, go_on: &mut dyn FnMut(Visited) -> bool) -> Result<(), Halt> {
-        /// A state on the path, and what is yet to be tried from it.
-        struct Node {
-            state: Snapshot,
-            moves: Vec<Move>,
-            values: Vec<u32>,
-        }
-        let mut laps = 0u32;
-        let mut path: Vec<Node> = Vec::new();
-        let mut spare: Vec<Vec<Move>> = Vec::new();
-        let mut next = Some(self.space.first());
-        loop {
-            if let Some(state) = next.take() {
-                let mut moves = spare.pop().unwrap_or_default();
-                self.space.stepper.moves(&state, &mut moves);
-                if moves.is_empty() {
-                    self.end(&state)?;
-                }
-                self.waiting_bytes += state.bytes();
-                path.push(Node { state, moves, values: Vec::new() });
-                laps = laps.wrapping_add(1);
-                self.waiting = path.len() as u64;
-                if laps.is_multiple_of(1024) {
-                    self.lap(go_on)?;
-                }
-            }
-            let depth = path.len() as u32;
-            let Some(node) = path.last_mut() else { return Ok(()) };
-            let Some(&way) = node.moves.last() else {
-                let node = path.pop().expect("it is there");
-                self.waiting_bytes = self.waiting_bytes.saturating_sub(node.state.bytes());
-                spare.push(node.moves);
-                continue;
-            };
-            let (found, more) = self.step(&node.state, way, &mut node.values, depth)?;
-            if !more {
-                node.moves.pop();
-                node.values.clear();
-            }
-            next = found;
-        }
-    }
-
-    /// The steps to a state, found again from their fingerprints.
-    fn way(&mut self, to: u64) -> (Vec<(Snapshot, Move, Vec<u32>)>, Snapshot) {
-        let mut state = self.space.first();
-        let mut steps = Vec::new();
-        let (mut moves, mut values) = (Vec::new(), Vec::new());
-        for key in self.seen.way(to) {
-            let stepper = &mut self.space.stepper;
-            stepper.moves(&state, &mut moves);
-            let found = 'found: {
-                for &way in &moves {
-                    values.clear();
-                    loop {
-                        stepper.plan(&values);
-                        let taken = values.clone();
-                        let next = attempt(stepper, &state, way);
-                        let more = following(&mut values, stepper.asked());
-                        match next {
-                            Ok(next) if Seen::key(next.fingerprint()) == key => {
-                                let of = stepper.asked().len();
-                                let mut taken = taken;
-                                taken.resize(of, 0);
-                                break 'found Some((next, way, taken));
-                            }
-                            _ => {}
-                        }
-                        if !more {
-                            break;
-                        }
-                    }
-                }
-                None
-            };
-            let (next, way, taken) = found.expect(
-                "raddle: a step led to another state when it was taken again: handlers use \
-                 something besides their state, their message and their context",
-            );
-            steps.push((std::mem::replace(&mut state, next), way, taken));
-        }
-        (steps, state)
-    }
-
-    fn violation(&mut self, wrong: &Wrong) -> Violation {
-        let (mut way, last) = self.way(wrong.state);
-        if let Some((step, values)) = &wrong.step {
-            way.push((last, *step, values.clone()));
-        }
-        let tell = |(state, way, values): &(Snapshot, Move, Vec<u32>)| {
-            Delivery::from(state.describe(*way, values))
-        };
-        let steps = way.iter().map(tell).collect();
-        let leads = way.iter().map(|(state, way, values)| Lead::new(state, *way, values)).collect();
-        let failure = follow(leads, &|| self.model.run());
-        Violation { what: wrong.what.clone(), steps, failure }
-    }
-}
-
-/// The values after these, which were asked for with so many options each. `false` if there are none.
-fn following(values: &mut Vec<u32>, of: &[u32]) -> bool {
-    if of.is_empty() {
-        return false;
-    }
-    values.resize(of.len(), 0);
-    while let Some(last) = values.pop() {
-        if last + 1 < of[values.len()] {
-            values.push(last + 1);
-            return true;
-        }
-    }
-    false
-}
+const NOT_THE_SAME: &str =
+    "handlers use something besides their state, their message and their context";
 
 impl<S: Send + Sync + 'static> Model<S> {
     /// Its states, to walk in.
@@ -418,10 +266,11 @@ impl<S: Send + Sync + 'static> Model<S> {
         states: &States,
         go_on: &mut dyn FnMut(Visited) -> bool,
     ) -> Result<Searched, Refused> {
-        if states.depth.is_some() && states.order == Order::DepthFirst {
+        if states.depth.is_some() && states.strata.is_none() && states.order == Order::DepthFirst {
             let why = "a depth-first search with a limit on the depth would miss states within it";
             return Err(Refused(why.to_owned()));
         }
+        team::check_threads(states)?;
         let mut exact = Exact::default();
         loop {
             let space = self.space_of(exact)?;
@@ -445,64 +294,155 @@ impl<S: Send + Sync + 'static> Model<S> {
         &self,
         states: &States,
         space: Space<S>,
-        go_on: &mut dyn FnMut(Visited) -> bool,
+        go_on: GoOn<'_>,
     ) -> Result<Searched, Halt> {
-        let mut run = Run {
-            model: self,
-            limits: *states,
-            seen: Seen::new(),
-            reached: vec![false; self.properties.len()],
-            transitions: 0,
-            made: 1,
-            finals: 0,
-            depth: 0,
-            cut: false,
-            waiting_bytes: 0,
-            waiting: 0,
-            space,
+        let exact = space.stepper.exact;
+        let Walked { tally, unique, dropped, mut halt, finished, whole } =
+            self.walk(states, space, false, go_on);
+        if let Some(Halt::Wrong(wrong)) = &halt
+            && wrong.way.is_none()
+        {
+            halt = Some(self.again_with_ways(states, exact, wrong)?);
+        }
+        let (stopped, wrong) = match halt {
+            None if whole => (Stopped::Covered, None),
+            None => (Stopped::Delays, None),
+            Some(Halt::Stopped(stopped)) => (stopped, None),
+            Some(Halt::Wrong(wrong)) => (Stopped::Violated, Some(wrong)),
+            Some(other) => return Err(other),
         };
-        let first = run.space.first();
-        run.seen.insert(first.fingerprint(), first.fingerprint());
-        let ended = run.visit(&first, 0).and_then(|()| match states.order {
-            Order::BreadthFirst => run.breadth_first(go_on),
-            Order::DepthFirst => run.depth_first(go_on),
-        });
-        let (stopped, wrong) = match ended {
-            Ok(()) => (Stopped::Covered, None),
-            Err(Halt::Stopped(stopped)) => (stopped, None),
-            Err(Halt::Wrong(wrong)) => (Stopped::Violated, Some(wrong)),
-            Err(other) => return Err(other),
-        };
-        let violation = wrong.as_ref().map(|wrong| run.violation(wrong));
-        let unique = run.seen.len as u64;
-        let covered = match stopped {
-            Stopped::Covered => {
-                let (parts, depth) = (run.space.stepper.parts(), states.depth.filter(|_| run.cut));
-                Covered::States { unique, parts, depth }
+        let violation = wrong.as_ref().map(|wrong| self.violation(exact, wrong)).transpose()?;
+        let (parts, depth) = (tally.parts, states.depth.filter(|_| tally.cut));
+        let covered = match (stopped, finished) {
+            (Stopped::Covered, _) => {
+                Covered::States { unique, parts, depth, dropped, delays: None }
             }
-            _ => Covered::SomeStates { unique },
+            (_, Some(_)) => Covered::States { unique, parts, depth, dropped, delays: finished },
+            (_, None) => Covered::SomeStates { unique },
         };
         let broken = wrong.and_then(|wrong| wrong.property);
         let judged = |(index, property): (usize, &crate::model::Property<S>)| Judged {
             name: property.name.to_string(),
             kind: property.kind,
             holds: match property.kind {
-                PropertyKind::Goal => run.reached[index],
+                PropertyKind::Goal => tally.reached[index],
                 _ => broken != Some(index),
             },
         };
         Ok(Searched {
             strategy: states.to_string(),
             unique,
-            states: run.made,
-            transitions: run.transitions,
-            depth: run.depth,
-            finals: run.finals,
+            states: tally.made + 1,
+            transitions: tally.transitions,
+            depth: tally.depth,
+            finals: tally.finals,
             properties: self.properties.iter().enumerate().map(judged).collect(),
             violation,
             stopped,
             guarantee: Guarantee { covered, traces: None, rejected: 0, assumptions: Vec::new() },
         })
+    }
+
+    /// Goes from state to state.
+    fn walk(&self, states: &States, space: Space<S>, ways: bool, go_on: GoOn<'_>) -> Walked {
+        let strata = states.strata.as_ref().map(|asked| {
+            let processes = Processes::new(&space.first, space.stepper.mailboxes());
+            Strata::new(asked, processes)
+        });
+        let priced = states.strata.as_ref().is_some_and(|asked| asked.exact && asked.increment > 1);
+        let seen = Seen::new(states.cache_bytes, states.when_full, priced);
+        let shared = Shared::new(self, states, space.stepper.exact, seen);
+        let (tally, halt) = match &strata {
+            Some(strata) => self.walk_strata(strata, shared.walker(space), go_on),
+            None => self.walk_plainly(states.order, shared.walker(space), ways, go_on),
+        };
+        let dropped = shared.seen.dropped();
+        let unique = shared.seen.len() + dropped;
+        let finished =
+            strata.as_ref().filter(|strata| strata.is_exact()).and_then(Strata::finished);
+        let whole = !strata.as_ref().is_some_and(Strata::is_cut);
+        Walked { tally, unique, dropped, halt, finished, whole }
+    }
+
+    fn walk_plainly(
+        &self,
+        order: Order,
+        mut walker: Walker<'_, S>,
+        ways: bool,
+        go_on: GoOn<'_>,
+    ) -> (Tally, Option<Halt>) {
+        let first = walker.space.first();
+        let way = ways.then(Way::default);
+        let met = walker.meet(first.fingerprint(), 0);
+        if let Err(halt) = met.and_then(|_| walker.visit(&first, 0, || Some(Way::default()))) {
+            return (walker.finish(), Some(halt));
+        }
+        match order {
+            Order::DepthFirst => {
+                let ended = plain::depth_first(&mut walker, go_on);
+                (walker.finish(), ended.err())
+            }
+            Order::BreadthFirst => {
+                let first = Entry { state: first, depth: 0, way, extra: () };
+                team::run(&plain::BreadthFirst, walker, vec![first], go_on)
+            }
+        }
+    }
+
+    fn walk_strata(
+        &self,
+        strata: &Strata,
+        mut walker: Walker<'_, S>,
+        go_on: GoOn<'_>,
+    ) -> (Tally, Option<Halt>) {
+        let first = walker.space.first();
+        let entry = strata.first(first).and_then(|entry| {
+            let key = strata.key_of(&entry, walker.shared.limits.depth.is_some());
+            walker.meet(key, 0)?;
+            walker.visit(&entry.state, 0, || Some(Way::default()))?;
+            Ok(entry)
+        });
+        match entry {
+            Err(halt) => (walker.finish(), Some(halt)),
+            Ok(entry) => team::run(strata, walker, vec![entry], go_on),
+        }
+    }
+
+    /// Finds the way to a violation by searching again, on one thread and with ways.
+    fn again_with_ways(&self, states: &States, exact: Exact, found: &Wrong) -> Result<Halt, Halt> {
+        let unlimited = States { most: u64::MAX, bytes: usize::MAX, threads: 1, ..states.clone() };
+        let space = self.space_of(exact).map_err(Halt::Refused)?;
+        match self.walk(&unlimited, space, true, &mut |_| true).halt {
+            Some(halt @ Halt::Wrong(_)) => Ok(halt),
+            _ => panic!(
+                "raddle: {}; the search was run again for the way there, and did not find it: \
+                 {NOT_THE_SAME}",
+                found.what
+            ),
+        }
+    }
+
+    /// What is wrong, as the steps that lead there and as an execution.
+    fn violation(&self, exact: Exact, wrong: &Wrong) -> Result<Violation, Halt> {
+        let Space { mut stepper, first: mut state, .. } =
+            self.space_of(exact).map_err(Halt::Refused)?;
+        let way = wrong.way.as_deref().unwrap_or_default();
+        let (mut steps, mut leads) = (Vec::new(), Vec::new());
+        for (nth, step) in way.iter().chain(&wrong.step).enumerate() {
+            let mut values = step.values.to_vec();
+            stepper.plan(&values);
+            let next = space::attempt(&mut stepper, &state, step.way);
+            // Those that were not planned were 0.
+            values.resize(values.len().max(stepper.asked().len()), 0);
+            steps.push(Delivery::from(state.describe(step.way, &values)));
+            leads.push(Lead::new(&state, step.way, &values));
+            match next {
+                Ok(next) => state = next,
+                Err(what) => assert!(nth == way.len(), "raddle: {what}: {NOT_THE_SAME}"),
+            }
+        }
+        let failure = follow(leads, &|| self.run());
+        Ok(Violation { what: wrong.what.clone(), steps, failure })
     }
 
     /// Searches, and panics with what was found unless it is a pass.

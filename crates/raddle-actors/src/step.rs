@@ -19,8 +19,9 @@ use crate::address::ActorId;
 use crate::any_actor::{AnyActor, Flow};
 use crate::context::Timer;
 use crate::faults::{MessageFault, MessageFaults};
+use crate::letters::Did;
 use crate::mailboxes::{LaneKey, Mailboxes, Sender};
-use crate::turn::{Effect, Made, Payload, Running, Turn};
+use crate::turn::{Effect, Made, Payload, Running, Stamp, Turn};
 
 /// Whether an actor handles messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +39,8 @@ pub(crate) struct ActorState {
     pub(crate) health: Health,
     /// Names it in every execution and process: see [`Place`](crate::address::Place).
     pub(crate) path: u64,
+    /// Another such name, if somebody wants to know: see [`letters`](crate::letters).
+    pub(crate) identity: u64,
     pub(crate) made: Made,
     /// How many of its timers have fired.
     pub(crate) fired: u32,
@@ -77,6 +80,14 @@ pub(crate) enum Taken<M> {
     Restart {
         of: ActorId,
     },
+}
+
+/// A timer that is set.
+pub(crate) struct SetTimer {
+    pub(crate) timer: Timer,
+    /// The time that it is set for.
+    pub(crate) due: Duration,
+    pub(crate) stamp: Stamp,
 }
 
 /// Which timers of an actor.
@@ -124,8 +135,8 @@ pub(crate) trait Store: Sized {
     /// Puts a message back to the front of the lane that it was taken from, which is shared.
     fn enqueue_first(&mut self, from: Sender, to: ActorId, message: Self::Message);
     /// A handler sends a message.
-    fn send(&mut self, from: ActorId, to: ActorId, payload: Payload, site: Site);
-    fn set_timer(&mut self, of: ActorId, timer: Timer, due: Duration, payload: Payload, site: Site);
+    fn send(&mut self, from: ActorId, to: ActorId, payload: Payload, stamp: Stamp, site: Site);
+    fn set_timer(&mut self, of: ActorId, timer: SetTimer, payload: Payload, site: Site);
     /// These timers do nothing any more. A store may keep them, as [`Taken::Cancelled`], for a search
     /// that must hear of steps that could have been.
     fn cancel_timers(&mut self, of: ActorId, which: Timers);
@@ -195,6 +206,7 @@ fn deliver<S: Store>(
         None => {}
         Some(MessageFault::Loss) => {
             store.describe(|store| format!("lose {}", store.show(to, &message)));
+            note(store, |did| did.lost = true);
             return None;
         }
         Some(MessageFault::Duplicate) => {
@@ -228,6 +240,7 @@ fn fire<S: Store>(store: &mut S, of: ActorId, due: Duration, message: S::Message
     let (actor, _) = store.actor_mut(of);
     if limit.is_some_and(|most| actor.fired >= most) {
         store.describe(|store| format!("let {} pass", store.show(of, &message)));
+        note(store, |did| did.dropped = true);
         return;
     }
     actor.fired += 1;
@@ -249,6 +262,7 @@ fn is_up<S: Store>(store: &mut S, to: ActorId, message: &S::Message, prefix: &st
         Health::Gone => "is gone",
     };
     store.describe(|store| format!("{prefix}{why}: drop {}", store.show(to, message)));
+    note(store, |did| did.dropped = true);
     false
 }
 
@@ -256,9 +270,21 @@ fn is_up<S: Store>(store: &mut S, to: ActorId, message: &S::Message, prefix: &st
 #[inline]
 pub(crate) fn handle<S: Store>(store: &mut S, to: ActorId, message: S::Message) {
     let flow = run(store, to, |actor, turn| S::call(actor, message, turn));
+    if flow.becomes {
+        note(store, |did| did.became = true);
+    }
     if flow.stops {
         store.actor_mut(to).0.health = Health::Gone;
         store.cancel_timers(to, Timers::All);
+        note(store, |did| did.stopped = true);
+    }
+}
+
+/// Notes something of the step, if somebody wants to know.
+#[inline]
+fn note<S: Store>(store: &mut S, what: impl FnOnce(&mut Did)) {
+    if let Some(letters) = &mut store.turn().letters {
+        what(&mut letters.did);
     }
 }
 
@@ -271,7 +297,8 @@ fn run<S: Store>(
 ) -> Flow {
     let next = store.actor_count();
     let (actor, turn) = store.actor_mut(id);
-    let running = Running { id, path: actor.path, made: actor.made };
+    let ActorState { path, identity, made, .. } = *actor;
+    let running = Running { id, path, identity, made };
     let outer = std::mem::replace(&mut turn.running, running);
     turn.now = actor.now;
     turn.next = next;
@@ -297,6 +324,7 @@ fn crash<S: Store>(store: &mut S) -> Option<ActorId> {
         }
     }
     store.describe(|store| format!("crash of {}", store.name(victim)));
+    note(store, |did| did.became = true);
     let (actor, _) = store.actor_mut(victim);
     let back = actor.actor.restart();
     let restarts = back.is_some();
@@ -314,6 +342,7 @@ fn crash<S: Store>(store: &mut S) -> Option<ActorId> {
 /// A crashed actor comes back. Timers that it sets as it starts stay, even if it stops at once.
 fn restart<S: Store>(store: &mut S, of: ActorId) {
     store.describe(|store| format!("restart of {}", store.name(of)));
+    note(store, |did| did.became = true);
     store.actor_mut(of).0.health = Health::Up;
     let flow = run(store, of, |actor, turn| actor.start(turn));
     if flow.stops {
@@ -327,19 +356,24 @@ pub(crate) fn carry_out<S: Store>(store: &mut S) {
     let mut effects = std::mem::take(&mut store.turn().effects);
     for effect in effects.drain(..) {
         match effect {
-            Effect::Send { from, to, message, site } => store.send(from, to, message, site),
-            Effect::Spawn { actor, path, name, site, made } => {
+            Effect::Send { from, to, message, stamp, site } => {
+                store.send(from, to, message, stamp, site);
+            }
+            Effect::Spawn { actor, path, identity, name, site, made } => {
                 let actor = actor.expect("an actor that was spawned has started");
                 let (health, fired, now) = (Health::Up, 0, Duration::ZERO);
-                let state = ActorState { actor, health, path, made, fired, now };
+                let state = ActorState { actor, health, path, identity, made, fired, now };
                 store.add_actor(state, name, site);
             }
-            Effect::Timer { of, timer, after, message, site } => {
+            Effect::Timer { of, timer, after, message, stamp, site } => {
                 let due = store.actor(of).now.saturating_add(after);
-                store.set_timer(of, timer, due, message, site);
+                store.set_timer(of, SetTimer { timer, due, stamp }, message, site);
             }
             Effect::Cancel { of, timer } => store.cancel_timers(of, Timers::One(timer)),
-            Effect::Answered(answer) => store.answer(answer),
+            Effect::Answered(answer) => {
+                note(store, |did| did.answered_test = true);
+                store.answer(answer);
+            }
         }
     }
     store.turn().effects = effects;

@@ -10,13 +10,15 @@ mod next_state;
 
 use std::rc::Rc;
 
+use raddle_engine::explorer::take_order;
+
 use self::memo::Memo;
 use self::next_state::NextState;
 use crate::faults::Faults;
 use crate::hash::take_numbered;
 use crate::mailboxes::Mailboxes;
 use crate::monitor::AnyMonitor;
-use crate::snapshot::{Exact, Lane, Move, Pending, SharedActor, Snapshot};
+use crate::snapshot::{Exact, Happened, Lane, Move, Pending, SharedActor, Snapshot};
 use crate::step;
 use crate::turn::{Chooser, Turn};
 use crate::world::{Kind, World};
@@ -36,8 +38,8 @@ pub(crate) struct Stepper {
     memo: Memo,
     /// The actors that were there at first: their numbers are the same in all states.
     known: usize,
-    /// The receivers of what the last step has sent, in order.
-    pub(crate) sent_to: Vec<u32>,
+    /// What the last step did, in order.
+    pub(crate) did: Vec<Happened>,
 }
 
 impl Stepper {
@@ -58,7 +60,7 @@ impl Stepper {
             refused: None,
             memo: Memo::default(),
             known: actors.len(),
-            sent_to: Vec::new(),
+            did: Vec::new(),
         };
         take_numbered();
         let actor = |slot: crate::world::Slot| Rc::new(SharedActor::new(slot.state, slot.name));
@@ -68,6 +70,7 @@ impl Stepper {
             monitors,
             crashes,
             message_faults,
+            sent: 0,
             fingerprint: 0,
         };
         for link in links {
@@ -153,7 +156,7 @@ impl Stepper {
 
     /// The state after a step. Panics if the program does.
     pub(crate) fn step(&mut self, from: &Snapshot, way: Move) -> Snapshot {
-        self.sent_to.clear();
+        self.did.clear();
         self.load_monitors(from);
         self.memo.forget_step();
         let mut state = Snapshot {
@@ -172,8 +175,26 @@ impl Stepper {
         if self.turn.told {
             self.keep_monitors(&mut state);
         }
+        // Of a timer or a restart; a message's handler has noted it before.
+        if !matches!(way, Move::Lane(_)) {
+            self.note_flow();
+        }
         self.note_needs();
         state
+    }
+
+    /// Notes how the actor that has moved goes on, and what it asked of an explorer; whether it asked for something.
+    fn note_flow(&mut self) -> bool {
+        self.did.extend(self.turn.became.then_some(Happened::Became));
+        let ordered = take_order();
+        let asked = ordered.is_some();
+        self.did.extend(ordered.map(Happened::Ordered));
+        asked
+    }
+
+    /// Which kind of mailboxes the system has.
+    pub(crate) fn mailboxes(&self) -> Mailboxes {
+        self.mailboxes
     }
 
     /// Has handlers tell the monitors of a state.

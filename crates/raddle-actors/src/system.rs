@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::actor::Actor;
 use crate::address::{Address, Place};
 use crate::concurrent::Pool;
+use crate::deliveries::Deliveries;
 #[cfg(feature = "check")]
 use crate::explored::Explored;
 use crate::faults::Faults;
@@ -18,7 +19,7 @@ use crate::serial::{Picker, Serial};
 use crate::turn::Chooser;
 use crate::view::View;
 use crate::waiter::Waiter;
-use crate::world::World;
+use crate::world::{Message, World};
 
 /// Who decides which message is handled next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,6 +56,7 @@ pub struct Builder {
     mailboxes: Mailboxes,
     faults: Faults,
     capacity: Option<usize>,
+    deliveries: Option<Arc<dyn Deliveries>>,
 }
 
 impl Builder {
@@ -94,6 +96,15 @@ impl Builder {
         self
     }
 
+    /// Hears of every message and says how long it is on its way: for tests on threads that want other orders than the
+    /// operating system shows ([`RandomDelays`](crate::RandomDelays)). For the concurrent manager; the capacity of
+    /// mailboxes is not looked at then.
+    #[must_use]
+    pub fn deliveries(mut self, deliveries: impl Deliveries) -> Self {
+        self.deliveries = Some(Arc::new(deliveries));
+        self
+    }
+
     /// The system.
     ///
     /// # Panics
@@ -104,7 +115,8 @@ impl Builder {
         let world = |chooser| World::new(self.mailboxes, self.faults, chooser);
         let (world, picker) = match manager {
             Manager::Concurrent { threads } => {
-                return System { inner: Inner::Concurrent(Pool::new(threads, self.capacity)) };
+                let pool = Pool::new(threads, self.capacity, self.deliveries);
+                return System { inner: Inner::Concurrent(pool) };
             }
             #[cfg(feature = "check")]
             Manager::Exploratory => {
@@ -284,11 +296,13 @@ impl System {
         match (&self.inner, &to.place) {
             (Inner::Serial(serial), &Place::Serial { actor, .. }) => {
                 let mut world = serial.world();
-                world.send(Sender::Outside(0), actor, Box::new(message), None, site);
+                let (payload, sent_by) = (Box::new(message), None);
+                let message = Message { payload, sent_by, site, stamp: None };
+                world.send(Sender::Outside(0), actor, message);
             }
             #[cfg(feature = "check")]
             (Inner::Explored(explored), &Place::Serial { actor, .. }) => {
-                explored.send(actor, Box::new(message), site);
+                explored.send(actor, message, site);
             }
             (Inner::Concurrent(pool), Place::Concurrent(mailbox)) => pool.send(mailbox, message),
             _ => panic!("raddle: {site}: the address is one of another system"),

@@ -14,10 +14,15 @@ use crate::address::{ActorId, Address};
 use crate::any_actor::{AnyActor, Typed};
 use crate::context::Timer;
 use crate::hash::{GAMMA, mix};
+use crate::letters::{Letter, Letters, MessageType};
+use crate::mailboxes::Sender;
 use crate::monitor::{AnyMonitor, Watch};
 
 /// A message without its type.
 pub(crate) type Payload = Box<dyn Any + Send>;
+
+/// The identity of a message, if somebody wants to know.
+pub(crate) type Stamp = Option<Box<Letter>>;
 
 /// Something that a handler did.
 pub(crate) enum Effect {
@@ -25,12 +30,15 @@ pub(crate) enum Effect {
         from: ActorId,
         to: ActorId,
         message: Payload,
+        stamp: Stamp,
         site: &'static Location<'static>,
     },
     Spawn {
         /// None only while it starts.
         actor: Option<Box<dyn AnyActor>>,
         path: u64,
+        /// See [`Letters`].
+        identity: u64,
         name: Option<Box<str>>,
         site: &'static Location<'static>,
         /// What it made when it started.
@@ -41,6 +49,7 @@ pub(crate) enum Effect {
         timer: Timer,
         after: Duration,
         message: Payload,
+        stamp: Stamp,
         site: &'static Location<'static>,
     },
     Cancel {
@@ -100,6 +109,8 @@ pub(crate) struct Running {
     pub(crate) id: ActorId,
     /// See [`Place::Serial`](crate::address::Place).
     pub(crate) path: u64,
+    /// See [`Letters`].
+    pub(crate) identity: u64,
     pub(crate) made: Made,
 }
 
@@ -118,8 +129,12 @@ pub(crate) struct Turn {
     pub(crate) chose: bool,
     /// Whether a monitor was told something.
     pub(crate) told: bool,
+    /// Whether an actor has another behaviour now.
+    pub(crate) became: bool,
     /// Whether a handler asked for the time.
     pub(crate) read_clock: Cell<bool>,
+    /// Only if somebody wants to know of messages.
+    pub(crate) letters: Option<Box<Letters>>,
 }
 
 impl Turn {
@@ -129,12 +144,19 @@ impl Turn {
             monitors: Vec::new(),
             chooser,
             now: Duration::ZERO,
-            running: Running { id: ActorId(0), path: TEST_PATH, made: Made::default() },
+            running: Running {
+                id: ActorId(0),
+                path: TEST_PATH,
+                identity: 0,
+                made: Made::default(),
+            },
             next: 0,
             also: 0,
             chose: false,
             told: false,
+            became: false,
             read_clock: Cell::new(false),
+            letters: None,
         }
     }
 
@@ -143,11 +165,41 @@ impl Turn {
     pub(crate) fn begin_step(&mut self) {
         self.effects.clear();
         self.also = 0;
-        self.told = false;
+        (self.told, self.became) = (false, false);
     }
 
-    pub(crate) fn send(&mut self, to: ActorId, message: Payload, site: &'static Location<'static>) {
-        self.effects.push(Effect::Send { from: self.running.id, to, message, site });
+    pub(crate) fn send<N: Send + 'static>(
+        &mut self,
+        to: ActorId,
+        message: N,
+        site: &'static Location<'static>,
+    ) {
+        let (stamp, from) = (self.stamp(&message), self.running.id);
+        self.effects.push(Effect::Send { from, to, message: Box::new(message), stamp, site });
+    }
+
+    /// The identity of a message that the running actor sends.
+    fn stamp<N>(&mut self, message: &N) -> Stamp {
+        let letters = self.letters.as_deref_mut()?;
+        let from = Sender::Actor(self.running.id);
+        Some(Box::new(letters.stamp(MessageType::of(message), self.running.identity, from)))
+    }
+
+    /// The next message asks something: which question it is, if somebody wants to know.
+    pub(crate) fn asks(&mut self) -> u64 {
+        self.letters.as_deref_mut().map_or(0, Letters::asks)
+    }
+
+    /// The next message answers a question.
+    pub(crate) fn answers(&mut self, ask: u64) {
+        if let Some(letters) = &mut self.letters {
+            letters.answers(ask);
+        }
+    }
+
+    /// The receive that runs, if somebody wants to know; else 0.
+    pub(crate) fn receive(&self) -> u64 {
+        self.letters.as_ref().map_or(0, |letters| letters.receive())
     }
 
     pub(crate) fn spawn<M: std::fmt::Debug + Send + 'static>(
@@ -160,12 +212,21 @@ impl Turn {
         self.next += 1;
         let path = mix(self.running.path ^ mix(u64::from(self.running.made.actors) + 1));
         self.running.made.actors += 1;
+        let letters = self.letters.as_deref_mut();
+        let identity = letters.map_or(0, |letters| letters.create(behaviour.type_name()));
         let address = Address::serial(id, path);
         let mut typed = Typed { address: address.clone(), behaviour };
         let at = self.effects.len();
         let name = name.map(Box::from);
-        self.effects.push(Effect::Spawn { actor: None, path, name, site, made: Made::default() });
-        let started = Running { id, path, made: Made::default() };
+        self.effects.push(Effect::Spawn {
+            actor: None,
+            path,
+            identity,
+            name,
+            site,
+            made: Made::default(),
+        });
+        let started = Running { id, path, identity, made: Made::default() };
         let parent = std::mem::replace(&mut self.running, started);
         let flow = typed.start(self);
         let child = std::mem::replace(&mut self.running, parent);
@@ -177,15 +238,17 @@ impl Turn {
         address
     }
 
-    pub(crate) fn set_timer(
+    pub(crate) fn set_timer<N: Send + 'static>(
         &mut self,
         after: Duration,
-        message: Payload,
+        message: N,
         site: &'static Location<'static>,
     ) -> Timer {
         let timer = Timer(self.running.made.timers);
         self.running.made.timers += 1;
-        self.effects.push(Effect::Timer { of: self.running.id, timer, after, message, site });
+        let (stamp, of) = (self.stamp(&message), self.running.id);
+        let message = Box::new(message);
+        self.effects.push(Effect::Timer { of, timer, after, message, stamp, site });
         timer
     }
 

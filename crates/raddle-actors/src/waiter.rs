@@ -2,6 +2,7 @@
 
 use std::hash::{Hash, Hasher};
 use std::panic::Location;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use crate::context::Turn;
@@ -15,6 +16,8 @@ pub(crate) struct Waiter<T> {
 
 struct Shared<T> {
     answer: Mutex<Option<T>>,
+    /// The receive that answered, if somebody wants to know.
+    answered_by: AtomicU64,
     answered: Condvar,
     #[cfg(feature = "check")]
     signal: raddle_engine::rt::Object<crate::explored::Signal>,
@@ -25,6 +28,7 @@ impl<T: Send + 'static> Waiter<T> {
         Self {
             shared: Arc::new(Shared {
                 answer: Mutex::new(None),
+                answered_by: AtomicU64::new(0),
                 answered: Condvar::new(),
                 #[cfg(feature = "check")]
                 signal: raddle_engine::rt::Object::new(crate::explored::Signal::default()),
@@ -58,6 +62,12 @@ impl<T: Send + 'static> Waiter<T> {
         &self.shared.signal
     }
 
+    /// The receive that answered; 0 if nobody wants to know.
+    #[cfg(feature = "check")]
+    pub(crate) fn answered_by(&self) -> u64 {
+        self.shared.answered_by.load(Ordering::Relaxed)
+    }
+
     pub(crate) fn take(self) -> Option<T> {
         self.shared.answer.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
@@ -72,13 +82,16 @@ impl<T: Send + 'static> Asker<T> for ToOutside<T> {
         *self.shared.answer.lock().unwrap_or_else(PoisonError::into_inner) = Some(answer);
         let shared = Arc::clone(&self.shared);
         match turn {
-            Turn::Serial(turn) => turn.effects.push(Effect::Answered(Box::new(move || {
-                #[cfg(feature = "check")]
-                if raddle_engine::rt::inside() {
-                    shared.signal.alter(|signal| signal.given = true);
-                }
-                shared.answered.notify_all();
-            }))),
+            Turn::Serial(turn) => {
+                shared.answered_by.store(turn.receive(), Ordering::Relaxed);
+                turn.effects.push(Effect::Answered(Box::new(move || {
+                    #[cfg(feature = "check")]
+                    if raddle_engine::rt::inside() {
+                        shared.signal.alter(|signal| signal.given = true);
+                    }
+                    shared.answered.notify_all();
+                })));
+            }
             Turn::Concurrent(_) => shared.answered.notify_all(),
         }
     }

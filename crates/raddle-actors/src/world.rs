@@ -10,6 +10,8 @@
 //! that of the sends: there steps that send to one mailbox depend on each other, which
 //! [`Stepped::also`] tells.
 
+#[cfg(feature = "check")]
+mod deliveries;
 mod observers;
 mod store;
 
@@ -25,9 +27,10 @@ use crate::address::{ActorId, Address};
 use crate::context::Timer;
 use crate::faults::{Faults, MessageFaults};
 use crate::hash::mix;
+use crate::letters::Dispatch;
 use crate::mailboxes::{LaneKey, Mailboxes, Sender};
 use crate::step::{self, ActorState, Site};
-use crate::turn::{BITS, Chooser, Payload, Turn};
+use crate::turn::{BITS, Chooser, Payload, Stamp, Turn};
 use crate::view::View;
 
 /// What a link delivers.
@@ -73,6 +76,7 @@ pub(crate) struct Message {
     /// The step that sent it, as the engine numbers steps.
     pub(crate) sent_by: Option<u64>,
     pub(crate) site: Site,
+    pub(crate) stamp: Stamp,
 }
 
 pub(crate) struct Link {
@@ -127,6 +131,15 @@ pub(crate) struct Description {
 /// The step that is being taken.
 struct Current {
     link: u32,
+    /// What was received, if somebody wants to know.
+    #[cfg(feature = "check")]
+    receive: Option<raddle_engine::receive::Receive>,
+    /// From whom.
+    #[cfg(feature = "check")]
+    from: Sender,
+    /// Who crashed.
+    #[cfg(feature = "check")]
+    victim: Option<ActorId>,
     /// Its number for the engine.
     number: Option<u64>,
     lapsed: bool,
@@ -182,7 +195,19 @@ impl World {
             answers: Vec::new(),
             description: Description::default(),
             observers: Observers::new(faults),
-            current: Current { link: 0, number: None, lapsed: false, sent_by: None, site },
+            current: Current {
+                link: 0,
+                #[cfg(feature = "check")]
+                receive: None,
+                #[cfg(feature = "check")]
+                from: Sender::Anybody,
+                #[cfg(feature = "check")]
+                victim: None,
+                number: None,
+                lapsed: false,
+                sent_by: None,
+                site,
+            },
             is_model: false,
         }
     }
@@ -251,20 +276,17 @@ impl World {
     /// Puts something without contents into a link, as a part of the current step.
     fn push_signal(&mut self, link: u32, site: Site) {
         let sent_by = self.current.number;
-        self.push(link, Message { payload: Box::new(()), sent_by, site });
+        self.push(link, Message { payload: Box::new(()), sent_by, site, stamp: None });
     }
 
     /// Sends a message from outside.
-    pub(crate) fn send(
-        &mut self,
-        from: Sender,
-        to: ActorId,
-        payload: Payload,
-        sent_by: Option<u64>,
-        site: Site,
-    ) {
+    pub(crate) fn send(&mut self, from: Sender, to: ActorId, message: Message) {
+        if let (Some(letters), Some(letter)) = (&mut self.turn.letters, &message.stamp) {
+            let receiver = self.actors[to.index()].state.identity;
+            letters.did.sent.push(Dispatch { letter: **letter, receiver, is_timer: false });
+        }
         let link = self.link(from, to);
-        self.push(link, Message { payload, sent_by, site });
+        self.push(link, message);
     }
 
     /// Adds an actor from outside, with `number` as the number of the test's step.
@@ -327,7 +349,13 @@ impl World {
     /// Takes the next step of a link, with `number` as the number of the step for the engine.
     pub(crate) fn step(&mut self, link: u32, number: Option<u64>) -> Stepped {
         self.current = Current { link, number, lapsed: false, ..self.current };
+        #[cfg(feature = "check")]
+        self.begin_receive(link);
         let actor = step::step(self, link);
+        #[cfg(feature = "check")]
+        if self.links[link as usize].kind.is_crash() {
+            self.current.victim = actor;
+        }
         self.update_ready(link);
         let mut also = self.turn.also | self.observers.of_all_steps();
         let other_values_touch_others =

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use raddle_actors::{
     Actor, Address, Context, Faults, Mailboxes, Model, Monitor, Searched, States, Stopped, System,
-    Timer, View, Watch,
+    Timer, View, Watch, WhenFull,
 };
 use raddle_engine::{Setup, Stop};
 use raddle_trace::{Covered, Outcome};
@@ -463,11 +463,11 @@ fn limits_are_kept_and_told() {
     let some = search(States::breadth_first().states(500));
     assert_eq!((some.unique, some.stopped), (500, Stopped::States));
     assert_eq!(some.guarantee.to_string(), "the first 500 states of a search that did not end");
-    // A table of 2^13 fingerprints has 128 KiB, one of 2^14 twice that, and both are there as it grows.
-    let small = search(States::depth_first().bytes(300 << 10));
+    // At most 16 bytes for each of 10,000 states, and at least 10: 8 bytes in a table that is 4/5 full.
+    let small = search(States::depth_first().bytes(100 << 10));
     assert_eq!(small.stopped, Stopped::Bytes);
-    assert!(small.unique <= 3 << 11, "{}", small.unique);
-    let small = search(States::breadth_first().bytes(300 << 10));
+    assert!((5_000..10_000).contains(&small.unique), "{}", small.unique);
+    let small = search(States::breadth_first().bytes(100 << 10));
     assert_eq!(small.stopped, Stopped::Bytes);
     let shallow = search(States::breadth_first().depth(3));
     // Sums of at most 3 over four logs: 1 + 4 + 10 + 20.
@@ -595,4 +595,43 @@ fn states_can_be_walked() {
     assert_eq!(all.len(), 6);
     assert_eq!(vote(&mut space, &[0, 0]), vote(&mut space, &[]));
     assert_eq!(space.delivery(&first, enabled[1], &[]).to_string(), "test → Voter 2: ()");
+}
+
+#[test]
+fn a_violation_is_the_same_with_any_number_of_threads() {
+    // Each log has its entries in order, and no state with all logs full is allowed.
+    let model = logs(3, 4)
+        .invariant("not all", |logs, view| logs.iter().any(|log| heard(log, view).len() < 4));
+    let search = |threads| {
+        let states = States::breadth_first().threads(threads);
+        model.search(&states).expect("it can be searched").violation.expect("all are full once")
+    };
+    let one = search(1);
+    assert_eq!(one.steps.len(), 12);
+    for threads in [2, 3] {
+        let other = search(threads);
+        assert_eq!((&other.steps, &other.what), (&one.steps, &one.what));
+    }
+}
+
+#[test]
+fn a_search_with_too_little_room_for_what_was_seen_does_as_it_is_told() {
+    let model = logs(4, 5).panics_only();
+    let search = |when_full| {
+        let states = States::breadth_first().cache(14_000, when_full);
+        model.search(&states).expect("it can be searched")
+    };
+    assert_eq!(search(WhenFull::Stop).stopped, Stopped::Bytes);
+    for when_full in [WhenFull::Refuse, WhenFull::Replace] {
+        let searched = search(when_full);
+        assert_eq!(searched.stopped, Stopped::Covered);
+        assert!(searched.unique >= 6u64.pow(4), "some are counted again: {}", searched.unique);
+        assert!(searched.guarantee.to_string().contains("were not kept"), "{searched}");
+    }
+}
+
+#[test]
+fn a_path_is_not_searched_by_several_threads() {
+    let refused = logs(1, 1).panics_only().search(&States::depth_first().threads(2)).unwrap_err();
+    assert!(refused.to_string().contains("leave out `threads`"), "{refused}");
 }

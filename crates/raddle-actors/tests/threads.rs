@@ -4,10 +4,12 @@ use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Barrier};
+use std::sync::{Arc, Barrier, Mutex};
 use std::time::Duration;
 
-use raddle_actors::{Actor, Address, Context, Manager, Reply, System, Timer};
+use raddle_actors::{
+    Actor, Address, Context, Deliveries, Manager, RandomDelays, Reply, System, Timer, Transit,
+};
 
 fn threads(threads: usize) -> System {
     System::builder().manager(Manager::Concurrent { threads }).build()
@@ -582,4 +584,91 @@ fn actors_can_be_looked_at_while_they_run() {
     }
     system.handle_all();
     assert_eq!(system.inspect(&to, |to: &Ordered| to.seen), 20_000);
+}
+
+/// Passes what it is told on to another one, and becomes an actor that does the same.
+struct PassesOn(Address<(usize, u32)>);
+
+impl Actor for PassesOn {
+    type Message = (usize, u32);
+
+    fn handle(&mut self, message: (usize, u32), cx: &mut Context<'_, (usize, u32)>) {
+        cx.send(&self.0, message);
+        cx.become_(Self(self.0.clone()));
+    }
+}
+
+/// Messages, and whether their receivers became others.
+type Transits = Vec<(Transit, bool)>;
+
+/// What a hook heard: messages that were sent, and those that were handled.
+#[derive(Clone, Debug, Default)]
+struct Heard(Arc<Mutex<[Transits; 2]>>);
+
+impl Deliveries for Heard {
+    fn delay(&self, transit: &Transit) -> Duration {
+        let mut heard = self.0.lock().expect("no panic");
+        heard[0].push((*transit, false));
+        // Those that are sent later are due earlier.
+        Duration::from_micros(1_000 - 10 * heard[0].len() as u64)
+    }
+
+    fn handled(&self, transit: &Transit, became: bool) {
+        self.0.lock().expect("no panic")[1].push((*transit, became));
+    }
+}
+
+#[test]
+fn a_hook_hears_of_every_message_and_the_order_of_two_actors_stays() {
+    let run = || {
+        let heard = Heard::default();
+        let manager = Manager::Concurrent { threads: 2 };
+        let system = System::builder().manager(manager).deliveries(heard.clone()).build();
+        let ordered = system.spawn(Ordered::default());
+        let relays: Vec<_> = (0..3).map(|_| system.spawn(PassesOn(ordered.clone()))).collect();
+        for n in 1..=10 {
+            for (nth, relay) in relays.iter().enumerate() {
+                system.send(relay, (nth, n));
+            }
+        }
+        system.handle_all();
+        assert_eq!(system.inspect(&ordered, |ordered: &Ordered| ordered.seen), 30);
+        system.shutdown();
+        let [mut sent, mut handled] = heard.0.lock().expect("no panic").clone();
+        for all in [&mut sent, &mut handled] {
+            all.sort_unstable_by_key(|(transit, _)| transit.message);
+        }
+        (sent, handled)
+    };
+    let (sent, handled) = run();
+    assert_eq!(handled.len(), 60);
+    assert!(handled.windows(2).all(|two| two[0].0.message != two[1].0.message), "one name each");
+    assert!(sent.iter().map(|(transit, _)| transit).eq(handled.iter().map(|(transit, _)| transit)));
+    // Those of relays came from outside, and each made it become another.
+    for (transit, became) in &handled {
+        assert_eq!(transit.sender == 0, *became, "{transit:?}");
+    }
+    assert_eq!((sent, handled), run(), "names are the same in every run");
+}
+
+#[test]
+fn random_delays_are_below_their_limit_and_keep_the_order_of_two_actors() {
+    let most = Duration::from_micros(300);
+    let delays = RandomDelays::new(most, 1);
+    let transit = Transit { sender: 0, receiver: 1, message: 2, type_name: "u32" };
+    let drawn: Vec<_> = (0..200).map(|_| delays.delay(&transit)).collect();
+    assert!(
+        drawn.iter().all(|delay| *delay <= most) && drawn.iter().any(|delay| *delay > most / 2)
+    );
+    let manager = Manager::Concurrent { threads: 2 };
+    let system = System::builder().manager(manager).deliveries(delays).build();
+    let ordered = system.spawn(Ordered::default());
+    let relays: Vec<_> = (0..3).map(|_| system.spawn(PassesOn(ordered.clone()))).collect();
+    for n in 1..=20 {
+        for (nth, relay) in relays.iter().enumerate() {
+            system.send(relay, (nth, n));
+        }
+    }
+    system.handle_all();
+    assert_eq!(system.inspect(&ordered, |ordered: &Ordered| ordered.seen), 60);
 }

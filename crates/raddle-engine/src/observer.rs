@@ -33,6 +33,7 @@ pub enum Ended {
 
 /// What the engine must do for an observer. Each costs, so ask for the least.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one thing that costs")]
 pub struct ObserverNeeds {
     /// [`Observer::event`] is called with every [`Event`], also with those that the strategy
     /// [skips](Plan::steps_to_skip).
@@ -43,6 +44,8 @@ pub struct ObserverNeeds {
     pub contexts: u8,
     /// As [`Needs::labels`].
     pub labels: bool,
+    /// As [`Needs::messages`].
+    pub messages: bool,
 }
 
 /// Listens to a search.
@@ -232,6 +235,7 @@ impl<'a, 'b> Audience<'a, 'b> {
             decisions |= wanted.decisions;
             needs.contexts = needs.contexts.max(wanted.contexts);
             needs.labels |= wanted.labels;
+            needs.messages |= wanted.messages;
         }
         needs.steps |= steps;
         let (n_steps, skipped) = (0, 0);

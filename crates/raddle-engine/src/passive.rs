@@ -8,6 +8,7 @@ use std::panic::Location;
 use std::sync::Arc;
 
 use crate::op::{Access, ObjectId};
+use crate::receive::{Effects, Receive, ReceiveName};
 
 /// What the steps of passive tasks do.
 pub trait Work: Send + Sync {
@@ -19,6 +20,23 @@ pub trait Work: Send + Sync {
 
     /// The last step as a person reads it.
     fn show(&self) -> String;
+
+    /// What the next step of the passive task with this token would receive, if
+    /// [messages are observed](crate::rt::messages_are_observed).
+    fn delivery(&self, token: u32) -> Option<Receive> {
+        let _ = token;
+        None
+    }
+
+    /// What the last step received and did, on the same condition.
+    fn effects(&self) -> Option<Effects> {
+        None
+    }
+
+    /// How a person calls what the last step received, on the same condition.
+    fn receive_name(&self) -> ReceiveName {
+        ReceiveName::default()
+    }
 }
 
 /// What a step of a passive task touched.

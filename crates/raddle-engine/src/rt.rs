@@ -726,6 +726,14 @@ pub fn steps_are_observed() -> bool {
     !ex.is_null() && unsafe { (*ex).listeners.needs.steps }
 }
 
+/// Whether somebody wants to know of messages: see [`Needs::messages`](crate::strategy::Needs::messages).
+#[must_use]
+pub fn messages_are_observed() -> bool {
+    let ex = Execution::current();
+    // SAFETY: as above.
+    !ex.is_null() && unsafe { (*ex).listeners.needs.messages }
+}
+
 /// Whether the execution is written down, so that texts are wanted.
 #[must_use]
 pub fn is_recorded() -> bool {

@@ -10,6 +10,7 @@ use raddle_trace::{Covered, Gaps, Note, Outcome, Progress};
 
 use crate::context::Context;
 use crate::op::{Access, ObjectId, Op, TaskId};
+use crate::receive::{Effects, Receive, ReceiveName};
 
 /// One option of a [`Options::Schedule`] point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +61,22 @@ pub trait Pending: fmt::Debug {
     fn says(&self, task: TaskId) -> Option<String> {
         let _ = task;
         None
+    }
+    /// The receive that a step of this task would be, if [`Needs::messages`]: what it would deliver, from whom
+    /// and to whom. None if it would be none, and while a value is decided within a step.
+    fn delivery(&self, task: TaskId) -> Option<Receive> {
+        let _ = task;
+        None
+    }
+    /// See [`Step::effects`].
+    fn effects(&self, task: TaskId) -> Option<Effects> {
+        let _ = task;
+        None
+    }
+    /// See [`Step::receive_name`].
+    fn receive_name(&self, task: TaskId) -> ReceiveName {
+        let _ = task;
+        ReceiveName::default()
     }
     /// The tasks that have announced an op which cannot run now.
     fn blocked(&self) -> Vec<TaskId>;
@@ -227,6 +244,19 @@ pub struct Step<'a> {
 }
 
 impl Step<'_> {
+    /// What it received and what it did, if it was a receive and [`Needs::messages`]. None of a step that panicked
+    /// before it had received anything.
+    #[must_use]
+    pub fn effects(&self) -> Option<Effects> {
+        self.pending.effects(self.task)
+    }
+
+    /// How a person calls the receive that it was, if it was one and [`Needs::messages`].
+    #[must_use]
+    pub fn receive_name(&self) -> ReceiveName {
+        self.pending.receive_name(self.task)
+    }
+
     /// The ops that could not run when it did, as [`Pending::stuck`]. A timer's step has ended the op of its owner, which
     /// is among them if it waited for its second part only.
     #[must_use]
@@ -302,6 +332,7 @@ pub struct Taken {
 
 /// What the engine must do beyond asking. Each costs, so ask for the least.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one thing that costs")]
 pub struct Needs {
     /// [`Strategy::step`] is called with every [`Event`].
     pub steps: bool,
@@ -312,11 +343,13 @@ pub struct Needs {
     pub contexts: u8,
     /// What objects and passive tasks are called is kept, for [`Pending::label`] and [`Pending::name`].
     pub labels: bool,
+    /// Messages have identities: [`Pending::delivery`] and [`Step::effects`] answer.
+    pub messages: bool,
 }
 
 impl Default for Needs {
     fn default() -> Self {
-        Self { steps: false, plans: true, contexts: 0, labels: false }
+        Self { steps: false, plans: true, contexts: 0, labels: false, messages: false }
     }
 }
 

@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use raddle_engine::context::Context;
 use raddle_engine::op::{Access, ObjectId, Op, TaskId};
+use raddle_engine::receive::{NewActor, Receive, Reception};
 use raddle_engine::search::{CrashLog, Mark, Name, Numbers};
 use raddle_engine::strategy::{Answer, Choice, Cut, Stuck, Taken, Tasks, Timer};
 
@@ -64,6 +65,9 @@ pub(crate) enum Entry {
     Label(Option<Labelled>),
     /// Whether a text follows.
     Says(bool),
+    Delivery(Option<Receive>),
+    /// What was sent and what was created follow.
+    Effects(Option<ReceiveEffects>),
     Place(u32),
     Strayed(bool),
     /// So many tasks follow.
@@ -107,6 +111,18 @@ pub(crate) struct Told {
     pub(crate) waited_for: Tasks,
 }
 
+/// What a receive did, without what it sent and created.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReceiveEffects {
+    pub(crate) receive: Receive,
+    pub(crate) reception: Reception,
+    pub(crate) sent: u32,
+    pub(crate) created: u32,
+    pub(crate) became: bool,
+    pub(crate) stopped: bool,
+    pub(crate) answered_test: bool,
+}
+
 /// A label without its texts, which may be made while the program runs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Labelled {
@@ -124,6 +140,10 @@ unsafe impl Plain for Stuck {}
 unsafe impl Plain for TaskId {}
 // SAFETY: as above.
 unsafe impl Plain for (ObjectId, Access) {}
+// SAFETY: numbers, and names of types, which are statics.
+unsafe impl Plain for Receive {}
+// SAFETY: as above.
+unsafe impl Plain for NewActor {}
 // SAFETY: as above.
 unsafe impl Plain for u8 {}
 

@@ -10,13 +10,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use raddle_engine::context::{self, Context};
 use raddle_engine::op::{ObjectId, Op, TaskId};
+use raddle_engine::receive::{Effects, Receive, ReceiveName};
 use raddle_engine::search::{Heard, Numbers};
 use raddle_engine::strategy::{
     Answer, Cut, Event, Label, Needs, Options, Pending, Plan, Point, Step, Strategy, Stuck,
 };
 use raddle_trace::Covered;
 
-use crate::log::{Entry, Labelled, Log, Offered, Read, Told};
+use crate::log::{Entry, Labelled, Log, Offered, Read, ReceiveEffects, Told};
 
 /// In the fork: writes down what passes between the engine and the strategy with its observers.
 ///
@@ -160,6 +161,40 @@ impl Pending for Noting<'_> {
             self.log.text(says);
         }
         says
+    }
+
+    fn delivery(&self, task: TaskId) -> Option<Receive> {
+        let delivery = self.inner.delivery(task);
+        self.log.put(Entry::Delivery(delivery));
+        delivery
+    }
+
+    fn effects(&self, task: TaskId) -> Option<Effects> {
+        let effects = self.inner.effects(task);
+        let short = |effects: &Effects| ReceiveEffects {
+            receive: effects.receive,
+            reception: effects.reception,
+            sent: effects.sent.len() as u32,
+            created: effects.created.len() as u32,
+            became: effects.became,
+            stopped: effects.stopped,
+            answered_test: effects.answered_test,
+        };
+        self.log.with(Entry::Effects(effects.as_ref().map(short)), |write| {
+            if let Some(effects) = &effects {
+                write.all(&effects.sent);
+                write.all(&effects.created);
+            }
+        });
+        effects
+    }
+
+    fn receive_name(&self, task: TaskId) -> ReceiveName {
+        let name = self.inner.receive_name(task);
+        for text in [&name.receiver, &name.sender, &name.message] {
+            self.log.text(text);
+        }
+        name
     }
 
     fn blocked(&self) -> Vec<TaskId> {
@@ -399,6 +434,34 @@ impl Pending for Again<'_, '_> {
             Some(Entry::Says(false)) => None,
             other => lost("says", other.as_ref()),
         }
+    }
+
+    fn delivery(&self, _: TaskId) -> Option<Receive> {
+        match self.0.borrow_mut().entry() {
+            Some(Entry::Delivery(delivery)) => delivery,
+            other => lost("delivery", other.as_ref()),
+        }
+    }
+
+    fn effects(&self, _: TaskId) -> Option<Effects> {
+        let mut hearing = self.0.borrow_mut();
+        match hearing.entry() {
+            Some(Entry::Effects(effects)) => {
+                let ReceiveEffects { receive, reception, sent, created, .. } = effects?;
+                let ReceiveEffects { became, stopped, answered_test, .. } = effects?;
+                // SAFETY: so many follow, in this order.
+                let (sent, created) =
+                    unsafe { (hearing.read.all(sent), hearing.read.all(created)) };
+                Some(Effects { receive, reception, sent, created, became, stopped, answered_test })
+            }
+            other => lost("effects", other.as_ref()),
+        }
+    }
+
+    fn receive_name(&self, _: TaskId) -> ReceiveName {
+        let mut hearing = self.0.borrow_mut();
+        let mut text = || hearing.read.text().unwrap_or_default();
+        ReceiveName { receiver: text(), sender: text(), message: text() }
     }
 
     fn blocked(&self) -> Vec<TaskId> {

@@ -204,7 +204,7 @@ fn named(point: &Point<'_>) -> Vec<TreeOption> {
 
 impl Observer for TreeRecorder {
     fn needs(&self) -> ObserverNeeds {
-        ObserverNeeds { steps: true, decisions: true, labels: true, contexts: 0 }
+        ObserverNeeds { steps: true, decisions: true, labels: true, ..ObserverNeeds::default() }
     }
 
     fn begin(&mut self, plan: &Plan) {

@@ -1,10 +1,12 @@
-//! How large the tests of this workspace are, and where they write down what they compared.
+//! How large the tests of this workspace are, which programs are too large for them, and where they write down what
+//! they compared.
 //!
 //! Only dev-dependencies name this crate: it is no part of what users compile. Its variables:
 //!
 //! - `RADDLE_LONG`: `1` makes the long tests long; unset, empty or `0` does not. Anything else is refused.
 //! - `COMPARE_PROGRAMS`, `COMPARE_FROM`, `COMPARE_MOST`: how many random programs a comparison looks at,
 //!   how far behind its first seed it begins, and how many interleavings a program may have.
+//! - `COMPARE_SHRINK`: `0` leaves a random program that fails as large as it is.
 //! - `COMPARE_FIGURES`: the file to which a comparison appends its figures, a line each. By it
 //!   `cargo xtask nightly` knows them.
 //!
@@ -14,6 +16,10 @@
 use std::fmt::Write as _;
 use std::fs::OpenOptions;
 use std::io::Write as _;
+
+pub use self::size::SizeProbes;
+
+mod size;
 
 /// Whether the tests that take minutes are wanted: `RADDLE_LONG=1`.
 ///
@@ -76,6 +82,12 @@ impl Sample {
             default,
         }
     }
+}
+
+/// Whether a program that fails is to be made small: unless `COMPARE_SHRINK=0`.
+#[must_use]
+pub fn shrinks() -> bool {
+    variable("COMPARE_SHRINK").is_none_or(|value| value != "0")
 }
 
 /// Notes what a comparison came to, for `cargo xtask nightly`: `name key=value …`.

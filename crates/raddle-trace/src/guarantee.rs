@@ -128,6 +128,14 @@ pub enum Covered {
         parts: u64,
         /// Only states that can be reached in so many steps, if there are others.
         depth: Option<u32>,
+        /// How many states could not be kept, or gave their place to others. They may have been counted
+        /// and gone on from more than once.
+        #[serde(default)]
+        dropped: u64,
+        /// Only states that can be reached with at most so many delays of the search's explorer, if there may be
+        /// others.
+        #[serde(default)]
+        delays: Option<u32>,
     },
     /// Some states of a search over states that did not end.
     SomeStates {
@@ -296,6 +304,33 @@ impl Covered {
             _ => None,
         }
     }
+
+    /// Of [`States`](Self::States).
+    fn fmt_states(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self::States { unique, parts, depth, dropped, delays } = *self else { return Ok(()) };
+        f.write_str("every state that can be reached")?;
+        if let Some(k) = depth {
+            write!(f, " in at most {}", Many(k.into(), "step"))?;
+        }
+        match delays {
+            None => {}
+            Some(0) => f.write_str(" without a delay")?,
+            Some(k) => write!(f, " with at most {}", Many(k.into(), "delay"))?,
+        }
+        if unique < 2 {
+            return Ok(());
+        }
+        let chance = self.collision().unwrap_or(1.0).log10().ceil();
+        write!(
+            f,
+            ", unless 64-bit fingerprints collided (chance below 1e{chance}: {unique} \
+             states and {parts} parts of states"
+        )?;
+        if dropped > 0 {
+            write!(f, "; {dropped} were not kept and may have been counted again")?;
+        }
+        f.write_str(")")
+    }
 }
 
 impl fmt::Display for Covered {
@@ -322,22 +357,7 @@ impl fmt::Display for Covered {
                 }
                 f.write_str(")")
             }
-            Self::States { unique, parts, depth } => {
-                match depth {
-                    None => f.write_str("every state that can be reached")?,
-                    Some(1) => f.write_str("every state that can be reached in at most 1 step")?,
-                    Some(k) => write!(f, "every state that can be reached in at most {k} steps")?,
-                }
-                if unique < 2 {
-                    return Ok(());
-                }
-                let chance = self.collision().unwrap_or(1.0).log10().ceil();
-                write!(
-                    f,
-                    ", unless 64-bit fingerprints collided (chance below 1e{chance}: {unique} \
-                     states and {parts} parts of states)"
-                )
-            }
+            Self::States { .. } => self.fmt_states(f),
             Self::SomeStates { unique } => {
                 let unique = Many(unique, "state");
                 write!(f, "the first {unique} of a search that did not end")
@@ -622,7 +642,8 @@ mod tests {
     // (1000 * 999 + 30 * 29) / 2^65 is 2.7e-14.
     #[test]
     fn states_are_told_apart_by_fingerprints() {
-        let states = |depth| Covered::States { unique: 1000, parts: 30, depth };
+        let states =
+            |depth| Covered::States { unique: 1000, parts: 30, depth, dropped: 0, delays: None };
         assert_eq!(
             states(None).to_string(),
             "every state that can be reached, unless 64-bit fingerprints collided (chance below \
@@ -632,6 +653,18 @@ mod tests {
             states(Some(3))
                 .to_string()
                 .starts_with("every state that can be reached in at most 3 steps, unless")
+        );
+        let dropped =
+            Covered::States { unique: 1000, parts: 30, depth: None, dropped: 4, delays: Some(2) };
+        assert!(
+            dropped
+                .to_string()
+                .starts_with("every state that can be reached with at most 2 delays, unless")
+        );
+        assert!(
+            dropped
+                .to_string()
+                .ends_with("30 parts of states; 4 were not kept and may have been counted again)")
         );
         assert_eq!(
             Covered::SomeStates { unique: 7 }.to_string(),

@@ -260,7 +260,11 @@ fn run_member(
     let mut all: Vec<Found> = Vec::new();
     for Stage { strategy, name, executions, kept } in stages {
         // After a reduction that covered all it sees, a few executions without it are enough.
-        let most = if all.last().is_some_and(conclusion::has_covered) { AFTER_REDUCTION } else { u64::MAX };
+        let most = if all.last().is_some_and(conclusion::has_covered) {
+            AFTER_REDUCTION
+        } else {
+            u64::MAX
+        };
         asked.setup.limits.executions = executions.min(most);
         let found = search::run_one(strategy, name, &asked, kept.as_ref(), control, lap, test)?;
         if let Some(coverage) = &found.coverage {

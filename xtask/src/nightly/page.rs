@@ -1,6 +1,6 @@
 //! `docs/results/nightly.md`: what a nightly run came to.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::process::Command;
 use std::thread::available_parallelism;
@@ -34,14 +34,26 @@ pub(super) fn text(results: &[Outcome], wanted: &Wanted, commit: &str, spent: u6
     if wanted.scale < 100 {
         let _ = writeln!(text, "\n**Only {} % of the programs were compared.**", wanted.scale);
     }
+    let commits = commits(results, commit);
+    if commits.len() > 1 {
+        let _ = writeln!(
+            text,
+            "\nParts ran at {} commits, each at the one that its row names: what had passed before a change that does not \
+             bear on it was not run again. `git diff {} {commit}` is what lies between the first of them and the last.",
+            commits.len(),
+            commits[0]
+        );
+    }
+    let at = |result: &Outcome| if commits.len() > 1 { ran_at(result) } else { String::new() };
     let is_page = |result: &&Outcome| matches!(result.part.kind, Kind::Page(_));
     text.push_str("\n| part | outcome | time | figures |\n|---|---|--:|---|\n");
     for result in results.iter().filter(|result| !is_page(result)) {
         let _ = writeln!(
             text,
-            "| {} | {} | {} | {} |",
+            "| {} | {}{} | {} | {} |",
             result.part.name,
             outcome(result, wanted),
+            at(result),
             took(result),
             figures(result)
         );
@@ -58,9 +70,10 @@ pub(super) fn text(results: &[Outcome], wanted: &Wanted, commit: &str, spent: u6
         };
         let _ = writeln!(
             text,
-            "| [{0}]({0}) | `{command}` | {1} | {2} | {3} |",
+            "| [{0}]({0}) | `{command}` | {1}{2} | {3} | {4} |",
             page.file,
             outcome(result, wanted),
+            at(result),
             took(result),
             figures(result)
         );
@@ -106,6 +119,28 @@ fn outcome(result: &Outcome, wanted: &Wanted) -> String {
 /// Whether there is no quicker way to measure a page.
 fn is_always_whole(result: &Outcome) -> bool {
     matches!(result.part.kind, Kind::Page(page) if matches!(page.how, How::Corpus { .. }))
+}
+
+/// The commits at which jobs ran, in the order of the parts, and last the one that the page is of.
+fn commits<'a>(results: &'a [Outcome], last: &'a str) -> Vec<&'a str> {
+    let mut all: Vec<&str> = Vec::new();
+    for done in results.iter().flat_map(|result| result.jobs.iter().flatten()) {
+        if done.commit != last && !all.contains(&done.commit.as_str()) {
+            all.push(&done.commit);
+        }
+    }
+    all.push(last);
+    all
+}
+
+/// At which commits the jobs of a part ran.
+fn ran_at(result: &Outcome) -> String {
+    let all: BTreeSet<&str> =
+        result.jobs.iter().flatten().map(|done| done.commit.as_str()).collect();
+    if all.is_empty() {
+        return String::new();
+    }
+    format!(" at {}", all.into_iter().collect::<Vec<_>>().join(", "))
 }
 
 fn took(result: &Outcome) -> String {

@@ -215,6 +215,13 @@ pub const PARTS: &[Part] = &[
         (3_000, 500, 500),
         None,
     ),
+    comparison(
+        "strata-of-states",
+        Tests::InActors,
+        "states::tests::strata_are_those_of_all_executions_with_so_many_delays",
+        (3_000, 500, 500),
+        None,
+    ),
     Part { name: "saved-searches", kind: Kind::Tests(Tests::InSearch, &["registry::saving::"]) },
     Part { name: "protocol", kind: Kind::Tests(Tests::Protocol, &[]) },
     Part { name: "allocations", kind: Kind::Tests(Tests::Allocations, &[]) },

@@ -63,7 +63,8 @@ fn figures_and_passes_are_read_from_what_jobs_say() {
     let said = "running 2 tests\ntest result: ok. 2 passed; 0 failed; 0 ignored\n\
                 test result: ok. 3 passed; 0 failed\n";
     assert_eq!((passed_tests(said), passed_tests("nothing")), (5, 0));
-    let done = Done { passed: true, seconds: 7, figures, said: "a \"word\"".to_owned() };
+    let (said, commit) = ("a \"word\"".to_owned(), "c0ffee".to_owned());
+    let done = Done { passed: true, seconds: 7, figures, said, commit };
     assert_eq!(Done::from_json(&done.to_json()), Some(done));
 }
 
@@ -86,6 +87,7 @@ fn what_was_cut_or_failed_is_never_shown_as_passed() {
         seconds: 60,
         figures: [("compared".to_owned(), compared)].into(),
         said: String::new(),
+        commit: "c0ffee".to_owned(),
     };
     let wanted = wanted(&[]).expect("all");
     let whole = outcome("isolation", vec![Some(passed(50)); 10]);
@@ -96,6 +98,13 @@ fn what_was_cut_or_failed_is_never_shown_as_passed() {
     assert!(text.contains("| isolation | passed | 10 min | 500 compared |"), "{text}");
 
     let mut jobs = vec![Some(passed(50)); 10];
+    jobs[3] = Some(Done { commit: "0ld".to_owned(), ..passed(50) });
+    let results = [outcome("isolation", jobs.clone()), outcome("mutations", vec![Some(passed(0))])];
+    let text = page::text(&results, &wanted, "c0ffee", 600);
+    assert!(text.contains("ran at 2 commits") && text.contains("`git diff 0ld c0ffee`"), "{text}");
+    assert!(text.contains("| isolation | passed at 0ld, c0ffee | 10 min |"), "{text}");
+    assert!(text.contains("| mutations | passed at c0ffee |"), "{text}");
+
     jobs[3] = None;
     let results = [outcome("isolation", jobs.clone()), outcome("mutations", vec![None])];
     assert_eq!(verdict(&results), Verdict::Cut);
@@ -104,7 +113,8 @@ fn what_was_cut_or_failed_is_never_shown_as_passed() {
     assert!(text.contains("**cut by time** after 9 of 10 times 50 programs"), "{text}");
     assert!(text.contains("| mutations | **not run**: the time was over |"), "{text}");
 
-    jobs[4] = Some(Done { said: "seed 7 differs".to_owned(), ..Done::default() });
+    let (said, commit) = ("seed 7 differs".to_owned(), "c0ffee".to_owned());
+    jobs[4] = Some(Done { said, commit, ..Done::default() });
     let results = [outcome("isolation", jobs), outcome("page-eta", vec![Some(passed(0))])];
     assert_eq!(verdict(&results), Verdict::Failed);
     let text = page::text(&results, &wanted, "c0ffee", 600);

@@ -6,6 +6,7 @@ use std::fmt::Debug;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
+use super::hooked::{Due, Hook, Hooked, Receiving};
 use super::inbox::{Inbox, Pushed};
 use super::sync::{AtomicUsize, Mutex, Ordering, lock};
 use super::timers::Key;
@@ -13,6 +14,7 @@ use super::{Shared, Turn};
 use crate::actor::Behaviour;
 use crate::address::{Address, Place};
 use crate::context::{self, Context, Timer};
+use crate::deliveries::Transit;
 
 /// So many messages are handled before other actors have their turn.
 const MOST: usize = 256;
@@ -29,6 +31,8 @@ pub(crate) struct Mailbox<M> {
     /// Those who want to look at the state, whom the next turn lets go first.
     lookers: AtomicUsize,
     first: Mutex<()>,
+    /// If there is a hook into deliveries.
+    hooked: Option<Box<Hooked>>,
     shared: Arc<Shared>,
 }
 
@@ -79,6 +83,14 @@ impl<M: Debug + Send + 'static> Mailbox<M> {
     /// A new actor, which has started.
     pub(crate) fn spawn(turn: &mut Turn, behaviour: Box<dyn Behaviour<M>>) -> Address<M> {
         let shared = Arc::clone(&turn.shared);
+        let hooked = shared.hook.as_ref();
+        let hooked =
+            hooked.map(|hook| Box::new(hook.actor(&mut turn.receiving, behaviour.type_name())));
+        let outer = turn.receiving.actor;
+        if let Some(hooked) = &hooked {
+            // What it sends as it starts is of the receive that makes it, and it is the sender.
+            turn.receiving.actor = hooked.identity;
+        }
         let body =
             Body { behaviour: Some(behaviour), messages: VecDeque::new(), due: VecDeque::new() };
         let mailbox = Arc::new(Self {
@@ -87,6 +99,7 @@ impl<M: Debug + Send + 'static> Mailbox<M> {
             timers: Mutex::new(Timers { made: 0, set: HashMap::new() }),
             lookers: AtomicUsize::new(0),
             first: Mutex::new(()),
+            hooked,
             shared,
         });
         let task: Arc<dyn Run> = Arc::clone(&mailbox) as _;
@@ -103,6 +116,7 @@ impl<M: Debug + Send + 'static> Mailbox<M> {
                 *behaviour = next;
             }
         }));
+        turn.receiving.actor = outer;
         if let Err(panic) = started {
             mailbox.close();
             resume_unwind(panic);
@@ -115,6 +129,11 @@ impl<M: Debug + Send + 'static> Mailbox<M> {
 
     /// Sends a message from a handler.
     pub(crate) fn push_by(self: &Arc<Self>, turn: &mut Turn, message: M) {
+        if let (Some(hook), Some(hooked)) = (&self.shared.hook, &self.hooked) {
+            let ours = Arc::ptr_eq(&self.shared, &turn.shared);
+            self.post(hook, hooked, ours.then_some(&mut turn.receiving), message);
+            return;
+        }
         // What nobody handles is dropped here, where no lock is held.
         let Ok(Pushed { claimed, overfull }) = self.inbox.push(message) else { return };
         let ours = Arc::ptr_eq(&self.shared, &turn.shared);
@@ -129,6 +148,10 @@ impl<M: Debug + Send + 'static> Mailbox<M> {
 
     /// Sends a message from a place that must not wait.
     pub(crate) fn push(self: &Arc<Self>, message: M) {
+        if let (Some(hook), Some(hooked)) = (&self.shared.hook, &self.hooked) {
+            self.post(hook, hooked, None, message);
+            return;
+        }
         if let Ok(Pushed { claimed: true, .. }) = self.inbox.push(message) {
             self.shared.run_queues.push(None, Arc::clone(self) as _);
         }
@@ -136,8 +159,40 @@ impl<M: Debug + Send + 'static> Mailbox<M> {
 
     /// Sends a message from outside.
     pub(crate) fn push_when_room(self: &Arc<Self>, message: M) {
+        if self.hooked.is_some() {
+            self.push(message);
+            return;
+        }
         if let Ok(Pushed { claimed: true, .. }) = self.inbox.push_when_room(message) {
             self.shared.run_queues.push(None, Arc::clone(self) as _);
+        }
+    }
+
+    /// Sends a message by the hook: it is in the inbox when its time has come.
+    fn post(
+        self: &Arc<Self>,
+        hook: &Hook,
+        hooked: &Hooked,
+        by: Option<&mut Receiving>,
+        message: M,
+    ) {
+        let transit = hook.transit(by, hooked.identity, &message);
+        let mailbox = Arc::clone(self);
+        let arrival = Due::Arrival(Box::new(move || mailbox.arrive(transit, message)));
+        hook.post(&transit, |due| {
+            let (_, is_first) = self.shared.timers.add_at(due, arrival);
+            self.shared.start_timers(is_first);
+        });
+    }
+
+    /// The time of a message has come. Called by one thread.
+    fn arrive(self: Arc<Self>, transit: Transit, message: M) {
+        let Some(hooked) = &self.hooked else { return };
+        // Before the message: a worker that takes that finds this.
+        lock(&hooked.arrived).push_back(transit);
+        if let Ok(Pushed { claimed: true, .. }) = self.inbox.push(message) {
+            let shared = Arc::clone(&self.shared);
+            shared.run_queues.push(None, self);
         }
     }
 
@@ -188,31 +243,41 @@ impl<M: Debug + Send + 'static> Mailbox<M> {
         }
     }
 
-    /// The next message that is to be handled now.
-    fn next(&self, body: &mut Body<M>) -> Option<M> {
+    /// The next message that is to be handled now, and of a system with a hook which it is.
+    fn next(&self, body: &mut Body<M>) -> Option<(M, Option<Transit>)> {
         while let Some(timer) = body.due.pop_front() {
             // One that was cancelled is not here.
             if let Some((_, message)) = lock(&self.timers).set.remove(&timer) {
-                return Some(message);
+                let hooked = self.hooked.as_ref();
+                let transit = hooked.map(|hooked| Hook::timer(hooked.identity, timer, &message));
+                return Some((message, transit));
             }
         }
-        body.messages.pop_front()
+        let message = body.messages.pop_front()?;
+        let hooked = self.hooked.as_ref();
+        Some((message, hooked.and_then(|hooked| lock(&hooked.arrived).pop_front())))
     }
 
     fn turn(&self, me: &Address<M>, turn: &mut Turn, body: &mut Body<M>) -> After {
         let most = self.inbox.capacity().map_or(MOST, |capacity| capacity.div_ceil(2).min(MOST));
         let mut handled = 0;
         loop {
-            let Some(message) = self.next(body) else {
+            let Some((message, transit)) = self.next(body) else {
                 if self.take(body) {
                     continue;
                 }
                 return After::Idle;
             };
             let Some(behaviour) = &mut body.behaviour else { return After::Stops };
+            if let Some(transit) = &transit {
+                turn.receiving = Receiving::new(transit);
+            }
             let mut cx = Context::new(me, context::Turn::Concurrent(turn));
             behaviour.handle(message, &mut cx);
             let (next, stops) = (cx.next.take(), cx.stops);
+            if let (Some(hook), Some(transit)) = (&self.shared.hook, &transit) {
+                hook.deliveries.handled(transit, next.is_some());
+            }
             if stops {
                 return After::Stops;
             }

@@ -34,7 +34,11 @@ impl<T> Timers<T> {
     /// Adds one. The second: whether it is the first that there ever was.
     pub(crate) fn add(&self, after: Duration, what: T) -> (Key, bool) {
         let now = Instant::now();
-        let at = now.checked_add(after).unwrap_or_else(|| now + NEVER);
+        self.add_at(now.checked_add(after).unwrap_or_else(|| now + NEVER), what)
+    }
+
+    /// Like [`add`](Self::add). Of two that are due at the same time the one that was added first is first.
+    pub(crate) fn add_at(&self, at: Instant, what: T) -> (Key, bool) {
         let mut state = lock(&self.state);
         let key = (at, state.made);
         state.made += 1;

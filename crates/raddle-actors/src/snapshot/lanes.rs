@@ -15,10 +15,13 @@ pub(crate) struct SharedMessage {
     pub(crate) hash: u64,
 }
 
+/// A message and its age: how many had been sent before it.
+pub(crate) type Aged = (Rc<SharedMessage>, u32);
+
 #[derive(Clone)]
 enum Queue {
-    One(Rc<SharedMessage>),
-    Many(Rc<VecDeque<Rc<SharedMessage>>>),
+    One(Rc<SharedMessage>, u32),
+    Many(Rc<VecDeque<Aged>>),
 }
 
 /// Messages that are delivered in order. Never empty.
@@ -55,30 +58,53 @@ fn sender(number: u32) -> Sender {
 }
 
 impl Lane {
+    /// With these messages, of which there is at least one.
+    pub(super) fn of(
+        from: u32,
+        to: u32,
+        hash: u64,
+        mut messages: impl ExactSizeIterator<Item = Aged>,
+    ) -> Self {
+        let queue = match (messages.len(), messages.next()) {
+            (1, Some((message, age))) => Queue::One(message, age),
+            (_, first) => Queue::Many(Rc::new(first.into_iter().chain(messages).collect())),
+        };
+        Self { from, to, hash, queue }
+    }
+
     pub(crate) fn first(&self) -> &Rc<SharedMessage> {
         match &self.queue {
-            Queue::One(message) => message,
-            Queue::Many(messages) => &messages[0],
+            Queue::One(message, _) => message,
+            Queue::Many(messages) => &messages[0].0,
         }
     }
 
-    /// All of them, in order.
-    #[cfg(test)]
-    pub(crate) fn contents(&self) -> impl Iterator<Item = Rc<SharedMessage>> + use<> {
-        let messages = self.messages();
-        (0..messages.len()).map(move |at| Rc::clone(&messages[at]))
+    /// How old its first message is.
+    pub(crate) fn age(&self) -> u32 {
+        match &self.queue {
+            Queue::One(_, age) => *age,
+            Queue::Many(messages) => messages[0].1,
+        }
+    }
+
+    /// All of them, in order, with their ages.
+    pub(crate) fn each(&self) -> impl ExactSizeIterator<Item = (&Rc<SharedMessage>, u32)> {
+        (0..self.len()).map(|at| match &self.queue {
+            Queue::One(message, age) => (message, *age),
+            Queue::Many(messages) => (&messages[at].0, messages[at].1),
+        })
     }
 
     pub(super) fn len(&self) -> usize {
         match &self.queue {
-            Queue::One(_) => 1,
+            Queue::One(..) => 1,
             Queue::Many(messages) => messages.len(),
         }
     }
 
-    fn messages(&self) -> Rc<VecDeque<Rc<SharedMessage>>> {
+    fn messages(&self) -> Rc<VecDeque<Aged>> {
         match &self.queue {
-            Queue::One(message) => Rc::new(VecDeque::from([Rc::clone(message)])),
+            Queue::One(message, age) => Rc::new(VecDeque::from([(Rc::clone(message), *age)])),
             Queue::Many(messages) => Rc::clone(messages),
         }
     }
@@ -99,8 +125,10 @@ impl Snapshot {
             mix(to ^ 29 << 40)
         };
         match &lane.queue {
-            Queue::One(message) => mix(ends ^ message.hash),
-            Queue::Many(messages) => messages.iter().fold(ends, |hash, one| mix(hash ^ one.hash)),
+            Queue::One(message, _) => mix(ends ^ message.hash),
+            Queue::Many(messages) => {
+                messages.iter().fold(ends, |hash, (one, _)| mix(hash ^ one.hash))
+            }
         }
     }
 
@@ -108,8 +136,8 @@ impl Snapshot {
         self.lanes.iter().position(|lane| lane.from == from && lane.to == to)
     }
 
-    fn add_lane(&mut self, mailboxes: Mailboxes, from: u32, to: u32, message: Rc<SharedMessage>) {
-        let mut lane = Lane { from, to, hash: 0, queue: Queue::One(message) };
+    fn add_lane(&mut self, mailboxes: Mailboxes, from: u32, to: u32, (message, age): Aged) {
+        let mut lane = Lane { from, to, hash: 0, queue: Queue::One(message, age) };
         lane.hash = self.lane_hash(mailboxes, &lane);
         self.fingerprint = self.fingerprint.wrapping_add(lane.hash);
         self.lanes.push(lane);
@@ -131,19 +159,20 @@ impl Snapshot {
             }
             LaneKey::Single(from) => (number(from), None),
         };
-        let Some(at) = at else { return self.add_lane(mailboxes, from, to, message) };
+        let aged = (message, self.next_age());
+        let Some(at) = at else { return self.add_lane(mailboxes, from, to, aged) };
         let mut messages = self.lanes[at].messages();
-        Rc::make_mut(&mut messages).push_back(message);
+        Rc::make_mut(&mut messages).push_back(aged);
         self.set_queue(mailboxes, at, messages);
     }
 
-    /// Puts a message to the front of the lane that it was taken from.
+    /// Puts a message to the front of the lane that it was taken from, as old as it was.
     pub(crate) fn push_first(
         &mut self,
         mailboxes: Mailboxes,
         from: Sender,
         to: u32,
-        message: Rc<SharedMessage>,
+        message: Aged,
     ) {
         let from = number(from);
         let Some(at) = self.lane(from, to) else {
@@ -154,14 +183,10 @@ impl Snapshot {
         self.set_queue(mailboxes, at, messages);
     }
 
-    fn set_queue(
-        &mut self,
-        mailboxes: Mailboxes,
-        at: usize,
-        messages: Rc<VecDeque<Rc<SharedMessage>>>,
-    ) {
+    fn set_queue(&mut self, mailboxes: Mailboxes, at: usize, messages: Rc<VecDeque<Aged>>) {
         let queue = if messages.len() == 1 {
-            Queue::One(Rc::clone(&messages[0]))
+            let (message, age) = &messages[0];
+            Queue::One(Rc::clone(message), *age)
         } else {
             Queue::Many(messages)
         };
@@ -172,13 +197,16 @@ impl Snapshot {
         self.lanes[at] = lane;
     }
 
+    /// The age of what is sent next.
+    #[inline]
+    fn next_age(&mut self) -> u32 {
+        self.sent += 1;
+        self.sent - 1
+    }
+
     /// Takes the first message of a lane, with its sender and its receiver.
     #[inline]
-    pub(crate) fn pop(
-        &mut self,
-        mailboxes: Mailboxes,
-        at: usize,
-    ) -> (Sender, ActorId, Rc<SharedMessage>) {
+    pub(crate) fn pop(&mut self, mailboxes: Mailboxes, at: usize) -> (Sender, ActorId, Aged) {
         let (from, to) = (sender(self.lanes[at].from), ActorId(self.lanes[at].to));
         if let Queue::Many(_) = &self.lanes[at].queue {
             let mut messages = self.lanes[at].messages();
@@ -188,6 +216,6 @@ impl Snapshot {
         }
         let lane = self.lanes.swap_remove(at);
         self.fingerprint = self.fingerprint.wrapping_sub(lane.hash);
-        (from, to, Rc::clone(lane.first()))
+        (from, to, (Rc::clone(lane.first()), lane.age()))
     }
 }

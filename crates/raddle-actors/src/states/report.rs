@@ -27,6 +27,8 @@ pub enum Stopped {
     Covered,
     /// A violation.
     Violated,
+    /// All that needs at most as many delays as were asked for was visited, and something is left.
+    Delays,
     /// The limit on states.
     States,
     /// The limit on bytes.

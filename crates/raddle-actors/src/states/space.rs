@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::{Delivery, Refused};
 use crate::address::ActorId;
-use crate::snapshot::{ANYBODY, Move, Snapshot};
+use crate::snapshot::{ANYBODY, Happened, Move, Snapshot};
 use crate::stepper::Stepper;
 use crate::view::View;
 
@@ -119,7 +119,11 @@ impl<S> Space<S> {
         if let Some(why) = &self.stepper.refused {
             return Err(Refused(why.clone()));
         }
-        let sent_to = self.stepper.sent_to.iter().map(|&to| ActorId(to)).collect();
+        let sent = |did: &Happened| match did {
+            Happened::Sent(to) => Some(ActorId(*to)),
+            Happened::Spawned(_) | Happened::Became | Happened::Ordered(_) => None,
+        };
+        let sent_to = self.stepper.did.iter().filter_map(sent).collect();
         let (known, now) = (state.actors.len() as u32, snapshot.actors.len() as u32);
         let spawned = (known..now).map(ActorId).collect();
         Ok(Next { snapshot, asked: self.stepper.asked().to_vec(), sent_to, spawned })

@@ -6,16 +6,17 @@ use std::hash::{Hash, Hasher};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use raddle_engine::explorer::{About, DelayingExplorer, Explorer, Process, ProcessEvent, Runnable};
 use raddle_engine::{Ended, Limits, Setup, Stop};
 use raddle_search::DepthFirst;
-use raddle_testing::{Sample, figures};
+use raddle_testing::{Sample, SizeProbes, figures};
 
 use super::*;
 use crate::address::ActorId;
 use crate::mailboxes::Sender;
-use crate::snapshot::ANYBODY;
+use crate::snapshot::{ANYBODY, Snapshot};
 use crate::step::{ActorState, Health};
-use crate::view::Viewed;
+use crate::view::{View, Viewed};
 use crate::world::Kind;
 use crate::{Actor, Address, Context, Faults, Mailboxes, Model, Monitor, Timer, Watch};
 
@@ -246,7 +247,7 @@ fn portrait(view: &View<'_>, Matters { unordered, counted, timed }: Matters) -> 
             for lane in &snapshot.lanes {
                 let from = if unordered || lane.from >= ANYBODY { 0 } else { path(lane.from) };
                 let actor = &snapshot.actors[lane.to as usize].state.actor;
-                let texts = lane.contents().map(|message| actor.show(&message.payload));
+                let texts = lane.each().map(|(message, _)| actor.show(&message.payload));
                 lanes.entry((from, path(lane.to))).or_default().extend(texts);
             }
             faults = snapshot.crashes as usize;
@@ -405,6 +406,13 @@ fn same_states(seed: u64, random: Random, most: u64) -> bool {
     let (model, all, last) = noting(random);
     let limits = Limits { executions: most, ..Limits::default() };
     let setup = Setup { limits, keep_going: true, ..Setup::default() };
+    let mut probes = SizeProbes::new(most);
+    raddle_engine::explore(&mut probes, &setup, &mut |_| Stop::No, &mut |_| {}, &|| model.run())
+        .expect("a search can run here");
+    drop((taken(&all), taken(&last)));
+    if probes.finds_too_many() {
+        return false;
+    }
     let explored = raddle_engine::explore(
         &mut DepthFirst::default(),
         &setup,
@@ -419,7 +427,9 @@ fn same_states(seed: u64, random: Random, most: u64) -> bool {
     }
     assert_eq!(explored.ended, Ended::Covered);
     assert_eq!(explored.kinds.keys().collect::<Vec<_>>(), [&"completed"], "{seed}");
-    for search in [States::breadth_first(), States::depth_first()] {
+    let breadth_first = |threads| States::breadth_first().threads(threads);
+    let searches = [breadth_first(1), breadth_first(2), breadth_first(3), States::depth_first()];
+    for search in searches {
         let searched = model.search(&search).expect("all can be copied");
         assert_eq!(searched.stopped, Stopped::Covered);
         let (found, ends) = (taken(&all), taken(&last));
@@ -486,4 +496,177 @@ fn every_state_can_be_reached_by_the_engine() {
         }
     }
     assert!(followed >= 100, "{followed}");
+}
+
+/// Processes one after the other, each until it cannot go on or is delayed; with `causal`, the receiver of the latest
+/// message first.
+#[derive(Clone, Debug, Default, Hash)]
+struct Queue {
+    queue: Vec<Process>,
+    causal: bool,
+}
+
+impl Queue {
+    fn explorer(causal: bool) -> Explorer {
+        Explorer::new("queue", Self { queue: Vec::new(), causal })
+    }
+
+    fn last(&mut self, process: Process) {
+        self.finish(process);
+        self.queue.push(process);
+    }
+}
+
+impl DelayingExplorer for Queue {
+    fn start(&mut self, process: Process, _: &About<'_>) {
+        self.queue.push(process);
+    }
+
+    fn finish(&mut self, process: Process) {
+        self.queue.retain(|&other| other != process);
+    }
+
+    fn step(&mut self, event: &ProcessEvent) {
+        match *event {
+            ProcessEvent::Blocked { process } if !self.causal => self.last(process),
+            ProcessEvent::Sent { to, .. } if self.causal => {
+                self.finish(to);
+                self.queue.insert(0, to);
+            }
+            _ => {}
+        }
+    }
+
+    fn next(&self, runnable: Runnable<'_>) -> Process {
+        *self.queue.iter().find(|&&process| runnable.contains(process)).expect("all were started")
+    }
+
+    fn delay(&mut self, process: Process) {
+        self.last(process);
+    }
+}
+
+/// All executions that need at most so many delays, one after the other, with nothing remembered.
+struct BruteForce {
+    space: Space<()>,
+    processes: Processes,
+    matters: Matters,
+    delays: u32,
+    seen: BTreeSet<String>,
+    /// Stops when it has taken so many steps.
+    steps: u64,
+}
+
+impl BruteForce {
+    fn run(&mut self, state: &Snapshot, explorer: &Explorer, spent: u32) {
+        self.seen.insert(portrait(&View::from(state), self.matters));
+        let (mut runnable, mut ranks) = (Vec::new(), Vec::new());
+        self.processes.runnable(state, &mut runnable);
+        if runnable.is_empty() {
+            return;
+        }
+        explorer.rank(Runnable::new(&runnable), &mut ranks).expect("it is sound");
+        for offer in self.processes.offers(state, &ranks) {
+            let mut values = Vec::new();
+            loop {
+                if self.steps == 0 {
+                    return;
+                }
+                self.steps -= 1;
+                self.space.stepper.plan(&values);
+                let next = space::attempt(&mut self.space.stepper, state, offer.step);
+                let next = next.expect("nothing panics");
+                let price = spent + offer.price + values.iter().sum::<u32>();
+                let of = self.space.stepper.asked().to_vec();
+                if price <= self.delays {
+                    let mut explorer = explorer.clone();
+                    let process = ranks[offer.rank as usize];
+                    let delays = explorer.delay_until(process, Runnable::new(&runnable));
+                    assert_eq!(delays, Ok(offer.rank));
+                    let did = std::mem::take(&mut self.space.stepper.did);
+                    let step = (state, offer.step);
+                    let after = &mut Vec::new();
+                    self.processes.step(&mut explorer, step, &next, &did, &runnable, after);
+                    self.run(&next, &explorer, price);
+                }
+                if !following(&mut values, &of) {
+                    break;
+                }
+            }
+        }
+    }
+}
+
+/// The states of all executions of a program that need at most so many delays; none if there are too many.
+fn brute_force(
+    model: &Model<()>,
+    causal: bool,
+    delays: u32,
+    matters: Matters,
+    most: u64,
+) -> Option<Vec<String>> {
+    let space = model.space().expect("all can be copied");
+    let first = space.first();
+    let processes = Processes::new(&first, space.stepper.mailboxes());
+    let mut explorer = Queue::explorer(causal);
+    processes.begin(&mut explorer, &first);
+    let (seen, steps) = (BTreeSet::new(), most);
+    let mut all = BruteForce { space, processes, matters, delays, seen, steps };
+    all.run(&first, &explorer, 0);
+    (all.steps > 0).then(|| all.seen.into_iter().collect())
+}
+
+/// Whether the program was small enough to be compared.
+fn same_strata(seed: u64, most: u64) -> bool {
+    let causal = seed % 2 == 1;
+    let matters = random(seed).matters();
+    let (model, all, _) = noting(random(seed));
+    let search = |states: &States| {
+        let searched = model.search(states).expect("all can be copied");
+        let mut visited: Vec<_> = taken(&all).into_iter().collect();
+        visited.sort();
+        (searched, visited)
+    };
+    let (plain, every) = search(&States::breadth_first().states(most / 10));
+    if plain.stopped != Stopped::Covered {
+        return false;
+    }
+    for delays in 0..4 {
+        let Some(expected) = brute_force(&model, causal, delays, matters, most) else {
+            return false;
+        };
+        let exact = || States::strata(Queue::explorer(causal)).exact().delays(delays);
+        let searches = [exact(), exact().threads(2), exact().threads(3), exact().increment(2)];
+        for states in searches {
+            let (searched, visited) = search(&states);
+            assert_eq!(visited, expected, "{seed}: {states} on {} threads", states.threads);
+            let claimed = searched.guarantee.to_string();
+            let within = match (searched.stopped, delays) {
+                (Stopped::Covered, _) => "every state that can be reached, unless".to_owned(),
+                (_, 0) => "every state that can be reached without a delay".to_owned(),
+                (_, 1) => "every state that can be reached with at most 1 delay".to_owned(),
+                (_, k) => format!("every state that can be reached with at most {k} delays"),
+            };
+            let is_claimed = claimed.starts_with(&within) || searched.unique < 2;
+            assert!(is_claimed, "{seed}: {states}: {claimed}");
+        }
+    }
+    // At its end a search has visited everything, whatever it remembers.
+    let strata = || States::strata(Queue::explorer(causal));
+    for states in [strata(), strata().threads(2), strata().increment(3)] {
+        let (searched, visited) = search(&states);
+        assert_eq!(searched.stopped, Stopped::Covered, "{seed}: {states}");
+        assert_eq!(visited, every, "{seed}: {states}");
+    }
+    true
+}
+
+#[test]
+fn strata_are_those_of_all_executions_with_so_many_delays() {
+    let sample = Sample::new((200, 2_000), (5_000, 50_000));
+    let seeds = (sample.from..).take(sample.programs as usize);
+    let compared = seeds.filter(|&seed| same_strata(seed, sample.most)).count() as u64;
+    let skipped = sample.programs - compared;
+    figures("strata of states", &[("compared", compared), ("skipped", skipped)]);
+    assert!(compared >= skipped, "{compared}");
 }

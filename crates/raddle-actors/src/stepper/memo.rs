@@ -15,6 +15,8 @@ pub(super) struct Remembered {
     pub(super) actor: Rc<SharedActor>,
     /// What it sent, each with its receiver.
     pub(super) sends: Box<[(u32, Rc<SharedMessage>)]>,
+    /// Whether it has another behaviour since.
+    pub(super) became: bool,
 }
 
 /// At most this many entries: some hundred megabytes.
@@ -24,8 +26,8 @@ const MAX_ENTRIES: usize = 1 << 20;
 #[derive(Default)]
 pub(super) struct Memo {
     entries: HashMap<Handled, Remembered, BuildHasherDefault<FingerprintHasher>>,
-    /// What the step handles, if it can be remembered.
-    handled: Option<Handled>,
+    /// What the step handles, and whether that changed the behaviour, if it can be remembered.
+    handled: Option<(Handled, bool)>,
     /// What it has sent, if it can be remembered.
     sends: Vec<(u32, Rc<SharedMessage>)>,
 }
@@ -43,9 +45,9 @@ impl Memo {
     }
 
     /// A handler has run that does the same in every state. What it sent is noted afterwards.
-    pub(super) fn note_handled(&mut self, handled: Handled) {
+    pub(super) fn note_handled(&mut self, handled: Handled, became: bool) {
         if self.entries.len() < MAX_ENTRIES {
-            self.handled = Some(handled);
+            self.handled = Some((handled, became));
         }
     }
 
@@ -59,9 +61,9 @@ impl Memo {
     /// Remembers the step, with the actor as it is after it.
     #[inline]
     pub(super) fn keep(&mut self, actor: &Rc<SharedActor>) {
-        if let Some(handled) = self.handled.take() {
-            let sends = self.sends.drain(..).collect();
-            self.entries.insert(handled, Remembered { actor: Rc::clone(actor), sends });
+        if let Some((handled, became)) = self.handled.take() {
+            let (actor, sends) = (Rc::clone(actor), self.sends.drain(..).collect());
+            self.entries.insert(handled, Remembered { actor, sends, became });
         }
     }
 

@@ -2,7 +2,6 @@
 //! changed with the state before, and keeps its fingerprint.
 
 use std::rc::Rc;
-use std::time::Duration;
 
 use super::Stepper;
 use super::memo::{Handled, Remembered};
@@ -11,9 +10,9 @@ use crate::any_actor::{AnyActor, Flow};
 use crate::context::Timer;
 use crate::faults::MessageFaults;
 use crate::mailboxes::{Mailboxes, Sender};
-use crate::snapshot::{Move, Pending, SharedActor, SharedMessage, Snapshot};
-use crate::step::{self, ActorState, Site, Store, Taken, Timers};
-use crate::turn::{Payload, Turn};
+use crate::snapshot::{Happened, Move, Pending, SharedActor, SharedMessage, Snapshot};
+use crate::step::{self, ActorState, SetTimer, Site, Store, Taken, Timers};
+use crate::turn::{Payload, Stamp, Turn};
 
 /// The state after a step, until that is done.
 pub(super) struct NextState<'a> {
@@ -22,20 +21,22 @@ pub(super) struct NextState<'a> {
     /// The actor that was copied, because the step changes it. There is at most one: a handler changes
     /// only its own, besides new ones.
     changed: Option<ActorId>,
+    /// How old the message is that was taken.
+    taken: u32,
 }
 
 impl<'a> NextState<'a> {
     /// `state` is as before the step.
     #[inline]
     pub(super) fn new(stepper: &'a mut Stepper, state: &'a mut Snapshot) -> Self {
-        Self { stepper, state, changed: None }
+        Self { stepper, state, changed: None, taken: 0 }
     }
 
     /// The step is done: keeps what it did, and the fingerprints of the actor that is changed and of
     /// those that are new, from the index `new` on.
     #[inline]
     pub(super) fn finish(self, new: usize) {
-        let Self { stepper, state, changed } = self;
+        let Self { stepper, state, changed, taken: _ } = self;
         if let Some(changed) = changed {
             stepper.rehash(state, changed.index());
             stepper.memo.keep(&state.actors[changed.index()]);
@@ -54,7 +55,7 @@ impl<'a> NextState<'a> {
     /// Does what an actor did with a message before. `false` if that is not known.
     #[inline]
     fn recall(&mut self, to: ActorId, handled: &Handled) -> bool {
-        let Some(Remembered { actor, sends }) = self.stepper.memo.get(handled) else {
+        let Some(Remembered { actor, sends, became }) = self.stepper.memo.get(handled) else {
             return false;
         };
         let state = &mut *self.state;
@@ -65,7 +66,9 @@ impl<'a> NextState<'a> {
             let (from, message) = (Sender::Actor(to), Rc::clone(message));
             state.push(self.stepper.mailboxes, from, *receiver, message);
         }
-        self.stepper.sent_to.extend(sends.iter().map(|(to, _)| *to));
+        let became = became.then_some(Happened::Became);
+        let sent = sends.iter().map(|(to, _)| Happened::Sent(*to));
+        self.stepper.did.extend(became.into_iter().chain(sent));
         true
     }
 }
@@ -121,6 +124,7 @@ impl Store for NextState<'_> {
     fn add_actor(&mut self, actor: ActorState, name: Option<Box<str>>, _: Site) {
         // Numbers of actors must not differ between states that remember the same.
         self.stepper.memo.forget_step();
+        self.stepper.did.push(Happened::Spawned(self.state.actors.len() as u32));
         self.state.actors.push(Rc::new(SharedActor::new(actor, name)));
     }
 
@@ -128,7 +132,9 @@ impl Store for NextState<'_> {
     fn take(&mut self, next: Move) -> Taken<Rc<SharedMessage>> {
         match next {
             Move::Lane(at) => {
-                let (from, to, message) = self.state.pop(self.stepper.mailboxes, at as usize);
+                let (from, to, (message, age)) =
+                    self.state.pop(self.stepper.mailboxes, at as usize);
+                self.taken = age;
                 Taken::Message { from, to, message }
             }
             Move::Timer(of, at) => {
@@ -153,17 +159,18 @@ impl Store for NextState<'_> {
     }
 
     fn enqueue_first(&mut self, from: Sender, to: ActorId, message: Rc<SharedMessage>) {
-        self.state.push_first(self.stepper.mailboxes, from, to.0, message);
+        self.state.push_first(self.stepper.mailboxes, from, to.0, (message, self.taken));
     }
 
-    fn send(&mut self, from: ActorId, to: ActorId, payload: Payload, _: Site) {
+    fn send(&mut self, from: ActorId, to: ActorId, payload: Payload, _: Stamp, _: Site) {
         let message = self.stepper.share(self.state, to, payload);
-        self.stepper.sent_to.push(to.0);
+        self.stepper.did.push(Happened::Sent(to.0));
         self.stepper.memo.note_send(to.0, &message);
         self.enqueue(Sender::Actor(from), to, message);
     }
 
-    fn set_timer(&mut self, of: ActorId, timer: Timer, due: Duration, payload: Payload, _: Site) {
+    fn set_timer(&mut self, of: ActorId, timer: SetTimer, payload: Payload, _: Site) {
+        let SetTimer { timer, due, .. } = timer;
         let message = self.stepper.share(self.state, of, payload);
         self.own(of).timers.push(Pending { number: timer.0, due, message });
     }
@@ -181,14 +188,16 @@ impl Store for NextState<'_> {
 
     fn call(actor: &mut dyn AnyActor, message: Rc<SharedMessage>, turn: &mut Turn) -> Flow {
         // A message that cannot be copied was refused when it was sent.
-        actor.handle_copy(&message.payload, turn).unwrap_or(Flow { stops: false })
+        actor.handle_copy(&message.payload, turn).unwrap_or(Flow { stops: false, becomes: false })
     }
 
     #[inline]
     fn handle(&mut self, to: ActorId, message: Rc<SharedMessage>) {
         // Numbers of actors must not differ from state to state.
         if self.state.actors.len() != self.stepper.known {
-            return step::handle(self, to, message);
+            step::handle(self, to, message);
+            self.stepper.note_flow();
+            return;
         }
         let handled = (self.state.actors[to.index()].hash, message.hash);
         if self.recall(to, &handled) {
@@ -196,9 +205,10 @@ impl Store for NextState<'_> {
         }
         let asked = self.stepper.asked().len();
         step::handle(self, to, message);
+        let ordered = self.stepper.note_flow();
         // What was decided or told besides is not the same in every state.
-        if self.stepper.asked().len() == asked && !self.stepper.turn.told {
-            self.stepper.memo.note_handled(handled);
+        if self.stepper.asked().len() == asked && !self.stepper.turn.told && !ordered {
+            self.stepper.memo.note_handled(handled, self.stepper.turn.became);
         }
     }
 

@@ -1,20 +1,18 @@
 //! A world as the store of [`step`](crate::step).
 
-use std::panic::Location;
-use std::time::Duration;
-
 use super::{Kind, Message, Slot, World, timer_bit};
 use crate::address::ActorId;
 use crate::any_actor::{AnyActor, Flow};
-use crate::context::Timer;
 use crate::faults::MessageFaults;
 use crate::hash::mix;
+use crate::letters::Dispatch;
 use crate::mailboxes::{Mailboxes, Sender};
-use crate::step::{ActorState, Site, Store, Taken, Timers};
-use crate::turn::{Payload, Turn};
+use crate::step::{ActorState, SetTimer, Site, Store, Taken, Timers};
+use crate::turn::{Payload, Stamp, Turn};
+use std::panic::Location;
 
 /// In place of the message of a timer that was cancelled.
-struct Cancelled;
+pub(super) struct Cancelled;
 
 impl Store for World {
     type Message = Message;
@@ -85,7 +83,9 @@ impl Store for World {
                 self.name(to)
             )
         });
-        Message { payload, ..*message }
+        let Message { sent_by, site, .. } = *message;
+        let stamp = message.stamp.as_ref().map(|letter| Box::new(letter.duplicate()));
+        Message { payload, sent_by, site, stamp }
     }
 
     fn enqueue(&mut self, from: Sender, to: ActorId, message: Message) {
@@ -98,22 +98,21 @@ impl Store for World {
         self.links[link as usize].queue.push_front(message);
     }
 
-    fn send(&mut self, from: ActorId, to: ActorId, payload: Payload, site: Site) {
+    fn send(&mut self, from: ActorId, to: ActorId, payload: Payload, stamp: Stamp, site: Site) {
         self.turn.also |= self.mailbox_bit(to);
-        World::send(self, Sender::Actor(from), to, payload, self.current.number, site);
+        let message = Message { payload, sent_by: self.current.number, site, stamp };
+        World::send(self, Sender::Actor(from), to, message);
     }
 
-    fn set_timer(
-        &mut self,
-        of: ActorId,
-        timer: Timer,
-        due: Duration,
-        payload: Payload,
-        site: Site,
-    ) {
+    fn set_timer(&mut self, of: ActorId, timer: SetTimer, payload: Payload, site: Site) {
+        let SetTimer { timer, due, stamp } = timer;
+        if let (Some(letters), Some(letter)) = (&mut self.turn.letters, &stamp) {
+            let receiver = self.actors[of.index()].state.identity;
+            letters.did.sent.push(Dispatch { letter: **letter, receiver, is_timer: true });
+        }
         let key = mix(self.actors[of.index()].state.path ^ mix(u64::from(timer.0) ^ 17 << 40));
         let link = self.add_link(Sender::Actor(of), of, Kind::Timer(timer, due), key);
-        self.push(link, Message { payload, sent_by: self.current.number, site });
+        self.push(link, Message { payload, sent_by: self.current.number, site, stamp });
     }
 
     /// A search that leaves out equivalent executions must hear that a timer could have fired: then it

@@ -3,6 +3,7 @@
 mod bridge;
 mod failures;
 mod faults;
+mod messages;
 mod tests;
 
 use raddle::{Config, Report};

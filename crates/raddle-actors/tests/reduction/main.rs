@@ -13,6 +13,7 @@ use raddle_engine::{Ended, Limits, Setup, Stop, explore_observed};
 use raddle_search::DepthFirst;
 use raddle_search::traces::TraceCounter;
 use raddle_search::{Dpor, Reduction};
+use raddle_testing::SizeProbes;
 
 /// What a whole search saw.
 #[derive(Debug, PartialEq, Eq)]
@@ -60,6 +61,17 @@ pub(crate) fn search<S: Strategy>(
 
 pub(crate) fn by_eta(most: u64, program: &dyn Fn() -> String) -> Option<Saw> {
     search(raddle_search::Eta::new(), most, program)
+}
+
+/// Whether a program has too many interleavings, as a few random executions of it tell; most of the large ones are
+/// known by them.
+pub(crate) fn is_too_large(most: u64, program: &dyn Fn() -> String) -> bool {
+    let mut probes = SizeProbes::new(most);
+    let setup = Setup { keep_going: true, ..Setup::default() };
+    let (lap, pulse) = (&mut |_| Stop::No, &mut |_| {});
+    explore_observed(&mut probes, &mut [], &setup, lap, pulse, &|| drop(program()))
+        .expect("a search can run here");
+    probes.finds_too_many()
 }
 
 pub(crate) fn exhaustive(most: u64, program: &dyn Fn() -> String) -> Option<Saw> {

@@ -15,7 +15,7 @@ use raddle_search::tree::{Frontier, TreeExpansion, TreeSearch};
 use raddle_testing::{Sample, figures};
 use raddle_trace::hash::{GAMMA, mix};
 
-use crate::{Saw, by_eta, exhaustive, reduced};
+use crate::{Saw, by_eta, exhaustive, is_too_large, reduced};
 
 /// What a handler does. Messages are numbers; what it sends has a greater one than what it handles, so
 /// that all ends.
@@ -343,6 +343,9 @@ enum Compared {
 }
 
 fn compare(program: &Arc<Program>, most: u64) -> Compared {
+    if is_too_large(most, &|| program.run()) {
+        return Compared::TooLarge;
+    }
     let Some(all) = exhaustive(most, &|| program.run()) else { return Compared::TooLarge };
     match difference(program, &all, most) {
         Some(how) => Compared::Differs(how),
@@ -412,6 +415,9 @@ fn differs(all: &Saw, saw: &Saw) -> Option<String> {
 /// Takes away what is not needed for the difference.
 fn shrink(program: Arc<Program>, most: u64) -> Arc<Program> {
     let mut best = program;
+    if !raddle_testing::shrinks() {
+        return best;
+    }
     loop {
         let smaller = smaller(&best).into_iter().map(Arc::new);
         let still = |smaller: &Arc<Program>| matches!(compare(smaller, most), Compared::Differs(_));

@@ -4,6 +4,7 @@ use super::Execution;
 use crate::context::Context;
 use crate::op::{Access, ObjectId, Op, TaskId};
 use crate::passive::Passive;
+use crate::receive::{Effects, Receive, ReceiveName};
 use crate::strategy::{Label, Pending, Stuck};
 use crate::task::State;
 
@@ -57,6 +58,12 @@ impl Execution {
         }
         // SAFETY: as above.
         Some(unsafe { (*entry.op.announced?).show() })
+    }
+
+    /// The part of a task that only passive ones have, if messages are observed.
+    fn passive(&self, task: TaskId) -> Option<&Passive> {
+        let entry = self.tasks.list.get(task.index()).filter(|_| self.listeners.needs.messages)?;
+        entry.passive.as_ref()
     }
 
     pub(super) fn op_of(&self, task: TaskId) -> Option<Op> {
@@ -129,6 +136,23 @@ impl Pending for View {
     fn says(&self, task: TaskId) -> Option<String> {
         // SAFETY: as above.
         unsafe { (*self.0).says(task) }
+    }
+
+    fn delivery(&self, task: TaskId) -> Option<Receive> {
+        // SAFETY: as above.
+        let passive = unsafe { (*self.0).passive(task) }?;
+        passive.work.delivery(passive.token)
+    }
+
+    fn effects(&self, task: TaskId) -> Option<Effects> {
+        // SAFETY: as above.
+        unsafe { (*self.0).passive(task) }?.work.effects()
+    }
+
+    fn receive_name(&self, task: TaskId) -> ReceiveName {
+        // SAFETY: as above.
+        let passive = unsafe { (*self.0).passive(task) };
+        passive.map(|passive| passive.work.receive_name()).unwrap_or_default()
     }
 
     fn blocked(&self) -> Vec<TaskId> {

@@ -34,7 +34,12 @@ struct Listener {
 
 impl Observer for Listener {
     fn needs(&self) -> ObserverNeeds {
-        ObserverNeeds { steps: true, decisions: true, contexts: self.depth, labels: false }
+        ObserverNeeds {
+            steps: true,
+            decisions: true,
+            contexts: self.depth,
+            ..ObserverNeeds::default()
+        }
     }
 
     fn begin(&mut self, _: &Plan) {

@@ -18,7 +18,7 @@ use raddle_search::tree::priority::{
 use raddle_search::tree::{Frontier, TreeExpansion, TreeSearch};
 use raddle_trace::{Covered, Settings};
 
-use crate::{Saw, Schedules, observed, search};
+use crate::{OutOfReach, Saw, Schedules, is_out_of_reach, observed, search};
 
 /// Names that some calls of the random programs have and others have not.
 fn by_method() -> Method {
@@ -156,6 +156,9 @@ pub(crate) fn compare_all(
     settings: Settings,
     program: &dyn Fn() -> String,
 ) -> Option<Result<u64, String>> {
+    if is_out_of_reach(most, settings, program) == Some(OutOfReach::TooLarge) {
+        return None;
+    }
     let bounds = [Bound::None, Bound::Preemptions(seed as u32 % 3)];
     let mut compared = 0;
     for bound in bounds {

@@ -19,6 +19,7 @@ use raddle_engine::{Ended, Explored, Limits, Setup, Stop, explore_observed};
 use raddle_search::DepthFirst;
 use raddle_search::traces::TraceCounter;
 use raddle_search::{Dpor, Reduction};
+use raddle_testing::SizeProbes;
 use raddle_trace::{Assumption, Covered, Settings};
 
 /// What a whole search saw.
@@ -88,6 +89,33 @@ pub(crate) fn search<S: Strategy>(
         blocked: explored.counts.blocked,
         repeated: traces.repeated(),
     })
+}
+
+/// Whether a program cannot be compared, as a few random executions of it tell; most that cannot are known by them.
+pub(crate) fn is_out_of_reach(
+    most: u64,
+    settings: Settings,
+    program: &dyn Fn() -> String,
+) -> Option<OutOfReach> {
+    let mut probes = SizeProbes::new(most);
+    let setup = Setup { keep_going: true, settings, ..Setup::default() };
+    let explored = observed(&mut probes, &mut [], &setup, &|| drop(program()));
+    if probes.finds_too_many() {
+        Some(OutOfReach::TooLarge)
+    } else if explored.assumptions.contains(&Assumption::FairYields) {
+        Some(OutOfReach::HoldsBack)
+    } else {
+        None
+    }
+}
+
+/// Why a program cannot be compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OutOfReach {
+    /// It has too many interleavings.
+    TooLarge,
+    /// A task is held back after yields: no reduction has the executions of another search then.
+    HoldsBack,
 }
 
 /// Every interleaving.

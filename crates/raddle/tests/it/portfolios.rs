@@ -134,7 +134,10 @@ fn auto_has_the_same_members_if_time_is_given() {
     let report = [400, 4_000, 40_000].into_iter().find_map(|ms| {
         let time = |config: &mut Config| config.time = Some(Duration::from_millis(ms));
         let report = with("auto", time, large);
-        assert_eq!(report.strategy, with("auto", |config| config.executions = Some(9), large).strategy);
+        assert_eq!(
+            report.strategy,
+            with("auto", |config| config.executions = Some(9), large).strategy
+        );
         assert!(report.elapsed_ms >= ms);
         executions(&report).iter().all(|executions| *executions > 0).then_some(report)
     });

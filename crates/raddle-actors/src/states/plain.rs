@@ -1,0 +1,140 @@
+//! Each state once, and every step from each: breadth-first on any number of threads, depth-first on one.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+
+use super::report::Stopped;
+use super::team::{Entry, GoOn, Walk};
+use super::walker::{Halt, Walker, Wrong};
+use super::way::Step;
+use crate::snapshot::{Move, Snapshot};
+
+/// Breadth-first: a round has the states that can be reached in the same number of steps.
+pub(super) struct BreadthFirst;
+
+thread_local! {
+    /// The moves and the values of the state that a thread goes on from, for their allocations.
+    static SCRATCH: RefCell<(Vec<Move>, Vec<u32>)> = const { RefCell::new((Vec::new(), Vec::new())) };
+}
+
+impl Walk for BreadthFirst {
+    type Extra = ();
+    const LAST_FIRST: bool = false;
+
+    fn expand<S: Send + Sync + 'static>(
+        &self,
+        walker: &mut Walker<'_, S>,
+        entry: Entry<()>,
+        _: &mut VecDeque<Entry<()>>,
+        later: &mut Vec<Entry<()>>,
+    ) -> Result<(), Halt> {
+        let Entry { state, depth, way, extra: () } = entry;
+        let way = way.as_ref();
+        let (mut moves, mut values) = SCRATCH.take();
+        walker.space.stepper.moves(&state, &mut moves);
+        if moves.is_empty() {
+            walker.end(&state, way)?;
+        } else if walker.shared.limits.depth.is_some_and(|most| depth >= most) {
+            walker.tally.cut = true;
+            return Ok(());
+        }
+        for &step in &moves {
+            values.clear();
+            loop {
+                let (next, more) = walker.step(&state, step, &mut values, depth + 1, way)?;
+                if let Some((state, way)) = next {
+                    later.push(Entry { state, depth: depth + 1, way, extra: () });
+                }
+                if !more {
+                    break;
+                }
+            }
+        }
+        SCRATCH.set((moves, values));
+        Ok(())
+    }
+}
+
+/// A state on the path of a depth-first search, and what is yet to be tried from it.
+struct Node {
+    state: Snapshot,
+    /// The step that led to it; none of the first.
+    by: Option<Step>,
+    moves: Vec<Move>,
+    values: Vec<u32>,
+}
+
+/// Where a depth-first search is.
+#[derive(Default)]
+struct Path {
+    nodes: Vec<Node>,
+    /// The step that is tried from the last of them, or was taken to a state that is looked at.
+    tried: Option<Step>,
+}
+
+impl Path {
+    /// What is wrong, with the steps that lead there.
+    fn to(&self, wrong: Wrong) -> Wrong {
+        let steps = self.nodes.iter().filter_map(|node| node.by.clone());
+        let tried = self.tried.clone().filter(|_| wrong.step.is_none());
+        Wrong { way: Some(steps.chain(tried).collect()), ..wrong }
+    }
+}
+
+/// Depth-first. The way to a violation is the path.
+pub(super) fn depth_first<S: Send + Sync + 'static>(
+    walker: &mut Walker<'_, S>,
+    go_on: GoOn<'_>,
+) -> Result<(), Halt> {
+    let mut path = Path::default();
+    descend(walker, &mut path, go_on).map_err(|halt| match halt {
+        Halt::Wrong(wrong) => Halt::Wrong(Box::new(path.to(*wrong))),
+        other => other,
+    })
+}
+
+fn descend<S: Send + Sync + 'static>(
+    walker: &mut Walker<'_, S>,
+    path: &mut Path,
+    go_on: GoOn<'_>,
+) -> Result<(), Halt> {
+    let mut laps = 0u32;
+    let mut spare: Vec<Vec<Move>> = Vec::new();
+    let mut next = Some(walker.space.first());
+    loop {
+        if let Some(state) = next.take() {
+            let mut moves = spare.pop().unwrap_or_default();
+            walker.space.stepper.moves(&state, &mut moves);
+            if moves.is_empty() {
+                walker.end(&state, None)?;
+            }
+            walker.waiting_bytes += state.bytes();
+            path.nodes.push(Node { state, by: path.tried.take(), moves, values: Vec::new() });
+            laps = laps.wrapping_add(1);
+            if laps.is_multiple_of(1024) {
+                let mut visited = walker.shared.visited();
+                visited.transitions = walker.tally.transitions;
+                visited.waiting = path.nodes.len() as u64;
+                visited.bytes += walker.waiting_bytes;
+                if !go_on(visited) {
+                    return Err(Halt::Stopped(Stopped::Caller));
+                }
+            }
+        }
+        let depth = path.nodes.len() as u32;
+        let Some(node) = path.nodes.last_mut() else { return Ok(()) };
+        let Some(&way) = node.moves.last() else {
+            let node = path.nodes.pop().expect("it is there");
+            walker.waiting_bytes = walker.waiting_bytes.saturating_sub(node.state.bytes());
+            spare.push(node.moves);
+            continue;
+        };
+        path.tried = Some(Step { way, values: node.values.as_slice().into() });
+        let (found, more) = walker.step(&node.state, way, &mut node.values, depth, None)?;
+        if !more {
+            node.moves.pop();
+            node.values.clear();
+        }
+        next = found.map(|(state, _)| state);
+    }
+}

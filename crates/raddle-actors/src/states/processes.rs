@@ -1,0 +1,240 @@
+//! The actors of a model as the processes of an explorer, and what it hears of a step.
+//!
+//! Process 0 is the test, which waits while messages are handled. The actors that it spawned follow in their order,
+//! then, if actors may crash, one for the crashes, then the actors that are spawned later. An actor can move if
+//! something waits for it: a message, a timer or its restart. What is decided in a row is the process, by the
+//! explorer, and what it handles: messages the oldest first, then timers in the order in which they were set, then
+//! the restart. Each decision costs its rank. So do the values that are decided in a step.
+//!
+//! Actors never finish: what is sent to one that has stopped is still handed to it, and dropped.
+
+use raddle_engine::explorer::{About, Explorer, Process, ProcessEvent, ProcessKind, Runnable};
+
+use crate::hash::mix;
+use crate::mailboxes::Mailboxes;
+use crate::snapshot::{ANYBODY, Happened, Move, OUTSIDE, Snapshot};
+
+/// Which processes there are.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Processes {
+    /// The actors that the setup spawned.
+    known: u32,
+    crashes: bool,
+    mailboxes: Mailboxes,
+}
+
+/// Something that can be delivered, and what that costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Offer {
+    /// How many delays it takes.
+    pub(super) price: u32,
+    /// How many of them are the explorer's.
+    pub(super) rank: u32,
+    pub(super) step: Move,
+}
+
+/// The process of the test.
+const TEST: Process = Process(0);
+
+impl Processes {
+    pub(super) fn new(first: &Snapshot, mailboxes: Mailboxes) -> Self {
+        Self { known: first.actors.len() as u32, crashes: first.crashes > 0, mailboxes }
+    }
+
+    fn of_actor(&self, actor: u32) -> Process {
+        Process(1 + actor + u32::from(self.crashes && actor >= self.known))
+    }
+
+    fn of(&self, state: &Snapshot, step: Move) -> Process {
+        match step {
+            Move::Lane(at) => self.of_actor(state.lanes[at as usize].to),
+            Move::Timer(of, _) | Move::Restart(of) => self.of_actor(of),
+            Move::Crash => Process(1 + self.known),
+        }
+    }
+
+    /// The processes that can move in a state, ascending.
+    pub(super) fn runnable(&self, state: &Snapshot, runnable: &mut Vec<Process>) {
+        runnable.clear();
+        runnable.extend(state.lanes.iter().map(|lane| self.of_actor(lane.to)));
+        for (at, actor) in state.actors.iter().enumerate() {
+            if !actor.timers.is_empty() || actor.is_down() {
+                runnable.push(self.of_actor(at as u32));
+            }
+        }
+        if state.crashes > 0 {
+            runnable.push(self.of(state, Move::Crash));
+        }
+        runnable.sort_unstable();
+        runnable.dedup();
+    }
+
+    /// All that can be delivered in a state, the cheapest first. `ranks` are the processes that can move, as the
+    /// explorer has them. Of two messages that are alike only the older one is there, but both count.
+    pub(super) fn offers(&self, state: &Snapshot, ranks: &[Process]) -> Vec<Offer> {
+        // By process, then by what comes first there.
+        let mut all: Vec<(Process, u64, Move)> = Vec::new();
+        let lanes = state.lanes.iter().enumerate();
+        all.extend(lanes.map(|(at, lane)| {
+            (self.of_actor(lane.to), u64::from(lane.age()), Move::Lane(at as u32))
+        }));
+        for (at, actor) in state.actors.iter().enumerate() {
+            let (at, process) = (at as u32, self.of_actor(at as u32));
+            let timers = 0..actor.timers.len() as u32;
+            let timer = |nth: u32| (process, 1 << 32 | u64::from(nth), Move::Timer(at, nth));
+            all.extend(timers.map(timer));
+            if actor.is_down() {
+                all.push((process, 1 << 33, Move::Restart(at)));
+            }
+        }
+        if state.crashes > 0 {
+            all.push((self.of(state, Move::Crash), 0, Move::Crash));
+        }
+        all.sort_unstable();
+        let mut offers = Vec::with_capacity(all.len());
+        for alike in all.chunk_by(|a, b| a.0 == b.0) {
+            let process = alike[0].0;
+            let rank = ranks.iter().position(|&other| other == process);
+            let rank = rank.expect("the explorer has ranked all that can move") as u32;
+            for (nth, &(_, _, step)) in alike.iter().enumerate() {
+                if !self.is_alike(state, step, &alike[..nth]) {
+                    offers.push(Offer { price: rank + nth as u32, rank, step });
+                }
+            }
+        }
+        offers.sort_by_key(|offer| (offer.price, offer.rank));
+        offers
+    }
+
+    fn is_alike(&self, state: &Snapshot, step: Move, older: &[(Process, u64, Move)]) -> bool {
+        let hash = |step| match step {
+            Move::Lane(at) => Some(state.lanes[at as usize].hash),
+            Move::Timer(..) | Move::Crash | Move::Restart(_) => None,
+        };
+        let same =
+            |other: &(Process, u64, Move)| hash(other.2).is_some_and(|of| Some(of) == hash(step));
+        !self.mailboxes.senders_matter() && older.iter().any(same)
+    }
+
+    /// Tells an explorer of the first state.
+    pub(super) fn begin(&self, explorer: &mut Explorer, first: &Snapshot) {
+        explorer.start(TEST, &About::new(ProcessKind::Thread, "", None));
+        for actor in 0..self.known {
+            self.create(explorer, first, actor, TEST);
+        }
+        if self.crashes {
+            let process = self.of(first, Move::Crash);
+            explorer.start(process, &About::new(ProcessKind::Actor, "crashes", Some(TEST)));
+            explorer.step(&ProcessEvent::Created { by: TEST, process });
+        }
+        let mut sent: Vec<_> = first
+            .lanes
+            .iter()
+            .flat_map(|lane| lane.each().map(|(_, age)| (age, lane.to)))
+            .collect();
+        sent.sort_unstable();
+        for (_, to) in sent {
+            explorer.step(&ProcessEvent::Sent { by: TEST, to: self.of_actor(to) });
+        }
+        if let Some(names) = raddle_engine::explorer::take_order() {
+            explorer.step(&ProcessEvent::Ordered { names });
+        }
+        let mut runnable = Vec::new();
+        self.runnable(first, &mut runnable);
+        let all = (0..1 + self.known + u32::from(self.crashes)).map(Process);
+        self.block(explorer, all, &runnable);
+    }
+
+    fn create(&self, explorer: &mut Explorer, state: &Snapshot, actor: u32, by: Process) {
+        let process = self.of_actor(actor);
+        let name = state.actors[actor as usize].name.as_deref().unwrap_or_default();
+        explorer.start(process, &About::new(ProcessKind::Actor, name, Some(by)));
+        explorer.step(&ProcessEvent::Created { by, process });
+    }
+
+    /// Tells of those that cannot move now.
+    fn block(
+        &self,
+        explorer: &mut Explorer,
+        could: impl Iterator<Item = Process>,
+        runnable: &[Process],
+    ) {
+        for process in could.filter(|process| runnable.binary_search(process).is_err()) {
+            explorer.step(&ProcessEvent::Blocked { process });
+        }
+    }
+
+    /// Tells an explorer of a step, after it was delayed until it named the process that moves. `before` could move
+    /// before the step; `after` is for those that can move after it.
+    pub(super) fn step(
+        &self,
+        explorer: &mut Explorer,
+        (from, step): (&Snapshot, Move),
+        to: &Snapshot,
+        did: &[Happened],
+        before: &[Process],
+        after: &mut Vec<Process>,
+    ) {
+        let process = self.of(from, step);
+        explorer.step(&ProcessEvent::Ran { process });
+        if let Move::Lane(at) = step {
+            let from = match from.lanes[at as usize].from {
+                OUTSIDE => Some(TEST),
+                ANYBODY => None,
+                actor => Some(self.of_actor(actor)),
+            };
+            explorer.step(&ProcessEvent::Received { process, from });
+        }
+        for did in did {
+            match *did {
+                Happened::Sent(to) => {
+                    explorer.step(&ProcessEvent::Sent { by: process, to: self.of_actor(to) });
+                }
+                Happened::Spawned(actor) => self.create(explorer, to, actor, process),
+                Happened::Became => explorer.step(&ProcessEvent::Became { process }),
+                Happened::Ordered(ref names) => {
+                    explorer.step(&ProcessEvent::Ordered { names: names.clone() });
+                }
+            }
+        }
+        self.runnable(to, after);
+        let new = from.actors.len() as u32..to.actors.len() as u32;
+        let new = new.map(|actor| self.of_actor(actor));
+        self.block(explorer, before.iter().copied().chain(new), after);
+    }
+
+    /// A hash of what a state leaves out and what offers depend on: which of the messages to an actor are older,
+    /// and which numbers the actors have that were spawned on the way.
+    pub(super) fn order_hash(&self, state: &Snapshot) -> u64 {
+        let spawned = state.actors.iter().skip(self.known as usize);
+        let mut hash = spawned.fold(0, |hash, actor| mix(hash ^ actor.state.path));
+        if matches!(self.mailboxes, Mailboxes::Queue) {
+            return hash;
+        }
+        let mut all: Vec<(u32, u32, u64)> = Vec::new();
+        for lane in &state.lanes {
+            let several = state.lanes.iter().filter(|other| other.to == lane.to).nth(1).is_some();
+            if several {
+                let from = if self.mailboxes.senders_matter() { lane.from } else { 0 };
+                let one = |(message, age): (&std::rc::Rc<crate::snapshot::SharedMessage>, u32)| {
+                    (lane.to, age, message.hash ^ mix(from.into()))
+                };
+                all.extend(lane.each().map(one));
+            }
+        }
+        all.sort_unstable();
+        for (to, _, what) in all {
+            hash = mix(hash ^ mix(u64::from(to) ^ what));
+        }
+        hash
+    }
+}
+
+/// Has an explorer rank the processes that can move.
+pub(super) fn rank(
+    explorer: &Explorer,
+    runnable: &[Process],
+    ranks: &mut Vec<Process>,
+) -> Result<(), String> {
+    explorer.rank(Runnable::new(runnable), ranks).map_err(|why| why.to_string())
+}

@@ -1,0 +1,347 @@
+//! Stratified exhaustive search over states: those that need few delays of an explorer first.
+//!
+//! Desai, Qadeer and Seshia, FSE 2015. A round is a *stratum*, or several if the increment is more than one: what
+//! needs more delays than its bound waits in the frontier, as a state that can be gone on from. A state's options
+//! are tried level by level, the n-th level for n delays. Values that are decided in a step are ordered, too: each
+//! costs as much as it is large.
+//!
+//! *As in the paper* what has been seen is program states alone. Then a state may be met first with more delays than
+//! it needs, and what lies behind it is visited later than its stratum; so only the end of the whole search is a
+//! guarantee. *Exact*, what has been seen is pairs of a program's and an explorer's state, each gone on from at its
+//! least price; then every finished stratum is one. With an increment of one no pair is met first at a higher price,
+//! because a stratum is finished before the next one begins; else it is gone on from again.
+//!
+//! With a limit on the depth, states are told apart by their depth as well: a state that is met too deep to go on
+//! from may be met again at a smaller one.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use raddle_engine::explorer::{Explorer, Process};
+
+use super::processes::{Offer, Processes, rank};
+use super::report::Refused;
+use super::seen::Met;
+use super::space::text;
+use super::team::{Entry, Shared, Walk};
+use super::walker::{Halt, Walker};
+use super::way::Way;
+use crate::hash::mix;
+use crate::snapshot::{Move, Snapshot};
+
+/// A stratified search, as it is asked for.
+#[derive(Clone, Debug)]
+pub(super) struct Stratified {
+    pub(super) explorer: Explorer,
+    pub(super) exact: bool,
+    pub(super) increment: u32,
+    pub(super) delays: Option<u32>,
+}
+
+impl fmt::Display for Stratified {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let exact = if self.exact { ", exact" } else { "" };
+        write!(f, "strata({}{exact})", self.explorer.name())?;
+        if self.increment != 1 {
+            write!(f, " increment({})", self.increment)?;
+        }
+        self.delays.map_or(Ok(()), |delays| write!(f, " delays({delays})"))
+    }
+}
+
+/// A stratified search while it runs.
+pub(super) struct Strata {
+    asked: Stratified,
+    processes: Processes,
+    /// The most delays of the strata that are gone through now.
+    bound: AtomicU32,
+    /// The most delays of the strata before.
+    finished: AtomicU32,
+}
+
+/// No stratum is finished.
+const NONE: u32 = u32::MAX;
+
+/// What an entry has besides its state.
+pub(super) struct Priced {
+    explorer: Explorer,
+    /// How many delays it took to get here.
+    spent: u32,
+    /// What costs less was tried.
+    level: u32,
+    /// The rest is known once the first level has been tried.
+    offers: Vec<Offer>,
+    /// The processes that can move, by rank.
+    ranks: Vec<Process>,
+    /// Values to try at this level: of which offer, and which.
+    values: Vec<(u32, Box<[u32]>)>,
+}
+
+impl Strata {
+    pub(super) fn new(asked: &Stratified, processes: Processes) -> Self {
+        // The first round is the stratum without delays, as in the paper.
+        let (bound, finished) = (AtomicU32::new(0), AtomicU32::new(NONE));
+        Self { asked: asked.clone(), processes, bound, finished }
+    }
+
+    /// The first entry.
+    pub(super) fn first(&self, state: Snapshot) -> Result<Entry<Priced>, Halt> {
+        let explorer = self.ask(|| {
+            let mut explorer = self.asked.explorer.clone();
+            self.processes.begin(&mut explorer, &state);
+            explorer
+        })?;
+        let extra = Priced::new(explorer, 0);
+        Ok(Entry { state, depth: 0, way: Some(Way::default()), extra })
+    }
+
+    /// What the first entry is known by.
+    pub(super) fn key_of(&self, entry: &Entry<Priced>, limited: bool) -> u64 {
+        let explorer = Some(&entry.extra.explorer).filter(|_| self.asked.exact);
+        self.key(&entry.state, explorer, limited.then_some(0))
+    }
+
+    /// Strata up to this number of delays are finished.
+    pub(super) fn finished(&self) -> Option<u32> {
+        Some(self.finished.load(Ordering::Relaxed)).filter(|&delays| delays != NONE)
+    }
+
+    pub(super) fn is_exact(&self) -> bool {
+        self.asked.exact
+    }
+
+    /// Whether something is left that needs more delays than were asked for.
+    pub(super) fn is_cut(&self) -> bool {
+        self.asked.delays.is_some() && self.finished() == self.asked.delays
+    }
+
+    /// Runs code of the explorer, which may be a user's.
+    fn ask<R>(&self, ask: impl FnOnce() -> R) -> Result<R, Halt> {
+        std::panic::catch_unwind(std::panic::AssertUnwindSafe(ask)).map_err(|panic| {
+            let (name, text) = (self.asked.explorer.name(), text(&*panic));
+            Halt::Refused(Refused(format!("the explorer `{name}` panicked: {text}")))
+        })
+    }
+
+    /// What a state is known by.
+    fn key(&self, state: &Snapshot, explorer: Option<&Explorer>, depth: Option<u32>) -> u64 {
+        let mut key = state.fingerprint();
+        if let Some(explorer) = explorer {
+            let order = self.processes.order_hash(state);
+            key = mix(key ^ mix(explorer.fingerprint() ^ mix(order)));
+        }
+        depth.map_or(key, |depth| mix(key ^ mix(u64::from(depth) ^ 31 << 40)))
+    }
+
+    /// A price as what has been seen has it: 0 is that of strata that are finished.
+    fn price(&self, spent: u32) -> u8 {
+        let before = self.finished().map_or(0, |finished| finished + 1);
+        (spent - before + 1).min(u8::MAX.into()) as u8
+    }
+}
+
+impl Priced {
+    fn new(explorer: Explorer, spent: u32) -> Self {
+        let (offers, ranks, values) = (Vec::new(), Vec::new(), Vec::new());
+        Self { explorer, spent, level: 0, offers, ranks, values }
+    }
+
+    /// What is tried at its level: each with the number of its offer, and its values.
+    fn tried(&mut self) -> Vec<(u32, Box<[u32]>)> {
+        let at = |(_, offer): &(usize, &Offer)| offer.price == self.level;
+        let of = |(nth, _): (usize, &Offer)| (nth as u32, Box::default());
+        let offers = self.offers.iter().enumerate().filter(at).map(of);
+        let mut tried: Vec<_> = offers.collect();
+        tried.append(&mut self.values);
+        tried
+    }
+
+    fn is_done(&self) -> bool {
+        let last = self.offers.last().map_or(0, |offer| offer.price);
+        self.level > last && self.values.is_empty()
+    }
+}
+
+/// The values that cost one delay more than these and come of them, where so many options were asked for: the last
+/// one that is not 0 by one more, or a later one instead of 0. All values come of exactly one other, but for
+/// those that are all 0.
+fn dearer(values: &[u32], of: &[u32]) -> impl Iterator<Item = Box<[u32]>> {
+    let end = values.len() - values.iter().rev().take_while(|value| **value == 0).count();
+    let first = end.saturating_sub(1);
+    let may = move |&at: &usize| values.get(at).copied().unwrap_or(0) + 1 < of[at];
+    (first..of.len()).filter(may).map(move |at| {
+        let mut more = values[..end].to_vec();
+        more.resize(more.len().max(at + 1), 0);
+        more[at] += 1;
+        more.into()
+    })
+}
+
+/// What one expansion needs, for its allocations.
+#[derive(Default)]
+struct Scratch {
+    runnable: Vec<Process>,
+    after: Vec<Process>,
+}
+
+thread_local! {
+    static SCRATCH: RefCell<Scratch> = RefCell::default();
+}
+
+impl Walk for Strata {
+    type Extra = Priced;
+    const LAST_FIRST: bool = true;
+
+    fn expand<S: Send + Sync + 'static>(
+        &self,
+        walker: &mut Walker<'_, S>,
+        mut entry: Entry<Priced>,
+        now: &mut VecDeque<Entry<Priced>>,
+        later: &mut Vec<Entry<Priced>>,
+    ) -> Result<(), Halt> {
+        let mut scratch = SCRATCH.take();
+        self.processes.runnable(&entry.state, &mut scratch.runnable);
+        if entry.extra.offers.is_empty() {
+            if scratch.runnable.is_empty() {
+                return walker.end(&entry.state, entry.way.as_ref());
+            }
+            if walker.shared.limits.depth.is_some_and(|most| entry.depth >= most) {
+                walker.tally.cut = true;
+                return Ok(());
+            }
+            let Priced { explorer, ranks, .. } = &mut entry.extra;
+            self.ask(|| rank(explorer, &scratch.runnable, ranks))?
+                .map_err(|why| Halt::Refused(Refused(why)))?;
+            entry.extra.offers = self.processes.offers(&entry.state, &entry.extra.ranks);
+        }
+        let mut children = Vec::new();
+        for (nth, values) in entry.extra.tried() {
+            let child = self.take(walker, &mut entry, nth, &values, &mut scratch)?;
+            children.extend(child);
+        }
+        SCRATCH.set(scratch);
+        entry.extra.level += 1;
+        if !entry.extra.is_done() {
+            let spends = entry.extra.spent + entry.extra.level;
+            if spends <= self.bound.load(Ordering::Relaxed) {
+                now.push_back(entry);
+            } else {
+                later.push(entry);
+            }
+        }
+        // The last is next, and the first that was tried is to be.
+        now.extend(children.into_iter().rev());
+        Ok(())
+    }
+
+    fn next_round<S>(&self, shared: &Shared<'_, S>) -> bool {
+        let bound = self.bound.load(Ordering::Relaxed);
+        self.finished.store(bound, Ordering::Relaxed);
+        let Stratified { increment, delays, .. } = self.asked;
+        if delays.is_some_and(|most| bound >= most) {
+            return false;
+        }
+        shared.seen.settle();
+        let next = bound.saturating_add(increment).min(delays.unwrap_or(u32::MAX));
+        self.bound.store(next, Ordering::Relaxed);
+        true
+    }
+}
+
+impl Strata {
+    /// The explorer after a step to `next`, which it took so many delays to name.
+    fn moved<S>(
+        &self,
+        walker: &Walker<'_, S>,
+        entry: &Entry<Priced>,
+        (rank, step): (u32, Move),
+        next: &Snapshot,
+        scratch: &mut Scratch,
+    ) -> Result<Explorer, Halt> {
+        self.ask(|| {
+            let mut explorer = entry.extra.explorer.clone();
+            for &process in &entry.extra.ranks[..rank as usize] {
+                explorer.delay(process);
+            }
+            let did = &walker.space.stepper.did;
+            let Scratch { runnable, after } = scratch;
+            self.processes.step(&mut explorer, (&entry.state, step), next, did, runnable, after);
+            explorer
+        })
+    }
+
+    /// Tries an offer with these values. The state that it leads to, if that is to be gone on from.
+    fn take<S: Send + Sync + 'static>(
+        &self,
+        walker: &mut Walker<'_, S>,
+        entry: &mut Entry<Priced>,
+        nth: u32,
+        values: &[u32],
+        scratch: &mut Scratch,
+    ) -> Result<Option<Entry<Priced>>, Halt> {
+        let Offer { rank, step, .. } = entry.extra.offers[nth as usize];
+        let depth = entry.depth + 1;
+        let next = walker.take(&entry.state, step, values, entry.way.as_ref())?;
+        let stepper = &walker.space.stepper;
+        if !stepper.asked().is_empty() {
+            let more = dearer(values, stepper.asked());
+            entry.extra.values.extend(more.map(|values| (nth, values)));
+        }
+        let spent = entry.extra.spent + entry.extra.level;
+        let depth_key = walker.shared.limits.depth.map(|_| depth);
+        let (explorer, met) = if self.asked.exact {
+            let explorer = self.moved(walker, entry, (rank, step), &next, scratch)?;
+            let key = self.key(&next, Some(&explorer), depth_key);
+            (explorer, walker.meet(key, self.price(spent))?)
+        } else {
+            match walker.meet(self.key(&next, None, depth_key), 0)? {
+                Met::New => (self.moved(walker, entry, (rank, step), &next, scratch)?, Met::New),
+                _ => return Ok(None),
+            }
+        };
+        let way = || entry.way.as_ref().map(|way| way.then(step, values));
+        match met {
+            Met::New => {
+                walker.visit(&next, depth, way)?;
+                walker.shared.count_new(walker.waiting_bytes)?;
+            }
+            Met::Cheaper => {}
+            Met::Known | Met::Full => return Ok(None),
+        }
+        Ok(Some(Entry { state: next, depth, way: way(), extra: Priced::new(explorer, spent) }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Level by level, all values come out once, in the order of what they cost.
+    #[test]
+    fn values_come_by_what_they_cost() {
+        let of = [2, 3, 2];
+        let mut level: Vec<Box<[u32]>> = vec![Box::default()];
+        let mut all = Vec::new();
+        for cost in 0.. {
+            let mut next = Vec::new();
+            for values in &level {
+                let sum: u32 = values.iter().sum();
+                assert_eq!(sum, cost);
+                let mut whole = values.to_vec();
+                whole.resize(3, 0);
+                all.push(whole);
+                next.extend(dearer(values, &of));
+            }
+            if next.is_empty() {
+                break;
+            }
+            level = next;
+        }
+        assert_eq!(all.len(), 12);
+        all.sort();
+        all.dedup();
+        assert_eq!(all.len(), 12);
+    }
+}

@@ -1,0 +1,421 @@
+//! The threads of a search over states.
+//!
+//! A search goes in *rounds*: breadth-first those of one depth, in a stratified search those of one
+//! stratum. Each thread has entries of its own, and what has been seen is shared. A thread that has
+//! nothing left asks for some, and another one hands over half of its own; a round is over when all have
+//! nothing left. So which states belong to a round does not depend on how many threads there are.
+
+use std::collections::VecDeque;
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use super::report::{Refused, Stopped, Visited};
+use super::seen::Seen;
+use super::walker::{Halt, Tally, Walker};
+use super::way::{Step, Way};
+use super::{Space, States};
+use crate::model::Model;
+use crate::snapshot::{Exact, Parcel, Snapshot};
+
+/// A state that is yet to be gone on from.
+pub(super) struct Entry<E> {
+    pub(super) state: Snapshot,
+    /// How many steps lead to it.
+    pub(super) depth: u32,
+    /// Which, if that is kept.
+    pub(super) way: Option<Way>,
+    pub(super) extra: E,
+}
+
+/// Entries for another thread.
+pub(super) struct Packed<E> {
+    states: Parcel,
+    rest: Vec<(u32, Option<Vec<Step>>, E)>,
+}
+
+impl<E> Packed<E> {
+    fn new(entries: Vec<Entry<E>>) -> Self {
+        let states = Parcel::pack(entries.iter().map(|entry| &entry.state));
+        let rest = entries.into_iter().map(|entry| {
+            let way = entry.way.as_ref().map(Way::steps);
+            (entry.depth, way, entry.extra)
+        });
+        Self { states, rest: rest.collect() }
+    }
+
+    fn unpack(self) -> impl Iterator<Item = Entry<E>> {
+        self.states.unpack().zip(self.rest).map(|(state, (depth, way, extra))| Entry {
+            state,
+            depth,
+            way: way.map(Way::from_iter),
+            extra,
+        })
+    }
+}
+
+/// How a search goes on from an entry.
+pub(super) trait Walk: Sync {
+    /// What an entry has besides its state.
+    type Extra: Send;
+
+    /// Whether the entry that came last is next.
+    const LAST_FIRST: bool;
+
+    /// Goes on from an entry: what is to be gone on from in this round is added to `now`, the rest to
+    /// `later`.
+    fn expand<S: Send + Sync + 'static>(
+        &self,
+        walker: &mut Walker<'_, S>,
+        entry: Entry<Self::Extra>,
+        now: &mut VecDeque<Entry<Self::Extra>>,
+        later: &mut Vec<Entry<Self::Extra>>,
+    ) -> Result<(), Halt>;
+
+    /// A round is over, and something is left for the next one. `false` if that is not wanted.
+    fn next_round<S>(&self, shared: &Shared<'_, S>) -> bool {
+        let _ = shared;
+        true
+    }
+}
+
+/// What the threads of a search share.
+pub(super) struct Shared<'a, S> {
+    pub(super) model: &'a Model<S>,
+    pub(super) limits: &'a States,
+    pub(super) seen: Seen,
+    exact: Exact,
+    /// Different states, if they are limited.
+    counted: AtomicU64,
+    transitions: AtomicU64,
+    waiting: AtomicU64,
+    waiting_bytes: AtomicUsize,
+    over: AtomicBool,
+    /// How many threads have nothing to do, and nothing on its way to them.
+    hungry: AtomicUsize,
+    /// One thread after the other sets up its own system.
+    setting_up: Mutex<()>,
+}
+
+impl<'a, S: Send + Sync + 'static> Shared<'a, S> {
+    pub(super) fn new(model: &'a Model<S>, limits: &'a States, exact: Exact, seen: Seen) -> Self {
+        Self {
+            model,
+            limits,
+            seen,
+            exact,
+            counted: AtomicU64::new(1),
+            transitions: AtomicU64::new(0),
+            waiting: AtomicU64::new(0),
+            waiting_bytes: AtomicUsize::new(0),
+            over: AtomicBool::new(false),
+            hungry: AtomicUsize::new(0),
+            setting_up: Mutex::new(()),
+        }
+    }
+
+    /// One more state was met that is new, by a thread that has so many bytes waiting.
+    #[inline]
+    pub(super) fn count_new(&self, waiting_bytes: usize) -> Result<(), Halt> {
+        let limits = self.limits;
+        if limits.most != u64::MAX {
+            let counted = self.counted.fetch_add(1, Ordering::Relaxed) + 1;
+            if counted >= limits.most {
+                return Err(Halt::Stopped(Stopped::States));
+            }
+        }
+        if self.seen.bytes() + waiting_bytes * limits.threads > limits.bytes {
+            return Err(Halt::Stopped(Stopped::Bytes));
+        }
+        Ok(())
+    }
+
+    pub(super) fn visited(&self) -> Visited {
+        Visited {
+            unique: self.seen.len() + self.seen.dropped(),
+            transitions: self.transitions.load(Ordering::Relaxed),
+            waiting: self.waiting.load(Ordering::Relaxed),
+            bytes: self.seen.bytes() + self.waiting_bytes.load(Ordering::Relaxed),
+        }
+    }
+
+    pub(super) fn walker(&self, space: Space<S>) -> Walker<'_, S> {
+        let reached = vec![false; self.model.properties.len()];
+        let tally = Tally { reached, ..Tally::default() };
+        Walker { shared: self, space, tally, waiting_bytes: 0 }
+    }
+}
+
+/// What is written on by all threads.
+struct Board<E> {
+    round: u64,
+    idle: usize,
+    parcels: Vec<Packed<E>>,
+    /// By thread, how much it has for the next round. As of when it had nothing left for this one.
+    later: Vec<usize>,
+    halt: Option<Halt>,
+    tally: Tally,
+    /// Nothing is left, or nothing more is wanted.
+    done: bool,
+}
+
+/// The threads of a search.
+struct Team<'a, 'b, S, W: Walk> {
+    shared: &'a Shared<'b, S>,
+    walk: &'a W,
+    threads: usize,
+    board: Mutex<Board<W::Extra>>,
+    changed: Condvar,
+}
+
+/// Asked by the first thread, now and then: whether to go on.
+pub(super) type GoOn<'a> = &'a mut dyn FnMut(Visited) -> bool;
+
+/// How many entries a thread goes on from before it tells how far it is.
+const LAP: u32 = 1024;
+/// With fewer entries than this a thread hands over nothing.
+const LEAST_TO_SHARE: usize = 8;
+/// How many entries are handed over at once.
+const MOST_TO_SHARE: usize = 2048;
+
+/// Runs a search from these entries to its end, with `walker` on this thread and others besides.
+pub(super) fn run<S: Send + Sync + 'static, W: Walk>(
+    walk: &W,
+    walker: Walker<'_, S>,
+    first: Vec<Entry<W::Extra>>,
+    go_on: GoOn<'_>,
+) -> (Tally, Option<Halt>) {
+    let shared = walker.shared;
+    let threads = shared.limits.threads.max(1);
+    let board = Board {
+        round: 0,
+        idle: 0,
+        parcels: Vec::new(),
+        later: vec![0; threads],
+        halt: None,
+        tally: Tally::default(),
+        done: false,
+    };
+    let team = Team { shared, walk, threads, board: Mutex::new(board), changed: Condvar::new() };
+    std::thread::scope(|scope| {
+        let others: Vec<_> = (1..threads)
+            .map(|nth| (nth, &team))
+            .map(|(nth, team)| scope.spawn(move || team.join(nth)))
+            .collect();
+        let on_unwind = OverOnUnwind(&team);
+        team.work(0, walker, first, &mut Some(go_on));
+        drop(on_unwind);
+        for other in others {
+            if let Err(panic) = other.join() {
+                resume_unwind(panic);
+            }
+        }
+    });
+    let Board { tally, halt, .. } = team.board.into_inner().unwrap_or_else(PoisonError::into_inner);
+    (tally, halt)
+}
+
+/// A thread that panics ends the search for the others.
+struct OverOnUnwind<'a, 'b, 'c, S, W: Walk>(&'c Team<'a, 'b, S, W>);
+
+impl<S, W: Walk> Drop for OverOnUnwind<'_, '_, '_, S, W> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.shared.over.store(true, Ordering::Relaxed);
+            self.0.changed.notify_all();
+        }
+    }
+}
+
+impl<S: Send + Sync + 'static, W: Walk> Team<'_, '_, S, W> {
+    fn board(&self) -> MutexGuard<'_, Board<W::Extra>> {
+        self.board.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A thread besides the first.
+    fn join(&self, nth: usize) {
+        let _on_unwind = OverOnUnwind(self);
+        let space = {
+            let _one = self.shared.setting_up.lock().unwrap_or_else(PoisonError::into_inner);
+            self.shared.model.space_of(self.shared.exact)
+        };
+        match space {
+            Ok(space) => self.work(nth, self.shared.walker(space), Vec::new(), &mut None),
+            Err(why) => self.halt(Halt::Refused(why)),
+        }
+    }
+
+    fn halt(&self, halt: Halt) {
+        self.shared.over.store(true, Ordering::Relaxed);
+        self.board().halt.get_or_insert(halt);
+        self.changed.notify_all();
+    }
+
+    fn work(
+        &self,
+        nth: usize,
+        mut walker: Walker<'_, S>,
+        first: Vec<Entry<W::Extra>>,
+        go_on: &mut Option<GoOn<'_>>,
+    ) {
+        let mut own = Own { now: first.into(), later: Vec::new(), laps: 0, told: Told::default() };
+        while !self.shared.over.load(Ordering::Relaxed) {
+            let Some(entry) = own.next(W::LAST_FIRST) else {
+                self.tell(&mut own, &walker);
+                if self.idle(nth, &mut own, go_on) {
+                    continue;
+                }
+                break;
+            };
+            walker.waiting_bytes = own.bytes(entry.state.bytes());
+            if let Err(halt) = self.walk.expand(&mut walker, entry, &mut own.now, &mut own.later) {
+                self.halt(halt);
+                break;
+            }
+            if self.shared.hungry.load(Ordering::Relaxed) > 0 && own.now.len() >= LEAST_TO_SHARE {
+                self.share(&mut own);
+            }
+            own.laps = own.laps.wrapping_add(1);
+            if own.laps.is_multiple_of(LAP) {
+                self.tell(&mut own, &walker);
+                self.ask(go_on);
+            }
+        }
+        self.tell(&mut own, &walker);
+        self.board().tally.add(&walker.finish());
+    }
+
+    /// Asks whether to go on, if this is the thread that does.
+    fn ask(&self, go_on: &mut Option<GoOn<'_>>) {
+        if let Some(go_on) = go_on
+            && !go_on(self.shared.visited())
+        {
+            self.halt(Halt::Stopped(Stopped::Caller));
+        }
+    }
+
+    /// Tells the others how far this thread is.
+    fn tell(&self, own: &mut Own<W::Extra>, walker: &Walker<'_, S>) {
+        let waiting = own.now.len() + own.later.len();
+        let now = Told {
+            transitions: walker.tally.transitions,
+            waiting: waiting as u64,
+            bytes: own.bytes(0),
+        };
+        let before = std::mem::replace(&mut own.told, now);
+        let Shared { transitions, waiting, waiting_bytes, .. } = self.shared;
+        let add = |to: &AtomicU64, before: u64, now: u64| {
+            to.fetch_add(now.wrapping_sub(before), Ordering::Relaxed);
+        };
+        add(transitions, before.transitions, now.transitions);
+        add(waiting, before.waiting, now.waiting);
+        waiting_bytes.fetch_add(now.bytes.wrapping_sub(before.bytes), Ordering::Relaxed);
+    }
+
+    /// Hands half of what is to be gone on from to a thread that has nothing.
+    fn share(&self, own: &mut Own<W::Extra>) {
+        let n = (own.now.len() / 2).min(MOST_TO_SHARE);
+        let given = if W::LAST_FIRST {
+            own.now.drain(..n).collect()
+        } else {
+            let left = own.now.len() - n;
+            own.now.split_off(left).into()
+        };
+        let packed = Packed::new(given);
+        let mut board = self.board();
+        board.parcels.push(packed);
+        self.count_hungry(&board);
+        self.changed.notify_all();
+    }
+
+    fn count_hungry(&self, board: &Board<W::Extra>) {
+        let hungry = board.idle.saturating_sub(board.parcels.len());
+        self.shared.hungry.store(hungry, Ordering::Relaxed);
+    }
+
+    /// The thread has nothing left for this round. `false` if that is so for good.
+    fn idle(&self, nth: usize, own: &mut Own<W::Extra>, go_on: &mut Option<GoOn<'_>>) -> bool {
+        let mut board = self.board();
+        let round = board.round;
+        board.later[nth] = own.later.len();
+        board.idle += 1;
+        self.count_hungry(&board);
+        if board.idle == self.threads && board.parcels.is_empty() {
+            let more = board.later.iter().any(|&later| later > 0);
+            board.done = !more || !self.walk.next_round(self.shared);
+            (board.round, board.idle) = (round + 1, 0);
+            self.count_hungry(&board);
+            self.changed.notify_all();
+        }
+        loop {
+            if board.done || self.shared.over.load(Ordering::Relaxed) {
+                return false;
+            }
+            if board.round != round {
+                own.now.extend(own.later.drain(..));
+                return true;
+            }
+            if let Some(packed) = board.parcels.pop() {
+                board.idle -= 1;
+                self.count_hungry(&board);
+                drop(board);
+                own.now.extend(packed.unpack());
+                return true;
+            }
+            // The first thread is also the one that is asked how far the search is.
+            let wait = self.changed.wait_timeout(board, PATIENCE);
+            board = wait.unwrap_or_else(PoisonError::into_inner).0;
+            if go_on.is_some() {
+                drop(board);
+                self.ask(go_on);
+                board = self.board();
+            }
+        }
+    }
+}
+
+/// How long a thread without work waits before it looks whether it is to stop.
+const PATIENCE: Duration = Duration::from_millis(20);
+
+/// What a thread has told the others.
+#[derive(Clone, Copy, Debug, Default)]
+struct Told {
+    transitions: u64,
+    waiting: u64,
+    bytes: usize,
+}
+
+/// What a thread has to go on from.
+struct Own<E> {
+    now: VecDeque<Entry<E>>,
+    later: Vec<Entry<E>>,
+    laps: u32,
+    told: Told,
+}
+
+impl<E> Own<E> {
+    fn next(&mut self, last_first: bool) -> Option<Entry<E>> {
+        if last_first { self.now.pop_back() } else { self.now.pop_front() }
+    }
+
+    /// About how many bytes it has, if one state has so many; 0: as the first does.
+    fn bytes(&self, of_one: usize) -> usize {
+        let of_one = match of_one {
+            0 => self.now.front().or(self.later.first()).map_or(0, |entry| entry.state.bytes()),
+            bytes => bytes,
+        };
+        (self.now.len() + self.later.len()) * of_one
+    }
+}
+
+/// Refuses what threads do not go together with.
+pub(super) fn check_threads(limits: &States) -> Result<(), Refused> {
+    let why = "a depth-first search over states runs on one thread: it holds the states of one path; \
+               leave out `threads`, or search breadth-first";
+    match limits.threads {
+        0 | 1 => Ok(()),
+        _ if limits.order == super::Order::DepthFirst => Err(Refused(why.to_owned())),
+        _ => Ok(()),
+    }
+}
