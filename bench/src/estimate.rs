@@ -45,7 +45,7 @@ pub(crate) const CALIBRATION: [&str; 16] = [
 /// The searches, and how many seeds each is run with.
 const SEARCHES: [(&str, u64); 16] = [
     ("dfs", 1),
-    ("dfs round-robin", 1),
+    ("dfs in-turns", 1),
     ("dfs random", 3),
     ("dfs preemptions(2)", 1),
     ("all breadth-first", 1),

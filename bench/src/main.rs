@@ -5,7 +5,9 @@
 //! measured. What concerns raddle alone it measures in its own process.
 
 mod actors;
+mod bita;
 mod default;
+mod delaying;
 mod driver;
 mod estimate;
 mod eta;
@@ -27,6 +29,7 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
@@ -62,6 +65,10 @@ enum Command {
     Hapset(Hapset),
     /// GAMBIT's tables and figures, on the bugs of the libraries of the corpus
     Gambit(Gambit),
+    /// Bita's tables and figures, on the systems of actors of the corpus
+    Bita(Bita),
+    /// Executions and states to the bugs of protocols, by searches that count delays and others
+    Delaying(Delaying),
     /// How far off the estimates of a search are, and how often their bands hold
     Estimate(Output),
     /// The default search: its members, what it finds in the corpus and what it covers
@@ -141,6 +148,74 @@ struct Gambit {
     date: Option<String>,
 }
 
+#[derive(Debug, Args)]
+struct Bita {
+    /// Which part
+    #[arg(value_enum, default_value = "all")]
+    what: bita::What,
+    /// Fewer executions, repetitions and seconds: about a minute in all
+    #[arg(long)]
+    quick: bool,
+    /// Executions for each bug and strategy
+    #[arg(long, value_name = "EXECUTIONS")]
+    budget: Option<u64>,
+    /// How often whatever draws is run
+    #[arg(long)]
+    repetitions: Option<u64>,
+    /// Real time for each bug, or program, and repetition with random delays
+    #[arg(long, value_name = "MILLISECONDS")]
+    time_limit: Option<u64>,
+    /// Real time for each bug and repetition on threads without delays
+    #[arg(long, value_name = "MILLISECONDS")]
+    plain_limit: Option<u64>,
+    /// Print one JSON object for each number that is compared
+    #[arg(long)]
+    json: bool,
+    /// Also write the tables to DIR/bita.md (of one part: DIR/bita-PART.md) and plots to DIR/bita/*.svg
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// The date for the head of the tables; today if left out
+    #[arg(long, value_name = "YYYY-MM-DD")]
+    date: Option<String>,
+}
+
+#[derive(Debug, Args)]
+struct Delaying {
+    /// Which part
+    #[arg(value_enum, default_value = "all")]
+    what: delaying::What,
+    /// Low limits: that all of it works
+    #[arg(long)]
+    quick: bool,
+    /// The large sizes of the programs instead of the small ones
+    #[arg(long)]
+    large: bool,
+    /// Give a search up after so many executions
+    #[arg(long)]
+    executions: Option<u64>,
+    /// Give a search up after so many states
+    #[arg(long)]
+    states: Option<u64>,
+    /// Give a search up after so much CPU time
+    #[arg(long, value_name = "SECONDS")]
+    time: Option<f64>,
+    /// Give a search up when it holds so much
+    #[arg(long, value_name = "MEBIBYTES")]
+    memory: Option<u64>,
+    /// How often whatever draws is run
+    #[arg(long)]
+    runs: Option<usize>,
+    /// Print one JSON object for each number that is compared
+    #[arg(long)]
+    json: bool,
+    /// Also write the page to DIR/delaying.md (of one part: DIR/delaying-PART.md; with --large: -large.md)
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// The date for the head of the page; today if left out
+    #[arg(long, value_name = "YYYY-MM-DD")]
+    date: Option<String>,
+}
+
 /// What every command takes.
 #[derive(Debug, Args)]
 struct Output {
@@ -168,6 +243,8 @@ fn main() -> ExitCode {
         Command::Eta(asked) => eta(&asked),
         Command::Hapset(asked) => hapset(&asked),
         Command::Gambit(asked) => gambit(&asked),
+        Command::Bita(asked) => bita(&asked),
+        Command::Delaying(asked) => delaying(&asked),
         Command::Estimate(output) => estimate(&output),
         Command::Default(output) => default(&output),
         Command::OptimalSpike(output) => optimal_spike(&output),
@@ -292,6 +369,85 @@ fn gambit(asked: &Gambit) -> Result<ExitCode, String> {
     );
     if let Some(dir) = &asked.out {
         part::write(dir, &name, &text, &parts, &name)?;
+    }
+    finish_parts(parts, asked.json, text)
+}
+
+fn bita(asked: &Bita) -> Result<ExitCode, String> {
+    let &Bita { what, quick, budget, repetitions, time_limit, plain_limit, .. } = asked;
+    let millis = |limit: Option<u64>| limit.map(Duration::from_millis);
+    let effort = bita::Asked {
+        what,
+        quick,
+        budget,
+        repetitions,
+        time_limit: millis(time_limit),
+        plain_limit: millis(plain_limit),
+    };
+    let parts = bita::measure(effort, &say);
+    let part = what.to_possible_value().map_or(String::new(), |value| value.get_name().into());
+    let mut words = vec![part.clone()];
+    words.extend(quick.then(|| "--quick".to_owned()));
+    let numbers = [
+        ("budget", budget),
+        ("repetitions", repetitions),
+        ("time-limit", time_limit),
+        ("plain-limit", plain_limit),
+    ];
+    words.extend(
+        numbers.iter().filter_map(|(name, number)| Some(format!("--{name} {}", (*number)?))),
+    );
+    let date = asked.date.clone().unwrap_or_else(machine::today);
+    let text = format!(
+        "# Bita: coverage-guided schedules for actors\n\n\
+         `cargo run{} -p raddle-bench -- bita {} --out docs/results`, {date}, {}\n\n{}\n\n{}",
+        if cfg!(debug_assertions) { "" } else { " --release" },
+        words.join(" "),
+        machine::size(),
+        bita::ABOUT,
+        part::markdown(&parts, "bita")
+    );
+    if let Some(dir) = &asked.out {
+        let name = if what == bita::What::All { "bita".to_owned() } else { format!("bita-{part}") };
+        part::write(dir, &name, &text, &parts, "bita")?;
+    }
+    finish_parts(parts, asked.json, text)
+}
+
+fn delaying(asked: &Delaying) -> Result<ExitCode, String> {
+    let &Delaying { what, quick, large, executions, states, time, memory, runs, .. } = asked;
+    let limits = ((executions, states), (time, memory));
+    let parts = delaying::measure(
+        delaying::Asked::new(what, (quick, large), limits.0, limits.1, runs),
+        &say,
+    );
+    let mut words =
+        vec![what.to_possible_value().map_or(String::new(), |value| value.get_name().to_owned())];
+    words.extend(quick.then(|| "--quick".to_owned()));
+    words.extend(large.then(|| "--large".to_owned()));
+    words.extend(executions.map(|executions| format!("--executions {executions}")));
+    words.extend(states.map(|states| format!("--states {states}")));
+    words.extend(time.map(|time| format!("--time {time}")));
+    words.extend(memory.map(|memory| format!("--memory {memory}")));
+    words.extend(runs.map(|runs| format!("--runs {runs}")));
+    let date = asked.date.clone().unwrap_or_else(machine::today);
+    let text = format!(
+        "# Delaying explorers on protocols\n\n\
+         `cargo run --release -p raddle-bench -- delaying {} --out docs/results`, {date}, {}\n\n{}\n{}",
+        words.join(" "),
+        machine::size(),
+        delaying::PREFACE,
+        part::markdown(&parts, "delaying")
+    );
+    if let Some(dir) = &asked.out {
+        let mut name = match what {
+            delaying::What::All => "delaying".to_owned(),
+            _ => format!("delaying-{}", words[0]),
+        };
+        if large {
+            name += "-large";
+        }
+        part::write(dir, &name, &text, &parts, "delaying")?;
     }
     finish_parts(parts, asked.json, text)
 }

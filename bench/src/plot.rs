@@ -21,6 +21,8 @@ pub(crate) enum Style {
     Line,
     /// A thin broken line: something to compare with.
     Guide,
+    /// Marks without a line.
+    Dots,
 }
 
 /// What distances on an axis mean.
@@ -177,16 +179,18 @@ fn draw(text: &mut String, nth: usize, series: &Series, places: &[(f64, f64)]) {
     let colour = nth % COLOURS;
     let (guide, width) = match series.style {
         Style::Guide => (" guide", 1.5),
-        Style::Marks | Style::Line => ("", 2.0),
+        Style::Marks | Style::Line | Style::Dots => ("", 2.0),
     };
     let line: Vec<_> = places.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
-    let _ = writeln!(
-        text,
-        "<polyline class=\"c{colour}{guide}\" points=\"{}\" style=\"fill:none\" \
+    if series.style != Style::Dots {
+        let _ = writeln!(
+            text,
+            "<polyline class=\"c{colour}{guide}\" points=\"{}\" style=\"fill:none\" \
          stroke-width=\"{width}\"/>",
-        line.join(" ")
-    );
-    if series.style == Style::Marks {
+            line.join(" ")
+        );
+    }
+    if matches!(series.style, Style::Marks | Style::Dots) {
         for (x, y) in places {
             let _ = writeln!(
                 text,
@@ -268,10 +272,11 @@ mod tests {
             series("one", 3, Style::Marks),
             series("two", 2, Style::Marks),
             series("three", 9, Style::Line),
+            series("four", 4, Style::Dots),
         ];
         let plot = Plot { title, x, y, scales: [Scale::Logarithmic; 2], series };
         let svg = plot.svg();
-        assert_eq!(svg.matches("<circle").count(), 5);
+        assert_eq!(svg.matches("<circle").count(), 9);
         assert_eq!(svg.matches("<polyline").count(), 3);
         assert!(svg.contains("a &lt; b"));
         assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"));

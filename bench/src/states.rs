@@ -17,10 +17,108 @@ pub(crate) const TOOLS: [Tool; 2] = [Tool::RaddleStates, Tool::Stateright];
 /// Measures all rows. `progress` hears what is measured next.
 pub(crate) fn measure(peers: &Peers, quick: bool, progress: impl Fn(&str)) -> Vec<Table> {
     let rounds = if quick { 3 } else { 5 };
-    [Frontier::Bfs, Frontier::Dfs]
+    let beside = [Frontier::Bfs, Frontier::Dfs]
         .into_iter()
-        .map(|frontier| table(peers, frontier, rounds, &progress))
-        .collect()
+        .map(|frontier| table(peers, frontier, rounds, &progress));
+    beside.chain([own(peers, rounds, &progress)]).collect()
+}
+
+/// What the searches of [`own`] are, the plain one first.
+const OWN: [Frontier; 4] =
+    [Frontier::Bfs, Frontier::BfsTwoThreads, Frontier::Strata, Frontier::StrataTwoThreads];
+
+/// raddle's searches beside each other: on two threads, and by strata.
+fn own(peers: &Peers, rounds: usize, progress: &impl Fn(&str)) -> Table {
+    let header = [
+        "protocol",
+        "different",
+        "bfs",
+        "bfs, 2 threads",
+        "÷",
+        "strata(rr)",
+        "÷",
+        "strata(rr), 2 threads",
+        "÷",
+        "bytes per state",
+        "",
+    ];
+    let mut table = Table {
+        title: format!(
+            "Different states per CPU second, by plain and by stratified search, median of {rounds} rounds"
+        ),
+        header: header.map(str::to_owned).to_vec(),
+        notes: [
+            "CPU time is that of all threads together, so a search on two threads with the speed of one thread \
+             has ÷ 1: asked for is at least 0.85 of the same search on one thread.",
+            "strata(rr): stratified exhaustive search by a round-robin explorer with a cache of program states. ÷ is \
+             by the speed of bfs: asked for is at least 0.8.",
+            "bytes per state: of what has been seen, all in, at the end of the search by strata; asked for is at \
+             most 16. What is yet to be gone on from comes on top.",
+        ]
+        .map(str::to_owned)
+        .to_vec(),
+        ..Table::default()
+    };
+    for subject in Subject::value_variants() {
+        for network in [Network::Unordered, Network::Ordered] {
+            let row = format!("{} {}", word(subject), word(&network));
+            progress(&format!("measuring {row}, raddle's own searches"));
+            let measured: Result<Vec<_>, _> =
+                own_rounds(peers, *subject, network, rounds).into_iter().collect();
+            match measured {
+                Ok(measured) => add_own(&mut table, &row, &measured),
+                Err(error) => table.failures.push(error.to_string()),
+            }
+        }
+    }
+    table
+}
+
+/// By round, the measurements of [`OWN`].
+fn own_rounds(
+    peers: &Peers,
+    subject: Subject,
+    network: Network,
+    rounds: usize,
+) -> Vec<Result<Vec<StatesMeasurement>, PeerError>> {
+    let one = |frontier: &Frontier| {
+        let arguments = [word(&subject), word(&network), word(frontier)];
+        peers.line(Tool::RaddleStates, &arguments.join(" "), &arguments)
+    };
+    (0..rounds).map(|_| OWN.iter().map(one).collect()).collect()
+}
+
+#[expect(clippy::cast_precision_loss, reason = "all are far below 2^52")]
+fn add_own(table: &mut Table, row: &str, rounds: &[Vec<StatesMeasurement>]) {
+    let first = &rounds[0][0];
+    let wrong = rounds.iter().flatten().find(|one| one.unique != first.unique);
+    if let Some(other) = wrong {
+        table.failures.push(format!(
+            "{row}: one search visited {} states and another {}",
+            first.unique, other.unique
+        ));
+    }
+    let speed = |nth: usize| {
+        let all: Vec<_> = rounds.iter().map(|round| round[nth].clone()).collect();
+        median(speeds(&all))
+    };
+    let [bfs, bfs_two, strata, strata_two] = [0, 1, 2, 3].map(speed);
+    let bytes = rounds[0][2].seen_bytes.unwrap_or(0) as f64 / first.unique as f64;
+    let ratios = [bfs_two / bfs, strata / bfs, strata_two / strata];
+    let passes = [ratios[0] >= 0.85, ratios[1] >= 0.8, ratios[2] >= 0.85, bytes <= 16.0];
+    table.rows.push(vec![
+        row.to_owned(),
+        grouped(first.unique),
+        number(Some(bfs)),
+        number(Some(bfs_two)),
+        shown(Some(ratios[0]), 2),
+        number(Some(strata)),
+        shown(Some(ratios[1]), 2),
+        number(Some(strata_two)),
+        shown(Some(ratios[2]), 2),
+        shown(Some(bytes), 1),
+        verdict(&passes.map(Some)).to_owned(),
+    ]);
 }
 
 fn word(value: &impl ValueEnum) -> String {
@@ -30,7 +128,7 @@ fn word(value: &impl ValueEnum) -> String {
 fn table(peers: &Peers, frontier: Frontier, rounds: usize, progress: &impl Fn(&str)) -> Table {
     let order = match frontier {
         Frontier::Bfs => "breadth-first",
-        Frontier::Dfs => "depth-first",
+        _ => "depth-first",
     };
     let header = ["protocol", "states", "different", "raddle", "±", "stateright", "±", "÷", ""];
     let mut table = Table {
@@ -157,6 +255,7 @@ mod tests {
             searches: 2,
             unique,
             states: 30,
+            seen_bytes: None,
             cpu_ns,
         }
     }

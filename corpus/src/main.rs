@@ -5,10 +5,12 @@
 
 use std::fmt;
 use std::io::{self, Write};
+use std::panic::catch_unwind;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
+use raddle_corpus::protocols::PROTOCOLS;
 use raddle_corpus::{Ask, Expected, Lookup, Program, REGISTRY, Told, everything, find, run};
 use raddle_corpus::{applications, libraries};
 use serde_json::json;
@@ -45,8 +47,22 @@ enum Command {
     },
     /// Shows the applications and their bugs, as Markdown.
     Applications,
+    /// Runs the protocols on threads as in production, with failures, and looks at their histories.
+    Threads(Threads),
     /// Runs a program, or all with --all.
     Run(Run),
+}
+
+#[derive(Debug, Args)]
+struct Threads {
+    /// For how long, each protocol: `500ms`, `10s`, `2m`.
+    #[arg(long, value_parser = duration, default_value = "10s")]
+    time: Duration,
+    /// On how many threads; 0: as many as the machine has.
+    #[arg(long = "threads", default_value_t = 2)]
+    on: usize,
+    /// Only the protocol with this program.
+    protocol: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -128,6 +144,7 @@ fn main() -> ExitCode {
         Command::Libraries => show(&mut out, &libraries::table::table()).map(|()| AS_KNOWN),
         Command::Applications => show(&mut out, &applications::table::table()).map(|()| AS_KNOWN),
         Command::Minimise { seeds } => minimise(&mut out, *seeds).map(|()| AS_KNOWN),
+        Command::Threads(asked) => threads(&mut out, asked),
         Command::Run(asked) if asked.all => run_all(&mut out, asked),
         Command::Run(asked) => run_one(&mut out, asked),
     };
@@ -197,6 +214,40 @@ fn minimise(out: &mut impl Write, seeds: u64) -> Result<(), Error> {
     }
     write!(out, "{}", raddle_corpus::minimise::table(&all))?;
     Ok(())
+}
+
+/// What a reader must know of the table of [`threads`].
+const ON_THREADS: &str = "\
+The correct version of each protocol of `corpus/src/protocols`, as it runs in production: on threads of the operating \
+system, without a search, with an injector that lets nodes fail and with timers that fire early. Each run goes on until \
+nothing is left to be handled. An actor is told of the events that monitors are told of under a search, and \
+panics if the history is one that must not be; in the end the states of all nodes are compared.";
+
+/// A history that is wrong is a panic, which is shown as one and told by the exit code.
+fn threads(out: &mut impl Write, asked: &Threads) -> Result<u8, Error> {
+    let mut is_right = true;
+    let (time, on) = (raddle_knobs::units::time_text(asked.time), asked.on);
+    writeln!(out, "# Protocols on threads\n")?;
+    writeln!(
+        out,
+        "`cargo run --release -p raddle-corpus -- threads --time {time} --threads {on}`\n"
+    )?;
+    writeln!(out, "{ON_THREADS}\n")?;
+    writeln!(out, "| protocol | histories | what came of it |\n|---|---:|---|")?;
+    for protocol in PROTOCOLS {
+        let name = protocol.test.correct.name;
+        if asked.protocol.as_deref().is_some_and(|only| only != name) {
+            continue;
+        }
+        let run = || protocol.produce_for(asked.on, asked.time);
+        if let Ok(rounds) = catch_unwind(run) {
+            writeln!(out, "| `{name}` | {rounds} | all right |")?;
+        } else {
+            is_right = false;
+            writeln!(out, "| `{name}` | – | **one that is wrong** |")?;
+        }
+    }
+    Ok(code(is_right))
 }
 
 fn tell(program: &'static Program, arguments: Vec<usize>, asked: &Run) -> Result<Told, Error> {

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use raddle::Outcome;
-use raddle::actors::{Mailboxes, System};
+use raddle::actors::{Mailboxes, Model, Refused, Searched, States, System, Visited};
 
 /// How a program ends: in every execution, or in the worst one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,6 +129,31 @@ enum Body {
     Seen(fn() -> Vec<usize>, &'static [&'static [usize]]),
 }
 
+/// Visits the states of a program that is a model, whatever the model's type.
+pub struct Visit<'a> {
+    states: States,
+    go_on: &'a mut dyn FnMut(Visited) -> bool,
+    searched: Option<Result<Searched, Refused>>,
+}
+
+impl<'a> Visit<'a> {
+    /// A search over states that `go_on` may stop, which is asked now and then.
+    pub fn new(states: States, go_on: &'a mut dyn FnMut(Visited) -> bool) -> Self {
+        Self { states, go_on, searched: None }
+    }
+
+    /// Visits the states of this model.
+    pub(crate) fn model<S: Send + Sync + 'static>(&mut self, model: &Model<S>) {
+        self.searched = Some(model.search_while(&self.states, &mut *self.go_on));
+    }
+}
+
+impl fmt::Debug for Visit<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Visit").field("states", &self.states).finish_non_exhaustive()
+    }
+}
+
 /// A count as a function of the arguments. `None` where it is not known.
 pub type Count = fn(&[usize]) -> Option<u64>;
 
@@ -161,6 +186,7 @@ pub struct Program {
     pub pattern: &'static str,
     /// Arguments that make it as long as a unit test of a library is; empty if there are none.
     pub large: &'static [usize],
+    states: Option<fn(&[usize], &mut Visit<'_>)>,
     body: Body,
 }
 
@@ -180,6 +206,7 @@ impl Program {
             steps: None,
             pattern: "",
             large: &[],
+            states: None,
             body: Body::None,
         }
     }
@@ -273,6 +300,12 @@ impl Program {
         self
     }
 
+    /// Whose states can be visited.
+    pub(crate) const fn states(mut self, states: fn(&[usize], &mut Visit<'_>)) -> Self {
+        self.states = Some(states);
+        self
+    }
+
     pub(crate) const fn interleavings(mut self, count: Count) -> Self {
         self.interleavings = Some(count);
         self
@@ -311,6 +344,20 @@ impl Program {
             }
             _ => panic!("{} takes {} arguments", self.name, self.parameters.len()),
         }
+    }
+
+    /// Visits its states instead of running executions. `None` if it is not a model of actors.
+    ///
+    /// # Errors
+    /// If some part of the model cannot be copied.
+    #[must_use]
+    pub fn visit(
+        &self,
+        arguments: &[usize],
+        mut visit: Visit<'_>,
+    ) -> Option<Result<Searched, Refused>> {
+        self.states?(arguments, &mut visit);
+        visit.searched
     }
 
     /// Runs a program of actors once, with mailboxes that are not the usual ones.

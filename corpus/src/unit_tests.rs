@@ -31,7 +31,7 @@ pub static UNIT_TESTS: &[Program] = &[
         counters::barrier_phases,
     ),
     program("latch", "main waits until all workers have counted down", counters::latch),
-    program("bounded-queue", "a queue of one place between two threads", queues::bounded_queue),
+    program("queue-of-one", "a queue of one place between two threads", queues::bounded_queue),
     program("fan-in", "three producers and a consumer", queues::fan_in),
     program("pipeline", "two items through three stages", queues::pipeline),
     program("event-bus", "who subscribed in time hears of it", queues::event_bus),

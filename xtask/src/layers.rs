@@ -29,6 +29,7 @@ pub const RULES: &[Rule] = &[
             &[
                 "debug",
                 "explorer",
+                "states",
                 "fiber",
                 "last_words",
                 "limits",
@@ -83,6 +84,7 @@ pub const RULES: &[Rule] = &[
             &["plan"],
             &["conclusion"],
             &["portfolio", "recording"],
+            &["partial"],
             &["explore"],
             // A test.
             &["explain", "learned", "minimise"],

@@ -1,5 +1,6 @@
 //! Chores of the workspace, as functions that tests can call.
 
+pub mod instructions;
 pub mod layers;
 pub mod mutate;
 pub mod nightly;

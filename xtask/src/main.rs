@@ -1,12 +1,13 @@
-//! `cargo xtask tidy`, `size`, `mutate` and `nightly`.
+//! `cargo xtask tidy`, `size`, `instructions`, `mutate` and `nightly`.
 
 use std::path::Path;
 use std::process::ExitCode;
 
-use xtask::{mutate, nightly, tidy};
+use xtask::{instructions, mutate, nightly, tidy};
 
 const USAGE: &str = "usage: cargo xtask tidy
        cargo xtask size [CHECKOUT]
+       cargo xtask instructions CHECKOUT
        cargo xtask mutate [--markdown] [--every-test] [--done FILE] [NAME ...]
        cargo xtask nightly [--time 4h] [--resume] [--keep COMMIT] [--jobs 2] [--pages quick|full|none] [PART ...]";
 
@@ -17,6 +18,7 @@ fn main() -> ExitCode {
         ["tidy"] => tidied(),
         ["size"] => sized(&xtask::root()),
         ["size", other] => sized(Path::new(other)),
+        ["instructions", before] => counted(Path::new(before)),
         ["mutate", rest @ ..] => match mutate::wanted(rest) {
             Ok(wanted) => mutated(&wanted),
             Err(why) => refuse(&why),
@@ -45,6 +47,19 @@ fn sized(root: &Path) -> ExitCode {
     match xtask::size::table(root) {
         Ok(table) => {
             print(&table);
+            ExitCode::SUCCESS
+        }
+        Err(why) => refuse(&why),
+    }
+}
+
+fn counted(before: &Path) -> ExitCode {
+    let root = xtask::root();
+    let page = root.join("docs/results/core.md");
+    let section = instructions::section(&root, before, &say);
+    match section.and_then(|section| instructions::write(&page, &section).map(|()| section)) {
+        Ok(section) => {
+            print(&section);
             ExitCode::SUCCESS
         }
         Err(why) => refuse(&why),

@@ -255,11 +255,33 @@ struct Outcome {
     jobs: Vec<Option<Done>>,
     /// It was not asked for.
     left_out: bool,
+    /// What was finished of mutations that were not run to their end.
+    begun: Option<Mutated>,
+}
+
+/// The file in which the mutation check notes what it has finished.
+const MUTATED: &str = "mutations";
+
+/// How many mutations were caught, and how many were not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Mutated {
+    caught: usize,
+    survived: usize,
+}
+
+impl Mutated {
+    /// From the file in which the mutation check notes what it has finished.
+    fn of(file: &Path) -> Self {
+        let done = fs::read_to_string(file).unwrap_or_default();
+        let survived = done.lines().filter(|line| line.contains("\tNOTHING\t")).count();
+        Self { caught: done.lines().count() - survived, survived }
+    }
 }
 
 fn verdict(results: &[Outcome]) -> Verdict {
     let mut all = results.iter().filter(|result| !result.left_out).flat_map(|result| &result.jobs);
-    if all.clone().flatten().any(|done| !done.passed) {
+    let survived = |result: &Outcome| result.begun.is_some_and(|begun| begun.survived > 0);
+    if results.iter().any(survived) || all.clone().flatten().any(|done| !done.passed) {
         Verdict::Failed
     } else if all.any(Option::is_none) {
         Verdict::Cut
@@ -295,8 +317,12 @@ impl Run<'_> {
 
     fn result(&self, part: &'static Part) -> Outcome {
         let (jobs, _) = shape(part, self.wanted.scale);
-        let jobs = (0..jobs).map(|at| self.kept(&Job { part, at })).collect();
-        Outcome { part, jobs, left_out: self.is_left_out(part) }
+        let jobs: Vec<_> = (0..jobs).map(|at| self.kept(&Job { part, at })).collect();
+        let states = std::iter::once(&self.state).chain(self.earlier.iter().rev());
+        let mut noted = states.map(|state| state.join(MUTATED)).filter(|file| file.exists());
+        let is_cut = part.kind == Kind::Mutations && jobs == [None];
+        let begun = noted.next().filter(|_| is_cut).map(|file| Mutated::of(&file));
+        Outcome { part, jobs, left_out: self.is_left_out(part), begun }
     }
 
     /// The seconds that all runs of this commit have taken, this one among them.
@@ -389,9 +415,8 @@ impl Run<'_> {
                 }
             }
             Kind::Mutations => {
-                let done = fs::read_to_string(self.mutations()).unwrap_or_default();
-                let survived = done.lines().filter(|line| line.contains("\tNOTHING\t")).count();
-                found.insert("caught".to_owned(), (done.lines().count() - survived) as u64);
+                let Mutated { caught, survived } = Mutated::of(&self.mutations());
+                found.insert("caught".to_owned(), caught as u64);
                 found.insert("survived".to_owned(), survived as u64);
             }
             Kind::Page(_) => {
@@ -407,7 +432,7 @@ impl Run<'_> {
 
     /// Where the mutation check notes what it has finished.
     fn mutations(&self) -> PathBuf {
-        self.state.join("mutations")
+        self.state.join(MUTATED)
     }
 
     /// What a job runs; none if the time was over before its tests were built.
@@ -470,7 +495,10 @@ impl Run<'_> {
                 command.args(arguments.split(' '));
                 let out = self.state.join("pages");
                 fs::create_dir_all(&out).map_err(|e| format!("{}: {e}", out.display()))?;
-                if ["eta", "hapset", "gambit"].iter().any(|with| arguments.starts_with(with)) {
+                if ["eta", "hapset", "gambit", "delaying"]
+                    .iter()
+                    .any(|with| arguments.starts_with(with))
+                {
                     command.arg("--out").arg(out);
                 }
             }

@@ -94,6 +94,7 @@ impl StateSearch for Stateright {
         match frontier {
             Frontier::Bfs => counted(checker.spawn_bfs().join()),
             Frontier::Dfs => counted(checker.spawn_dfs().join()),
+            other => Err(format!("{other:?} is not compared")),
         }
     }
 }
@@ -109,5 +110,6 @@ where
     Ok(Counted {
         unique: checker.unique_state_count() as u64,
         states: checker.state_count() as u64,
+        seen_bytes: None,
     })
 }

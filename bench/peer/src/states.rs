@@ -41,6 +41,12 @@ pub enum Frontier {
     Bfs,
     /// Depth-first.
     Dfs,
+    /// Breadth-first, on two threads.
+    BfsTwoThreads,
+    /// By delays of a round-robin explorer, with a cache of program states.
+    Strata,
+    /// The same on two threads.
+    StrataTwoThreads,
 }
 
 /// What one search of states counted.
@@ -50,6 +56,8 @@ pub struct Counted {
     pub unique: u64,
     /// States that were made.
     pub states: u64,
+    /// Bytes for what has been seen, if the tool tells.
+    pub seen_bytes: Option<u64>,
 }
 
 /// The line that a peer which searches states prints.
@@ -69,6 +77,8 @@ pub struct StatesMeasurement {
     pub unique: u64,
     /// States made in one search.
     pub states: u64,
+    /// Bytes for what has been seen at the end of one search, if the tool tells.
+    pub seen_bytes: Option<u64>,
     /// CPU time of all searches in nanoseconds.
     pub cpu_ns: u64,
 }
@@ -137,6 +147,7 @@ fn print(tool: &str, arguments: &Arguments, search: &impl StateSearch) -> Result
         searches,
         unique: counted.unique,
         states: counted.states,
+        seen_bytes: counted.seen_bytes,
         cpu_ns,
     };
     let line = serde_json::to_string(&line).map_err(|error| error.to_string())?;

@@ -8,6 +8,7 @@ use std::time::Duration;
 use peer::protocols::{Out, Protocol};
 use peer::{Counted, Frontier, Network, StateSearch};
 use raddle_actors::{Actor, Address, Context, Mailboxes, Model, States, Stopped};
+use raddle_engine::explorer::Explorer;
 
 fn main() -> ExitCode {
     peer::states_main("raddle", &Raddle)
@@ -80,6 +81,10 @@ impl<P: Protocol> Actor for Member<P> {
     }
 }
 
+fn round_robin() -> Explorer {
+    Explorer::new("rr", raddle_search::explorers::QueueOfProcesses::default())
+}
+
 struct Raddle;
 
 impl StateSearch for Raddle {
@@ -114,24 +119,30 @@ impl StateSearch for Raddle {
         let states = match frontier {
             Frontier::Bfs => States::breadth_first(),
             Frontier::Dfs => States::depth_first(),
+            Frontier::BfsTwoThreads => States::breadth_first().threads(2),
+            Frontier::Strata => States::strata(round_robin()),
+            Frontier::StrataTwoThreads => States::strata(round_robin()).threads(2),
         };
         let searched = model.search(&states).map_err(|why| why.to_string())?;
         if !searched.is_pass() || searched.stopped != Stopped::Covered {
             return Err(searched.to_string());
         }
-        Ok(Counted { unique: searched.unique, states: searched.states })
+        let seen_bytes = Some(searched.seen_bytes as u64);
+        Ok(Counted { unique: searched.unique, states: searched.states, seen_bytes })
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use clap::ValueEnum;
     use peer::protocols::{PingPong, SingleCopy, TwoPhaseCommit};
 
     use super::*;
 
     #[track_caller]
     fn states<P: Protocol>(protocol: P, network: Network, expected: u64) {
-        for frontier in [Frontier::Bfs, Frontier::Dfs] {
+        for frontier in Frontier::value_variants() {
+            let frontier = *frontier;
             let counted = Raddle.search(protocol, network, frontier).expect("it is safe");
             assert_eq!(counted.unique, expected, "{protocol:?}");
         }

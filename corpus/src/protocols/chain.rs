@@ -18,9 +18,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use raddle::actors::{Actor, Address, Context, Model, Monitor, System, Watch};
+use raddle::actors::{Actor, Address, Context, Model, Monitor, System};
+use raddle::explorer::change_order;
 
 use super::injector::{Failing, Failure, Injector};
+use super::witness::Witness;
 use super::{CRASH, MONITOR, Protocol, UNHANDLED, program, queues};
 use crate::libraries::Test;
 use crate::program::{Expected, Parameter, parameter};
@@ -51,10 +53,11 @@ pub enum Bug {
     /// Order: in a chain of at least four the second server fails when it has passed an update on, and the
     /// third one has not had the acknowledgement of it.
     ResendsAll,
-    /// The master takes the number of a server for its place in the chain.
+    /// The master knows a gap by its place in the chain, which moves when a server before it fails.
     ///
-    /// Order: two servers fail, the second one with a higher number than the first.
-    PlaceByNumber,
+    /// Order: a server fails, its successor answers, and before the master has the answer it hears that a server
+    /// before both has failed as well.
+    GapByPlace,
     /// A server expects each acknowledgement to be of one more update.
     ///
     /// Order: a server between two others fails after an update has been acknowledged. Its successor tells its
@@ -92,73 +95,90 @@ pub struct Size {
     pub operations: usize,
     /// How many servers fail.
     pub failures: usize,
+    /// How many steps of its own the injector takes before each failure.
+    pub pause: usize,
 }
 
-const PARAMETERS: [Parameter; 4] = [
-    parameter("servers", 4, 2, 16),
+const PARAMETERS: [Parameter; 5] = [
+    parameter("servers", 4, 2, 64),
     parameter("clients", 1, 1, 16),
     parameter("operations", 2, 1, 64),
-    parameter("failures", 2, 0, 15),
+    parameter("failures", 2, 0, 63),
+    parameter("pause", 0, 0, 1_000),
 ];
 
-const LARGE: [usize; 4] = [6, 4, 20, 2];
+const LARGE: [usize; 5] = [6, 4, 20, 2, 0];
 
 /// Four servers and two failures are the least that shows every bug.
 pub const PROTOCOL: Protocol = Protocol {
     name: "chain replication",
     line: "a chain of servers, a master that mends it, clients, and servers that fail",
+    produce,
     test: Test {
         correct: program("chain", "chain replication with servers that fail")
-            .many(|size| run(Bug::None, size), &PARAMETERS)
+            .many(|size| sized(Bug::None, size).run(), &PARAMETERS)
+            .states(|size, visit| visit.model(&sized(Bug::None, size)))
             .large(&LARGE),
         bugs: &[
             program("chain-repeated-reply", "a client does not expect a second reply")
-                .many(|size| run(Bug::RepeatedReply, size), &PARAMETERS)
+                .many(|size| sized(Bug::RepeatedReply, size).run(), &PARAMETERS)
+                .states(|size, visit| visit.model(&sized(Bug::RepeatedReply, size)))
                 .bug(Expected::Panic, UNHANDLED)
-                .large(&LARGE),
+                .large(&[8, 1, 16, 1, 120]),
             program("chain-stale-link", "an answer about a gap that has changed")
-                .many(|size| run(Bug::StaleLink, size), &PARAMETERS)
+                .many(|size| sized(Bug::StaleLink, size).run(), &PARAMETERS)
+                .states(|size, visit| visit.model(&sized(Bug::StaleLink, size)))
                 .bug(Expected::Panic, UNHANDLED)
-                .large(&LARGE),
+                .large(&[16, 1, 24, 2, 10]),
             program("chain-early-clients", "clients know the new head before it does")
-                .many(|size| run(Bug::EarlyClients, size), &PARAMETERS)
+                .many(|size| sized(Bug::EarlyClients, size).run(), &PARAMETERS)
+                .states(|size, visit| visit.model(&sized(Bug::EarlyClients, size)))
                 .bug(Expected::Panic, UNHANDLED)
-                .large(&LARGE),
+                .large(&[8, 1, 16, 1, 145]),
             program("chain-resends-all", "a new successor is sent what it has")
-                .many(|size| run(Bug::ResendsAll, size), &PARAMETERS)
+                .many(|size| sized(Bug::ResendsAll, size).run(), &PARAMETERS)
+                .states(|size, visit| visit.model(&sized(Bug::ResendsAll, size)))
                 .bug(Expected::Panic, CRASH)
-                .large(&LARGE),
-            program("chain-place-by-number", "a server's number is taken for its place")
-                .many(|size| run(Bug::PlaceByNumber, size), &PARAMETERS)
+                .large(&[16, 1, 10, 1, 170]),
+            program("chain-gap-by-place", "a gap is known by its place, which moves")
+                .many(|size| sized(Bug::GapByPlace, size).run(), &PARAMETERS)
+                .states(|size, visit| visit.model(&sized(Bug::GapByPlace, size)))
                 .bug(Expected::Panic, CRASH)
-                .large(&LARGE),
+                .large(&[16, 1, 24, 2, 10]),
             program("chain-acks-one-by-one", "an acknowledgement is of one update")
-                .many(|size| run(Bug::AcksOneByOne, size), &PARAMETERS)
+                .many(|size| sized(Bug::AcksOneByOne, size).run(), &PARAMETERS)
+                .states(|size, visit| visit.model(&sized(Bug::AcksOneByOne, size)))
                 .bug(Expected::Panic, CRASH)
-                .large(&LARGE),
+                .large(&[16, 1, 24, 1, 5]),
             program("chain-loses-in-flight", "a new successor is not sent what was lost")
-                .many(|size| run(Bug::LosesInFlight, size), &PARAMETERS)
+                .many(|size| sized(Bug::LosesInFlight, size).run(), &PARAMETERS)
+                .states(|size, visit| visit.model(&sized(Bug::LosesInFlight, size)))
                 .bug(Expected::Panic, MONITOR)
-                .large(&LARGE),
+                .large(&[64, 1, 3, 1, 150]),
             program("chain-repeats-update", "a request that is sent again is carried out again")
-                .many(|size| run(Bug::RepeatsUpdate, size), &PARAMETERS)
+                .many(|size| sized(Bug::RepeatsUpdate, size).run(), &PARAMETERS)
+                .states(|size, visit| visit.model(&sized(Bug::RepeatsUpdate, size)))
                 .bug(Expected::Panic, MONITOR)
-                .large(&LARGE),
+                .large(&[8, 1, 16, 1, 145]),
             program("chain-dirty-reply", "an update is confirmed before it is stable")
-                .many(|size| run(Bug::DirtyReply, size), &PARAMETERS)
+                .many(|size| sized(Bug::DirtyReply, size).run(), &PARAMETERS)
+                .states(|size, visit| visit.model(&sized(Bug::DirtyReply, size)))
                 .bug(Expected::Panic, MONITOR)
-                .large(&LARGE),
+                .large(&[8, 1, 16, 1, 100]),
             program("chain-deaf-during-repair", "a failure while the chain is mended is missed")
-                .many(|size| run(Bug::DeafDuringRepair, size), &PARAMETERS)
+                .many(|size| sized(Bug::DeafDuringRepair, size).run(), &PARAMETERS)
+                .states(|size, visit| visit.model(&sized(Bug::DeafDuringRepair, size)))
                 .bug(Expected::Panic, MONITOR)
-                .large(&LARGE),
+                .large(&[16, 1, 24, 2, 10]),
         ],
     },
 };
 
-fn run(bug: Bug, size: &[usize]) {
-    let &[servers, clients, operations, failures] = size else { unreachable!("four arguments") };
-    model(bug, Size { servers, clients, operations, failures }).run();
+fn sized(bug: Bug, size: &[usize]) -> Model<Nodes> {
+    let &[servers, clients, operations, failures, pause] = size else {
+        unreachable!("five arguments")
+    };
+    model(bug, Size { servers, clients, operations, failures, pause })
 }
 
 /// What a client wants.
@@ -280,7 +300,7 @@ impl Failing for Message {
 #[derive(Clone, Debug, Hash)]
 pub struct Client {
     bug: Bug,
-    watch: Watch<Event>,
+    watch: Witness<Event>,
     number: usize,
     operations: u32,
     master: Address<Message>,
@@ -309,7 +329,7 @@ impl Client {
         }
         self.begun += 1;
         self.waiting = Some(*cx.choose_from(&[Operation::Update, Operation::Query]));
-        cx.observe(&self.watch, Event::Invoked { client: self.number });
+        self.watch.tell(Event::Invoked { client: self.number }, cx);
         self.send(cx);
     }
 }
@@ -336,8 +356,9 @@ impl Actor for Client {
             Message::Reply { number, version } => match self.waiting {
                 Some(operation) if number == self.begun => {
                     self.waiting = None;
-                    let (client, watch) = (self.number, self.watch);
-                    cx.observe(&watch, Event::Returned { client, number, operation, version });
+                    let client = self.number;
+                    let returned = Event::Returned { client, number, operation, version };
+                    self.watch.tell(returned, cx);
                     self.begin(cx);
                 }
                 // It was sent twice, and answered twice.
@@ -355,6 +376,8 @@ struct Gap {
     epoch: u32,
     predecessor: Address<Message>,
     successor: Address<Message>,
+    /// Where the successor was when this was asked.
+    place: usize,
 }
 
 /// Knows the chain and mends it.
@@ -364,6 +387,8 @@ struct Master {
     /// Those that have not failed, as far as is known, with their numbers.
     chain: Vec<(usize, Address<Message>)>,
     clients: Vec<Address<Message>>,
+    /// How many clients are yet to join.
+    joining: usize,
     epoch: u32,
     /// By the number of the successor.
     gaps: BTreeMap<usize, Gap>,
@@ -386,12 +411,8 @@ impl Master {
         if self.bug == Bug::DeafDuringRepair && !self.gaps.is_empty() {
             return;
         }
-        let place = if self.bug == Bug::PlaceByNumber {
-            failed
-        } else {
-            let place = self.chain.iter().position(|(number, _)| *number == failed);
-            place.expect("a server fails once")
-        };
+        let place = self.chain.iter().position(|(number, _)| *number == failed);
+        let place = place.expect("a server fails once");
         self.chain.remove(place);
         self.gaps.remove(&failed);
         if place == 0 {
@@ -413,7 +434,7 @@ impl Master {
             let (number, successor) = self.chain[place].clone();
             let question = Message::NewPredecessor { epoch, predecessor: predecessor.clone() };
             cx.send(&successor, question);
-            self.gaps.insert(number, Gap { epoch, predecessor, successor });
+            self.gaps.insert(number, Gap { epoch, predecessor, successor, place });
         }
     }
 }
@@ -436,11 +457,20 @@ impl Actor for Master {
             Message::Join { client } => {
                 cx.send(&client, self.configuration());
                 self.clients.push(client);
+                self.joining -= 1;
+                if self.joining == 0 {
+                    // The chain is set up. Only an explorer that is made for this hears of it.
+                    change_order(["injector", "master"]);
+                }
             }
             Message::Failed { server } => self.mend(server, cx),
             Message::Linked { epoch, server, version } => {
                 match self.gaps.get(&server) {
                     Some(gap) if gap.epoch == epoch => {
+                        if self.bug == Bug::GapByPlace {
+                            let there = self.chain.get(gap.place).map(|(number, _)| *number);
+                            assert_eq!(there, Some(server), "a gap is where it was");
+                        }
                         let successor = gap.successor.clone();
                         let go_on = Message::NewSuccessor { successor, version };
                         cx.send(&gap.predecessor, go_on);
@@ -461,7 +491,7 @@ impl Actor for Master {
 #[derive(Clone, Debug, Hash)]
 pub struct Server {
     bug: Bug,
-    watch: Watch<Event>,
+    watch: Witness<Event>,
     number: usize,
     is_down: bool,
     master: Option<Address<Message>>,
@@ -509,7 +539,7 @@ impl Server {
         let (client, number) = (update.client, update.number);
         self.history.push(update);
         let (server, version) = (self.number, self.version());
-        cx.observe(&self.watch, Event::Applied { server, version, client, number });
+        self.watch.tell(Event::Applied { server, version, client, number }, cx);
         if self.successor.is_some() {
             self.forward(version, cx);
         } else {
@@ -582,7 +612,7 @@ impl Actor for Server {
             Message::Crash => {
                 self.is_down = true;
                 let server = self.number;
-                cx.observe(&self.watch, Event::Failed { server });
+                self.watch.tell(Event::Failed { server }, cx);
                 let master = self.master.as_ref().expect("a server is placed before all else");
                 cx.send(master, Message::Failed { server });
             }
@@ -613,7 +643,7 @@ impl Actor for Server {
 }
 
 /// What the monitor is told.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Hash)]
 pub enum Event {
     /// A client has begun an operation.
     Invoked {
@@ -717,33 +747,37 @@ pub struct Nodes {
     pub servers: Vec<Address<Message>>,
     /// Update and query.
     pub clients: Vec<Address<Message>>,
+    /// Is told what happens.
+    pub history: Witness<Event>,
 }
 
 /// Builds it in a system of any manager.
 #[must_use]
 pub fn build(system: &System, bug: Bug, size: Size) -> Nodes {
-    let watch = system.monitor(Register::default());
+    let history = Witness::new(system, Register::default);
     let server = |number| {
         let (master, predecessor, successor) = (None, None, None);
-        let (is_down, history, stable) = (false, Vec::new(), 0);
+        let (watch, is_down, history, stable) = (history.clone(), false, Vec::new(), 0);
         let server =
             Server { bug, watch, number, is_down, master, predecessor, successor, history, stable };
         system.spawn_named(&format!("server {number}"), server)
     };
     let servers: Vec<_> = (0..size.servers).map(server).collect();
     let chain = servers.iter().cloned().enumerate().collect();
-    let (clients, gaps) = (Vec::new(), BTreeMap::new());
-    let master = system.spawn_named("master", Master { bug, chain, clients, epoch: 0, gaps });
+    let (clients, joining, gaps) = (Vec::new(), size.clients, BTreeMap::new());
+    let master = Master { bug, chain, clients, joining, epoch: 0, gaps };
+    let master = system.spawn_named("master", master);
     let client = |number| {
         let (operations, master) = (size.operations as u32, master.clone());
-        let (ends, begun, waiting) = (None, 0, None);
+        let (watch, ends, begun, waiting) = (history.clone(), None, 0, None);
         let client = Client { bug, watch, number, operations, master, ends, begun, waiting };
         system.spawn_named(&format!("client {number}"), client)
     };
     let clients: Vec<_> = (0..size.clients).map(client).collect();
-    let injector = Injector::new(servers.clone(), Failure::Stops, size.failures);
+    let injector =
+        Injector::new(servers.clone(), Failure::Stops, size.failures).pause(size.pause as u32);
     system.spawn_named("injector", injector);
-    Nodes { servers, clients }
+    Nodes { servers, clients, history }
 }
 
 /// Whether all servers that have not failed have the same updates, each once, and know them to be stable; and
@@ -771,4 +805,20 @@ pub fn model(bug: Bug, size: Size) -> Model<Nodes> {
         let clients: Vec<_> = nodes.clients.iter().map(client).collect();
         agree(&servers, &clients)
     })
+}
+
+/// Runs it to its end in a system of any manager, and looks at its history and at its end.
+///
+/// # Panics
+/// If they are not what they must be.
+fn produce(system: &System) {
+    let size = Size { servers: 6, clients: 4, operations: 50, failures: 5, pause: 0 };
+    let nodes = build(system, Bug::None, size);
+    system.handle_all();
+    let server = |address| system.inspect(address, |one: &Server| one.clone());
+    let servers: Vec<_> = nodes.servers.iter().map(server).collect();
+    let client = |address| system.inspect(address, |one: &Client| one.clone());
+    let clients: Vec<_> = nodes.clients.iter().map(client).collect();
+    assert!(agree(&servers, &clients), "all agree");
+    assert!(!nodes.history.is_hot::<Register>(system), "nothing is left undone");
 }

@@ -1,4 +1,8 @@
 //! The injector of failures: an actor that chooses who fails, at a time that the search decides.
+//!
+//! For each failure it asks of one target after another whether it is this one, each in a step of its own, as a
+//! program in P does, which has choices between two things alone; if it is none of them nothing fails. So every
+//! target is one choice away from an execution without failures, and the last of many is unlikely to be drawn.
 
 use std::fmt::Debug;
 use std::hash::Hash;
@@ -16,8 +20,10 @@ pub trait Failing: Clone + Debug + Hash + Send + 'static {
 /// What the injector is told.
 #[derive(Clone, Copy, Debug, Hash)]
 pub enum ToInjector {
-    /// The next failure.
-    Strike,
+    /// From itself: a while has passed. So many more come before the next failure.
+    Wait(u32),
+    /// From itself: does this target fail?
+    Strike(usize),
     /// The end of the failure of this target.
     Repair(usize),
 }
@@ -37,13 +43,20 @@ pub struct Injector<M> {
     targets: Vec<Address<M>>,
     failure: Failure,
     strikes: usize,
+    pause: u32,
 }
 
 impl<M> Injector<M> {
     /// Lets some of these fail, so many times.
     #[must_use]
     pub fn new(targets: Vec<Address<M>>, failure: Failure, strikes: usize) -> Self {
-        Self { targets, failure, strikes }
+        Self { targets, failure, strikes, pause: 0 }
+    }
+
+    /// Takes so many steps before each failure.
+    #[must_use]
+    pub fn pause(self, steps: u32) -> Self {
+        Self { pause: steps, ..self }
     }
 }
 
@@ -57,8 +70,13 @@ impl<M: Failing> Actor for Injector<M> {
 
     fn handle(&mut self, message: ToInjector, cx: &mut Context<'_, ToInjector>) {
         match message {
-            ToInjector::Strike => {
-                let target = cx.choose(self.targets.len() as u32) as usize;
+            ToInjector::Wait(more) => Self::wait(more, cx),
+            ToInjector::Strike(target) if target == self.targets.len() => self.go_on(cx),
+            ToInjector::Strike(target) if cx.choose(2) == 0 => {
+                let me = cx.me().clone();
+                cx.send(&me, ToInjector::Strike(target + 1));
+            }
+            ToInjector::Strike(target) => {
                 cx.send(&self.targets[target], M::crash());
                 match self.failure {
                     Failure::Restarts => {
@@ -87,8 +105,13 @@ impl<M: Failing> Injector<M> {
         };
         if self.strikes > 0 && self.targets.len() >= least {
             self.strikes -= 1;
-            let me = cx.me().clone();
-            cx.send(&me, ToInjector::Strike);
+            Self::wait(self.pause, cx);
         }
+    }
+
+    fn wait(more: u32, cx: &mut Context<'_, ToInjector>) {
+        let next = more.checked_sub(1).map_or(ToInjector::Strike(0), ToInjector::Wait);
+        let me = cx.me().clone();
+        cx.send(&me, next);
     }
 }

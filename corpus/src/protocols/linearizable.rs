@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use raddle::actors::{Actor, Context, Monitor};
+use raddle::actors::Monitor;
 
 /// What a client asks of a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -111,35 +111,6 @@ impl Monitor for Linearizable {
 
     fn is_hot(&self) -> bool {
         !self.pending.is_empty()
-    }
-}
-
-/// The same as an actor, for managers under which there are no monitors.
-///
-/// A client tells of an operation before it asks for it, and of the result after it has it. Mailboxes are queues, so
-/// an operation that returned here before another was invoked did so indeed: a history that could be is never
-/// taken for one that could not. It panics when no order explains the history.
-#[derive(Clone, Debug, Default, Hash)]
-pub struct History {
-    monitor: Linearizable,
-    returned: usize,
-}
-
-impl History {
-    /// How many operations have returned, if all have.
-    #[must_use]
-    pub fn returned(&self) -> Option<usize> {
-        (!self.monitor.is_hot()).then_some(self.returned)
-    }
-}
-
-impl Actor for History {
-    type Message = Event;
-    raddle::actors::snapshots!();
-
-    fn handle(&mut self, event: Event, _: &mut Context<'_, Event>) {
-        self.returned += usize::from(matches!(event, Event::Returned { .. }));
-        self.monitor.observe(event);
     }
 }
 

@@ -14,11 +14,12 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use raddle::actors::{Actor, Address, Context, Model, Monitor, System, Watch};
+use raddle::actors::{Actor, Address, Context, Model, Monitor, System};
 
 use super::injector::{Failing, Failure, Injector};
 use super::paxos::{Ballot, Vote};
 use super::timer::{Timeout, Timer, ToTimer};
+use super::witness::Witness;
 use super::{MONITOR, Protocol, UNHANDLED, program, queues};
 use crate::libraries::Test;
 use crate::program::{Expected, Parameter, parameter};
@@ -57,16 +58,20 @@ pub struct Size {
     pub commands: usize,
     /// How many times a replica crashes.
     pub crashes: usize,
+    /// How many steps of its own the injector takes before each failure, and the timer of the first replica
+    /// before it may fire; that of the second takes twice as many, and so on.
+    pub pause: usize,
 }
 
-const PARAMETERS: [Parameter; 4] = [
+const PARAMETERS: [Parameter; 5] = [
     parameter("replicas", 3, 1, 15),
     parameter("elections", 1, 1, 16),
     parameter("commands", 3, 0, 64),
     parameter("crashes", 1, 0, 16),
+    parameter("pause", 0, 0, 1_000),
 ];
 
-const LARGE: [usize; 4] = [5, 3, 30, 2];
+const LARGE: [usize; 5] = [5, 3, 30, 2, 0];
 
 /// After so many slots a replica compacts.
 const COMPACTION: u32 = 1;
@@ -75,30 +80,37 @@ const COMPACTION: u32 = 1;
 pub const PROTOCOL: Protocol = Protocol {
     name: "multi-Paxos",
     line: "a log of decisions, leaders that change, and a log that is compacted",
+    produce,
     test: Test {
         correct: program("multi-paxos", "decisions in slots, leaders that change, compaction")
-            .many(|size| run(Bug::None, size), &PARAMETERS)
+            .many(|size| sized(Bug::None, size).run(), &PARAMETERS)
+            .states(|size, visit| visit.model(&sized(Bug::None, size)))
             .large(&LARGE),
         bugs: &[
             program("multi-paxos-second-refusal", "a refusal comes to one that does not lead")
-                .many(|size| run(Bug::SecondRefusal, size), &PARAMETERS)
+                .many(|size| sized(Bug::SecondRefusal, size).run(), &PARAMETERS)
+                .states(|size, visit| visit.model(&sized(Bug::SecondRefusal, size)))
                 .bug(Expected::Panic, UNHANDLED)
-                .large(&LARGE),
+                .large(&[3, 1, 10, 0, 40]),
             program("multi-paxos-silent-compaction", "votes are forgotten, and that is forgotten")
-                .many(|size| run(Bug::SilentCompaction, size), &PARAMETERS)
+                .many(|size| sized(Bug::SilentCompaction, size).run(), &PARAMETERS)
+                .states(|size, visit| visit.model(&sized(Bug::SilentCompaction, size)))
                 .bug(Expected::Panic, MONITOR)
                 .large(&LARGE),
             program("multi-paxos-slots-by-count", "slots are counted as if there were no gaps")
-                .many(|size| run(Bug::SlotsByCount, size), &PARAMETERS)
+                .many(|size| sized(Bug::SlotsByCount, size).run(), &PARAMETERS)
+                .states(|size, visit| visit.model(&sized(Bug::SlotsByCount, size)))
                 .bug(Expected::Panic, MONITOR)
                 .large(&LARGE),
         ],
     },
 };
 
-fn run(bug: Bug, size: &[usize]) {
-    let &[replicas, elections, commands, crashes] = size else { unreachable!("four arguments") };
-    model(bug, Size { replicas, elections, commands, crashes }).run();
+fn sized(bug: Bug, size: &[usize]) -> Model<Nodes> {
+    let &[replicas, elections, commands, crashes, pause] = size else {
+        unreachable!("five arguments")
+    };
+    model(bug, Size { replicas, elections, commands, crashes, pause })
 }
 
 /// The effect of all slots up to one.
@@ -257,10 +269,12 @@ enum Role {
 #[derive(Clone, Debug, Hash)]
 pub struct Replica {
     bug: Bug,
-    watch: Watch<Event>,
+    watch: Witness<Event>,
     number: usize,
     replicas: Vec<Address<Message>>,
     timer: Option<Address<ToTimer>>,
+    /// How slow the timer is.
+    pause: u32,
     /// Of the timer.
     round: u32,
     /// How many times it may try to lead.
@@ -409,7 +423,7 @@ impl Replica {
     fn vote(&mut self, ballot: Ballot, slot: u32, value: u32, cx: &mut Context<'_, Message>) {
         self.votes.insert(slot, (ballot, value));
         let acceptor = self.number;
-        cx.observe(&self.watch, Event::Accepted { acceptor, ballot, slot, value });
+        self.watch.tell(Event::Accepted { acceptor, ballot, slot, value }, cx);
     }
 
     fn accepted_by(&mut self, acceptor: usize, slot: u32, cx: &mut Context<'_, Message>) {
@@ -431,7 +445,7 @@ impl Replica {
         }
         while let Some(&value) = self.chosen.get(&(self.applied.slots + 1)) {
             self.applied.apply(value);
-            cx.observe(&self.watch, Event::Applied { slot: self.applied.slots, value });
+            self.watch.tell(Event::Applied { slot: self.applied.slots, value }, cx);
         }
         if self.applied.slots >= self.compacted + COMPACTION {
             self.compact();
@@ -478,7 +492,7 @@ impl Actor for Replica {
 
     fn start(&mut self, cx: &mut Context<'_, Message>) {
         let me = cx.me().clone();
-        self.timer = Some(cx.spawn(Timer::new(me, 3)));
+        self.timer = Some(cx.spawn(Timer::new(me, 3).pause(self.pause)));
     }
 
     fn handle(&mut self, message: Message, cx: &mut Context<'_, Message>) {
@@ -553,7 +567,7 @@ impl Actor for Replica {
 }
 
 /// What the monitor is told.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Hash)]
 pub enum Event {
     /// A replica has accepted.
     Accepted {
@@ -610,21 +624,27 @@ impl Monitor for Agreement {
 pub struct Nodes {
     /// By number.
     pub replicas: Vec<Address<Message>>,
+    /// Is told what happens.
+    pub history: Witness<Event>,
 }
 
 /// Builds it in a system of any manager.
 #[must_use]
 pub fn build(system: &System, bug: Bug, size: Size) -> Nodes {
     let majority = size.replicas / 2 + 1;
-    let (votes, chosen) = (BTreeMap::new(), BTreeMap::new());
-    let watch = system.monitor(Agreement { majority, votes, chosen });
+    let history = Witness::new(system, || Agreement {
+        majority,
+        votes: BTreeMap::new(),
+        chosen: BTreeMap::new(),
+    });
     let replica = |number| {
         let replica = Replica {
             bug,
-            watch,
+            watch: history.clone(),
             number,
             replicas: Vec::new(),
             timer: None,
+            pause: (size.pause * (number + 1)) as u32,
             round: 0,
             elections: size.elections as u32,
             is_down: false,
@@ -644,8 +664,11 @@ pub fn build(system: &System, bug: Bug, size: Size) -> Nodes {
     }
     let (left, targets) = (size.commands as u32, replicas.clone());
     system.spawn_named("client", Client { replicas: replicas.clone(), left });
-    system.spawn_named("injector", Injector::new(targets, Failure::Restarts, size.crashes));
-    Nodes { replicas }
+    system.spawn_named(
+        "injector",
+        Injector::new(targets, Failure::Restarts, size.crashes).pause(size.pause as u32),
+    );
+    Nodes { replicas, history }
 }
 
 /// Whether replicas that have applied the same number of slots have come to the same.
@@ -665,4 +688,18 @@ pub fn model(bug: Bug, size: Size) -> Model<Nodes> {
         let replica = |address| view.actor::<Replica>(address).clone();
         agree(&nodes.replicas.iter().map(replica).collect::<Vec<_>>())
     })
+}
+
+/// Runs it to its end in a system of any manager, and looks at its history and at its end.
+///
+/// # Panics
+/// If they are not what they must be.
+fn produce(system: &System) {
+    let size = Size { replicas: 5, elections: 10, commands: 50, crashes: 10, pause: 0 };
+    let nodes = build(system, Bug::None, size);
+    system.handle_all();
+    let replica = |address| system.inspect(address, |one: &Replica| one.clone());
+    let replicas: Vec<_> = nodes.replicas.iter().map(replica).collect();
+    assert!(agree(&replicas), "all agree");
+    assert!(!nodes.history.is_hot::<Agreement>(system), "nothing is left undone");
 }

@@ -8,13 +8,17 @@
 //! transfer and keeps the request for when the device is on again, unless the application has cancelled it
 //! meanwhile. The device is removed at last, at any time; then all requests fail.
 //!
+//! Of several devices, each with its driver, the application asks one after another, and the power manager chooses one
+//! that it switches off, on and removes; the others stay on.
+//!
 //! What must hold: every request is completed, and once; transfers begin only while the device is on; and the
 //! power manager is answered.
 
 use std::collections::{BTreeSet, VecDeque};
 
-use raddle::actors::{Actor, Address, Context, Model, Monitor, System, Watch};
+use raddle::actors::{Actor, Address, Context, Model, Monitor, System};
 
+use super::witness::Witness;
 use super::{MONITOR, Protocol, UNHANDLED, program, queues};
 use crate::libraries::Test;
 use crate::program::{Expected, Parameter, parameter};
@@ -44,38 +48,49 @@ pub struct Size {
     pub requests: usize,
     /// How many times the device is switched off and on again at most.
     pub cycles: usize,
+    /// How many devices there are, each with its driver.
+    pub devices: usize,
+    /// How many steps of its own the power manager takes before it chooses.
+    pub pause: usize,
 }
 
-const PARAMETERS: [Parameter; 2] = [parameter("requests", 2, 1, 64), parameter("cycles", 2, 0, 64)];
+const PARAMETERS: [Parameter; 4] = [
+    parameter("requests", 2, 1, 64),
+    parameter("cycles", 2, 0, 64),
+    parameter("devices", 1, 1, 64),
+    parameter("pause", 0, 0, 1_000),
+];
 
-const LARGE: [usize; 2] = [60, 20];
+const LARGE: [usize; 4] = [64, 1, 32, 20];
 
 /// One request and one cycle are the least that shows every bug.
 pub const PROTOCOL: Protocol = Protocol {
     name: "device driver",
     line: "requests, cancellation, power and removal by surprise",
+    produce,
     test: Test {
         correct: program("osr-driver", "requests, cancellation, power and removal by surprise")
-            .two(|requests, cycles| run(Bug::None, requests, cycles), &PARAMETERS)
+            .many(|size| sized(Bug::None, size).run(), &PARAMETERS)
+            .states(|size, visit| visit.model(&sized(Bug::None, size)))
             .large(&LARGE),
         bugs: &[
             program("osr-driver-completed", "a transfer is completed while the driver stops")
-                .two(
-                    |requests, cycles| run(Bug::CompletedWhileStopping, requests, cycles),
-                    &PARAMETERS,
-                )
+                .many(|size| sized(Bug::CompletedWhileStopping, size).run(), &PARAMETERS)
+                .states(|size, visit| visit.model(&sized(Bug::CompletedWhileStopping, size)))
                 .bug(Expected::Panic, UNHANDLED)
-                .large(&LARGE),
+                .large(&[64, 1, 64, 20]),
             program("osr-driver-keeps-cancelled", "a request that is cancelled is kept for later")
-                .two(|requests, cycles| run(Bug::KeepsCancelled, requests, cycles), &PARAMETERS)
+                .many(|size| sized(Bug::KeepsCancelled, size).run(), &PARAMETERS)
+                .states(|size, visit| visit.model(&sized(Bug::KeepsCancelled, size)))
                 .bug(Expected::Panic, MONITOR)
-                .large(&LARGE),
+                .large(&[64, 1, 64, 20]),
         ],
     },
 };
 
-fn run(bug: Bug, requests: usize, cycles: usize) {
-    model(bug, Size { requests, cycles }).run();
+fn sized(bug: Bug, size: &[usize]) -> Model<Nodes> {
+    let &[requests, cycles, devices, pause] = size else { unreachable!("four arguments") };
+    model(bug, Size { requests, cycles, devices, pause })
 }
 
 /// What came of a request.
@@ -92,7 +107,7 @@ pub enum Status {
 /// What all its actors are told.
 #[derive(Clone, Debug, Hash)]
 pub enum Message {
-    /// To the application, from itself: go on.
+    /// To the application or the power manager, from itself: go on.
     Next,
     /// To the device: who drives it. To the driver: who manages its power.
     Attach(Address<Message>),
@@ -150,8 +165,9 @@ pub enum Message {
 /// Asks for reads, and cancels some.
 #[derive(Clone, Debug, Hash)]
 pub struct Application {
-    driver: Address<Message>,
-    watch: Watch<Event>,
+    /// Asked one after another.
+    drivers: Vec<Address<Message>>,
+    watch: Witness<Event>,
     requests: u32,
     asked: u32,
     /// The last one may still be cancelled.
@@ -164,6 +180,11 @@ impl Application {
     #[must_use]
     pub fn completed(&self) -> &[(u32, Status)] {
         &self.completed
+    }
+
+    /// Of the last request.
+    fn driver(&self) -> &Address<Message> {
+        &self.drivers[(self.asked as usize - 1) % self.drivers.len()]
     }
 }
 
@@ -182,7 +203,7 @@ impl Actor for Application {
             Message::Next if self.may_cancel => {
                 self.may_cancel = false;
                 if cx.choose(2) == 1 {
-                    cx.send(&self.driver, Message::Cancel { request: self.asked });
+                    cx.send(self.driver(), Message::Cancel { request: self.asked });
                 }
                 cx.send(&application, Message::Next);
             }
@@ -190,9 +211,9 @@ impl Actor for Application {
                 self.asked += 1;
                 self.may_cancel = true;
                 let request = self.asked;
-                cx.observe(&self.watch, Event::Asked { request });
+                self.watch.tell(Event::Asked { request }, cx);
                 cx.send(&application, Message::Next);
-                cx.send(&self.driver, Message::Read { request, application });
+                cx.send(self.driver(), Message::Read { request, application });
             }
             Message::Next => {}
             Message::Completed { request, status } => self.completed.push((request, status)),
@@ -201,13 +222,24 @@ impl Actor for Application {
     }
 }
 
-/// Switches the device off and on, and removes it in the end.
+/// Switches all devices on; then one of them off and on, and removes it in the end.
 #[derive(Clone, Debug, Hash)]
 struct Power {
-    driver: Address<Message>,
+    drivers: Vec<Address<Message>>,
+    /// How many have not answered that they are on.
+    starting: usize,
+    /// The one that it has chosen.
+    chosen: usize,
     cycles: u32,
+    pause: u32,
     is_on: bool,
     is_removed: bool,
+}
+
+impl Power {
+    fn driver(&self) -> &Address<Message> {
+        &self.drivers[self.chosen]
+    }
 }
 
 impl Actor for Power {
@@ -217,28 +249,39 @@ impl Actor for Power {
     fn start(&mut self, cx: &mut Context<'_, Message>) {
         self.is_on = true;
         let me = cx.me().clone();
-        cx.send(&self.driver, Message::Attach(me));
-        cx.send(&self.driver, Message::PowerUp);
+        for driver in &self.drivers {
+            cx.send(driver, Message::Attach(me.clone()));
+            cx.send(driver, Message::PowerUp);
+        }
     }
 
     fn handle(&mut self, message: Message, cx: &mut Context<'_, Message>) {
         match message {
+            Message::PowerDone if self.starting > 1 => self.starting -= 1,
+            Message::PowerDone | Message::Next if self.pause > 0 => {
+                self.pause -= 1;
+                let me = cx.me().clone();
+                cx.send(&me, Message::Next);
+            }
             Message::PowerDone if self.is_removed => {}
             Message::PowerDone if !self.is_on => {
                 self.is_on = true;
-                cx.send(&self.driver, Message::PowerUp);
+                cx.send(self.driver(), Message::PowerUp);
             }
-            Message::PowerDone => {
+            Message::PowerDone | Message::Next => {
+                if std::mem::take(&mut self.starting) > 0 {
+                    self.chosen = cx.choose(self.drivers.len() as u32) as usize;
+                }
                 // Off and on, removed while it is on, or removed while it is switched off.
                 let choice = if self.cycles == 0 { 1 } else { cx.choose(3) };
                 if choice != 1 {
                     self.cycles -= 1;
                     self.is_on = false;
-                    cx.send(&self.driver, Message::PowerDown);
+                    cx.send(self.driver(), Message::PowerDown);
                 }
                 if choice != 0 {
                     self.is_removed = true;
-                    cx.send(&self.driver, Message::Removed);
+                    cx.send(self.driver(), Message::Removed);
                 }
             }
             other => cx.unhandled(&other),
@@ -306,7 +349,8 @@ struct Transfer {
 #[derive(Clone, Debug, Hash)]
 pub struct Driver {
     bug: Bug,
-    watch: Watch<Event>,
+    watch: Witness<Event>,
+    number: usize,
     device: Address<Message>,
     power: Option<Address<Message>>,
     application: Option<Address<Message>>,
@@ -318,13 +362,14 @@ pub struct Driver {
 
 impl Driver {
     fn complete(&self, request: u32, status: Status, cx: &mut Context<'_, Message>) {
-        cx.observe(&self.watch, Event::Completed { request });
+        self.watch.tell(Event::Completed { request }, cx);
         let application = self.application.as_ref().expect("it has asked");
         cx.send(application, Message::Completed { request, status });
     }
 
     fn power_done(&self, cx: &mut Context<'_, Message>) {
-        cx.observe(&self.watch, Event::Power { is_on: self.state == State::On });
+        let (device, is_on) = (self.number, self.state == State::On);
+        self.watch.tell(Event::Power { device, is_on }, cx);
         cx.send(self.power.as_ref().expect("it has been told by it"), Message::PowerDone);
     }
 
@@ -334,7 +379,7 @@ impl Driver {
         }
         let Some(request) = self.waiting.pop_front() else { return };
         self.transfer = Some(Transfer { request, is_cancelled: false });
-        cx.observe(&self.watch, Event::Began);
+        self.watch.tell(Event::Began { device: self.number }, cx);
         cx.send(&self.device, Message::Transfer { request });
     }
 
@@ -437,7 +482,7 @@ impl Actor for Driver {
 }
 
 /// What the monitor is told.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Hash)]
 pub enum Event {
     /// A request is made.
     Asked {
@@ -451,18 +496,24 @@ pub enum Event {
     },
     /// The power manager is answered.
     Power {
+        /// Of which device.
+        device: usize,
         /// The device is on.
         is_on: bool,
     },
     /// A transfer has begun.
-    Began,
+    Began {
+        /// With which device.
+        device: usize,
+    },
 }
 
 /// Every request is completed once, and transfers need power.
 #[derive(Clone, Debug, Default, Hash)]
 struct Once {
     open: BTreeSet<u32>,
-    is_on: bool,
+    /// By device.
+    on: BTreeSet<usize>,
 }
 
 impl Monitor for Once {
@@ -478,8 +529,15 @@ impl Monitor for Once {
                 let is_open = self.open.remove(&request);
                 assert!(is_open, "request {request} is completed twice");
             }
-            Event::Power { is_on } => self.is_on = is_on,
-            Event::Began => assert!(self.is_on, "a transfer begins while the device is off"),
+            Event::Power { device, is_on: true } => {
+                self.on.insert(device);
+            }
+            Event::Power { device, is_on: false } => {
+                self.on.remove(&device);
+            }
+            Event::Began { device } => {
+                assert!(self.on.contains(&device), "a transfer begins while the device is off");
+            }
         }
     }
 
@@ -493,28 +551,47 @@ impl Monitor for Once {
 pub struct Nodes {
     /// Asks.
     pub application: Address<Message>,
-    /// Is asked.
-    pub driver: Address<Message>,
+    /// Are asked.
+    pub drivers: Vec<Address<Message>>,
+    /// Is told what happens.
+    pub history: Witness<Event>,
 }
 
 /// Builds it in a system of any manager.
 #[must_use]
 pub fn build(system: &System, bug: Bug, size: Size) -> Nodes {
-    let watch = system.monitor(Once::default());
-    let device = system.spawn_named("device", Device { driver: None, current: None });
-    let (power, application, transfer) = (None, None, None);
-    let (state, waiting) = (State::Off, VecDeque::new());
-    let driver = Driver { bug, watch, device, power, application, state, waiting, transfer };
-    let driver = system.spawn_named("driver", driver);
-    let cycles = size.cycles as u32;
-    let power = Power { driver: driver.clone(), cycles, is_on: false, is_removed: false };
+    let history = Witness::new(system, Once::default);
+    let driver = |number| {
+        let device = Device { driver: None, current: None };
+        let device = system.spawn_named(&format!("device {number}"), device);
+        let watch = history.clone();
+        let (power, application, transfer) = (None, None, None);
+        let (state, waiting) = (State::Off, VecDeque::new());
+        let driver =
+            Driver { bug, watch, number, device, power, application, state, waiting, transfer };
+        system.spawn_named(&format!("driver {number}"), driver)
+    };
+    let drivers: Vec<_> = (0..size.devices).map(driver).collect();
+    let power = Power {
+        drivers: drivers.clone(),
+        starting: size.devices,
+        chosen: 0,
+        cycles: size.cycles as u32,
+        pause: size.pause as u32,
+        is_on: false,
+        is_removed: false,
+    };
     system.spawn_named("power", power);
-    let (requests, asked, may_cancel) = (size.requests as u32, 0, false);
-    let (completed, driver) = (Vec::new(), driver);
-    let application =
-        Application { driver: driver.clone(), watch, requests, asked, may_cancel, completed };
+    let application = Application {
+        drivers: drivers.clone(),
+        watch: history.clone(),
+        requests: size.requests as u32,
+        asked: 0,
+        may_cancel: false,
+        completed: Vec::new(),
+    };
     let application = system.spawn_named("application", application);
-    Nodes { application, driver }
+    Nodes { application, drivers, history }
 }
 
 /// Whether every request was completed once.
@@ -530,4 +607,17 @@ pub fn model(bug: Bug, size: Size) -> Model<Nodes> {
     queues(move |system| build(system, bug, size)).finally("every request is completed once", {
         |nodes, view| is_done(view.actor::<Application>(&nodes.application))
     })
+}
+
+/// Runs it to its end in a system of any manager, and looks at its history and at its end.
+///
+/// # Panics
+/// If they are not what they must be.
+fn produce(system: &System) {
+    let size = Size { requests: 50, cycles: 50, devices: 3, pause: 0 };
+    let nodes = build(system, Bug::None, size);
+    system.handle_all();
+    let is_done = system.inspect(&nodes.application, |one: &Application| is_done(one));
+    assert!(is_done, "every request is completed once");
+    assert!(!nodes.history.is_hot::<Once>(system), "nothing is left undone");
 }

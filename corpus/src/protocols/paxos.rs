@@ -12,10 +12,11 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use raddle::actors::{Actor, Address, Context, Model, Monitor, System, Watch};
+use raddle::actors::{Actor, Address, Context, Model, Monitor, System};
 
 use super::injector::{Failing, Failure, Injector};
 use super::timer::{Timeout, Timer, ToTimer};
+use super::witness::Witness;
 use super::{MONITOR, Protocol, UNHANDLED, program, queues};
 use crate::libraries::Test;
 use crate::program::{Expected, Parameter, parameter};
@@ -56,45 +57,55 @@ pub struct Size {
     pub rounds: usize,
     /// How many times an acceptor crashes.
     pub crashes: usize,
+    /// How many steps of their own pass before a timer may fire and before a failure.
+    pub pause: usize,
 }
 
-const PARAMETERS: [Parameter; 4] = [
+const PARAMETERS: [Parameter; 5] = [
     parameter("proposers", 2, 1, 16),
-    parameter("acceptors", 3, 1, 15),
+    parameter("acceptors", 3, 1, 63),
     parameter("rounds", 2, 1, 16),
     parameter("crashes", 1, 0, 16),
+    parameter("pause", 0, 0, 1_000),
 ];
 
-const LARGE: [usize; 4] = [4, 7, 4, 2];
+const LARGE: [usize; 5] = [4, 7, 4, 2, 0];
 
 /// Two proposers of two rounds, three acceptors and one crash are the least that shows every bug.
 pub const PROTOCOL: Protocol = Protocol {
     name: "Paxos",
     line: "proposers of one value, and acceptors that crash",
+    produce,
     test: Test {
         correct: program("paxos", "proposers of one value, and acceptors that crash")
-            .many(|size| run(Bug::None, size), &PARAMETERS)
+            .many(|size| sized(Bug::None, size).run(), &PARAMETERS)
+            .states(|size, visit| visit.model(&sized(Bug::None, size)))
             .large(&LARGE),
         bugs: &[
             program("paxos-stale-promise", "a promise of a round that is over")
-                .many(|size| run(Bug::StalePromise, size), &PARAMETERS)
+                .many(|size| sized(Bug::StalePromise, size).run(), &PARAMETERS)
+                .states(|size, visit| visit.model(&sized(Bug::StalePromise, size)))
                 .bug(Expected::Panic, UNHANDLED)
-                .large(&LARGE),
+                .large(&[1, 31, 2, 1, 60]),
             program("paxos-any-value", "a value is taken over that is not the newest")
-                .many(|size| run(Bug::AnyValue, size), &PARAMETERS)
+                .many(|size| sized(Bug::AnyValue, size).run(), &PARAMETERS)
+                .states(|size, visit| visit.model(&sized(Bug::AnyValue, size)))
                 .bug(Expected::Panic, MONITOR)
                 .large(&LARGE),
             program("paxos-forgets-promise", "a promise is not on the disk")
-                .many(|size| run(Bug::ForgetsPromise, size), &PARAMETERS)
+                .many(|size| sized(Bug::ForgetsPromise, size).run(), &PARAMETERS)
+                .states(|size, visit| visit.model(&sized(Bug::ForgetsPromise, size)))
                 .bug(Expected::Panic, MONITOR)
                 .large(&LARGE),
         ],
     },
 };
 
-fn run(bug: Bug, size: &[usize]) {
-    let &[proposers, acceptors, rounds, crashes] = size else { unreachable!("four arguments") };
-    model(bug, Size { proposers, acceptors, rounds, crashes }).run();
+fn sized(bug: Bug, size: &[usize]) -> Model<Nodes> {
+    let &[proposers, acceptors, rounds, crashes, pause] = size else {
+        unreachable!("five arguments")
+    };
+    model(bug, Size { proposers, acceptors, rounds, crashes, pause })
 }
 
 /// Ordered by rounds.
@@ -195,10 +206,12 @@ enum Phase {
 #[derive(Clone, Debug, Hash)]
 pub struct Proposer {
     bug: Bug,
-    watch: Watch<Event>,
+    watch: Witness<Event>,
     number: usize,
     acceptors: Vec<Address<Message>>,
     timer: Option<Address<ToTimer>>,
+    /// Of its timer.
+    pause: u32,
     /// What is to be sent, and to which acceptor.
     outbox: VecDeque<(usize, Message)>,
     /// How many rounds it may begin.
@@ -288,7 +301,7 @@ impl Proposer {
             let value = *value;
             self.phase = Phase::Chosen(value);
             self.time(ToTimer::Cancel, cx);
-            cx.observe(&self.watch, Event::Learned { value });
+            self.watch.tell(Event::Learned { value }, cx);
         }
     }
 
@@ -305,7 +318,7 @@ impl Actor for Proposer {
     fn start(&mut self, cx: &mut Context<'_, Message>) {
         let me = cx.me().clone();
         cx.send(&me, Message::Propose);
-        self.timer = Some(cx.spawn(Timer::new(me, 3)));
+        self.timer = Some(cx.spawn(Timer::new(me, 3).pause(self.pause)));
     }
 
     fn handle(&mut self, message: Message, cx: &mut Context<'_, Message>) {
@@ -338,7 +351,7 @@ impl Actor for Proposer {
 #[derive(Clone, Debug, Hash)]
 pub struct Acceptor {
     bug: Bug,
-    watch: Watch<Event>,
+    watch: Witness<Event>,
     number: usize,
     is_down: bool,
     /// On the disk.
@@ -387,7 +400,7 @@ impl Actor for Acceptor {
                 _ => {
                     self.promised = Some(ballot);
                     self.accepted = Some((ballot, value));
-                    cx.observe(&self.watch, Event::Accepted { acceptor, ballot, value });
+                    self.watch.tell(Event::Accepted { acceptor, ballot, value }, cx);
                     cx.send(&proposer, Message::Accepted { ballot, acceptor });
                 }
             },
@@ -397,7 +410,7 @@ impl Actor for Acceptor {
 }
 
 /// What the monitor is told.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Hash)]
 pub enum Event {
     /// An acceptor has accepted.
     Accepted {
@@ -451,30 +464,42 @@ pub struct Nodes {
     pub proposers: Vec<Address<Message>>,
     /// Accept.
     pub acceptors: Vec<Address<Message>>,
+    /// Is told what happens.
+    pub history: Witness<Event>,
 }
 
 /// Builds it in a system of any manager.
 #[must_use]
 pub fn build(system: &System, bug: Bug, size: Size) -> Nodes {
-    let (majority, votes) = (size.acceptors / 2 + 1, BTreeMap::new());
-    let watch = system.monitor(Agreement { majority, votes, chosen: None });
+    let majority = size.acceptors / 2 + 1;
+    let agreement = || Agreement { majority, votes: BTreeMap::new(), chosen: None };
+    let history = Witness::new(system, agreement);
     let acceptor = |number| {
-        let (is_down, promised, accepted) = (false, None, None);
+        let (watch, is_down, promised, accepted) = (history.clone(), false, None, None);
         let acceptor = Acceptor { bug, watch, number, is_down, promised, accepted };
         system.spawn_named(&format!("acceptor {number}"), acceptor)
     };
     let acceptors: Vec<_> = (0..size.acceptors).map(acceptor).collect();
     let proposer = |number| {
-        let (acceptors, rounds) = (acceptors.clone(), size.rounds as u32);
-        let (timer, outbox, round, phase) = (None, VecDeque::new(), 0, Phase::Idle);
-        let proposer =
-            Proposer { bug, watch, number, acceptors, timer, outbox, rounds, round, phase };
+        let proposer = Proposer {
+            bug,
+            watch: history.clone(),
+            number,
+            acceptors: acceptors.clone(),
+            timer: None,
+            pause: size.pause as u32,
+            outbox: VecDeque::new(),
+            rounds: size.rounds as u32,
+            round: 0,
+            phase: Phase::Idle,
+        };
         system.spawn_named(&format!("proposer {number}"), proposer)
     };
     let proposers = (0..size.proposers).map(proposer).collect();
-    let injector = Injector::new(acceptors.clone(), Failure::Restarts, size.crashes);
+    let injector =
+        Injector::new(acceptors.clone(), Failure::Restarts, size.crashes).pause(size.pause as u32);
     system.spawn_named("injector", injector);
-    Nodes { proposers, acceptors }
+    Nodes { proposers, acceptors, history }
 }
 
 /// Whether all proposers that take something for chosen mean the same.
@@ -491,4 +516,18 @@ pub fn model(bug: Bug, size: Size) -> Model<Nodes> {
         let proposer = |address| view.actor::<Proposer>(address).clone();
         agree(&nodes.proposers.iter().map(proposer).collect::<Vec<_>>())
     })
+}
+
+/// Runs it to its end in a system of any manager, and looks at its history and at its end.
+///
+/// # Panics
+/// If they are not what they must be.
+fn produce(system: &System) {
+    let size = Size { proposers: 5, acceptors: 5, rounds: 10, crashes: 10, pause: 0 };
+    let nodes = build(system, Bug::None, size);
+    system.handle_all();
+    let proposer = |address| system.inspect(address, |one: &Proposer| one.clone());
+    let proposers: Vec<_> = nodes.proposers.iter().map(proposer).collect();
+    assert!(agree(&proposers), "all agree");
+    assert!(!nodes.history.is_hot::<Agreement>(system), "nothing is left undone");
 }

@@ -15,10 +15,11 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use raddle::actors::{Actor, Address, Context, Model, System, Watch};
+use raddle::actors::{Actor, Address, Context, Model, System};
 
 use super::injector::{Failing, Failure, Injector};
 use super::linearizable::{Event, Linearizable, Operation};
+use super::witness::Witness;
 use super::{CRASH, MONITOR, Protocol, program, queues};
 use crate::libraries::Test;
 use crate::program::{Expected, Parameter, parameter};
@@ -57,45 +58,55 @@ pub struct Size {
     pub operations: usize,
     /// How many servers fail.
     pub failures: usize,
+    /// How many steps of its own the injector takes before each failure.
+    pub pause: usize,
 }
 
-const PARAMETERS: [Parameter; 4] = [
+const PARAMETERS: [Parameter; 5] = [
     parameter("servers", 3, 2, 16),
     parameter("clients", 2, 1, 8),
     parameter("operations", 2, 1, 64),
     parameter("failures", 1, 0, 15),
+    parameter("pause", 0, 0, 1_000),
 ];
 
-const LARGE: [usize; 4] = [4, 4, 20, 2];
+const LARGE: [usize; 5] = [4, 4, 20, 2, 0];
 
 /// Three servers, two clients and one failure are the least that shows every bug.
 pub const PROTOCOL: Protocol = Protocol {
     name: "primary and backups",
     line: "a register with a primary and backups, which fail",
+    produce,
     test: Test {
         correct: program("primary-backup", "a register with a primary and backups, which fail")
-            .many(|size| run(Bug::None, size), &PARAMETERS)
+            .many(|size| sized(Bug::None, size).run(), &PARAMETERS)
+            .states(|size, visit| visit.model(&sized(Bug::None, size)))
             .large(&LARGE),
         bugs: &[
             program("primary-backup-replies-early", "a write is answered before backups have it")
-                .many(|size| run(Bug::RepliesEarly, size), &PARAMETERS)
+                .many(|size| sized(Bug::RepliesEarly, size).run(), &PARAMETERS)
+                .states(|size, visit| visit.model(&sized(Bug::RepliesEarly, size)))
                 .bug(Expected::Panic, MONITOR)
-                .large(&LARGE),
+                .large(&[6, 2, 10, 1, 180]),
             program("primary-backup-dirty-read", "a write is read before backups have it")
-                .many(|size| run(Bug::DirtyRead, size), &PARAMETERS)
+                .many(|size| sized(Bug::DirtyRead, size).run(), &PARAMETERS)
+                .states(|size, visit| visit.model(&sized(Bug::DirtyRead, size)))
                 .bug(Expected::Panic, MONITOR)
-                .large(&LARGE),
+                .large(&[6, 2, 10, 1, 170]),
             program("primary-backup-no-sync", "a new primary takes the backups for its equals")
-                .many(|size| run(Bug::NoSync, size), &PARAMETERS)
+                .many(|size| sized(Bug::NoSync, size).run(), &PARAMETERS)
+                .states(|size, visit| visit.model(&sized(Bug::NoSync, size)))
                 .bug(Expected::Panic, CRASH)
-                .large(&LARGE),
+                .large(&[6, 2, 10, 1, 220]),
         ],
     },
 };
 
-fn run(bug: Bug, size: &[usize]) {
-    let &[servers, clients, operations, failures] = size else { unreachable!("four arguments") };
-    model(bug, Size { servers, clients, operations, failures }).run();
+fn sized(bug: Bug, size: &[usize]) -> Model<Nodes> {
+    let &[servers, clients, operations, failures, pause] = size else {
+        unreachable!("five arguments")
+    };
+    model(bug, Size { servers, clients, operations, failures, pause })
 }
 
 /// A request of a client.
@@ -221,9 +232,7 @@ impl Failing for Message {
 /// Reads and writes, one after another. No two writes are of one value.
 #[derive(Clone, Debug, Hash)]
 pub struct Client {
-    watch: Watch<Event>,
-    /// Where there are no monitors.
-    history: Option<Address<Event>>,
+    watch: Witness<Event>,
     number: usize,
     operations: u32,
     service: Address<Message>,
@@ -233,13 +242,6 @@ pub struct Client {
 }
 
 impl Client {
-    fn tell(&self, event: Event, cx: &mut Context<'_, Message>) {
-        cx.observe(&self.watch, event);
-        if let Some(history) = &self.history {
-            cx.send(history, event);
-        }
-    }
-
     fn send(&self, cx: &mut Context<'_, Message>) {
         let (Some(operation), Some(primary)) = (self.waiting, &self.primary) else { return };
         let (client, number, address) = (self.number, self.begun, cx.me().clone());
@@ -254,7 +256,7 @@ impl Client {
         let write = Operation::Write(1_000 * self.number as u32 + self.begun);
         let operation = *cx.choose_from(&[write, Operation::Read]);
         self.waiting = Some(operation);
-        self.tell(Event::Invoked { client: self.number, operation }, cx);
+        self.watch.tell(Event::Invoked { client: self.number, operation }, cx);
         self.send(cx);
     }
 }
@@ -280,7 +282,7 @@ impl Actor for Client {
             }
             Message::Reply { number, value } if number == self.begun && self.waiting.is_some() => {
                 self.waiting = None;
-                self.tell(Event::Returned { client: self.number, value }, cx);
+                self.watch.tell(Event::Returned { client: self.number, value }, cx);
                 self.begin(cx);
             }
             // It was sent twice, and answered twice.
@@ -510,12 +512,14 @@ pub struct Nodes {
     pub servers: Vec<Address<Message>>,
     /// Read and write.
     pub clients: Vec<Address<Message>>,
+    /// Is told what happens.
+    pub history: Witness<Event>,
 }
 
-/// Builds it in a system of any manager. `history`: whom clients tell, where there are no monitors.
+/// Builds it in a system of any manager.
 #[must_use]
-pub fn build(system: &System, bug: Bug, size: Size, history: Option<&Address<Event>>) -> Nodes {
-    let watch = system.monitor(Linearizable::default());
+pub fn build(system: &System, bug: Bug, size: Size) -> Nodes {
+    let history = Witness::new(system, Linearizable::default);
     let server = |number| {
         let (is_down, service, members) = (false, None, Members::new());
         let (register, waiting, transfer) = (Register::default(), VecDeque::new(), None);
@@ -528,8 +532,7 @@ pub fn build(system: &System, bug: Bug, size: Size, history: Option<&Address<Eve
     let client = |number| {
         let (operations, service) = (size.operations as u32, service.clone());
         let client = Client {
-            watch,
-            history: history.cloned(),
+            watch: history.clone(),
             number,
             operations,
             service,
@@ -540,9 +543,10 @@ pub fn build(system: &System, bug: Bug, size: Size, history: Option<&Address<Eve
         system.spawn_named(&format!("client {number}"), client)
     };
     let clients = (0..size.clients).map(client).collect();
-    let injector = Injector::new(servers.clone(), Failure::Stops, size.failures);
+    let injector =
+        Injector::new(servers.clone(), Failure::Stops, size.failures).pause(size.pause as u32);
     system.spawn_named("injector", injector);
-    Nodes { servers, clients }
+    Nodes { servers, clients, history }
 }
 
 /// Whether all servers that have not failed have the same register.
@@ -555,8 +559,22 @@ pub fn agree(servers: &[Server]) -> bool {
 /// The system with what must hold of it.
 #[must_use]
 pub fn model(bug: Bug, size: Size) -> Model<Nodes> {
-    queues(move |system| build(system, bug, size, None)).finally("all agree", |nodes, view| {
+    queues(move |system| build(system, bug, size)).finally("all agree", |nodes, view| {
         let server = |address| view.actor::<Server>(address).clone();
         agree(&nodes.servers.iter().map(server).collect::<Vec<_>>())
     })
+}
+
+/// Runs it to its end in a system of any manager, and looks at its history and at its end.
+///
+/// # Panics
+/// If they are not what they must be.
+fn produce(system: &System) {
+    let size = Size { servers: 5, clients: 4, operations: 20, failures: 4, pause: 0 };
+    let nodes = build(system, Bug::None, size);
+    system.handle_all();
+    let server = |address| system.inspect(address, |one: &Server| one.clone());
+    let servers: Vec<_> = nodes.servers.iter().map(server).collect();
+    assert!(agree(&servers), "all agree");
+    assert!(!nodes.history.is_hot::<Linearizable>(system), "nothing is left undone");
 }

@@ -11,10 +11,11 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use raddle::actors::{Actor, Address, Context, Model, Monitor, System, Watch};
+use raddle::actors::{Actor, Address, Context, Model, Monitor, System};
 
 use super::injector::{Failing, Failure, Injector};
 use super::timer::{Timeout, Timer, ToTimer};
+use super::witness::Witness;
 use super::{CRASH, MONITOR, Protocol, program, queues};
 use crate::libraries::Test;
 use crate::program::{Expected, Parameter, parameter};
@@ -54,45 +55,55 @@ pub struct Size {
     pub commands: usize,
     /// How many times a server crashes.
     pub crashes: usize,
+    /// How many steps of their own pass before a timer may fire and before a failure.
+    pub pause: usize,
 }
 
-const PARAMETERS: [Parameter; 4] = [
+const PARAMETERS: [Parameter; 5] = [
     parameter("servers", 3, 1, 15),
     parameter("elections", 2, 1, 16),
     parameter("commands", 2, 0, 64),
     parameter("crashes", 1, 0, 16),
+    parameter("pause", 0, 0, 1_000),
 ];
 
-const LARGE: [usize; 4] = [5, 3, 8, 2];
+const LARGE: [usize; 5] = [5, 3, 8, 2, 0];
 
 /// Three servers that become candidates twice, two commands and one crash are the least that shows every bug.
 pub const PROTOCOL: Protocol = Protocol {
     name: "Raft",
     line: "the election of a leader and the log that it replicates",
+    produce,
     test: Test {
         correct: program("raft", "the election of a leader and the log that it replicates")
-            .many(|size| run(Bug::None, size), &PARAMETERS)
+            .many(|size| sized(Bug::None, size).run(), &PARAMETERS)
+            .states(|size, visit| visit.model(&sized(Bug::None, size)))
             .large(&LARGE),
         bugs: &[
             program("raft-votes-twice", "a vote is not on the disk")
-                .many(|size| run(Bug::VotesTwice, size), &PARAMETERS)
+                .many(|size| sized(Bug::VotesTwice, size).run(), &PARAMETERS)
+                .states(|size, visit| visit.model(&sized(Bug::VotesTwice, size)))
                 .bug(Expected::Panic, MONITOR)
                 .large(&LARGE),
             program("raft-commits-old-terms", "an entry of an earlier term is committed")
-                .many(|size| run(Bug::CommitsOldTerms, size), &PARAMETERS)
+                .many(|size| sized(Bug::CommitsOldTerms, size).run(), &PARAMETERS)
+                .states(|size, visit| visit.model(&sized(Bug::CommitsOldTerms, size)))
                 .bug(Expected::Panic, MONITOR)
                 .large(&LARGE),
             program("raft-back-twice", "one conflict is taken for two")
-                .many(|size| run(Bug::BackTwice, size), &PARAMETERS)
+                .many(|size| sized(Bug::BackTwice, size).run(), &PARAMETERS)
+                .states(|size, visit| visit.model(&sized(Bug::BackTwice, size)))
                 .bug(Expected::Panic, CRASH)
                 .large(&LARGE),
         ],
     },
 };
 
-fn run(bug: Bug, size: &[usize]) {
-    let &[servers, elections, commands, crashes] = size else { unreachable!("four arguments") };
-    model(bug, Size { servers, elections, commands, crashes }).run();
+fn sized(bug: Bug, size: &[usize]) -> Model<Nodes> {
+    let &[servers, elections, commands, crashes, pause] = size else {
+        unreachable!("five arguments")
+    };
+    model(bug, Size { servers, elections, commands, crashes, pause })
 }
 
 /// An entry of a log.
@@ -242,10 +253,12 @@ enum Role {
 #[derive(Clone, Debug, Hash)]
 pub struct Server {
     bug: Bug,
-    watch: Watch<Event>,
+    watch: Witness<Event>,
     number: usize,
     servers: Vec<Address<Message>>,
     timer: Option<Address<ToTimer>>,
+    /// How slow the timer is.
+    pause: u32,
     /// Of the timer.
     round: u32,
     /// How many times it may become a candidate.
@@ -366,7 +379,7 @@ impl Server {
             let (servers, next) = (self.servers.len(), self.log.len() + 1);
             self.role = Role::Leader { next: vec![next; servers], matched: vec![0; servers] };
             let (term, server) = (self.term, self.number);
-            cx.observe(&self.watch, Event::Elected { term, server });
+            self.watch.tell(Event::Elected { term, server }, cx);
             self.take_commands();
             self.send_all(cx);
         }
@@ -390,7 +403,7 @@ impl Server {
     fn commit_to(&mut self, index: usize, cx: &mut Context<'_, Message>) {
         for index in self.commit + 1..=index {
             let entry = self.log[index - 1];
-            cx.observe(&self.watch, Event::Committed { index, entry });
+            self.watch.tell(Event::Committed { index, entry }, cx);
         }
         self.commit = self.commit.max(index);
     }
@@ -457,7 +470,7 @@ impl Actor for Server {
 
     fn start(&mut self, cx: &mut Context<'_, Message>) {
         let me = cx.me().clone();
-        self.timer = Some(cx.spawn(Timer::new(me, 3)));
+        self.timer = Some(cx.spawn(Timer::new(me, 3).pause(self.pause)));
     }
 
     fn handle(&mut self, message: Message, cx: &mut Context<'_, Message>) {
@@ -528,7 +541,7 @@ impl Actor for Server {
 }
 
 /// What the monitor is told.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Hash)]
 pub enum Event {
     /// A server is the leader of a term.
     Elected {
@@ -580,19 +593,22 @@ impl Monitor for Safety {
 pub struct Nodes {
     /// By number.
     pub servers: Vec<Address<Message>>,
+    /// Is told what happens.
+    pub history: Witness<Event>,
 }
 
 /// Builds it in a system of any manager.
 #[must_use]
 pub fn build(system: &System, bug: Bug, size: Size) -> Nodes {
-    let watch = system.monitor(Safety::default());
+    let history = Witness::new(system, Safety::default);
     let server = |number| {
         let server = Server {
             bug,
-            watch,
+            watch: history.clone(),
             number,
             servers: Vec::new(),
             timer: None,
+            pause: size.pause as u32,
             round: 0,
             elections: size.elections as u32,
             is_down: false,
@@ -612,8 +628,11 @@ pub fn build(system: &System, bug: Bug, size: Size) -> Nodes {
     }
     let (left, targets) = (size.commands as u32, servers.clone());
     system.spawn_named("client", Client { servers: servers.clone(), left });
-    system.spawn_named("injector", Injector::new(targets, Failure::Restarts, size.crashes));
-    Nodes { servers }
+    system.spawn_named(
+        "injector",
+        Injector::new(targets, Failure::Restarts, size.crashes).pause(size.pause as u32),
+    );
+    Nodes { servers, history }
 }
 
 /// Whether of each two servers one has committed what the other has, or more.
@@ -630,4 +649,18 @@ pub fn model(bug: Bug, size: Size) -> Model<Nodes> {
         let server = |address| view.actor::<Server>(address).clone();
         agree(&nodes.servers.iter().map(server).collect::<Vec<_>>())
     })
+}
+
+/// Runs it to its end in a system of any manager, and looks at its history and at its end.
+///
+/// # Panics
+/// If they are not what they must be.
+fn produce(system: &System) {
+    let size = Size { servers: 5, elections: 20, commands: 50, crashes: 10, pause: 0 };
+    let nodes = build(system, Bug::None, size);
+    system.handle_all();
+    let server = |address| system.inspect(address, |one: &Server| one.clone());
+    let servers: Vec<_> = nodes.servers.iter().map(server).collect();
+    assert!(agree(&servers), "all agree");
+    assert!(!nodes.history.is_hot::<Safety>(system), "nothing is left undone");
 }

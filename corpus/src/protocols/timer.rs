@@ -2,7 +2,8 @@
 //!
 //! A timer that is started ticks. At each tick it chooses to let its time be over or to tick once more, at
 //! most `patience` times; so one that is not cancelled fires in the end, and what waits for it does not wait
-//! for ever. A timeout that is on its way when the timer is cancelled arrives all the same: its round tells
+//! for ever. With a *pause* so many ticks come before the first of these choices: messages are faster than
+//! timers then, as they are in production. A timeout that is on its way when the timer is cancelled arrives all the same: its round tells
 //! that it is late.
 
 use std::fmt::Debug;
@@ -40,6 +41,7 @@ pub enum ToTimer {
 pub struct Timer<M> {
     owner: Address<M>,
     patience: u32,
+    pause: u32,
     running: Option<u32>,
 }
 
@@ -47,7 +49,13 @@ impl<M> Timer<M> {
     /// A timer of this actor that ticks at most so many times before its time is over.
     #[must_use]
     pub fn new(owner: Address<M>, patience: u32) -> Self {
-        Self { owner, patience, running: None }
+        Self { owner, patience, pause: 0, running: None }
+    }
+
+    /// So many ticks pass before its time may be over.
+    #[must_use]
+    pub fn pause(self, ticks: u32) -> Self {
+        Self { pause: ticks, ..self }
     }
 }
 
@@ -60,11 +68,11 @@ impl<M: Timeout> Actor for Timer<M> {
         match message {
             ToTimer::Start { round } => {
                 self.running = Some(round);
-                cx.send(&me, ToTimer::Tick { round, left: self.patience });
+                cx.send(&me, ToTimer::Tick { round, left: self.pause + self.patience });
             }
             ToTimer::Cancel => self.running = None,
             ToTimer::Tick { round, left } if self.running == Some(round) => {
-                if left > 0 && cx.choose(2) == 0 {
+                if left > self.patience || left > 0 && cx.choose(2) == 0 {
                     cx.send(&me, ToTimer::Tick { round, left: left - 1 });
                 } else {
                     self.running = None;

@@ -5,7 +5,8 @@
 //! they tell all leaders. A transaction is committed if every resource is known to have voted yes by a majority
 //! of acceptors, and aborted if one is known to have voted no. The first leader asks the resources and announces
 //! what came of it. Leaders fail and stop; another one whose timer fires takes over: it asks acceptors, in a
-//! ballot of its own, what they have accepted, and proposes that, or no where there is nothing.
+//! ballot of its own, what they have accepted, and proposes that, or no where there is nothing. One that has heard
+//! of all votes announces them instead.
 //!
 //! What must hold: one vote at most is chosen for a resource and a transaction, all announcements of a transaction
 //! are equal, and a commit is one of votes that were chosen. That all ends is not promised, as two leaders may
@@ -13,11 +14,12 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use raddle::actors::{Actor, Address, Context, Model, Monitor, System, Watch};
+use raddle::actors::{Actor, Address, Context, Model, Monitor, System};
 
 use super::injector::{Failing, Failure, Injector};
 use super::paxos::Ballot;
 use super::timer::{Timeout, Timer, ToTimer};
+use super::witness::Witness;
 use super::{CRASH, MONITOR, Protocol, UNHANDLED, program, queues};
 use crate::libraries::Test;
 use crate::program::{Expected, Parameter, parameter};
@@ -32,10 +34,10 @@ pub enum Bug {
     /// Order: the first leader fails, or is slow, before it has asked a resource; the time of the second one
     /// is over; it finds no votes and aborts.
     OutcomeBeforeAsk,
-    /// A leader takes it that it hears of a transaction by the client first.
+    /// A leader takes it that it hears of a transaction by the client before all votes on it are in.
     ///
-    /// Order: the client tells the first leader, the resources vote, and the acceptors tell the second leader
-    /// before the client does.
+    /// Order: the client tells the first leader, all resources vote, and the acceptors tell the second leader
+    /// of all votes before the client tells it of the transaction.
     UnknownTransaction,
     /// A leader that takes over proposes no without asking what was accepted.
     ///
@@ -62,17 +64,20 @@ pub struct Size {
     pub transactions: usize,
     /// How many leaders fail.
     pub failures: usize,
+    /// How many steps of their own pass before a timer may fire and before a failure.
+    pub pause: usize,
 }
 
-const PARAMETERS: [Parameter; 5] = [
+const PARAMETERS: [Parameter; 6] = [
     parameter("resources", 2, 1, 8),
-    parameter("acceptors", 3, 1, 9),
+    parameter("acceptors", 3, 1, 63),
     parameter("leaders", 2, 1, 5),
     parameter("transactions", 1, 1, 32),
     parameter("failures", 1, 0, 4),
+    parameter("pause", 0, 0, 1_000),
 ];
 
-const LARGE: [usize; 5] = [3, 3, 3, 4, 1];
+const LARGE: [usize; 6] = [3, 3, 3, 4, 1, 0];
 
 /// How many times a leader takes a transaction over at most.
 const TAKEOVERS: u32 = 2;
@@ -81,36 +86,42 @@ const TAKEOVERS: u32 = 2;
 pub const PROTOCOL: Protocol = Protocol {
     name: "transaction manager",
     line: "two-phase commit on top of Paxos: leaders that fail, and others that take over",
+    produce,
     test: Test {
         correct: program("transactions", "two-phase commit on top of Paxos, leaders that fail")
-            .many(|size| run(Bug::None, size), &PARAMETERS)
+            .many(|size| sized(Bug::None, size).run(), &PARAMETERS)
+            .states(|size, visit| visit.model(&sized(Bug::None, size)))
             .large(&LARGE),
         bugs: &[
             program("transactions-before-ask", "an outcome comes before the question")
-                .many(|size| run(Bug::OutcomeBeforeAsk, size), &PARAMETERS)
+                .many(|size| sized(Bug::OutcomeBeforeAsk, size).run(), &PARAMETERS)
+                .states(|size, visit| visit.model(&sized(Bug::OutcomeBeforeAsk, size)))
                 .bug(Expected::Panic, UNHANDLED)
-                .large(&LARGE),
+                .large(&[3, 3, 2, 3, 1, 15]),
             program("transactions-unknown", "a vote comes before the transaction")
-                .many(|size| run(Bug::UnknownTransaction, size), &PARAMETERS)
+                .many(|size| sized(Bug::UnknownTransaction, size).run(), &PARAMETERS)
+                .states(|size, visit| visit.model(&sized(Bug::UnknownTransaction, size)))
                 .bug(Expected::Panic, CRASH)
-                .large(&LARGE),
+                .large(&[4, 5, 2, 2, 0, 0]),
             program("transactions-skips-phase-one", "a new leader does not ask what was accepted")
-                .many(|size| run(Bug::SkipsPhaseOne, size), &PARAMETERS)
+                .many(|size| sized(Bug::SkipsPhaseOne, size).run(), &PARAMETERS)
+                .states(|size, visit| visit.model(&sized(Bug::SkipsPhaseOne, size)))
                 .bug(Expected::Panic, MONITOR)
-                .large(&LARGE),
+                .large(&[3, 5, 2, 3, 1, 35]),
             program("transactions-late-vote", "a vote is accepted in spite of a promise")
-                .many(|size| run(Bug::AcceptsLateVote, size), &PARAMETERS)
+                .many(|size| sized(Bug::AcceptsLateVote, size).run(), &PARAMETERS)
+                .states(|size, visit| visit.model(&sized(Bug::AcceptsLateVote, size)))
                 .bug(Expected::Panic, MONITOR)
-                .large(&LARGE),
+                .large(&[3, 5, 2, 3, 1, 10]),
         ],
     },
 };
 
-fn run(bug: Bug, size: &[usize]) {
-    let &[resources, acceptors, leaders, transactions, failures] = size else {
-        unreachable!("five arguments")
+fn sized(bug: Bug, size: &[usize]) -> Model<Nodes> {
+    let &[resources, acceptors, leaders, transactions, failures, pause] = size else {
+        unreachable!("six arguments")
     };
-    model(bug, Size { resources, acceptors, leaders, transactions, failures }).run();
+    model(bug, Size { resources, acceptors, leaders, transactions, failures, pause })
 }
 
 /// An instance of Paxos: the vote of a resource on a transaction.
@@ -344,7 +355,7 @@ struct Memory {
 #[derive(Clone, Debug, Hash)]
 struct Acceptor {
     bug: Bug,
-    watch: Watch<Event>,
+    watch: Witness<Event>,
     number: usize,
     leaders: Vec<Address<Message>>,
     memory: BTreeMap<Instance, Memory>,
@@ -399,7 +410,7 @@ impl Actor for Acceptor {
                         memory.promised = memory.promised.max(Some(ballot));
                         memory.accepted = Some((ballot, yes));
                         let accepted = Event::Accepted { acceptor, instance, ballot, yes };
-                        cx.observe(&self.watch, accepted);
+                        self.watch.tell(accepted, cx);
                         for leader in &self.leaders {
                             let vote = Message::Accepted { instance, ballot, acceptor, yes };
                             cx.send(leader, vote);
@@ -415,6 +426,8 @@ impl Actor for Acceptor {
 /// What a leader knows of a transaction.
 #[derive(Clone, Debug, Default, Hash)]
 struct Transaction {
+    /// The client has told of it.
+    is_begun: bool,
     /// Of its own ballot; 0 if it has not taken over.
     round: u32,
     /// How many times it has taken over.
@@ -441,11 +454,13 @@ impl Transaction {
 #[derive(Clone, Debug, Hash)]
 struct Leader {
     bug: Bug,
-    watch: Watch<Event>,
+    watch: Witness<Event>,
     number: usize,
     resources: Vec<Address<Message>>,
     acceptors: Vec<Address<Message>>,
     outbox: Outbox,
+    /// Of its timers.
+    pause: u32,
     is_down: bool,
     transactions: BTreeMap<u32, Transaction>,
 }
@@ -456,14 +471,14 @@ impl Leader {
     }
 
     fn begin(&mut self, transaction: u32, cx: &mut Context<'_, Message>) {
-        self.transactions.entry(transaction).or_default();
+        self.transactions.entry(transaction).or_default().is_begun = true;
         if self.number == 0 {
             for resource in &self.resources {
                 cx.send(resource, Message::Ask { transaction });
             }
         } else {
             let me = cx.me().clone();
-            let timer = cx.spawn(Timer::new(me, 1));
+            let timer = cx.spawn(Timer::new(me, 1).pause(self.pause));
             cx.send(&timer, ToTimer::Start { round: transaction });
         }
     }
@@ -477,6 +492,10 @@ impl Leader {
         of.takeovers += 1;
         of.round = above + 1;
         of.promises.clear();
+        if of.outcome(self.resources.len()).is_some() {
+            self.announce(transaction, cx);
+            return;
+        }
         let ballot = Ballot { round: of.round, proposer: self.number };
         for resource in 0..self.resources.len() {
             let instance = Instance { transaction, resource };
@@ -486,7 +505,6 @@ impl Leader {
             };
             self.outbox.add(self.acceptors.len(), &message, cx);
         }
-        self.announce(transaction, cx);
     }
 
     fn promised(
@@ -521,16 +539,15 @@ impl Leader {
     ) {
         let majority = self.majority();
         let Instance { transaction, resource } = instance;
-        let of = match self.bug {
-            Bug::UnknownTransaction => {
-                self.transactions.get_mut(&transaction).expect("votes come after the beginning")
-            }
-            _ => self.transactions.entry(transaction).or_default(),
-        };
+        let of = self.transactions.entry(transaction).or_default();
         let voters = of.votes.entry((resource, vote)).or_default();
         voters.insert(acceptor);
         if voters.len() >= majority {
             of.chosen.insert(resource, vote.1);
+            let all_are_in = of.chosen.len() == self.resources.len();
+            if self.bug == Bug::UnknownTransaction && all_are_in {
+                assert!(of.is_begun, "votes come after the beginning");
+            }
             self.announce(transaction, cx);
         }
     }
@@ -545,7 +562,7 @@ impl Leader {
             && !of.is_announced
         {
             of.is_announced = true;
-            cx.observe(&self.watch, Event::Announced { transaction, commit });
+            self.watch.tell(Event::Announced { transaction, commit }, cx);
             for resource in &self.resources {
                 cx.send(resource, Message::Outcome { transaction, commit });
             }
@@ -582,7 +599,7 @@ impl Actor for Leader {
 }
 
 /// What the monitor is told.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Hash)]
 pub enum Event {
     /// An acceptor has accepted a vote.
     Accepted {
@@ -650,12 +667,14 @@ impl Monitor for Atomic {
 pub struct Nodes {
     /// Vote.
     pub resources: Vec<Address<Message>>,
+    /// Is told what happens.
+    pub history: Witness<Event>,
 }
 
 /// Builds it in a system of any manager.
 #[must_use]
 pub fn build(system: &System, bug: Bug, size: Size) -> Nodes {
-    let watch = system.monitor(Atomic {
+    let history = Witness::new(system, || Atomic {
         resources: size.resources,
         majority: size.acceptors / 2 + 1,
         votes: BTreeMap::new(),
@@ -663,7 +682,7 @@ pub fn build(system: &System, bug: Bug, size: Size) -> Nodes {
         outcomes: BTreeMap::new(),
     });
     let acceptor = |number| {
-        let (leaders, memory) = (Vec::new(), BTreeMap::new());
+        let (watch, leaders, memory) = (history.clone(), Vec::new(), BTreeMap::new());
         let acceptor = Acceptor { bug, watch, number, leaders, memory };
         system.spawn_named(&format!("acceptor {number}"), acceptor)
     };
@@ -678,11 +697,12 @@ pub fn build(system: &System, bug: Bug, size: Size) -> Nodes {
     let leader = |number| {
         let leader = Leader {
             bug,
-            watch,
+            watch: history.clone(),
             number,
             resources: resources.clone(),
             acceptors: acceptors.clone(),
             outbox: Outbox::default(),
+            pause: size.pause as u32,
             is_down: false,
             transactions: BTreeMap::new(),
         };
@@ -695,8 +715,11 @@ pub fn build(system: &System, bug: Bug, size: Size) -> Nodes {
     let (transactions, targets) = (size.transactions as u32, leaders.clone());
     let client = Client { leaders, transactions, transaction: 0, leader: 0 };
     system.spawn_named("client", client);
-    system.spawn_named("injector", Injector::new(targets, Failure::Stops, size.failures));
-    Nodes { resources }
+    system.spawn_named(
+        "injector",
+        Injector::new(targets, Failure::Stops, size.failures).pause(size.pause as u32),
+    );
+    Nodes { resources, history }
 }
 
 /// Whether all resources that know an outcome know the same.
@@ -714,4 +737,19 @@ pub fn model(bug: Bug, size: Size) -> Model<Nodes> {
         let resource = |address| view.actor::<Resource>(address).clone();
         agree(&nodes.resources.iter().map(resource).collect::<Vec<_>>())
     })
+}
+
+/// Runs it to its end in a system of any manager, and looks at its history and at its end.
+///
+/// # Panics
+/// If they are not what they must be.
+fn produce(system: &System) {
+    let size =
+        Size { resources: 4, acceptors: 5, leaders: 3, transactions: 20, failures: 2, pause: 0 };
+    let nodes = build(system, Bug::None, size);
+    system.handle_all();
+    let resource = |address| system.inspect(address, |one: &Resource| one.clone());
+    let resources: Vec<_> = nodes.resources.iter().map(resource).collect();
+    assert!(agree(&resources), "all agree");
+    assert!(!nodes.history.is_hot::<Atomic>(system), "nothing is left undone");
 }

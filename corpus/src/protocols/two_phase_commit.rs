@@ -13,10 +13,11 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use raddle::actors::{Actor, Address, Context, Model, Monitor, System, Watch};
+use raddle::actors::{Actor, Address, Context, Model, Monitor, System};
 
 use super::injector::{Failing, Failure, Injector};
 use super::timer::{Timeout, Timer, ToTimer};
+use super::witness::Witness;
 use super::{CRASH, MONITOR, Protocol, UNHANDLED, program, queues};
 use crate::libraries::Test;
 use crate::program::{Expected, Parameter, parameter};
@@ -31,10 +32,9 @@ pub enum Bug {
     /// It is asked while it is down, and hears nothing. Order: a participant crashes before `Prepare` and
     /// is up again before the timeout, or the no of another one, makes the coordinator tell all to abort.
     AbortOfUnknown,
-    /// The coordinator takes it that votes come only while it counts them for that transaction.
+    /// The coordinator waits for all votes, also when one is no, and takes it that none comes after that.
     ///
     /// Order: the timer fires while a vote is on its way; the transaction is over when the vote arrives.
-    /// Or, without a timer: one votes no before another one votes.
     LateVote,
     /// The coordinator counts a vote for the transaction that it has, whichever it was cast for.
     ///
@@ -58,48 +58,59 @@ pub struct Size {
     pub transactions: usize,
     /// How many times a node fails.
     pub crashes: usize,
+    /// How many steps of their own pass before a timer may fire and before a failure.
+    pub pause: usize,
 }
 
-const PARAMETERS: [Parameter; 3] = [
+const PARAMETERS: [Parameter; 4] = [
     parameter("participants", 2, 1, 16),
     parameter("transactions", 2, 1, 64),
     parameter("crashes", 1, 0, 16),
+    parameter("pause", 0, 0, 1_000),
 ];
 
 /// Two participants, two transactions and one crash are the least that shows every bug.
 pub const PROTOCOL: Protocol = Protocol {
     name: "two-phase commit",
     line: "a coordinator and participants with timeouts, crashes and recovery",
+    produce,
     test: Test {
         correct: program("2pc", "two-phase commit with timeouts, crashes and recovery")
-            .many(|size| run(Bug::None, size), &PARAMETERS)
+            .many(|size| sized(Bug::None, size).run(), &PARAMETERS)
+            .states(|size, visit| visit.model(&sized(Bug::None, size)))
             .large(&LARGE),
         bugs: &[
             program("2pc-abort-of-unknown", "a participant hears of what it was not asked about")
-                .many(|size| run(Bug::AbortOfUnknown, size), &PARAMETERS)
+                .many(|size| sized(Bug::AbortOfUnknown, size).run(), &PARAMETERS)
+                .states(|size, visit| visit.model(&sized(Bug::AbortOfUnknown, size)))
                 .bug(Expected::Panic, UNHANDLED)
-                .large(&LARGE),
+                .large(&[8, 8, 1, 80]),
             program("2pc-late-vote", "a vote comes when the transaction is over")
-                .many(|size| run(Bug::LateVote, size), &PARAMETERS)
+                .many(|size| sized(Bug::LateVote, size).run(), &PARAMETERS)
+                .states(|size, visit| visit.model(&sized(Bug::LateVote, size)))
                 .bug(Expected::Panic, CRASH)
-                .large(&LARGE),
+                .large(&[8, 8, 0, 12]),
             program("2pc-old-votes", "votes are counted for another transaction")
-                .many(|size| run(Bug::OldVotes, size), &PARAMETERS)
+                .many(|size| sized(Bug::OldVotes, size).run(), &PARAMETERS)
+                .states(|size, visit| visit.model(&sized(Bug::OldVotes, size)))
                 .bug(Expected::Panic, MONITOR)
-                .large(&LARGE),
+                .large(&[8, 6, 1, 20]),
             program("2pc-tells-before-it-logs", "a decision is told before it is on the disk")
-                .many(|size| run(Bug::TellsBeforeItLogs, size), &PARAMETERS)
+                .many(|size| sized(Bug::TellsBeforeItLogs, size).run(), &PARAMETERS)
+                .states(|size, visit| visit.model(&sized(Bug::TellsBeforeItLogs, size)))
                 .bug(Expected::Panic, MONITOR)
-                .large(&LARGE),
+                .large(&[3, 14, 1, 0]),
         ],
     },
 };
 
-const LARGE: [usize; 3] = [5, 12, 2];
+const LARGE: [usize; 4] = [5, 12, 2, 0];
 
-fn run(bug: Bug, size: &[usize]) {
-    let &[participants, transactions, crashes] = size else { unreachable!("three arguments") };
-    model(bug, Size { participants, transactions, crashes }).run();
+fn sized(bug: Bug, size: &[usize]) -> Model<Nodes> {
+    let &[participants, transactions, crashes, pause] = size else {
+        unreachable!("four arguments")
+    };
+    model(bug, Size { participants, transactions, crashes, pause })
 }
 
 /// What all its actors are told.
@@ -227,15 +238,18 @@ struct Voting {
     transaction: u32,
     client: Address<Message>,
     yes: BTreeSet<usize>,
+    no: BTreeSet<usize>,
 }
 
 /// Asks for votes and decides.
 #[derive(Clone, Debug, Hash)]
 pub struct Coordinator {
     bug: Bug,
-    watch: Watch<Event>,
+    watch: Witness<Event>,
     participants: Vec<Address<Message>>,
     timer: Option<Address<ToTimer>>,
+    /// Of its timer.
+    pause: u32,
     is_down: bool,
     voting: Option<Voting>,
     /// Transactions that are not begun. Lost in a crash, and no participant is bound to them.
@@ -247,10 +261,15 @@ pub struct Coordinator {
 }
 
 impl Coordinator {
-    fn new(bug: Bug, watch: Watch<Event>, participants: Vec<Address<Message>>) -> Self {
+    fn new(
+        bug: Bug,
+        watch: Witness<Event>,
+        participants: Vec<Address<Message>>,
+        pause: u32,
+    ) -> Self {
         let (waiting, unlogged, log) = (VecDeque::new(), Vec::new(), BTreeMap::new());
         let (timer, is_down, voting) = (None, false, None);
-        Self { bug, watch, participants, timer, is_down, voting, waiting, unlogged, log }
+        Self { bug, watch, participants, timer, pause, is_down, voting, waiting, unlogged, log }
     }
 
     fn time(&self, what: ToTimer, cx: &mut Context<'_, Message>) {
@@ -272,7 +291,8 @@ impl Coordinator {
             self.log.insert(transaction, Entry::Decided { commit });
         }
         self.log.insert(transaction, Entry::Begun);
-        self.voting = Some(Voting { transaction, client, yes: BTreeSet::new() });
+        self.voting =
+            Some(Voting { transaction, client, yes: BTreeSet::new(), no: BTreeSet::new() });
         let coordinator = cx.me().clone();
         self.tell_all(&Message::Prepare { transaction, coordinator }, cx);
         self.time(ToTimer::Start { round: transaction }, cx);
@@ -284,7 +304,7 @@ impl Coordinator {
         } else {
             self.log.insert(transaction, Entry::Decided { commit });
         }
-        cx.observe(&self.watch, Event::Decided { transaction, participant: None, commit });
+        self.watch.tell(Event::Decided { transaction, participant: None, commit }, cx);
         self.tell_all(&Message::Decision { transaction, commit }, cx);
     }
 
@@ -315,10 +335,15 @@ impl Coordinator {
         };
         // A vote on what is decided already changes nothing.
         let Some(voting) = voting else { return };
-        if !yes {
-            self.close(false, cx);
-        } else if voting.yes.insert(participant) && voting.yes.len() == self.participants.len() {
+        let votes = if yes { &mut voting.yes } else { &mut voting.no };
+        votes.insert(participant);
+        let all = self.participants.len();
+        if voting.yes.len() == all {
             self.close(true, cx);
+        } else if !voting.no.is_empty()
+            && (self.bug != Bug::LateVote || voting.yes.len() + voting.no.len() == all)
+        {
+            self.close(false, cx);
         }
     }
 
@@ -350,7 +375,7 @@ impl Actor for Coordinator {
 
     fn start(&mut self, cx: &mut Context<'_, Message>) {
         let me = cx.me().clone();
-        self.timer = Some(cx.spawn_named("timer", Timer::new(me, 1)));
+        self.timer = Some(cx.spawn_named("timer", Timer::new(me, 1).pause(self.pause)));
     }
 
     fn handle(&mut self, message: Message, cx: &mut Context<'_, Message>) {
@@ -392,7 +417,7 @@ impl Actor for Coordinator {
 #[derive(Clone, Debug, Hash)]
 pub struct Participant {
     bug: Bug,
-    watch: Watch<Event>,
+    watch: Witness<Event>,
     number: usize,
     is_down: bool,
     /// The transaction that it has voted yes on and not heard the decision of, and whom to ask for it. On
@@ -412,18 +437,18 @@ impl Participant {
     fn vote(
         &mut self,
         transaction: u32,
-        coordinator: Address<Message>,
+        coordinator: &Address<Message>,
         cx: &mut Context<'_, Message>,
     ) {
         let participant = self.number;
         let yes = self.locked.is_none() && cx.choose(2) == 0;
-        cx.send(&coordinator, Message::Vote { transaction, participant, yes });
         if yes {
-            self.locked = Some((transaction, coordinator));
-            cx.observe(&self.watch, Event::VotedYes { transaction, participant });
+            self.locked = Some((transaction, coordinator.clone()));
+            self.watch.tell(Event::VotedYes { transaction, participant }, cx);
         } else {
             self.hear(transaction, false, cx);
         }
+        cx.send(coordinator, Message::Vote { transaction, participant, yes });
     }
 
     fn hear(&mut self, transaction: u32, commit: bool, cx: &mut Context<'_, Message>) {
@@ -432,7 +457,7 @@ impl Participant {
         }
         self.outcomes.insert(transaction, commit);
         let participant = Some(self.number);
-        cx.observe(&self.watch, Event::Decided { transaction, participant, commit });
+        self.watch.tell(Event::Decided { transaction, participant, commit }, cx);
     }
 
     fn knows(&self, transaction: u32) -> bool {
@@ -457,7 +482,7 @@ impl Actor for Participant {
             _ if self.is_down => {}
             Message::Crash => self.is_down = true,
             Message::Prepare { transaction, coordinator } => {
-                self.vote(transaction, coordinator, cx);
+                self.vote(transaction, &coordinator, cx);
             }
             Message::Decision { transaction, .. }
                 if self.bug == Bug::AbortOfUnknown && !self.knows(transaction) =>
@@ -471,7 +496,7 @@ impl Actor for Participant {
 }
 
 /// What the monitor is told.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Hash)]
 pub enum Event {
     /// A participant has voted yes, and is bound to what will be decided.
     VotedYes {
@@ -540,26 +565,33 @@ pub struct Nodes {
     pub coordinator: Address<Message>,
     /// Vote.
     pub participants: Vec<Address<Message>>,
+    /// Is told what happens.
+    pub history: Witness<Event>,
 }
 
 /// Builds it in a system of any manager.
 #[must_use]
 pub fn build(system: &System, bug: Bug, size: Size) -> Nodes {
-    let watch = system.monitor(Atomic { participants: size.participants, ..Atomic::default() });
+    let atomic = || Atomic { participants: size.participants, ..Atomic::default() };
+    let history = Witness::new(system, atomic);
     let participant = |number| {
-        let (locked, outcomes) = (None, BTreeMap::new());
+        let (watch, locked, outcomes) = (history.clone(), None, BTreeMap::new());
         let participant = Participant { bug, watch, number, is_down: false, locked, outcomes };
         system.spawn_named(&format!("participant {number}"), participant)
     };
     let participants: Vec<_> = (0..size.participants).map(participant).collect();
-    let coordinator = Coordinator::new(bug, watch, participants.clone());
+    let coordinator =
+        Coordinator::new(bug, history.clone(), participants.clone(), size.pause as u32);
     let coordinator = system.spawn_named("coordinator", coordinator);
     let (transactions, outcomes) = (size.transactions as u32, BTreeMap::new());
     let client = Client { coordinator: coordinator.clone(), transactions, asked: 0, outcomes };
     system.spawn_named("client", client);
     let targets = std::iter::once(&coordinator).chain(&participants).cloned().collect();
-    system.spawn_named("injector", Injector::new(targets, Failure::Restarts, size.crashes));
-    Nodes { coordinator, participants }
+    system.spawn_named(
+        "injector",
+        Injector::new(targets, Failure::Restarts, size.crashes).pause(size.pause as u32),
+    );
+    Nodes { coordinator, participants, history }
 }
 
 /// Whether no participant is locked, and what each knows is what the coordinator has decided.
@@ -578,4 +610,19 @@ pub fn model(bug: Bug, size: Size) -> Model<Nodes> {
         let participants: Vec<_> = nodes.participants.iter().map(participant).collect();
         agree(view.actor::<Coordinator>(&nodes.coordinator), &participants)
     })
+}
+
+/// Runs it to its end in a system of any manager, and looks at its history and at its end.
+///
+/// # Panics
+/// If they are not what they must be.
+fn produce(system: &System) {
+    let size = Size { participants: 5, transactions: 50, crashes: 10, pause: 0 };
+    let nodes = build(system, Bug::None, size);
+    system.handle_all();
+    let participant = |address| system.inspect(address, |one: &Participant| one.clone());
+    let participants: Vec<_> = nodes.participants.iter().map(participant).collect();
+    let agreed = system.inspect(&nodes.coordinator, |one: &Coordinator| agree(one, &participants));
+    assert!(agreed, "all agree");
+    assert!(!nodes.history.is_hot::<Atomic>(system), "nothing is left undone");
 }

@@ -55,9 +55,9 @@ pub(super) fn fan_in() {
         })
         .collect();
     drop(sender);
-    let mut received: Vec<_> = receiver.iter().collect();
-    received.sort_unstable();
-    assert_eq!(received, [0, 1, 2]);
+    let mut numbers: Vec<_> = receiver.iter().collect();
+    numbers.sort_unstable();
+    assert_eq!(numbers, [0, 1, 2]);
     for producer in producers {
         producer.join().unwrap();
     }

@@ -7,7 +7,7 @@ use raddle_corpus::{Ask, Expected};
 use crate::{all, check, program};
 
 /// Every priority that is here.
-const PRIORITIES: [&str; 7] = ["pb", "delays", "dpor", "mdpor", "ss", "rand", "ss, mdpor"];
+const PRIORITIES: [&str; 7] = ["pb", "departures", "dpor", "mdpor", "ss", "rand", "ss, mdpor"];
 
 #[test]
 fn every_priority_runs_as_many_executions_as_depth_first() {

@@ -81,14 +81,14 @@ fn every_strategy_does_what_it_says() {
     for small in SMALL {
         for (strategy, executions) in [
             ("dfs", u64::MAX),
-            ("dfs round-robin", u64::MAX),
+            ("dfs in-turns", u64::MAX),
             ("dfs preemptions(0)", u64::MAX),
             ("dfs preemptions(1)", u64::MAX),
             ("dfs preemptions(2)", u64::MAX),
             ("dfs preemptions(9)", u64::MAX),
             ("dfs random", u64::MAX),
             ("all breadth-first", u64::MAX),
-            ("all breadth-first round-robin", u64::MAX),
+            ("all breadth-first in-turns", u64::MAX),
             ("all breadth-first preemptions(1)", u64::MAX),
             ("all random", u64::MAX),
             ("all random random", u64::MAX),

@@ -39,6 +39,21 @@ pub(crate) const SEARCHES: [&str; 4] = ["dfs", "dfs preemptions(2)", "dpor", "ro
 /// The samplers of this version.
 pub(crate) const SAMPLERS: [&str; 6] = ["random", "pct(3)", "pos", "urw", "surw", "rff"];
 
+/// What follows explorers, states or receives. What it covers is compared with brute force where it is defined
+/// (`raddle-search/src/explorers`, `raddle-actors/src/states`, `raddle-actors/tests/reduction/bita.rs`); here each
+/// runs for a while on every program of the registry. That shows false alarms and failures that do not replay; it
+/// does not show what they miss.
+pub(crate) const FOR_A_WHILE: [&str; 8] = [
+    "strata(rr)",
+    "strata(rtc, exact)",
+    "ses(prr)",
+    "strata-sample(rr)",
+    "ss(rtc)",
+    "irs",
+    "states(bfs)",
+    "bita",
+];
+
 /// How to sample a program: so often, but only twice if it has one execution.
 pub(crate) fn sample(program: &Program, arguments: &[usize], strategy: &str, n: u64) -> Ask {
     let interleavings = program.interleavings.and_then(|count| count(arguments));

@@ -12,7 +12,7 @@ mod two_phase_commit;
 
 use raddle::Verdict;
 use raddle::actors::{Delivery, Mailboxes, Manager, Model, States, System};
-use raddle_corpus::protocols::{CRASH, MONITOR, UNHANDLED, programs};
+use raddle_corpus::protocols::{CRASH, MONITOR, PROTOCOLS, UNHANDLED, programs};
 use raddle_corpus::{Ask, Expected, run};
 use raddle_trace::Outcome;
 
@@ -96,18 +96,21 @@ fn follow<S: Send + Sync + 'static>(model: &Model<S>, script: &str) -> String {
     panic!("nothing fails")
 }
 
-/// Runs what `test` builds on threads, as in production, and by turns.
-fn on_threads(test: impl Fn(&System)) {
+// As in production, and by turns. `raddle-corpus threads` does this for as long as it is told to.
+#[test]
+fn every_protocol_runs_on_threads_with_a_history_that_is_right() {
     let rounds = if long() { 100 } else { 1 };
     let managers = [
         Manager::Concurrent { threads: 2 },
         Manager::Concurrent { threads: 4 },
         Manager::Deterministic,
     ];
-    for manager in managers.into_iter().cycle().take(3 * rounds) {
-        let system = System::builder().manager(manager).mailboxes(Mailboxes::Queue).build();
-        test(&system);
-        system.shutdown();
+    for protocol in PROTOCOLS {
+        for manager in managers.into_iter().cycle().take(3 * rounds) {
+            let system = System::builder().manager(manager).mailboxes(Mailboxes::Queue).build();
+            (protocol.produce)(&system);
+            system.shutdown();
+        }
     }
 }
 
@@ -153,5 +156,21 @@ fn protocols_that_are_right_are_clean_when_they_are_large() {
             let report = run(program, program.large, &sample(strategy, 20)).expect("it runs");
             assert_eq!(report.failure, None, "{} under {strategy}", program.name);
         }
+    }
+}
+
+// The median of five seeds. Of one bug if tests are not to be long.
+#[test]
+fn random_needs_a_hundred_executions_for_a_bug_of_a_large_program() {
+    let bugs = programs().filter(|program| program.expected != Expected::Pass);
+    for program in bugs.take(if long() { usize::MAX } else { 1 }) {
+        let needed = |seed| {
+            let ask = Ask { seed, ..sample("random", 101) };
+            let report = run(program, program.large, &ask).expect("it runs");
+            report.failure.map_or(101, |failure| failure.execution)
+        };
+        let mut needed: Vec<_> = (1..=5).map(needed).collect();
+        needed.sort_unstable();
+        assert!(needed[2] >= 100, "{}{:?}: {needed:?}", program.name, program.large);
     }
 }

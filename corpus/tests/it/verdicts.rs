@@ -5,7 +5,7 @@ use raddle_corpus::run::is_as_expected;
 use raddle_corpus::{Ask, Expected};
 use raddle_trace::Assumption;
 
-use crate::{SAMPLERS, SEARCHES, all, check, sample};
+use crate::{FOR_A_WHILE, SAMPLERS, SEARCHES, all, check, sample};
 
 /// Executions of a sampler. Measured over 200 seeds the bug that shows least often is that of
 /// `bluetooth` under `urw`, in 1 of 42: so many executions miss it with a chance of 6e-6.
@@ -67,6 +67,30 @@ fn every_sampler_finds_every_bug_and_no_other() {
     }
 }
 
+#[test]
+fn explorers_states_and_receives_raise_no_false_alarm() {
+    for strategy in FOR_A_WHILE {
+        for (program, arguments) in all() {
+            let ask = sample(program, &arguments, strategy, 100);
+            let report = check(program, &arguments, &ask);
+            let found = report.failure.as_ref().map(|failure| failure.outcome.kind());
+            let expected = found.is_none() || is_as_expected(program, &report);
+            assert!(expected, "{} under {strategy}: {found:?}", program.name);
+        }
+    }
+}
+
+#[test]
+fn the_unit_tests_have_no_bug() {
+    for program in raddle_corpus::unit_tests::UNIT_TESTS {
+        for strategy in ["dpor", "dfs", "random", "pos"] {
+            let report = check(program, &[], &sample(program, &[], strategy, 300));
+            let found = report.failure.as_ref().map(|failure| failure.outcome.kind());
+            assert_eq!(found, None, "{} under {strategy}", program.name);
+        }
+    }
+}
+
 // One execution decides nothing but must not show what cannot be.
 #[test]
 fn round_robin_raises_no_false_alarm() {
@@ -86,10 +110,11 @@ fn the_table_of_strategies_names_those_that_are_here() {
         runs && entry.status == raddle_search::Status::Here
     });
     for entry in here {
-        let named = SEARCHES.iter().chain(&SAMPLERS).any(|text| text.starts_with(entry.name));
+        let mut run = SEARCHES.iter().chain(&SAMPLERS).chain(&FOR_A_WHILE);
+        let named = run.any(|text| text.starts_with(entry.name));
         assert!(
             named,
-            "the corpus does not run on `{}` yet: add it to SEARCHES or SAMPLERS",
+            "the corpus does not run on `{}` yet: add it to SEARCHES, SAMPLERS or FOR_A_WHILE",
             entry.name
         );
     }

@@ -202,6 +202,7 @@ impl Died {
             notes,
             progress: None,
             coverage: None,
+            receives: None,
             members: Vec::new(),
             elapsed_ms: self.elapsed.as_millis().try_into().unwrap_or(u64::MAX),
         };

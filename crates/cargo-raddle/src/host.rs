@@ -269,7 +269,11 @@ impl Conversation {
         let mut told: Option<Instant> = None;
         loop {
             match lines.recv_timeout(LOOK) {
-                Ok(line) => self.line(&line, hear),
+                Ok(line) => {
+                    self.line(&line, hear);
+                    // It saves what it has, which takes as long as it takes.
+                    told = told.map(|_| Instant::now());
+                }
                 Err(RecvTimeoutError::Disconnected) => break,
                 // A process it has started may hold the socket open after it is gone.
                 Err(RecvTimeoutError::Timeout) if has_ended(child)? => break,

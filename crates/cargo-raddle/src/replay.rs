@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use raddle_report::TextOptions;
 use raddle_trace::events::Ending;
-use raddle_trace::{Saved, Schedule, exit};
+use raddle_trace::{PartialSchedule, Saved, Schedule, exit};
 
 use crate::check::{self, Tested, What};
 use crate::cli::{self, Build, Recorded};
@@ -21,6 +21,8 @@ struct Given {
     /// As a host is given it.
     recording: String,
     saved: Option<Saved>,
+    /// Only if it is no recording but a schedule of receives.
+    partial: Option<PartialSchedule>,
 }
 
 impl Given {
@@ -36,7 +38,7 @@ impl Given {
                 given.parse::<Schedule>().map_err(|error| {
                     wrong(format!("{error} (give all of it, or the file that the failure named)"))
                 })?;
-                return Ok(Self { recording: given.to_owned(), saved: None });
+                return Ok(Self { recording: given.to_owned(), saved: None, partial: None });
             }
             return Err(wrong(
                 "there is no such file, and a token begins with `rd1`; give either".to_owned(),
@@ -44,15 +46,22 @@ impl Given {
         }
         let path = path.canonicalize().map_err(|error| wrong(error.to_string()))?;
         let text = std::fs::read_to_string(&path).map_err(|error| wrong(error.to_string()))?;
+        let recording = path.to_string_lossy().into_owned();
+        if path.extension().is_some_and(|extension| extension == PartialSchedule::EXTENSION) {
+            let partial = raddle_report::partial_schedule_from_json(&text);
+            let partial = Some(partial.map_err(|error| wrong(error.to_string()))?);
+            return Ok(Self { recording, saved: None, partial });
+        }
         raddle_report::schedule_from_json(&text).map_err(|error| wrong(error.to_string()))?;
         let saved = serde_json::from_str(&text).ok();
-        Ok(Self { recording: path.to_string_lossy().into_owned(), saved })
+        Ok(Self { recording, saved, partial: None })
     }
 
     /// What to build: only the package of the test, if nobody said otherwise.
     fn build(&self, build: &Build) -> Build {
         let mut build = build.clone();
-        let package = self.saved.as_ref().and_then(|saved| saved.package.clone());
+        let of_partial = self.partial.as_ref().and_then(|partial| partial.package.clone());
+        let package = self.saved.as_ref().and_then(|saved| saved.package.clone()).or(of_partial);
         if build.package.is_empty() && !build.workspace {
             build.package.extend(package);
         }
@@ -62,7 +71,10 @@ impl Given {
     /// The one test it belongs to.
     fn test(&self, tests: Vec<Test>, name: Option<&str>) -> Result<Test, Wrong> {
         let saved = self.saved.as_ref();
-        let Some(name) = name.or_else(|| saved.and_then(|saved| saved.test.as_deref())) else {
+        let partial = self.partial.as_ref();
+        let test = saved.and_then(|saved| saved.test.as_deref());
+        let test = test.or_else(|| partial.and_then(|partial| partial.test.as_deref()));
+        let Some(name) = name.or(test) else {
             let n = tests.len();
             return match <[Test; 1]>::try_from(tests) {
                 Ok([test]) => Ok(test),

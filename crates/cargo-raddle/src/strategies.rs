@@ -105,7 +105,7 @@ fn text(parts: &[Part], colour: Colour, width: usize) -> String {
             let (text, indent) = (format!("{line}{paper}"), NAME + 4);
             let text = print::wrapped(&text, indent, indent, width);
             let name = if name.chars().count() > NAME {
-                format!("  {name}\n{}", " ".repeat(indent))
+                format!("  {}\n{}", print::wrapped(name, 2, 4, width), " ".repeat(indent))
             } else {
                 format!("  {name:NAME$}  ")
             };

@@ -360,7 +360,9 @@ impl Shared {
         let mut world = lock(&self.world);
         let mut gate = self.gate();
         for actor in gate.objects.len()..world.actors.len() {
-            gate.objects.push(rt::number("Actor", world.actors[actor].site));
+            let object = rt::number("Actor", world.actors[actor].site);
+            rt::name_object(object, || world.name(ActorId(actor as u32)));
+            gate.objects.push(object);
         }
         gate.links.resize(world.links.len(), None);
         let mut changed = std::mem::take(&mut world.ready.changed);

@@ -69,6 +69,8 @@ struct Guide {
     wanted: Option<TaskId>,
     /// How many values it has asked for.
     asked: usize,
+    /// What was decided, as options.
+    taken: Vec<u32>,
 }
 
 thread_local! {
@@ -143,7 +145,9 @@ impl Strategy for Follow {
                 lead.and_then(|lead| lead.values.get(guide.asked - 1)).copied()
             }
         };
-        Answer::Take(option.unwrap_or(0))
+        let option = option.unwrap_or(0);
+        guide.taken.push(option);
+        Answer::Take(option)
     }
 
     fn covered(&self) -> Covered {
@@ -151,11 +155,11 @@ impl Strategy for Follow {
     }
 }
 
-/// Runs `body` along a path: how it fails. None if it does not, or cannot be run here.
-pub(crate) fn follow(leads: Vec<Lead>, body: &dyn Fn()) -> Option<Failure> {
+/// Runs `body` along a path: how it fails, and what it decides. None if it does not, or cannot be run here.
+pub(crate) fn follow(leads: Vec<Lead>, body: &dyn Fn()) -> (Option<Failure>, Vec<u32>) {
     let guide = Arc::new(Mutex::new(Guide { leads, ..Guide::default() }));
     GUIDE.set(Some(Arc::clone(&guide)));
-    let mut strategy = Follow { guide, begun: false };
+    let mut strategy = Follow { guide: Arc::clone(&guide), begun: false };
     let explored = raddle_engine::explore(
         &mut strategy,
         &Setup::default(),
@@ -164,5 +168,6 @@ pub(crate) fn follow(leads: Vec<Lead>, body: &dyn Fn()) -> Option<Failure> {
         body,
     );
     GUIDE.set(None);
-    explored.ok()?.failure
+    let taken = std::mem::take(&mut guide.lock().unwrap_or_else(PoisonError::into_inner).taken);
+    (explored.ok().and_then(|explored| explored.failure), taken)
 }

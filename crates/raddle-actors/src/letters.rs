@@ -5,7 +5,7 @@
 //! a part of the type, because a message of another variant would be one of another class in Akka. What a test
 //! does outside of all receives counts as one receive, number 0; each further thread of it as one of its own.
 //!
-//! Kept only while somebody wants to know of messages. The paths of actors and the keys of links are other
+//! Kept only while messages are observed. The paths of actors and the keys of links are other
 //! names of the same things, for what compares executions that share their beginning.
 
 use std::any::type_name;
@@ -125,10 +125,10 @@ impl Letters {
         Self { system, ..Self::default() }
     }
 
-    /// A receive begins.
-    pub(crate) fn begin(&mut self, receive: u64) {
+    /// A receive begins, or a step that receives nothing.
+    pub(crate) fn begin(&mut self, receive: u64, is_one: bool) {
         self.running = Running { receive, seed: receive, ..Running::default() };
-        self.receives += 1;
+        self.receives += u32::from(is_one);
         let Did { mut sent, mut created, .. } = std::mem::take(&mut self.did);
         sent.clear();
         created.clear();

@@ -305,6 +305,16 @@ impl<S: Send + Sync + 'static> Model<S> {
         Ok((system.into_world()?, own))
     }
 
+    /// The goals that a search over states has reached.
+    #[cfg(feature = "check")]
+    pub(crate) fn reach(&self, searched: &crate::states::Searched) {
+        for (property, judged) in self.properties.iter().zip(&searched.properties) {
+            if property.kind == PropertyKind::Goal && judged.holds {
+                property.reach();
+            }
+        }
+    }
+
     pub(crate) fn is_judged(&self) -> bool {
         !self.properties.is_empty() || self.judged.load(Ordering::Relaxed)
     }
@@ -316,6 +326,16 @@ impl<S: Send + Sync + 'static> Model<S> {
     /// If an invariant or a final check does not hold, a handler panics, or a monitor is hot at the
     /// end.
     pub fn run(&self) {
+        #[cfg(feature = "check")]
+        if raddle_engine::rt::offer_states(|| Arc::new(crate::states::Offered(self.clone()))) {
+            self.run_once();
+            raddle_engine::rt::states_over();
+            return;
+        }
+        self.run_once();
+    }
+
+    fn run_once(&self) {
         let (system, own) = self.system();
         let own = Arc::new(own);
         for property in &self.properties {

@@ -95,6 +95,14 @@ pub struct Watch<E> {
     pub(crate) events: PhantomData<fn(E)>,
 }
 
+impl<E> Watch<E> {
+    /// Whether a monitor is told: not in production, where handlers run at the same time.
+    #[must_use]
+    pub fn is_watched(&self) -> bool {
+        self.monitor.is_some()
+    }
+}
+
 impl<E> Clone for Watch<E> {
     fn clone(&self) -> Self {
         *self

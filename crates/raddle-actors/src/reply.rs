@@ -66,7 +66,7 @@ impl<T> fmt::Debug for Reply<T> {
 pub(crate) struct ToActor<M, T> {
     pub(crate) to: Address<M>,
     pub(crate) wrap: fn(T) -> M,
-    /// Which question it was, if somebody wants to know. No part of who asked.
+    /// Which question it was, if messages are observed. No part of who asked.
     pub(crate) ask: u64,
 }
 

@@ -8,6 +8,7 @@
 //! `Misses:` a state whose fingerprint is that of another one; the guarantee has the chance of that.
 //! Executions that do not end are covered by their states, but not asked what they never do.
 
+mod offered;
 mod plain;
 mod processes;
 mod report;
@@ -25,6 +26,7 @@ use std::fmt;
 use raddle_engine::explorer::Explorer;
 use raddle_trace::{Covered, Guarantee};
 
+pub(crate) use self::offered::Offered;
 use self::processes::Processes;
 pub use self::report::{Delivery, Judged, Refused, Searched, Stopped, Violation, Visited};
 use self::seen::Seen;
@@ -207,8 +209,8 @@ impl fmt::Display for States {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.strata, self.order) {
             (Some(strata), _) => strata.fmt(f)?,
-            (None, Order::BreadthFirst) => f.write_str("states bfs")?,
-            (None, Order::DepthFirst) => f.write_str("states dfs")?,
+            (None, Order::BreadthFirst) => f.write_str("states(bfs)")?,
+            (None, Order::DepthFirst) => f.write_str("states(dfs)")?,
         }
         self.depth.map_or(Ok(()), |depth| write!(f, " depth({depth})"))
     }
@@ -219,6 +221,7 @@ struct Walked {
     tally: Tally,
     unique: u64,
     dropped: u64,
+    seen_bytes: usize,
     halt: Option<Halt>,
     /// Of an exact stratified search: all that needs at most so many delays was visited.
     finished: Option<u32>,
@@ -297,7 +300,7 @@ impl<S: Send + Sync + 'static> Model<S> {
         go_on: GoOn<'_>,
     ) -> Result<Searched, Halt> {
         let exact = space.stepper.exact;
-        let Walked { tally, unique, dropped, mut halt, finished, whole } =
+        let Walked { tally, unique, dropped, seen_bytes, mut halt, finished, whole } =
             self.walk(states, space, false, go_on);
         if let Some(Halt::Wrong(wrong)) = &halt
             && wrong.way.is_none()
@@ -338,6 +341,7 @@ impl<S: Send + Sync + 'static> Model<S> {
             finals: tally.finals,
             properties: self.properties.iter().enumerate().map(judged).collect(),
             violation,
+            seen_bytes,
             stopped,
             guarantee: Guarantee { covered, traces: None, rejected: 0, assumptions: Vec::new() },
         })
@@ -353,19 +357,18 @@ impl<S: Send + Sync + 'static> Model<S> {
         let seen = Seen::new(states.cache_bytes, states.when_full, priced);
         let shared = Shared::new(self, states, space.stepper.exact, seen);
         let (tally, halt) = match &strata {
-            Some(strata) => self.walk_strata(strata, shared.walker(space), go_on),
-            None => self.walk_plainly(states.order, shared.walker(space), ways, go_on),
+            Some(strata) => Self::walk_strata(strata, shared.walker(space), go_on),
+            None => Self::walk_plainly(states.order, shared.walker(space), ways, go_on),
         };
-        let dropped = shared.seen.dropped();
+        let (dropped, seen_bytes) = (shared.seen.dropped(), shared.seen.bytes());
         let unique = shared.seen.len() + dropped;
         let finished =
             strata.as_ref().filter(|strata| strata.is_exact()).and_then(Strata::finished);
         let whole = !strata.as_ref().is_some_and(Strata::is_cut);
-        Walked { tally, unique, dropped, halt, finished, whole }
+        Walked { tally, unique, dropped, seen_bytes, halt, finished, whole }
     }
 
     fn walk_plainly(
-        &self,
         order: Order,
         mut walker: Walker<'_, S>,
         ways: bool,
@@ -390,7 +393,6 @@ impl<S: Send + Sync + 'static> Model<S> {
     }
 
     fn walk_strata(
-        &self,
         strata: &Strata,
         mut walker: Walker<'_, S>,
         go_on: GoOn<'_>,
@@ -441,8 +443,8 @@ impl<S: Send + Sync + 'static> Model<S> {
                 Err(what) => assert!(nth == way.len(), "raddle: {what}: {NOT_THE_SAME}"),
             }
         }
-        let failure = follow(leads, &|| self.run());
-        Ok(Violation { what: wrong.what.clone(), steps, failure })
+        let (failure, options) = follow(leads, &|| self.run());
+        Ok(Violation { what: wrong.what.clone(), steps, failure, options })
     }
 
     /// Searches, and panics with what was found unless it is a pass.

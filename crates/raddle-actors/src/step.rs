@@ -39,7 +39,7 @@ pub(crate) struct ActorState {
     pub(crate) health: Health,
     /// Names it in every execution and process: see [`Place`](crate::address::Place).
     pub(crate) path: u64,
-    /// Another such name, if somebody wants to know: see [`letters`](crate::letters).
+    /// Another such name, if messages are observed: see [`letters`](crate::letters).
     pub(crate) identity: u64,
     pub(crate) made: Made,
     /// How many of its timers have fired.
@@ -280,7 +280,7 @@ pub(crate) fn handle<S: Store>(store: &mut S, to: ActorId, message: S::Message) 
     }
 }
 
-/// Notes something of the step, if somebody wants to know.
+/// Notes something of the step, if messages are observed.
 #[inline]
 fn note<S: Store>(store: &mut S, what: impl FnOnce(&mut Did)) {
     if let Some(letters) = &mut store.turn().letters {

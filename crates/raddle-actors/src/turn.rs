@@ -21,7 +21,7 @@ use crate::monitor::{AnyMonitor, Watch};
 /// A message without its type.
 pub(crate) type Payload = Box<dyn Any + Send>;
 
-/// The identity of a message, if somebody wants to know.
+/// The identity of a message, if messages are observed.
 pub(crate) type Stamp = Option<Box<Letter>>;
 
 /// Something that a handler did.
@@ -133,7 +133,7 @@ pub(crate) struct Turn {
     pub(crate) became: bool,
     /// Whether a handler asked for the time.
     pub(crate) read_clock: Cell<bool>,
-    /// Only if somebody wants to know of messages.
+    /// Only if messages are observed.
     pub(crate) letters: Option<Box<Letters>>,
 }
 
@@ -185,7 +185,7 @@ impl Turn {
         Some(Box::new(letters.stamp(MessageType::of(message), self.running.identity, from)))
     }
 
-    /// The next message asks something: which question it is, if somebody wants to know.
+    /// The next message asks something: which question it is, if messages are observed.
     pub(crate) fn asks(&mut self) -> u64 {
         self.letters.as_deref_mut().map_or(0, Letters::asks)
     }
@@ -197,7 +197,7 @@ impl Turn {
         }
     }
 
-    /// The receive that runs, if somebody wants to know; else 0.
+    /// The receive that runs, if messages are observed; else 0.
     pub(crate) fn receive(&self) -> u64 {
         self.letters.as_ref().map_or(0, |letters| letters.receive())
     }

@@ -16,7 +16,7 @@ pub(crate) struct Waiter<T> {
 
 struct Shared<T> {
     answer: Mutex<Option<T>>,
-    /// The receive that answered, if somebody wants to know.
+    /// The receive that answered, if messages are observed.
     answered_by: AtomicU64,
     answered: Condvar,
     #[cfg(feature = "check")]
@@ -62,7 +62,7 @@ impl<T: Send + 'static> Waiter<T> {
         &self.shared.signal
     }
 
-    /// The receive that answered; 0 if nobody wants to know.
+    /// The receive that answered; 0 if messages are not observed.
     #[cfg(feature = "check")]
     pub(crate) fn answered_by(&self) -> u64 {
         self.shared.answered_by.load(Ordering::Relaxed)

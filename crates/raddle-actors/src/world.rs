@@ -131,7 +131,7 @@ pub(crate) struct Description {
 /// The step that is being taken.
 struct Current {
     link: u32,
-    /// What was received, if somebody wants to know.
+    /// What was received, if messages are observed.
     #[cfg(feature = "check")]
     receive: Option<raddle_engine::receive::Receive>,
     /// From whom.

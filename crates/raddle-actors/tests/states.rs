@@ -161,7 +161,7 @@ fn a_report_is_text() {
         "failed: the invariant \"no 1\" does not hold\n   1  test → Log 1: 0\n   2  test → Log 1: 1\n\
          failed: no state reached the goal \"a 5\"\n\
          covered: the first 3 states of a search that did not end\n\
-         states bfs: 3 states, 3 of them different, 0 final; 2 steps, depth 2\n\
+         states(bfs): 3 states, 3 of them different, 0 final; 2 steps, depth 2\n\
          invariant \"no 1\": does not hold\ngoal \"a 5\": not reached"
     );
 }
@@ -632,6 +632,134 @@ fn a_search_with_too_little_room_for_what_was_seen_does_as_it_is_told() {
 
 #[test]
 fn a_path_is_not_searched_by_several_threads() {
-    let refused = logs(1, 1).panics_only().search(&States::depth_first().threads(2)).unwrap_err();
+    let refused = logs(1, 1)
+        .panics_only()
+        .search(&States::depth_first().threads(2))
+        .expect_err("depth first has one thread");
     assert!(refused.to_string().contains("leave out `threads`"), "{refused}");
+}
+
+fn by(strategy: &str) -> raddle::Config {
+    let mut config = raddle::Config::default();
+    strategy.clone_into(&mut config.strategy);
+    config
+}
+
+/// The report of a test that runs this model.
+fn explored<S: Send + Sync + 'static>(strategy: &str, model: &Model<S>) -> raddle::Report {
+    let config = by(strategy);
+    let model = model.clone();
+    raddle::explore(config, move || model.run()).expect("it can be run")
+}
+
+const OVER_STATES: [&str; 5] =
+    ["states(bfs)", "states(dfs)", "states(bfs, threads(2))", "strata(rr)", "strata(rtc, exact)"];
+
+#[test]
+fn a_strategy_that_visits_states_covers_them_after_one_execution() {
+    let model = logs(3, 4)
+        .sometimes("all", |logs, view| logs.iter().all(|log| heard(log, view).len() == 4));
+    for strategy in OVER_STATES {
+        let report = explored(strategy, &model);
+        assert_eq!(report.verdict, raddle::Verdict::Covered, "{strategy}: {report:?}");
+        assert_eq!(report.counts.executions, 1, "{strategy}");
+        let covered = report.guarantee.covered;
+        assert!(matches!(covered, Covered::States { delays: None, .. }), "{strategy}: {covered}");
+        let text = raddle::render(&report);
+        assert!(text.contains("states were searched by"), "{strategy}: {text}");
+    }
+    let pairs = explored("states(bfs)", &model).guarantee.covered;
+    assert!(matches!(pairs, Covered::States { unique: 125, .. }), "{pairs}");
+    model.judge();
+}
+
+#[test]
+fn a_goal_that_a_search_over_states_reached_is_reached() {
+    let model = logs(2, 2).sometimes("the second first", |logs, view| {
+        heard(&logs[0], view).is_empty() && heard(&logs[1], view).len() == 2
+    });
+    explored("states(bfs)", &model);
+    assert_eq!(model.unreached(), Vec::<&str>::new());
+}
+
+#[test]
+fn a_violation_of_a_state_is_a_failure_like_any_other() {
+    let model = logs(3, 3).invariant("never all at once", |logs, view| {
+        !(heard(&logs[0], view).len() == 1
+            && heard(&logs[1], view).len() == 2
+            && heard(&logs[2], view).len() == 3)
+    });
+    for strategy in OVER_STATES {
+        let report = explored(strategy, &model);
+        assert_eq!(report.verdict, raddle::Verdict::Failed, "{strategy}");
+        let failure = report.failure.expect("it has failed");
+        assert!(message(&failure.outcome).contains("never all at once"), "{strategy}");
+        assert_eq!(failure.execution, 2, "the first one was ordinary");
+        let token = failure.schedule.to_string();
+        let body = model.clone();
+        let mut config = raddle::Config::default();
+        config.replay = Some(token);
+        let replayed = raddle::explore(config, move || body.run()).expect("it can be replayed");
+        assert_eq!(replayed.verdict, raddle::Verdict::Failed, "{strategy}");
+    }
+}
+
+#[test]
+fn a_bound_on_delays_is_named() {
+    let model = logs(3, 3).panics_only();
+    let report = explored("strata(rr, exact) delays(1)", &model);
+    assert_eq!(report.verdict, raddle::Verdict::Covered);
+    let sentence = report.guarantee.to_string();
+    assert!(
+        sentence.starts_with("every state that can be reached with at most 1 delay,"),
+        "{sentence}"
+    );
+    // Without `exact` nothing is claimed of a number of delays.
+    let report = explored("strata(rr) delays(1)", &model);
+    assert_eq!(report.verdict, raddle::Verdict::Passed);
+    let sentence = report.guarantee.to_string();
+    assert!(sentence.contains("of a search that did not end"), "{sentence}");
+}
+
+/// Cannot be copied.
+#[derive(Default)]
+struct Opaque(u32);
+
+impl Actor for Opaque {
+    type Message = u32;
+
+    fn handle(&mut self, what: u32, _cx: &mut Context<'_, u32>) {
+        self.0 += what;
+    }
+}
+
+#[test]
+fn what_has_no_states_is_searched_by_executions_and_the_report_says_so() {
+    let opaque = Model::new(|system| {
+        let actors: Vec<_> = (0..2).map(|_| system.spawn(Opaque::default())).collect();
+        for actor in &actors {
+            system.send(actor, 1);
+        }
+    })
+    .panics_only();
+    for strategy in ["states(bfs)", "states(dfs)", "strata(rr)"] {
+        let report = explored(strategy, &opaque);
+        assert_eq!(report.verdict, raddle::Verdict::Covered, "{strategy}");
+        assert!(report.counts.executions > 1, "{strategy}");
+        let text = raddle::render(&report);
+        assert!(text.contains("states were not searched, but executions"), "{strategy}: {text}");
+        assert!(text.contains("write raddle_actors::snapshots!()"), "{strategy}: {text}");
+    }
+}
+
+#[test]
+fn a_test_that_does_more_than_its_model_is_searched_by_executions() {
+    let model = logs(2, 1).panics_only();
+    let report = raddle::explore(by("states(bfs)"), move || {
+        model.run();
+        model.run();
+    })
+    .expect("it can be run");
+    assert!(report.counts.executions > 1);
+    assert!(raddle::render(&report).contains("runs several models"), "{}", raddle::render(&report));
 }

@@ -73,6 +73,8 @@ pub(crate) mod slow_path {
     pub(crate) const IN_PASSIVE_STEP: u32 = 256;
     /// The strategy asks from where ops are called.
     pub(crate) const CAPTURE_CONTEXT: u32 = 512;
+    /// The strategy is asked on the host's stack.
+    pub(crate) const ASK_ON_HOST: u32 = 1024;
 }
 
 /// What unwinds a task that is cancelled.
@@ -200,6 +202,11 @@ impl Execution {
         self.slow_path = if unasked { slow_path::NO_STRATEGY } else { 0 };
         if self.listeners.needs.contexts > 0 && !self.decisions.strict {
             self.slow_path |= slow_path::CAPTURE_CONTEXT;
+        }
+        if self.listeners.needs.on_host && !self.decisions.strict {
+            self.slow_path |= slow_path::ASK_ON_HOST;
+            // What the execution before asked for in its last step.
+            let _ = crate::explorer::take_order();
         }
         self.n_steps = 0;
         self.n_objects = 0;

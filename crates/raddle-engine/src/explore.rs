@@ -14,7 +14,7 @@ use crate::limits::{Lap, MOST_KEPT, Stop};
 use crate::observer::{Audience, Ended, Observers};
 use crate::pulse::Pulse;
 use crate::search::{Isolate, Recorded, Search, Setup};
-use crate::strategy::{Cut, Finished, Strategy};
+use crate::strategy::{Cut, Finished, Stateful, Strategy};
 use crate::witness::Witness;
 
 /// What a search found.
@@ -154,10 +154,16 @@ impl Exploration<'_, '_> {
         {
             return Some(Ended::Memory);
         }
-        if (self.lap)(Lap { executions, steps: 0 }) == Stop::Search {
-            return Some(Ended::Stopped);
+        loop {
+            if (self.lap)(Lap { executions, steps: 0 }) == Stop::Search {
+                return Some(Ended::Stopped);
+            }
+            self.pause(None);
+            // What it does besides executions may take long, and is asked about like those.
+            if !self.audience.stateful().is_some_and(Stateful::work) {
+                break;
+            }
         }
-        self.pause(None);
         let Decisions { plan, taken, .. } = &mut self.search.decisions;
         plan.renew(taken.iter().copied());
         if self.audience.begin(plan) {

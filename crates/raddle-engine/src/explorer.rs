@@ -11,12 +11,15 @@
 //!
 //! This file is vocabulary: searches over threads and over the states of actors both use it.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::hash::{Hash, Hasher};
+use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind};
 use std::sync::Arc;
 
 use raddle_trace::hash::mix;
+
+use crate::panics;
 
 /// A thread, a timer or an actor, by its number: processes are numbered from 0 in the order in which they are
 /// created in an execution. Process 0 is the test itself.
@@ -464,6 +467,37 @@ pub fn change_order<S: Into<String>>(names: impl IntoIterator<Item = S>) {
 #[must_use]
 pub fn take_order() -> Option<Arc<[String]>> {
     ORDER.with_borrow_mut(Option::take)
+}
+
+thread_local! {
+    /// Whether an explorer's code runs on this OS thread, and where it panicked.
+    static ASKED: Cell<bool> = const { Cell::new(false) };
+    static PANICKED: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// Runs code of an explorer, which may be a user's.
+///
+/// # Errors
+/// If it panics: a sentence that names the explorer.
+pub fn guarded<R>(explorer: &str, ask: impl FnOnce() -> R) -> Result<R, String> {
+    let before = ASKED.replace(true);
+    let result = catch_unwind(AssertUnwindSafe(ask));
+    ASKED.set(before);
+    result.map_err(|payload| {
+        let place = PANICKED.with_borrow_mut(Option::take);
+        let place = place.map(|place| format!(" at {place}")).unwrap_or_default();
+        let message = panics::message(&*payload);
+        format!("the explorer `{explorer}` panicked{place}: {message}")
+    })
+}
+
+/// Notes where an explorer's code panics. `false`: it is not an explorer's code.
+pub(crate) fn note_panic(info: &PanicHookInfo<'_>) -> bool {
+    if ASKED.get() {
+        let place = info.location().map(ToString::to_string);
+        PANICKED.with_borrow_mut(|panicked| *panicked = place);
+    }
+    ASKED.get()
 }
 
 #[cfg(test)]

@@ -107,6 +107,11 @@ pub fn kept_here() -> u64 {
     KEPT_HERE.get()
 }
 
+/// Adds what another OS thread has kept that ran an execution of this one's search.
+pub(crate) fn count_kept(more: u64) {
+    KEPT_HERE.set(KEPT_HERE.get() + more);
+}
+
 /// A fiber that waits for a job, on its way to another OS thread.
 struct Idle(*mut Fiber);
 

@@ -16,7 +16,7 @@ use crate::recorder::task_table;
 use crate::script::Script;
 use crate::strategy::Stuck;
 use crate::tape::Tape;
-use crate::task::{Job, State, TaskPanic};
+use crate::task::{Job, State};
 
 /// What one execution came to.
 #[derive(Debug)]
@@ -100,6 +100,7 @@ pub(crate) unsafe fn run(
         let ending = (*ex).ending.clone().expect("the loop ends with a reason");
         let foreign = (*ex).lasting.pulse.foreign.swap(false, Ordering::Relaxed);
         let ending = if foreign { Ending::Foreign } else { (*ex).revise(ending) };
+        (*ex).note_caught();
         let outcome = outcome(&*ex, &ending);
         if (*ex).listeners.recorder.is_some() && outcome.is_failure() {
             crate::debug::raddle_failed((*ex).n_steps);
@@ -126,7 +127,11 @@ impl Execution {
         let untaken = |&task: &TaskId| {
             self.task(task).unwinding.panic.as_ref().is_some_and(|panic| panic.taken.is_none())
         };
-        let panicked = self.tasks.n_panics > 0 && self.tasks.created.iter().any(untaken);
+        // A panic whose unwinding waits for ever is what the test fails by, too. At a limit it may still be caught.
+        let held_up = |&task: &TaskId| self.task(task).unwinding.from().is_some();
+        let forever = matches!(ending, Ending::Deadlock | Ending::Livelock { .. });
+        let open = |task: &TaskId| untaken(task) || forever && held_up(task);
+        let panicked = self.tasks.n_panics > 0 && self.tasks.created.iter().any(open);
         match ending {
             Ending::Completed | Ending::Deadlock => {}
             // A task that waited for what the panicking task would have done comes after it.
@@ -318,7 +323,7 @@ fn outcome(ex: &Execution, ending: &Ending) -> Outcome {
         }
         Ending::Deadlock => Outcome::Deadlock { waiting: waiting(ex) },
         Ending::Livelock { steps } => Outcome::Livelock {
-            spinning: ex.options().iter().map(|choice| index(choice.task)).collect(),
+            spinning: spinning(ex).into_iter().map(index).collect(),
             steps: *steps,
         },
         Ending::StackOverflow(task) => Outcome::StackOverflow {
@@ -330,6 +335,13 @@ fn outcome(ex: &Execution, ending: &Ending) -> Outcome {
     }
 }
 
+/// The tasks that could move and got nowhere. While a destructor spins that a panic runs, no other task moves.
+fn spinning(ex: &Execution) -> Vec<TaskId> {
+    let options = || ex.options().iter().map(|choice| choice.task);
+    let held_up = options().find(|&task| ex.task(task).unwinding.held_up);
+    held_up.map_or_else(|| options().collect(), |task| vec![task])
+}
+
 /// The panic to look at, then the others in the order in which they happened.
 fn panics_of(ex: &Execution) -> Vec<Panic> {
     let entry = |task: TaskId, raised: &Raised| Panic {
@@ -338,21 +350,21 @@ fn panics_of(ex: &Execution) -> Vec<Panic> {
         site: raised.site.clone(),
     };
     let created = ex.tasks.created.iter();
-    let ended = created
-        .clone()
-        .filter_map(|&task| ex.task(task).unwinding.panic.as_ref().map(|panic| (task, panic)));
-    let mut ended: Vec<(TaskId, &TaskPanic)> = ended.collect();
-    ended.sort_by_key(|(_, panic)| panic.raised.nth);
+    let open = created.clone().filter_map(|&task| {
+        ex.task(task).unwinding.open().map(|(raised, taken)| (task, raised, taken))
+    });
+    let mut open: Vec<(TaskId, &Raised, Option<TaskId>)> = open.collect();
+    open.sort_by_key(|(_, raised, _)| raised.nth);
     let mut panics: Vec<Panic> =
-        ended.iter().map(|(task, panic)| entry(*task, &panic.raised)).collect();
+        open.iter().map(|(task, raised, _)| entry(*task, raised)).collect();
     // The first that was not handled decides that this is a failure.
-    let decides = ended.iter().position(|(_, panic)| panic.taken.is_none()).unwrap_or(0);
-    let Some(&(task, decisive)) = ended.get(decides) else { return panics };
+    let decides = open.iter().position(|(_, _, taken)| taken.is_none()).unwrap_or(0);
+    let Some(&(task, decisive, _)) = open.get(decides) else { return panics };
     // Raised again by the task that got it.
-    let again = |(_, other): &(TaskId, &TaskPanic)| {
-        other.taken == Some(task) && other.raised.message == decisive.raised.message
+    let again = |(_, raised, taken): &(TaskId, &Raised, Option<TaskId>)| {
+        *taken == Some(task) && raised.message == decisive.message
     };
-    let passed_on = panics[decides].is_passed_on() || ended[..decides].iter().any(again);
+    let passed_on = panics[decides].is_passed_on() || open[..decides].iter().any(again);
     if !passed_on {
         panics[..=decides].rotate_right(1);
         return panics;
@@ -360,7 +372,7 @@ fn panics_of(ex: &Execution) -> Vec<Panic> {
     // What it passes on may be a panic that was caught: that poisons locks too.
     let caught = created.filter_map(|&task| Some((task, ex.task(task).unwinding.raised.first()?)));
     let caught = caught.min_by_key(|(_, raised)| raised.nth);
-    if let Some((task, raised)) = caught.filter(|(_, raised)| raised.nth < ended[0].1.raised.nth) {
+    if let Some((task, raised)) = caught.filter(|(_, raised)| raised.nth < open[0].1.nth) {
         panics.insert(0, entry(task, raised));
     }
     panics

@@ -57,6 +57,7 @@ pub mod scope;
 mod script;
 pub mod search;
 mod seen;
+pub mod states;
 pub mod store;
 pub mod strategy;
 mod tape;

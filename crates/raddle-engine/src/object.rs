@@ -62,6 +62,11 @@ pub fn clashes() -> u64 {
     CLASHES.get()
 }
 
+/// Adds what another OS thread has counted that ran an execution of this one's search.
+pub(crate) fn count_clashes(more: u64) {
+    CLASHES.set(CLASHES.get() + more);
+}
+
 /// Where threads outside any execution wait for their ops.
 pub(crate) struct Monitor {
     lock: Mutex<()>,

@@ -7,8 +7,8 @@
 use raddle_trace::{Carried, Counts, Covered, Divergence, Progress};
 
 use crate::strategy::{
-    Answer, Checkpoint, Cut, Event, Finished, Needs, Plan, Point, Remarks, Resumable, Strategy,
-    Unsupported,
+    Answer, Checkpoint, Cut, Event, Finished, Needs, Plan, Point, Remarks, Resumable, Stateful,
+    Strategy, Unsupported,
 };
 
 /// Why a search ended.
@@ -302,6 +302,10 @@ impl Strategy for Audience<'_, '_> {
         answer
     }
 
+    fn passed(&mut self, point: &Point<'_>, option: u32) {
+        self.strategy.passed(point, option);
+    }
+
     fn step(&mut self, event: &Event<'_>) -> Option<Cut> {
         let is_step = matches!(event, Event::Step(_));
         self.n_steps += u64::from(is_step);
@@ -324,6 +328,10 @@ impl Strategy for Audience<'_, '_> {
 
     fn remarks(&self) -> Remarks {
         self.strategy.remarks()
+    }
+
+    fn stateful(&mut self) -> Option<&mut dyn Stateful> {
+        self.strategy.stateful()
     }
 }
 

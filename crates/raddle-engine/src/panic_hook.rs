@@ -15,6 +15,7 @@ use raddle_trace::{Call, Site};
 
 use crate::context;
 use crate::execution::Execution;
+use crate::explorer;
 use crate::fiber::Fiber;
 use crate::op::site_of;
 use crate::panics;
@@ -24,7 +25,7 @@ pub(crate) fn install() {
     INSTALLED.call_once(|| {
         let found = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
-            if !note(info) {
+            if !explorer::note_panic(info) && !note(info) {
                 found(info);
             }
         }));

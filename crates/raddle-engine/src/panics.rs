@@ -39,6 +39,10 @@ impl AllRaised {
     pub(crate) fn first(&self) -> Option<&Raised> {
         self.0.first()
     }
+
+    pub(crate) fn last(&self) -> Option<&Raised> {
+        self.0.last()
+    }
 }
 
 /// The text of a panic's payload.

@@ -24,6 +24,8 @@ pub use crate::object::Object;
 use crate::op::{NOTHING, ObjectId, TaskId, site_of};
 use crate::passive::Passive;
 pub use crate::passive::{Work, Worked};
+use crate::states::StateSpace;
+use crate::strategy::Stateful;
 use crate::task::{Job, NO_SLOT, Run};
 
 /// Whether the caller is a task of an execution.
@@ -698,6 +700,19 @@ pub fn number(kind: &'static str, created: &'static Location<'static>) -> Object
     ObjectId(unsafe { (*ex).register(kind, created, None) })
 }
 
+/// A name for an object that was [numbered](number), made only if somebody asks: see
+/// [`Pending::object_name`](crate::strategy::Pending::object_name).
+pub fn name_object(object: ObjectId, name: impl FnOnce() -> String) {
+    let ex = Execution::current();
+    // SAFETY: the current execution, changed for a moment; making a name does not come back here.
+    unsafe {
+        if !ex.is_null() && (*ex).listeners.needs.labels {
+            let name = name();
+            (*ex).listeners.object_names.push((object, name));
+        }
+    }
+}
+
 /// The number of the step to which the calling code belongs, from 1; none before the first.
 #[must_use]
 pub fn step_now() -> Option<u64> {
@@ -726,7 +741,7 @@ pub fn steps_are_observed() -> bool {
     !ex.is_null() && unsafe { (*ex).listeners.needs.steps }
 }
 
-/// Whether somebody wants to know of messages: see [`Needs::messages`](crate::strategy::Needs::messages).
+/// Whether messages are observed: see [`Needs::messages`](crate::strategy::Needs::messages).
 #[must_use]
 pub fn messages_are_observed() -> bool {
     let ex = Execution::current();
@@ -751,6 +766,33 @@ pub fn touch_also(also: u64) {
             let me = (*ex).current;
             (*ex).task_mut(me).steps.shared_resources = also;
         }
+    }
+}
+
+/// Offers the states of what the calling task begins to run, if the strategy wants some: see
+/// [`states`](crate::states). `false` if it does not, and outside of executions. To be followed by [`states_over`].
+pub fn offer_states(space: impl FnOnce() -> Arc<dyn StateSpace>) -> bool {
+    with_stateful(|strategy, decisions| strategy.offered(space(), decisions)).is_some()
+}
+
+/// What was offered last has come to its end in this execution.
+pub fn states_over() {
+    let _ = with_stateful(|strategy, decisions| strategy.over(decisions));
+}
+
+fn with_stateful<T>(ask: impl FnOnce(&mut dyn Stateful, usize) -> T) -> Option<T> {
+    let ex = Execution::current();
+    if ex.is_null() {
+        return None;
+    }
+    // SAFETY: the current execution; its strategy outlives it and is asked by nobody else meanwhile. A repetition
+    // is of no strategy.
+    unsafe {
+        if (*ex).decisions.strict || (*ex).listeners.strategy.is_null() {
+            return None;
+        }
+        let decisions = (*ex).decisions.taken.len();
+        (*(*ex).listeners.strategy).stateful().map(|strategy| ask(strategy, decisions))
     }
 }
 

@@ -23,7 +23,7 @@ use crate::recorder::Recorder;
 use crate::seen::Seen;
 use crate::strategy::Strategy;
 use crate::tape::Tape;
-use crate::{last_words, overflow, panic_hook};
+use crate::{fiber, last_words, object, overflow, panic_hook};
 
 /// What a search is run with, besides its strategy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,6 +121,53 @@ impl fmt::Debug for Search {
     }
 }
 
+/// What goes to another OS thread and back, while this one waits.
+struct Lent<T>(T);
+
+// SAFETY: the lender waits, so there is one user at a time.
+unsafe impl<T> Send for Lent<T> {}
+
+impl<T> Lent<T> {
+    fn get(self) -> T {
+        self.0
+    }
+}
+
+/// Runs one execution on an OS thread of its own.
+///
+/// A task that was left in the middle of its unwinding leaves its OS thread panicking for good, as std counts it. There
+/// code of the test that asks for that would take another way, and tasks that unwind could not be told from others.
+#[cold]
+fn run_apart(
+    ex: *mut Execution,
+    body: &dyn Fn(),
+    lap: &mut dyn FnMut(Lap) -> Stop,
+    executions: u64,
+) -> Ran {
+    let lap: *mut (dyn FnMut(Lap) -> Stop + '_) = lap;
+    // SAFETY: no execution runs on the thread that calls this, and what it uses is lent to one at a time.
+    let run = move |lent: Lent<_>| unsafe {
+        let (ex, body, lap): (*mut Execution, &dyn Fn(), *mut (dyn FnMut(Lap) -> Stop + '_)) =
+            lent.get();
+        host::run(ex, body, &mut *lap, executions)
+    };
+    let lent = || Lent((ex, body, lap));
+    std::thread::scope(|scope| {
+        let (thread, theirs) = (std::thread::Builder::new().name("raddle".to_owned()), lent());
+        let work = move || Lent((run(theirs), fiber::kept_here(), object::clashes()));
+        match thread.spawn_scoped(scope, work).map(std::thread::ScopedJoinHandle::join) {
+            Ok(Ok(Lent((ran, kept, clashes)))) => {
+                fiber::count_kept(kept);
+                object::count_clashes(clashes);
+                ran
+            }
+            Ok(Err(payload)) => std::panic::resume_unwind(payload),
+            // No thread can be had.
+            Err(_) => run(lent()),
+        }
+    })
+}
+
 impl Search {
     /// A search, and who runs its executions elsewhere, if somebody does.
     pub(crate) fn new(
@@ -191,8 +238,12 @@ impl Search {
         lap: &mut dyn FnMut(Lap) -> Stop,
         executions: u64,
     ) -> Ran {
+        let ex: *mut Execution = &raw mut **self;
+        if std::thread::panicking() {
+            return run_apart(ex, body, lap, executions);
+        }
         // SAFETY: no execution runs on this OS thread (checked in `new`, and `run` leaves none).
-        unsafe { host::run(&raw mut **self, body, lap, executions) }
+        unsafe { host::run(ex, body, lap, executions) }
     }
 
     /// Runs the last execution once more, for its trace.

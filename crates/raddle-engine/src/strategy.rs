@@ -5,12 +5,14 @@
 
 use std::fmt;
 use std::panic::Location;
+use std::sync::Arc;
 
 use raddle_trace::{Covered, Gaps, Note, Outcome, Progress};
 
 use crate::context::Context;
 use crate::op::{Access, ObjectId, Op, TaskId};
 use crate::receive::{Effects, Receive, ReceiveName};
+use crate::states::StateSpace;
 
 /// One option of a [`Options::Schedule`] point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,6 +94,34 @@ pub trait Pending: fmt::Debug {
     fn strayed(&self) -> bool {
         false
     }
+    /// How a person calls an object that is no model's, such as an actor, if [`Needs::labels`]; else empty.
+    fn object_name(&self, object: ObjectId) -> String {
+        let _ = object;
+        String::new()
+    }
+    /// What a task is a lane of: of itself, or of an actor's mailbox.
+    fn lane(&self, task: TaskId) -> Lane {
+        let _ = task;
+        Lane::Thread
+    }
+    /// What the program has asked of the explorer by
+    /// [`change_order`](crate::explorer::change_order) since this was asked before.
+    fn order(&self) -> Option<Arc<[String]>> {
+        None
+    }
+}
+
+/// What the steps of a task are steps of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Lane {
+    /// A thread: the task itself.
+    #[default]
+    Thread,
+    /// The timeouts of a thread's ops.
+    Timer,
+    /// The actor with this object: the task is one lane of its mailbox. No object if it is of no actor, as a
+    /// fault.
+    Mailbox(ObjectId),
 }
 
 /// A place where an execution can continue in more than one way.
@@ -343,13 +373,23 @@ pub struct Needs {
     pub contexts: u8,
     /// What objects and passive tasks are called is kept, for [`Pending::label`] and [`Pending::name`].
     pub labels: bool,
+    /// At points between tasks [`Strategy::decide`] is called on the host's stack, where user code may run, and
+    /// [`Strategy::passed`] at those that the plan answers. Each op then switches to the host and back.
+    pub on_host: bool,
     /// Messages have identities: [`Pending::delivery`] and [`Step::effects`] answer.
     pub messages: bool,
 }
 
 impl Default for Needs {
     fn default() -> Self {
-        Self { steps: false, plans: true, contexts: 0, labels: false, messages: false }
+        Self {
+            steps: false,
+            plans: true,
+            contexts: 0,
+            labels: false,
+            on_host: false,
+            messages: false,
+        }
     }
 }
 
@@ -444,7 +484,7 @@ pub struct Remarks {
 ///
 /// Answers must depend only on the strategy's own state and on the arguments, or a recorded
 /// failure cannot be replayed. `decide` and `step` run on a task's small stack: no recursion, no
-/// user code.
+/// user code; but for [`Needs::on_host`].
 ///
 /// What only listens to a search is no strategy but an [`Observer`](crate::observer::Observer), and needs
 /// no strategy to wrap.
@@ -463,6 +503,11 @@ pub trait Strategy: Send {
 
     /// Picks an option at a point that the plan does not answer.
     fn decide(&mut self, point: &Point<'_>) -> Answer;
+
+    /// The plan has answered a point between tasks with this option, if [`Needs::on_host`].
+    fn passed(&mut self, point: &Point<'_>, option: u32) {
+        let _ = (point, option);
+    }
 
     /// Is notified of what happens, if [`Needs::steps`], but for [`Plan::steps_to_skip`]. Only the answer
     /// to a [step](Event::Step) can cut the execution; what is answered to others is not looked at.
@@ -498,6 +543,24 @@ pub trait Strategy: Send {
     fn estimating(&self) -> Option<&dyn Estimating> {
         None
     }
+
+    /// Itself, if it searches states where a frontend offers them.
+    fn stateful(&mut self) -> Option<&mut dyn Stateful> {
+        None
+    }
+}
+
+/// A strategy that searches states where a frontend offers them: see [`states`](crate::states).
+pub trait Stateful {
+    /// In the execution that runs, what can be searched begins, after so many decisions. On a task's small stack.
+    fn offered(&mut self, space: Arc<dyn StateSpace>, decisions: usize);
+
+    /// It is over, after so many decisions. On a task's small stack.
+    fn over(&mut self, decisions: usize);
+
+    /// Between two executions: does some of its work besides them. `true` if more is left before the next
+    /// execution can begin; the caller may stop it then.
+    fn work(&mut self) -> bool;
 }
 
 /// What can be saved between two executions, and go on in another process.
@@ -580,6 +643,10 @@ impl<S: Strategy + ?Sized> Strategy for Box<S> {
         (**self).decide(point)
     }
 
+    fn passed(&mut self, point: &Point<'_>, option: u32) {
+        (**self).passed(point, option);
+    }
+
     fn step(&mut self, event: &Event<'_>) -> Option<Cut> {
         (**self).step(event)
     }
@@ -606,5 +673,9 @@ impl<S: Strategy + ?Sized> Strategy for Box<S> {
 
     fn estimating(&self) -> Option<&dyn Estimating> {
         (**self).estimating()
+    }
+
+    fn stateful(&mut self) -> Option<&mut dyn Stateful> {
+        (**self).stateful()
     }
 }

@@ -123,6 +123,7 @@ pub(crate) struct Timing {
 
 /// How a task comes to its end.
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(crate) struct Unwinding {
     /// It is being unwound because the execution is over.
     pub(crate) cancelled: bool,
@@ -132,10 +133,25 @@ pub(crate) struct Unwinding {
     pub(crate) finishing: bool,
     /// A scope has caught its panic, and raises it again when its threads have ended.
     pub(crate) raises_again: bool,
+    /// It waits, or spins, in a destructor that its panic runs.
+    pub(crate) held_up: bool,
     /// The panics that it has caught, or unwinds from.
     pub(crate) raised: AllRaised,
     /// The one that ended it.
     pub(crate) panic: Option<TaskPanic>,
+}
+
+impl Unwinding {
+    /// The panic from which the task still unwinds, and by which it will end unless it is caught.
+    pub(crate) fn from(&self) -> Option<&Raised> {
+        self.raised.last().filter(|_| self.held_up || self.raises_again)
+    }
+
+    /// The panic that ended the task or from which it unwinds, and the task that has taken it.
+    pub(crate) fn open(&self) -> Option<(&Raised, Option<TaskId>)> {
+        let ended = self.panic.as_ref().map(|panic| (&panic.raised, panic.taken));
+        ended.or_else(|| self.from().map(|raised| (raised, None)))
+    }
 }
 
 /// What belongs to a task alone.

@@ -14,7 +14,7 @@ use raddle_engine::context::Context;
 use raddle_engine::op::{Access, ObjectId, Op, TaskId};
 use raddle_engine::receive::{NewActor, Receive, Reception};
 use raddle_engine::search::{CrashLog, Mark, Name, Numbers};
-use raddle_engine::strategy::{Answer, Choice, Cut, Stuck, Taken, Tasks, Timer};
+use raddle_engine::strategy::{Answer, Choice, Cut, Lane, Stuck, Taken, Tasks, Timer};
 
 /// Bytes for one execution: a step that a strategy hears of takes about 200, one that it does not hear of
 /// none. Only what is written is ever memory.
@@ -48,6 +48,8 @@ pub(crate) enum Entry {
         objects: u32,
         options: Offered,
     },
+    /// The plan has answered the point that comes next.
+    Passed(u32),
     /// What it answered.
     Answered(Answer),
     /// A decision was taken, by whomever.
@@ -65,6 +67,9 @@ pub(crate) enum Entry {
     Label(Option<Labelled>),
     /// Whether a text follows.
     Says(bool),
+    Lane(Lane),
+    /// So many names follow, if an order was asked for.
+    Order(Option<u32>),
     Delivery(Option<Receive>),
     /// What was sent and what was created follow.
     Effects(Option<ReceiveEffects>),

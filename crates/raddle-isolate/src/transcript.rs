@@ -7,13 +7,14 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use raddle_engine::context::{self, Context};
 use raddle_engine::op::{ObjectId, Op, TaskId};
 use raddle_engine::receive::{Effects, Receive, ReceiveName};
 use raddle_engine::search::{Heard, Numbers};
 use raddle_engine::strategy::{
-    Answer, Cut, Event, Label, Needs, Options, Pending, Plan, Point, Step, Strategy, Stuck,
+    Answer, Cut, Event, Label, Lane, Needs, Options, Pending, Plan, Point, Step, Strategy, Stuck,
 };
 use raddle_trace::Covered;
 
@@ -61,6 +62,18 @@ impl<'a> ForkTranscript<'a> {
         cut
     }
 
+    /// Writes down a point; what is looked up there is written down too.
+    fn offer<'b>(&self, point: &Point<'b>) -> Noting<'b> {
+        let &Point { index, options, running, last, objects, pending } = point;
+        let (offered, choices) = match options {
+            Options::Schedule(choices) => (Offered::Tasks(choices.len() as u32), choices),
+            Options::Value { task, of, during } => (Offered::Value { task, of, during }, &[][..]),
+        };
+        let entry = Entry::Decide { index, running, last, objects, options: offered };
+        self.log.with(entry, |write| write.all(choices));
+        Noting { inner: pending, log: self.log }
+    }
+
     /// Explains contexts that are new.
     fn explain(&mut self) {
         while self.contexts < context::count() {
@@ -86,17 +99,17 @@ impl Strategy for ForkTranscript<'_> {
 
     fn decide(&mut self, point: &Point<'_>) -> Answer {
         self.explain();
-        let &Point { index, options, running, last, objects, pending } = point;
-        let (offered, choices) = match options {
-            Options::Schedule(choices) => (Offered::Tasks(choices.len() as u32), choices),
-            Options::Value { task, of, during } => (Offered::Value { task, of, during }, &[][..]),
-        };
-        let entry = Entry::Decide { index, running, last, objects, options: offered };
-        self.log.with(entry, |write| write.all(choices));
-        let pending = Noting { inner: pending, log: self.log };
+        let pending = self.offer(point);
         let answer = self.inner.decide(&Point { pending: &pending, ..*point });
         self.log.put(Entry::Answered(answer));
         answer
+    }
+
+    fn passed(&mut self, point: &Point<'_>, option: u32) {
+        self.explain();
+        self.log.put(Entry::Passed(option));
+        let pending = self.offer(point);
+        self.inner.passed(&Point { pending: &pending, ..*point }, option);
     }
 
     fn step(&mut self, event: &Event<'_>) -> Option<Cut> {
@@ -161,6 +174,27 @@ impl Pending for Noting<'_> {
             self.log.text(says);
         }
         says
+    }
+
+    fn object_name(&self, object: ObjectId) -> String {
+        let name = self.inner.object_name(object);
+        self.log.text(&name);
+        name
+    }
+
+    fn lane(&self, task: TaskId) -> Lane {
+        let lane = self.inner.lane(task);
+        self.log.put(Entry::Lane(lane));
+        lane
+    }
+
+    fn order(&self) -> Option<Arc<[String]>> {
+        let order = self.inner.order();
+        self.log.put(Entry::Order(order.as_ref().map(|names| names.len() as u32)));
+        for name in order.iter().flat_map(|names| names.iter()) {
+            self.log.text(name);
+        }
+        order
     }
 
     fn delivery(&self, task: TaskId) -> Option<Receive> {
@@ -262,6 +296,8 @@ impl Texts {
 pub(crate) fn hear(log: Log, strategy: &mut dyn Strategy, texts: &mut Texts) -> Account {
     let mut account = Account::default();
     let hearing = RefCell::new(Hearing { read: log.read(), contexts: BTreeMap::new(), texts });
+    // What the plan has answered at the point that comes next.
+    let mut planned = None;
     loop {
         let entry = hearing.borrow_mut().entry();
         match entry {
@@ -283,6 +319,10 @@ pub(crate) fn hear(log: Log, strategy: &mut dyn Strategy, texts: &mut Texts) -> 
                 };
                 let pending = &Again(&hearing);
                 let point = Point { index, options, running, last, objects, pending };
+                if let Some(option) = planned.take() {
+                    strategy.passed(&point, option);
+                    continue;
+                }
                 let answer = strategy.decide(&point);
                 match hearing.borrow_mut().entry() {
                     Some(Entry::Answered(before)) => {
@@ -292,6 +332,7 @@ pub(crate) fn hear(log: Log, strategy: &mut dyn Strategy, texts: &mut Texts) -> 
                     _ => return account,
                 }
             }
+            Some(Entry::Passed(option)) => planned = Some(option),
             Some(Entry::Spawn(parent, child)) => {
                 strategy.step(&Event::Spawn { parent, child });
             }
@@ -433,6 +474,25 @@ impl Pending for Again<'_, '_> {
             Some(Entry::Says(true)) => hearing.read.text(),
             Some(Entry::Says(false)) => None,
             other => lost("says", other.as_ref()),
+        }
+    }
+
+    fn object_name(&self, _: ObjectId) -> String {
+        self.0.borrow_mut().read.text().unwrap_or_default()
+    }
+
+    fn lane(&self, _: TaskId) -> Lane {
+        match self.0.borrow_mut().entry() {
+            Some(Entry::Lane(lane)) => lane,
+            other => lost("lane", other.as_ref()),
+        }
+    }
+
+    fn order(&self) -> Option<Arc<[String]>> {
+        let mut hearing = self.0.borrow_mut();
+        match hearing.entry() {
+            Some(Entry::Order(names)) => (0..names?).map(|_| hearing.read.text()).collect(),
+            other => lost("order", other.as_ref()),
         }
     }
 

@@ -207,6 +207,44 @@ macro_rules! with_knobs {
             same_to_resume: true,
             line: "whether orders of statements are counted, and kept for the next run",
         }
+        /// Whether it is learned in which orders actors receive their messages: Bita's criteria as a measure of what
+        /// a search has shown. A pair of receives of one actor is covered when both orders were seen.
+        ///
+        /// ```
+        /// # #[cfg(feature = "actors")] {
+        /// use raddle::actors::{Actor, Context, System};
+        ///
+        /// struct Last(u32);
+        /// impl Actor for Last {
+        ///     type Message = u32;
+        ///     fn handle(&mut self, value: u32, _: &mut Context<'_, u32>) {
+        ///         self.0 = value;
+        ///     }
+        /// }
+        ///
+        /// let mut config = raddle::Config::default();
+        /// config.strategy = "dfs".into();
+        /// config.receives = raddle::Receives::Count;
+        /// let report = raddle::explore(config, || {
+        ///     let system = System::new();
+        ///     let last = system.spawn(Last(0));
+        ///     system.send(&last, 1);
+        ///     system.send(&last, 2);
+        ///     system.handle_all();
+        /// })?;
+        /// // One sender: the order is always the same.
+        /// let seen = report.receives.expect("asked for");
+        /// assert_eq!((seen.count.pr.pairs, seen.count.pr.covered, seen.open), (1, 0, (0, 1)));
+        /// # }
+        /// # Ok::<(), raddle::Error>(())
+        /// ```
+        receives: Receives {
+            value: (Word "off" => Off, "count" => Count, "keep" => Keep),
+            default: "off",
+            scope: Search,
+            same_to_resume: true,
+            line: "whether orders of receives of actors are counted, and kept for the next run",
+        }
         /// What happens to tasks that are unfinished when an execution ends early.
         ///
         /// By default (`auto`) they are left as they are after a failure: no destructor of theirs runs that

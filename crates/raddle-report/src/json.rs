@@ -7,7 +7,9 @@ use std::error::Error;
 use std::fmt;
 
 use raddle_trace::schedule::TaskName;
-use raddle_trace::{Failure, PairSet, Report, Schedule, Trace, report};
+use raddle_trace::{
+    Failure, OrderSet, PairSet, PartialSchedule, Report, Schedule, Trace, receives, report,
+};
 use serde_json::Value;
 
 /// The longest text that is read: 256 MiB, more than the trace of any execution worth reading.
@@ -143,6 +145,68 @@ pub fn pairs_from_json(text: &str) -> Result<PairSet, ReportError> {
         detail: Some(error.to_string()),
     };
     serde_json::from_value(parse(text)?).map_err(error)
+}
+
+/// Orders of receives as JSON: what a search leaves for the next one.
+#[must_use]
+pub fn orders_to_json(orders: &OrderSet) -> String {
+    written(serde_json::to_string(orders))
+}
+
+/// Reads what [`orders_to_json`] wrote.
+///
+/// ```
+/// let orders = raddle_trace::OrderSet::default();
+/// let text = raddle_report::orders_to_json(&orders);
+/// assert_eq!(raddle_report::orders_from_json(&text)?, orders);
+/// assert!(raddle_report::orders_from_json("{}").is_err());
+/// # Ok::<(), raddle_report::ReportError>(())
+/// ```
+///
+/// # Errors
+/// If the text is too long, not JSON, not such orders, or of another version.
+pub fn orders_from_json(text: &str) -> Result<OrderSet, ReportError> {
+    let error = |detail: String| ReportError {
+        kind: Kind::Shape("orders of receives"),
+        detail: Some(detail),
+    };
+    let orders: OrderSet =
+        serde_json::from_value(parse(text)?).map_err(|why| error(why.to_string()))?;
+    if orders.version == receives::VERSION {
+        return Ok(orders);
+    }
+    Err(error(format!(
+        "they are of version {}; this is for version {}",
+        orders.version,
+        receives::VERSION
+    )))
+}
+
+/// A partial schedule as indented JSON: what a person reads and changes.
+#[must_use]
+pub fn partial_schedule_to_json(schedule: &PartialSchedule) -> String {
+    written(serde_json::to_string_pretty(schedule))
+}
+
+/// Reads what [`partial_schedule_to_json`] wrote, or a person.
+///
+/// ```
+/// let text = r#"{"version": 1, "name": "flush first", "receives": [{"message": "2a"}]}"#;
+/// assert_eq!(raddle_report::partial_schedule_from_json(text)?.name, "flush first");
+/// # Ok::<(), raddle_report::ReportError>(())
+/// ```
+///
+/// # Errors
+/// If the text is too long, not JSON, not such a schedule, or of another version.
+pub fn partial_schedule_from_json(text: &str) -> Result<PartialSchedule, ReportError> {
+    let error = |detail: String| ReportError {
+        kind: Kind::Shape("a partial schedule"),
+        detail: Some(detail),
+    };
+    let schedule: PartialSchedule =
+        serde_json::from_value(parse(text)?).map_err(|why| error(why.to_string()))?;
+    schedule.check().map_err(error)?;
+    Ok(schedule)
 }
 
 /// Reads what [`to_json`] or [`to_json_pretty`] wrote.
@@ -401,7 +465,7 @@ mod tests {
         insta::assert_snapshot!(error, @"the report has no failure, so there is nothing to replay; give the report of a search that failed");
         insta::assert_snapshot!(wrong(from_json("{\"version\": 1")), @"not complete JSON; check that all of the file was written or copied (EOF while parsing an object at line 1 column 13)");
         insta::assert_snapshot!(wrong(from_json("{\"version\": 1}")), @"not a report of this version of raddle; run the search again to get a new one (missing field `strategy`)");
-        insta::assert_snapshot!(wrong(from_json("[]")), @"not a report of this version of raddle; run the search again to get a new one (invalid length 0, expected struct Report with 14 elements)");
+        insta::assert_snapshot!(wrong(from_json("[]")), @"not a report of this version of raddle; run the search again to get a new one (invalid length 0, expected struct Report with 15 elements)");
         insta::assert_snapshot!(wrong(schedule_from_json("[1, 2]")), @"neither a schedule, a failure nor a report; give a file that raddle wrote, or the token (`rd1…`) that a failure prints");
         let later = changed(&report, |value| {
             value["failure"]["trace"]["tasks"][1]["parent"] = 2.into();

@@ -35,8 +35,9 @@ mod samples;
 pub use columns::Colour;
 pub use curves::{Curve, CurveOptions, curves};
 pub use json::{
-    MAX_BYTES, ReportError, failure_from_json, failure_to_json, from_json, pairs_from_json,
-    pairs_to_json, schedule_from_json, to_json, to_json_pretty,
+    MAX_BYTES, ReportError, failure_from_json, failure_to_json, from_json, orders_from_json,
+    orders_to_json, pairs_from_json, pairs_to_json, partial_schedule_from_json,
+    partial_schedule_to_json, schedule_from_json, to_json, to_json_pretty,
 };
 pub use links::Links;
 pub use progress::{estimated, progress_line, progress_row};

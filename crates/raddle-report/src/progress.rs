@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 
 use raddle_trace::progress::MOST;
-use raddle_trace::{Band, Progress, TraceCount};
+use raddle_trace::{Band, Progress, ReceiveCount, TraceCount};
 
 use crate::columns::{clean, count, fit, width as columns};
 
@@ -33,6 +33,9 @@ pub fn progress_line(progress: &Progress) -> String {
     if let Some(TraceCount { distinct, exact, .. }) = progress.traces {
         let about = if exact { "" } else { "about " };
         let _ = write!(line, ", {about}{} distinct", grouped(distinct));
+    }
+    if let Some(ReceiveCount { pr, .. }) = progress.receives {
+        let _ = write!(line, ", both orders of {pr} pairs of receives");
     }
     if let Some(estimate) = estimated(progress) {
         let _ = write!(line, ": {estimate}");
@@ -113,6 +116,9 @@ fn fields(progress: &Progress) -> Vec<Field> {
         let about = if exact { "" } else { "~" };
         let text = format!("{about}{} traces", grouped(distinct));
         add(3, format!("{about}{} distinct traces", grouped(distinct)), text);
+    }
+    if let Some(ReceiveCount { pr, .. }) = progress.receives {
+        add(3, format!("{pr} pairs of receives"), format!("{pr} receives"));
     }
     if let Some(estimate) = progress.estimate {
         let search = &estimate.search;

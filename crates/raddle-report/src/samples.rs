@@ -63,6 +63,7 @@ pub(crate) fn passed(verdict: Verdict, covered: Covered) -> Report {
         notes: Vec::new(),
         progress: None,
         coverage: None,
+        receives: None,
         members: Vec::new(),
         elapsed_ms: 2,
     }

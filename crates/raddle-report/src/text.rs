@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use raddle_trace::{
     Covered, Death, Divergence, Failure, Member, Minimised, Note, Outcome, PairCount, Panic,
-    Report, Size, Trace, Verdict,
+    ReceiveCount, Report, Size, Trace, Verdict,
 };
 
 use crate::columns::{Colour, Ink, NO_BREAK, clean, count, hang, paragraph, place, printable};
@@ -85,6 +85,7 @@ impl Default for TextOptions {
 ///     notes: Vec::new(),
 ///     progress: None,
 ///     coverage: None,
+///     receives: None,
 ///     members: Vec::new(),
 ///     elapsed_ms: 3,
 /// };
@@ -147,6 +148,7 @@ impl<'a> Text<'a> {
             self.paragraph("  ", &format!("covered so far: {guarantee}"));
         }
         self.coverage("  ");
+        self.receives("  ");
         self.notes();
     }
 
@@ -168,7 +170,7 @@ impl<'a> Text<'a> {
         self.gap();
         self.interleaving(failure);
         self.outcome(trace, outcome);
-        self.handled_panics(trace);
+        self.panics_before(trace);
         if let Some(divergence) = &failure.unstable {
             self.gap();
             self.label("unstable: ");
@@ -195,6 +197,7 @@ impl<'a> Text<'a> {
         let lead = if ended { "run, what failed included" } else { "covered so far" };
         self.paragraph("", &format!("{lead}: {}", self.report.guarantee));
         self.coverage("");
+        self.receives("");
         if let Some(file) = &self.options.trace_file {
             self.line(&format!("the whole trace: {}", clean(&file.to_string_lossy())));
         }
@@ -338,17 +341,23 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// Panics that were caught or taken, if that was not the end.
-    fn handled_panics(&mut self, trace: &Trace) {
-        let failure = self.report.failure.as_ref();
-        if matches!(failure.map(|failure| &failure.outcome), Some(Outcome::Panicked { .. })) {
-            return;
+    /// Panics before an end of another kind: caught, taken, or of a task that ended by it.
+    fn panics_before(&mut self, trace: &Trace) {
+        let outcome = self.report.failure.as_ref().map(|failure| &failure.outcome);
+        let led = match outcome {
+            Some(Outcome::Panicked { .. }) => return,
+            // The one that it died of is in the headline.
+            Some(Outcome::Died { .. }) => true,
+            _ => false,
+        };
+        let before = trace.panics.iter().filter(|raised| raised.handled || !led);
+        let before: Vec<_> = before.collect();
+        let caught = before.iter().all(|raised| raised.handled);
+        if !before.is_empty() {
+            let which = if caught { ", which were caught" } else { "" };
+            self.section(&format!("panics before that{which}:"));
         }
-        let mut handled = trace.panics.iter().filter(|raised| raised.handled).peekable();
-        if handled.peek().is_some() {
-            self.section("panics before that, which were caught:");
-        }
-        for raised in handled {
+        for raised in before {
             self.paragraph("  ", &panicked(trace, &raised.panic));
             self.message(&raised.panic.message, "    ");
         }
@@ -404,6 +413,34 @@ impl<'a> Text<'a> {
         }
         if new > NEW_PAIRS as u64 {
             self.line(&format!("{indent}  … {}", count(new - NEW_PAIRS as u64, "more pair")));
+        }
+    }
+
+    /// Orders of receives, and which of them are still to be seen.
+    fn receives(&mut self, indent: &str) {
+        let Some(seen) = &self.report.receives else { return };
+        let ReceiveCount { pr, pcr, pbr, added, last } = seen.count;
+        let mut text =
+            format!("orders of receives: both seen of {pr} pairs, of {pcr} in direct succession");
+        if pbr.pairs > 0 {
+            let _ = write!(text, ", of {pbr} with a change of behaviour");
+        }
+        if added > 0 {
+            let _ = write!(text, "; {added} orders added, the last by execution {last}");
+        }
+        let (open, must) = seen.open;
+        if must > 0 {
+            let _ = write!(text, "; {} in the only order there is", count(must, "pair"));
+        }
+        if open > 0 {
+            let _ = write!(text, "; {} seen in one order only:", count(open, "pair"));
+        }
+        self.paragraph(indent, &text);
+        for pair in seen.uncovered.iter().filter(|pair| !pair.must).take(NEW_PAIRS) {
+            self.hang(&format!("{indent}  "), &clean(&pair.to_string()));
+        }
+        if open > NEW_PAIRS as u64 {
+            self.line(&format!("{indent}  … {}", count(open - NEW_PAIRS as u64, "more pair")));
         }
     }
 
@@ -541,6 +578,9 @@ pub(crate) fn came_to_its_end(covered: &Covered) -> bool {
             | Covered::Equivalence
             | Covered::Preemptions(_)
             | Covered::Cached { .. }
+            | Covered::Delays(_)
+            | Covered::Depth(_)
+            | Covered::Strata { .. }
             | Covered::States { .. }
     )
 }

@@ -6,7 +6,12 @@
 //!
 //! Preemptions: Musuvathi and Qadeer, PLDI 2007. A preemption leaves a task that could go on and
 //! did not just yield. Values are free.
-//! Misses: what needs more preemptions than the bound. [`Covered`] says so.
+//!
+//! Delays: Emmi, Qadeer and Rakamarić, POPL 2011; Desai, Qadeer and Seshia, FSE 2015. Only along an explorer
+//! (`explorers.rs`), which says how many delays each option costs. Values are ordered too: the k-th costs k.
+//!
+//! Depth: alternatives only at the first few decisions.
+//! Misses: what needs more preemptions, or delays, than the bound. [`Covered`] says so.
 
 use raddle_engine::strategy::{Options, Point};
 use raddle_trace::Covered;
@@ -22,6 +27,10 @@ pub enum Bound {
     None,
     /// At most this many preemptions.
     Preemptions(u32),
+    /// At most this many delays of an explorer.
+    Delays(u32),
+    /// Any option, but only the default one after this many decisions.
+    Depth(u32),
 }
 
 /// What the options of one point cost. By rank: the default option has rank 0 and is free.
@@ -34,6 +43,8 @@ pub(crate) enum Price {
     Free = 0,
     /// Every option but the default costs one.
     One = 1,
+    /// Every option but the default is out of the bound.
+    Only = 2,
 }
 
 impl Price {
@@ -45,7 +56,11 @@ impl Price {
     /// How many of the options are within what is left to spend: at least one.
     #[inline]
     pub(crate) fn within(self, spare: u32, of: u32) -> u32 {
-        if self == Self::Free || spare > 0 { of } else { 1 }
+        match self {
+            Self::Free => of,
+            Self::One if spare > 0 => of,
+            Self::One | Self::Only => 1,
+        }
     }
 }
 
@@ -54,22 +69,26 @@ impl Bound {
     #[inline]
     pub(crate) fn limit(self) -> u32 {
         match self {
-            Self::None => u32::MAX,
-            Self::Preemptions(k) => k,
+            Self::None | Self::Depth(_) => u32::MAX,
+            Self::Preemptions(k) | Self::Delays(k) => k,
         }
     }
 
     /// Whether the default options of this order are free.
     pub(crate) fn allows(self, order: &dyn Order) -> bool {
         match self {
-            Self::None => true,
+            Self::None | Self::Depth(_) => true,
             Self::Preemptions(_) => !order.preempts(),
+            Self::Delays(_) => order.explores(),
         }
     }
 
     /// What the options cost if `default` is the default one.
     #[inline]
     pub(crate) fn price(self, point: &Point<'_>, default: u32) -> Price {
+        if let Self::Depth(most) = self {
+            return if point.index < most { Price::Free } else { Price::Only };
+        }
         let (Self::Preemptions(_), Options::Schedule(choices), Some(running)) =
             (self, point.options, point.running)
         else {
@@ -89,14 +108,26 @@ impl Bound {
         match self {
             Self::None => Covered::Everything,
             Self::Preemptions(k) => Covered::Preemptions(k),
+            Self::Delays(k) => Covered::Delays(k),
+            Self::Depth(k) => Covered::Depth(k),
         }
     }
 
     /// The bound in the words of [`Covered::Part`].
     pub(crate) fn preemptions(self) -> Option<u32> {
         match self {
-            Self::None => None,
+            Self::None | Self::Delays(_) | Self::Depth(_) => None,
             Self::Preemptions(k) => Some(k),
+        }
+    }
+
+    /// As it stands in a composition, after a space; empty if there is none.
+    pub(crate) fn suffix(self) -> String {
+        match self {
+            Self::None => String::new(),
+            Self::Preemptions(k) => format!(" preemptions({k})"),
+            Self::Delays(k) => format!(" delays({k})"),
+            Self::Depth(k) => format!(" depth({k})"),
         }
     }
 }

@@ -49,7 +49,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 use raddle_engine::happens::History;
 use raddle_engine::op::TaskId;
-use raddle_engine::strategy::{Options, Point, Step, Taken, Unsupported};
+use raddle_engine::strategy::{Event, Options, Point, Step, Taken, Unsupported};
 use raddle_trace::hash::mix;
 
 use serde::{Deserialize, Serialize};
@@ -93,6 +93,7 @@ pub(crate) struct Cache {
     ring: Vec<u64>,
     oldest: usize,
     limit: usize,
+    full: Full,
     pub(crate) used: Used,
     history: History,
     /// Steps of the current execution that `history` has from the one before.
@@ -102,6 +103,17 @@ pub(crate) struct Cache {
     created: u64,
     /// The current execution was cut, or has strayed: the rest of it is of no interest.
     is_over: bool,
+}
+
+/// What happens where there is no room for another prefix.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Full {
+    /// The oldest is forgotten.
+    #[default]
+    Replace,
+    /// The new one is not stored.
+    Refuse,
 }
 
 /// What is known of a decision on the current path.
@@ -136,6 +148,7 @@ impl Cache {
             ring: Vec::new(),
             oldest: 0,
             limit,
+            full: Full::default(),
             used: Used::default(),
             history: History::default(),
             kept: 0,
@@ -147,6 +160,16 @@ impl Cache {
 
     pub(crate) fn limit(&self) -> usize {
         self.limit
+    }
+
+    /// The same, with what happens where there is no room.
+    pub(crate) fn when_full(mut self, full: Full) -> Self {
+        self.full = full;
+        self
+    }
+
+    pub(crate) fn full(&self) -> Full {
+        self.full
     }
 
     /// What the table takes: for each place a key, a number, and a byte of its own.
@@ -194,6 +217,15 @@ impl Cache {
         self.is_over = false;
     }
 
+    /// Notes what happens.
+    pub(crate) fn heard(&mut self, event: &Event<'_>) {
+        match *event {
+            Event::Spawn { parent, child } => self.spawn(parent, child),
+            Event::Value { task, taken, .. } => self.value(task, taken),
+            Event::Step(ref step) => self.step(step),
+        }
+    }
+
     pub(crate) fn spawn(&mut self, parent: TaskId, child: TaskId) {
         if self.is_over {
             return;
@@ -227,12 +259,23 @@ impl Cache {
     /// Meets a prefix, at a decision that was not planned, with so much left to spend. `None`: all
     /// that follows has been run with at least as much.
     pub(crate) fn meet(&mut self, point: &Point<'_>, alike: Alike, spare: u32) -> Option<Mark> {
+        self.meet_salted(point, alike, spare, 0)
+    }
+
+    /// As [`meet`](Self::meet); prefixes with different salts are different.
+    pub(crate) fn meet_salted(
+        &mut self,
+        point: &Point<'_>,
+        alike: Alike,
+        spare: u32,
+        salt: u64,
+    ) -> Option<Mark> {
         let mut mark = Mark { steps: self.history.len(), key: None };
         if point.pending.strayed() {
             self.is_over = true;
             return Some(mark);
         }
-        let key = self.key(point, alike);
+        let key = if salt == 0 { 0 } else { mix(salt) } ^ self.key(point, alike);
         self.used.compared += 1;
         if let Some(left) = self.left.get_mut(&key) {
             if *left >= spare {
@@ -241,8 +284,8 @@ impl Cache {
                 return None;
             }
             *left = spare;
-        } else {
-            self.store(key, spare);
+        } else if !self.store(key, spare) {
+            return Some(mark);
         }
         mark.key = Some(key);
         Some(mark)
@@ -250,8 +293,12 @@ impl Cache {
 
     /// Stores a new key, instead of the oldest one if there is no room: what was met lately is what
     /// a depth-first search is about to meet again. To forget is always sound.
-    fn store(&mut self, key: u64, spare: u32) {
+    fn store(&mut self, key: u64, spare: u32) -> bool {
         self.used.stored += 1;
+        if self.full == Full::Refuse && self.left.len() >= self.limit {
+            self.used.dropped += 1;
+            return false;
+        }
         if self.ring.len() < self.limit {
             self.ring.push(key);
         } else {
@@ -260,6 +307,7 @@ impl Cache {
             self.used.dropped += u64::from(self.left.remove(&oldest).is_some());
         }
         self.left.insert(key, spare);
+        true
     }
 
     fn key(&self, point: &Point<'_>, alike: Alike) -> u64 {

@@ -9,6 +9,7 @@
 //! | expansion | opens | at each point |
 //! |---|---|---|
 //! | [`All`](all::All) | every option within the bound | ranks, and the price of leaving the first |
+//! | [`Delayed`](delayed::Delayed) | every option within a number of delays of an explorer | what each option costs |
 //! | [`Reduced`](reduced::Reduced) | what reverses a race: classic, source sets, optimal | wakeup tree, sleep set |
 //! | [`GoodSiblings`](eta::GoodSiblings) | one good sibling at the evil ancestor of a step | options left and tried |
 //! | `Raced` | every option where a race asks for a new order (`HaPSet` over `all`) | ranks, and whether it is open |
@@ -16,6 +17,7 @@
 //! To add one: a file here that implements [`Expansion`](crate::path::Expansion), and a line in the registry.
 
 pub mod all;
+pub mod delayed;
 pub mod eta;
 pub(crate) mod raced;
 pub mod ranked;

@@ -30,6 +30,7 @@
 //! Architecture invariant: strategies use only what a stranger could, the public API of
 //! `raddle-engine`. Nothing here iterates over a hash map, so that one seed gives one search.
 
+pub mod bita;
 pub mod bound;
 mod cache;
 mod counted;
@@ -37,11 +38,14 @@ pub mod coverage;
 mod estimate;
 pub mod expansion;
 pub mod explain;
+pub mod explorers;
 pub mod filtered;
 pub mod grammar;
 pub mod hapset;
+pub mod irs;
 pub mod minimise;
 pub mod order;
+pub mod over_states;
 pub mod path;
 pub mod pct;
 pub mod pos;
@@ -49,6 +53,7 @@ mod priorities;
 pub mod probe;
 mod races;
 pub mod random;
+pub mod receives;
 pub mod registry;
 pub mod replay;
 pub mod rff;
@@ -58,7 +63,9 @@ pub mod round_robin;
 mod sequences;
 mod sleep;
 mod state;
+pub mod strata_sample;
 pub mod surw;
+pub mod then_sample;
 #[cfg(test)]
 mod toy;
 pub mod traces;
@@ -67,29 +74,36 @@ pub mod tree_recorder;
 pub mod urw;
 mod wakeup;
 
+pub use bita::Bita;
 pub use bound::Bound;
 pub use coverage::PairCoverage;
 pub use expansion::all::{CostlyOrder, DepthFirst};
+pub use expansion::delayed::DelayBounded;
 pub use expansion::eta::Eta;
 pub use expansion::reduced::{Dpor, Reduction};
 pub use explain::Explain;
 pub use filtered::{HapSet, Over};
 pub use grammar::{Arg, Composition, ParseError, Term};
+pub use irs::IterativeRandom;
 pub use minimise::Minimise;
 pub use order::Order;
+pub use over_states::OverStates;
 pub use pct::Pct;
 pub use pos::Pos;
 pub use probe::Probes;
 pub use random::Random;
+pub use receives::ReceiveCoverage;
 pub use registry::{
     Arguments, BuildError, Built, CHOICES, Entry, Environment, LEARNING, Memory, PRIORITIES,
-    REGISTRY, Role, Status, build,
+    REGISTRY, Role, Status, build, stock_explorer,
 };
 pub use replay::Replay;
 pub use rff::Rff;
 pub use rng::Rng;
 pub use round_robin::RoundRobin;
+pub use strata_sample::StrataSample;
 pub use surw::Surw;
+pub use then_sample::ThenSample;
 pub use traces::TraceCounter;
 pub use tree::{Frontier, TreeExpansion, TreeSearch};
 pub use tree_recorder::{RecordedTree, TreeRecorder};

@@ -2,12 +2,15 @@
 //!
 //! A search runs every new execution along its default order and takes the other options later, so
 //! the order says which executions come first, and what a bound counts from. Each order here but
-//! [`AnyTask`] is a pure function of the point.
+//! [`AnyTask`] and those by a delaying explorer is a pure function of the point. An explorer
+//! ([`Tracker`]) has a state of any size and ranks all options: what an option costs is the number of delays
+//! that reach it.
 
 use std::fmt;
 
 use raddle_engine::strategy::{Options, Point};
 
+use crate::explorers::Tracker;
 use crate::rng::Rng;
 
 /// Picks the option that a search takes first at a point between tasks.
@@ -15,7 +18,7 @@ use crate::rng::Rng;
 /// Called at [`Options::Schedule`] points that the plan does not answer; values begin with 0.
 pub trait Order: Send + fmt::Debug {
     /// As the registry names it. Part of a saved search.
-    fn name(&self) -> &'static str;
+    fn name(&self) -> String;
 
     /// Whether it may leave a task that could go on. Such an order has preemptions of its own, so
     /// no search along it can bound them.
@@ -23,6 +26,22 @@ pub trait Order: Send + fmt::Debug {
 
     /// The default option, below the point's arity.
     fn next(&mut self, point: &Point<'_>) -> u32;
+
+    /// The explorer that it goes by, if it does. Then the search has it begin with every execution, hear all
+    /// events, and pass the points that the plan answers.
+    fn explorer(&mut self) -> Option<&mut Tracker> {
+        None
+    }
+
+    /// Why no more executions can be run along it, if that is so: a sentence.
+    fn trouble(&self) -> Option<&str> {
+        None
+    }
+
+    /// Whether it goes by an explorer: see [`explorer`](Self::explorer).
+    fn explores(&self) -> bool {
+        false
+    }
 
     /// What it needs to go on from here, if it is not a pure function of the point.
     fn state(&self) -> u64 {
@@ -42,8 +61,8 @@ pub trait Order: Send + fmt::Debug {
 pub struct NonPreemptive;
 
 impl Order for NonPreemptive {
-    fn name(&self) -> &'static str {
-        "non-preemptive"
+    fn name(&self) -> String {
+        "non-preemptive".to_owned()
     }
 
     fn preempts(&self) -> bool {
@@ -55,13 +74,13 @@ impl Order for NonPreemptive {
     }
 }
 
-/// The tasks take turns, one step each: the round-robin explorer of Desai et al., FSE 2015.
+/// The tasks take turns, one step each.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TakeTurns;
 
 impl Order for TakeTurns {
-    fn name(&self) -> &'static str {
-        "round-robin"
+    fn name(&self) -> String {
+        "in-turns".to_owned()
     }
 
     fn preempts(&self) -> bool {
@@ -90,8 +109,8 @@ impl AnyTask {
 }
 
 impl Order for AnyTask {
-    fn name(&self) -> &'static str {
-        "random"
+    fn name(&self) -> String {
+        "random".to_owned()
     }
 
     fn preempts(&self) -> bool {
@@ -121,25 +140,27 @@ pub enum StockOrder {
     TakeTurns,
     /// See [`AnyTask`].
     AnyTask(AnyTask),
+    /// By an explorer.
+    Explorer(Box<Tracker>),
 }
 
 impl StockOrder {
     /// As it stands at the end of a composition; the default one is left out.
-    pub(crate) fn suffix(&self) -> &'static str {
+    pub(crate) fn suffix(&self) -> String {
         match self {
-            Self::NonPreemptive => "",
-            Self::TakeTurns => " round-robin",
-            Self::AnyTask(_) => " random",
+            Self::NonPreemptive => String::new(),
+            _ => format!(" {}", self.name()),
         }
     }
 }
 
 impl Order for StockOrder {
-    fn name(&self) -> &'static str {
+    fn name(&self) -> String {
         match self {
             Self::NonPreemptive => NonPreemptive.name(),
             Self::TakeTurns => TakeTurns.name(),
             Self::AnyTask(order) => order.name(),
+            Self::Explorer(tracker) => tracker.name().to_owned(),
         }
     }
 
@@ -153,13 +174,33 @@ impl Order for StockOrder {
             Self::NonPreemptive => NonPreemptive.next(point),
             Self::TakeTurns => TakeTurns.next(point),
             Self::AnyTask(order) => order.next(point),
+            // An explorer in trouble ends the search; until then any option will do.
+            Self::Explorer(tracker) => tracker.rank(point).unwrap_or(0),
         }
+    }
+
+    fn explorer(&mut self) -> Option<&mut Tracker> {
+        match self {
+            Self::Explorer(tracker) => Some(tracker),
+            _ => None,
+        }
+    }
+
+    fn trouble(&self) -> Option<&str> {
+        match self {
+            Self::Explorer(tracker) => tracker.trouble(),
+            _ => None,
+        }
+    }
+
+    fn explores(&self) -> bool {
+        matches!(self, Self::Explorer(_))
     }
 
     fn state(&self) -> u64 {
         match self {
             Self::AnyTask(order) => order.state(),
-            Self::NonPreemptive | Self::TakeTurns => 0,
+            Self::NonPreemptive | Self::TakeTurns | Self::Explorer(_) => 0,
         }
     }
 

@@ -254,7 +254,7 @@ impl<E: Expansion> Strategy for PathSearch<E> {
     }
 
     fn begin(&mut self, plan: &mut Plan) -> bool {
-        if self.expansion.has_strayed() {
+        if self.expansion.has_strayed() || self.expansion.trouble().is_some() {
             return false;
         }
         match self.stage {
@@ -294,6 +294,10 @@ impl<E: Expansion> Strategy for PathSearch<E> {
         }
     }
 
+    fn passed(&mut self, point: &Point<'_>, option: u32) {
+        self.expansion.passed(point, option);
+    }
+
     fn step(&mut self, event: &Event<'_>) -> Option<Cut> {
         self.expansion.heard(event, &self.path.points)
     }
@@ -314,7 +318,9 @@ impl<E: Expansion> Strategy for PathSearch<E> {
     }
 
     fn remarks(&self) -> Remarks {
-        let unfinished = self.expansion.has_strayed().then(|| STRAYED.to_owned());
+        let trouble = self.expansion.trouble().map(str::to_owned);
+        let unfinished =
+            trouble.or_else(|| self.expansion.has_strayed().then(|| STRAYED.to_owned()));
         Remarks { unfinished, ..Remarks::default() }
     }
 

@@ -170,6 +170,12 @@ impl<S: Strategy> Strategy for Probes<S> {
         if self.probing { Answer::Take(self.draw(point)) } else { self.inner.decide(point) }
     }
 
+    fn passed(&mut self, point: &Point<'_>, option: u32) {
+        if !self.probing {
+            self.inner.passed(point, option);
+        }
+    }
+
     fn step(&mut self, event: &Event<'_>) -> Option<Cut> {
         if self.probing { None } else { self.inner.step(event) }
     }

@@ -10,8 +10,10 @@
 
 mod environment;
 mod error;
+mod explorers;
 mod recipe;
 mod rules;
+mod states;
 mod table;
 
 use std::fmt;
@@ -21,6 +23,7 @@ use raddle_engine::strategy::Strategy;
 pub use self::environment::{Environment, Memory};
 pub use self::error::BuildError;
 use self::error::Kind;
+pub use self::explorers::stock_explorer;
 use self::recipe::Recipe;
 use self::table::Make;
 pub use self::table::{
@@ -73,7 +76,11 @@ fn build_in(text: &str, environment: Environment) -> Result<Built, BuildError> {
     if let Some(reason) = rules::refused(&parts) {
         return Err(Kind::Combination(reason).into());
     }
-    if let Some(part) = parts.0.iter().find(|part| part.entry.status != Status::Here) {
+    let is_here = |part: &&Part<'_>| {
+        let given = part.entry.name == "custom" && environment.explorer.is_some();
+        part.entry.status == Status::Here || given
+    };
+    if let Some(part) = parts.0.iter().find(|part| !is_here(part)) {
         return Err(Kind::NotHere(part.entry).into());
     }
     let settings = environment.settings;
@@ -94,16 +101,32 @@ impl Part<'_> {
     /// The one number of a part that takes one.
     fn number(&self) -> u32 {
         match (self.entry.arguments, self.term.args.as_slice()) {
-            (_, [Arg::Number(number)]) => *number,
+            (_, [Arg::Number(number), ..]) => *number,
             (Arguments::Number { default: Some(default), .. }, _) => default,
             _ => unreachable!("checked before: {} has its number", self.term),
+        }
+    }
+
+    /// The second number of a part that may have one.
+    fn length(&self) -> Option<u32> {
+        match self.term.args.as_slice() {
+            [_, Arg::Number(length)] => Some(*length),
+            _ => None,
         }
     }
 
     /// As it is written in the shortest form, with its number if it takes one.
     fn canonical(&self) -> String {
         match self.entry.arguments {
-            Arguments::Number { .. } => format!("{}({})", self.entry.name, self.number()),
+            Arguments::Number { .. } => match self.length() {
+                Some(length) => format!("{}({}, {length})", self.entry.name, self.number()),
+                None => format!("{}({})", self.entry.name, self.number()),
+            },
+            Arguments::Parts(_) => explorers::canonical(self.term),
+            Arguments::OneOf(_) => match self.word() {
+                Some(word) => format!("{}({word})", self.entry.name),
+                None => self.entry.name.to_owned(),
+            },
             _ => self.entry.name.to_owned(),
         }
     }
@@ -121,6 +144,11 @@ impl Part<'_> {
             (Arguments::Number { least, most, .. }, [Arg::Number(number)]) => {
                 (least..=most).contains(number)
             }
+            (Arguments::Number { least, most, .. }, [Arg::Number(number), Arg::Number(length)])
+                if self.entry.name == "pct" =>
+            {
+                (least..=most).contains(number) && *length > 0
+            }
             (Arguments::Number { default, .. }, args) => args.is_empty() && default.is_some(),
             (Arguments::OneOf(words), [Arg::Term(Term { name, args })]) => {
                 args.is_empty() && words.contains(&name.as_str())
@@ -130,7 +158,14 @@ impl Part<'_> {
                 filtered(self, HapSet::new, 0)?;
                 true
             }
-            (Arguments::Parts(_), _) => true,
+            (Arguments::Parts(_), _) if self.entry.name == "states" => {
+                states::states(self)?;
+                true
+            }
+            (Arguments::Parts(_), _) => {
+                explorers::check(self)?;
+                true
+            }
         };
         if fits {
             Ok(())
@@ -207,7 +242,7 @@ impl<'a> Parts<'a> {
         if let Some(sampler) = self.get(Role::Sampler)
             && let Make::Sampler(make) = sampler.entry.make
         {
-            let strategy = make(sampler, environment.seed);
+            let strategy = make(sampler, &environment)?;
             return Ok(Built { strategy, name: sampler.canonical() });
         }
         let mut recipe = Recipe::new(environment);
@@ -218,6 +253,11 @@ impl<'a> Parts<'a> {
         }
         recipe.make()
     }
+}
+
+/// The refusal of what stands in the brackets of a term.
+fn wrong_arguments(entry: &'static Entry, term: &Term) -> BuildError {
+    Kind::Arguments { entry, given: term.to_string() }.into()
 }
 
 /// The search of a part that filters another.

@@ -45,7 +45,7 @@ fn searches() -> Vec<(String, bool)> {
         for bound in ["", " preemptions(0)", " preemptions(1)", " preemptions(2)"] {
             all.push((format!("all {frontier}{bound}"), frontier == "random"));
         }
-        for order in ["round-robin", "random"] {
+        for order in ["in-turns", "random"] {
             all.push((
                 format!("all {frontier} {order}"),
                 frontier == "random" || order == "random",
@@ -54,13 +54,13 @@ fn searches() -> Vec<(String, bool)> {
     }
     let priorities = [
         ("pb", false),
-        ("delays", false),
+        ("departures", false),
         ("rand", true),
         ("dpor", false),
         ("mdpor, pb", false),
         ("ss, mdpor", false),
         ("new-pair, pb", false),
-        ("dpor, ss, delays, rand", true),
+        ("dpor, ss, departures, rand", true),
         ("sum(2, pb, 3, mdpor)", false),
         ("patterns, pb", false),
     ];
@@ -74,7 +74,7 @@ fn searches() -> Vec<(String, bool)> {
         all.push((format!("{reduction} breadth-first"), false));
         all.push((format!("{reduction} random"), true));
     }
-    all.push(("all best-first(pb) round-robin".to_owned(), false));
+    all.push(("all best-first(pb) in-turns".to_owned(), false));
     all.push(("all best-first(mdpor) random".to_owned(), true));
     all
 }

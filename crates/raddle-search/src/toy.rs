@@ -68,6 +68,38 @@ impl Toy {
         (lanes, holders)
     }
 
+    /// The same for executions whose moves have the same partial order, and no others: for each object, which reads
+    /// are between which writes, and the moves of each task.
+    pub(crate) fn partial_order(&self, moves: &Moves) -> Vec<Moves> {
+        let mut lanes = vec![Moves::new(); self.tasks.len()];
+        let mut objects = vec![Moves::new(); 3];
+        let mut reads: Vec<Moves> = vec![Moves::new(); 3];
+        for &(task, value) in moves {
+            let lane = &mut lanes[task as usize];
+            let at = lane.len() as u32;
+            let (object, writes) = match self.tasks[task as usize][lane.len()] {
+                Op::Lock | Op::Unlock => (Some(2), true),
+                Op::Write(object) => (Some(object as usize), true),
+                Op::Read(object) => (Some(object as usize), false),
+                Op::Step | Op::Yield | Op::Value(_) => (None, false),
+            };
+            lane.push((task, value));
+            let Some(object) = object else { continue };
+            if writes {
+                reads[object].sort_unstable();
+                objects[object].append(&mut reads[object]);
+                objects[object].push((task, at));
+            } else {
+                reads[object].push((task, at));
+            }
+        }
+        for (order, reads) in objects.iter_mut().zip(&mut reads) {
+            reads.sort_unstable();
+            order.append(reads);
+        }
+        lanes.into_iter().chain(objects).collect()
+    }
+
     /// Tasks of so many independent steps each.
     pub(crate) fn independent(steps: &[usize]) -> Self {
         Self::new(steps.iter().map(|&n| vec![Op::Step; n]).collect())
@@ -75,7 +107,7 @@ impl Toy {
 }
 
 #[derive(Clone, Debug)]
-struct State<'a> {
+pub(crate) struct State<'a> {
     toy: &'a Toy,
     at: Vec<usize>,
     holder: Option<usize>,
@@ -84,7 +116,7 @@ struct State<'a> {
 }
 
 impl<'a> State<'a> {
-    fn new(toy: &'a Toy) -> Self {
+    pub(crate) fn new(toy: &'a Toy) -> Self {
         Self { toy, at: vec![0; toy.tasks.len()], holder: None, last: None, yielded: false }
     }
 
@@ -92,7 +124,11 @@ impl<'a> State<'a> {
         self.toy.tasks[task].get(self.at[task]).copied()
     }
 
-    fn enabled(&self) -> Vec<usize> {
+    pub(crate) fn is_finished(&self, task: usize) -> bool {
+        self.next_op(task).is_none()
+    }
+
+    pub(crate) fn enabled(&self) -> Vec<usize> {
         let able = |&task: &usize| match self.next_op(task) {
             None => false,
             Some(Op::Lock) => self.holder.is_none(),
@@ -106,7 +142,7 @@ impl<'a> State<'a> {
     }
 
     /// Takes a step; says how many values it may be given.
-    fn step(&mut self, task: usize) -> u32 {
+    pub(crate) fn step(&mut self, task: usize) -> u32 {
         let op = self.next_op(task).unwrap();
         self.at[task] += 1;
         self.last = Some(task);
@@ -239,7 +275,12 @@ fn ask(
         pending: state,
     };
     let option = match plan.prefix.get(decisions.len()) {
-        Some(&planned) => planned,
+        Some(&planned) => {
+            if strategy.needs().on_host && matches!(options, Options::Schedule(_)) {
+                strategy.passed(&point, planned);
+            }
+            planned
+        }
         None if cut.is_some() => 0,
         None => match strategy.decide(&point) {
             Answer::Take(option) => option,

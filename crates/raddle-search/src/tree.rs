@@ -73,6 +73,7 @@ mod siblings;
 mod sizes;
 mod spill;
 mod store;
+mod visited;
 mod windows;
 
 use raddle_engine::op::TaskId;
@@ -95,8 +96,11 @@ use self::nodes::{NONE, Nodes};
 use self::sizes::{Recursive, Sizing};
 use self::spill::Spill;
 use self::store::Store;
+pub use self::visited::Keys;
+use self::visited::Visited;
 use crate::bound::Bound;
-
+pub use crate::cache::Full;
+use crate::cache::Used;
 use crate::estimate::Met;
 use crate::expansion::all::CostlyOrder;
 use crate::order::{NonPreemptive, Order};
@@ -151,6 +155,8 @@ pub struct TreeSearch<O = NonPreemptive> {
     sizing: Sizing,
     /// Where candidates go that do not fit into memory, if they may.
     spill: Option<Box<Spill>>,
+    /// Which prefixes were met, if those are not gone on from again.
+    visited: Option<Box<Visited>>,
     /// Whether an execution left its plan.
     diverged: bool,
     /// Whether this is neither a part of a search nor has given parts away.
@@ -214,11 +220,27 @@ impl<O: Order> TreeSearch<O> {
             comparison,
             sizing,
             spill: None,
+            visited: None,
             diverged: false,
             whole: true,
             gaps: Gaps::default(),
             executions: 0,
         }
+    }
+
+    /// Goes on from no prefix that was met before; remembers up to so many. To be called before the first execution.
+    ///
+    /// # Panics
+    /// If the search has a reduction, or compares executions: a prefix that is not gone on from hides races.
+    #[must_use]
+    pub fn cached(mut self, keys: Keys, prefixes: usize, full: Full) -> Self {
+        assert!(self.comparison.is_none(), "executions are not compared beside a cache");
+        if let Some(explorer) = self.order.explorer() {
+            explorer.with_hashes();
+        }
+        self.visited = Some(Box::new(Visited::new(keys, prefixes, full)));
+        self.sizing = Sizing::Nothing;
+        self
     }
 
     /// The frontier as in a composition.
@@ -255,6 +277,38 @@ impl<O: Order> TreeSearch<O> {
         }
     }
 
+    /// Why the explorer ended the search, if it did.
+    fn explorer_trouble(&self) -> Option<&str> {
+        self.order.trouble()
+    }
+
+    /// What has been covered if all that cost at most so much was run, or all within the bound.
+    fn covered_within(&self, most: Option<u32>) -> Covered {
+        let bound = match most {
+            None => self.bound,
+            Some(k) if self.order.explores() => Bound::Delays(k),
+            Some(k) => Bound::Preemptions(k),
+        };
+        let Some(visited) = &self.visited else { return bound.covered() };
+        let Used { compared, stored, dropped, cut } = visited.used();
+        if cut == 0 {
+            return bound.covered();
+        }
+        // The end of the whole space is a guarantee whatever was met first.
+        if visited.keys == Keys::Program && bound != Bound::None {
+            return Covered::SomeStrata { executions: self.executions, delays: visited.most };
+        }
+        if self.order.explores() {
+            let delays = match bound {
+                Bound::Delays(k) => Some(k),
+                Bound::None | Bound::Preemptions(_) | Bound::Depth(_) => None,
+            };
+            let uncompared = visited.uncompared;
+            return Covered::Strata { delays, compared, stored, dropped, uncompared };
+        }
+        Covered::Cached { preemptions: bound.preemptions(), compared, stored, dropped }
+    }
+
     fn is_in_trouble(&self) -> bool {
         self.spill.as_ref().is_some_and(|spill| spill.trouble.is_some())
     }
@@ -271,10 +325,10 @@ impl<O: Order> TreeSearch<O> {
         if let Some(comparison) = &self.comparison {
             // An entry that was left behind may be of a node that had its number before.
             let point = comparison.path.points()[pending.point as usize];
-            pending.preemptions = point.preemptions_with(pending.option);
+            pending.cost = point.preemptions_with(pending.option);
             self.stage = Stage::Running(pending);
         }
-        self.current.preemptions = pending.preemptions;
+        self.current.preemptions = pending.cost;
         shared
     }
 
@@ -294,9 +348,15 @@ impl<O: Order> TreeSearch<O> {
     /// The option that is taken first at a new point; none if the execution need not go on.
     fn first_option(&mut self, point: &Point<'_>) -> Option<u32> {
         let value = value_of(point);
+        if !self.is_new(point) {
+            return None;
+        }
         let comparison = self.comparison.as_deref_mut().filter(|one| one.compares.cuts);
         let Some(comparison) = comparison else {
             let default = if value.is_some() { 0 } else { self.order.next(point) };
+            if self.order.trouble().is_some() {
+                return None;
+            }
             assert!(default < point.arity(), "an order takes one of the options");
             return Some(default);
         };
@@ -320,10 +380,22 @@ impl<O: Order> TreeSearch<O> {
         option
     }
 
+    /// Whether no execution has met this point, or none for as little.
+    fn is_new(&mut self, point: &Point<'_>) -> bool {
+        let Some(visited) = &mut self.visited else { return true };
+        // The default order costs nothing, so an execution costs what its own decision does.
+        let spent = match self.stage {
+            Stage::Running(pending) => pending.cost,
+            _ => 0,
+        };
+        let salt = self.order.explorer().map(|explorer| explorer.state_at(point));
+        visited.meet(point, spent, salt)
+    }
+
     /// The execution has ended: puts it into the tree.
     fn keep(&mut self, limited: bool) {
         let (parent, spent) = match self.stage {
-            Stage::Running(pending) => (pending.parent, pending.preemptions),
+            Stage::Running(pending) => (pending.parent, pending.cost),
             _ => (NONE, 0),
         };
         let (planned, limit) = (self.current.planned, self.bound.limit());
@@ -353,7 +425,7 @@ impl<O: Order> TreeSearch<O> {
             }
         }
         if let Stage::Running(pending) = self.stage {
-            self.store.uncount(pending.preemptions);
+            self.store.uncount(pending.cost);
         }
         if id == NONE {
             // What was taken at its own decision, which is the parent's.
@@ -377,16 +449,21 @@ fn value_of(point: &Point<'_>) -> Option<(TaskId, bool)> {
 impl<O: Order> Strategy for TreeSearch<O> {
     fn needs(&self) -> Needs {
         let sees = self.store.priorities.sees;
+        let explores = self.order.explores();
+        let hears = explores || self.visited.is_some();
         Needs {
-            steps: self.comparison.is_some() || sees.windows || sees.steps,
+            steps: self.comparison.is_some() || sees.windows || sees.steps || hears,
             contexts: sees.contexts,
-            labels: sees.labels,
+            labels: sees.labels || explores,
+            on_host: explores,
+            messages: explores,
             ..Needs::default()
         }
     }
 
     fn begin(&mut self, plan: &mut Plan) -> bool {
         match self.stage {
+            _ if self.explorer_trouble().is_some() => return false,
             Stage::Ended if self.is_in_trouble() => return false,
             Stage::Ended => match self.pop() {
                 Some(pending) => self.stage = Stage::Running(pending),
@@ -402,6 +479,15 @@ impl<O: Order> Strategy for TreeSearch<O> {
         }
         let shared = self.make_path();
         self.sizing.begin(shared);
+        if let Some(explorer) = self.order.explorer() {
+            explorer.begin();
+        }
+        if let Some(visited) = &mut self.visited {
+            visited.begin(match self.stage {
+                Stage::Running(pending) => pending.cost,
+                _ => 0,
+            });
+        }
         self.store.priorities.hearing().for_each(|part| part.begin());
         self.new.clear();
         plan.prefix.clear();
@@ -422,7 +508,8 @@ impl<O: Order> Strategy for TreeSearch<O> {
             "engine bug: a point is missing"
         );
         let Some(default) = self.first_option(point) else { return Answer::Cut(Cut::Redundant) };
-        let new = self.new.push(point, default);
+        let prices = self.order.explorer().map(|explorer| explorer.prices_at(point));
+        let new = self.new.push(point, default, prices);
         if let Some(comparison) = &mut self.comparison {
             let preemptions = self.current.preemptions;
             let tasks = (new.tasks, self.new.tasks.len() as u32 - new.tasks);
@@ -433,7 +520,19 @@ impl<O: Order> Strategy for TreeSearch<O> {
         Answer::Take(default)
     }
 
+    fn passed(&mut self, point: &Point<'_>, option: u32) {
+        if let Some(explorer) = self.order.explorer() {
+            explorer.take(point, option);
+        }
+    }
+
     fn step(&mut self, event: &Event<'_>) -> Option<Cut> {
+        if let Some(explorer) = self.order.explorer() {
+            explorer.heard(event);
+        }
+        if let Some(visited) = &mut self.visited {
+            visited.heard(event);
+        }
         if let Event::Step(step) = event {
             if let Some(windows) = &mut self.new.windows {
                 windows.step(step);
@@ -464,6 +563,9 @@ impl<O: Order> Strategy for TreeSearch<O> {
         // After a cut the engine runs on without asking. Those decisions are of no point that is kept, and a
         // node with more decisions than points could not be read back.
         self.current.path.truncate(self.current.planned + self.new.all.len());
+        if let Some(visited) = &mut self.visited {
+            visited.end(self.new.all.len());
+        }
         if let Some(comparison) = self.comparison.as_mut().filter(|one| !one.cut) {
             comparison.stuck.extend_from_slice(execution.stuck);
         }
@@ -474,22 +576,22 @@ impl<O: Order> Strategy for TreeSearch<O> {
         self.relieve();
     }
 
-    /// Before the end, best first: every execution with fewer preemptions than all that wait.
+    /// Before the end, best first: every execution that costs less than all that wait.
     fn covered(&self) -> Covered {
         let executions = self.executions;
         let part = Covered::Part { executions, preemptions: self.bound.preemptions() };
         let reduces = self.expansion != TreeExpansion::All;
         match self.stage {
             _ if self.diverged || !self.whole => part,
-            Stage::Last if !reduces => self.bound.covered(),
+            Stage::Last if !reduces => self.covered_within(None),
             Stage::Last => Covered::of_reduction(executions, self.gaps),
             Stage::Running(_) | Stage::Ended
                 if !reduces && self.store.candidates.is_best_first() =>
             {
-                match self.store.fewest_preemptions() {
-                    None => self.bound.covered(),
+                match self.store.least_cost() {
+                    None => self.covered_within(None),
                     Some(0) => part,
-                    Some(least) => Covered::Preemptions(least - 1),
+                    Some(least) => self.covered_within(Some(least - 1)),
                 }
             }
             _ => part,
@@ -500,6 +602,7 @@ impl<O: Order> Strategy for TreeSearch<O> {
         let notes = self.store.priorities.notes();
         let notes = notes.into_iter().map(|text| Note::Text { text }).collect();
         let unfinished = self.spill.as_ref().and_then(|spill| spill.trouble.clone());
+        let unfinished = unfinished.or_else(|| self.explorer_trouble().map(str::to_owned));
         Remarks { notes, unfinished }
     }
 
@@ -537,7 +640,8 @@ impl<O: Order> Estimating for TreeSearch<O> {
         let path = self.current.path.capacity() * size_of::<Taken>();
         let comparison = self.comparison.as_ref().map_or(0, |comparison| comparison.bytes());
         let spill = self.spill.as_ref().map_or(0, |spill| spill.bytes());
-        let bytes = self.tree_bytes() + path + comparison + spill + self.sizing.bytes();
+        let visited = self.visited.as_ref().map_or(0, |visited| visited.bytes());
+        let bytes = self.tree_bytes() + path + comparison + spill + visited + self.sizing.bytes();
         let (waiting, kind) = (self.store.pending(), self.store.candidates.kind());
         let counts = (self.executions, waiting);
         let read = self.sizing.read(kind, counts, self.whole, self.diverged);
@@ -546,7 +650,14 @@ impl<O: Order> Estimating for TreeSearch<O> {
             _ => read.map(|(_, share)| share),
         };
         let bound = match self.covered() {
-            Covered::Preemptions(k) if self.stage != Stage::Last => Some(k),
+            Covered::Preemptions(k)
+            | Covered::Delays(k)
+            | Covered::Cached { preemptions: Some(k), .. }
+            | Covered::Strata { delays: Some(k), .. }
+                if self.stage != Stage::Last =>
+            {
+                Some(k)
+            }
             _ => None,
         };
         Progress {

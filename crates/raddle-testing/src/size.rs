@@ -50,6 +50,12 @@ impl SizeProbes {
         (self.most / 64).clamp(32, 256)
     }
 
+    /// Whether to draw on is worth less than to run the search: half of all programs have a few hundred interleavings.
+    #[expect(clippy::cast_precision_loss, reason = "an estimate has few digits")]
+    fn looks_small(&self) -> bool {
+        self.drawn >= 16 && self.sum * 8.0 < self.most as f64 * self.drawn as f64
+    }
+
     /// Whether the program has more interleavings, as far as these executions tell.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "an estimate has few digits")]
@@ -72,7 +78,7 @@ impl Strategy for SizeProbes {
     fn begin(&mut self, plan: &mut Plan) -> bool {
         plan.prefix.clear();
         plan.memoryless = true;
-        self.drawn < self.wanted()
+        self.drawn < self.wanted() && !self.looks_small()
     }
 
     fn decide(&mut self, point: &Point<'_>) -> Answer {

@@ -34,6 +34,16 @@ pub enum SampleBound {
         /// The most steps of any execution so far.
         steps: u64,
     },
+    /// At least `1 / steps^delays` for each execution that needs so many delays of an explorer, if it and those with
+    /// a part of its delays have at most `steps` places for a delay.
+    Strata {
+        /// The most delays of those executions of which enough samples were taken.
+        delays: u32,
+        /// The most places for a delay in an execution so far.
+        steps: u64,
+        /// The samples that were taken with so many delays.
+        samples: u64,
+    },
     /// The same chance for each interleaving.
     Uniform {
         /// How many there are; [`u64::MAX`] if there are more.
@@ -118,6 +128,35 @@ pub enum Covered {
         /// How many of these were dropped to make room. What follows them may have been run again.
         dropped: u64,
     },
+    /// Every execution that needs at most this many delays of an explorer.
+    Delays(u32),
+    /// Every execution that follows the default order after this many decisions.
+    Depth(u32),
+    /// Every execution within the bound, if there is one, at least once for each order of the steps that depend
+    /// on each other, of a stratified search along an explorer. Prefixes with the same fingerprint, a hash of 64
+    /// bits, were taken to be equivalent: see [`collision`](Self::collision).
+    Strata {
+        /// At most so many delays; none if nothing is left.
+        delays: Option<u32>,
+        /// How many prefixes were compared with those that were stored.
+        compared: u64,
+        /// How many prefixes were stored.
+        stored: u64,
+        /// How many of these were dropped, or not stored, because there was no room.
+        dropped: u64,
+        /// Whether prefixes were met after a yield, a timeout or a reading of the clock, which have no
+        /// fingerprint: they were not compared.
+        uncompared: bool,
+    },
+    /// Some executions of a stratified search that did not end, or was bounded. Its cache knows of the program's state alone and
+    /// may have hidden an execution that needs fewer delays than those that were run, so nothing is claimed of a
+    /// number of delays.
+    SomeStrata {
+        /// How many.
+        executions: u64,
+        /// The most delays of an execution that was run.
+        delays: u32,
+    },
     /// Every state that can be reached, each once, and every step from each. States with the same
     /// fingerprint, a hash of 64 bits, were taken to be equal: see [`collision`](Self::collision).
     States {
@@ -169,6 +208,21 @@ pub enum Covered {
         /// The bound under which the search ran, if any.
         preemptions: Option<u32>,
         /// Whether nothing is left that it would run.
+        ended: bool,
+    },
+    /// Executions along schedules that show new orders of receives.
+    Receives {
+        /// How many.
+        executions: u64,
+        /// How many of them were forced along a schedule that was made for an order.
+        schedules: u64,
+        /// How many of these could not be followed to their end.
+        infeasible: u64,
+        /// Pairs of receives of one actor that happened in one execution.
+        pairs: u64,
+        /// Those of which both orders were seen.
+        covered: u64,
+        /// Whether no execution offers an order that none has shown.
         ended: bool,
     },
     /// Executions drawn one by one.
@@ -283,7 +337,14 @@ impl Covered {
     /// Whether executions were left out because they were taken to be equivalent to others.
     #[must_use]
     pub fn rests_on_equivalence(&self) -> bool {
-        matches!(self, Self::Equivalence | Self::Cached { .. } | Self::Reduced { .. })
+        matches!(
+            self,
+            Self::Equivalence
+                | Self::Cached { .. }
+                | Self::Reduced { .. }
+                | Self::Strata { .. }
+                | Self::SomeStrata { .. }
+        )
     }
 
     /// A bound on the chance that two prefixes which are not equivalent had the same fingerprint,
@@ -293,7 +354,7 @@ impl Covered {
     #[expect(clippy::cast_precision_loss, reason = "a chance, to a few digits")]
     pub fn collision(&self) -> Option<f64> {
         match *self {
-            Self::Cached { compared, stored, .. } => {
+            Self::Cached { compared, stored, .. } | Self::Strata { compared, stored, .. } => {
                 Some((compared as f64 * stored as f64 * 0.5_f64.powi(64)).min(1.0))
             }
             // Each two states, and each two parts.
@@ -333,6 +394,86 @@ impl Covered {
     }
 }
 
+impl Covered {
+    /// A stratified search.
+    fn fmt_strata(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self::Strata { delays, compared, stored, dropped, uncompared } = *self else {
+            return Ok(());
+        };
+        match delays {
+            None => write!(f, "{}", Self::Equivalence)?,
+            Some(k) => write!(f, "{}, up to equivalence", Self::Delays(k))?,
+        }
+        if stored > 0 {
+            let chance = self.collision().unwrap_or(1.0).log10().ceil();
+            write!(
+                f,
+                ", unless 64-bit fingerprints collided (chance below 1e{chance}: {compared} \
+                 compared with {stored}"
+            )?;
+            if dropped > 0 {
+                write!(f, ", of which {dropped} were dropped")?;
+            }
+            f.write_str(")")?;
+        }
+        if uncompared {
+            f.write_str(
+                "; what follows a yield, a timeout or a reading of the clock was run without \
+                 comparing",
+            )?;
+        }
+        Ok(())
+    }
+
+    /// A search guided by pairs of statements.
+    fn fmt_guided(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self::Guided { executions, pruned, pairs, preemptions, ended } = *self else {
+            return Ok(());
+        };
+        let executions = Many(executions, "execution");
+        if ended {
+            write!(f, "{executions}, not all there are")?;
+        } else {
+            write!(f, "the first {executions} of a search that did not end")?;
+        }
+        match preemptions {
+            Some(1) => f.write_str(" (at most 1 preemption each)")?,
+            Some(k) => write!(f, " (at most {k} preemptions each)")?,
+            None => {}
+        }
+        let (pruned, pairs) = (Many(pruned, "order"), Many(pairs, "pair"));
+        write!(
+            f,
+            ": {pruned} of statements that passing executions had shown elsewhere ({pairs} \
+             learned) were left out, which may miss failures"
+        )
+    }
+
+    /// A search for orders of receives.
+    fn fmt_receives(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self::Receives { executions, schedules, infeasible, pairs, covered, ended } = *self
+        else {
+            return Ok(());
+        };
+        let executions = Many(executions, "execution");
+        if ended {
+            write!(
+                f,
+                "{executions}, not all there are, after which none offers a new order of receives"
+            )?;
+        } else {
+            write!(f, "the first {executions} of a search for orders of receives")?;
+        }
+        let pairs = Many(pairs, "pair");
+        write!(f, ": both orders of {covered} of {pairs} of receives of one actor")?;
+        if infeasible > 0 {
+            let schedules = Many(schedules, "schedule");
+            write!(f, "; {infeasible} of {schedules} could not be followed to the end")?;
+        }
+        Ok(())
+    }
+}
+
 impl fmt::Display for Covered {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
@@ -356,6 +497,23 @@ impl fmt::Display for Covered {
                     write!(f, ", of which {dropped} were dropped")?;
                 }
                 f.write_str(")")
+            }
+            Self::Delays(0) => f.write_str("every execution without a delay"),
+            Self::Delays(1) => f.write_str("every execution with at most 1 delay"),
+            Self::Delays(k) => write!(f, "every execution with at most {k} delays"),
+            Self::Depth(k) => {
+                let decisions = Many(k.into(), "decision");
+                write!(f, "every execution that follows the default order after {decisions}")
+            }
+            Self::Strata { .. } => self.fmt_strata(f),
+            Self::SomeStrata { executions, delays } => {
+                let (executions, delays) =
+                    (Many(executions, "execution"), Many(delays.into(), "delay"));
+                write!(
+                    f,
+                    "{executions} of a stratified search, with up to {delays}; not claimed to be all with so \
+                     few, because its cache looks at the program's state alone"
+                )
             }
             Self::States { .. } => self.fmt_states(f),
             Self::SomeStates { unique } => {
@@ -386,25 +544,8 @@ impl fmt::Display for Covered {
                 }
                 f.write_str(", which the reduction does not see through")
             }
-            Self::Guided { executions, pruned, pairs, preemptions, ended } => {
-                let executions = Many(executions, "execution");
-                if ended {
-                    write!(f, "{executions}, not all there are")?;
-                } else {
-                    write!(f, "the first {executions} of a search that did not end")?;
-                }
-                match preemptions {
-                    Some(1) => f.write_str(" (at most 1 preemption each)")?,
-                    Some(k) => write!(f, " (at most {k} preemptions each)")?,
-                    None => {}
-                }
-                let (pruned, pairs) = (Many(pruned, "order"), Many(pairs, "pair"));
-                write!(
-                    f,
-                    ": {pruned} of statements that passing executions had shown elsewhere ({pairs} \
-                     learned) were left out, which may miss failures"
-                )
-            }
+            Self::Guided { .. } => self.fmt_guided(f),
+            Self::Receives { .. } => self.fmt_receives(f),
             Self::Sample { executions, bound } => {
                 match executions {
                     1 => f.write_str("1 sampled execution")?,
@@ -466,6 +607,16 @@ impl SampleBound {
                     f,
                     ", each showing any partial order with a chance of at least {chance} (if no \
                      execution has more than {tasks} and {steps})"
+                )
+            }
+            Self::Strata { delays, steps, samples } => {
+                let chance = OneIn::product(1, steps, delays.into());
+                let (places, drawn) = (Many(steps, "place"), Many(samples, "sample"));
+                write!(
+                    f,
+                    ", those with fewer delays on the way among them: each of {drawn} with {delays} delays \
+                     shows any execution with so many with a chance of at least {chance} (if it is reached \
+                     through executions with at most {places} for a delay)"
                 )
             }
             Self::Uniform { interleavings, counting } => write!(
@@ -637,6 +788,34 @@ mod tests {
              were dropped)"
         );
         assert_eq!(Covered::Everything.collision(), None);
+    }
+
+    #[test]
+    fn strata_say_what_is_claimed_of_delays() {
+        let strata = |delays, uncompared| Covered::Strata {
+            delays,
+            compared: 2000,
+            stored: 1000,
+            dropped: 0,
+            uncompared,
+        };
+        assert_eq!(
+            strata(Some(2), false).to_string(),
+            "every execution with at most 2 delays, up to equivalence, unless 64-bit fingerprints collided \
+             (chance below 1e-12: 2000 compared with 1000)"
+        );
+        assert_eq!(
+            strata(None, true).to_string(),
+            "every execution up to equivalence, unless 64-bit fingerprints collided (chance below 1e-12: 2000 \
+             compared with 1000); what follows a yield, a timeout or a reading of the clock was run without \
+             comparing"
+        );
+        assert_eq!(
+            Covered::SomeStrata { executions: 7, delays: 1 }.to_string(),
+            "7 executions of a stratified search, with up to 1 delay; not claimed to be all with so few, because \
+             its cache looks at the program's state alone"
+        );
+        assert_eq!(Covered::Delays(1).to_string(), "every execution with at most 1 delay");
     }
 
     // (1000 * 999 + 30 * 29) / 2^65 is 2.7e-14.

@@ -22,6 +22,7 @@ pub mod minimised;
 pub mod outcome;
 pub mod pairs;
 pub mod progress;
+pub mod receives;
 pub mod report;
 pub mod run;
 pub mod saved;
@@ -40,6 +41,10 @@ pub use outcome::{
 };
 pub use pairs::{Coverage, Dropped, PairCount, PairSet, Statement};
 pub use progress::{Band, Estimate, Probed, Progress};
+pub use receives::{
+    ActorReceives, Identity, KnownReceive, OrderSet, PairsCovered, PartialSchedule, ReceiveCount,
+    ReceivesSeen, ScheduledReceive, UncoveredPair,
+};
 pub use report::{Counts, Failure, Member, Nested, Note, Report, Verdict};
 pub use run::{Run, Sample, Tried};
 pub use saved::Saved;

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::guarantee::TraceCount;
 use crate::pairs::PairCount;
+use crate::receives::ReceiveCount;
 
 /// The version of [`Progress`] that this crate writes.
 pub const VERSION: u32 = 1;
@@ -91,6 +92,9 @@ pub struct Progress {
     /// Pairs of statements of which one directly preceded the other, if they are learned.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pairs: Option<PairCount>,
+    /// Orders in which actors received two messages, if they are looked at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub receives: Option<ReceiveCount>,
     /// What the search is estimated to come to, if the strategy knows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub estimate: Option<Estimate>,
@@ -124,6 +128,7 @@ impl Default for Progress {
             rate: None,
             traces: None,
             pairs: None,
+            receives: None,
             estimate: None,
             covered: None,
             left_ms: None,

@@ -10,6 +10,7 @@ use crate::minimised::Minimised;
 use crate::outcome::{Divergence, Outcome};
 use crate::pairs::Coverage;
 use crate::progress::Progress;
+use crate::receives::ReceivesSeen;
 use crate::schedule::Schedule;
 use crate::trace::{ObjectName, Site, Trace};
 
@@ -204,6 +205,9 @@ pub struct Report {
     /// Which statement directly preceded which, if that was learned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coverage: Option<Coverage>,
+    /// Orders in which actors received their messages, if they were looked at and there were any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub receives: Option<ReceivesSeen>,
     /// The searches that it is the report of, if there were several at once. Then `counts` has all
     /// of them, `guarantee` is that of the strongest, which a note names, and the number of the failing
     /// execution is that of the member which found it.

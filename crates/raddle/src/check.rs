@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use raddle_engine::LastWords;
 use raddle_report::{LONG_TOKEN, TextOptions};
-use raddle_trace::{Event, Failure, Report, Saved, Verdict, saved};
+use raddle_trace::{Event, Failure, PartialSchedule, Report, Saved, Verdict, saved};
 
 use crate::conclusion::note;
-use crate::config::{Config, Expect, Pairs};
+use crate::config::{Config, Expect, Pairs, Receives};
 use crate::error::Error;
 use crate::explain::explain_dyn;
 use crate::explore::explore_dyn;
@@ -18,6 +18,7 @@ use crate::files::{find, target_dir, write};
 use crate::job::{Body, Job};
 use crate::learned;
 use crate::minimise;
+use crate::partial;
 use crate::terminal;
 
 /// Runs `test` under one schedule after another, and panics with the report if one fails.
@@ -124,16 +125,32 @@ pub(crate) fn explore_with_learned_pairs(
     caller: Option<&Location<'_>>,
     test: &Body,
 ) -> Result<Report, Error> {
-    let config = &job.config;
-    if config.pairs != Pairs::Keep || config.replay.is_some() {
+    if job.config.replay.is_some() {
         return explore_dyn(job.clone(), test);
     }
-    let file = learned_file(config, caller);
-    let (known, said) = learned::load(file.as_deref()).map_err(|why| Error::Learned { why })?;
-    job.known = known;
+    let (failed, kept_said) = partial::run_kept(job, test)?;
+    if let Some(report) = failed {
+        return Ok(report);
+    }
+    let config = &job.config;
+    let keeps = (config.pairs == Pairs::Keep, config.receives == Receives::Keep);
+    let error = |why| Error::Learned { why };
+    let (file, orders) =
+        (learned_file(config, caller, "pairs"), learned_file(config, caller, "receives"));
+    let mut said = None;
+    if keeps.0 {
+        (job.known, said) = learned::load(file.as_deref()).map_err(error)?;
+    }
+    if keeps.1 {
+        job.known_orders = learned::load_orders(orders.as_deref()).map_err(error)?;
+    }
     let mut report = explore_dyn(job.clone(), test)?;
-    report.notes.extend(said.map(note));
-    if report.verdict.is_pass() {
+    report.notes.extend(kept_said.into_iter().chain(said.map(note)));
+    if let (true, true, Some(seen)) = (keeps.1, report.verdict.is_pass(), &report.receives) {
+        let saved = learned::save_orders(orders.as_deref(), &seen.orders);
+        report.notes.extend(saved.err().map(note));
+    }
+    if report.verdict.is_pass() && keeps.0 {
         let coverage = report.coverage.as_ref();
         let pairs = coverage.map(|coverage| coverage.pairs.clone()).unwrap_or_default();
         report.notes.extend(learned::save(file.as_deref(), pairs).err().map(note));
@@ -190,7 +207,31 @@ pub(crate) fn finish_report(
             None
         }
     });
+    if let Some(saved) = to_save.and_then(|caller| save_receives(config, caller, &report)) {
+        report.notes.push(note(saved));
+    }
     Judged { text: text(config, &report, file), report, passed: false }
+}
+
+/// Writes in which order the actors of a failure received their messages. Returns what there is to say of it.
+fn save_receives(config: &Config, caller: &Location<'_>, report: &Report) -> Option<String> {
+    let failing = report.receives.as_ref()?.failing.as_ref()?;
+    let mut schedule = (**failing).clone();
+    (schedule.package, schedule.test) = (config.env.package.clone(), config.test.clone());
+    schedule.name = format!("how {} failed", config.test.as_deref().unwrap_or("the test"));
+    let name = file_name(config, Some(caller));
+    let name = name.strip_suffix(".json").unwrap_or(&name);
+    let file = format!("{name}.{}", PartialSchedule::EXTENSION);
+    let path = target_dir(&config.env)?.join("raddle").join(file);
+    let written = write(&path, &raddle_report::partial_schedule_to_json(&schedule));
+    let path = path.display();
+    Some(match written {
+        Ok(()) => format!(
+            "the order in which actors received their messages is in {path}; in raddle-regressions/ it is \
+             forced before every search"
+        ),
+        Err(error) => format!("the order of receives could not be saved in {path}: {error}"),
+    })
 }
 
 /// Names objects as the source does, where it can be read.
@@ -308,11 +349,11 @@ fn save(config: &Config, caller: &Location<'_>, failure: &Failure) -> Result<Pat
     }
 }
 
-/// Where pairs of statements are kept from one run to the next.
-fn learned_file(config: &Config, caller: Option<&Location<'_>>) -> Option<PathBuf> {
+/// Where what was learned is kept from one run to the next.
+fn learned_file(config: &Config, caller: Option<&Location<'_>>, what: &str) -> Option<PathBuf> {
     let name = file_name(config, caller);
     let name = name.strip_suffix(".json").unwrap_or(&name);
-    Some(target_dir(&config.env)?.join("raddle").join(format!("{name}.pairs.json")))
+    Some(target_dir(&config.env)?.join("raddle").join(format!("{name}.{what}.json")))
 }
 
 /// A failure with the name of its test.

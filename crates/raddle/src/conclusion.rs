@@ -1,9 +1,10 @@
 //! From what searches found to a report: the verdict, the guarantee, counts and notes.
 
 use raddle_engine::Ended;
+use raddle_search::ReceiveCoverage;
 use raddle_trace::{
     Assumption, Counts, Coverage, Covered, Guarantee, Member, Note, PairCount, PairSet, Probed,
-    Progress, Report, Verdict, report,
+    Progress, ReceivesSeen, Report, Verdict, report,
 };
 
 use crate::config::{AUTO, Config};
@@ -42,12 +43,26 @@ pub(crate) fn is_covered(ended: &Ended, counts: &Counts, covered: &Covered) -> b
                 | Covered::Equivalence
                 | Covered::Preemptions(_)
                 | Covered::Cached { .. }
+                | Covered::Delays(_)
+                | Covered::Depth(_)
+                | Covered::Strata { .. }
+                | Covered::States { .. }
         )
 }
 
 /// The same of what was found.
 pub(crate) fn has_covered(found: &Found) -> bool {
     is_covered(&found.explored.ended, &found.explored.counts, &found.covered)
+}
+
+/// Whether a search without a failure is no pass: an execution did not repeat itself, or what was wrong with a state did
+/// not show in an execution.
+fn says_nothing(ended: &Ended, covered: &Covered) -> bool {
+    match ended {
+        Ended::Diverged(_) => true,
+        Ended::Trouble(_) => *covered == Covered::SomeStates { unique: 0 },
+        _ => false,
+    }
 }
 
 /// Why a search without a failure has nothing to say of the test.
@@ -78,7 +93,7 @@ pub(crate) fn in_sequence(mut all: Vec<Found>) -> Found {
     }
     let mut last = all.pop().expect("a search was run");
     let says_more = last.explored.failure.is_some()
-        || matches!(last.explored.ended, Ended::Diverged(_))
+        || says_nothing(&last.explored.ended, &last.covered)
         || has_covered(&last);
     for before in all.into_iter().rev() {
         last = if !says_more && has_covered(&before) {
@@ -98,7 +113,9 @@ fn with_more(mut first: Found, second: Found) -> Found {
          raddle's types",
         counts.executions
     )));
-    first.coverage = then(first.coverage, first.explored.counts.executions, second.coverage);
+    let before = first.explored.counts.executions;
+    first.coverage = then(first.coverage, before, second.coverage);
+    first.receives = merged(first.receives, second.receives.as_ref(), before);
     add(&mut first.explored.counts, &counts);
     merge(&mut first.explored.assumptions, second.explored.assumptions);
     first.name = format!("{}, then {name}", first.name);
@@ -107,12 +124,13 @@ fn with_more(mut first: Found, second: Found) -> Found {
 
 /// A search, and one after it that has the answer.
 fn after(first: Found, mut second: Found) -> Found {
-    let Found { name, explored, coverage, progress, .. } = first;
+    let Found { name, explored, coverage, receives, progress, .. } = first;
     let before = explored.counts.executions;
     if second.progress.estimate.is_none() && progress.estimate.is_some() {
         second.progress = progress;
     }
     second.coverage = then(coverage, before, second.coverage);
+    second.receives = merged(receives, second.receives.as_ref(), before);
     let mut counts = explored.counts;
     add(&mut counts, &second.explored.counts);
     let last = &mut second.explored;
@@ -145,6 +163,18 @@ fn then(before: Option<Coverage>, executions: u64, after: Option<Coverage>) -> O
     Some(Coverage { count, series, pairs: after.pairs.clone(), new: PairSet::default() })
 }
 
+/// What two searches have shown of orders of receives; the second after so many executions, or beside the first.
+fn merged(
+    before: Option<ReceivesSeen>,
+    more: Option<&ReceivesSeen>,
+    executions: u64,
+) -> Option<ReceivesSeen> {
+    match (before, more) {
+        (Some(before), Some(more)) => Some(ReceiveCoverage::merged(&before, more, executions)),
+        (before, more) => before.or_else(|| more.cloned()),
+    }
+}
+
 /// The report of a portfolio whose members found this. `known` was learned before.
 pub(crate) fn conclude(
     config: &Config,
@@ -156,7 +186,9 @@ pub(crate) fn conclude(
 ) -> Report {
     let mut counts = Counts::default();
     let mut coverage: Option<Coverage> = None;
+    let mut receives: Option<ReceivesSeen> = None;
     for one in &found {
+        receives = merged(receives, one.receives.as_ref(), 0);
         add(&mut counts, &one.explored.counts);
         coverage = beside(coverage, one.coverage.as_ref());
         tell(&mut notes, one, plan.listed);
@@ -173,7 +205,7 @@ pub(crate) fn conclude(
     let strongest =
         (0..members.len()).max_by_key(|&nth| (strength(&members[nth]), members.len() - nth));
     let strongest = strongest.expect("a portfolio has members");
-    let diverged = found.iter().any(|one| matches!(one.explored.ended, Ended::Diverged(_)));
+    let diverged = found.iter().any(|one| says_nothing(&one.explored.ended, &one.covered));
     let (verdict, why) =
         verdict(failed_by.is_some(), diverged, &counts, members[strongest].verdict);
     let seen_nothing = why.is_some();
@@ -210,6 +242,7 @@ pub(crate) fn conclude(
         others,
         notes,
         coverage,
+        receives,
         members,
         elapsed_ms: 0,
     }
@@ -251,7 +284,7 @@ fn credit(members: &[Member], failed_by: Option<usize>, strongest: usize) -> Opt
 fn summary(found: &Found, seed: u64) -> Member {
     let Found { name, explored, covered, traces, .. } = found;
     let all = is_covered(&explored.ended, &explored.counts, covered);
-    let diverged = matches!(explored.ended, Ended::Diverged(_));
+    let diverged = says_nothing(&explored.ended, covered);
     let otherwise = if all { Verdict::Covered } else { Verdict::Passed };
     let (verdict, _) = verdict(explored.failure.is_some(), diverged, &explored.counts, otherwise);
     let mut assumptions = explored.assumptions.clone();
@@ -314,8 +347,15 @@ fn strength(member: &Member) -> (u32, u64) {
         _ if member.counts.executions == 0 => (0, 0),
         Covered::Everything => (8, 0),
         Covered::Equivalence => (7, 0),
-        Covered::Cached { preemptions: None, .. } => (6, 0),
-        Covered::Preemptions(k) => (5, 2 * u64::from(*k) + 1),
+        Covered::Cached { preemptions: None, .. }
+        | Covered::Strata { delays: None, .. }
+        | Covered::States { delays: None, depth: None, .. } => (6, 0),
+        Covered::Depth(k) => (5, u64::from(*k)),
+        Covered::Strata { delays: Some(k), .. } | Covered::States { delays: Some(k), .. } => {
+            (5, 2 * u64::from(*k))
+        }
+        Covered::States { .. } => (5, 0),
+        Covered::Preemptions(k) | Covered::Delays(k) => (5, 2 * u64::from(*k) + 1),
         Covered::Cached { preemptions: Some(k), .. } => (5, 2 * u64::from(*k)),
         Covered::Reduced { executions, .. } => (4, *executions),
         Covered::Sample { executions, .. } => (3, *executions),
@@ -338,6 +378,14 @@ fn add(counts: &mut Counts, more: &Counts) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_violation_that_no_execution_shows_is_no_pass() {
+        let trouble = Ended::Trouble("found, and not seen again".to_owned());
+        assert!(says_nothing(&trouble, &Covered::SomeStates { unique: 0 }));
+        assert!(!says_nothing(&trouble, &Covered::SomeStates { unique: 5 }));
+        assert!(!says_nothing(&Ended::Covered, &Covered::SomeStates { unique: 0 }));
+    }
 
     #[test]
     fn failures_come_before_doubts_and_doubts_before_passes() {

@@ -46,6 +46,20 @@ pub enum Pairs {
     Keep,
 }
 
+/// Whether it is learned in which orders actors receive their messages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Receives {
+    /// No, but by strategies that need it.
+    #[default]
+    Off,
+    /// Yes, and the report says of how many pairs of receives both orders were seen, and names others.
+    Count,
+    /// Also, [`check`](crate::check()) leaves what was learned under `target/raddle/` if the test passes, and begins
+    /// with what the last run left there.
+    Keep,
+}
+
 /// Whether executions share a process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]

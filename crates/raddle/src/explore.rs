@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use raddle_engine::explorer::{DelayingExplorer, Explorer};
 use raddle_trace::Report;
 
-use crate::config::Config;
+use crate::config::{AUTO, Config};
 use crate::error::Error;
 use crate::job::{Body, Job};
+use crate::partial;
 use crate::plan::Plan;
 use crate::portfolio;
 use crate::recording::{self, Recording};
@@ -44,11 +46,83 @@ where
     explore_dyn(config.into(), &(Arc::new(test) as Body))
 }
 
+/// Runs `test` along a delaying explorer of your own, which says what executions are worth running early.
+///
+/// In `config.strategy` the explorer is called `custom`: `strata(custom)`, `strata(custom, exact)`,
+/// `strata-sample(custom)`, `dfs delays(2) custom`. If the strategy is left at its default, it is `strata(custom)`:
+/// every execution, those that need few delays of the explorer first. The rest is as in [`explore()`]; a panic in the
+/// explorer, or a place at which it does not reach every process that can move, ends the search and is
+/// told in the report.
+///
+/// Here what was created last moves first, so a bug that needs the writer to come last shows in the first
+/// execution:
+///
+/// ```
+/// use raddle::explorer::{About, DelayingExplorer, Process, Runnable};
+/// use raddle::sync::Arc;
+/// use raddle::sync::atomic::{AtomicU32, Ordering::SeqCst};
+/// use raddle::{Config, Verdict, explore_by, thread};
+///
+/// #[derive(Clone, Debug, Default, Hash)]
+/// struct YoungestFirst {
+///     order: Vec<Process>,
+/// }
+///
+/// impl DelayingExplorer for YoungestFirst {
+///     fn start(&mut self, process: Process, _: &About<'_>) {
+///         self.order.insert(0, process);
+///     }
+///
+///     fn finish(&mut self, process: Process) {
+///         self.order.retain(|&other| other != process);
+///     }
+///
+///     fn next(&self, runnable: Runnable<'_>) -> Process {
+///         let mut order = self.order.iter().copied();
+///         order.find(|&process| runnable.contains(process)).expect("every process was started")
+///     }
+///
+///     fn delay(&mut self, process: Process) {
+///         self.finish(process);
+///         self.order.push(process);
+///     }
+/// }
+///
+/// let report = explore_by(YoungestFirst::default(), Config::default(), || {
+///     let flag = Arc::new(AtomicU32::new(0));
+///     let (writes, reads) = (Arc::clone(&flag), Arc::clone(&flag));
+///     let writer = thread::spawn(move || writes.store(1, SeqCst));
+///     let reader = thread::spawn(move || assert_eq!(reads.load(SeqCst), 1));
+///     writer.join().unwrap();
+///     reader.join().unwrap();
+/// })?;
+/// assert_eq!(report.verdict, Verdict::Failed);
+/// assert_eq!(report.counts.executions, 1);
+/// # Ok::<(), raddle::Error>(())
+/// ```
+///
+/// # Errors
+/// As [`explore()`].
+pub fn explore_by<E, F>(explorer: E, mut config: Config, test: F) -> Result<Report, Error>
+where
+    E: DelayingExplorer,
+    F: Fn() + Send + Sync + 'static,
+{
+    if config.strategy.trim() == AUTO {
+        "strata(custom)".clone_into(&mut config.strategy);
+    }
+    let explorer = Some(Explorer::new("custom", explorer));
+    explore_dyn(Job { explorer, ..config.into() }, &(Arc::new(test) as Body))
+}
+
 pub(crate) fn explore_dyn(job: Job, test: &Body) -> Result<Report, Error> {
     if let Some(given) = &job.config.replay {
+        if let Some(schedule) = partial::given(given)? {
+            return partial::force(&job, schedule, test);
+        }
         let recording = Recording::try_from(given)?;
         return recording::replay_dyn(&job, recording, test);
     }
-    let plan = Plan::new(&job.config)?;
+    let plan = Plan::new(&job.config, job.explorer.as_ref())?;
     portfolio::explore(job, &plan, test)
 }

@@ -23,6 +23,7 @@ use crate::config::{AUTO, Config, EXECUTIONS, Expect, Isolation};
 use crate::error::Error;
 use crate::explore::explore_dyn;
 use crate::job::{Body, Hosted, Job};
+use crate::partial;
 use crate::plan;
 use crate::progress::{Observer, ShowProgress};
 use crate::recording::Recording;
@@ -221,7 +222,9 @@ fn retrace(job: &Job, page: &str, test: &Body, channel: &Channel) -> Result<Opti
     let bytes = fs::read(page).map_err(|error| wrong(format!("{page}: {error}")))?;
     let page::Read { options, .. } = page::read(&bytes).map_err(wrong)?;
     let mut setup = job.setup();
-    if let Some(given) = &job.config.replay {
+    if let Some(given) = &job.config.replay
+        && partial::given(given)?.is_none()
+    {
         setup.settings = Recording::try_from(given)?.settings();
     }
     let (teller, test) = (channel.clone(), Arc::clone(test));

@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use raddle_engine::explorer::Explorer;
 use raddle_engine::{Limits, Setup, Tape};
-use raddle_trace::PairSet;
+use raddle_trace::{OrderSet, PairSet, PartialSchedule};
 
 use crate::config::{Config, Isolation};
 use crate::progress::Observer;
@@ -26,6 +27,12 @@ pub(crate) struct Job {
     pub(crate) searched: Duration,
     /// Pairs of statements that were learned before.
     pub(crate) known: Option<PairSet>,
+    /// What `custom` stands for in the strategy.
+    pub(crate) explorer: Option<Explorer>,
+    /// Orders of receives that were learned before.
+    pub(crate) known_orders: Option<OrderSet>,
+    /// Executions are forced along this, whatever the strategy.
+    pub(crate) partial: Option<PartialSchedule>,
 }
 
 /// What the driver lends to a search.
@@ -39,7 +46,16 @@ pub(crate) struct Hosted {
 
 impl From<Config> for Job {
     fn from(config: Config) -> Self {
-        Self { config, lines: None, hosted: None, searched: Duration::ZERO, known: None }
+        Self {
+            config,
+            lines: None,
+            hosted: None,
+            searched: Duration::ZERO,
+            known: None,
+            known_orders: None,
+            partial: None,
+            explorer: None,
+        }
     }
 }
 

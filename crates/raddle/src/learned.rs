@@ -9,7 +9,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
-use raddle_trace::{Dropped, PairSet};
+use raddle_trace::{Dropped, OrderSet, PairSet};
 
 use crate::files::{find, write};
 
@@ -42,6 +42,29 @@ fn say(dropped: Dropped) -> Option<String> {
     });
     let said: Vec<_> = changed.into_iter().chain(unread).collect();
     (!said.is_empty()).then(|| said.join("; "))
+}
+
+/// The orders of receives that the last run left, if it left some.
+pub(crate) fn load_orders(path: Option<&Path>) -> Result<Option<OrderSet>, String> {
+    let Some(path) = path else { return Ok(None) };
+    let text = match fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(format!("{}: {error}", path.display())),
+    };
+    let orders = raddle_report::orders_from_json(&text);
+    orders.map(Some).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// Leaves orders of receives for the next run. If that cannot be, a sentence that says why.
+pub(crate) fn save_orders(path: Option<&Path>, orders: &OrderSet) -> Result<(), String> {
+    let Some(path) = path else {
+        return Err(
+            "the orders of receives were not saved: no target directory was found".to_owned()
+        );
+    };
+    let written = write(path, &raddle_report::orders_to_json(orders));
+    written.map_err(|error| format!("the orders of receives could not be saved: {error}"))
 }
 
 /// Leaves what was learned for the next run. If that cannot be, a sentence that says why.

@@ -94,6 +94,8 @@ mod learned;
 #[cfg(feature = "check")]
 mod minimise;
 #[cfg(feature = "check")]
+mod partial;
+#[cfg(feature = "check")]
 mod plan;
 #[cfg(feature = "check")]
 mod portfolio;
@@ -152,6 +154,18 @@ pub use raddle_actors as actors;
 #[cfg(feature = "check")]
 pub use raddle_engine::Teardown;
 #[cfg(feature = "check")]
+pub use raddle_engine::explorer;
+
+/// What a program may ask of an explorer: without a search, nothing.
+#[cfg(not(feature = "check"))]
+pub mod explorer {
+    /// Does nothing: there is no explorer.
+    #[expect(clippy::needless_pass_by_value, reason = "the signature of the one under control")]
+    pub fn change_order<S: Into<String>>(names: impl IntoIterator<Item = S>) {
+        let _ = names;
+    }
+}
+#[cfg(feature = "check")]
 pub use raddle_macros::test;
 #[cfg(feature = "check")]
 pub use raddle_threads::{Named, cell, hint, sync, thread, thread_local, time};
@@ -165,13 +179,13 @@ pub use raddle_trace::{
 #[cfg(feature = "check")]
 pub use check::{check, check_with, render};
 #[cfg(feature = "check")]
-pub use config::{Config, Data, Expect, Isolation, Pairs};
+pub use config::{Config, Data, Expect, Isolation, Pairs, Receives};
 #[cfg(feature = "check")]
 pub use error::{Error, Hang};
 #[cfg(feature = "check")]
 pub use explain::explain;
 #[cfg(feature = "check")]
-pub use explore::explore;
+pub use explore::{explore, explore_by};
 #[cfg(feature = "check")]
 pub use minimise::minimise;
 #[cfg(feature = "check")]

@@ -1,5 +1,6 @@
 //! Which searches a strategy stands for: one, or several beside each other (`a | b`, `portfolio`, `auto`).
 
+use raddle_engine::explorer::Explorer;
 use raddle_search::{Environment, registry};
 use raddle_trace::Covered;
 
@@ -49,20 +50,25 @@ pub(crate) struct Member {
 }
 
 impl Plan {
-    /// The searches that a configuration asks for.
-    pub(crate) fn new(config: &Config) -> Result<Self, Error> {
+    /// The searches that a configuration asks for. `explorer`: what `custom` stands for in it.
+    pub(crate) fn new(config: &Config, explorer: Option<&Explorer>) -> Result<Self, Error> {
         let names = listed(config)?;
+        let environment = || environment(config, explorer);
         if !names.is_empty() {
-            return Self::of_list(config, &names);
+            return Self::of_list(config, &names, &environment);
         }
         let composition = config.composition().unwrap_or_else(|| config.strategy.clone());
-        let built = search::build(&composition, environment(config))?;
+        let built = search::build(&composition, environment())?;
         let samples = matches!(built.strategy.covered(), Covered::Sample { .. });
         let member = Member { stages: vec![built.name], seed: config.seed(), weight: 1 };
         Ok(Self { members: vec![member], left_out: vec![], samples, listed: false })
     }
 
-    fn of_list(config: &Config, names: &[&str]) -> Result<Self, Error> {
+    fn of_list(
+        config: &Config,
+        names: &[&str],
+        environment: &dyn Fn() -> Environment,
+    ) -> Result<Self, Error> {
         let refuse = |reason| Err(refusal(config, reason));
         let mut plan = Self { members: vec![], left_out: vec![], samples: false, listed: true };
         for &name in names {
@@ -76,7 +82,7 @@ impl Plan {
                     "`{name}` is a choice of strategies and cannot be a member; name the strategies"
                 ));
             }
-            let built = match raddle_search::build(name, environment(config)) {
+            let built = match raddle_search::build(name, environment()) {
                 Ok(built) => built,
                 Err(error) => match error.refused_settings() {
                     Some((name, reason)) => {
@@ -169,8 +175,13 @@ pub(crate) fn is_auto(config: &Config) -> bool {
 }
 
 /// What strategies are built with to see whether they can be: without files.
-fn environment(config: &Config) -> Environment {
-    Environment { seed: config.seed(), settings: config.settings(), ..Environment::default() }
+fn environment(config: &Config, explorer: Option<&Explorer>) -> Environment {
+    Environment {
+        seed: config.seed(),
+        settings: config.settings(),
+        explorer: explorer.cloned(),
+        ..Environment::default()
+    }
 }
 
 fn refusal(config: &Config, reason: String) -> Error {
@@ -198,7 +209,7 @@ mod tests {
     #[test]
     fn the_default_members_are_named_in_their_shortest_form() {
         for strategy in ["portfolio", " portfolio "] {
-            let plan = Plan::new(&named(strategy)).expect("they are known");
+            let plan = Plan::new(&named(strategy), None).expect("they are known");
             let names: Vec<_> = plan.searches().into_iter().map(|(name, _)| name).collect();
             assert_eq!(names, DEFAULT);
             assert!(plan.listed && plan.left_out.is_empty());
@@ -209,7 +220,7 @@ mod tests {
     fn what_draws_may_be_there_several_times_with_other_seeds() {
         let config =
             Config { seed: Some(7), ..named("random | all best-first(rand) | random | random") };
-        let searches = Plan::new(&config).expect("known").searches();
+        let searches = Plan::new(&config, None).expect("known").searches();
         let expected = [("random", 7), ("all best-first(rand)", 7), ("random", 8), ("random", 9)];
         assert_eq!(searches, expected.map(|(name, seed)| (name.to_owned(), seed)));
     }
@@ -218,7 +229,7 @@ mod tests {
     fn auto_is_a_reduction_with_half_of_the_executions_beside_samplers() {
         let timed = Config { time: Some(std::time::Duration::from_secs(1)), ..named("auto") };
         for config in [named("auto"), timed] {
-            let plan = Plan::new(&config).expect("known");
+            let plan = Plan::new(&config, None).expect("known");
             let stages: Vec<_> = plan.members.iter().map(|member| member.stages.clone()).collect();
             assert_eq!(stages, [vec!["dpor", "dfs"], vec!["pos"], vec!["pct(3)"]]);
             let weights: Vec<_> = plan.members.iter().map(|member| member.weight).collect();
@@ -230,7 +241,7 @@ mod tests {
     #[test]
     fn auto_searches_without_a_reduction_where_the_settings_refuse_it() {
         let config = Config { timeouts: crate::Timeouts::Idle, ..named("auto") };
-        let plan = Plan::new(&config).expect("known");
+        let plan = Plan::new(&config, None).expect("known");
         let stages: Vec<_> = plan.members.iter().map(|member| member.stages.clone()).collect();
         assert_eq!(stages, [["dfs"], ["pos"], ["pct(3)"]]);
         assert_eq!(plan.left_out.len(), 1);

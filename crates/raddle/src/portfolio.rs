@@ -242,7 +242,10 @@ fn stages(
 ) -> Result<Vec<Stage>, Error> {
     let stage = |(nth, name): (usize, &String)| {
         let environment = search::environment(job, member.seed, frontier_bytes);
-        let built = search::build(name, environment)?;
+        let built = match &job.partial {
+            Some(schedule) => search::forced(schedule, member.seed),
+            None => search::build(name, environment)?,
+        };
         let kept = keeper.cloned().map(|keeper| checkpoint::Place { keeper, search: first + nth });
         Ok(Stage { strategy: built.strategy, name: built.name, executions, kept })
     };
@@ -269,6 +272,9 @@ fn run_member(
         let found = search::run_one(strategy, name, &asked, kept.as_ref(), control, lap, test)?;
         if let Some(coverage) = &found.coverage {
             asked.known.clone_from(&coverage.pairs);
+        }
+        if let Some(receives) = &found.receives {
+            asked.known_orders.clone_from(&receives.orders);
         }
         let has_answer = found.explored.failure.is_some() || found.covered == Covered::Everything;
         let has_ended = matches!(found.explored.ended, Ended::Covered | Ended::Memory);

@@ -208,6 +208,7 @@ fn conclude(config: &Config, replayed: Replayed) -> Report {
         notes,
         progress: None,
         coverage: None,
+        receives: None,
         members: Vec::new(),
         elapsed_ms: 0,
     }

@@ -3,14 +3,19 @@
 use std::time::Instant;
 
 use raddle_engine::{EngineError, Explored, Lap, Observer, Setup, Stop, Strategy, observer};
+use raddle_search::bita::Given;
 use raddle_search::hapset::Metric;
 use raddle_search::{
-    BuildError, Built, Environment, PairCoverage, RecordedTree, TraceCounter, TreeRecorder,
+    BuildError, Built, Environment, PairCoverage, ReceiveCoverage, RecordedTree, TraceCounter,
+    TreeRecorder,
 };
-use raddle_trace::{Carried, Coverage, Covered, PairSet, Progress, TraceCount};
+use raddle_trace::{
+    Carried, Coverage, Covered, OrderSet, PairSet, PartialSchedule, Progress, ReceivesSeen,
+    TraceCount,
+};
 
 use crate::checkpoint::Place;
-use crate::config::Pairs;
+use crate::config::{Pairs, Receives};
 use crate::error::Error;
 use crate::job::Job;
 use crate::reporter::ProgressReporter;
@@ -27,6 +32,7 @@ const MAX_EXACT_TRACES: usize = 1_000_000;
 
 /// What every search of a job is run with.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one thing to listen to")]
 pub(crate) struct Asked {
     pub(crate) setup: Setup,
     /// Whether distinct partial orders are counted.
@@ -34,6 +40,9 @@ pub(crate) struct Asked {
     /// Whether pairs of statements are learned, and which are known.
     pub(crate) pairs: bool,
     pub(crate) known: PairSet,
+    /// Whether orders of receives are looked at, and which are known. They are with a strategy that goes by them.
+    pub(crate) receives: bool,
+    pub(crate) known_orders: OrderSet,
     /// Whether the job has observers of its progress.
     pub(crate) tells: bool,
     /// Where decisions are kept, if they are.
@@ -47,6 +56,8 @@ impl Asked {
             traces: job.config.traces,
             pairs: job.config.pairs != Pairs::Off,
             known: job.known.clone().unwrap_or_default(),
+            receives: job.config.receives != Receives::Off,
+            known_orders: job.known_orders.clone().unwrap_or_default(),
             tells: !job.observers().is_empty(),
             tree: job.config.tree.as_ref().map(Tree::recorded),
         }
@@ -62,6 +73,7 @@ pub(crate) struct Found {
     pub(crate) traces: Option<TraceCount>,
     pub(crate) progress: Progress,
     pub(crate) coverage: Option<Coverage>,
+    pub(crate) receives: Option<ReceivesSeen>,
 }
 
 /// What the strategies of a job are built with.
@@ -72,12 +84,19 @@ pub(crate) fn environment(job: &Job, seed: u64, frontier_bytes: u64) -> Environm
         known: known.cloned().unwrap_or_default(),
         memory: spill::memory(job, frontier_bytes),
         settings: job.config.settings(),
+        explorer: job.explorer.clone(),
     }
 }
 
 /// What a line names, or what is wrong with the line.
 pub(crate) fn build(text: &str, environment: Environment) -> Result<Built, Error> {
     raddle_search::build(text, environment).map_err(|error| refusal(text, &error))
+}
+
+/// What forces executions along a schedule.
+pub(crate) fn forced(schedule: &PartialSchedule, seed: u64) -> Built {
+    let strategy = Box::new(Given::new(schedule.clone(), seed));
+    Built { strategy, name: format!("the schedule `{}`", schedule.name) }
 }
 
 /// The error of a line that names no strategy.
@@ -112,12 +131,15 @@ pub(crate) fn run_one(
         let pairs = PairCoverage::beside(strategy.needs(), Metric::HapSet, CALLS);
         if asked.known.is_empty() { pairs } else { pairs.knowing(&asked.known) }
     });
+    let mut receives = (asked.receives || strategy.needs().messages)
+        .then(|| ReceiveCoverage::default().knowing(&asked.known_orders));
     let mut traces = asked.traces.then(|| TraceCounter::new(MAX_EXACT_TRACES));
     let mut reporter =
         (asked.tells || kept.is_some()).then_some(ProgressReporter { control, kept });
     let mut observers: Vec<&mut dyn Observer> = Vec::new();
     observers.extend(tree.as_mut().map(|tree| tree as &mut dyn Observer));
     observers.extend(pairs.as_mut().map(|pairs| pairs as &mut dyn Observer));
+    observers.extend(receives.as_mut().map(|receives| receives as &mut dyn Observer));
     observers.extend(traces.as_mut().map(|traces| traces as &mut dyn Observer));
     observers.extend(reporter.as_mut().map(|reporter| reporter as &mut dyn Observer));
     let mut carried = Carried::default();
@@ -140,5 +162,6 @@ pub(crate) fn run_one(
     let elapsed_ms = elapsed.as_millis().try_into().unwrap_or(u64::MAX);
     let progress = explored.progress.timed(explored.counts.executions, elapsed_ms);
     let (covered, coverage) = (strategy.covered(), pairs.map(|pairs| pairs.coverage()));
-    Ok(Found { name, explored, covered, traces: progress.traces, progress, coverage })
+    let receives = receives.map(|receives| receives.seen()).filter(|seen| seen.count.pr.pairs > 0);
+    Ok(Found { name, explored, covered, traces: progress.traces, progress, coverage, receives })
 }

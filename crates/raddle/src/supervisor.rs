@@ -300,18 +300,25 @@ impl ProgressPoller<'_> {
         }
         if answered {
             self.asked = false;
-            let ms = (self.searched + now).as_millis().try_into().unwrap_or(u64::MAX);
-            let progress = together(self.answers.iter().flatten());
-            let progress = progress.timed(progress.executions, ms);
-            for index in 0..self.observers.len() {
-                if self.is_due(index, now) {
-                    self.last[index] = now;
-                    (self.observers[index].hear)(&progress);
-                }
-            }
+            self.tell(now);
         } else if !self.asked && (0..self.observers.len()).any(|index| self.is_due(index, now)) {
             self.asked = true;
             self.controls.iter().for_each(|control| control.asked.store(true, Ordering::Relaxed));
+        }
+    }
+}
+
+impl ProgressPoller<'_> {
+    /// Tells those who are due what was answered last.
+    fn tell(&mut self, now: Duration) {
+        let ms = (self.searched + now).as_millis().try_into().unwrap_or(u64::MAX);
+        let progress = together(self.answers.iter().flatten());
+        let progress = progress.timed(progress.executions, ms);
+        for index in 0..self.observers.len() {
+            if self.is_due(index, now) {
+                self.last[index] = now;
+                (self.observers[index].hear)(&progress);
+            }
         }
     }
 }
@@ -415,11 +422,23 @@ impl<'a> Supervisor<'a> {
                 }
             }
             poller.poll(began.elapsed());
+            if ended.is_some() && !self.any_runs() {
+                // What was searched is being saved, however long that takes: the driver waits while it hears this.
+                poller.tell(began.elapsed());
+            }
             for nth in (0..self.controls.len()).filter(|nth| results[*nth].is_none()) {
                 self.examine(&self.controls[nth], &mut vitals[nth], look.unwrap_or_default())?;
             }
         }
         Ok(results.into_iter().flatten().collect())
+    }
+
+    /// Whether one of the searches runs an execution.
+    fn any_runs(&self) -> bool {
+        let runs = |control: &Arc<Control>| {
+            control.pulse().as_ref().is_some_and(|(pulse, _)| pulse.beat().running)
+        };
+        self.controls.iter().any(runs)
     }
 
     /// Looks at the pulse of a search: rejects an execution that takes too long.
@@ -523,6 +542,28 @@ mod tests {
         let expected =
             [(10, 15), (10, 30), (10, 45), (40, 45), (10, 60), (10, 75), (10, 90), (40, 90)];
         assert_eq!(*heard.lock().expect("nobody panicked"), expected);
+    }
+
+    #[test]
+    fn observers_hear_the_last_answer_again_while_a_search_is_saved() {
+        let heard = Arc::new(Mutex::new(Vec::new()));
+        let theirs = Arc::clone(&heard);
+        let observer = Observer::new(Duration::from_millis(10), move |progress: &Progress| {
+            theirs
+                .lock()
+                .expect("nobody panicked")
+                .push((progress.executions, progress.elapsed_ms));
+        });
+        let controls = [Arc::new(Control::default())];
+        let answers = vec![Some(Progress { executions: 7, ..Progress::default() })];
+        let (last, searched) = (vec![Duration::ZERO], Duration::ZERO);
+        let (controls, observers) = (&controls, &[&observer]);
+        let mut poller =
+            ProgressPoller { controls, observers, answers, last, asked: true, searched };
+        for ms in [5, 10, 15, 20] {
+            poller.tell(Duration::from_millis(ms));
+        }
+        assert_eq!(*heard.lock().expect("nobody panicked"), [(7, 10), (7, 20)]);
     }
 
     #[test]

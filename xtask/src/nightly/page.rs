@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::process::Command;
 use std::thread::available_parallelism;
 
-use super::{Done, How, Kind, Outcome, Pages, Verdict, Wanted, shape, verdict};
+use super::{Done, How, Kind, Mutated, Outcome, Pages, Verdict, Wanted, shape, verdict};
 
 /// The page.
 pub(super) fn text(results: &[Outcome], wanted: &Wanted, commit: &str, spent: u64) -> String {
@@ -21,7 +21,8 @@ pub(super) fn text(results: &[Outcome], wanted: &Wanted, commit: &str, spent: u6
          those of tests in parts are sums.",
         wanted.time.as_secs() / 60,
         today(),
-        duration(spent),
+        // What was kept of runs of other commits took its time then.
+        duration(spent.max(results.iter().map(seconds).sum())),
         machine(),
         match wanted.jobs {
             1 => "one process".to_owned(),
@@ -38,8 +39,8 @@ pub(super) fn text(results: &[Outcome], wanted: &Wanted, commit: &str, spent: u6
     if commits.len() > 1 {
         let _ = writeln!(
             text,
-            "\nParts ran at {} commits, each at the one that its row names: what had passed before a change that does not \
-             bear on it was not run again. `git diff {} {commit}` is what lies between the first of them and the last.",
+            "\nParts ran at {} commits, each at the one that its row names: what had passed at an earlier commit was not run \
+             again, whatever has changed since. `git diff {} {commit}` is what lies between the first of them and this page.",
             commits.len(),
             commits[0]
         );
@@ -103,10 +104,13 @@ fn outcome(result: &Outcome, wanted: &Wanted) -> String {
         "not asked for".to_owned()
     } else if failed > 0 {
         "**failed**".to_owned()
+    } else if let Some(Mutated { caught, survived }) = result.begun {
+        let all = crate::mutate::MUTATIONS.len();
+        format!("**cut** after {} of {all}: {survived} survived", caught + survived)
     } else if finished == 0 {
-        "**not run**: the time was over".to_owned()
+        "**not run**".to_owned()
     } else if (finished as u64) < all {
-        format!("**cut by time** after {finished} of {all} times {chunk} programs")
+        format!("**cut** after {finished} of {all} times {chunk} programs")
     } else if page && wanted.pages == Pages::Quick && !is_always_whole(result) {
         "checked".to_owned()
     } else if page {
@@ -144,7 +148,11 @@ fn ran_at(result: &Outcome) -> String {
 }
 
 fn took(result: &Outcome) -> String {
-    duration(result.jobs.iter().flatten().map(|done| done.seconds).sum())
+    duration(seconds(result))
+}
+
+fn seconds(result: &Outcome) -> u64 {
+    result.jobs.iter().flatten().map(|done| done.seconds).sum()
 }
 
 fn figures(result: &Outcome) -> String {
@@ -186,7 +194,7 @@ fn today() -> String {
     output.map_or(String::new(), |output| String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
-/// Cores and memory.
+/// Cores, memory, and how busy it is.
 fn machine() -> String {
     let cores = available_parallelism().map_or(1, usize::from);
     let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
@@ -194,7 +202,9 @@ fn machine() -> String {
     let kib = line.and_then(|line| line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
     let memory =
         kib.map_or(String::new(), |kib| format!(", {} GiB memory", (kib + (1 << 19)) >> 20));
-    format!("{cores} cores{memory}")
+    let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let load = load.split(' ').nth(2).map_or(String::new(), |load| format!(", load {load}"));
+    format!("{cores} cores{memory}{load}")
 }
 
 #[cfg(test)]

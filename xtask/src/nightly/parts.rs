@@ -216,6 +216,24 @@ pub const PARTS: &[Part] = &[
         None,
     ),
     comparison(
+        "strata-threads",
+        Tests::Threads,
+        "explorers::strata_show_the_traces_within_each_number_of_delays",
+        (3_000, 250, 2_500),
+        None,
+    ),
+    comparison(
+        "strata-actors",
+        Tests::Actors,
+        "explorers::strata_show_the_traces_within_each_number_of_delays",
+        (3_000, 250, 2_500),
+        None,
+    ),
+    Part {
+        name: "explorers",
+        kind: Kind::Tests(Tests::InSearch, &["explorers::tests::", "strata_sample::tests::"]),
+    },
+    comparison(
         "strata-of-states",
         Tests::InActors,
         "states::tests::strata_are_those_of_all_executions_with_so_many_delays",
@@ -233,6 +251,14 @@ pub const PARTS: &[Part] = &[
     bench("page-hapset", "hapset.md", "hapset all", "--quick"),
     bench("page-gambit-methods", "gambit-methods.md", "gambit methods", "--quick"),
     bench("page-gambit", "gambit.md", "gambit all --budget 5000", "--quick --budget 500"),
+    bench("page-delaying", "delaying.md", "delaying all", "--quick"),
+    bench("page-delaying-large", "delaying-bugs-large.md", "delaying bugs --large", "--quick"),
+    bench(
+        "page-bita",
+        "bita.md",
+        "bita all --time-limit 10000 --plain-limit 200",
+        "--quick --time-limit 500 --plain-limit 20",
+    ),
     bench("page-eta", "eta.md", "eta all", "--quick"),
     bench("page-reduction", "reduction.md", "reduction", "--quick"),
     Part {
@@ -240,6 +266,13 @@ pub const PARTS: &[Part] = &[
         kind: Kind::Page(Page {
             file: "minimised.md",
             how: How::Corpus { arguments: "minimise --seeds 1" },
+        }),
+    },
+    Part {
+        name: "page-protocols-on-threads",
+        kind: Kind::Page(Page {
+            file: "protocols-on-threads.md",
+            how: How::Corpus { arguments: "threads --time 1m" },
         }),
     },
 ];

@@ -77,7 +77,7 @@ fn a_check_has_options_of_its_own() {
 
 fn outcome(name: &str, jobs: Vec<Option<Done>>) -> Outcome {
     let part = PARTS.iter().find(|part| part.name == name).expect("a part");
-    Outcome { part, jobs, left_out: false }
+    Outcome { part, jobs, left_out: false, begun: None }
 }
 
 #[test]
@@ -110,10 +110,19 @@ fn what_was_cut_or_failed_is_never_shown_as_passed() {
     assert_eq!(verdict(&results), Verdict::Cut);
     let text = page::text(&results, &wanted, "c0ffee", 600);
     assert!(!text.contains("Everything passed") && !text.contains("| passed |"), "{text}");
-    assert!(text.contains("**cut by time** after 9 of 10 times 50 programs"), "{text}");
-    assert!(text.contains("| mutations | **not run**: the time was over |"), "{text}");
+    assert!(text.contains("**cut** after 9 of 10 times 50 programs"), "{text}");
+    assert!(text.contains("| mutations | **not run** |"), "{text}");
 
     let (said, commit) = ("seed 7 differs".to_owned(), "c0ffee".to_owned());
+    let begun = Some(Mutated { caught: 3, survived: 0 });
+    let results = [Outcome { begun, ..outcome("mutations", vec![None]) }];
+    assert_eq!(verdict(&results), Verdict::Cut);
+    let text = page::text(&results, &wanted, "c0ffee", 600);
+    assert!(text.contains("| mutations | **cut** after 3 of "), "{text}");
+    let begun = Some(Mutated { caught: 3, survived: 1 });
+    let results = [Outcome { begun, ..outcome("mutations", vec![None]) }];
+    assert_eq!(verdict(&results), Verdict::Failed);
+
     jobs[4] = Some(Done { said, commit, ..Done::default() });
     let results = [outcome("isolation", jobs), outcome("page-eta", vec![Some(passed(0))])];
     assert_eq!(verdict(&results), Verdict::Failed);

@@ -42,7 +42,7 @@ pub const SUBJECT: Subject = Subject {
     line: "tasks, workers that fail, and a supervisor that replaces them",
     test: Test {
         correct: correct(
-            "pool",
+            "supervised-pool",
             "a pool of supervised workers",
             |system, size| run(system, Bug::None, size),
             &PARAMETERS,

@@ -1,11 +1,10 @@
 //! Raft.
 
-use raddle::actors::System;
-use raddle_corpus::protocols::raft::{Bug, Server, Size, agree, build, model};
+use raddle_corpus::protocols::raft::{Bug, Server, Size, model};
 
-use super::{follow, has_clean_states, is_clean, on_threads, reaches_its_goals};
+use super::{follow, has_clean_states, is_clean, reaches_its_goals};
 
-const SMALL: Size = Size { servers: 3, elections: 2, commands: 2, crashes: 1 };
+const SMALL: Size = Size { servers: 3, elections: 2, commands: 2, crashes: 1, pause: 0 };
 
 #[test]
 fn raft_is_clean() {
@@ -40,7 +39,9 @@ fn a_vote_that_is_forgotten_is_given_again() {
         server 0: Send
         server 2: RequestVote
         server 0: Vote
-        injector: Strike = 2
+        injector: Strike(0) = 0
+        injector: Strike(1) = 0
+        injector: Strike(2) = 1
         server 2: Crash
         injector: Repair
         server 2: Restart
@@ -169,15 +170,4 @@ fn what_is_committed_of_an_earlier_term_is_replaced() {
     let script = FIRST_TERM.to_owned() + rest;
     let what = follow(&model(Bug::CommitsOldTerms, SMALL), &script);
     assert!(what.contains("two entries are committed"), "{what}");
-}
-
-#[test]
-fn raft_runs_on_threads() {
-    on_threads(|system: &System| {
-        let size = Size { servers: 5, elections: 20, commands: 50, crashes: 10 };
-        let nodes = build(system, Bug::None, size);
-        system.handle_all();
-        let server = |address| system.inspect(address, |one: &Server| one.clone());
-        assert!(agree(&nodes.servers.iter().map(server).collect::<Vec<_>>()));
-    });
 }

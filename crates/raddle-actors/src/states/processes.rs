@@ -41,11 +41,11 @@ impl Processes {
         Self { known: first.actors.len() as u32, crashes: first.crashes > 0, mailboxes }
     }
 
-    fn of_actor(&self, actor: u32) -> Process {
+    fn of_actor(self, actor: u32) -> Process {
         Process(1 + actor + u32::from(self.crashes && actor >= self.known))
     }
 
-    fn of(&self, state: &Snapshot, step: Move) -> Process {
+    fn of(self, state: &Snapshot, step: Move) -> Process {
         match step {
             Move::Lane(at) => self.of_actor(state.lanes[at as usize].to),
             Move::Timer(of, _) | Move::Restart(of) => self.of_actor(of),
@@ -54,7 +54,7 @@ impl Processes {
     }
 
     /// The processes that can move in a state, ascending.
-    pub(super) fn runnable(&self, state: &Snapshot, runnable: &mut Vec<Process>) {
+    pub(super) fn runnable(self, state: &Snapshot, runnable: &mut Vec<Process>) {
         runnable.clear();
         runnable.extend(state.lanes.iter().map(|lane| self.of_actor(lane.to)));
         for (at, actor) in state.actors.iter().enumerate() {
@@ -71,7 +71,7 @@ impl Processes {
 
     /// All that can be delivered in a state, the cheapest first. `ranks` are the processes that can move, as the
     /// explorer has them. Of two messages that are alike only the older one is there, but both count.
-    pub(super) fn offers(&self, state: &Snapshot, ranks: &[Process]) -> Vec<Offer> {
+    pub(super) fn offers(self, state: &Snapshot, ranks: &[Process]) -> Vec<Offer> {
         // By process, then by what comes first there.
         let mut all: Vec<(Process, u64, Move)> = Vec::new();
         let lanes = state.lanes.iter().enumerate();
@@ -106,7 +106,7 @@ impl Processes {
         offers
     }
 
-    fn is_alike(&self, state: &Snapshot, step: Move, older: &[(Process, u64, Move)]) -> bool {
+    fn is_alike(self, state: &Snapshot, step: Move, older: &[(Process, u64, Move)]) -> bool {
         let hash = |step| match step {
             Move::Lane(at) => Some(state.lanes[at as usize].hash),
             Move::Timer(..) | Move::Crash | Move::Restart(_) => None,
@@ -117,7 +117,7 @@ impl Processes {
     }
 
     /// Tells an explorer of the first state.
-    pub(super) fn begin(&self, explorer: &mut Explorer, first: &Snapshot) {
+    pub(super) fn begin(self, explorer: &mut Explorer, first: &Snapshot) {
         explorer.start(TEST, &About::new(ProcessKind::Thread, "", None));
         for actor in 0..self.known {
             self.create(explorer, first, actor, TEST);
@@ -142,10 +142,10 @@ impl Processes {
         let mut runnable = Vec::new();
         self.runnable(first, &mut runnable);
         let all = (0..1 + self.known + u32::from(self.crashes)).map(Process);
-        self.block(explorer, all, &runnable);
+        Self::block(explorer, all, &runnable);
     }
 
-    fn create(&self, explorer: &mut Explorer, state: &Snapshot, actor: u32, by: Process) {
+    fn create(self, explorer: &mut Explorer, state: &Snapshot, actor: u32, by: Process) {
         let process = self.of_actor(actor);
         let name = state.actors[actor as usize].name.as_deref().unwrap_or_default();
         explorer.start(process, &About::new(ProcessKind::Actor, name, Some(by)));
@@ -153,12 +153,7 @@ impl Processes {
     }
 
     /// Tells of those that cannot move now.
-    fn block(
-        &self,
-        explorer: &mut Explorer,
-        could: impl Iterator<Item = Process>,
-        runnable: &[Process],
-    ) {
+    fn block(explorer: &mut Explorer, could: impl Iterator<Item = Process>, runnable: &[Process]) {
         for process in could.filter(|process| runnable.binary_search(process).is_err()) {
             explorer.step(&ProcessEvent::Blocked { process });
         }
@@ -167,7 +162,7 @@ impl Processes {
     /// Tells an explorer of a step, after it was delayed until it named the process that moves. `before` could move
     /// before the step; `after` is for those that can move after it.
     pub(super) fn step(
-        &self,
+        self,
         explorer: &mut Explorer,
         (from, step): (&Snapshot, Move),
         to: &Snapshot,
@@ -200,12 +195,12 @@ impl Processes {
         self.runnable(to, after);
         let new = from.actors.len() as u32..to.actors.len() as u32;
         let new = new.map(|actor| self.of_actor(actor));
-        self.block(explorer, before.iter().copied().chain(new), after);
+        Self::block(explorer, before.iter().copied().chain(new), after);
     }
 
     /// A hash of what a state leaves out and what offers depend on: which of the messages to an actor are older,
     /// and which numbers the actors have that were spawned on the way.
-    pub(super) fn order_hash(&self, state: &Snapshot) -> u64 {
+    pub(super) fn order_hash(self, state: &Snapshot) -> u64 {
         let spawned = state.actors.iter().skip(self.known as usize);
         let mut hash = spawned.fold(0, |hash, actor| mix(hash ^ actor.state.path));
         if matches!(self.mailboxes, Mailboxes::Queue) {

@@ -101,6 +101,8 @@ pub struct Violation {
     /// The same as an execution of the engine: a schedule, which `raddle::replay` takes, and a trace.
     /// None if the model did something else when it was run once more.
     pub failure: Option<Failure>,
+    /// What that execution decides, as options.
+    pub(crate) options: Vec<u32>,
 }
 
 /// What a search over states found.
@@ -122,6 +124,8 @@ pub struct Searched {
     pub properties: Vec<Judged>,
     /// The violation, if there is one.
     pub violation: Option<Violation>,
+    /// Bytes for what has been seen, at the end.
+    pub seen_bytes: usize,
     /// Why it stopped.
     pub stopped: Stopped,
     /// What was covered.

@@ -428,8 +428,8 @@ fn same_states(seed: u64, random: Random, most: u64) -> bool {
     assert_eq!(explored.ended, Ended::Covered);
     assert_eq!(explored.kinds.keys().collect::<Vec<_>>(), [&"completed"], "{seed}");
     let breadth_first = |threads| States::breadth_first().threads(threads);
-    let searches = [breadth_first(1), breadth_first(2), breadth_first(3), States::depth_first()];
-    for search in searches {
+    let kinds = [breadth_first(1), breadth_first(2), breadth_first(3), States::depth_first()];
+    for search in kinds {
         let searched = model.search(&search).expect("all can be copied");
         assert_eq!(searched.stopped, Stopped::Covered);
         let (found, ends) = (taken(&all), taken(&last));
@@ -636,8 +636,8 @@ fn same_strata(seed: u64, most: u64) -> bool {
             return false;
         };
         let exact = || States::strata(Queue::explorer(causal)).exact().delays(delays);
-        let searches = [exact(), exact().threads(2), exact().threads(3), exact().increment(2)];
-        for states in searches {
+        let kinds = [exact(), exact().threads(2), exact().threads(3), exact().increment(2)];
+        for states in kinds {
             let (searched, visited) = search(&states);
             assert_eq!(visited, expected, "{seed}: {states} on {} threads", states.threads);
             let claimed = searched.guarantee.to_string();

@@ -70,6 +70,9 @@ pub(super) struct Walker<'a, S> {
     pub(super) waiting_bytes: usize,
 }
 
+/// A new state, with the way to it if ways are kept.
+type Reached = (Snapshot, Option<Way>);
+
 impl<S: Send + Sync + 'static> Walker<'_, S> {
     /// What it has done.
     pub(super) fn finish(self) -> Tally {
@@ -170,7 +173,7 @@ impl<S: Send + Sync + 'static> Walker<'_, S> {
         values: &mut Vec<u32>,
         depth: u32,
         way: Option<&Way>,
-    ) -> Result<(Option<(Snapshot, Option<Way>)>, bool), Halt> {
+    ) -> Result<(Option<Reached>, bool), Halt> {
         let next = self.take(state, step, values, way)?;
         let new = match self.meet(next.fingerprint(), 0)? {
             Met::New => {

@@ -42,7 +42,7 @@ impl World {
         Some(Box::new(letters.stamp(kind, sender, Sender::Outside(key))))
     }
 
-    /// What a link would deliver next, if somebody wants to know.
+    /// What a link would deliver next, if messages are observed.
     pub(crate) fn delivery(&self, link: u32) -> Option<Receive> {
         self.turn.letters.as_ref()?;
         let entry = &self.links[link as usize];
@@ -122,7 +122,7 @@ impl World {
         self.current.receive = Some(receive);
         self.current.victim = None;
         if let Some(letters) = &mut self.turn.letters {
-            letters.begin(receive.identity());
+            letters.begin(receive.identity(), receive.content != Content::Nothing);
         }
     }
 

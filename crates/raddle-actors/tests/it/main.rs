@@ -1,5 +1,6 @@
 //! Actors under a search, as a user meets them: through `raddle::explore`.
 
+mod bita;
 mod bridge;
 mod failures;
 mod faults;

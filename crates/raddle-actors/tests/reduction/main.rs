@@ -1,7 +1,9 @@
 //! Reduction against exhaustive search, for actors: the same traces, each once, and the same final
 //! states, whatever the mailboxes.
 
+mod bita;
 mod counts;
+mod explorers;
 mod random;
 mod saving;
 

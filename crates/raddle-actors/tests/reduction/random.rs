@@ -125,6 +125,12 @@ impl Program {
         Self { mailboxes, faults, handlers, injected, way, looks }
     }
 
+    /// Its mailboxes and how its messages are handled.
+    pub(crate) fn kind(&self) -> String {
+        let faults = if self.faults == Faults::default() { "" } else { " with faults" };
+        format!("{:?} {:?}{faults}", self.mailboxes, self.way)
+    }
+
     fn action(rng: &mut Rng, actors: usize, message: usize, fancy: bool) -> Action {
         let later = |rng: &mut Rng| (message + 1 + rng.below(MESSAGES - message)) as u32;
         match if fancy { rng.below(14) } else { 0 } {

@@ -46,8 +46,9 @@ struct Line<'a> {
 pub(super) fn resolve() -> BTreeMap<usize, Vec<String>> {
     let text = format!("{:#}", Backtrace::force_capture());
     let mut found = BTreeMap::<usize, Vec<String>>::new();
-    for line in lines(&text) {
-        found.entry(line.address).or_default().extend(name(line.symbol, line.file));
+    let lines = lines(&text);
+    for (nth, line) in lines.iter().enumerate() {
+        found.entry(line.address).or_default().extend(name_of(&lines, nth));
     }
     found
 }
@@ -64,8 +65,9 @@ pub(super) fn last_drops() -> Vec<usize> {
 pub(super) fn calls() -> BTreeMap<usize, Vec<Call>> {
     let text = format!("{:#}", Backtrace::force_capture());
     let mut found = BTreeMap::<usize, Vec<Call>>::new();
-    for line in lines(&text) {
-        found.entry(line.address).or_default().extend(call(&line));
+    let lines = lines(&text);
+    for (nth, line) in lines.iter().enumerate() {
+        found.entry(line.address).or_default().extend(call(&lines, nth));
     }
     found
 }
@@ -73,12 +75,23 @@ pub(super) fn calls() -> BTreeMap<usize, Vec<Call>> {
 /// The functions of the program on the calling stack, the innermost first.
 pub(super) fn stack() -> Vec<Call> {
     let text = format!("{:#}", Backtrace::force_capture());
-    lines(&text).iter().filter_map(call).collect()
+    let lines = lines(&text);
+    (0..lines.len()).filter_map(|nth| call(&lines, nth)).collect()
+}
+
+/// How the function of a line is called, if it is the program's.
+fn name_of(lines: &[Line<'_>], nth: usize) -> Option<String> {
+    let line = lines[nth];
+    // Line tables alone do not say of which test it is the body: its caller does.
+    let is_body = line.symbol.split(['<', ':']).next() == Some(TEST_BODY);
+    let of = if is_body { &lines[nth + 1..] } else { &lines[nth..=nth] };
+    of.iter().find_map(|line| name(line.symbol, line.file))
 }
 
 /// A call of a function of the program.
-fn call(line: &Line<'_>) -> Option<Call> {
-    let function = name(line.symbol, line.file)?;
+fn call(lines: &[Line<'_>], nth: usize) -> Option<Call> {
+    let function = name_of(lines, nth)?;
+    let line = lines[nth];
     let (number, column) = line.position;
     let site = line.file.map(|file| Site { file: file.to_owned(), line: number, column });
     Some(Call { function, site: site.unwrap_or_default() })
@@ -320,6 +333,18 @@ mod tests {
         }
         assert!(is_program_file("/a/crates/raddle-threads/tests/it/contexts.rs"));
         assert!(is_program_file("/a/raddle-corpus/src/deque.rs"));
+    }
+
+    #[test]
+    fn with_line_tables_alone_the_body_of_a_test_is_called_as_the_test() {
+        let text = "   4:     0x55ef0fff - raddle_test_body\n              at /a/tests/it.rs:9:5\n\
+                    \x20  5:     0x55ef0fd3 - core::ops::FnOnce::call_once\n\
+                    \x20  6:     0x55ef0fa1 - it::it_works::{{closure}}\n              at /a/tests/it.rs:3:1\n";
+        let lines = lines(text);
+        assert_eq!(name_of(&lines, 0).as_deref(), Some("it::it_works"));
+        let call = call(&lines, 0).unwrap();
+        assert_eq!((call.function.as_str(), call.site.line), ("it::it_works", 9));
+        assert_eq!(name_of(&lines, 1), None);
     }
 
     #[test]

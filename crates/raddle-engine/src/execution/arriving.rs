@@ -2,7 +2,7 @@
 
 use std::panic::{Location, resume_unwind};
 
-use super::{Cancelled, Execution, How, MAX_SWALLOWED, Next, erase, slow_path};
+use super::{Cancelled, Ending, Execution, How, MAX_SWALLOWED, Next, erase, slow_path};
 use crate::announce::Announced;
 use crate::context;
 use crate::fiber::Fiber;
@@ -72,6 +72,10 @@ impl Execution {
     unsafe fn pass<const ORDINARY: bool>(ex: *mut Self, me: TaskId, task: *mut Task) {
         // SAFETY: as in `arrive`.
         unsafe {
+            if !ORDINARY && (*ex).slow_path & slow_path::ASK_ON_HOST != 0 {
+                (*ex).target = None;
+                return Self::suspend(me, task);
+            }
             match Self::ask::<ORDINARY>(ex) {
                 Next::Run(next) if next == me => return,
                 Next::Run(next) => (*ex).target = Some(next),
@@ -170,8 +174,7 @@ impl Execution {
     /// An op of a task that unwinds: runs without a question, so that no switch happens. If it
     /// must wait, the others run on in turn, without decisions, until it can.
     ///
-    /// A destructor that spins would do so for ever: no other task moves. It is left for the watchdog, as a loop that
-    /// does nothing raddle sees.
+    /// A destructor that spins would do so for ever: no other task moves. That ends the execution, with the panic.
     ///
     /// Misses: interleavings with the ops of destructors that run during a panic.
     #[cold]
@@ -185,10 +188,14 @@ impl Execution {
         // SAFETY: as in `arrive`.
         unsafe {
             (*ex).lasting.seen.unwound = true;
-            if (*ex).n_steps - (*ex).pace.last_change > (*ex).lasting.limits.fruitless {
-                loop {
-                    std::thread::park();
-                }
+            let task: *mut Task = &raw mut *(&mut (*ex).tasks.list)[me.index()];
+            let fruitless = (*ex).n_steps - (*ex).pace.last_change;
+            if fruitless > (*ex).lasting.limits.fruitless {
+                (*task).unwinding.held_up = true;
+                (*ex).end(Ending::Livelock { steps: fruitless });
+                (*ex).target = None;
+                Fiber::suspend((*task).fiber);
+                Self::leak(ex, me);
             }
             if what.enabled(me) {
                 return true;
@@ -198,7 +205,7 @@ impl Execution {
                 what.expire(me);
                 return false;
             }
-            let task: *mut Task = &raw mut *(&mut (*ex).tasks.list)[me.index()];
+            (*task).unwinding.held_up = true;
             (*task).op.announced = Some(erase(what));
             (*task).op.immediate = false;
             (&mut (*ex).enabled.slots)[me.index()] = slots;
@@ -212,6 +219,7 @@ impl Execution {
                 // the task where it is.
                 Self::leak(ex, me);
             }
+            (*task).unwinding.held_up = false;
             (*ex).enabled.forced = None;
             (*ex).slow_path &= !(slow_path::FORCED | slow_path::FOREIGN_UNWIND);
             (*task).op.announced = None;

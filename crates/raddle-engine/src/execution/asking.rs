@@ -129,7 +129,11 @@ impl Execution {
         unsafe {
             let index = (*ex).decisions.taken.len();
             let option = if index < (*ex).decisions.plan.prefix.len() {
-                (&(*ex).decisions.plan.prefix)[index]
+                let planned = (&(*ex).decisions.plan.prefix)[index];
+                if !ORDINARY && (*ex).slow_path & slow_path::ASK_ON_HOST != 0 {
+                    Self::tell_passed(ex, index, options, planned);
+                }
+                planned
             } else if !ORDINARY && ((*ex).decisions.strict || (*ex).decisions.cut.is_some()) {
                 Self::decide_alone(ex, index, options)?
             } else {
@@ -183,17 +187,39 @@ impl Execution {
         // which only reads.
         unsafe {
             let view = View(ex);
-            let point = Point {
-                index: index as u32,
-                options,
-                running: (*ex).running(),
-                last: (*ex).enabled.last,
-                objects: (*ex).n_objects,
-                pending: &view,
-            };
+            let point = Self::point(&view, index, options);
             match (*(*ex).listeners.strategy).decide(&point) {
                 Answer::Take(option) => option,
                 Answer::Cut(cut) => (*ex).cut_short(cut, &point),
+            }
+        }
+    }
+
+    /// The point that is decided now.
+    #[inline]
+    unsafe fn point<'a>(view: &'a View, index: usize, options: Options<'a>) -> Point<'a> {
+        // SAFETY: as in `ask_strategy`.
+        let ex = unsafe { &*view.0 };
+        Point {
+            index: index as u32,
+            options,
+            running: ex.running(),
+            last: ex.enabled.last,
+            objects: ex.n_objects,
+            pending: view,
+        }
+    }
+
+    /// The plan has answered a point: tells a strategy that is asked on the host's stack.
+    #[cold]
+    unsafe fn tell_passed(ex: *mut Self, index: usize, options: Options<'_>, planned: u32) {
+        let Options::Schedule(choices) = options else { return };
+        if (planned as usize) < choices.len() {
+            // SAFETY: as in `ask_strategy`.
+            unsafe {
+                let view = View(ex);
+                let point = Self::point(&view, index, options);
+                (*(*ex).listeners.strategy).passed(&point, planned);
             }
         }
     }

@@ -63,6 +63,20 @@ impl Execution {
         }
     }
 
+    /// The execution is over: what tasks have caught without a step after it is caught, too.
+    pub(crate) fn note_caught(&mut self) {
+        let Some(recorder) = self.listeners.recorder.as_mut() else { return };
+        if self.tasks.n_panics == 0 {
+            return;
+        }
+        for task in &self.tasks.created {
+            let entry = &self.tasks.list[task.index()];
+            if entry.unwinding.open().is_none() && entry.passive.is_none() {
+                recorder.handled(*task);
+            }
+        }
+    }
+
     /// The current task has got the panic of this one. Whether it had one that no task had taken.
     pub(crate) fn take_panic(&mut self, task: TaskId) -> bool {
         let me = self.current;

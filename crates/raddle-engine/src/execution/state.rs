@@ -12,7 +12,7 @@ use crate::crash_log::{CrashLog, Mark};
 use crate::limits::{Limits, Teardown};
 use crate::locks::LockOrder;
 use crate::object::Object;
-use crate::op::TaskId;
+use crate::op::{ObjectId, TaskId};
 use crate::pulse::Pulse;
 use crate::race::Detector;
 use crate::recorder::Recorder;
@@ -162,6 +162,8 @@ pub(crate) struct Listeners {
     pub(crate) witness: Option<Box<Witness>>,
     /// What objects are called, if the strategy asks. Of one execution.
     pub(crate) labels: Vec<Label>,
+    /// What objects without a label of their own are called, on the same condition.
+    pub(crate) object_names: Vec<(ObjectId, String)>,
     /// Where options are left for whoever comes after this process.
     pub(crate) tape: Option<Tape>,
     /// Where the process that forked this one finds what happens.
@@ -183,6 +185,7 @@ impl Listeners {
             recorder: None,
             witness: None,
             labels: Vec::new(),
+            object_names: Vec::new(),
             tape: None,
             log: None,
             has_crash_log: false,
@@ -214,6 +217,7 @@ impl Listeners {
 
     pub(super) fn begin(&mut self, decisions: &Decisions) {
         self.labels.clear();
+        self.object_names.clear();
         self.has_crash_log = self.tape.is_some() || self.log.is_some();
         if let Some(tape) = self.tape {
             tape.begin();

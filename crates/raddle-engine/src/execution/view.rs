@@ -1,11 +1,13 @@
 //! What can be seen of an execution while it stands still: by a strategy that decides, and by whoever reports.
 
+use std::sync::Arc;
+
 use super::Execution;
 use crate::context::Context;
 use crate::op::{Access, ObjectId, Op, TaskId};
 use crate::passive::Passive;
 use crate::receive::{Effects, Receive, ReceiveName};
-use crate::strategy::{Label, Pending, Stuck};
+use crate::strategy::{Label, Lane, Pending, Stuck};
 use crate::task::State;
 
 impl Execution {
@@ -110,6 +112,27 @@ impl Pending for View {
     fn strayed(&self) -> bool {
         // SAFETY: as in `op`.
         unsafe { (*self.0).strayed }
+    }
+
+    fn object_name(&self, object: ObjectId) -> String {
+        // SAFETY: as in `op`.
+        let names = unsafe { &(*self.0).listeners.object_names };
+        let name = names.iter().find(|(other, _)| *other == object);
+        name.map(|(_, name)| name.clone()).unwrap_or_default()
+    }
+
+    fn lane(&self, task: TaskId) -> Lane {
+        // SAFETY: as in `op`.
+        let entry = unsafe { (*self.0).task(task) };
+        match &entry.passive {
+            Some(passive) => Lane::Mailbox(passive.object),
+            None if entry.is_timer() => Lane::Timer,
+            None => Lane::Thread,
+        }
+    }
+
+    fn order(&self) -> Option<Arc<[String]>> {
+        crate::explorer::take_order()
     }
 
     fn op(&self, task: TaskId) -> Option<Op> {

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use raddle_trace::{Failure, Outcome, Panic, Report};
+use raddle_trace::{Failure, Outcome, Panic, ReceiveCount, ReceivesSeen, Report};
 
 use crate::columns::{clean, count};
 use crate::html::data::data;
@@ -237,6 +237,9 @@ fn search(report: &Report) -> String {
         let _ = write!(out, "<dt>{name}</dt><dd>{}</dd>", escape(&text));
     }
     out.push_str("</dl></section>\n");
+    if let Some(seen) = &report.receives {
+        out.push_str(&receives(seen));
+    }
     for note in &report.notes {
         let (text, lines) = said(note);
         let _ = writeln!(
@@ -246,6 +249,27 @@ fn search(report: &Report) -> String {
             list(&lines)
         );
     }
+    out
+}
+
+/// Orders in which actors received their messages, and pairs that came in one order only.
+fn receives(seen: &ReceivesSeen) -> String {
+    let ReceiveCount { pr, pcr, pbr, .. } = seen.count;
+    let mut facts = vec![("both orders seen", format!("{pr} pairs of receives of one actor"))];
+    facts.push(("in direct succession", pcr.to_string()));
+    if pbr.pairs > 0 {
+        facts.push(("with a change of behaviour", pbr.to_string()));
+    }
+    let (open, must) = seen.open;
+    facts.push(("one order only", format!("{}, and {} as they must", number(open), number(must))));
+    let mut out = "<section><h2>Orders of receives</h2><dl>".to_owned();
+    for (name, text) in facts {
+        let _ = write!(out, "<dt>{name}</dt><dd>{}</dd>", escape(&text));
+    }
+    out.push_str("</dl>");
+    let pairs = seen.uncovered.iter().map(|pair| clean(&pair.to_string()));
+    out.push_str(&list(&pairs.collect::<Vec<_>>()));
+    out.push_str("</section>\n");
     out
 }
 

@@ -34,9 +34,9 @@ use crate::state::{FOREIGN, RUNNING};
 pub type DepthFirst<O = NonPreemptive> = PathSearch<All<O>>;
 
 /// An order and a bound that do not fit: the default options would cost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CostlyOrder {
-    order: &'static str,
+    order: String,
 }
 
 impl CostlyOrder {
@@ -186,12 +186,7 @@ impl<O: Order> Expansion for All<O> {
     }
 
     fn heard(&mut self, event: &Event<'_>, _: &[Ranked]) -> Option<Cut> {
-        let cache = self.cache.as_mut()?;
-        match *event {
-            Event::Spawn { parent, child } => cache.spawn(parent, child),
-            Event::Value { task, taken, .. } => cache.value(task, taken),
-            Event::Step(ref step) => cache.step(step),
-        }
+        self.cache.as_mut()?.heard(event);
         None
     }
 

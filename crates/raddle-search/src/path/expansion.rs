@@ -75,6 +75,16 @@ pub trait Expansion: fmt::Debug + Send {
     /// If the execution need not go on.
     fn arrive(&mut self, point: &Point<'_>) -> Result<Self::Point, Cut>;
 
+    /// A point between tasks that the plan answers with this option, if [`Needs::on_host`].
+    fn passed(&mut self, point: &Point<'_>, option: u32) {
+        let _ = (point, option);
+    }
+
+    /// Why the search cannot go on, if it cannot: a sentence.
+    fn trouble(&self) -> Option<&str> {
+        None
+    }
+
     /// Something happened, if [`Needs::steps`].
     fn heard(&mut self, event: &Event<'_>, path: &[Self::Point]) -> Option<Cut> {
         let _ = (event, path);

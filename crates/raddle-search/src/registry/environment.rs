@@ -1,5 +1,6 @@
 //! What a strategy is built with besides its name, and the one place where settings are refused.
 
+use raddle_engine::explorer::Explorer;
 use raddle_engine::store::Store;
 use raddle_trace::{PairSet, Settings, Timeouts};
 
@@ -29,6 +30,8 @@ pub struct Environment {
     pub memory: Option<Memory>,
     /// What the executions are run with.
     pub settings: Settings,
+    /// What `custom` stands for, where an explorer is named.
+    pub explorer: Option<Explorer>,
 }
 
 impl From<u64> for Environment {

@@ -1,18 +1,31 @@
 //! A composition on its way to a strategy: each part sets its slot, then the whole is made.
 
+use raddle_engine::explorer::Explorer;
+use raddle_engine::states::StateOrder;
 use raddle_engine::strategy::Strategy;
 use raddle_trace::PairSet;
 
 use super::environment::{Environment, Memory};
+use super::explorers::{C1, C2, Strata, round_robin};
+use super::states::OfStates;
 use super::{BuildError, Built};
 use crate::bound::Bound;
 use crate::expansion::all::DepthFirst;
+use crate::expansion::delayed::DelayBounded;
 use crate::expansion::eta::Eta;
 use crate::expansion::reduced::{Dpor, Reduction};
+use crate::explorers::Tracker;
 use crate::filtered::HapSet;
-use crate::order::StockOrder;
+use crate::order::{Order, StockOrder};
+use crate::over_states::OverStates;
 use crate::probe::Probes;
-use crate::tree::{Frontier, TreeExpansion, TreeSearch};
+use crate::strata_sample::StrataSample;
+use crate::then_sample::ThenSample;
+use crate::tree::priority::Delays;
+use crate::tree::{Frontier, Full, Keys, TreeExpansion, TreeSearch};
+
+/// Bytes after three quarters of which `then-sample` samples, if it is not told.
+const MEMORY: u64 = 256 << 20;
 
 /// Which alternatives an execution opens.
 #[derive(Debug)]
@@ -34,13 +47,17 @@ pub(super) struct Recipe {
     pub(super) cache: Option<u32>,
     pub(super) probes: Option<u32>,
     pub(super) seed: u64,
+    /// The explorer that was given with the search.
+    pub(super) custom: Option<Explorer>,
+    pub(super) strata: Option<Strata>,
+    pub(super) states: Option<OfStates>,
     known: PairSet,
     memory: Option<Memory>,
 }
 
 impl Recipe {
     pub(super) fn new(environment: Environment) -> Self {
-        let Environment { seed, known, memory, .. } = environment;
+        let Environment { seed, known, memory, explorer: custom, .. } = environment;
         Self {
             opens: Opens::All,
             frontier: None,
@@ -49,6 +66,9 @@ impl Recipe {
             cache: None,
             probes: None,
             seed,
+            custom,
+            strata: None,
+            states: None,
             known,
             memory,
         }
@@ -91,29 +111,95 @@ impl Recipe {
         }
     }
 
-    fn make_all(self) -> Result<Built, BuildError> {
+    fn make_all(mut self) -> Result<Built, BuildError> {
+        if let Some(strata) = self.strata.take() {
+            return self.make_strata(&strata);
+        }
+        if let Some(states) = self.states.take() {
+            return self.make_states(&states);
+        }
+        let by_delays = self.frontier.as_ref().is_some_and(Frontier::counts_delays);
+        let wants_explorer = by_delays || matches!(self.bound, Bound::Delays(_));
+        if wants_explorer && !self.order.explores() {
+            self.order = StockOrder::Explorer(Box::new(Tracker::new(round_robin())));
+        }
         let search = match &self.frontier {
             None => "dfs".to_owned(),
             Some(frontier) => format!("all {}", frontier.name()),
         };
-        let bound = match self.bound {
-            Bound::None => String::new(),
-            Bound::Preemptions(k) => format!(" preemptions({k})"),
-        };
-        let name = format!("{search}{bound}{}", self.order.suffix());
+        let name = format!("{search}{}{}", self.bound.suffix(), self.order.suffix());
+        let cached = |n: u32| format!("{name} cache({n})");
         if let Some(frontier) = self.frontier {
             let mut search = TreeSearch::within(frontier, self.order, self.bound)?;
             search.know(&self.known);
             if let Some(Memory { bytes, store }) = self.memory {
                 search.keep_within(bytes, store);
             }
-            return Ok(built(search, name));
+            return Ok(match self.cache {
+                Some(n) => built(search.cached(Keys::Exact, n as usize, Full::Replace), cached(n)),
+                None => built(search, name),
+            });
+        }
+        if let StockOrder::Explorer(tracker) = self.order {
+            let delays = match self.bound {
+                Bound::Delays(k) => Some(k),
+                Bound::None | Bound::Preemptions(_) | Bound::Depth(_) => None,
+            };
+            let search = DelayBounded::along(*tracker, delays);
+            return Ok(match self.cache {
+                Some(n) => built(search.cached(n as usize), cached(n)),
+                None => built(search, name),
+            });
         }
         let search = DepthFirst::within(self.order, self.bound)?;
         Ok(match self.cache {
-            Some(n) => built(search.cached(n as usize), format!("{name} cache({n})")),
+            Some(n) => built(search.cached(n as usize), cached(n)),
             None => built(search, name),
         })
+    }
+
+    /// A stratified search: best first by delays, with a cache.
+    fn make_strata(self, strata: &Strata) -> Result<Built, BuildError> {
+        let name = format!("{strata}{}", self.bound.suffix());
+        let frontier = Frontier::BestFirst(vec![Box::new(Delays::by(strata.increment))]);
+        let order = StockOrder::Explorer(Box::new(Tracker::new(strata.explorer.clone())));
+        let search = TreeSearch::within(frontier, order, self.bound)?;
+        let mut search = search.cached(strata.keys, strata.cache as usize, strata.full);
+        if let Some(bytes) = strata.then_sample {
+            let given = self.memory.map_or(MEMORY, |memory| memory.bytes);
+            let most = if bytes == 0 { given } else { bytes.into() };
+            let tracker = Tracker::new(strata.explorer.clone());
+            let sampler = StrataSample::new(tracker, self.seed, C1, C2);
+            return Ok(built(ThenSample::new(search, sampler, self.seed, most), name));
+        }
+        if let Some(Memory { bytes, store }) = self.memory {
+            search.keep_within(bytes, store);
+        }
+        let delays = match self.bound {
+            Bound::Delays(k) => Some(k),
+            Bound::None | Bound::Preemptions(_) | Bound::Depth(_) => None,
+        };
+        let asked = strata.limits.of(StateOrder::Strata {
+            explorer: strata.explorer.clone(),
+            exact: strata.keys == Keys::Exact,
+            increment: strata.increment,
+            delays,
+        });
+        Ok(built(OverStates::where_there_are(asked, Box::new(search), name.clone()), name))
+    }
+
+    /// A search over states, or over executions in the same order.
+    fn make_states(mut self, states: &OfStates) -> Result<Built, BuildError> {
+        let order = if states.depth_first {
+            StateOrder::DepthFirst
+        } else {
+            self.frontier = Some(Frontier::BreadthFirst);
+            StateOrder::BreadthFirst
+        };
+        let fallback = self.make_all()?;
+        let asked = states.limits.of(order);
+        let strategy = OverStates::new(asked, fallback.strategy, fallback.name);
+        Ok(built(strategy, states.to_string()))
     }
 }
 

@@ -5,6 +5,7 @@
 //! detail.
 
 use super::{Part, Parts, Role};
+use crate::grammar::Arg;
 
 /// Refuses some combinations with a reason.
 type Rule = fn(&Parts<'_>) -> Option<String>;
@@ -15,12 +16,16 @@ const RULES: &[Rule] = &[
     parts_need_a_search,
     a_short_name_has_its_parts,
     preemptions_are_counted_along_an_order_without_them,
-    delays_are_counted_along_turns,
+    delays_are_those_of_an_explorer,
+    an_explorer_counts_delays_alone,
+    depth_is_that_of_a_path,
+    states_have_their_parts,
+    strata_have_their_parts,
     a_filter_names_what_it_filters,
     a_reduction_has_no_bound,
     a_wakeup_tree_belongs_to_a_path,
     a_reduction_has_its_own_order,
-    a_cache_needs_whole_subtrees,
+    a_cache_hides_ends,
     a_cache_hides_races,
 ];
 
@@ -81,7 +86,7 @@ fn a_short_name_has_its_parts(parts: &Parts<'_>) -> Option<String> {
 /// A price is one of leaving the default option, and that must be free.
 fn preemptions_are_counted_along_an_order_without_them(parts: &Parts<'_>) -> Option<String> {
     let order = parts.name(Role::Order)?;
-    let preempts = matches!(order, "round-robin" | "probabilistic-rr" | "random");
+    let preempts = order != "non-preemptive";
     (parts.name(Role::Bound)? == "preemptions" && preempts).then(|| {
         format!(
             "`{order}` itself leaves tasks that could go on, so preemptions cannot be bounded along \
@@ -90,11 +95,106 @@ fn preemptions_are_counted_along_an_order_without_them(parts: &Parts<'_>) -> Opt
     })
 }
 
-fn delays_are_counted_along_turns(parts: &Parts<'_>) -> Option<String> {
-    let order = parts.name(Role::Order)?;
-    (parts.name(Role::Bound)? == "delays" && order != "round-robin").then(|| {
-        format!("delays are counted along `round-robin`, not along `{order}`; leave `{order}` out")
+/// Whether an order is an explorer.
+fn explores(order: &str) -> bool {
+    !matches!(order, "non-preemptive" | "in-turns" | "random")
+}
+
+/// The priorities of a frontier, those in sums too.
+fn priorities(parts: &Parts<'_>) -> Vec<String> {
+    fn add(args: &[Arg], names: &mut Vec<String>) {
+        for arg in args {
+            if let Arg::Term(term) = arg {
+                names.push(term.name.clone());
+                if term.name == "sum" {
+                    add(&term.args, names);
+                }
+            }
+        }
+    }
+    let mut names = Vec::new();
+    let Some(frontier) = parts.get(Role::Frontier) else { return names };
+    if frontier.entry.name == "best-first" {
+        add(&frontier.term.args, &mut names);
+        if names.is_empty() {
+            names.push("pb".to_owned());
+        }
+    }
+    names
+}
+
+fn delays_are_those_of_an_explorer(parts: &Parts<'_>) -> Option<String> {
+    let order = parts.name(Role::Order).filter(|order| !explores(order))?;
+    let by_delays = priorities(parts).iter().any(|name| name == "delays");
+    (parts.name(Role::Bound) == Some("delays") || by_delays).then(|| {
+        format!(
+            "delays are those of an explorer, and `{order}` is none; write `rr`, `rtc` or `prr` instead, or \
+             leave `{order}` out"
+        )
     })
+}
+
+/// One number is kept of what an execution costs, in delays along an explorer and else in preemptions; and what
+/// compares executions counts preemptions.
+fn an_explorer_counts_delays_alone(parts: &Parts<'_>) -> Option<String> {
+    let names = priorities(parts);
+    let by_delays = names.iter().any(|name| name == "delays");
+    let explorer = parts.name(Role::Order).filter(|order| explores(order));
+    if explorer.is_none() && parts.name(Role::Bound) != Some("delays") && !by_delays {
+        return None;
+    }
+    if parts.reduces() {
+        return Some(
+            "a reduction has its own order, which is no explorer, so there are no delays; write `departures` \
+             instead of `delays`"
+                .to_owned(),
+        );
+    }
+    if let Some(probes) = parts.get(Role::Probes) {
+        let term = probes.term;
+        return Some(format!("`{term}` are drawn without an explorer; leave one of the two out"));
+    }
+    if parts.name(Role::Bound) == Some("depth") {
+        return Some(
+            "`depth` is counted without an explorer; write `delays(k)` instead".to_owned(),
+        );
+    }
+    let other = names
+        .iter()
+        .find(|name| matches!(name.as_str(), "pb" | "dpor" | "mdpor" | "ss" | "patterns"))?;
+    Some(format!(
+        "`{other}` counts preemptions or compares executions, and along an explorer delays are counted; write \
+         `best-first(delays)`"
+    ))
+}
+
+fn depth_is_that_of_a_path(parts: &Parts<'_>) -> Option<String> {
+    let bound = parts.get(Role::Bound).filter(|part| part.entry.name == "depth")?.term;
+    let frontier = parts.get(Role::Frontier).filter(|part| part.entry.name != "depth-first");
+    let other = frontier.or_else(|| parts.get(Role::Cache)).or_else(|| parts.get(Role::Probes))?;
+    Some(format!("`{bound}` goes with a depth-first search alone; leave `{}` out", other.term))
+}
+
+fn states_have_their_parts(parts: &Parts<'_>) -> Option<String> {
+    let search = parts.get(Role::Search).filter(|part| part.entry.name == "states")?.term;
+    let other = parts.0.iter().find(|part| part.entry.role != Role::Search)?;
+    Some(format!(
+        "`{search}` visits states, for which `{}` has no meaning; leave it out",
+        other.term
+    ))
+}
+
+/// It is an expansion, a frontier, an order and a cache at once.
+fn strata_have_their_parts(parts: &Parts<'_>) -> Option<String> {
+    let search = parts.get(Role::Search).filter(|part| part.entry.name != "dfs")?.term;
+    let other = parts.0.iter().find(|part| {
+        let bound = part.entry.role == Role::Bound && part.entry.name == "delays";
+        part.entry.role != Role::Search && !bound
+    })?;
+    Some(format!(
+        "`{search}` has its explorer and its cache in its brackets, so `{}` has no place; leave it out",
+        other.term
+    ))
 }
 
 fn a_filter_names_what_it_filters(parts: &Parts<'_>) -> Option<String> {
@@ -142,13 +242,15 @@ fn a_reduction_has_its_own_order(parts: &Parts<'_>) -> Option<String> {
     Some(format!("`dpor` has its own order; leave `{order}` out"))
 }
 
-/// A prefix that was met counts as run: true of a search that leaves none before it has run all after it.
-fn a_cache_needs_whole_subtrees(parts: &Parts<'_>) -> Option<String> {
-    let frontier = parts.name(Role::Frontier).filter(|name| *name != "depth-first")?;
+/// With a frontier other than depth-first a prefix that was met counts as known, and is not gone on from: what
+/// compares executions would not see their ends.
+fn a_cache_hides_ends(parts: &Parts<'_>) -> Option<String> {
     let cache = parts.name(Role::Cache)?;
+    let compares = |name: &&String| matches!(name.as_str(), "dpor" | "mdpor" | "ss" | "patterns");
+    let other = priorities(parts).iter().find(compares)?.clone();
     Some(format!(
-        "`{cache}` relies on a search that leaves no prefix before all after it was run, and \
-         `{frontier}` does; leave one out"
+        "`{cache}` cuts executions, and `{other}` compares whole ones; write `best-first(pb)`, or leave \
+         `{cache}` out"
     ))
 }
 

@@ -20,6 +20,20 @@ pub(crate) fn compositions() -> Vec<String> {
         match (entry.role, entry.arguments) {
             (Role::Sampler | Role::Search, _) | (Role::Expansion, Arguments::None) => {
                 add(name.to_owned());
+                let settings: &[&str] = match name {
+                    "strata" => &[
+                        "rtc, exact",
+                        "rr, cache(5), refuse",
+                        "prr, exact, increment(2)",
+                        "rr, then-sample(300)",
+                    ],
+                    "states" => &["bfs", "dfs"],
+                    "strata-sample" => &["rtc, c1(2), c2(2)", "prr(3)"],
+                    _ => &[],
+                };
+                for settings in settings {
+                    add(format!("{name}({settings})"));
+                }
             }
             (Role::Expansion, Arguments::OneOf(words)) => {
                 for word in words {
@@ -60,6 +74,9 @@ pub(crate) fn compositions() -> Vec<String> {
                 add(format!("dfs {name}"));
                 add(format!("dfs {name}(5)"));
                 add(format!("dfs preemptions(1) {name}"));
+                add(format!("dfs delays(1) rtc {name}(5)"));
+                add(format!("all best-first(pb) {name}(5)"));
+                add(format!("all random {name}"));
             }
             (Role::Probes, _) => {
                 add(format!("dfs {name}(2)"));

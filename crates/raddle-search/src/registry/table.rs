@@ -6,23 +6,28 @@ use std::fmt;
 
 use raddle_engine::strategy::Strategy;
 
+use super::explorers::{SAMPLED, STRATA, set_explorer, set_strata, strata_sample};
 use super::recipe::{Opens, Recipe};
-use super::{BuildError, Part, filtered, priorities, sum, words};
+use super::states::{STATES, set_states};
+use super::{BuildError, Environment, Part, filtered, priorities, sum, words, wrong_arguments};
+use crate::bita::Bita;
 use crate::bound::Bound;
 use crate::expansion::reduced::Reduction;
 use crate::filtered::HapSet;
-use crate::grammar::Term;
+use crate::grammar::{Arg, Term};
+use crate::irs::IterativeRandom;
 use crate::order::{AnyTask, StockOrder};
 use crate::pct::Pct;
 use crate::pos::Pos;
 use crate::random::Random;
+use crate::receives::Criterion;
 use crate::rff::Rff;
 use crate::round_robin::RoundRobin;
 use crate::surw::Surw;
 use crate::tree::Frontier;
 use crate::tree::priority::{
-    Delays, Dpor as Races, Method, ModifiedDpor, NewPair, Patterns, Preemptions, Priority, Rand,
-    SleepSets, Var,
+    Delays, Departures, Dpor as Races, Method, ModifiedDpor, NewPair, Patterns, Preemptions,
+    Priority, Rand, SleepSets, Var,
 };
 use crate::urw::Urw;
 
@@ -61,13 +66,16 @@ impl Eq for Entry {}
 pub(super) enum Make {
     /// By others than [`build`](super::build), or not at all.
     Nothing,
-    /// A strategy by itself, from a seed.
-    Sampler(fn(&Part<'_>, u64) -> Box<dyn Strategy>),
+    /// A strategy by itself.
+    Sampler(MakeSampler),
     /// A part of a search: sets its slot.
     Part(fn(&Part<'_>, &mut Recipe) -> Result<(), BuildError>),
     /// What `best-first` goes by, from its term and a seed.
     Priority(MakePriority),
 }
+
+/// Makes a strategy from its part of the line.
+type MakeSampler = fn(&Part<'_>, &Environment) -> Result<Box<dyn Strategy>, BuildError>;
 
 /// Makes a priority from its entry, its term and a seed.
 type MakePriority = fn(&'static Entry, &Term, u64) -> Result<Box<dyn Priority>, BuildError>;
@@ -187,6 +195,9 @@ impl fmt::Display for Arguments {
 
 const COUNT: Arguments = Arguments::Number { name: "k", least: 0, most: u32::MAX, default: None };
 
+/// The seed of an explorer that draws; without it, that of the search.
+const SEED: Arguments = Arguments::Parts("seed");
+
 /// What is filtered, and how it learns.
 const FILTERED: Arguments = Arguments::Parts("dpor | all | preemptions(k), calls(n), train(n)");
 
@@ -201,8 +212,6 @@ const HERE: Entry = Entry {
     status: Status::Here,
     make: Make::Nothing,
 };
-
-const PLANNED: Entry = Entry { status: Status::Planned, ..HERE };
 
 const EXPLORERS: &str = "Desai, Qadeer, Seshia, FSE 2015";
 const GAMBIT: &str = "Coons, Burckhardt, Musuvathi, PPoPP 2010";
@@ -242,24 +251,30 @@ pub static REGISTRY: &[Entry] = &[
         name: "random",
         line: "every option with the same chance",
         example: "random",
-        make: Make::Sampler(|_, seed| Box::new(Random::new(seed))),
+        make: Make::Sampler(|_, environment| Ok(Box::new(Random::new(environment.seed)))),
         ..HERE
     },
     Entry {
         name: "round-robin",
         line: "one execution in which the tasks take turns",
         example: "round-robin",
-        make: Make::Sampler(|_, _| Box::new(RoundRobin::new())),
+        make: Make::Sampler(|_, _| Ok(Box::new(RoundRobin::new()))),
         ..HERE
     },
     Entry {
         name: "pct",
-        line: "random priorities, lowered at d - 1 random points",
+        line: "random priorities, lowered at d - 1 random points; with `pct(d, k)`, of the first k",
         paper: "Burckhardt, Kothari, Musuvathi, Nagarakatte, ASPLOS 2010",
         // More change points than this have no use, and each is compared at every decision.
         arguments: Arguments::Number { name: "d", least: 1, most: 64, default: Some(3) },
         example: "pct(3)",
-        make: Make::Sampler(|part, seed| Box::new(Pct::new(seed, part.number()))),
+        make: Make::Sampler(|part, environment| {
+            let (seed, depth) = (environment.seed, part.number());
+            Ok(Box::new(match part.length() {
+                Some(length) => Pct::with_steps(seed, depth, length),
+                None => Pct::new(seed, depth),
+            }))
+        }),
         ..HERE
     },
     Entry {
@@ -267,7 +282,7 @@ pub static REGISTRY: &[Entry] = &[
         line: "random priorities by op, redrawn after each race",
         paper: "Yuan, Yang, Gu, CAV 2018",
         example: "pos",
-        make: Make::Sampler(|_, seed| Box::new(Pos::new(seed))),
+        make: Make::Sampler(|_, environment| Ok(Box::new(Pos::new(environment.seed)))),
         ..HERE
     },
     Entry {
@@ -275,7 +290,7 @@ pub static REGISTRY: &[Entry] = &[
         line: "as `pos`, but asks for reads to see what none has seen yet, by statements",
         paper: "after Wolff, Shi, Duck, Mathur, Roychoudhury, ASPLOS 2024",
         example: "rff",
-        make: Make::Sampler(|_, seed| Box::new(Rff::new(seed))),
+        make: Make::Sampler(|_, environment| Ok(Box::new(Rff::new(environment.seed)))),
         ..HERE
     },
     Entry {
@@ -283,7 +298,7 @@ pub static REGISTRY: &[Entry] = &[
         line: "interleavings of the accesses to one object with equal chances; counts first",
         paper: "Zhao et al., ASPLOS 2025",
         example: "surw",
-        make: Make::Sampler(|_, seed| Box::new(Surw::new(seed))),
+        make: Make::Sampler(|_, environment| Ok(Box::new(Surw::new(environment.seed)))),
         ..HERE
     },
     Entry {
@@ -291,15 +306,48 @@ pub static REGISTRY: &[Entry] = &[
         line: "interleavings of all steps with equal chances; counts first",
         paper: "Zhao et al., ASPLOS 2025",
         example: "urw",
-        make: Make::Sampler(|_, seed| Box::new(Urw::new(seed))),
+        make: Make::Sampler(|_, environment| Ok(Box::new(Urw::new(environment.seed)))),
+        ..HERE
+    },
+    Entry {
+        name: "irs",
+        line: "every option with the same chance up to a depth, which grows by n decisions each round",
+        paper: EXPLORERS,
+        arguments: Arguments::Number { name: "n", least: 1, most: u32::MAX, default: Some(100) },
+        example: "irs(100)",
+        make: Make::Sampler(|part, environment| {
+            Ok(Box::new(IterativeRandom::new(environment.seed, part.number())))
+        }),
+        ..HERE
+    },
+    Entry {
+        name: "strata-sample",
+        line: "delays of an explorer at random places, more and more: c1 * c2^n samples with n delays",
+        paper: EXPLORERS,
+        arguments: Arguments::Parts(SAMPLED),
+        example: "strata-sample(rtc)",
+        make: Make::Sampler(strata_sample),
+        ..HERE
+    },
+    Entry {
+        name: "bita",
+        line: "schedules of actors that show new orders of receives: `pr`, then `pbr`, then `pcr`",
+        paper: "Tasharofi, Pradel, Lin, Johnson, ASE 2013",
+        arguments: Arguments::OneOf(&["pr", "pbr", "pcr"]),
+        example: "bita",
+        make: Make::Sampler(|part, environment| {
+            Ok(Box::new(Bita::new(&criteria(part), environment.seed)))
+        }),
         ..HERE
     },
     Entry {
         name: "ss",
-        line: "delays at random points, stratum by stratum",
+        line: "the paper's name of `strata-sample`",
         paper: EXPLORERS,
-        arguments: Arguments::Parts("order"),
-        ..PLANNED
+        arguments: Arguments::Parts(SAMPLED),
+        example: "ss(rr)",
+        make: Make::Sampler(strata_sample),
+        ..HERE
     },
     Entry {
         name: "replay",
@@ -320,19 +368,33 @@ pub static REGISTRY: &[Entry] = &[
         ..HERE
     },
     Entry {
-        name: "ses",
+        name: "states",
         role: Role::Search,
-        line: "every execution within a rising number of delays, states seen once",
-        paper: EXPLORERS,
-        arguments: Arguments::Parts("order"),
-        ..PLANNED
+        line: "each state of an actors' model once, by copies of states; without a model executions, as `all bfs` or `dfs`",
+        arguments: Arguments::Parts(STATES),
+        example: "states(bfs)",
+        make: Make::Part(set_states),
+        ..HERE
     },
     Entry {
-        name: "bita",
+        name: "strata",
         role: Role::Search,
-        line: "executions that reverse pairs of receives of one execution",
-        paper: "Tasharofi et al., ASE 2013",
-        ..PLANNED
+        line: "executions by how many delays of an explorer they need, states seen once; `exact` claims each number",
+        paper: EXPLORERS,
+        arguments: Arguments::Parts(STRATA),
+        example: "strata(rr, exact)",
+        make: Make::Part(set_strata),
+        ..HERE
+    },
+    Entry {
+        name: "ses",
+        role: Role::Search,
+        line: "the paper's name of `strata`",
+        paper: EXPLORERS,
+        arguments: Arguments::Parts(STRATA),
+        example: "ses(rtc)",
+        make: Make::Part(set_strata),
+        ..HERE
     },
     Entry {
         name: "all",
@@ -454,17 +516,27 @@ pub static REGISTRY: &[Entry] = &[
     Entry {
         name: "delays",
         role: Role::Bound,
-        line: "at most k departures from the default order",
+        line: "at most k delays of the explorer that is the order; of `rr` if none is named",
         paper: "Emmi, Qadeer, Rakamarić, POPL 2011",
         arguments: COUNT,
-        ..PLANNED
+        example: "dfs delays(2) rr",
+        make: Make::Part(|part, recipe| {
+            recipe.bound = Bound::Delays(part.number());
+            Ok(())
+        }),
+        ..HERE
     },
     Entry {
         name: "depth",
         role: Role::Bound,
         line: "alternatives only at the first k decisions",
         arguments: COUNT,
-        ..PLANNED
+        example: "dfs depth(20)",
+        make: Make::Part(|part, recipe| {
+            recipe.bound = Bound::Depth(part.number());
+            Ok(())
+        }),
+        ..HERE
     },
     Entry {
         name: "non-preemptive",
@@ -479,11 +551,10 @@ pub static REGISTRY: &[Entry] = &[
         ..HERE
     },
     Entry {
-        name: "round-robin",
+        name: "in-turns",
         role: Role::Order,
-        line: "the tasks take turns",
-        paper: EXPLORERS,
-        example: "dfs round-robin",
+        line: "the tasks take turns, one step each",
+        example: "dfs in-turns",
         make: Make::Part(|_, recipe| {
             recipe.order = StockOrder::TakeTurns;
             Ok(())
@@ -491,18 +562,73 @@ pub static REGISTRY: &[Entry] = &[
         ..HERE
     },
     Entry {
+        name: "rr",
+        role: Role::Order,
+        line: "an explorer: processes in the order of creation, each as long as it can go on",
+        paper: EXPLORERS,
+        arguments: Arguments::None,
+        example: "dfs delays(2) rr",
+        make: Make::Part(set_explorer),
+        ..HERE
+    },
+    Entry {
         name: "rtc",
         role: Role::Order,
-        line: "run to completion: the receiver of the latest message first",
+        line: "an explorer: the receiver of the latest message first; of several, in the order of sending",
         paper: EXPLORERS,
-        ..PLANNED
+        arguments: Arguments::None,
+        example: "strata(rtc)",
+        make: Make::Part(set_explorer),
+        ..HERE
+    },
+    Entry {
+        name: "rtc-latest",
+        role: Role::Order,
+        line: "as `rtc`, but of several messages of one step the last one first, as in the paper",
+        paper: EXPLORERS,
+        arguments: Arguments::None,
+        example: "strata(rtc-latest)",
+        make: Make::Part(set_explorer),
+        ..HERE
+    },
+    Entry {
+        name: "prr",
+        role: Role::Order,
+        line: "an explorer: as `rr`, but new processes begin at random places, drawn from a seed",
+        paper: EXPLORERS,
+        arguments: SEED,
+        example: "strata(prr(3))",
+        make: Make::Part(set_explorer),
+        ..HERE
     },
     Entry {
         name: "probabilistic-rr",
         role: Role::Order,
-        line: "the tasks take turns, new ones from a random place on",
+        line: "the paper's name of `prr`",
         paper: EXPLORERS,
-        ..PLANNED
+        arguments: SEED,
+        example: "dfs delays(1) probabilistic-rr",
+        make: Make::Part(set_explorer),
+        ..HERE
+    },
+    Entry {
+        name: "ordered",
+        role: Role::Order,
+        line: "an explorer: the order in which the program names processes by `change_order`",
+        paper: EXPLORERS,
+        arguments: Arguments::None,
+        example: "strata(ordered)",
+        make: Make::Part(set_explorer),
+        ..HERE
+    },
+    Entry {
+        name: "custom",
+        role: Role::Order,
+        line: "the explorer that was given with the search",
+        paper: EXPLORERS,
+        status: Status::Elsewhere("give an explorer to raddle::explore_by"),
+        make: Make::Part(set_explorer),
+        ..HERE
     },
     Entry {
         name: "random",
@@ -520,8 +646,20 @@ pub static REGISTRY: &[Entry] = &[
     Entry {
         name: "state-cache",
         role: Role::Cache,
-        line: "program states seen before are not explored again",
-        ..PLANNED
+        line: "another name of `cache`: equivalent prefixes lead to the same state",
+        paper: "Musuvathi, Qadeer, MSR-TR-2007-12",
+        arguments: Arguments::Number {
+            name: "n",
+            least: 1,
+            most: u32::MAX,
+            default: Some(1_000_000),
+        },
+        example: "all best-first(pb) state-cache",
+        make: Make::Part(|part, recipe| {
+            recipe.cache = Some(part.number());
+            Ok(())
+        }),
+        ..HERE
     },
     Entry {
         name: "cache",
@@ -568,12 +706,25 @@ pub static PRIORITIES: &[Entry] = &[
         ..HERE
     },
     Entry {
-        name: "delays",
+        name: "departures",
         role: Role::Priority,
         line: "fewest departures from the default order first",
+        example: "all best-first(departures)",
+        make: Make::Priority(|_, _, _| Ok(Box::new(Departures))),
+        ..HERE
+    },
+    Entry {
+        name: "delays",
+        role: Role::Priority,
+        line: "fewest delays of the explorer first, by n at once; of `rr` if none is named",
         paper: "Emmi, Qadeer, Rakamarić, POPL 2011",
-        example: "all best-first(delays)",
-        make: Make::Priority(|_, _, _| Ok(Box::new(Delays))),
+        arguments: Arguments::Number { name: "n", least: 1, most: u32::MAX, default: Some(1) },
+        example: "all best-first(delays) rtc",
+        make: Make::Priority(|entry, term, _| match term.args.as_slice() {
+            [] => Ok(Box::new(Delays::default())),
+            [Arg::Number(n)] if *n > 0 => Ok(Box::new(Delays::by(*n))),
+            _ => Err(wrong_arguments(entry, term)),
+        }),
         ..HERE
     },
     Entry {
@@ -686,4 +837,10 @@ pub static LEARNING: &[Entry] = &[
 /// Every name that a user may write, those that are planned too, in the order in which one reads them.
 pub fn names() -> impl Iterator<Item = &'static Entry> {
     [CHOICES, REGISTRY, PRIORITIES, LEARNING].into_iter().flatten()
+}
+
+/// What `bita` goes by.
+fn criteria(part: &Part<'_>) -> Vec<Criterion> {
+    let named = |criterion: &Criterion| part.word().is_none_or(|word| word == criterion.name());
+    Criterion::ALL.into_iter().filter(named).collect()
 }

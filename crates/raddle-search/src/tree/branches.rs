@@ -30,8 +30,10 @@ pub(super) struct Branches {
 /// What bounds the numbers of branches that are read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bounds {
-    /// The most preemptions of a candidate.
-    pub(super) preemptions: u32,
+    /// The most that a candidate may cost.
+    pub(super) cost: u32,
+    /// Whether that is in delays, of which there may be several at a point.
+    pub(super) delays: bool,
     /// How many footprints there are.
     pub(super) footprints: usize,
 }
@@ -46,7 +48,7 @@ impl Branches {
         nodes.chain(first.parent, &mut chain);
         nodes.follow(&chain, length, &mut path);
         let mut node =
-            SavedNode { delays: nodes.node(first.parent).delays, ..SavedNode::default() };
+            SavedNode { departures: nodes.node(first.parent).departures, ..SavedNode::default() };
         write_decisions(&path, &mut node.decisions);
         if store.compares {
             let mut points = PathPoints::default();
@@ -156,7 +158,7 @@ impl Attaching<'_> {
         let place = |store: &mut Store, pending: &mut Pending| {
             pending.parent = numbers[pending.parent as usize];
             if new {
-                store.count(pending.preemptions);
+                store.count(pending.cost);
             }
         };
         for (key, mut entries) in bins {
@@ -221,7 +223,8 @@ impl Attaching<'_> {
         running: Option<&mut Pending>,
     ) -> Result<(), Unsupported> {
         let (path, points) = self.store.nodes.decode(number, self.store.compares).ok_or(FOREIGN)?;
-        let (from, limit) = (node.from as usize, self.bounds.preemptions);
+        let (from, limit) = (node.from as usize, self.bounds.cost);
+        let delays = self.bounds.delays;
         let mut open = vec![0_u32; path.len() - from];
         // An option is taken at a point of the node, which took another one there.
         let mut take = |point: u32, option: u32| {
@@ -237,9 +240,10 @@ impl Attaching<'_> {
             if let Some(points) = &points {
                 // An entry that was left behind may be of a node that had its number before.
                 let point = &points.points()[pending.point as usize];
-                pending.preemptions = point.preemptions_with(pending.option);
+                pending.cost = point.preemptions_with(pending.option);
             }
-            (pending.preemptions <= limit.min(pending.point + 1)).then_some(())
+            let most = if delays { limit } else { limit.min(pending.point + 1) };
+            (pending.cost <= most).then_some(())
         };
         for &(bin, entry) in &below.candidates {
             candidate(&mut bins[bin].1[entry]).ok_or(FOREIGN)?;
@@ -271,7 +275,7 @@ impl Attaching<'_> {
                     && sizes.restore(number, &node.sizes, |place| open[place as usize])
             }
         };
-        let can_be = (all > 0 || is_root) && node.delays as usize <= path.len();
+        let can_be = (all > 0 || is_root) && node.departures as usize <= path.len();
         if can_be && has_its_siblings && has_its_sizes { Ok(()) } else { Err(FOREIGN) }
     }
 }

@@ -50,6 +50,14 @@ impl Frontier {
         }
     }
 
+    /// Whether it goes by delays, which only an order by an explorer has.
+    pub(crate) fn counts_delays(&self) -> bool {
+        match self {
+            Self::BestFirst(parts) => parts.iter().any(|part| part.counts_delays()),
+            Self::BreadthFirst | Self::Random { .. } => false,
+        }
+    }
+
     /// The empty set of candidates, and the priorities.
     pub(super) fn begin(self) -> (Candidates, Priorities) {
         match self {
@@ -76,8 +84,8 @@ pub(super) struct Pending {
     pub(super) parent: u32,
     pub(super) point: u32,
     pub(super) option: u32,
-    /// Preemptions up to that option, which may be one itself.
-    pub(super) preemptions: u32,
+    /// What it costs up to and with that option: preemptions, or delays along an explorer.
+    pub(super) cost: u32,
 }
 
 const _: () = assert!(size_of::<Pending>() == 16, "these are what a wide search holds");
@@ -274,7 +282,7 @@ mod tests {
     use super::*;
 
     fn pending(point: u32) -> Pending {
-        Pending { parent: 0, point, option: 1, preemptions: 0 }
+        Pending { parent: 0, point, option: 1, cost: 0 }
     }
 
     fn points(mut candidates: Candidates) -> Vec<u32> {

@@ -87,20 +87,20 @@ impl Expander<'_> {
     /// All options of the new points that are within the bound. Where the newest candidate is next, the first
     /// option is pushed last.
     fn open_all(&mut self, id: u32, spent: u32, comparison: Option<&Comparison>) {
-        let delays = self.store.nodes.node(id).delays + 1;
+        let departures = self.store.nodes.node(id).departures + 1;
         let reversed = self.store.candidates.is_best_first();
         let (mut siblings, mut options) = (Vec::new(), Vec::new());
         let mut before = spent;
         for at in 0..self.new.all.len() {
             let new = self.new.all[at];
             options.clear();
-            options.extend(new.others(before, self.limit));
+            options.extend(self.new.others(new, before, self.limit));
             if reversed {
                 options.reverse();
             }
             for &option in &options {
-                let preemptions = before + new.preempts(option);
-                let mut candidate = self.candidate(at, option, (preemptions, delays));
+                let cost = before + self.new.price(new, option);
+                let mut candidate = self.candidate(at, option, (cost, departures));
                 if let Some(comparison) = comparison {
                     let point = &comparison.path.points()[self.current.planned + at];
                     let asleep = |task| comparison.sleeping(point).iter().any(|s| s.task == task);
@@ -114,7 +114,7 @@ impl Expander<'_> {
                     siblings.push(Sibling::waiting(at as u32, option, bin, new.value, reversal));
                 }
             }
-            before += new.preempts(new.default);
+            before += self.new.price(new, new.default);
         }
         if !siblings.is_empty() {
             self.store.nodes.change(id, |all| *all = Siblings::from(siblings));
@@ -123,7 +123,7 @@ impl Expander<'_> {
 
     /// All other values at the new points of a reduced search.
     fn open_values(&mut self, id: u32, comparison: &Comparison) {
-        let delays = self.store.nodes.node(id).delays + 1;
+        let departures = self.store.nodes.node(id).departures + 1;
         let reversed = self.store.candidates.is_best_first();
         let mut siblings = Vec::new();
         for at in 0..self.new.all.len() {
@@ -137,7 +137,7 @@ impl Expander<'_> {
                 options.reverse();
             }
             for option in options {
-                let candidate = self.candidate(at, option, (preemptions, delays));
+                let candidate = self.candidate(at, option, (preemptions, departures));
                 let bin = self.store.push(id, &candidate);
                 let reversal = candidate.reversal;
                 siblings.push(Sibling::waiting(at as u32, option, bin, true, reversal));
@@ -219,7 +219,7 @@ impl Expander<'_> {
         let key = priorities.improved(before, reversal);
         if key < before {
             let preemptions = at.preemptions_with(option);
-            let bin = candidates.push(key, Pending { parent, point, option, preemptions });
+            let bin = candidates.push(key, Pending { parent, point, option, cost: preemptions });
             sibling.wait(bin, reversal);
         } else {
             sibling.wait(bin, reversal);
@@ -293,16 +293,17 @@ impl Expander<'_> {
         }
         let preemptions = point.preemptions_with(option);
         let node = self.store.nodes.node(point.owner);
-        let delays = node.delays + 1;
+        let departures = node.departures + 1;
         let is_first = node.siblings().started(point.place).is_empty();
         let candidate = match at.checked_sub(self.current.planned) {
-            Some(new) => self.candidate(new, option, (preemptions, delays)),
+            Some(new) => self.candidate(new, option, (preemptions, departures)),
             None => Candidate {
                 point: at as u32,
                 option,
                 of: self.current.path[at].of,
                 preemptions,
-                delays,
+                departures,
+                delays: 0,
                 preempts: point.preempts(option),
                 task: Some(task),
                 op: None,

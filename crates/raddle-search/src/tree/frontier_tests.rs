@@ -135,7 +135,7 @@ fn a_limit_on_steps_ends_executions_and_not_the_search() {
 fn an_order_that_preempts_cannot_be_bounded() {
     let refused =
         TreeSearch::within(Frontier::BreadthFirst, TakeTurns, Bound::Preemptions(1)).unwrap_err();
-    assert!(refused.to_string().starts_with("`round-robin` itself leaves tasks"));
+    assert!(refused.to_string().starts_with("`in-turns` itself leaves tasks"));
 }
 
 #[test]

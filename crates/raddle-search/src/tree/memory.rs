@@ -2,6 +2,7 @@
 
 use super::TreeSearch;
 use crate::order::Order;
+use crate::rng::Rng;
 
 /// What a search holds, and what it would hold otherwise. GAMBIT's Figure 5.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,6 +43,28 @@ impl<O: Order> TreeSearch<O> {
     #[must_use]
     pub fn nodes(&self) -> usize {
         self.store.nodes.len()
+    }
+
+    /// Whether no execution was begun that has not ended.
+    pub(crate) fn is_between(&self) -> bool {
+        matches!(self.stage, super::Stage::Ended)
+    }
+
+    /// The decisions that lead to any candidate in memory, with the same chance.
+    pub(crate) fn draw(&self, rng: &mut Rng) -> Option<Vec<u32>> {
+        let entries = u32::try_from(self.store.candidates.entries()).unwrap_or(u32::MAX);
+        let mut nth = if entries > 0 { rng.below(entries) as usize } else { return None };
+        let mut bins = self.store.candidates.bins();
+        let pending = bins.find_map(|(_, _, bin)| {
+            let found = bin.get(nth).copied();
+            nth = nth.saturating_sub(bin.len());
+            found
+        })?;
+        let (mut chain, mut path) = (Vec::new(), Vec::new());
+        self.store.nodes.chain(pending.parent, &mut chain);
+        self.store.nodes.follow(&chain, pending.point + 1, &mut path);
+        path[pending.point as usize].option = pending.option;
+        Some(path.into_iter().map(|taken| taken.option).collect())
     }
 
     /// What it holds. Takes time in proportion to that.

@@ -18,17 +18,13 @@ pub(super) struct NewPoint {
     /// Where its tasks begin among those of all points; none if they are not recorded.
     pub(super) tasks: u32,
     pub(super) value: bool,
+    /// Where the prices of its options begin among those of all points; none if preemptions are counted.
+    prices: u32,
 }
 
 impl NewPoint {
     pub(super) fn preempts(self, option: u32) -> u32 {
         u32::from(self.running != u32::MAX && option != self.running)
-    }
-
-    /// The options that are not taken and are within `limit`, after so many preemptions.
-    pub(super) fn others(self, before: u32, limit: u32) -> impl DoubleEndedIterator<Item = u32> {
-        let within = move |option: u32| before + self.preempts(option) <= limit;
-        (0..self.of).filter(move |&option| option != self.default && within(option))
     }
 }
 
@@ -47,6 +43,8 @@ pub(super) struct NewPoints {
     pub(super) windows: Option<Box<Windows>>,
     /// Why their options are to be run, by the races of the execution.
     pub(super) reversals: Vec<Reversal>,
+    /// What options cost in delays, if the search goes along an explorer.
+    prices: Vec<u32>,
 }
 
 impl NewPoints {
@@ -62,7 +60,28 @@ impl NewPoints {
             labels: Vec::new(),
             windows: sees.windows.then(Box::default),
             reversals: Vec::new(),
+            prices: Vec::new(),
         }
+    }
+
+    /// What an option of a new point costs: preemptions, or delays along an explorer.
+    pub(super) fn price(&self, new: NewPoint, option: u32) -> u32 {
+        if new.prices == u32::MAX {
+            new.preempts(option)
+        } else {
+            self.prices[(new.prices + option) as usize]
+        }
+    }
+
+    /// The options of a new point that are not taken and are within `limit`, after so much was spent.
+    pub(super) fn others(
+        &self,
+        new: NewPoint,
+        before: u32,
+        limit: u32,
+    ) -> impl DoubleEndedIterator<Item = u32> {
+        let within = move |option: u32| before.saturating_add(self.price(new, option)) <= limit;
+        (0..new.of).filter(move |&option| option != new.default && within(option))
     }
 
     pub(super) fn clear(&mut self) {
@@ -71,13 +90,19 @@ impl NewPoints {
         self.ops.clear();
         self.contexts.clear();
         self.labels.clear();
+        self.prices.clear();
         if let Some(windows) = &mut self.windows {
             windows.begin();
         }
     }
 
-    /// Records a point.
-    pub(super) fn push(&mut self, point: &Point<'_>, default: u32) -> NewPoint {
+    /// Records a point. `prices`: what its options cost, if the search goes along an explorer.
+    pub(super) fn push(
+        &mut self,
+        point: &Point<'_>,
+        default: u32,
+        prices: Option<&[u32]>,
+    ) -> NewPoint {
         let value = matches!(point.options, Options::Value { .. });
         let running = if value { None } else { point.running_option() };
         let tasks = if self.records_tasks { self.tasks.len() as u32 } else { u32::MAX };
@@ -85,7 +110,9 @@ impl NewPoints {
             self.record(point);
         }
         let running = running.unwrap_or(u32::MAX);
-        let new = NewPoint { of: point.arity(), default, running, tasks, value };
+        let from = if prices.is_some() { self.prices.len() as u32 } else { u32::MAX };
+        self.prices.extend(prices.into_iter().flatten());
+        let new = NewPoint { of: point.arity(), default, running, tasks, value, prices: from };
         self.all.push(new);
         new
     }
@@ -130,22 +157,22 @@ impl NewPoints {
         }
     }
 
-    /// Whether one has an option that is within the bound and was not taken, after so many preemptions.
+    /// Whether one has an option that is within the bound and was not taken, after so much was spent.
     pub(super) fn open_any(&self, spent: u32, limit: u32) -> bool {
         let mut before = spent;
         self.all.iter().any(|new| {
-            let opens = before < limit || new.others(before, limit).next().is_some();
-            before += new.preempts(new.default);
+            let opens = before < limit || self.others(*new, before, limit).next().is_some();
+            before += self.price(*new, new.default);
             opens
         })
     }
 
-    /// How many options of each are within the bound, after so many preemptions.
+    /// How many options of each are within the bound, after so much was spent.
     pub(super) fn widths(&self, spent: u32, limit: u32) -> impl Iterator<Item = u32> {
         let mut before = spent;
         self.all.iter().map(move |new| {
-            let width = 1 + new.others(before, limit).count() as u32;
-            before += new.preempts(new.default);
+            let width = 1 + self.others(*new, before, limit).count() as u32;
+            before += self.price(*new, new.default);
             width
         })
     }
@@ -156,7 +183,7 @@ impl NewPoints {
         at: usize,
         point: u32,
         option: u32,
-        (preemptions, delays): (u32, u32),
+        (cost, departures): (u32, u32),
     ) -> Candidate {
         let new = self.all[at];
         let seen = (new.tasks != u32::MAX && !new.value).then_some(new.tasks as usize);
@@ -170,8 +197,9 @@ impl NewPoints {
             point,
             option,
             of: new.of,
-            preemptions,
-            delays,
+            preemptions: if new.prices == u32::MAX { cost } else { 0 },
+            departures,
+            delays: if new.prices == u32::MAX { 0 } else { cost },
             preempts: new.preempts(option) > 0,
             task,
             op: op(option),

@@ -31,7 +31,7 @@ pub(super) struct Node {
     /// Children that are pending, or have pending descendants.
     pub(super) open: u32,
     /// Decisions that were not the default one: its depth.
-    pub(super) delays: u32,
+    pub(super) departures: u32,
     /// The option it took at its own decision.
     own: u32,
     /// Where in its bytes the decisions end.
@@ -48,7 +48,7 @@ pub(super) struct Node {
 pub(super) struct SavedNode {
     pub(super) parent: Option<u32>,
     pub(super) from: u32,
-    pub(super) delays: u32,
+    pub(super) departures: u32,
     pub(super) own: u32,
     pub(super) decisions: Vec<u8>,
     pub(super) points: Vec<u8>,
@@ -99,11 +99,11 @@ impl Node {
 
     /// As it is saved, without its sizes. `parent`: by its number in the state.
     pub(super) fn saved(&self, parent: Option<u32>) -> SavedNode {
-        let Self { from, delays, own, .. } = *self;
+        let Self { from, departures, own, .. } = *self;
         let (decisions, points) = self.bytes.split_at(self.split as usize);
         let (decisions, points) = (decisions.to_vec(), points.to_vec());
         let siblings = self.siblings.saved();
-        SavedNode { parent, from, delays, own, decisions, points, siblings, sizes: Vec::new() }
+        SavedNode { parent, from, departures, own, decisions, points, siblings, sizes: Vec::new() }
     }
 
     pub(super) fn siblings(&self) -> &Siblings {
@@ -220,12 +220,12 @@ impl Nodes {
         path: &[Taken],
         points: impl FnOnce(&mut Vec<u8>),
     ) -> u32 {
-        let delays = if parent == NONE { 0 } else { self.node(parent).delays + 1 };
+        let departures = if parent == NONE { 0 } else { self.node(parent).departures + 1 };
         let own = from.checked_sub(1).map_or(0, |own| path[own as usize].option);
         let rest = path.get(from as usize..).unwrap_or_default();
         let (split, bytes) = self.write(rest, points);
         let (open, siblings) = (0, Siblings::default());
-        let at = self.add(Node { parent, from, open, delays, own, split, bytes, siblings });
+        let at = self.add(Node { parent, from, open, departures, own, split, bytes, siblings });
         if parent == NONE {
             self.root = at;
         }
@@ -399,10 +399,10 @@ impl Nodes {
     /// Adds a node that was saved; says where it is. Whether it fits to the others is for
     /// [`decode`](Self::decode) to say, when all are there.
     pub(super) fn put(&mut self, node: &SavedNode, parent: u32, siblings: Siblings) -> u32 {
-        let SavedNode { from, delays, own, .. } = *node;
+        let SavedNode { from, departures, own, .. } = *node;
         let split = node.decisions.len() as u32;
         let bytes = [node.decisions.as_slice(), &node.points].concat().into_boxed_slice();
-        self.add(Node { parent, from, open: 0, delays, own, split, bytes, siblings })
+        self.add(Node { parent, from, open: 0, departures, own, split, bytes, siblings })
     }
 
     /// Which node is the first execution.
@@ -498,7 +498,7 @@ mod tests {
         let grandchild = nodes.insert(child, 4, &taken, |_| {});
         nodes.node_mut(root).open = 1;
         nodes.node_mut(child).open = 1;
-        assert_eq!((nodes.len(), nodes.node(grandchild).delays), (3, 2));
+        assert_eq!((nodes.len(), nodes.node(grandchild).departures), (3, 2));
         nodes.detach(grandchild);
         assert_eq!(nodes.len(), 1);
         assert_eq!(nodes.besides, 0);

@@ -21,6 +21,7 @@
 
 mod by;
 mod delays;
+mod departures;
 mod mdpor;
 mod method;
 mod new_pair;
@@ -42,6 +43,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::by::By;
 pub use self::delays::Delays;
+pub use self::departures::Departures;
 pub use self::mdpor::ModifiedDpor;
 pub use self::method::Method;
 pub use self::new_pair::NewPair;
@@ -135,6 +137,8 @@ pub struct Candidate {
     /// Preemptions up to that option, which is one perhaps.
     pub preemptions: u32,
     /// Options other than the default one up to that option, which is one.
+    pub departures: u32,
+    /// Delays of the explorer up to that option, if the search goes along one.
     pub delays: u32,
     /// Whether the option is a preemption.
     pub preempts: bool,
@@ -180,6 +184,11 @@ pub trait Priority: Send + fmt::Debug {
     /// What it looks at.
     fn sees(&self) -> Sees {
         Sees::default()
+    }
+
+    /// Whether it looks at [`Candidate::delays`]: then the search goes along an explorer.
+    fn counts_delays(&self) -> bool {
+        false
     }
 
     /// An execution begins. Called, as the next two, if it [sees](Sees::steps) steps.
@@ -302,7 +311,8 @@ pub(super) fn candidate() -> Candidate {
         option: 1,
         of: 2,
         preemptions: 1,
-        delays: 2,
+        departures: 2,
+        delays: 3,
         preempts: true,
         task: Some(TaskId(1)),
         op: None,

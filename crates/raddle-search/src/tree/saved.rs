@@ -22,6 +22,7 @@ use super::footprints::Footprints;
 use super::priority::Key;
 use super::sizes::SavedSizing;
 use super::store::Store;
+use super::visited::SavedVisited;
 use super::{Stage, TreeExpansion, TreeSearch};
 use crate::order::Order;
 use crate::state::{self, FOREIGN};
@@ -42,7 +43,9 @@ struct Identity {
     expansion: TreeExpansion,
     frontier: String,
     order: String,
-    preemptions: Option<u32>,
+    bound: String,
+    /// Which prefixes are remembered, and how many.
+    cache: Option<String>,
 }
 
 /// Numbers from which the parts of a search go on.
@@ -69,6 +72,7 @@ struct SavedSearch {
     /// Which node is the first execution.
     root: Option<u32>,
     branches: Branches,
+    visited: Option<SavedVisited>,
 }
 
 impl<O: Order> TreeSearch<O> {
@@ -76,8 +80,9 @@ impl<O: Order> TreeSearch<O> {
         Identity {
             expansion: self.expansion,
             frontier: self.frontier.clone(),
-            order: self.order.name().to_owned(),
-            preemptions: self.bound.preemptions(),
+            order: self.order.name(),
+            bound: self.bound.suffix(),
+            cache: self.visited.as_ref().map(|visited| visited.name()),
         }
     }
 
@@ -90,7 +95,7 @@ impl<O: Order> TreeSearch<O> {
     }
 
     fn bounds(&self, footprints: usize) -> Bounds {
-        Bounds { preemptions: self.bound.limit(), footprints }
+        Bounds { cost: self.bound.limit(), delays: self.order.explores(), footprints }
     }
 
     /// The state between two executions.
@@ -137,6 +142,7 @@ impl<O: Order> TreeSearch<O> {
                 footprints: footprints.copied().collect(),
                 root: numbers.get(self.store.nodes.root() as usize).copied(),
                 branches,
+                visited: self.visited.as_ref().map(|visited| visited.saved()),
             },
         ))
     }
@@ -187,6 +193,11 @@ impl<O: Order> TreeSearch<O> {
         if !fits {
             return Err(FOREIGN);
         }
+        let visited = match (&self.visited, saved.visited) {
+            (Some(own), Some(saved)) => Some(Box::new(own.restored(saved)?)),
+            (None, None) => None,
+            _ => return Err(FOREIGN),
+        };
         let mut sizing = self.sizing.restored(saved.sizing).ok_or(FOREIGN)?;
         let mut store = self.store.anew();
         let mut attaching = Attaching {
@@ -207,7 +218,7 @@ impl<O: Order> TreeSearch<O> {
         self.store.priorities.restore(&mut saved.parts.priorities.into_iter());
         self.order.set_state(saved.parts.order);
         self.stage = running.map_or(saved.stage, Stage::Running);
-        self.sizing = sizing;
+        (self.sizing, self.visited) = (sizing, visited);
         (self.whole, self.diverged) = (saved.whole, saved.diverged);
         (self.gaps, self.executions) = (saved.gaps, saved.executions);
         self.current.clear();
@@ -245,7 +256,7 @@ impl<O: Order> TreeSearch<O> {
     fn work(&self, key: Key, pending: &mut Pending) -> Work {
         let mut branches = Branches::default();
         let prefix = branches.detach(key, std::slice::from_mut(pending), &self.store);
-        pending.preemptions = branches.bins[0].1[0].preemptions;
+        pending.cost = branches.bins[0].1[0].cost;
         if self.sizing.as_recursive().is_some() {
             branches = branches.with_sizes(prefix.len());
         }
@@ -263,6 +274,7 @@ impl<O: Order> TreeSearch<O> {
                 footprints: Vec::new(),
                 root: None,
                 branches,
+                visited: self.visited.as_ref().map(|visited| visited.of_part()),
             },
         );
         Work { prefix, state }
@@ -281,7 +293,7 @@ impl<O: Order> TreeSearch<O> {
                 self.store.nodes.chain(pending.parent, &mut chain);
                 sizes.gave(&chain, pending.point + 1);
             }
-            self.store.uncount(pending.preemptions);
+            self.store.uncount(pending.cost);
             self.store.leave(pending);
         }
     }

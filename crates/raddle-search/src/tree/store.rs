@@ -1,6 +1,6 @@
 //! The store: executions that were run, candidates that wait, and how they fit together.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::candidates::{Candidates, Pending};
 use super::nodes::Nodes;
@@ -17,8 +17,8 @@ pub(super) struct Store {
     pub(super) priorities: Priorities,
     /// Whether executions are compared: nodes have siblings and points then.
     pub(super) compares: bool,
-    /// What waits or runs, by its preemptions.
-    left: Vec<u64>,
+    /// What waits or runs, by what it costs.
+    left: BTreeMap<u32, u64>,
 }
 
 impl Store {
@@ -28,31 +28,31 @@ impl Store {
         priorities: Priorities,
         compares: bool,
     ) -> Self {
-        Self { nodes, candidates, priorities, compares, left: Vec::new() }
+        Self { nodes, candidates, priorities, compares, left: BTreeMap::new() }
     }
 
     /// Candidates that wait or run.
     pub(super) fn pending(&self) -> u64 {
-        self.left.iter().sum()
+        self.left.values().sum()
     }
 
-    /// The fewest preemptions of any that waits or runs.
-    pub(super) fn fewest_preemptions(&self) -> Option<u32> {
-        self.left.iter().position(|&left| left > 0).map(|least| least as u32)
+    /// What the cheapest costs that waits or runs, in preemptions or delays.
+    pub(super) fn least_cost(&self) -> Option<u32> {
+        self.left.first_key_value().map(|(cost, _)| *cost)
     }
 
     /// One more waits.
-    pub(super) fn count(&mut self, preemptions: u32) {
-        let preemptions = preemptions as usize;
-        if self.left.len() <= preemptions {
-            self.left.resize(preemptions + 1, 0);
-        }
-        self.left[preemptions] += 1;
+    pub(super) fn count(&mut self, cost: u32) {
+        *self.left.entry(cost).or_insert(0) += 1;
     }
 
     /// One was run, or given away.
-    pub(super) fn uncount(&mut self, preemptions: u32) {
-        self.left[preemptions as usize] -= 1;
+    pub(super) fn uncount(&mut self, cost: u32) {
+        let left = self.left.get_mut(&cost).expect("it was counted");
+        *left -= 1;
+        if *left == 0 {
+            self.left.remove(&cost);
+        }
     }
 
     /// Takes over all but the priorities.
@@ -64,10 +64,12 @@ impl Store {
     /// A new candidate of the node at `parent`; says in which bin.
     pub(super) fn push(&mut self, parent: u32, candidate: &Candidate) -> u32 {
         let key = self.candidates.key(candidate, &mut self.priorities);
-        let &Candidate { point, option, preemptions, .. } = candidate;
-        let bin = self.candidates.push(key, Pending { parent, point, option, preemptions });
+        let &Candidate { point, option, .. } = candidate;
+        // Either is 0.
+        let cost = candidate.preemptions + candidate.delays;
+        let bin = self.candidates.push(key, Pending { parent, point, option, cost });
         self.nodes.node_mut(parent).open += 1;
-        self.count(preemptions);
+        self.count(cost);
         bin
     }
 

@@ -3,7 +3,7 @@
 use proptest::prelude::{Just, Strategy as _, prop_assert_eq, prop_oneof, proptest};
 
 use super::priority::{
-    By, Candidate, Cost, Delays, Dpor, Method, ModifiedDpor, NewPair, Patterns, Preemptions,
+    By, Candidate, Cost, Departures, Dpor, Method, ModifiedDpor, NewPair, Patterns, Preemptions,
     Priority, Rand, Reversal, Sees, SleepSets, Sum, Var,
 };
 use super::*;
@@ -38,7 +38,7 @@ pub(super) fn all_priorities(seed: u64) -> Vec<Parts> {
     vec![
         vec![],
         vec![Box::new(Preemptions)],
-        vec![Box::new(Delays)],
+        vec![Box::new(Departures)],
         vec![Box::new(Rand::new(seed))],
         vec![Box::new(Dpor)],
         vec![Box::new(ModifiedDpor)],
@@ -47,7 +47,7 @@ pub(super) fn all_priorities(seed: u64) -> Vec<Parts> {
         vec![Box::new(NewPair::default()), Box::new(ModifiedDpor), Box::new(Preemptions)],
         vec![Box::new(SleepSets), Box::new(ModifiedDpor)],
         vec![Box::new(ModifiedDpor), Box::new(Preemptions)],
-        vec![Box::new(Dpor), Box::new(SleepSets), Box::new(Delays), Box::new(Rand::new(seed))],
+        vec![Box::new(Dpor), Box::new(SleepSets), Box::new(Departures), Box::new(Rand::new(seed))],
         vec![Box::new(odd)],
         vec![Box::new(fancy.seeing(all)), Box::new(Preemptions)],
         vec![Box::new(sum)],
@@ -229,7 +229,7 @@ fn an_order_that_preempts_cannot_be_bounded() {
     let refused =
         TreeSearch::within(Frontier::BestFirst(Vec::new()), TakeTurns, Bound::Preemptions(1))
             .unwrap_err();
-    assert!(refused.to_string().starts_with("`round-robin` itself leaves tasks"));
+    assert!(refused.to_string().starts_with("`in-turns` itself leaves tasks"));
 }
 
 #[test]

@@ -5,8 +5,8 @@
 //! `Arc<dyn Trait>` and can be the type of `self`, and most programs only share by them. Take the types
 //! here where it matters *who drops last*, *whether an upgrade succeeds* or *what a count says*: of std's,
 //! raddle sees none of that, so it does not try the other orders, and a reduction may leave them out.
-//! They have all of std's API, raw pointers too, but they do not coerce and cannot be the type of `self`:
-//! [`unsize`] and [`from_std`] make `Arc<dyn Trait>` in so many words.
+//! They have all of std's API, raw pointers too, but they do not coerce and cannot be the type of `self` (so a `Waker`
+//! is not made of them): [`unsize`] and [`from_std`] make `Arc<dyn Trait>` in so many words.
 //!
 //! Every operation on a count is a step. Clones, and what is done to weak handles, depend on nothing but
 //! looks at counts. Drops depend on drops, since only their order decides who drops last, and on upgrades
@@ -25,9 +25,15 @@ use std::any::Any;
 use std::borrow::{Borrow, Cow};
 use std::collections::BTreeMap;
 use std::error::Error;
+use std::ffi::{CStr, CString, OsStr, OsString};
 use std::fmt;
-use std::mem::ManuallyDrop;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::mem::{ManuallyDrop, MaybeUninit};
 use std::ops::Deref;
+#[cfg(unix)]
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
+use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync;
 use std::sync::PoisonError;
@@ -412,6 +418,20 @@ impl<T> Arc<T> {
         Self::of(sync::Arc::new(value))
     }
 
+    /// The first handle to a value that is still to be written.
+    #[must_use]
+    #[track_caller]
+    pub fn new_uninit() -> Arc<MaybeUninit<T>> {
+        Arc::of(sync::Arc::new_uninit())
+    }
+
+    /// The first handle to a value that is still to be written, in memory that is all zeros.
+    #[must_use]
+    #[track_caller]
+    pub fn new_zeroed() -> Arc<MaybeUninit<T>> {
+        Arc::of(sync::Arc::new_zeroed())
+    }
+
     /// The first handle to a value that does not move.
     #[must_use]
     #[track_caller]
@@ -489,7 +509,92 @@ impl<T> Arc<T> {
     }
 }
 
-impl<T: Clone> Arc<T> {
+impl<T> Arc<MaybeUninit<T>> {
+    /// The same handle, once the value has been written.
+    ///
+    /// ```
+    /// use raddle_threads::sync::counted::Arc;
+    ///
+    /// let mut five = Arc::<u32>::new_uninit();
+    /// Arc::get_mut(&mut five).unwrap().write(5);
+    /// // SAFETY: it was written.
+    /// assert_eq!(*unsafe { five.assume_init() }, 5);
+    /// ```
+    ///
+    /// # Safety
+    /// As of [`std::sync::Arc::assume_init`].
+    #[must_use = "`self` will be dropped if the result is not used"]
+    pub unsafe fn assume_init(mut self) -> Arc<T> {
+        // SAFETY: by contract.
+        let value = unsafe { self.spend().assume_init() };
+        Arc { value: Some(value), shared: sync::Arc::clone(&self.shared) }
+    }
+}
+
+impl<T> Arc<[T]> {
+    /// The first handle to values that are still to be written.
+    #[must_use]
+    #[track_caller]
+    pub fn new_uninit_slice(len: usize) -> Arc<[MaybeUninit<T>]> {
+        Arc::of(sync::Arc::new_uninit_slice(len))
+    }
+
+    /// The first handle to values that are still to be written, in memory that is all zeros.
+    #[must_use]
+    #[track_caller]
+    pub fn new_zeroed_slice(len: usize) -> Arc<[MaybeUninit<T>]> {
+        Arc::of(sync::Arc::new_zeroed_slice(len))
+    }
+}
+
+impl<T> Arc<[MaybeUninit<T>]> {
+    /// The same handle, once all values have been written.
+    ///
+    /// # Safety
+    /// As of [`std::sync::Arc::assume_init`].
+    #[must_use = "`self` will be dropped if the result is not used"]
+    pub unsafe fn assume_init(mut self) -> Arc<[T]> {
+        // SAFETY: by contract.
+        let value = unsafe { self.spend().assume_init() };
+        Arc { value: Some(value), shared: sync::Arc::clone(&self.shared) }
+    }
+}
+
+/// What [`Arc::make_mut`] can copy: every `Clone`, and what std can copy though it has no size.
+pub trait MakeMut {
+    /// A copy of the value, in a handle of its own.
+    fn copied(&self) -> sync::Arc<Self>;
+
+    /// The value of the only strong handle: weak handles lose it.
+    fn alone(arc: &mut sync::Arc<Self>) -> &mut Self;
+}
+
+impl<T: Clone> MakeMut for T {
+    fn copied(&self) -> sync::Arc<Self> {
+        sync::Arc::new(self.clone())
+    }
+
+    fn alone(arc: &mut sync::Arc<Self>) -> &mut Self {
+        sync::Arc::make_mut(arc)
+    }
+}
+
+macro_rules! make_mut {
+    ($(($($t:ident)?) $of:ty,)*) => {$(
+        impl$(<$t: Clone>)? MakeMut for $of {
+            fn copied(&self) -> sync::Arc<Self> {
+                self.into()
+            }
+
+            fn alone(arc: &mut sync::Arc<Self>) -> &mut Self {
+                sync::Arc::make_mut(arc)
+            }
+        }
+    )*};
+}
+make_mut!((T) [T], () str, () CStr, () OsStr, () Path,);
+
+impl<T: MakeMut + ?Sized> Arc<T> {
     /// The value to change; a clone of it if there are other strong handles. Weak handles lose it.
     #[track_caller]
     pub fn make_mut(this: &mut Self) -> &mut T {
@@ -500,23 +605,23 @@ impl<T: Clone> Arc<T> {
                 this.shared.counts.step(CountOp::MakeMut)
             };
             if counts.strong > 1 {
-                *this = Self::new((**this).clone());
+                *this = Self::of((**this).copied());
             } else if counts.weak > 0 {
                 // The step has dropped this handle's count with the value.
-                let value = agreed(sync::Arc::into_inner(this.spend()));
-                *this = Self::new(value);
+                let mut value = this.spend();
+                T::alone(&mut value);
+                *this = Self::of(value);
             }
         } else if Self::get_mut(this).is_none() {
-            *this = match sync::Arc::try_unwrap(this.spend()) {
-                Ok(value) => {
-                    this.shared.counts.step(CountOp::Drop);
-                    Self::new(value)
-                }
-                Err(shared) => {
-                    this.value = Some(shared);
-                    Self::new((**this).clone())
-                }
-            };
+            let mut value = this.spend();
+            if sync::Arc::strong_count(&value) == 1 {
+                this.shared.counts.step(CountOp::Drop);
+                T::alone(&mut value);
+                *this = Self::of(value);
+            } else {
+                this.value = Some(value);
+                *this = Self::of((**this).copied());
+            }
         }
         agreed(this.value.as_mut().and_then(sync::Arc::get_mut))
     }
@@ -735,24 +840,63 @@ impl<T: ?Sized> From<Box<T>> for Arc<T> {
     }
 }
 
-impl From<&str> for Arc<str> {
-    #[track_caller]
-    fn from(value: &str) -> Self {
-        Self::of(value.into())
+macro_rules! from {
+    ($(($($t:ident $(: $bound:ident)?)?) $of:ty => $what:ty,)*) => {$(
+        impl$(<$t $(: $bound)?>)? From<$of> for Arc<$what> {
+            #[track_caller]
+            fn from(value: $of) -> Self {
+                Self::of(value.into())
+            }
+        }
+    )*};
+}
+from! {
+    () &str => str,
+    () &mut str => str,
+    () String => str,
+    () &CStr => CStr,
+    () &mut CStr => CStr,
+    () CString => CStr,
+    () &OsStr => OsStr,
+    () &mut OsStr => OsStr,
+    () OsString => OsStr,
+    () &Path => Path,
+    () &mut Path => Path,
+    () PathBuf => Path,
+    (T: Clone) &[T] => [T],
+    (T: Clone) &mut [T] => [T],
+    (T) Vec<T> => [T],
+}
+
+macro_rules! default {
+    ($(($($t:ident)?) $of:ty,)*) => {$(
+        impl$(<$t>)? Default for Arc<$of> {
+            #[track_caller]
+            fn default() -> Self {
+                Self::of(sync::Arc::default())
+            }
+        }
+    )*};
+}
+default!(() str, () CStr, (T) [T],);
+
+impl From<Arc<str>> for Arc<[u8]> {
+    fn from(mut arc: Arc<str>) -> Self {
+        Self { value: Some(arc.spend().into()), shared: sync::Arc::clone(&arc.shared) }
     }
 }
 
-impl From<String> for Arc<str> {
-    #[track_caller]
-    fn from(value: String) -> Self {
-        Self::of(value.into())
-    }
-}
+impl<T, const N: usize> TryFrom<Arc<[T]>> for Arc<[T; N]> {
+    type Error = Arc<[T]>;
 
-impl<T: Clone> From<&[T]> for Arc<[T]> {
-    #[track_caller]
-    fn from(value: &[T]) -> Self {
-        Self::of(value.into())
+    fn try_from(mut arc: Arc<[T]>) -> Result<Self, Self::Error> {
+        match arc.spend().try_into() {
+            Ok(value) => Ok(Self { value: Some(value), shared: sync::Arc::clone(&arc.shared) }),
+            Err(value) => {
+                arc.value = Some(value);
+                Err(arc)
+            }
+        }
     }
 }
 
@@ -812,10 +956,39 @@ impl<T: ?Sized> fmt::Pointer for Arc<T> {
     }
 }
 
-impl<T> From<Vec<T>> for Arc<[T]> {
-    #[track_caller]
-    fn from(value: Vec<T>) -> Self {
-        Self::of(value.into())
+impl Read for Arc<File> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        (&**self).read(buf)
+    }
+}
+
+impl Write for Arc<File> {
+    fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
+        (&**self).write(buf)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        (&**self).flush()
+    }
+}
+
+impl Seek for Arc<File> {
+    fn seek(&mut self, pos: SeekFrom) -> io::Result<u64> {
+        (&**self).seek(pos)
+    }
+}
+
+#[cfg(unix)]
+impl<T: AsFd + ?Sized> AsFd for Arc<T> {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        (**self).as_fd()
+    }
+}
+
+#[cfg(unix)]
+impl<T: AsRawFd> AsRawFd for Arc<T> {
+    fn as_raw_fd(&self) -> RawFd {
+        (**self).as_raw_fd()
     }
 }
 

@@ -2,9 +2,18 @@
 
 #![expect(unsafe_code, reason = "handles are made of raw pointers")]
 
-use std::borrow::Cow;
+use std::borrow::{Borrow, Cow};
 use std::collections::BTreeSet;
+use std::error::Error;
+use std::ffi::{CStr, OsStr, OsString};
+use std::fmt::{Debug, Display, Pointer};
+use std::fs::File;
+use std::hash::Hash;
+use std::io::{Read, Seek, Write};
 use std::mem::ManuallyDrop;
+use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::path::{Path, PathBuf};
+use std::pin::Pin;
 
 use raddle_engine::{Ended, Setup, Stop, explore};
 use raddle_threads::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -361,4 +370,117 @@ fn a_value_that_is_never_dropped_is_a_leak() {
     assert!(message.contains("1 leaked: the value of an Arc made at"), "{message}");
     assert!(message.contains("counted.rs"), "{message}");
     reduced(&leak(false));
+}
+
+fn is_handle<T>()
+where
+    T: Clone + Send + Sync + Unpin + UnwindSafe + RefUnwindSafe + Debug,
+{
+}
+
+fn is_value<T>()
+where
+    T: Ord + Hash + Default + Display + Pointer + AsRef<u32> + Borrow<u32> + From<u32>,
+{
+}
+
+fn is_file<T: Read + Write + Seek>() {}
+
+fn is_error<T: Error>() {}
+
+#[cfg(unix)]
+fn has_descriptor<T: std::os::fd::AsFd + std::os::fd::AsRawFd>() {}
+
+/// Everything that is stable of std's, once for its own types and once for these.
+macro_rules! api {
+    ($name:ident, $($types:tt)*) => {
+        fn $name() {
+            use $($types)*::{Arc, Weak};
+            // What std can do with functions, raw pointers and counts.
+            let mut a: Arc<u32> = Arc::new(1);
+            let _: Pin<Arc<u32>> = Arc::pin(1);
+            let _: Arc<u32> = Arc::new_cyclic(|weak: &Weak<u32>| weak.strong_count() as u32);
+            let raw: *const u32 = Arc::into_raw(Arc::clone(&a));
+            // SAFETY: a pointer of `into_raw`, whose handle is taken back last.
+            unsafe {
+                Arc::increment_strong_count(raw);
+                Arc::decrement_strong_count(raw);
+                drop(Arc::from_raw(raw));
+            }
+            let weak: Weak<u32> = Arc::downgrade(&a);
+            // SAFETY: as above.
+            let weak = unsafe { Weak::from_raw(weak.into_raw()) };
+            assert!(std::ptr::eq(weak.as_ptr(), Arc::as_ptr(&a)) && weak.ptr_eq(&weak.clone()));
+            assert_eq!((Arc::strong_count(&a), Arc::weak_count(&a)), (1, 1));
+            assert_eq!((weak.strong_count(), weak.weak_count(), Weak::<u8>::new().upgrade()), (1, 1, None));
+            // Weak handles lose the value.
+            *Arc::make_mut(&mut a) += 1;
+            assert_eq!((weak.upgrade(), Arc::get_mut(&mut a).copied()), (None, Some(2)));
+            let shared = Arc::clone(&a);
+            *Arc::make_mut(&mut a) += 1;
+            assert_eq!((*shared, *a, Arc::ptr_eq(&a, &shared)), (2, 3, false));
+            assert_eq!((Arc::try_unwrap(a), Arc::into_inner(shared)), (Ok(3), Some(2)));
+            assert_eq!(Arc::unwrap_or_clone(Arc::new(3)), 3);
+            // Values that are written later.
+            let (mut uninit, zeroed) = (Arc::<u32>::new_uninit(), Arc::<u32>::new_zeroed());
+            Arc::get_mut(&mut uninit).expect("the only handle").write(5);
+            let (mut slice, zeros) = (Arc::<[u32]>::new_uninit_slice(1), Arc::<[u32]>::new_zeroed_slice(1));
+            Arc::get_mut(&mut slice).expect("the only handle")[0].write(5);
+            // SAFETY: written above, or numbers, which may be zeros.
+            unsafe {
+                assert_eq!((*uninit.assume_init(), *zeroed.assume_init()), (5, 0));
+                assert_eq!((&*slice.assume_init(), &*zeros.assume_init()), (&[5][..], &[0][..]));
+            }
+            // Values without a size.
+            let mut numbers: Arc<[u32]> = Arc::from(vec![1, 2]);
+            let other = Arc::clone(&numbers);
+            Arc::make_mut(&mut numbers)[0] = 3;
+            let weak = Arc::downgrade(&numbers);
+            Arc::make_mut(&mut numbers)[1] = 4;
+            assert_eq!((&*numbers, &*other, weak.upgrade()), (&[3, 4][..], &[1, 2][..], None));
+            let mut text: Arc<str> = Arc::from("a");
+            Arc::make_mut(&mut text).make_ascii_uppercase();
+            assert_eq!((&*text, &*Arc::<[u8]>::from(Arc::clone(&text))), ("A", &b"A"[..]));
+            assert_eq!(Arc::<[u32; 2]>::try_from(other).as_deref(), Ok(&[1, 2]));
+            assert!(Arc::<[u32; 3]>::try_from(numbers).is_err());
+            let mut string = String::from("b");
+            let strings: [Arc<str>; 4] = [
+                string.as_mut_str().into(),
+                Box::<str>::from("b").into(),
+                Cow::Borrowed("b").into(),
+                string.into(),
+            ];
+            assert!(strings.iter().all(|string| **string == *"b"));
+            let slices: [Arc<[u8]>; 5] = [
+                [1].into(),
+                [1][..].into(),
+                (&mut [1][..]).into(),
+                Box::<[u8]>::from([1]).into(),
+                [1].into_iter().collect(),
+            ];
+            assert!(slices.iter().all(|slice| **slice == [1]));
+            let _: [Arc<CStr>; 3] = [c"c".into(), c"c".to_owned().into(), c"c".to_owned().into_boxed_c_str().into()];
+            let _: [Arc<OsStr>; 2] = [OsStr::new("o").into(), OsString::from("o").into()];
+            let _: [Arc<Path>; 2] = [Path::new("p").into(), PathBuf::from("p").into()];
+            assert_eq!((&*Arc::<str>::default(), Arc::<[u8]>::default().len()), ("", 0));
+            assert!(Arc::<CStr>::default().is_empty());
+            // Traits.
+            is_handle::<Arc<u32>>();
+            is_handle::<Weak<u32>>();
+            is_value::<Arc<u32>>();
+            is_file::<Arc<File>>();
+            is_error::<Arc<std::fmt::Error>>();
+            #[cfg(unix)]
+            has_descriptor::<Arc<File>>();
+        }
+    };
+}
+api!(of_std, std::sync);
+api!(of_counted, raddle_threads::sync::counted);
+
+#[test]
+fn handles_have_all_that_those_of_std_have() {
+    of_std();
+    of_counted();
+    assert_eq!(outcomes(of_counted), (BTreeSet::from([()]), 1));
 }

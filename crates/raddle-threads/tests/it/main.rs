@@ -10,6 +10,7 @@ mod condvars;
 mod contexts;
 mod counted;
 mod executions;
+mod explorers;
 mod locals;
 mod lock_orders;
 mod mutexes;

@@ -12,8 +12,8 @@ use raddle_search::DepthFirst;
 use raddle_search::bound::Bound;
 use raddle_search::order::NonPreemptive;
 use raddle_search::tree::priority::{
-    Delays, Dpor, Method, ModifiedDpor, NewPair, Patterns, Preemptions, Priority, Rand, SleepSets,
-    Var,
+    Departures, Dpor, Method, ModifiedDpor, NewPair, Patterns, Preemptions, Priority, Rand,
+    SleepSets, Var,
 };
 use raddle_search::tree::{Frontier, TreeExpansion, TreeSearch};
 use raddle_trace::{Covered, Settings};
@@ -34,7 +34,7 @@ fn by_object() -> Var {
 fn frontiers(seed: u64) -> Vec<Frontier> {
     let parts: [Vec<Box<dyn Priority>>; 9] = [
         vec![Box::new(Preemptions)],
-        vec![Box::new(Delays)],
+        vec![Box::new(Departures)],
         vec![Box::new(Rand::new(seed))],
         vec![Box::new(Dpor)],
         vec![Box::new(ModifiedDpor), Box::new(Preemptions)],

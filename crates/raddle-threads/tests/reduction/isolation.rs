@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize as StdAtomicUsize, Ordering::Relaxed};
 
 use raddle_engine::observer::Observers;
 use raddle_engine::strategy::Strategy as _;
-use raddle_engine::{Ended, Explored, Limits, Setup, Stop, explore};
+use raddle_engine::{Ended, Explored, Limits, Setup, Stop, Teardown, explore};
 use raddle_search::traces::TraceCounter;
 use raddle_search::{RecordedTree, TreeRecorder};
 use raddle_testing::{Sample, figures};
@@ -53,8 +53,11 @@ fn run(name: &str, executions: u64, settings: Settings, isolation: bool, body: &
     let mut strategy = raddle_search::build(name, 7).expect("a strategy").strategy;
     let (mut schedules, mut traces) = (Schedules::default(), TraceCounter::new(usize::MAX));
     let limits = Limits { executions, ..Limits::default() };
+    // Stacks that are kept after failures are mappings of this process, and every later fork copies them.
+    let teardown = if isolation { Teardown::Auto } else { Teardown::Unwind };
     let isolation = isolation.then_some(raddle_isolate::FORK);
-    let setup = Setup { limits, keep_going: true, settings, isolation, ..Setup::default() };
+    let setup =
+        Setup { limits, keep_going: true, settings, isolation, teardown, ..Setup::default() };
     let recorded = RecordedTree::first(100);
     let mut tree = TreeRecorder::new(recorded.clone());
     let observers: Observers<'_, '_> = &mut [&mut schedules, &mut traces, &mut tree];

@@ -3,6 +3,7 @@
 mod best_first;
 mod cache;
 mod counts;
+mod explorers;
 mod hapset;
 #[cfg(unix)]
 mod isolation;

@@ -203,7 +203,11 @@ impl Place {
         self.turns.left.fetch_add(unused, Ordering::Relaxed);
         let is_all = matches!(
             covered,
-            Covered::Everything | Covered::Equivalence | Covered::Cached { preemptions: None, .. }
+            Covered::Everything
+                | Covered::Equivalence
+                | Covered::Cached { preemptions: None, .. }
+                | Covered::Strata { delays: None, .. }
+                | Covered::States { delays: None, depth: None, .. }
         );
         let covers = is_all && is_covered(&explored.ended, &explored.counts, covered);
         let ends = explored.failure.is_some() || matches!(explored.ended, Ended::Diverged(_));

@@ -17,7 +17,7 @@ fn a_strategy_that_is_not_one_is_refused() {
     let wrong = |strategy: &str| refused(|config| config.strategy = strategy.into());
     insta::assert_snapshot!(wrong("dsf"), @"the strategy `dsf` cannot be used: `dsf` is not a known strategy; did you mean `dfs`?");
     insta::assert_snapshot!(wrong("dfs("), @"the strategy `dfs(` cannot be used: this is not how a strategy is written: the text ends at column 5; write a name or a number here, as in `pct(3)`");
-    insta::assert_snapshot!(wrong("ss"), @"the strategy `ss` cannot be used: `ss` is planned and not in this version; of the role sampler there is `random`, `round-robin`, `pct(d)`, `pos`, `rff`, `surw`, `urw`");
+    insta::assert_snapshot!(wrong("replay"), @"the strategy `replay` cannot be used: `replay` is not a search; set RADDLE_REPLAY or call raddle::replay");
     insta::assert_snapshot!(wrong(""), @"the strategy `` cannot be used: this is not how a strategy is written: nothing is named; write a strategy, such as `random`");
     let bounded = refused(|config| {
         config.strategy = "random".into();

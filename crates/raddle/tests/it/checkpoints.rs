@@ -239,8 +239,8 @@ static EXECUTIONS: AtomicU64 = AtomicU64::new(0);
 
 const KILLED: &str = "FIXTURE_CHECKPOINT_OF_ONE_THAT_IS_KILLED";
 
-/// As the process that is killed sees it: a checkpoint after each millisecond; and when there is one, and some
-/// executions have been run since, it ends without a word.
+/// As the process that is killed sees it: a checkpoint after each millisecond, of a search that does not end before
+/// there is one, however busy the machine is; and when there is one it ends without a word.
 fn until_killed(file: &Path) -> ! {
     let mut config = config("dpor", file);
     config.checkpoint_every = Some(Duration::from_millis(1));
@@ -250,7 +250,7 @@ fn until_killed(file: &Path) -> ! {
         if n > 20 && path.exists() {
             kill_this_process();
         }
-        increments();
+        large();
     });
     unreachable!("it was killed");
 }
@@ -278,19 +278,22 @@ fn a_process_that_is_killed_leaves_the_last_checkpoint() {
         .unwrap();
     assert_eq!(status.code(), None, "killed");
     assert!(file.exists());
-    let mut rest = config("dpor", &file);
-    let whole = {
-        let mut config = rest.clone();
-        config.checkpoint = None;
-        explore(config, increments).unwrap()
+    let resume = |executions: u64| {
+        let mut config = config("dpor", &file);
+        config.executions = Some(executions);
+        explore(config, large).unwrap()
     };
-    rest.executions = None;
-    let report = explore(rest, increments).unwrap();
+    // It ends at once: the budget is of all parts together.
+    let report = resume(1);
     let resumed = report.notes.iter().find_map(|note| match note {
         Note::Resumed { executions, .. } => Some(*executions),
         _ => None,
     });
-    assert!(resumed.is_some_and(|executions| executions > 0), "{:?}", report.notes);
+    let before = resumed.expect("it goes on");
+    assert!(before > 0, "{:?}", report.notes);
+    let report = resume(before + 30);
+    fs::remove_file(&file).unwrap();
+    let whole = resume(before + 30);
     assert_eq!(without_time(report), without_time(whole));
-    assert!(!file.exists());
+    fs::remove_file(&file).unwrap();
 }

@@ -505,9 +505,9 @@ fn best_first_moves_to_a_file_what_it_may_not_hold() {
             |note: &Note| matches!(note, Note::Text { text } if text.contains("RADDLE_MEMORY"));
         report.notes.iter().any(text)
     };
-    let all = ask("all best-first(delays)");
+    let all = ask("all best-first(departures)");
     assert_eq!((all.counts.executions, stopped(&all)), (3_000, false));
-    let reduced = ask("dpor(source) best-first(delays)");
+    let reduced = ask("dpor(source) best-first(departures)");
     assert_eq!((reduced.counts.executions, stopped(&reduced)), (1_024, true));
 }
 

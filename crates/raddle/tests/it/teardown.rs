@@ -9,12 +9,12 @@ use std::time::Duration;
 
 use raddle::cell::Tracked;
 use raddle::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
-use raddle::sync::{Arc, Mutex};
+use raddle::sync::{Arc, Condvar, Mutex};
 use raddle::{Config, thread};
 
 /// The report of a test that fails.
 #[track_caller]
-fn report(config: Config, test: fn()) -> String {
+fn report(config: Config, test: impl Fn() + Send + Sync + 'static) -> String {
     let checked = catch_unwind(AssertUnwindSafe(|| raddle::check_with(config, test)));
     let payload = checked.expect_err("it fails");
     payload.downcast_ref::<String>().expect("a report").clone()
@@ -138,8 +138,9 @@ fn a_destructor_that_spins_while_its_own_panic_unwinds_does_not_hide_the_panic()
         assert!(flag.load(SeqCst), "the cause");
         thread.join().unwrap();
     });
-    assert!(text.contains("main panicked at crates/raddle/tests/it/teardown.rs:"), "{text}");
-    assert!(text.contains("the cause"), "{text}");
+    let headline = headline(&text);
+    assert!(headline.contains(": main panicked at crates/raddle/tests/it/teardown.rs:"), "{text}");
+    assert!(headline.ends_with(" the cause"), "{text}");
 }
 
 #[test]
@@ -235,4 +236,127 @@ fn a_process_that_aborts_while_a_panic_unwinds_says_which_panic() {
     let text = last_words("child_that_panics_while_it_unwinds");
     let found = text.lines().find(|line| line.trim().starts_with("main panicked at")).expect(&text);
     assert!(found.contains("the cause"), "the first one first: {text}");
+}
+
+/// A pool whose destructor waits for its worker, which waits for work.
+struct Pool {
+    worker: Option<thread::JoinHandle<()>>,
+    work: Arc<(Mutex<bool>, Condvar)>,
+}
+
+impl Pool {
+    fn new() -> Self {
+        let work = Arc::new((Mutex::new(false), Condvar::new()));
+        let theirs = Arc::clone(&work);
+        let worker = thread::spawn(move || {
+            let mut stopped = theirs.0.lock().unwrap();
+            while !*stopped {
+                stopped = theirs.1.wait(stopped).unwrap();
+            }
+        });
+        Self { worker: Some(worker), work }
+    }
+
+    fn stop(self) {
+        *self.work.0.lock().unwrap() = true;
+        self.work.1.notify_all();
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        self.worker.take().unwrap().join().unwrap();
+    }
+}
+
+#[test]
+fn a_panic_whose_unwinding_waits_for_ever_is_the_headline() {
+    let text = report(quick(), || {
+        let pool = Pool::new();
+        assert_eq!(AtomicU32::new(0).load(SeqCst), 1, "the cause");
+        pool.stop();
+    });
+    let led = |text: &str, name: &str| {
+        let headline = headline(text);
+        assert!(headline.contains(&format!("{name}: main panicked at crates/raddle/")), "{text}");
+        assert!(headline.contains("the cause"), "{text}");
+        assert!(text.contains("what followed:\n  deadlock of 2 tasks: main, thread 1"), "{text}");
+    };
+    led(&text, "is_the_headline");
+    // A scope catches the panic, waits for its threads and raises it again.
+    let text = report(quick(), || {
+        let (send, receive) = raddle::sync::mpsc::channel::<u32>();
+        thread::scope(|scope| {
+            scope.spawn(move || receive.recv());
+            assert_eq!(AtomicU32::new(0).load(SeqCst), 1, "the cause");
+            send.send(1).unwrap();
+        });
+    });
+    led(&text, "is_the_headline");
+}
+
+#[test]
+fn a_panic_whose_unwinding_spins_for_ever_is_the_headline() {
+    for in_a_thread in [false, true] {
+        let body = move || {
+            let flag = Arc::new(AtomicBool::new(false));
+            let theirs = Arc::clone(&flag);
+            let fail = move || {
+                let _guard = OnDrop(|| {
+                    while !theirs.load(SeqCst) {
+                        thread::yield_now();
+                    }
+                });
+                assert_eq!(AtomicU32::new(0).load(SeqCst), 1, "the cause");
+            };
+            if in_a_thread {
+                thread::spawn(fail).join().unwrap();
+            } else {
+                fail();
+            }
+            flag.store(true, SeqCst);
+        };
+        let text = report(quick(), body);
+        let who = if in_a_thread { "thread 1" } else { "main" };
+        assert!(headline(&text).contains(&format!(": {who} panicked at crates/raddle/")), "{text}");
+        let followed = format!("what followed:\n  livelock: {who} changed nothing for");
+        assert!(text.contains(&followed) && text.contains("RADDLE_REPLAY="), "{text}");
+    }
+}
+
+// To make the failure small runs many executions that leave a task in the middle of its unwinding. std counts those on
+// their OS thread, where every later execution would seem to panic.
+#[test]
+fn executions_after_one_that_was_left_unwinding_do_not_panic() {
+    let text = report(quick(), || {
+        assert!(!std::thread::panicking(), "this execution has not begun");
+        let lock = Arc::new(Mutex::new(()));
+        let go = Arc::new((Mutex::new(false), Condvar::new()));
+        let (theirs, their_go) = (Arc::clone(&lock), Arc::clone(&go));
+        let thread = thread::spawn(move || {
+            let _held = theirs.lock().unwrap();
+            let mut go = their_go.0.lock().unwrap();
+            while !*go {
+                go = their_go.1.wait(go).unwrap();
+            }
+        });
+        let _guard = OnDrop(|| drop(lock.lock()));
+        let is_set = go.0.lock().map_or(true, |go| *go);
+        assert!(is_set, "the cause");
+        *go.0.lock().unwrap() = true;
+        go.1.notify_all();
+        thread.join().unwrap();
+    });
+    assert!(headline(&text).contains("the cause"), "{text}");
+}
+
+#[test]
+fn a_panic_that_was_caught_without_a_step_after_it_is_named_too() {
+    let text = report(quick(), || {
+        let (_send, receive) = raddle::sync::mpsc::channel::<u32>();
+        catch_unwind(|| panic!("caught")).unwrap_err();
+        receive.recv().unwrap();
+    });
+    assert!(headline(&text).contains("deadlock: main waits for ever"), "{text}");
+    assert!(text.contains("panics before that, which were caught:\n  main panicked at"), "{text}");
 }

@@ -110,7 +110,7 @@ fn an_order_that_preempts_cannot_be_bounded() {
     let refused = DepthFirst::within(TakeTurns, Bound::Preemptions(2)).unwrap_err();
     assert_eq!(
         refused.to_string(),
-        "`round-robin` itself leaves tasks that could go on, so preemptions cannot be bounded \
+        "`in-turns` itself leaves tasks that could go on, so preemptions cannot be bounded \
          along it; use `non-preemptive`"
     );
 }

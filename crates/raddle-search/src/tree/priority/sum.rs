@@ -46,6 +46,10 @@ impl Priority for Sum {
         self.parts.iter_mut().for_each(|(_, part)| part.know(pairs));
     }
 
+    fn counts_delays(&self) -> bool {
+        self.parts.iter().any(|(_, part)| part.counts_delays())
+    }
+
     fn cost(&mut self, candidate: &Candidate) -> Cost {
         let costs = self.parts.iter_mut().map(|(weight, part)| {
             let Cost(cost) = part.cost(candidate);
@@ -78,14 +82,14 @@ impl Priority for Sum {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Delays, Preemptions, candidate};
+    use super::super::{Departures, Preemptions, candidate};
     use super::*;
 
-    // 1 preemption and 2 delays: 10 * 1 + 3 * 2.
+    // 1 preemption and 2 departures: 10 * 1 + 3 * 2.
     #[test]
     fn a_sum_weighs_its_parts() {
-        let mut sum = Sum::new(vec![(10, Box::new(Preemptions)), (3, Box::new(Delays))]);
+        let mut sum = Sum::new(vec![(10, Box::new(Preemptions)), (3, Box::new(Departures))]);
         assert_eq!(sum.cost(&candidate()), Cost(16));
-        assert_eq!(sum.name(), "sum(10, pb, 3, delays)");
+        assert_eq!(sum.name(), "sum(10, pb, 3, departures)");
     }
 }

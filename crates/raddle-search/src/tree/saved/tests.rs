@@ -9,7 +9,7 @@ use raddle_engine::strategy::{Divisible, Estimating, Plan, Resumable, Strategy};
 use raddle_trace::Covered;
 
 use super::super::Frontier;
-use super::super::priority::{Delays, ModifiedDpor, Preemptions, Rand, SleepSets};
+use super::super::priority::{Departures, ModifiedDpor, Preemptions, Rand, SleepSets};
 use super::super::tests::{Parts, all_priorities, best, mixed, programs, sorted};
 use super::*;
 use crate::bound::Bound;
@@ -96,7 +96,7 @@ fn what_does_not_fit_comes_back() {
 fn what_is_in_memory_stays_within_the_limit() {
     let toy = Toy::independent(&[4, 4, 4, 4]);
     let peak = |limit: Option<u64>| {
-        let mut search = best(vec![Box::new(Delays)]);
+        let mut search = best(vec![Box::new(Departures)]);
         if let Some(limit) = limit {
             search.keep_within(limit, Box::new(Shelf::default()));
         }

@@ -1,0 +1,202 @@
+//! How many generated schedules could be followed to their end, and how many showed an order that was new: over all
+//! programs of actors, judged by the executions that ran.
+
+use std::collections::BTreeMap;
+
+use raddle_actors::Mailboxes;
+use raddle_corpus::actors::systems;
+use raddle_corpus::program::{Group, Program};
+use raddle_corpus::{REGISTRY, protocols};
+use raddle_engine::receive::Order;
+
+use super::Effort;
+use super::orders::{Criterion, Listener};
+use super::runs::search_with;
+use crate::table::Table;
+
+/// What is wanted of all schedules together.
+const ASKED: f64 = 0.99;
+/// Programs that are below are named, at most so many.
+const NAMED: usize = 12;
+
+/// A program with the mailboxes that it is run with; none: its own.
+#[derive(Clone, Copy)]
+struct Subject {
+    program: &'static Program,
+    mailboxes: Option<Mailboxes>,
+}
+
+impl Subject {
+    fn call(&self, arguments: &[usize]) {
+        match self.mailboxes {
+            Some(mailboxes) => self.program.call_with(mailboxes, arguments),
+            None => self.program.call(arguments),
+        }
+    }
+}
+
+/// What came of schedules.
+#[derive(Clone, Copy, Debug, Default)]
+struct Count {
+    programs: u64,
+    schedules: u64,
+    infeasible: u64,
+    /// Whose execution showed an order that no execution before it had.
+    fruitful: u64,
+}
+
+impl Count {
+    fn add(&mut self, other: Self) {
+        self.programs += other.programs;
+        self.schedules += other.schedules;
+        self.infeasible += other.infeasible;
+        self.fruitful += other.fruitful;
+    }
+}
+
+/// All programs of actors: those that build their systems themselves as they are, the others with two kinds of mailboxes.
+fn subjects() -> Vec<Subject> {
+    let own = REGISTRY.iter().filter(|program| program.group == Group::Actors);
+    let own = own.chain(protocols::programs());
+    let mut all: Vec<_> = own.map(|program| Subject { program, mailboxes: None }).collect();
+    for mailboxes in [Mailboxes::Pairs, Mailboxes::Queue] {
+        let mailboxes = Some(mailboxes);
+        all.extend(systems::programs().map(|program| Subject { program, mailboxes }));
+    }
+    all
+}
+
+pub(crate) fn table(effort: Effort, progress: &dyn Fn(&str)) -> Table {
+    let header = [
+        "mailboxes",
+        "criterion",
+        "programs",
+        "schedules",
+        "followed",
+        "share",
+        "new order",
+        "share",
+        "asked",
+    ];
+    let mut table = Table {
+        title: "Schedules that could be followed".to_owned(),
+        header: header.map(str::to_owned).to_vec(),
+        ..Table::default()
+    };
+    let mut counts: BTreeMap<(&str, &str), Count> = BTreeMap::new();
+    let mut below = Vec::new();
+    for subject in subjects() {
+        progress(&format!("schedules of {}", subject.program.name));
+        for criterion in Criterion::ALL {
+            match one(subject, criterion, effort) {
+                Ok(Some((order, count))) => {
+                    counts.entry((order, criterion.name())).or_default().add(count);
+                    if count.infeasible > 0 || count.fruitful < count.schedules {
+                        let name = subject.program.name;
+                        below.push((count, format!("`{name}` ({order}, {})", criterion.name())));
+                    }
+                }
+                Ok(None) => {}
+                Err(error) => table.failures.push(format!("{}: {error}", subject.program.name)),
+            }
+        }
+    }
+    let mut all = Count::default();
+    for ((order, criterion), count) in &counts {
+        table.rows.push(row([*order, *criterion], *count));
+        all.add(*count);
+    }
+    // Each was counted once for each criterion.
+    all.programs /= Criterion::ALL.len() as u64;
+    table.rows.push(row(["all", ""], all));
+    table.notes.push(
+        "A schedule is generated when the execution before it has ended, and counts as followed if every message that it names was \
+         received in its order; `new order`: its execution showed an order of two receives, by the criterion, that no execution \
+         before it had shown. Both are told by the execution that ran. Programs that build their systems themselves run with the \
+         mailboxes that they ask for, all others with the order between each two actors (pairs) and with one queue for each \
+         actor."
+            .to_owned(),
+    );
+    table.notes.push(format!(
+        "Each program at its small size, {} executions at most by each criterion, with seed 1; a program with a bug until it shows.",
+        effort.schedules
+    ));
+    below.sort_by_key(|(count, _)| {
+        std::cmp::Reverse(count.infeasible + count.schedules - count.fruitful)
+    });
+    for (count, name) in below.iter().take(NAMED) {
+        let Count { schedules, infeasible, fruitful, .. } = count;
+        table.notes.push(format!(
+            "{name}: {schedules} schedules, {infeasible} not followed, {} without a new order.",
+            schedules - fruitful
+        ));
+    }
+    if below.len() > NAMED {
+        table.notes.push(format!("And {} others.", below.len() - NAMED));
+    }
+    table
+}
+
+/// A program without receives has none to put in order.
+fn one(
+    subject: Subject,
+    criterion: Criterion,
+    effort: Effort,
+) -> Result<Option<(&'static str, Count)>, String> {
+    let arguments = subject.program.defaults();
+    let mut listener = Listener::new(criterion);
+    let body = || subject.call(&arguments);
+    let limits = (effort.schedules, effort.cap / 4);
+    let (_, covered) = search_with(criterion.strategy(), 1, limits, &mut [&mut listener], &body)?;
+    let order = match listener.order {
+        Some(Order::Pairs) => "pairs",
+        Some(Order::Queue) => "queue",
+        Some(_) => "unordered",
+        None => return Ok(None),
+    };
+    let covered = serde_json::to_value(covered).map_err(|error| error.to_string())?;
+    let number = |key: &str| find(&covered, key);
+    let (Some(schedules), Some(infeasible)) = (number("schedules"), number("infeasible")) else {
+        return Err(format!("the strategy does not say how many schedules it made: {covered}"));
+    };
+    // The first execution follows none.
+    let fruitful = listener.fruitful.iter().skip(1).filter(|new| **new).count() as u64;
+    Ok(Some((order, Count { programs: 1, schedules, infeasible, fruitful })))
+}
+
+/// The number of this name, however deep.
+fn find(value: &serde_json::Value, key: &str) -> Option<u64> {
+    match value {
+        serde_json::Value::Object(map) => {
+            let own = map.get(key).and_then(serde_json::Value::as_u64);
+            own.or_else(|| map.values().find_map(|value| find(value, key)))
+        }
+        _ => None,
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "there are some thousand schedules")]
+fn row([order, criterion]: [&str; 2], count: Count) -> Vec<String> {
+    let share = |part: u64| match count.schedules {
+        0 => "—".to_owned(),
+        all => format!("{:.2} %", 100.0 * part as f64 / all as f64),
+    };
+    let followed = count.schedules - count.infeasible.min(count.schedules);
+    let enough = |part: u64| part as f64 >= ASKED * count.schedules as f64;
+    let verdict = match count.schedules {
+        0 => "not measured",
+        _ if enough(followed) => "pass",
+        _ => "miss",
+    };
+    vec![
+        order.to_owned(),
+        criterion.to_owned(),
+        count.programs.to_string(),
+        count.schedules.to_string(),
+        followed.to_string(),
+        share(followed),
+        count.fruitful.to_string(),
+        share(count.fruitful),
+        if criterion.is_empty() { format!("≥ 99 % followed: {verdict}") } else { String::new() },
+    ]
+}

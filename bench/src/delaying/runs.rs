@@ -1,0 +1,397 @@
+//! Every bug under every strategy, within limits.
+
+#![expect(
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    reason = "counts are far below 2^52"
+)]
+
+use std::panic::{set_hook, take_hook};
+use std::time::Duration;
+
+use peer::cpu_time;
+use raddle::Config;
+use raddle::actors::{States, Stopped};
+use raddle::explorer::Explorer;
+use raddle_corpus::program::{Program, Visit};
+use raddle_corpus::protocols::PROTOCOLS;
+use raddle_engine::{Ended, Explored, Lap, Setup, Stop, explore};
+use raddle_search::explorers::{QueueOfProcesses, RandomRoundRobin, RunToCompletion};
+use raddle_trace::Covered;
+
+use super::columns::{COLUMNS, Column, How};
+use crate::numbers::median;
+
+/// Which arguments the programs have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Size {
+    Small,
+    Large,
+}
+
+impl Size {
+    pub(crate) fn of(self, program: &Program) -> Vec<usize> {
+        match self {
+            Self::Small => program.defaults(),
+            Self::Large => program.large.to_vec(),
+        }
+    }
+}
+
+/// After which a search counts as one that has not found the bug, and how often it is run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    pub(crate) executions: u64,
+    pub(crate) states: u64,
+    /// CPU time.
+    pub(crate) cpu: Duration,
+    pub(crate) bytes: u64,
+    /// How often a strategy that draws is run.
+    pub(crate) runs: usize,
+}
+
+impl Limits {
+    /// Of the page.
+    pub(crate) const FULL: Self = Self {
+        executions: 5_000,
+        states: 500_000,
+        cpu: Duration::from_secs(1),
+        bytes: 1 << 30,
+        runs: 5,
+    };
+    /// That all of it works.
+    pub(crate) const QUICK: Self = Self {
+        executions: 100,
+        states: 1_000,
+        cpu: Duration::from_millis(100),
+        bytes: 1 << 28,
+        runs: 1,
+    };
+}
+
+/// Up to which the delays of a bug are looked for.
+const MOST_DELAYS: u32 = 12;
+
+/// How a search ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// It showed the bug.
+    Found,
+    /// It showed a failure of another kind.
+    Other(&'static str),
+    /// A limit stopped it.
+    Limit,
+    /// It had nothing left.
+    Covered,
+    /// It cannot be run: why.
+    Refused(String),
+}
+
+/// One search.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Try {
+    pub(crate) end: End,
+    /// Executions or states, up to and with the one that showed it.
+    pub(crate) n: u64,
+    pub(crate) cpu: Duration,
+    /// Steps of the execution that showed it.
+    pub(crate) depth: Option<u64>,
+    /// Delays, or preemptions, of the execution that showed it.
+    pub(crate) departures: Option<u32>,
+}
+
+impl Try {
+    fn refused(why: &impl ToString) -> Self {
+        Self::ended(End::Refused(why.to_string()), 0)
+    }
+
+    fn ended(end: End, n: u64) -> Self {
+        Self { end, n, cpu: Duration::ZERO, depth: None, departures: None }
+    }
+}
+
+/// What a column came to on one bug.
+#[derive(Clone, Debug)]
+pub(crate) struct Cell {
+    pub(crate) tries: Vec<Try>,
+    /// How many searches the median is of.
+    wanted: usize,
+}
+
+impl Cell {
+    /// The search in the middle: those that have not found the bug come last.
+    pub(crate) fn middle(&self) -> &Try {
+        let mut sorted: Vec<_> = self.tries.iter().collect();
+        sorted.sort_by_key(|one| (one.end != End::Found, one.n));
+        // After as many misses as make the middle one a miss no more were run.
+        sorted[(self.wanted / 2).min(sorted.len() - 1)]
+    }
+
+    /// Executions or states to the bug, if the median is that it was found.
+    pub(crate) fn found(&self) -> Option<u64> {
+        let middle = self.middle();
+        (middle.end == End::Found).then_some(middle.n)
+    }
+}
+
+/// A bug with its cells, one for each column.
+#[derive(Debug)]
+pub(crate) struct Bug {
+    pub(crate) program: &'static Program,
+    pub(crate) arguments: Vec<usize>,
+    /// Steps of an execution of the program without the bug, drawn at random: the median of five.
+    pub(crate) steps: u64,
+    pub(crate) cells: Vec<Cell>,
+}
+
+/// All that was measured of one size.
+#[derive(Debug)]
+pub(crate) struct Measured {
+    pub(crate) size: Size,
+    pub(crate) limits: Limits,
+    pub(crate) bugs: Vec<Bug>,
+    pub(crate) cpu: Duration,
+}
+
+/// Runs everything.
+pub(crate) fn all(size: Size, limits: Limits, progress: &dyn Fn(&str)) -> Measured {
+    let begin = cpu_time();
+    let mut bugs = Vec::new();
+    for protocol in PROTOCOLS {
+        for program in protocol.test.bugs {
+            progress(&format!("{size:?}: {}", program.name));
+            let arguments = size.of(program);
+            let steps = steps(&protocol.test.correct, &arguments);
+            let cells = COLUMNS.iter().map(|column| cell(program, &arguments, column, limits));
+            let cells = cells.collect();
+            bugs.push(Bug { program, arguments, steps, cells });
+        }
+    }
+    Measured { size, limits, bugs, cpu: cpu_time().saturating_sub(begin) }
+}
+
+fn steps(correct: &'static Program, arguments: &[usize]) -> u64 {
+    let one = |seed| {
+        let setup = setup(correct, Limits { executions: 1, ..Limits::FULL });
+        let built = raddle_search::build("random", seed);
+        let mut strategy = built.expect("it is a strategy").strategy;
+        let body = || correct.call(arguments);
+        let explored = explore(&mut *strategy, &setup, &mut |_| Stop::No, &mut |_| {}, &body);
+        explored.map_or(f64::NAN, |explored| explored.counts.steps as f64)
+    };
+    median((1..=5).map(one).collect()) as u64
+}
+
+/// One column on one bug.
+pub(crate) fn cell(
+    program: &'static Program,
+    arguments: &[usize],
+    column: &Column,
+    limits: Limits,
+) -> Cell {
+    let wanted = if column.draws { limits.runs.max(1) } else { 1 };
+    let mut tries = Vec::new();
+    for seed in 1..=wanted as u64 {
+        tries.push(search(program, arguments, column.how, seed, limits));
+        let misses = tries.iter().filter(|one| one.end != End::Found).count();
+        if misses > wanted / 2 {
+            break;
+        }
+    }
+    Cell { tries, wanted }
+}
+
+/// One search.
+fn search(
+    program: &'static Program,
+    arguments: &[usize],
+    how: How,
+    seed: u64,
+    limits: Limits,
+) -> Try {
+    let begin = cpu_time();
+    let mut done = match how {
+        How::Strategy(strategy) => by_executions(program, arguments, strategy, seed, limits),
+        How::PreemptionBounds => by_preemptions(program, arguments, limits),
+        How::Strata(name) => by_strata(program, arguments, &explorer(name, seed), limits),
+        How::BreadthFirst => by_states(program, arguments, States::breadth_first(), limits),
+        How::Default => by_default(program, arguments, seed, limits),
+    };
+    done.cpu = cpu_time().saturating_sub(begin);
+    done
+}
+
+fn setup(program: &Program, limits: Limits) -> Setup {
+    let usual = raddle_engine::Limits::default();
+    let limits = raddle_engine::Limits {
+        executions: limits.executions,
+        steps: program.steps.unwrap_or(usual.steps),
+        frontier_bytes: limits.bytes,
+        ..usual
+    };
+    Setup { limits, ..Setup::default() }
+}
+
+/// Runs executions until the bug shows.
+pub(crate) fn by_executions(
+    program: &'static Program,
+    arguments: &[usize],
+    strategy: &str,
+    seed: u64,
+    limits: Limits,
+) -> Try {
+    let mut strategy = match raddle_search::build(strategy, seed) {
+        Ok(built) => built.strategy,
+        Err(why) => return Try::refused(&why),
+    };
+    let begin = cpu_time();
+    let mut lap = |lap: Lap| {
+        let looks = lap.executions.is_multiple_of(64) && lap.steps == 0;
+        let is_over = looks && cpu_time().saturating_sub(begin) > limits.cpu;
+        if is_over { Stop::Search } else { Stop::No }
+    };
+    let body = || program.call(arguments);
+    let setup = setup(program, limits);
+    match explore(&mut *strategy, &setup, &mut lap, &mut |_| {}, &body) {
+        Ok(explored) => {
+            let departures = match strategy.covered() {
+                Covered::SomeStrata { delays, .. } => Some(delays),
+                _ => None,
+            };
+            Try { departures, ..judge(program, &explored) }
+        }
+        Err(why) => Try::refused(&why),
+    }
+}
+
+fn judge(program: &Program, explored: &Explored) -> Try {
+    let n = explored.counts.executions;
+    let end = match (&explored.failure, &explored.ended) {
+        (Some(failure), _) if program.expected.is_met_by(Some(&failure.outcome)) => End::Found,
+        (Some(failure), _) => End::Other(failure.outcome.kind()),
+        (None, Ended::Executions | Ended::Memory | Ended::Stopped) => End::Limit,
+        (None, Ended::Covered) => End::Covered,
+        (None, other) => End::Refused(format!("{other:?}")),
+    };
+    let depth = explored.failure.as_ref().map(|failure| failure.trace.events.len() as u64);
+    Try { depth, ..Try::ended(end, n) }
+}
+
+/// Iterative preemption bounding: within 0, 1, 2, … preemptions, all of whose executions are counted.
+fn by_preemptions(program: &'static Program, arguments: &[usize], limits: Limits) -> Try {
+    let begin = cpu_time();
+    let mut n = 0;
+    for bound in 0.. {
+        let left = Limits {
+            executions: limits.executions.saturating_sub(n),
+            cpu: limits.cpu.saturating_sub(cpu_time().saturating_sub(begin)),
+            ..limits
+        };
+        if left.executions == 0 || left.cpu.is_zero() {
+            break;
+        }
+        let strategy = format!("dfs preemptions({bound}) cache");
+        let one = by_executions(program, arguments, &strategy, 0, left);
+        n += one.n;
+        if one.end != End::Covered {
+            let departures = (one.end == End::Found).then_some(bound);
+            return Try { n, departures, ..one };
+        }
+    }
+    Try::ended(End::Limit, n)
+}
+
+/// An explorer by its name.
+fn explorer(name: &str, seed: u64) -> Explorer {
+    match name {
+        "rr" => Explorer::new(name, QueueOfProcesses::default()),
+        "rtc" => Explorer::new(name, RunToCompletion::default()),
+        "rtc-latest" => Explorer::new(name, RunToCompletion::latest_first()),
+        "prr" => Explorer::new(name, RandomRoundRobin::new(seed)),
+        _ => unreachable!("a column has one of these"),
+    }
+}
+
+/// Visits states by strata until the bug shows; then, not counted, looks how many delays that took.
+fn by_strata(program: &Program, arguments: &[usize], explorer: &Explorer, limits: Limits) -> Try {
+    let strata = || States::strata(explorer.clone());
+    let done = by_states(program, arguments, strata(), limits);
+    if done.end != End::Found {
+        return done;
+    }
+    let shows = |delays: &u32| {
+        by_states(program, arguments, strata().delays(*delays), limits).end == End::Found
+    };
+    Try { departures: (0..MOST_DELAYS).find(shows), ..done }
+}
+
+/// Visits states until the bug shows.
+fn by_states(program: &Program, arguments: &[usize], states: States, limits: Limits) -> Try {
+    let states = states.states(limits.states).bytes(limits.bytes as usize);
+    let begin = cpu_time();
+    let mut go_on = |_| cpu_time().saturating_sub(begin) < limits.cpu;
+    // A step that panics is what is looked for: nothing is to be printed of it.
+    let hook = take_hook();
+    set_hook(Box::new(|_| {}));
+    let searched = program.visit(arguments, Visit::new(states, &mut go_on));
+    set_hook(hook);
+    match searched {
+        None => Try::refused(&"it has no states"),
+        Some(Err(why)) => Try::refused(&why),
+        Some(Ok(searched)) => {
+            let end = match (&searched.violation, searched.stopped) {
+                (Some(_), _) => End::Found,
+                (None, Stopped::Covered) => End::Covered,
+                (None, _) => End::Limit,
+            };
+            let depth = searched.violation.map(|violation| violation.steps.len() as u64);
+            Try { depth, ..Try::ended(end, searched.unique) }
+        }
+    }
+}
+
+/// As a user runs it who names no strategy.
+fn by_default(program: &'static Program, arguments: &[usize], seed: u64, limits: Limits) -> Try {
+    let mut config = Config::default();
+    config.executions = Some(limits.executions);
+    config.time = Some(limits.cpu);
+    config.seed = Some(seed);
+    config.steps = program.steps;
+    let arguments = arguments.to_vec();
+    let report = match raddle::explore(config, move || program.call(&arguments)) {
+        Ok(report) => report,
+        Err(why) => return Try::refused(&why),
+    };
+    match &report.failure {
+        Some(failure) => {
+            let is_it = program.expected.is_met_by(Some(&failure.outcome));
+            let end = if is_it { End::Found } else { End::Other(failure.outcome.kind()) };
+            let depth = Some(failure.trace.events.len() as u64);
+            Try { depth, ..Try::ended(end, failure.execution) }
+        }
+        None if report.verdict == raddle::Verdict::Covered => {
+            Try::ended(End::Covered, report.counts.executions)
+        }
+        None => Try::ended(End::Limit, report.counts.executions),
+    }
+}
+
+#[cfg(test)]
+mod checks {
+    use super::*;
+
+    fn one(end: End, n: u64) -> Try {
+        Try::ended(end, n)
+    }
+
+    #[test]
+    fn the_middle_of_five_is_a_miss_if_three_are() {
+        let found = |n| one(End::Found, n);
+        let all = Cell { tries: vec![found(9), found(1), found(5), found(7), found(3)], wanted: 5 };
+        assert_eq!(all.found(), Some(5));
+        let some = [found(9), one(End::Limit, 100), one(End::Limit, 100), found(7), found(3)];
+        assert_eq!(Cell { tries: some.to_vec(), wanted: 5 }.found(), Some(9));
+        let none = Cell { tries: vec![one(End::Limit, 100); 3], wanted: 5 };
+        assert_eq!(none.found(), None);
+    }
+}

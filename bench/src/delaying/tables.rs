@@ -1,0 +1,218 @@
+//! The tables of what was measured.
+
+#![expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
+
+use super::columns::{COLUMNS, Column, Group, Unit};
+use super::runs::{Bug, Cell, End, Measured, Size};
+use crate::numbers::{duration, grouped};
+use crate::table::{Comparison, Table};
+
+/// The tables of one size.
+pub(crate) fn of(measured: &Measured) -> Vec<Table> {
+    let mut samplers = counts(measured, "executions to the bug, strategies that draw", |column| {
+        column.group == Group::Samplers || column.name == "pos" || column.name == "default"
+    });
+    samplers.notes.push(limits(measured));
+    let mut exhaustive = counts(measured, "searches that end", |column| {
+        column.group == Group::Exhaustive || column.name == "dpor" || column.name == "states"
+    });
+    exhaustive.notes.push(
+        "Until the bug shows: executions of PB and `dpor`, different states of the others."
+            .to_owned(),
+    );
+    vec![samplers, exhaustive, explorers(measured), score(measured)]
+}
+
+fn name(size: Size) -> &'static str {
+    match size {
+        Size::Small => "Small",
+        Size::Large => "Large",
+    }
+}
+
+fn limits(measured: &Measured) -> String {
+    let limits = &measured.limits;
+    format!(
+        "`> n`: not found in n, where a limit stopped the search: {} executions, {} states, {} of CPU time or {} MiB. \
+         `none in n`: the search ended and the bug was not among what it ran. `–`: the search cannot be run on \
+         this program, or not in this version. Strategies that draw: the median of {} runs; once more than half \
+         have missed, the rest are left out. All of it took {} of CPU time.",
+        grouped(limits.executions),
+        grouped(limits.states),
+        duration(limits.cpu.as_secs_f64() * 1e9),
+        limits.bytes >> 20,
+        limits.runs,
+        duration(measured.cpu.as_secs_f64() * 1e9),
+    )
+}
+
+/// A cell as it is shown.
+pub(crate) fn shown(cell: &Cell) -> String {
+    let middle = cell.middle();
+    let n = grouped(middle.n);
+    match &middle.end {
+        End::Found => n,
+        End::Other(kind) => format!("another: {kind}"),
+        End::Limit => format!("> {n}"),
+        End::Covered => format!("none in {n}"),
+        End::Refused(_) => "–".to_owned(),
+    }
+}
+
+fn call(bug: &Bug) -> String {
+    let arguments: Vec<_> = bug.arguments.iter().map(ToString::to_string).collect();
+    format!("`{}({})`", bug.program.name, arguments.join(","))
+}
+
+fn counts(measured: &Measured, what: &str, is_in: impl Fn(&Column) -> bool) -> Table {
+    let columns: Vec<_> = (0..COLUMNS.len()).filter(|&at| is_in(&COLUMNS[at])).collect();
+    let head = |&at: &usize| COLUMNS[at].name.to_owned();
+    let mut table = Table {
+        title: format!("{}: {what}", name(measured.size)),
+        header: ["bug".to_owned(), "steps".to_owned()]
+            .into_iter()
+            .chain(columns.iter().map(head))
+            .chain(["kind".to_owned()])
+            .collect(),
+        ..Table::default()
+    };
+    for bug in &measured.bugs {
+        let cells = columns.iter().map(|&at| shown(&bug.cells[at]));
+        let steps = [call(bug), grouped(bug.steps)];
+        let kind = [bug.program.pattern.to_owned()];
+        table.rows.push(steps.into_iter().chain(cells).chain(kind).collect());
+    }
+    for &at in &columns {
+        let refused = measured.bugs.iter().find_map(|bug| match &bug.cells[at].middle().end {
+            End::Refused(why) => {
+                Some(format!("{} on `{}`: {why}.", COLUMNS[at].name, bug.program.name))
+            }
+            _ => None,
+        });
+        table.notes.extend(refused);
+    }
+    table
+}
+
+/// Of those that search by delays, the one that finds a bug with the least CPU time, for each bug.
+fn explorers(measured: &Measured) -> Table {
+    let header = ["bug", "found by", "needs", "delays", "steps", "found as well by"];
+    let mut table = Table {
+        title: format!("{}: which explorer finds it", name(measured.size)),
+        header: header.map(str::to_owned).to_vec(),
+        ..Table::default()
+    };
+    for bug in &measured.bugs {
+        let mut hits: Vec<_> = (COLUMNS.iter().zip(&bug.cells))
+            .filter(|(column, cell)| column.delays() && cell.found().is_some())
+            .collect();
+        hits.sort_by_key(|(_, cell)| cell.middle().cpu);
+        table.comparisons.push(Comparison {
+            table: "delaying explorers",
+            row: format!("{} {}", name(measured.size), bug.program.name),
+            column: hits.first().map_or("", |(column, _)| column.name).to_owned(),
+            ours: Some(hits.len() as f64),
+            peer: None,
+            ratio: None,
+            asked: Some(1.0),
+        });
+        let Some(((column, cell), others)) = hits.split_first() else {
+            let none = ["none", "", "", "", ""].map(str::to_owned);
+            table.rows.push([call(bug)].into_iter().chain(none).collect());
+            continue;
+        };
+        let middle = cell.middle();
+        let number = |n: Option<u64>| n.map_or("–".to_owned(), grouped);
+        let unit = match column.unit {
+            Unit::Executions => "executions",
+            Unit::States => "states",
+        };
+        let others: Vec<_> = others.iter().map(|(column, _)| column.name).collect();
+        table.rows.push(vec![
+            call(bug),
+            column.name.to_owned(),
+            format!("{} {unit}", grouped(middle.n)),
+            number(middle.departures.map(u64::from)),
+            number(middle.depth),
+            others.join(", "),
+        ]);
+    }
+    table.notes.push(
+        "`found by`: of the searches by delays the one with the least CPU time. `delays`: those of the execution \
+         that showed the bug, where the search says so. `steps`: its length."
+            .to_owned(),
+    );
+    table
+}
+
+/// How many bugs each column finds, and what it needs beside the best search by delays.
+fn score(measured: &Measured) -> Table {
+    let all = measured.bugs.len();
+    let mut table = Table {
+        title: format!("{}: all bugs", name(measured.size)),
+        header: ["strategy", "found", "missed", "times the best SS", "what it misses"]
+            .map(str::to_owned)
+            .to_vec(),
+        ..Table::default()
+    };
+    for (at, column) in COLUMNS.iter().enumerate() {
+        let (found, missed): (Vec<_>, Vec<_>) =
+            measured.bugs.iter().partition(|bug| bug.cells[at].found().is_some());
+        let names: Vec<_> = missed.iter().map(|bug| bug.program.name).collect();
+        let some = if names.len() > 8 {
+            format!("{} and {} more", names[..8].join(", "), names.len() - 8)
+        } else {
+            names.join(", ")
+        };
+        table.rows.push(vec![
+            column.name.to_owned(),
+            found.len().to_string(),
+            (all - found.len()).to_string(),
+            ratio(measured, at),
+            some,
+        ]);
+    }
+    table.notes.push(
+        "`times …`: the geometric mean over the bugs that the strategy and a stratified sampling both find, of \
+         the strategy's executions by those of the best of the three; in brackets, how many bugs these are. Not for \
+         searches that count states."
+            .to_owned(),
+    );
+    table
+}
+
+/// The executions of a column by those of the best stratified sampling: the geometric mean.
+fn ratio(measured: &Measured, at: usize) -> String {
+    if COLUMNS[at].unit == Unit::States {
+        return String::new();
+    }
+    let logarithms: Vec<f64> = (measured.bugs.iter())
+        .filter_map(|bug| {
+            let best = (COLUMNS.iter().zip(&bug.cells))
+                .filter(|(column, _)| column.name.starts_with("SS "))
+                .filter_map(|(_, cell)| cell.found())
+                .min()?;
+            let own = bug.cells[at].found()?;
+            Some((own as f64 / best as f64).ln())
+        })
+        .collect();
+    if logarithms.is_empty() {
+        return String::new();
+    }
+    let mean = logarithms.iter().sum::<f64>() / logarithms.len() as f64;
+    format!("{:.2} ({})", mean.exp(), logarithms.len())
+}
+
+/// What the columns are.
+pub(crate) fn columns() -> Table {
+    let mut table = Table {
+        title: "The strategies".to_owned(),
+        header: ["name", "as raddle is asked for it", "what it does"].map(str::to_owned).to_vec(),
+        ..Table::default()
+    };
+    for column in &COLUMNS {
+        let row = [column.name.to_owned(), column.how.to_string(), column.line.to_owned()];
+        table.rows.push(row.to_vec());
+    }
+    table
+}

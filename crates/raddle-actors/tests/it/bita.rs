@@ -1,0 +1,204 @@
+//! Schedules that show new orders of receives, as a user meets them.
+
+use std::fmt::Write as _;
+
+use raddle::{Config, Isolation, Receives, Report, Verdict};
+use raddle_actors::{Actor, Address, Context, Mailboxes, System};
+use raddle_trace::{Covered, PartialSchedule};
+
+/// What the writer is told.
+#[derive(Debug)]
+enum Told {
+    Open,
+    Write,
+    Flush,
+}
+
+/// Must be open before it is written to; becomes closed when it is flushed.
+#[derive(Default)]
+struct Writer {
+    open: bool,
+    written: u32,
+}
+
+struct Closed;
+
+impl Actor for Writer {
+    type Message = Told;
+
+    fn handle(&mut self, message: Told, cx: &mut Context<'_, Told>) {
+        match message {
+            Told::Open => self.open = true,
+            Told::Write => {
+                assert!(self.open, "written before it was open");
+                self.written += 1;
+            }
+            Told::Flush => cx.become_(Closed),
+        }
+    }
+}
+
+impl Actor for Closed {
+    type Message = Told;
+
+    fn handle(&mut self, _: Told, _: &mut Context<'_, Told>) {}
+}
+
+/// Tells the writer something, after so many messages to itself.
+struct Relay {
+    to: Address<Told>,
+    tells: fn() -> Told,
+}
+
+impl Actor for Relay {
+    type Message = u32;
+
+    fn handle(&mut self, left: u32, cx: &mut Context<'_, u32>) {
+        if left == 0 {
+            cx.send(&self.to, (self.tells)());
+        } else {
+            let me = cx.me().clone();
+            cx.send(&me, left - 1);
+        }
+    }
+}
+
+/// The message that opens comes at once; those that write come through so many hops.
+fn slow_writes(mailboxes: Mailboxes, writers: u32, hops: u32, opens_late: bool) {
+    let system = System::builder().mailboxes(mailboxes).build();
+    let writer = system.spawn(Writer { open: !opens_late, written: 0 });
+    let relay = |tells: fn() -> Told| system.spawn(Relay { to: writer.clone(), tells });
+    for _ in 0..writers {
+        let write = relay(|| Told::Write);
+        system.send(&write, hops);
+    }
+    let open = relay(|| Told::Open);
+    let flush = relay(|| Told::Flush);
+    system.send(&open, 0);
+    system.send(&flush, 2 * hops);
+    system.handle_all();
+}
+
+fn run(config: Config, body: impl Fn() + Send + Sync + 'static) -> Report {
+    raddle::explore(config, body).expect("the search can run")
+}
+
+fn config(strategy: &str) -> Config {
+    let mut config = Config::default();
+    strategy.clone_into(&mut config.strategy);
+    config.executions = Some(200);
+    config
+}
+
+fn late() {
+    slow_writes(Mailboxes::Pairs, 2, 6, true);
+}
+
+#[test]
+fn an_order_that_is_rarely_seen_is_forced_in_a_few_executions_and_replays() {
+    let report = run(config("bita"), late);
+    let failure = report.failure.expect("it is found");
+    assert!(failure.execution <= 4, "{}", failure.execution);
+    let token = failure.schedule.to_string();
+    let replayed = raddle::replay(&token, late).expect("a token");
+    assert_eq!(replayed.verdict, Verdict::Failed);
+}
+
+#[test]
+fn a_search_in_processes_of_its_own_does_the_same() {
+    let mut isolated = config("bita");
+    isolated.isolation = Isolation::Process;
+    let (one, other) = (run(isolated, late), run(config("bita"), late));
+    let found =
+        |report: Report| report.failure.map(|failure| (failure.execution, failure.schedule));
+    assert_eq!(found(one), found(other));
+}
+
+#[test]
+fn a_search_that_covers_all_goals_says_what_it_covered() {
+    for criterion in ["bita", "bita(pr)", "bita(pbr)", "bita(pcr)"] {
+        let report = run(config(criterion), || slow_writes(Mailboxes::Pairs, 2, 1, false));
+        assert_eq!(report.verdict, Verdict::Passed, "{report:?}");
+        let Covered::Receives { ended, infeasible, .. } = report.guarantee.covered else {
+            panic!("{report:?}")
+        };
+        assert!(ended && infeasible == 0, "{criterion}: {report:?}");
+        assert_eq!(report.strategy, criterion);
+        let seen = report.receives.expect("there are receives");
+        if criterion == "bita" {
+            // The writer hears of two writes, an open and a flush: six pairs, all in both orders.
+            assert_eq!((seen.count.pr.pairs, seen.count.pr.covered), (6 + 5, 6));
+            assert_eq!((seen.count.pcr.covered, seen.open), (6, (0, 5)));
+            assert_eq!((seen.count.pbr.pairs, seen.count.pbr.covered), (3, 3));
+        }
+    }
+}
+
+#[test]
+fn orders_of_receives_are_counted_with_any_strategy() {
+    for strategy in ["dfs", "dpor", "dpor(source)"] {
+        let mut config = Config::default();
+        strategy.clone_into(&mut config.strategy);
+        config.receives = Receives::Count;
+        let report = run(config, || slow_writes(Mailboxes::Pairs, 1, 0, false));
+        let seen = report.receives.expect("asked for");
+        let pr = seen.count.pr;
+        assert_eq!((pr.pairs, pr.covered, pr.goals), (3, 3, 6), "{strategy}");
+        assert!(seen.uncovered.is_empty(), "{:?}", seen.uncovered);
+    }
+    let mut config = config("round-robin");
+    config.receives = Receives::Count;
+    let report = run(config, || slow_writes(Mailboxes::Pairs, 1, 0, false));
+    let seen = report.receives.expect("asked for");
+    assert_eq!(seen.open, (3, 0));
+    let first = seen.uncovered[0].to_string();
+    assert_eq!(first, "Writer 1: Write from Relay 1 always before Open from Relay 2");
+}
+
+/// As it is in a file.
+fn written(schedule: &PartialSchedule) -> String {
+    let mut text = r#"{"version": 1, "name": "as it failed", "receives": ["#.to_owned();
+    for (nth, receive) in schedule.receives.iter().enumerate() {
+        let comma = if nth == 0 { "" } else { ", " };
+        let _ = write!(text, r#"{comma}{{"message": "{:016x}"}}"#, receive.message.0);
+    }
+    text + "]}"
+}
+
+#[test]
+fn a_partial_schedule_is_forced_from_a_file() {
+    let report = run(config("bita"), late);
+    let failing = report.receives.and_then(|seen| seen.failing).expect("it failed");
+    let last = failing.receives.last().expect("something was received");
+    assert!(last.name.starts_with("Writer 1: Write from Relay"), "{}", last.name);
+    let name = format!("raddle-partial-{}.receives", std::process::id());
+    let file = std::env::temp_dir().join(name);
+    std::fs::write(&file, written(&failing)).expect("a file");
+    let mut replay = config("dfs");
+    replay.replay = Some(file.to_string_lossy().into_owned());
+    let again = run(replay.clone(), late);
+    assert_eq!(again.verdict, Verdict::Failed);
+    assert_eq!(again.failure.expect("it fails").execution, 1);
+    // A program to which it does not fit: released, said, and no hang.
+    let other = run(replay.clone(), || slow_writes(Mailboxes::Pairs, 1, 1, false));
+    let notes = format!("{:?}", other.notes);
+    assert_eq!(other.verdict, Verdict::Passed);
+    assert!(
+        notes.contains("10 of 10 executions did not follow the schedule `as it failed`"),
+        "{notes}"
+    );
+    std::fs::write(&file, r#"{"version": 9, "receives": []}"#).expect("a file");
+    let refused = raddle::explore(replay, late).expect_err("another version").to_string();
+    assert!(refused.contains("version 9"), "{refused}");
+    let _ = std::fs::remove_file(file);
+}
+
+#[test]
+fn a_test_without_messages_is_told_to_choose_another_strategy() {
+    let report = run(config("bita"), || {});
+    assert!(
+        format!("{:?}", report.notes).contains("choose another strategy"),
+        "{:?}",
+        report.notes
+    );
+}

@@ -1,0 +1,60 @@
+//! Searches along explorers, on actors: with a cache they show the traces that they show without, at every
+//! number of delays, and all there are at their end.
+
+use std::sync::Arc;
+
+use raddle_search::build;
+use raddle_testing::{Sample, figures};
+
+use crate::random::Program;
+use crate::{Saw, exhaustive, search};
+
+fn saw(text: &str, most: u64, program: &Arc<Program>) -> Option<Saw> {
+    let strategy = build(text, 1).expect("a known strategy").strategy;
+    search(strategy, most, &|| program.run())
+}
+
+/// Whether the program is small enough.
+#[track_caller]
+fn compare(seed: u64, most: u64) -> bool {
+    let program = Arc::new(Program::random(seed));
+    let Some(all) = exhaustive(most, &|| program.run()) else { return false };
+    let explorer = ["rr", "rtc", "prr(7)", "rtc-latest", "ordered"][seed as usize % 5];
+    for delays in 0..3 {
+        let text = format!("dfs delays({delays}) {explorer}");
+        let plain = saw(&text, u64::MAX, &program).expect("it ends");
+        assert!(plain.traces.is_subset(&all.traces), "seed {seed}: {text}");
+        assert_eq!(plain.repeated + plain.traces.len() as u64, plain.executions);
+        for cached in [
+            format!("dfs delays({delays}) {explorer} cache"),
+            format!("strata({explorer}, exact) delays({delays})"),
+            format!("strata({explorer}, exact, increment(2)) delays({delays})"),
+        ] {
+            let found = saw(&cached, u64::MAX, &program).expect("it ends");
+            assert_eq!(found.traces, plain.traces, "seed {seed}: {cached}");
+        }
+    }
+    for text in [format!("strata({explorer})"), format!("strata({explorer}, exact)")] {
+        let found = saw(&text, u64::MAX, &program).expect("it ends");
+        assert_eq!(found.traces, all.traces, "seed {seed}: {text}");
+    }
+    true
+}
+
+#[test]
+fn strata_show_the_traces_within_each_number_of_delays() {
+    let sample = Sample::new((60, 300), (3_000, 5_000));
+    let (mut compared, mut skipped) = (0, 0);
+    for seed in sample.from.. {
+        if compare(seed, sample.most) {
+            compared += 1;
+        } else {
+            skipped += 1;
+        }
+        if compared == sample.programs {
+            break;
+        }
+    }
+    figures("explorers-actors", &[("compared", compared), ("skipped", skipped)]);
+    assert!(skipped <= 2 * compared, "{skipped} skipped beside {compared}");
+}

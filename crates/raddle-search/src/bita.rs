@@ -1,0 +1,269 @@
+//! Coverage-guided schedules for actors: `bita`.
+//!
+//! Tasharofi, Pradel, Lin and Johnson, ASE 2013. One execution is run at random. From it schedules are made that show
+//! orders of receives which none has shown (`receives/generator.rs`), and executions are forced along them
+//! (`bita/forcing.rs`). A handful of executions instead of an exploration.
+//!
+//! `bita` goes by pairs of receives, then by changes of behaviour if there are any, then by consecutive receives;
+//! `bita(pr)`, `bita(pbr)` and `bita(pcr)` by one of them. What the paper leaves open: the executions that were forced
+//! are sources of schedules too, so the search is not limited to what the first execution shows. It ends when no
+//! execution that it has run offers an order which none has shown.
+//!
+//! Misses: orders that no execution shows to be possible, and failures that need two or more orders together which
+//! no schedule happens to combine. Executions beyond `MOST_KEPT` receives in all are no sources of schedules.
+//! Overreports: nothing. Every execution is one that the program can take.
+
+mod forcing;
+mod given;
+
+use std::collections::BTreeMap;
+
+use raddle_engine::strategy::{
+    Answer, Checkpoint, Cut, Event, Finished, Needs, Plan, Point, Remarks, Resumable, Strategy,
+    Unsupported,
+};
+use raddle_trace::Covered;
+use serde::{Deserialize, Serialize};
+
+use self::forcing::{Forcing, Wanted};
+pub use self::given::Given;
+use crate::receives::{Criterion, Generator, Orders, Planned, Recording, Run};
+use crate::rng::Rng;
+use crate::state;
+
+const NAME: &str = "bita";
+
+/// Receives of executions that are kept as sources of schedules: some 150 bytes each.
+const MOST_KEPT: usize = 1 << 20;
+
+/// Executions from which one goal is asked for, if it was not met.
+const ATTEMPTS: u8 = 3;
+
+/// How schedules were followed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Schedules {
+    /// Schedules that were made and forced.
+    pub generated: u64,
+    /// Those that were not followed to their end.
+    pub infeasible: u64,
+    /// Those whose execution met no goal that was new.
+    pub fruitless: u64,
+    /// Those whose execution did not meet the goal for which they were made.
+    pub missed: u64,
+}
+
+/// Runs a program of actors along schedules that show new orders of receives.
+#[derive(Debug)]
+pub struct Bita {
+    saved: Saved,
+    initial: Vec<u32>,
+    recording: Recording,
+    forcing: Forcing,
+    generator: Option<Generator>,
+}
+
+/// What goes on in another process.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Saved {
+    criteria: Vec<Criterion>,
+    rng: u64,
+    executions: u64,
+    /// Executions from which schedules are made, and how many receives they have.
+    bases: Vec<Run>,
+    kept: usize,
+    /// Where the search is: which criterion, which execution, which of its receives.
+    phase: usize,
+    base: usize,
+    next: usize,
+    orders: Orders,
+    /// Goals that were not met when they were asked for: how often, and last from which execution.
+    attempts: BTreeMap<(Criterion, u64, u64), (u8, u32)>,
+    /// The schedule of the next execution; of the one that runs. None after the first and at the end.
+    planned: Option<Planned>,
+    schedules: Schedules,
+}
+
+impl Bita {
+    /// By these criteria, one after the other.
+    #[must_use]
+    pub fn new(criteria: &[Criterion], seed: u64) -> Self {
+        let saved = Saved {
+            criteria: criteria.to_vec(),
+            rng: Rng::new(seed).state(),
+            executions: 0,
+            bases: Vec::new(),
+            kept: 0,
+            phase: 0,
+            base: 0,
+            next: 0,
+            orders: Orders::default(),
+            attempts: BTreeMap::new(),
+            planned: None,
+            schedules: Schedules::default(),
+        };
+        Self {
+            saved,
+            initial: Vec::new(),
+            recording: Recording::default(),
+            forcing: Forcing::default(),
+            generator: None,
+        }
+    }
+
+    /// Begins with a recorded execution: the options that it took.
+    #[must_use]
+    pub fn starting_with(mut self, options: Vec<u32>) -> Self {
+        self.initial = options;
+        self
+    }
+
+    /// How schedules were followed so far.
+    #[must_use]
+    pub fn schedules(&self) -> Schedules {
+        self.saved.schedules
+    }
+
+    /// Finds the next schedule.
+    fn plan(&mut self) -> Option<Planned> {
+        let Self { saved, generator, .. } = self;
+        loop {
+            let criterion = *saved.criteria.get(saved.phase)?;
+            let has_changes = saved.orders.counts().pairs[Criterion::Pbr.index()] > 0;
+            let is_through = saved.base == saved.bases.len();
+            if is_through || criterion == Criterion::Pbr && !has_changes {
+                (saved.phase, saved.base, saved.next) = (saved.phase + 1, 0, 0);
+                *generator = None;
+                continue;
+            }
+            let run = &saved.bases[saved.base];
+            let made = generator.get_or_insert_with(|| {
+                let mut made = Generator::new(run);
+                made.next = saved.next;
+                made
+            });
+            let (attempts, base) = (&saved.attempts, saved.base as u32);
+            let given_up = |earlier, later| {
+                let tried = attempts.get(&(criterion, earlier, later));
+                tried.is_some_and(|&(tried, last)| tried >= ATTEMPTS || last == base)
+            };
+            let planned = made.plan(run, &saved.orders, criterion, &given_up);
+            saved.next = made.next;
+            if planned.is_some() {
+                return planned;
+            }
+            *generator = None;
+            (saved.base, saved.next) = (saved.base + 1, 0);
+        }
+    }
+
+    /// Judges the schedule that was forced, by the execution that came of it.
+    fn judge(&mut self, new: [u64; 3]) {
+        let Some(Planned { goal: (earlier, later), .. }) = self.saved.planned.take() else {
+            return;
+        };
+        let Saved { criteria, phase, base, orders, attempts, schedules, .. } = &mut self.saved;
+        let criterion = criteria[*phase];
+        let (_, is_whole) = self.forcing.followed();
+        schedules.generated += 1;
+        schedules.infeasible += u64::from(!is_whole);
+        schedules.fruitless += u64::from(new[criterion.index()] == 0);
+        if !orders.is_met(criterion, earlier, later) {
+            schedules.missed += 1;
+            let entry = attempts.entry((criterion, earlier, later)).or_default();
+            *entry = (entry.0 + 1, *base as u32);
+        }
+    }
+}
+
+impl Strategy for Bita {
+    fn needs(&self) -> Needs {
+        Needs { steps: true, plans: false, messages: true, ..Needs::default() }
+    }
+
+    fn begin(&mut self, plan: &mut Plan) -> bool {
+        plan.prefix.clear();
+        self.recording.begin();
+        self.forcing = Forcing::default();
+        if self.saved.executions == 0 {
+            plan.prefix.clone_from(&self.initial);
+            return true;
+        }
+        let Some(planned) = &self.saved.planned else { return false };
+        let run = &self.saved.bases[self.saved.base];
+        let wanted = planned.places.iter().map(|&place| &run.received[place as usize]);
+        self.forcing = Forcing::new(wanted.map(Wanted::from).collect());
+        true
+    }
+
+    fn decide(&mut self, point: &Point<'_>) -> Answer {
+        let mut rng = Rng::from_state(self.saved.rng);
+        let option = self.forcing.decide(point, &mut rng);
+        self.saved.rng = rng.state();
+        Answer::Take(option)
+    }
+
+    fn step(&mut self, event: &Event<'_>) -> Option<Cut> {
+        let received = self.recording.event(event).map(|(received, _)| received);
+        self.forcing.heard(event, received);
+        None
+    }
+
+    fn end(&mut self, _: &Finished<'_>) {
+        self.saved.executions += 1;
+        let run = self.recording.run();
+        let new = self.saved.orders.learn(run);
+        let receives = run.received.len();
+        let is_first = self.saved.bases.is_empty();
+        let has_room = self.saved.kept + receives <= MOST_KEPT;
+        if is_first || new.iter().any(|new| *new > 0) && has_room {
+            self.saved.kept += receives;
+            self.saved.bases.push(run.clone());
+        }
+        self.judge(new);
+        self.saved.planned = self.plan();
+    }
+
+    fn covered(&self) -> Covered {
+        let (counts, pr) = (self.saved.orders.counts(), Criterion::Pr.index());
+        Covered::Receives {
+            executions: self.saved.executions,
+            schedules: self.saved.schedules.generated,
+            infeasible: self.saved.schedules.infeasible,
+            pairs: counts.pairs[pr],
+            covered: counts.covered[pr],
+            ended: self.saved.executions > 0 && self.saved.planned.is_none(),
+        }
+    }
+
+    fn remarks(&self) -> Remarks {
+        let nothing =
+            self.saved.executions > 0 && self.saved.bases.iter().all(|run| run.received.is_empty());
+        let unfinished = nothing.then(|| {
+            "the first execution received no message, and `bita` goes by the order of receives; choose \
+             another strategy for a test without actors, such as `dpor`"
+                .to_owned()
+        });
+        Remarks { notes: Vec::new(), unfinished }
+    }
+
+    fn resumable(&mut self) -> Option<&mut dyn Resumable> {
+        Some(self)
+    }
+}
+
+impl Resumable for Bita {
+    fn save(&mut self) -> Result<Checkpoint, Unsupported> {
+        Ok(state::write(NAME, &self.saved))
+    }
+
+    fn restore(&mut self, state: &Checkpoint) -> Result<(), Unsupported> {
+        let saved: Saved = state::read(NAME, state)?;
+        let is_planned = saved.base < saved.bases.len() || saved.planned.is_none();
+        if saved.criteria != self.saved.criteria || !is_planned || saved.base > saved.bases.len() {
+            return Err(state::FOREIGN);
+        }
+        self.saved = saved;
+        self.generator = None;
+        Ok(())
+    }
+}

@@ -1,0 +1,397 @@
+//! Searches over states as strategies: `states(bfs)`, `states(dfs)`, and `strata(…)` of a model.
+//!
+//! The first execution is an ordinary one. If the test runs a model in it whose states can be copied, and nothing is
+//! decided besides, the states are searched between that execution and the next: by the frontend, which knows them. A
+//! violation is then run as an ordinary execution, with its schedule, trace and token. If there is no such model, the
+//! search goes by executions instead, as its fallback does, and says why.
+
+use std::fmt;
+use std::sync::Arc;
+
+use raddle_engine::states::{AskedStates, FoundStates, StateSearch, StateSpace};
+use raddle_engine::strategy::{
+    Answer, Checkpoint, Cut, Divisible, Estimating, Event, Finished, Needs, Plan, Point, Remarks,
+    Resumable, Stateful, Strategy, Unsupported, Work,
+};
+use raddle_trace::{Covered, Note, Progress};
+
+use crate::state;
+
+/// How far it is.
+#[derive(Debug)]
+enum Stage {
+    /// Before or in the first execution, with the model that it has run.
+    Asking(Option<Offer>),
+    /// The states can be searched, and will be before the next execution.
+    Ready(Arc<dyn StateSpace>),
+    Searching(Box<dyn StateSearch>),
+    /// Whether the violation was run, if there is one.
+    Found(Box<FoundStates>, bool),
+    /// By executions, because of this; empty if that need not be said.
+    Fallback(String),
+    /// It could not go on, because of this.
+    Trouble(String),
+}
+
+/// A model that the first execution has run.
+#[derive(Debug)]
+struct Offer {
+    space: Arc<dyn StateSpace>,
+    /// Whether it was the only one, and nothing was decided before it.
+    alone: bool,
+    /// How many decisions there were when it ended.
+    until: Option<usize>,
+}
+
+/// A search over states, or over executions where there are no states.
+pub struct OverStates {
+    asked: AskedStates,
+    fallback: Box<dyn Strategy>,
+    fallback_name: String,
+    /// Its own name, by which what it saves is known.
+    name: String,
+    /// Whether states are what was asked for, and not only the better way.
+    insists: bool,
+    stage: Stage,
+}
+
+impl fmt::Debug for OverStates {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { asked, stage, .. } = self;
+        f.debug_struct("OverStates").field("asked", asked).field("stage", stage).finish()
+    }
+}
+
+impl OverStates {
+    /// Searches states as it is asked, or executions as `fallback` does, which has this name. A test without a model
+    /// has no states, which is said in the report.
+    #[must_use]
+    pub fn new(asked: AskedStates, fallback: Box<dyn Strategy>, fallback_name: String) -> Self {
+        let name = format!("states {asked:?} {fallback_name}");
+        Self { asked, fallback, fallback_name, name, insists: true, stage: Stage::Asking(None) }
+    }
+
+    /// The same, but of a test without a model nothing is said.
+    #[must_use]
+    pub fn where_there_are(
+        asked: AskedStates,
+        fallback: Box<dyn Strategy>,
+        fallback_name: String,
+    ) -> Self {
+        Self { insists: false, ..Self::new(asked, fallback, fallback_name) }
+    }
+
+    /// What is saved: of a search by executions why it is one, and its own state.
+    fn sealed(&self, state: Option<Checkpoint>) -> Checkpoint {
+        let why = match &self.stage {
+            Stage::Fallback(why) => why.clone(),
+            _ => String::new(),
+        };
+        state::write(&self.name, &state.map(|state| (why, state.0)))
+    }
+
+    /// Whether executions are those of the fallback.
+    fn falls_back(&self) -> bool {
+        matches!(self.stage, Stage::Asking(_) | Stage::Ready(_) | Stage::Fallback(_))
+    }
+}
+
+impl Stateful for OverStates {
+    fn offered(&mut self, space: Arc<dyn StateSpace>, decisions: usize) {
+        if let Stage::Asking(offer) = &mut self.stage {
+            let alone = offer.is_none() && decisions == 0;
+            *offer = Some(Offer { space, alone, until: None });
+        }
+    }
+
+    fn over(&mut self, decisions: usize) {
+        if let Stage::Asking(Some(offer)) = &mut self.stage {
+            offer.until = Some(decisions);
+        }
+    }
+
+    fn work(&mut self) -> bool {
+        let stage = match &mut self.stage {
+            Stage::Ready(space) => match space.search(&self.asked) {
+                Ok(search) => Stage::Searching(search),
+                Err(why) => Stage::Fallback(why),
+            },
+            Stage::Searching(search) => match search.advance() {
+                Ok(None) => return true,
+                Ok(Some(found)) => Stage::Found(Box::new(found), false),
+                Err(why) => Stage::Fallback(why),
+            },
+            _ => return false,
+        };
+        self.stage = stage;
+        matches!(self.stage, Stage::Searching(_))
+    }
+}
+
+impl Strategy for OverStates {
+    fn needs(&self) -> Needs {
+        self.fallback.needs()
+    }
+
+    fn begin(&mut self, plan: &mut Plan) -> bool {
+        let found = match &mut self.stage {
+            Stage::Found(found, was_run) => (found, was_run),
+            Stage::Trouble(_) => return false,
+            _ => return self.fallback.begin(plan),
+        };
+        let (FoundStates { violation: Some(violation), .. }, was_run) = (&**found.0, found.1)
+        else {
+            return false;
+        };
+        let what = &violation.what;
+        match &violation.decisions {
+            Some(decisions) if !*was_run => {
+                plan.prefix.clone_from(decisions);
+                *was_run = true;
+                return true;
+            }
+            Some(_) => {
+                self.stage = Stage::Trouble(format!(
+                    "the search over states found that {what}, and the execution that repeats it does not \
+                     fail: the test does something besides running its model"
+                ));
+            }
+            None => {
+                self.stage = Stage::Trouble(format!(
+                    "the search over states found that {what}, and no execution repeats it: handlers use \
+                     something besides their state, their message and their context"
+                ));
+            }
+        }
+        false
+    }
+
+    fn decide(&mut self, point: &Point<'_>) -> Answer {
+        if self.falls_back() { self.fallback.decide(point) } else { Answer::Take(0) }
+    }
+
+    fn passed(&mut self, point: &Point<'_>, option: u32) {
+        if self.falls_back() {
+            self.fallback.passed(point, option);
+        }
+    }
+
+    fn step(&mut self, event: &Event<'_>) -> Option<Cut> {
+        if self.falls_back() { self.fallback.step(event) } else { None }
+    }
+
+    fn end(&mut self, execution: &Finished<'_>) {
+        if self.falls_back() {
+            self.fallback.end(execution);
+        }
+        if let Stage::Asking(offer) = &mut self.stage {
+            let decisions = execution.decisions.len();
+            self.stage = match offer.take() {
+                Some(Offer { space, alone: true, until: Some(until) }) if until == decisions => {
+                    Stage::Ready(space)
+                }
+                Some(_) => Stage::Fallback(
+                    "the test decides something besides what its model does, or runs several models"
+                        .to_owned(),
+                ),
+                None if self.insists => {
+                    Stage::Fallback("the test runs no raddle_actors::Model".to_owned())
+                }
+                None => Stage::Fallback(String::new()),
+            };
+        }
+    }
+
+    fn covered(&self) -> Covered {
+        match &self.stage {
+            Stage::Found(found, _) => found.covered,
+            Stage::Searching(search) => Covered::SomeStates { unique: search.progress().unique },
+            Stage::Ready(_) | Stage::Trouble(_) => Covered::SomeStates { unique: 0 },
+            Stage::Asking(_) | Stage::Fallback(_) => self.fallback.covered(),
+        }
+    }
+
+    fn remarks(&self) -> Remarks {
+        let note = |text: String| vec![Note::Text { text }];
+        match &self.stage {
+            Stage::Fallback(why) => {
+                let mut remarks = self.fallback.remarks();
+                if !why.is_empty() {
+                    remarks.notes.extend(note(format!(
+                        "states were not searched, but executions, by `{}`: {why}",
+                        self.fallback_name
+                    )));
+                }
+                remarks
+            }
+            Stage::Found(found, _) if !found.ended && found.violation.is_none() => {
+                let unfinished = Some(format!("{}; a limit was reached", found.summary));
+                Remarks { notes: Vec::new(), unfinished }
+            }
+            Stage::Found(found, _) => {
+                Remarks { notes: note(found.summary.clone()), unfinished: None }
+            }
+            Stage::Trouble(why) => Remarks { notes: Vec::new(), unfinished: Some(why.clone()) },
+            Stage::Asking(_) | Stage::Ready(_) | Stage::Searching(_) => self.fallback.remarks(),
+        }
+    }
+
+    fn stateful(&mut self) -> Option<&mut dyn Stateful> {
+        Some(self)
+    }
+
+    fn resumable(&mut self) -> Option<&mut dyn Resumable> {
+        Some(self)
+    }
+
+    fn divisible(&mut self) -> Option<&mut dyn Divisible> {
+        Some(self)
+    }
+
+    fn estimating(&self) -> Option<&dyn Estimating> {
+        Some(self)
+    }
+}
+
+impl Divisible for OverStates {
+    fn split(&mut self, n: usize) -> Result<Vec<Work>, Unsupported> {
+        let Stage::Fallback(_) = &self.stage else {
+            return Err(Unsupported("be split while it goes from state to state"));
+        };
+        let parts = self.fallback.split(n)?;
+        let sealed = |work: Work| Work { state: self.sealed(Some(work.state)), ..work };
+        Ok(parts.into_iter().map(sealed).collect())
+    }
+}
+
+impl Estimating for OverStates {
+    fn progress(&self) -> Progress {
+        match &self.stage {
+            Stage::Searching(search) => {
+                let progress = search.progress();
+                let (pending, frontier_bytes) = (progress.waiting, progress.bytes);
+                Progress { pending, frontier_bytes, ..Progress::default() }
+            }
+            Stage::Asking(_) | Stage::Fallback(_) => self.fallback.progress(),
+            Stage::Ready(_) | Stage::Found(..) | Stage::Trouble(_) => Progress::default(),
+        }
+    }
+}
+
+impl Resumable for OverStates {
+    /// Of a search over states nothing is saved, because states are values of the program's own types: it begins anew.
+    fn save(&mut self) -> Result<Checkpoint, Unsupported> {
+        match &self.stage {
+            Stage::Fallback(_) => {
+                let state = self.fallback.save()?;
+                Ok(self.sealed(Some(state)))
+            }
+            _ => Ok(self.sealed(None)),
+        }
+    }
+
+    fn restore(&mut self, state: &Checkpoint) -> Result<(), Unsupported> {
+        let saved: Option<(String, Vec<u8>)> = state::read(&self.name, state)?;
+        if let Some((why, state)) = saved {
+            self.fallback.restore(&Checkpoint(state))?;
+            self.stage = Stage::Fallback(why);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use raddle_engine::states::{FoundViolation, StateOrder, StateProgress};
+    use raddle_trace::{Gaps, Outcome};
+
+    use super::*;
+    use crate::expansion::all::DepthFirst;
+
+    /// Finds at once what it is made with.
+    struct Fake(Option<FoundViolation>);
+
+    impl StateSpace for Fake {
+        fn search(&self, _: &AskedStates) -> Result<Box<dyn StateSearch>, String> {
+            Ok(Box::new(Self(self.0.clone())))
+        }
+    }
+
+    impl StateSearch for Fake {
+        fn advance(&mut self) -> Result<Option<FoundStates>, String> {
+            let (unique, parts, dropped) = (7, 2, 0);
+            let covered = Covered::States { unique, parts, depth: None, dropped, delays: None };
+            let summary = "7 states".to_owned();
+            Ok(Some(FoundStates { covered, ended: true, violation: self.0.clone(), summary }))
+        }
+
+        fn progress(&self) -> StateProgress {
+            StateProgress::default()
+        }
+    }
+
+    fn finished<'a>() -> Finished<'a> {
+        Finished {
+            outcome: &Outcome::Completed,
+            decisions: &[],
+            steps: 1,
+            tasks: 1,
+            stuck: &[],
+            cut: None,
+            yielded: false,
+            gaps: Gaps::default(),
+        }
+    }
+
+    /// After the first execution, which has run a model that finds this, and after the search over its states.
+    fn after(violation: Option<&FoundViolation>, several: bool) -> OverStates {
+        let asked = AskedStates { order: StateOrder::BreadthFirst, depth: None, threads: 1 };
+        let fallback = Box::new(DepthFirst::default());
+        let mut search = OverStates::new(asked, fallback, "dfs".to_owned());
+        assert!(search.begin(&mut Plan::default()));
+        for _ in 0..=u8::from(several) {
+            search.offered(Arc::new(Fake(violation.cloned())), 0);
+            search.over(0);
+        }
+        search.end(&finished());
+        while search.work() {}
+        search
+    }
+
+    fn wrong(decisions: Option<Vec<u32>>) -> FoundViolation {
+        FoundViolation { what: "it is wrong".to_owned(), decisions }
+    }
+
+    #[test]
+    fn what_was_covered_is_what_the_search_over_states_says() {
+        let mut search = after(None, false);
+        assert!(!search.begin(&mut Plan::default()));
+        assert!(matches!(search.covered(), Covered::States { unique: 7, .. }));
+        assert_eq!(search.remarks().unfinished, None);
+    }
+
+    #[test]
+    fn a_violation_is_run_once_and_one_that_does_not_show_is_no_pass() {
+        let mut search = after(Some(&wrong(Some(vec![1, 0]))), false);
+        let mut plan = Plan::default();
+        assert!(search.begin(&mut plan));
+        assert_eq!(plan.prefix, [1, 0]);
+        // The execution passes: then it is not what was found.
+        search.end(&finished());
+        assert!(!search.begin(&mut plan));
+        assert!(search.remarks().unfinished.is_some_and(|why| why.contains("it is wrong")));
+        assert_eq!(search.covered(), Covered::SomeStates { unique: 0 });
+        let mut search = after(Some(&wrong(None)), false);
+        assert!(!search.begin(&mut plan));
+        assert_eq!(search.covered(), Covered::SomeStates { unique: 0 });
+    }
+
+    #[test]
+    fn states_of_one_of_several_models_are_not_those_of_the_test() {
+        let search = after(None, true);
+        assert!(search.remarks().notes.iter().any(|note| {
+            matches!(note, Note::Text { text } if text.contains("several models"))
+        }));
+        assert!(!matches!(search.covered(), Covered::States { .. }));
+    }
+}

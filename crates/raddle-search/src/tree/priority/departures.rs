@@ -1,0 +1,17 @@
+//! `departures`: the fewest departures from the default order first, whatever each passes over.
+
+use super::{Candidate, Cost, Priority};
+
+/// Fewest departures from the default order first.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Departures;
+
+impl Priority for Departures {
+    fn name(&self) -> String {
+        "departures".to_owned()
+    }
+
+    fn cost(&mut self, candidate: &Candidate) -> Cost {
+        Cost(candidate.departures)
+    }
+}
