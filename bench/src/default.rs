@@ -27,13 +27,13 @@ const MOST_SAMPLERS: usize = 3;
 /// The budget of a test that says nothing of it.
 const BUDGET: u64 = 10_000;
 /// Steps after which a run is given up before that: a test with long executions has fewer of them.
-const STEPS: u64 = 400_000;
+const STEPS: u64 = 100_000;
 /// Executions of `random` that show how long those of a test are.
 const PILOTS: u64 = 20;
 /// CPU time after which a single run is given up all the same, and is reported as one that found nothing.
 const CAP: Duration = Duration::from_secs(3);
 /// CPU time after which no further bug is begun. The others are listed.
-const ALL_BUGS: Duration = Duration::from_secs(440);
+const ALL_BUGS: Duration = Duration::from_secs(150);
 /// Executions within which `dpor` and the default are compared on every correct program of the corpus.
 const COMPARED: u64 = 600;
 
@@ -377,7 +377,9 @@ fn each(bugs: &[Bug], effort: Effort) -> Table {
             }
         }
         let cells = [bug.program.name.to_owned(), cell(&bug.default)];
-        table.rows.push(cells.into_iter().chain(bug.tries.iter().map(cell)).chain([note]).collect());
+        table
+            .rows
+            .push(cells.into_iter().chain(bug.tries.iter().map(cell)).chain([note]).collect());
     }
     table.notes.push(format!(
         "Medians of {} seeds, of one run for a search that does not draw; `-`: not within the budget. Of {compared} \

@@ -58,7 +58,11 @@ fn auto_covers_up_to_equivalence_what_is_not_small() {
         let counters = [const { AtomicU32::new(0) }; 3];
         thread::scope(|scope| {
             for counter in &counters {
-                scope.spawn(move || (0..4).for_each(|_| drop(counter.fetch_add(1, SeqCst))));
+                scope.spawn(move || {
+                    for _ in 0..4 {
+                        counter.fetch_add(1, SeqCst);
+                    }
+                });
             }
         });
     }
@@ -112,7 +116,7 @@ fn a_failure_of_the_search_after_the_reduction_counts_the_executions_of_both() {
                 scope.spawn(move || {
                     counter.store(1, SeqCst);
                     let first = hidden.swap(1, SeqCst) == 0;
-                    assert!(nth == 1 || !first, "the first came first");
+                    assert!(nth == 0 || !first, "the second came first");
                 });
             }
         });
@@ -424,8 +428,10 @@ fn a_search_that_was_stopped_says_what_is_left() {
         if strategy == "all random" {
             assert!(estimate.total.holds(5.6e12), "{estimate:?}");
         }
+        // Where it could be anything nothing is said.
         let text = raddle::render(&report);
-        assert!(text.contains("  did not finish: about "), "{strategy}: {text}");
+        let is_told = text.contains("  did not finish: at least ");
+        assert_eq!(is_told, estimate.search.is_narrow(), "{strategy}: {text}");
     }
 }
 
