@@ -124,9 +124,10 @@ macro_rules! with_knobs {
             scope: Search,
             line: "the seed of all that is drawn",
         }
-        /// When a timed wait may end by its timeout.
+        /// When a timed wait may end by its timeout: whenever it is pending (`any`), only when nothing else can move
+        /// (`idle`), or not at all (`never`, in which a sleep still ends).
         timeouts: Timeouts {
-            value: (Word "any" => Any, "idle" => Idle),
+            value: (Word "any" => Any, "idle" => Idle, "never" => Never),
             default: "any",
             scope: Search,
             same_to_resume: true,
