@@ -356,7 +356,7 @@ impl Levels {
                 level.add(child);
             }
             let (space, doubt) = match children.dearer {
-                Some(spare) => bounded.estimate(index, &level, of, spare),
+                Some(budget) => bounded.estimate(index, &level, of, budget),
                 None => level.sizes.estimate(of),
             };
             child = (level.left > 0).then_some(Size { space, doubt, run: level.run });
