@@ -218,7 +218,7 @@ impl Bounded {
         let visited = (level.sizes.space - first).max(0.0);
         // What was cut has no size of its own, and is as large as its siblings.
         let unseen = f64::from(of.saturating_sub(level.sizes.n));
-        let after = |at: usize| (self.length - at) as f64;
+        let after = |at: usize| f64::from((self.length - at) as u32);
         let slot = spare as usize;
         if self.known.len() <= slot {
             self.known.resize(slot + 1, None);
