@@ -379,7 +379,10 @@ fn a_long_search_says_how_far_it_is_if_asked() {
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it runs");
     let stderr = std::io::BufReader::new(child.stderr.take().expect("a pipe"));
     let lines = std::io::BufRead::lines(stderr);
-    let is_progress = |line: &String| line.starts_with("checks::child_that_is_large: ");
+    // The first lines may come before the estimate is worth telling.
+    let is_progress = |line: &String| {
+        line.starts_with("checks::child_that_is_large: ") && line.contains("/s: at least ")
+    };
     let line = lines.map_while(Result::ok).find(is_progress);
     child.kill().expect("it still runs");
     child.wait().expect("it was killed");
