@@ -74,10 +74,10 @@ impl DelayingExplorer for FailuresAtOnce {
                 self.first(self.injector);
                 self.first(self.master);
             }
-            ProcessEvent::Sent { by, to } if Some(by) == self.injector && by != to => {
-                if self.is_set_up {
-                    self.first(Some(to));
-                }
+            ProcessEvent::Sent { by, to }
+                if self.is_set_up && Some(by) == self.injector && by != to =>
+            {
+                self.first(Some(to));
             }
             _ => {}
         }

@@ -256,12 +256,12 @@ pub(crate) fn by_executions(
     let body = || program.call(arguments);
     let setup = setup(program, limits);
     match explore(&mut *strategy, &setup, &mut lap, &mut |_| {}, &body) {
-        Ok(explored) => {
+        Ok(search) => {
             let departures = match strategy.covered() {
                 Covered::SomeStrata { delays, .. } => Some(delays),
                 _ => None,
             };
-            Try { departures, ..judge(program, &explored) }
+            Try { departures, ..judge(program, &search) }
         }
         Err(why) => Try::refused(&why),
     }

@@ -48,9 +48,10 @@ fn known_bugs_show_with_as_few_delays_as_is_known() {
                 }
                 assert_eq!(report.verdict, Verdict::Covered, "{what}");
                 let covered = report.guarantee.covered;
-                let claims = match covered {
-                    Covered::Delays(k) | Covered::Strata { delays: Some(k), .. } => k,
-                    _ => panic!("{what}: {covered:?}"),
+                let (Covered::Delays(claims) | Covered::Strata { delays: Some(claims), .. }) =
+                    covered
+                else {
+                    panic!("{what}: {covered:?}")
                 };
                 assert_eq!(claims, delays_allowed, "{what}");
             }

@@ -472,8 +472,8 @@ fn states_are_as_many_as_are_said_and_others_are_noticed() {
     ];
     let mut changed = 0;
     for states in searches {
-        let searched = listeners().search(&states).expect("all can be copied");
-        let (covered, pairs) = (searched.guarantee.covered, states.to_string().contains("exact"));
+        let report = listeners().search(&states).expect("all can be copied");
+        let (covered, pairs) = (report.guarantee.covered, states.to_string().contains("exact"));
         assert_eq!(examine_states(covered, pairs), Ok(()), "{states}");
         let Covered::States { unique, parts, depth, dropped, delays } = covered else {
             panic!("{states}: {covered:?}")

@@ -363,6 +363,9 @@ impl Explorer {
     ///
     /// # Errors
     /// If it is not sound here: it names a process that cannot move, or one twice.
+    ///
+    /// # Panics
+    /// With debug assertions, if the explorer's own `rank` is another order than its delays are.
     pub fn rank(&self, runnable: Runnable<'_>, ranks: &mut Vec<Process>) -> Result<(), Unsound> {
         ranks.clear();
         if runnable.len() > 1 && self.inner.rank(runnable, ranks) && ranks.len() == runnable.len() {

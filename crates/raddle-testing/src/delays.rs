@@ -53,7 +53,7 @@ enum Note {
 struct Queue {
     /// In the order of creation, and whether each can move.
     all: Vec<(Who, bool)>,
-    queue: Vec<Who>,
+    order: Vec<Who>,
     /// Whom the last step sent to or woke.
     recent: Vec<Who>,
     actors: BTreeMap<u64, Who>,
@@ -63,27 +63,27 @@ impl Queue {
     fn create(&mut self, who: Who) {
         if self.all.iter().all(|(other, _)| *other != who) {
             self.all.push((who, true));
-            self.queue.push(who);
+            self.order.push(who);
         }
     }
 
-    fn to_end(&mut self, who: Who) {
-        self.queue.retain(|&other| other != who);
-        self.queue.push(who);
+    fn put_last(&mut self, who: Who) {
+        self.order.retain(|&other| other != who);
+        self.order.push(who);
         self.recent.retain(|&other| other != who);
     }
 
     /// The first one is this one from now on.
     fn turn_to(&mut self, who: Who) {
-        let at = self.queue.iter().position(|&other| other == who).expect("it was created");
-        self.queue.rotate_left(at);
+        let at = self.order.iter().position(|&other| other == who).expect("it was created");
+        self.order.rotate_left(at);
     }
 
     fn give_up(&mut self, who: Who, rule: Rule) {
         if rule == Rule::RoundRobin {
             self.turn_to(who);
         }
-        self.to_end(who);
+        self.put_last(who);
     }
 
     fn called(&mut self, who: Who, rule: Rule) {
@@ -93,8 +93,8 @@ impl Queue {
             Rule::RunToCompletion => self.recent.retain(|&other| other != who),
         }
         self.recent.push(who);
-        let rest = self.queue.iter().copied().filter(|other| !self.recent.contains(other));
-        self.queue = self.recent.iter().copied().chain(rest).collect();
+        let rest = self.order.iter().copied().filter(|other| !self.recent.contains(other));
+        self.order = self.recent.iter().copied().chain(rest).collect();
     }
 
     /// These can move now, and no others.
@@ -169,8 +169,12 @@ impl WithinDelays {
                     let known = |actor: &u64| self.queue.actors.get(actor).copied();
                     let created: Vec<_> = created.iter().filter_map(known).collect();
                     let sent_to: Vec<_> = sent_to.iter().filter_map(known).collect();
-                    created.into_iter().for_each(|who| self.queue.create(who));
-                    sent_to.into_iter().for_each(|who| self.queue.called(who, self.rule));
+                    for who in created {
+                        self.queue.create(who);
+                    }
+                    for who in sent_to {
+                        self.queue.called(who, self.rule);
+                    }
                 }
             }
         }
@@ -189,7 +193,7 @@ impl WithinDelays {
         let ages: Vec<_> =
             choices.iter().map(|choice| age(choice.task, point.pending)).enumerate().collect();
         let before = |option: usize| {
-            let waiting = self.queue.queue.iter().copied().take_while(|&who| who != of[option]);
+            let waiting = self.queue.order.iter().copied().take_while(|&who| who != of[option]);
             let given_up: Vec<_> = waiting.filter(|who| able.contains(who)).collect();
             let older = ages.iter().filter(|(other, age)| {
                 of[*other] == of[option] && (*age, *other) < (ages[option].1, option)
@@ -252,7 +256,9 @@ impl Strategy for WithinDelays {
         let option = affordable[taken];
         let (price, given_up) = &prices[option];
         self.spent += price;
-        given_up.iter().for_each(|&who| self.queue.give_up(who, self.rule));
+        for &who in given_up {
+            self.queue.give_up(who, self.rule);
+        }
         Answer::Take(option as u32)
     }
 
