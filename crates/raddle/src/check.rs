@@ -194,9 +194,9 @@ pub(crate) fn finish_report(
     let explains = config.explain.unwrap_or(!replays);
     if report.failure.is_some() && (time.is_some() || explains) {
         // The driver knows it; and where each execution has a process of its own, this one does not abort.
-        let safe = job.hosted.is_some() || config.isolation == Isolation::Process;
+        let outlived = job.hosted.is_some() || config.isolation == Isolation::Process;
         let known = || format!("\n{LOST}\n\n{}", text(config, &report, file));
-        let words = (!safe).then(|| LastWords::new(known()));
+        let words = (!outlived).then(|| LastWords::new(known()));
         make_clear(job, &mut report, test, time, explains);
         drop(words);
     }

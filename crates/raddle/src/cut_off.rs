@@ -127,7 +127,6 @@ fn retraced(
     let execution = hang.execution;
     Ok(match again {
         Ok(outcome) if outcome.is_failure() => Some(heard.failure(outcome, execution)),
-        Ok(_) => None,
         Err(Error::Hung(again)) if heard.trace.panics.iter().any(|raised| !raised.handled) => {
             let death = match &again.cut_off {
                 Some(cut_off) if cut_off.aborted => Death::signal(ABORT),
@@ -135,7 +134,7 @@ fn retraced(
             };
             Some(heard.died(death, execution))
         }
-        Err(Error::Hung(_)) => None,
+        Ok(_) | Err(Error::Hung(_)) => None,
         Err(error) => return Err(error),
     })
 }

@@ -959,11 +959,13 @@ fn a_destructor_whose_count_is_seen_races_with_those_who_are_no_owners() {
     is_clean(&writes_to_what_others_have(|value| Arc::new(counted::Arc::new(value))));
 }
 
+type TwoCells = [Tracked<u8>; 2];
+
 /// Two owners write, each to a cell of its own; the one that is left with the value takes it out and reads both.
-fn the_last_takes_it_out(take: fn(Arc<[Tracked<u8>; 2]>) -> Option<[Tracked<u8>; 2]>) -> impl Fn() {
+fn the_last_takes_it_out(take: fn(Arc<TwoCells>) -> Option<TwoCells>) -> impl Fn() {
     move || {
         let (a, b) = shared([Tracked::new(0), Tracked::new(0)]);
-        let finish = move |own: usize, cells: Arc<[Tracked<u8>; 2]>| {
+        let finish = move |own: usize, cells: Arc<TwoCells>| {
             cells[own].set(1);
             thread::yield_now();
             if let Some(cells) = take(cells) {

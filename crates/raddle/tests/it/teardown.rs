@@ -207,8 +207,8 @@ fn spin_if_panicking() {
 /// same.
 #[cfg(unix)]
 #[track_caller]
-fn is_whole(test: fn(), panic: &str, then: &str) {
-    let text = report(quick(), test);
+fn is_whole(body: fn(), panic: &str, then: &str) {
+    let text = report(quick(), body);
     let told = |text: &str| {
         let headline = headline(text);
         assert!(headline.contains(" panicked at crates/raddle/tests/it/teardown.rs:"), "{text}");
@@ -222,7 +222,7 @@ fn is_whole(test: fn(), panic: &str, then: &str) {
     let token = replay.split_whitespace().next().expect(&text).to_owned();
     let mut config = quick();
     config.replay = Some(token);
-    told(&report(config, test));
+    told(&report(config, body));
 }
 
 #[cfg(unix)]
@@ -297,7 +297,7 @@ fn a_panic_that_was_caught_before_a_limit_is_named() {
     let text = report(config, || {
         catch_unwind(|| panic!("caught")).unwrap_err();
         let n = AtomicU32::new(0);
-        (0..).for_each(|value| n.store(value, SeqCst));
+        (0..1_000).for_each(|value| n.store(value, SeqCst));
     });
     let words: Vec<_> = text.split_whitespace().collect();
     assert!(words.join(" ").contains("cut off by a limit, main panicked at"), "{text}");
