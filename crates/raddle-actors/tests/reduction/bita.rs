@@ -15,11 +15,12 @@ use raddle_testing::{Sample, figures};
 
 use crate::random::Program;
 
-/// Keeps the receives of every execution.
+/// Keeps the receives of every execution, and the options that it took.
 #[derive(Default)]
 struct Runs {
     recording: Recording,
     runs: Vec<Run>,
+    options: Vec<Vec<u32>>,
 }
 
 impl Observer for Runs {
@@ -35,8 +36,9 @@ impl Observer for Runs {
         self.recording.event(event);
     }
 
-    fn end(&mut self, _: &Finished<'_>) {
+    fn end(&mut self, execution: &Finished<'_>) {
         self.runs.push(self.recording.run().clone());
+        self.options.push(execution.decisions.iter().map(|taken| taken.option).collect());
     }
 }
 
@@ -70,6 +72,23 @@ fn contradicts(run: &Run, must: &MustHappen, other: &Run) -> Option<(usize, usiz
         }
     }
     None
+}
+
+#[test]
+fn a_search_that_starts_with_a_recorded_execution_runs_that_first() {
+    for seed in 0..40 {
+        let program = Arc::new(Program::random(0xb17a + seed));
+        let body = || _ = program.run();
+        let mut recorded = Runs::default();
+        let mut random = raddle_search::build("random", seed).expect("a strategy");
+        search(&mut *random.strategy, &mut [&mut recorded], 1, &body);
+        let mut runs = Runs::default();
+        let bita = Bita::new(&Criterion::ALL, seed + 1);
+        let mut bita = bita.starting_with(recorded.options[0].clone());
+        search(&mut bita, &mut [&mut runs], 3, &body);
+        assert_eq!(runs.runs[0], recorded.runs[0], "{program:?}");
+        assert_eq!(runs.options[0], recorded.options[0], "{program:?}");
+    }
 }
 
 #[derive(Debug, Default)]
@@ -132,7 +151,7 @@ fn every_schedule_meets_a_new_goal_and_is_feasible() {
     }
     // Which actor crashes, and what is lost, is not decided by the order of receives.
     let [sum, _] = sums;
-    let Schedules { generated, infeasible, fruitless, missed } = sum.schedules;
+    let Schedules { generated, infeasible, fruitless, missed, .. } = sum.schedules;
     let [shown, all] = sum.goals;
     figures(
         "bita",
