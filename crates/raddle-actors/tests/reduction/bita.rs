@@ -17,13 +17,13 @@ use crate::random::Program;
 
 /// Keeps the receives of every execution, and the options that it took.
 #[derive(Default)]
-struct Runs {
+struct Kept {
     recording: Recording,
     runs: Vec<Run>,
     options: Vec<Vec<u32>>,
 }
 
-impl Observer for Runs {
+impl Observer for Kept {
     fn needs(&self) -> ObserverNeeds {
         ObserverNeeds { steps: true, messages: true, ..ObserverNeeds::default() }
     }
@@ -79,10 +79,10 @@ fn a_search_that_starts_with_a_recorded_execution_runs_that_first() {
     for seed in 0..40 {
         let program = Arc::new(Program::random(0xb17a + seed));
         let body = || _ = program.run();
-        let mut recorded = Runs::default();
+        let mut recorded = Kept::default();
         let mut random = raddle_search::build("random", seed).expect("a strategy");
         search(&mut *random.strategy, &mut [&mut recorded], 1, &body);
-        let mut runs = Runs::default();
+        let mut runs = Kept::default();
         let bita = Bita::new(&Criterion::ALL, seed + 1);
         let mut bita = bita.starting_with(recorded.options[0].clone());
         search(&mut bita, &mut [&mut runs], 3, &body);
@@ -114,7 +114,7 @@ fn every_schedule_meets_a_new_goal_and_is_feasible() {
     for seed in sample.from..sample.from + sample.programs {
         let program = Arc::new(Program::random(0xb17a + seed));
         let body = || _ = program.run();
-        let (mut runs, mut all) = (Runs::default(), ReceiveCoverage::default());
+        let (mut runs, mut all) = (Kept::default(), ReceiveCoverage::default());
         let mut dfs = DepthFirst::default();
         if search(&mut dfs, &mut [&mut runs, &mut all], sample.most, &body) == Ended::Executions {
             continue;

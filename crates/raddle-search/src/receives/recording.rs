@@ -140,7 +140,7 @@ impl Recording {
                 self.run.received.push(received);
                 return self.run.received.last().map(|received| (received, *step));
             }
-            _ => {}
+            Event::Spawn { .. } => {}
         }
         None
     }
