@@ -510,6 +510,17 @@ fn what_a_step_would_do_elsewhere_is_not_what_it_did() {
             ],
             vec![(0, 0), (1, 0), (0, 0)],
         ),
+        // The second of the third actor's own messages sets a timer, because the first made it another actor; the
+        // timer's message may come before the second actor chooses.
+        program(
+            Mailboxes::Unordered,
+            vec![
+                [vec![], vec![], vec![], vec![Action::Timer(4)]],
+                [vec![Action::Maybe { to: 2, message: 3 }], vec![], vec![], vec![]],
+                [vec![], vec![send(2, 3)], vec![], vec![Action::Become]],
+            ],
+            vec![(2, 1), (1, 0), (2, 1)],
+        ),
     ];
     for program in programs {
         match compare(&program, 50_000) {

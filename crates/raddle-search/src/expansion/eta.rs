@@ -11,6 +11,14 @@
 //! right for other mailboxes and for threads too; and values are decided exhaustively. Its happens-before is
 //! Eta's own and not the engine's history, whose order is finer.
 //!
+//! A sibling is also tried where the step *races*: at the nearest earlier step that depends on it and is not before
+//! it in the order of causes and dependences together, as in Flanagan and Godefroid (POPL 2005). Where one actor has
+//! one queue that is the evil ancestor itself, or one that comes to light after the evil ancestor has been passed.
+//! Where messages of one actor can be taken in any order it need not: let `a` and `b` be messages of one actor, `b`
+//! set a timer because `a` came before it, and the timer's step `t` depend on a step `c` of another actor that came
+//! before `a`. The evil ancestor of `t` is `a`; but with `b` before `a` there is no timer, and `c` after `t` would
+//! never be tried.
+//!
 //! Why it is bound to the path: a good sibling is tried unless one was tried *before*, which Eta's argument
 //! needs to be complete; of siblings that only wait elsewhere in a tree that is not known.
 //!
@@ -92,6 +100,10 @@ struct Done {
     immediate: bool,
     /// How many steps of each task are ordered before it, or are it.
     clock: Vec<u32>,
+    /// The same, if steps that depend on each other are ordered too.
+    history: Vec<u32>,
+    /// The nearest step that it depends on and that is not before it by others.
+    races_with: Option<usize>,
     /// Its number among the steps of its task, from 1.
     nth: u32,
 }
@@ -154,9 +166,20 @@ impl GoodSiblings {
         })
     }
 
-    /// Has one good sibling tried at the evil ancestor of a step.
+    /// Has good siblings tried for a step: one at its evil ancestor, and one where it races.
     fn open(&self, path: &mut [Node], later: usize) {
-        let Some(evil) = self.evil_ancestor(later) else { return };
+        let evil = self.evil_ancestor(later);
+        if let Some(evil) = evil {
+            self.open_at(path, evil, later);
+        }
+        let race = self.steps[later].races_with;
+        if let Some(race) = race.filter(|_| race != evil) {
+            self.open_at(path, race, later);
+        }
+    }
+
+    /// Has one good sibling of a step tried instead of an earlier one.
+    fn open_at(&self, path: &mut [Node], evil: usize, later: usize) {
         let at = path.partition_point(|node| (node.step as usize) < evil);
         let is_step = |&at: &usize| matches!(path[at].what, What::Step { .. });
         let here = |&at: &usize| path[at].step as usize == evil;
@@ -193,17 +216,21 @@ impl GoodSiblings {
         if self.heard <= self.kept.min(self.steps.len()) {
             return;
         }
-        let mut clock = Vec::new();
+        let (mut clock, mut history) = (Vec::new(), Vec::new());
+        let mut follow = |earlier: &Done| {
+            join(&mut clock, &earlier.clock);
+            join(&mut history, &earlier.history);
+        };
         let mut nth = 1;
         if last > 0 {
             let last = &self.steps[last as usize - 1];
             nth = last.nth + 1;
-            join(&mut clock, &last.clock);
+            follow(last);
         } else if born > 0 {
-            join(&mut clock, &self.steps[born as usize - 1].clock);
+            follow(&self.steps[born as usize - 1]);
         }
         if let Some(sender) = step.sent_by.and_then(|number| self.steps.get(number as usize - 1)) {
-            join(&mut clock, &sender.clock);
+            follow(sender);
         }
         // A task that waited for others goes on after them.
         let waited = match step.footprint.first().map(|touched| touched.1) {
@@ -214,13 +241,34 @@ impl GoodSiblings {
             }
             _ => 0..0,
         };
-        for earlier in waited {
-            join(&mut clock, &self.steps[earlier].clock);
-        }
-        clock.resize(clock.len().max(step.task.index() + 1), 0);
-        clock[step.task.index()] = nth;
+        self.steps[waited].iter().for_each(follow);
         let footprint = Footprint::of(step);
-        self.steps.push(Done { footprint, immediate: step.immediate, clock, nth });
+        let races_with = self.depend(&footprint, &mut history);
+        for clock in [&mut clock, &mut history] {
+            clock.resize(clock.len().max(step.task.index() + 1), 0);
+            clock[step.task.index()] = nth;
+        }
+        let immediate = step.immediate;
+        self.steps.push(Done { footprint, immediate, clock, history, races_with, nth });
+    }
+
+    /// Adds to the history of a new step what it depends on. Returns the nearest of those that was not in it before.
+    fn depend(&self, footprint: &Footprint, history: &mut Vec<u32>) -> Option<usize> {
+        let before = history.clone();
+        let is_in = |history: &[u32], step: &Done| {
+            history.get(step.footprint.task.index()).is_some_and(|known| *known >= step.nth)
+        };
+        let mut nearest = None;
+        for (number, earlier) in self.steps.iter().enumerate().rev() {
+            if is_in(&before, earlier) || !earlier.footprint.dependent(footprint) {
+                continue;
+            }
+            nearest = nearest.or((!earlier.immediate).then_some(number));
+            if !is_in(history, earlier) {
+                join(history, &earlier.history);
+            }
+        }
+        nearest
     }
 }
 
