@@ -3,30 +3,39 @@
 //! Every bug of the corpus is searched for by each candidate alone. A portfolio whose members take turns can be
 //! reckoned from that: the reduction has half of the executions and the samplers share the other half. The
 //! members are chosen on one half of the bugs; what is built in is then run on all of them, and reported by
-//! half. The unit tests of the corpus, which have no bug, show what a pass of the default says.
+//! half. Budgets are of executions and steps, which are the same on every machine; limits of CPU time are there so that
+//! the command ends. The unit tests of the corpus, which have no bug, show what a pass of the default says.
 
 use std::time::Duration;
 
 use peer::cpu_time;
-use raddle::{Config, Verdict};
+use raddle::{Config, Failure, Report, Verdict};
 use raddle_corpus::program::{Expected, Program};
 use raddle_corpus::unit_tests::UNIT_TESTS;
 use raddle_engine::{Ended, Lap, Limits, Setup, Stop, explore};
+use raddle_trace::Counts;
 
 use crate::numbers::grouped;
 use crate::table::Table;
 
 /// Searches that cover everything if they end: one of them is the first member.
-const REDUCTIONS: [&str; 3] =
-    ["dpor", "dpor(source) best-first(pb)", "dpor(classic) best-first(pb)"];
+const REDUCTIONS: [&str; 2] = ["dpor", "dpor(classic) best-first(pb)"];
 /// What may share the other half.
-const SAMPLERS: [&str; 6] = ["random", "pos", "pct(2)", "pct(3)", "surw", "rff"];
+const SAMPLERS: [&str; 5] = ["random", "pos", "pct(2)", "pct(3)", "surw"];
 /// Samplers beside a reduction: with more of them each waits too long for its turn.
 const MOST_SAMPLERS: usize = 3;
 /// The budget of a test that says nothing of it.
 const BUDGET: u64 = 10_000;
-/// CPU time after which a run is given up before that.
-const CAP: Duration = Duration::from_secs(4);
+/// Steps after which a run is given up before that: a test with long executions has fewer of them.
+const STEPS: u64 = 100_000;
+/// Executions of `random` that show how long those of a test are.
+const PILOTS: u64 = 20;
+/// CPU time after which a single run is given up all the same, and is reported as one that found nothing.
+const CAP: Duration = Duration::from_secs(3);
+/// CPU time after which no further bug is begun. The others are listed.
+const ALL_BUGS: Duration = Duration::from_secs(150);
+/// Executions within which `dpor` and the default are compared on every correct program of the corpus.
+const COMPARED: u64 = 600;
 
 /// What a candidate did with a bug: the execution that showed it, for each seed.
 type Tries = Vec<Option<u64>>;
@@ -34,6 +43,8 @@ type Tries = Vec<Option<u64>>;
 /// A bug, and what each candidate did.
 struct Bug {
     program: &'static Program,
+    /// The executions that each may run.
+    budget: u64,
     /// As [`REDUCTIONS`] and then [`SAMPLERS`].
     tries: Vec<Tries>,
     /// By what is built in.
@@ -50,45 +61,78 @@ struct Effort {
 /// Measures all of it.
 pub(crate) fn measure(quick: bool, progress: impl Fn(&str)) -> Vec<Table> {
     let effort =
-        if quick { Effort { seeds: 1, budget: 500 } } else { Effort { seeds: 5, budget: BUDGET } };
+        if quick { Effort { seeds: 1, budget: 500 } } else { Effort { seeds: 3, budget: BUDGET } };
     let programs: Vec<_> =
         raddle_corpus::everything().filter(|program| program.expected != Expected::Pass).collect();
-    let mut bugs = Vec::new();
-    for (nth, program) in programs.iter().enumerate() {
+    let (mut bugs, mut not_run) = (Vec::new(), Vec::new());
+    let begin = cpu_time();
+    for nth in spread(programs.len()) {
+        let program = programs[nth];
+        if cpu_time().saturating_sub(begin) > ALL_BUGS {
+            not_run.push(program.name);
+            continue;
+        }
         progress(&format!("{} of {}: {}", nth + 1, programs.len(), program.name));
-        let alone = |(nth, strategy): (usize, &&str)| {
-            let seeds = if nth < REDUCTIONS.len() { 1 } else { effort.seeds };
-            (1..=seeds).map(|seed| run_alone(program, strategy, seed, effort)).collect()
-        };
-        let tries = REDUCTIONS.iter().chain(&SAMPLERS).enumerate().map(alone).collect();
-        let default = (1..=effort.seeds).map(|seed| run_default(program, seed, effort)).collect();
-        bugs.push(Bug { program, tries, default });
+        bugs.push((nth, search_for(program, effort)));
     }
+    bugs.sort_by_key(|(nth, _)| *nth);
+    let bugs: Vec<_> = bugs.into_iter().map(|(_, bug)| bug).collect();
     vec![
-        members(&bugs, effort),
+        members(&bugs, &not_run, effort),
         found(&bugs, effort),
-        slow(&bugs, effort),
-        covered(effort, progress),
+        covered(effort, &progress),
+        kept(effort, &progress),
+        each(&bugs, effort),
     ]
 }
 
-fn run_alone(program: &'static Program, strategy: &str, seed: u64, effort: Effort) -> Option<u64> {
-    let mut built = raddle_search::build(strategy, seed).ok()?;
+/// The numbers below `n` in an order in which every beginning is spread over all of them.
+fn spread(n: usize) -> Vec<usize> {
+    const STRIDE: usize = 7;
+    (0..STRIDE).flat_map(|first| (first..n).step_by(STRIDE)).collect()
+}
+
+fn search_for(program: &'static Program, effort: Effort) -> Bug {
+    let pilots = Effort { seeds: 1, budget: PILOTS };
+    let counts = run_alone(program, "random", 1, pilots).1;
+    let length = counts.steps / counts.executions.max(1);
+    let budget = (STEPS / length.max(1)).clamp(PILOTS, effort.budget);
+    let effort = Effort { budget, ..effort };
+    let alone = |(nth, strategy): (usize, &&str)| {
+        let seeds = if nth < REDUCTIONS.len() { 1 } else { effort.seeds };
+        (1..=seeds).map(|seed| run_alone(program, strategy, seed, effort).0).collect()
+    };
+    let tries = REDUCTIONS.iter().chain(&SAMPLERS).enumerate().map(alone).collect();
+    let default = (1..=effort.seeds).map(|seed| run_default(program, seed, effort)).collect();
+    Bug { program, budget, tries, default }
+}
+
+/// The execution that showed the bug, and what was run.
+fn run_alone(
+    program: &'static Program,
+    strategy: &str,
+    seed: u64,
+    effort: Effort,
+) -> (Option<u64>, Counts) {
+    let nothing = (None, Counts::default());
+    let Ok(mut built) = raddle_search::build(strategy, seed) else { return nothing };
     let usual = Limits::default();
     let steps = program.steps.unwrap_or(usual.steps);
     let limits = Limits { executions: effort.budget, steps, ..usual };
     let setup = Setup { limits, ..Setup::default() };
     let begin = cpu_time();
     let mut lap = |lap: Lap| {
-        let looks = lap.executions.is_multiple_of(64) && lap.steps == 0;
+        let looks = lap.executions.is_multiple_of(16) && lap.steps == 0;
         let over = looks && cpu_time().saturating_sub(begin) > CAP;
         if over { Stop::Search } else { Stop::No }
     };
     let arguments = program.defaults();
     let body = || program.call(&arguments);
-    let explored = explore(&mut *built.strategy, &setup, &mut lap, &mut |_| {}, &body).ok()?;
-    let failure = explored.failure.filter(|_| explored.ended != Ended::Covered)?;
-    program.expected.is_met_by(Some(&failure.outcome)).then_some(explored.counts.executions)
+    let explored = explore(&mut *built.strategy, &setup, &mut lap, &mut |_| {}, &body);
+    let Ok(explored) = explored else { return nothing };
+    let failure = explored.failure.filter(|_| explored.ended != Ended::Covered);
+    let is_it = |failure: Failure| program.expected.is_met_by(Some(&failure.outcome));
+    (failure.is_some_and(is_it).then_some(explored.counts.executions), explored.counts)
 }
 
 fn config(program: &Program, seed: u64, effort: Effort) -> Config {
@@ -127,6 +171,8 @@ struct Score {
     missed: usize,
     /// The geometric mean of executions; what is missed counts as the budget.
     executions: f64,
+    /// The median of executions; what is missed counts as more than any number.
+    median: Option<u64>,
 }
 
 fn score<'a>(
@@ -134,16 +180,18 @@ fn score<'a>(
     effort: Effort,
     executions: impl Fn(&Bug, usize) -> Option<u64>,
 ) -> Score {
-    let (mut missed, mut logarithms, mut cases) = (0, 0.0, 0.0);
+    let (mut missed, mut logarithms, mut cases, mut all) = (0, 0.0, 0.0, Vec::new());
     for bug in bugs {
         for seed in 0..effort.seeds as usize {
-            let found = executions(bug, seed).filter(|at| *at <= effort.budget);
+            let found = executions(bug, seed).filter(|at| *at <= bug.budget);
             missed += usize::from(found.is_none());
-            logarithms += as_float(found.unwrap_or(effort.budget)).ln();
+            logarithms += as_float(found.unwrap_or(bug.budget)).ln();
             cases += 1.0;
+            all.push(found);
         }
     }
-    Score { missed, executions: (logarithms / f64::max(cases, 1.0)).exp() }
+    let executions = (logarithms / f64::max(cases, 1.0)).exp();
+    Score { missed, executions, median: median(&all) }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "executions are far below 2^52")]
@@ -183,15 +231,17 @@ fn name(candidate: usize) -> &'static str {
     REDUCTIONS.iter().chain(&SAMPLERS).nth(candidate).expect("a candidate")
 }
 
-fn members(bugs: &[Bug], effort: Effort) -> Table {
+fn members(bugs: &[Bug], not_run: &[&str], effort: Effort) -> Table {
     let mut table = Table {
         title: "Members".to_owned(),
         header: [
             "members",
             "missed, half A",
-            "executions, half A",
+            "median, half A",
+            "mean, half A",
             "missed, half B",
-            "executions, half B",
+            "median, half B",
+            "mean, half B",
             "",
         ]
         .map(str::to_owned)
@@ -200,8 +250,10 @@ fn members(bugs: &[Bug], effort: Effort) -> Table {
     };
     let mut row = |name: String, note: &str, by: &dyn Fn(&Bug, usize) -> Option<u64>| {
         let scores = [Half::Choice, Half::Report].map(|which| score(half(bugs, which), effort, by));
-        let numbers =
-            scores.map(|score| [score.missed.to_string(), format!("{:.1}", score.executions)]);
+        let numbers = scores.map(|score| {
+            let median = score.median.map_or("more".to_owned(), grouped);
+            [score.missed.to_string(), median, format!("{:.1}", score.executions)]
+        });
         let cells =
             [name].into_iter().chain(numbers.into_iter().flatten()).chain([note.to_owned()]);
         table.rows.push(cells.collect());
@@ -227,21 +279,27 @@ fn members(bugs: &[Bug], effort: Effort) -> Table {
     row("the default, as it is built in".to_owned(), "measured", &|bug, seed| bug.default[seed]);
     table.notes = vec![
         format!(
-            "{} bugs: half A is those at even places of `raddle-corpus list`, half B the others. Missed: of a \
-             bug with each of {} seeds, within {} executions of all members together (and {} CPU seconds \
-             for one run). Executions: the geometric mean over bugs and seeds; what is missed counts as {}.",
+            "{} bugs: half A is those at even places of the table at the end, half B the others. Missed: pairs of \
+             a bug and one of {} seeds, within {} executions of all members together, or as many as make about \
+             {} steps if that is less. Median and geometric mean of the executions until the bug shows, over \
+             bugs and seeds; in the mean, what is missed counts as the budget.",
             bugs.len(),
             effort.seeds,
             grouped(effort.budget),
-            CAP.as_secs(),
-            grouped(effort.budget)
+            grouped(STEPS)
         ),
         format!(
             "In turns: a reduction has half of the executions, up to {MOST_SAMPLERS} samplers share the other \
              half. These rows are reckoned from the rows of members alone; the default is measured. The eight \
-             best on half A are shown."
+             best on half A are shown, by misses and then by the mean."
         ),
     ];
+    if !not_run.is_empty() {
+        table.notes.push(format!(
+            "Not run, because the time for this table was up: {}.",
+            not_run.join(", ")
+        ));
+    }
     table
 }
 
@@ -288,39 +346,45 @@ fn built_in() -> Vec<usize> {
     let effort = Effort { seeds: 1, budget: 10 };
     let report = raddle::explore(config(program, 1, effort), || program.call(&[]));
     let members = report.map(|report| report.members).unwrap_or_default();
+    // The first may have gone on with another search.
+    let first = |member: &str| member.split(", then ").next().unwrap_or_default().to_owned();
     let candidate =
-        |member: &str| (0..REDUCTIONS.len() + SAMPLERS.len()).find(|nth| name(*nth) == member);
-    members.iter().filter_map(|member| candidate(&member.strategy)).collect()
+        |member: String| (0..REDUCTIONS.len() + SAMPLERS.len()).find(|nth| name(*nth) == member);
+    members.iter().filter_map(|member| candidate(first(&member.strategy))).collect()
 }
 
-/// Where the default takes more executions than its best member would, times the number of members.
-fn slow(bugs: &[Bug], effort: Effort) -> Table {
+/// Every bug: medians of the default and of each candidate.
+fn each(bugs: &[Bug], effort: Effort) -> Table {
     let of = built_in();
+    let names = (0..REDUCTIONS.len() + SAMPLERS.len()).map(|nth| format!("`{}`", name(nth)));
+    let header = ["bug", "the default"].map(str::to_owned).into_iter().chain(names);
     let mut table = Table {
-        title: "Bugs for which the default takes longer than its members in turns should"
-            .to_owned(),
-        header: ["bug", "half", "default", "best member", "times"].map(str::to_owned).to_vec(),
+        title: "Executions until the bug shows".to_owned(),
+        header: header.chain([String::new()]).collect(),
         ..Table::default()
     };
-    let mut within = 0;
-    for (nth, bug) in bugs.iter().enumerate() {
+    let (mut within, mut compared) = (0, 0);
+    for bug in bugs {
+        let cell = |tries: &Tries| median(tries).map_or("-".to_owned(), grouped);
         let best = of.iter().filter_map(|candidate| median(&bug.tries[*candidate])).min();
-        let (Some(ours), Some(best)) = (median(&bug.default), best) else { continue };
-        if ours <= best * of.len() as u64 {
-            within += 1;
-            continue;
+        let mut note = String::new();
+        if let (Some(ours), Some(best)) = (median(&bug.default), best) {
+            compared += 1;
+            if ours <= best * of.len() as u64 {
+                within += 1;
+            } else {
+                note = format!("{:.1} times the best member", as_float(ours) / as_float(best));
+            }
         }
-        table.rows.push(vec![
-            bug.program.name.to_owned(),
-            if nth % 2 == 0 { "A" } else { "B" }.to_owned(),
-            grouped(ours),
-            grouped(best),
-            format!("{:.1}", as_float(ours) / as_float(best)),
-        ]);
+        let cells = [bug.program.name.to_owned(), cell(&bug.default)];
+        table
+            .rows
+            .push(cells.into_iter().chain(bug.tries.iter().map(cell)).chain([note]).collect());
     }
     table.notes.push(format!(
-        "Medians of {} seeds. For {within} bugs the default needs at most {} times the executions of the best \
-         of its {} members alone.",
+        "Medians of {} seeds, of one run for a search that does not draw; `-`: not within the budget. Of {compared} \
+         bugs that the default and one of its members show, the default needs at most {} times the executions \
+         of the best of its {} members for {within}; the others say how many times.",
         effort.seeds,
         of.len(),
         of.len()
@@ -328,7 +392,7 @@ fn slow(bugs: &[Bug], effort: Effort) -> Table {
     table
 }
 
-fn covered(effort: Effort, progress: impl Fn(&str)) -> Table {
+fn covered(effort: Effort, progress: &impl Fn(&str)) -> Table {
     let strategies = ["auto", "dpor", "dfs"];
     let mut table = Table {
         title: "Correct tests of the size of a unit test".to_owned(),
@@ -378,5 +442,49 @@ fn covered(effort: Effort, progress: impl Fn(&str)) -> Table {
          raddle's types."
             .to_owned(),
     ];
+    table
+}
+
+/// Whether the default covers what its reduction alone does with half of the executions.
+fn kept(effort: Effort, progress: &impl Fn(&str)) -> Table {
+    let mut table = Table {
+        title: "What `dpor` covers with half of the executions".to_owned(),
+        header: ["program", "`dpor`", "the default", ""].map(str::to_owned).to_vec(),
+        ..Table::default()
+    };
+    let (mut programs, mut by_dpor, mut by_default, mut more) = (0, 0, 0, 0);
+    let small = raddle_corpus::REGISTRY.iter().chain(UNIT_TESTS);
+    for program in small.filter(|program| program.expected == Expected::Pass) {
+        progress(&format!("covered by half: {}", program.name));
+        programs += 1;
+        let run = |strategy: &str, budget| {
+            let mut config = config(program, 1, Effort { budget, ..effort });
+            strategy.clone_into(&mut config.strategy);
+            let arguments = program.defaults();
+            raddle::explore(config, move || program.call(&arguments)).ok()
+        };
+        let covers = |report: &Report| report.verdict == Verdict::Covered;
+        let (Some(reduced), Some(ours)) = (run("dpor", COMPARED / 2), run("auto", COMPARED)) else {
+            table.failures.push(format!("{}: could not run", program.name));
+            continue;
+        };
+        by_dpor += u64::from(covers(&reduced));
+        by_default += u64::from(covers(&reduced) && covers(&ours));
+        more += u64::from(!covers(&reduced) && covers(&ours));
+        if covers(&reduced) && !covers(&ours) {
+            table.rows.push(vec![
+                program.name.to_owned(),
+                grouped(reduced.counts.executions),
+                format!("{}, {:?}", grouped(ours.counts.executions), ours.verdict),
+                String::new(),
+            ]);
+        }
+    }
+    table.notes.push(format!(
+        "Of {programs} correct programs of `raddle-corpus list`, `dpor` covers {by_dpor} within {} executions. The default with \
+         {} executions covers {by_default} of these, and {more} others. The table has those that it does not cover.",
+        grouped(COMPARED / 2),
+        grouped(COMPARED)
+    ));
     table
 }

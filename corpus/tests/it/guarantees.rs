@@ -456,6 +456,8 @@ fn a_timeout_that_fires_early_is_assumed_away_aloud() {
     let idle = dfs(|config| config.timeouts = Timeouts::Idle, body);
     passes_assuming(&idle, Assumption::Timeouts(Timeouts::Idle.into()));
     fails_without(&dfs(|_| (), body), Assumption::Timeouts(Timeouts::Idle.into()));
+    let never = dfs(|config| config.timeouts = Timeouts::Never, body);
+    passes_assuming(&never, Assumption::Timeouts(Timeouts::Never.into()));
 }
 
 #[test]

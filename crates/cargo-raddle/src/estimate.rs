@@ -56,6 +56,8 @@ pub(crate) fn estimate(asked: &cli::Estimate) -> Result<u8, Wrong> {
     Ok(Tally { failed: 0, passed: tally.passed + tally.failed, ..tally }.exit_code())
 }
 
+const CANNOT_TELL: &str = "the strategy cannot tell";
+
 fn row(tested: &Tested) -> Vec<String> {
     let (executions, strategy, all) = match &tested.report {
         None => (String::new(), String::new(), tested.error.clone().unwrap_or_default()),
@@ -63,10 +65,13 @@ fn row(tested: &Tested) -> Vec<String> {
             let executions = print::grouped(report.counts.executions);
             let all = match (report.verdict, report.progress.as_ref()) {
                 (Verdict::Covered, _) => format!("{executions}: it ran them all"),
-                (_, Some(progress)) => raddle_report::estimated(progress)
-                    .unwrap_or_else(|| "the strategy cannot tell".to_owned()),
+                (_, Some(progress)) => raddle_report::estimated(progress).unwrap_or_else(|| {
+                    let known = progress.estimate.is_some();
+                    let why = if known { "too wide a band to tell; run more" } else { CANNOT_TELL };
+                    why.to_owned()
+                }),
                 (Verdict::Failed, None) => format!("{}: not estimated", verdict(tested)),
-                _ => "the strategy cannot tell".to_owned(),
+                _ => CANNOT_TELL.to_owned(),
             };
             (executions, report.strategy.clone(), all)
         }

@@ -22,6 +22,10 @@ pub(crate) trait Announced {
         self.enabled(task)
     }
     fn may_expire(&self, task: TaskId) -> bool;
+    /// Whether it ends by its timer and in no other way.
+    fn is_sleep(&self) -> bool {
+        false
+    }
     fn expire(&self, task: TaskId);
     fn holders(&self, task: TaskId) -> Vec<TaskId>;
     fn show(&self) -> String;
@@ -149,6 +153,10 @@ impl Announced for Sleep {
     }
 
     fn may_expire(&self, _: TaskId) -> bool {
+        true
+    }
+
+    fn is_sleep(&self) -> bool {
         true
     }
 

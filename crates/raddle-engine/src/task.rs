@@ -113,6 +113,8 @@ pub(crate) struct Timing {
     pub(crate) deadline_ns: u64,
     /// Of a timer: its owner's pending op is the one it was set for.
     pub(crate) armed: bool,
+    /// Of a timer: it may fire while others can move.
+    pub(crate) by_itself: bool,
     /// Of a timer that is set: as [`Timer::disabled_since`](crate::strategy::Timer::disabled_since).
     pub(crate) disabled_since: Option<u64>,
     /// Of a timer that fires: as [`Step::ended`](crate::strategy::Step::ended).

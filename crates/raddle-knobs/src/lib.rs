@@ -202,7 +202,7 @@ mod tests {
             ("time", ["500ms", "1h"], ["10", "1.5s"]),
             ("memory", ["512m", "none"], ["4t", "20000000000g"]),
             ("stack_size", ["64k", "65536"], ["none", ""]),
-            ("timeouts", ["any", "idle"], ["never", ""]),
+            ("timeouts", ["idle", "never"], ["always", ""]),
             ("traces", ["true", "false"], ["yes", "1"]),
             ("progress", ["auto", "500ms"], ["none", "10"]),
         ] {

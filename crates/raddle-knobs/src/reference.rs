@@ -19,7 +19,7 @@ macro_rules! variables_table {
 ///
 /// ```
 /// let table = raddle_knobs::attribute_table!();
-/// assert!(table.contains("\n| `timeouts` | `\"any\"`, `\"idle\"` |"));
+/// assert!(table.contains("\n| `timeouts` | `\"any\"`, `\"idle\"`, `\"never\"` |"));
 /// assert!(table.contains("\n| `expect` |") && !table.contains("\n| `replay` |"));
 /// ```
 #[macro_export]

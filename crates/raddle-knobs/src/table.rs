@@ -22,8 +22,9 @@ macro_rules! with_knobs {
         /// failure or has covered every execution. `portfolio` is the one with the members that did best
         /// in `docs/results/gambit.md`.
         ///
-        /// `auto`, the default, is `portfolio` if `time` is given. Else it is `dfs` for half of the budget;
-        /// if that covers every execution, the search is over; else `random` has the other half.
+        /// `auto`, the default, begins with `dpor`, which has half of the executions; samplers share the
+        /// other half, in turns, so that the same is run on every machine. When `dpor` has ended, `dfs` goes on
+        /// for a few executions: it also sees what tasks share outside of raddle's types.
         ///
         /// ```
         /// use raddle::sync::atomic::{AtomicU32, Ordering::SeqCst};
@@ -123,9 +124,10 @@ macro_rules! with_knobs {
             scope: Search,
             line: "the seed of all that is drawn",
         }
-        /// When a timed wait may end by its timeout.
+        /// When a timed wait may end by its timeout: whenever it is pending (`any`), only when nothing else can move
+        /// (`idle`), or not at all (`never`, in which a sleep still ends).
         timeouts: Timeouts {
-            value: (Word "any" => Any, "idle" => Idle),
+            value: (Word "any" => Any, "idle" => Idle, "never" => Never),
             default: "any",
             scope: Search,
             same_to_resume: true,

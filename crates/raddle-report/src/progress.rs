@@ -1,11 +1,12 @@
 //! How far a search is, as one line.
 //!
-//! Estimates are shown with two digits: they have no more.
+//! Estimates are shown with two digits: they have no more. Where the band of one is wider than three orders of
+//! magnitude nothing is shown of it.
 
 use std::fmt::Write as _;
 
 use raddle_trace::progress::MOST;
-use raddle_trace::{Band, Progress, ReceiveCount, TraceCount};
+use raddle_trace::{Band, Estimate, Progress, ReceiveCount, TraceCount};
 
 use crate::columns::{clean, count, fit, width as columns};
 
@@ -20,8 +21,8 @@ use crate::columns::{clean, count, fit, width as columns};
 /// let progress = Progress { estimate: Some(estimate), pending: 85, ..Progress::default() };
 /// assert_eq!(
 ///     progress_line(&progress.timed(864, 13_500)),
-///     "864 executions, 64/s: about 12,000 executions in all (4,000–30,000), 7 % covered, ~3 min \
-///      left; 85 alternatives pending"
+///     "864 executions, 64/s: at least 4,000 executions in all, probably about 12,000, 7 % covered, \
+///      ~3 min left; 85 alternatives pending"
 /// );
 /// ```
 #[must_use]
@@ -105,7 +106,8 @@ struct Field {
 fn fields(progress: &Progress) -> Vec<Field> {
     let mut fields = Vec::new();
     let mut add = |rank, long: String, short: String| fields.push(Field { long, short, rank });
-    let (n, search) = (grouped(progress.executions), progress.estimate.map(|known| known.search));
+    let n = grouped(progress.executions);
+    let search = progress.estimate.map(|known| known.search).filter(Band::is_narrow);
     let of = search.map_or_else(String::new, |search| format!(" of ~{}", rounded(search.about)));
     add(2, executions(progress.executions), format!("{n}{of}"));
     if let Some(rate) = progress.rate {
@@ -120,10 +122,12 @@ fn fields(progress: &Progress) -> Vec<Field> {
     if let Some(ReceiveCount { pr, .. }) = progress.receives {
         add(3, format!("{pr} pairs of receives"), format!("{pr} receives"));
     }
-    if let Some(estimate) = progress.estimate {
-        let search = &estimate.search;
-        add(2, format!("about {} in all{}", rounded(search.about), band(search)), String::new());
-        let part = percent(estimate.covered / estimate.total.about);
+    if let Some(search) = search {
+        let least = if is_exact(&search) { None } else { Some(rounded(search.low)) };
+        let least = least.map_or_else(String::new, |least| format!(", at least {least}"));
+        add(2, format!("about {} in all{least}", rounded(search.about)), String::new());
+    }
+    if let Some(part) = progress.estimate.as_ref().and_then(part) {
         add(5, format!("{part} covered"), part);
     }
     if let Some(bound) = progress.bound {
@@ -144,30 +148,51 @@ fn fields(progress: &Progress) -> Vec<Field> {
 }
 
 /// What a search is estimated to come to, if it can tell: how many executions there are, how many of
-/// them are covered, and how long the rest takes.
+/// them are covered, and how long the rest takes. None where all it knows is a band of more than three orders of
+/// magnitude.
 #[must_use]
 pub fn estimated(progress: &Progress) -> Option<String> {
     let estimate = progress.estimate?;
-    let mut text = if estimate.search == estimate.total {
-        format!("about {} in all{}", some_executions(estimate.total.about), band(&estimate.total))
-    } else {
-        format!(
-            "about {} to run in all{}, for about {}{} that there are",
-            some_executions(estimate.search.about),
-            band(&estimate.search),
-            rounded(estimate.total.about),
-            band(&estimate.total),
-        )
-    };
-    let _ = write!(text, ", {} covered", percent(estimate.covered / estimate.total.about));
+    let (search, total) = (&estimate.search, &estimate.total);
+    if !search.is_narrow() {
+        return None;
+    }
+    let runs_all = search == total;
+    let mut text = probably(search, if runs_all { " in all" } else { " to run in all" });
+    if !runs_all && total.is_narrow() {
+        let _ = write!(text, ", for about {} that there are", rounded(total.about));
+    }
+    if let Some(part) = part(&estimate) {
+        let _ = write!(text, ", {part} covered");
+    }
     if let Some(ms) = progress.left_ms {
         let _ = write!(text, ", {} left", time(ms));
     }
-    if let Some(probed) = estimate.probed {
-        let (total, probes) = (&probed.total, count(probed.probes, "probe"));
-        let _ = write!(text, "; by {probes} about {}{}", rounded(total.about), band(total));
+    if let Some(probed) = estimate.probed.filter(|probed| probed.total.is_narrow()) {
+        let probes = count(probed.probes, "probe");
+        let _ = write!(text, "; by {probes} about {}", rounded(probed.total.about));
     }
     Some(text)
+}
+
+/// The part of the space that is covered, where its size is known well enough.
+fn part(estimate: &Estimate) -> Option<String> {
+    let known = estimate.total.is_narrow();
+    known.then(|| percent(estimate.covered / estimate.total.about))
+}
+
+/// The lower end of a band and the estimate in it; of a number that is known, that number.
+fn probably(band: &Band, what: &str) -> String {
+    if is_exact(band) {
+        return format!("{}{what}", some_executions(band.about));
+    }
+    let least = some_executions(band.low);
+    format!("at least {least}{what}, probably about {}", rounded(band.about))
+}
+
+/// Whether there is nothing between its ends to tell.
+fn is_exact(band: &Band) -> bool {
+    rounded(band.low) == rounded(band.high)
 }
 
 /// The executions within a bound.
@@ -191,12 +216,6 @@ fn some_executions(n: f64) -> String {
     let text = rounded(n);
     let s = if text == "1" { "" } else { "s" };
     format!("{text} execution{s}")
-}
-
-/// With a space before it; nothing if there is nothing between its ends.
-fn band(band: &Band) -> String {
-    let (low, high) = (rounded(band.low), rounded(band.high));
-    if low == high { String::new() } else { format!(" ({low}–{high})") }
 }
 
 /// With commas between groups of three digits.
@@ -260,7 +279,7 @@ fn time(ms: f64) -> String {
 #[cfg(test)]
 mod tests {
     use insta::assert_snapshot;
-    use raddle_trace::{Estimate, Probed};
+    use raddle_trace::Probed;
 
     use super::*;
 
@@ -289,7 +308,7 @@ mod tests {
         let traces = Some(TraceCount { distinct: 1_020, exact: true, error: 0.0, unseen: None });
         let progress = Progress { traces, pending: 85, frontier_bytes: 3 << 20, ..with(estimate) };
         let line = progress_line(&progress.timed(907, 14_000));
-        assert_snapshot!(line, @"907 executions, 65/s, 1,020 distinct: about 12,000 executions in all (4,000–30,000), 7 % covered, ~3 min left; by 43 probes about 10,000 (7,000–15,000); 85 alternatives pending in 3 MiB");
+        assert_snapshot!(line, @"907 executions, 65/s, 1,020 distinct: at least 4,000 executions in all, probably about 12,000, 7 % covered, ~3 min left; by 43 probes about 10,000; 85 alternatives pending in 3 MiB");
         assert!(!line.contains('\n'));
     }
 
@@ -298,21 +317,33 @@ mod tests {
         let mut estimate = estimate(band(30_000.0, 9_000.0, 120_000.0), 6_000.0);
         estimate.search = band(900.0, 500.0, 1_400.0);
         let line = progress_line(&with(estimate).timed(100, 1_000));
-        assert_snapshot!(line, @"100 executions, 100/s: about 900 executions to run in all (500–1,400), for about 30,000 (9,000–120,000) that there are, 20 % covered, ~8 s left");
+        assert_snapshot!(line, @"100 executions, 100/s: at least 500 executions to run in all, probably about 900, for about 30,000 that there are, 20 % covered, ~8 s left");
+    }
+
+    #[test]
+    fn nothing_is_said_of_more_than_three_orders() {
+        let wide = estimate(band(1.2e17, 3.4e15, 1e300), 50.0);
+        assert_snapshot!(progress_line(&with(wide).timed(50, 1_000)), @"50 executions, 50/s");
+        assert_eq!(estimated(&with(wide)), None);
+        // Of a reduction the space may be known less well than what it will run.
+        let mut reduced = wide;
+        reduced.search = band(900.0, 500.0, 1_400.0);
+        let line = progress_line(&with(reduced).timed(100, 1_000));
+        assert_snapshot!(line, @"100 executions, 100/s: at least 500 executions to run in all, probably about 900, ~8 s left");
     }
 
     #[test]
     fn spaces_without_end_fit_in_a_line() {
-        let huge = estimate(band(1.2e17, 3.4e15, 1e300), 50.0);
-        assert_snapshot!(progress_line(&with(huge).timed(50, 1_000)), @"50 executions, 50/s: about 1.2 × 10^17 executions in all (3.4 × 10^15–10^300 or more), less than 0.1 % covered, ~76,000,000 years left");
+        let huge = estimate(band(1.2e17, 3.4e15, 2e18), 50.0);
+        assert_snapshot!(progress_line(&with(huge).timed(50, 1_000)), @"50 executions, 50/s: at least 3.4 × 10^15 executions in all, probably about 1.2 × 10^17, less than 0.1 % covered, ~76,000,000 years left");
         let last = estimate(Band::exact(MOST), 1.0);
-        assert_snapshot!(progress_line(&with(last)), @"0 executions: about 10^300 or more executions in all, less than 0.1 % covered");
+        assert_snapshot!(progress_line(&with(last)), @"0 executions: 10^300 or more executions in all, less than 0.1 % covered");
     }
 
     #[test]
     fn a_row_fits_whatever_the_width() {
         let mut estimate = estimate(band(12_345.0, 4_000.0, 30_000.0), 864.0);
-        estimate.search = band(1.2e17, 3.4e15, 2e19);
+        estimate.search = band(1.2e17, 3.4e16, 2e19);
         let traces = Some(TraceCount { distinct: 1_020, exact: true, error: 0.0, unseen: None });
         let limit_ms = Some(60_000);
         let progress = Progress { traces, limit_ms, bound: Some(2), pending: 85, ..with(estimate) };
@@ -324,7 +355,7 @@ mod tests {
             row
         });
         assert_snapshot!(rows.join("\n"), @"
-        orders::a_queue_with_a_long_name: 907 executions · 65/s · 1,020 distinct traces · about 1.2 × 10^17 in all (3.4 × 10^15–2 × 10^19) · 7 % covered · all with up to 2 preemptions done · 85 pending · ~46 s left
+        orders::a_queue_with_a_long_name: 907 executions · 65/s · 1,020 distinct traces · about 1.2 × 10^17 in all, at least 3.4 × 10^16 · 7 % covered · all with up to 2 preemptions done · 85 pending · ~46 s left
         orders::a_queue_with_a_long_name: 907 of ~1.2 × 10^17 · 65/s · 1,020 traces · 7 % · bound 2 · ~46 s left
         orders::a_queue_with_a_long…: 907 of ~1.2 × 10^17 · 65/s · 1,020 traces · 7 % · bound 2 · ~46 s left
         orders::a_que…: 907 of ~1.2 × 10^17 · 65/s · 1,020 traces · bound 2 · ~46 s left

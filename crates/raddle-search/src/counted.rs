@@ -70,6 +70,10 @@ pub(crate) struct Counted {
     things: u32,
     /// Whether the running execution counts.
     counting: bool,
+    /// Whether it has added to the table.
+    has_grown: bool,
+    /// How many things there were before it.
+    before: u32,
     /// By task id: who that is. [`NONE`] if it is not in the table.
     who: Vec<u32>,
     /// By kin.
@@ -86,6 +90,8 @@ impl Default for Counted {
             kin: vec![Kin { parent: NONE, ..Kin::default() }],
             things: 0,
             counting: false,
+            has_grown: false,
+            before: 0,
             who: Vec::new(),
             places: Vec::new(),
             thing: Vec::new(),
@@ -108,6 +114,16 @@ impl Counted {
     /// Begins an execution that counts.
     pub(crate) fn count(&mut self) {
         self.begin(true);
+        (self.before, self.has_grown) = (self.things, false);
+    }
+
+    /// Ends an execution that counts. Whether it added to the table.
+    pub(crate) fn end(&mut self) -> bool {
+        if !self.has_grown {
+            // Objects that were first met where the table has another step are named by nothing in it.
+            self.things = self.before;
+        }
+        self.has_grown
     }
 
     /// Begins an execution in which tasks weigh by these steps.
@@ -172,6 +188,7 @@ impl Counted {
             let Place { spawns, joins, .. } = self.places[above];
             self.places[above].spawns += 1;
             if self.counting && spawns as usize == self.kin[above].children.len() {
+                self.has_grown = true;
                 let own = self.kin.len() as u32;
                 self.kin[above].children.push(own);
                 self.kin.push(Kin { parent: above as u32, born: joins, ..Kin::default() });
@@ -227,6 +244,7 @@ impl Counted {
             let steps = &mut self.places[who].steps;
             if self.counting && *steps as usize == self.kin[who].steps.len() {
                 self.kin[who].steps.push(thing.map_or(NONE, |Thing(thing)| thing));
+                self.has_grown = true;
             }
             *steps = steps.saturating_add(1);
         }
@@ -238,6 +256,7 @@ impl Counted {
             let Place { steps, joins, .. } = &mut self.places[who];
             if self.counting && *joins as usize == self.kin[who].joins.len() {
                 self.kin[who].joins.push(*steps);
+                self.has_grown = true;
             }
             *joins = joins.saturating_add(1);
         }

@@ -127,6 +127,9 @@ pub(crate) struct Level {
     sizes: Sizes,
     /// Children that were left, those without a size among them.
     left: u32,
+    /// The size of the first of them, which costs nothing under a bound.
+    #[serde(default)]
+    first: Option<f64>,
     /// The executions run in them.
     run: f64,
 }
@@ -135,6 +138,9 @@ impl Level {
     /// A child is left: all that the search will run of it has been run.
     #[inline]
     fn add(&mut self, child: Size) {
+        if self.left == 0 {
+            self.first = child.space;
+        }
         self.left += 1;
         self.run += child.run;
         self.sizes.add(child);
@@ -184,6 +190,58 @@ impl Spread {
     }
 }
 
+/// What follows options that cost something of a bound.
+///
+/// At a point where every option but the first costs one, the others lead to less than the first: to what can be done
+/// with one less. Below the same path that is a polynomial of the points that follow, whose degree is what is left to
+/// spend. So an option that was not visited is taken for one with as much left that was, at the nearest point below, times
+/// the power of the points that follow each. Where none was, for all choices of so many of the points that follow.
+///
+/// Misses and overreports: how many options points have is taken to be the same along a path.
+struct Bounded {
+    /// Points of the path.
+    length: usize,
+    /// By what is left to spend: where an option with so much was visited, and its size.
+    known: Vec<Option<(usize, f64)>>,
+    /// Whether there was anything to estimate by it.
+    used: bool,
+}
+
+impl Bounded {
+    /// The size of a point of which `level` is known, and its doubt.
+    fn estimate(&mut self, index: usize, level: &Level, of: u32, spare: u32) -> (Option<f64>, f64) {
+        self.used = true;
+        let Some(first) = level.first.filter(|_| level.sizes.n > 0) else {
+            return level.sizes.estimate(of);
+        };
+        let others = f64::from(level.sizes.n) - 1.0;
+        let visited = (level.sizes.space - first).max(0.0);
+        // What was cut has no size of its own, and is as large as its siblings.
+        let unseen = f64::from(of.saturating_sub(level.sizes.n));
+        let after = |at: usize| f64::from((self.length - at) as u32);
+        let slot = spare as usize;
+        if self.known.len() <= slot {
+            self.known.resize(slot + 1, None);
+        }
+        let each = if others > 0.0 {
+            let mean = visited / others;
+            self.known[slot] = Some((index, mean));
+            mean
+        } else if let Some((at, size)) = self.known[slot] {
+            size * (after(index) / after(at)).powf(f64::from(spare))
+        } else {
+            (1..=spare).map(|nth| after(index) / f64::from(nth)).product::<f64>().max(1.0)
+        };
+        let rest = unseen * each;
+        let total = (level.sizes.space + rest).min(MOST);
+        let mut doubt = level.sizes.doubt / total / total;
+        if unseen > 0.0 {
+            doubt += (rest / total).powi(2) * (1.0 / others.max(1.0) + 1.0 / unseen);
+        }
+        (Some(total), doubt)
+    }
+}
+
 /// The points of the current path, and the variance among siblings.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Levels {
@@ -208,6 +266,8 @@ pub(crate) struct Reading {
     pub(crate) variance: f64,
     /// Alternatives that are known and have not been run.
     pub(crate) pending: f64,
+    /// Whether a bound makes siblings differ.
+    pub(crate) bounded: bool,
 }
 
 /// The children of a point.
@@ -217,6 +277,8 @@ pub struct Children {
     pub of: u32,
     /// That the search knows it will visit, and has not.
     pub pending: u32,
+    /// If all but the first cost one of a bound: how much is left to spend in each of them.
+    pub dearer: Option<u32>,
 }
 
 impl Levels {
@@ -279,8 +341,9 @@ impl Levels {
         let mut done = now.map_or(0.0, |now| now.run);
         let mut covered = now.and_then(|now| now.space).unwrap_or(0.0);
         let (mut spread, mut pending) = (self.spread, 0.0);
+        let mut bounded = Bounded { length, known: Vec::new(), used: false };
         for (index, level) in levels.iter().enumerate().rev() {
-            let visited = Children { of: level.left + 1, pending: 0 };
+            let visited = Children { of: level.left + 1, pending: 0, dearer: None };
             let children = children(index).unwrap_or(visited);
             let of = children.of.max(visited.of);
             covered += level.covered();
@@ -292,13 +355,17 @@ impl Levels {
             if let Some(child) = child {
                 level.add(child);
             }
-            let (space, doubt) = level.sizes.estimate(of);
+            let (space, doubt) = match children.dearer {
+                Some(budget) => bounded.estimate(index, &level, of, budget),
+                None => level.sizes.estimate(of),
+            };
             child = (level.left > 0).then_some(Size { space, doubt, run: level.run });
         }
         let Size { space, doubt, .. } = child?;
         let total = space?.max(covered);
         let variance = spread.variance();
-        Some(Reading { total, covered, done, share, doubt, variance, pending })
+        let bounded = bounded.used;
+        Some(Reading { total, covered, done, share, doubt, variance, pending, bounded })
     }
 }
 
@@ -306,7 +373,13 @@ impl Reading {
     /// As it is told. Of a search that leaves executions out, those it will run are estimated by the
     /// weighted rule: of the rules that were tried it was off by the least.
     pub(crate) fn estimate(&self, kind: Kind) -> Estimate {
-        let weighted = (self.done / self.share).min(MOST);
+        // Within a bound most options of a path lead to little, and a descent with equal chances meets them as often
+        // as those that lead to much: the weighted rule is off by orders. By what is covered it is not.
+        let weighted = if self.bounded && self.covered > 0.0 {
+            (self.done * (self.total / self.covered)).min(MOST)
+        } else {
+            (self.done / self.share).min(MOST)
+        };
         let total = kind.band_of_total(self);
         let (search, weighted) = if kind.leaves_out() {
             (kind.band_of_search(self, weighted), None)
@@ -402,7 +475,16 @@ impl Growth {
         let Size { space, doubt, .. } = self.root?;
         let (done, share, variance) = (self.done, self.share, self.spread.variance());
         let (total, pending) = (space?.max(done), pending as f64);
-        Some(Reading { total, covered: done, done, share, doubt, variance, pending })
+        Some(Reading {
+            total,
+            covered: done,
+            done,
+            share,
+            doubt,
+            variance,
+            pending,
+            bounded: false,
+        })
     }
 }
 
@@ -460,7 +542,16 @@ impl Met {
         // At the end nothing is in doubt.
         let share = if pending == 0.0 { 1.0 } else { self.share };
         let (total, doubt, variance) = ((done / share).min(MOST), 0.0, 0.0);
-        Some(Reading { total, covered: done, done, share, doubt, variance, pending })
+        Some(Reading {
+            total,
+            covered: done,
+            done,
+            share,
+            doubt,
+            variance,
+            pending,
+            bounded: false,
+        })
     }
 }
 

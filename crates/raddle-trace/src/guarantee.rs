@@ -268,6 +268,8 @@ pub enum TimeoutsUsed {
     Any,
     /// [`Timeouts::Idle`].
     Idle,
+    /// [`Timeouts::Never`].
+    Never,
 }
 
 impl From<Timeouts> for TimeoutsUsed {
@@ -275,6 +277,7 @@ impl From<Timeouts> for TimeoutsUsed {
         match timeouts {
             Timeouts::Any => Self::Any,
             Timeouts::Idle => Self::Idle,
+            Timeouts::Never => Self::Never,
         }
     }
 }
@@ -724,6 +727,7 @@ impl fmt::Display for Assumption {
             Self::SharedThroughRaddle => "tasks share state only through raddle's types",
             Self::Timeouts(TimeoutsUsed::Any) => "a timeout may fire whenever it is pending",
             Self::Timeouts(TimeoutsUsed::Idle) => "a timeout fires only when nothing else can move",
+            Self::Timeouts(TimeoutsUsed::Never) => "no wait ends by its timeout",
             Self::FairSpins => {
                 "a task that goes on while nothing has changed for 50 steps counts as one that yields"
             }

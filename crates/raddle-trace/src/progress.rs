@@ -38,6 +38,20 @@ impl Band {
         Self { about: number, low: number, high: number }
     }
 
+    /// Whether its ends are at most three orders of magnitude apart. What is wider helps nobody to plan, and
+    /// reports for people leave it out.
+    ///
+    /// ```
+    /// use raddle_trace::Band;
+    ///
+    /// assert!(Band { about: 2e4, low: 5e3, high: 1e6 }.is_narrow());
+    /// assert!(!Band { about: 1e17, low: 1e12, high: 1e20 }.is_narrow());
+    /// ```
+    #[must_use]
+    pub fn is_narrow(&self) -> bool {
+        self.high <= self.low.max(1.0) * 1e3
+    }
+
     /// Whether a number is inside.
     #[must_use]
     pub fn holds(&self, number: f64) -> bool {
@@ -100,7 +114,8 @@ pub struct Progress {
     pub estimate: Option<Estimate>,
     /// The part of the space that is covered, from 0 to 1, if the strategy knows.
     pub covered: Option<f64>,
-    /// Milliseconds until the search is done, if it goes on at its rate.
+    /// Milliseconds until the search is done, if it goes on at its rate; none where the estimate is too wide
+    /// for that ([`Band::is_narrow`]).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub left_ms: Option<f64>,
     /// Every execution with at most so many preemptions has been run, of a search that goes on to more.
@@ -167,7 +182,7 @@ impl Progress {
             let more = (estimate.search.about - run).max(0.0);
             (run > 0.0 && elapsed_ms > 0).then(|| (more * (elapsed / run)).min(MOST))
         };
-        let left_ms = self.estimate.and_then(left);
+        let left_ms = self.estimate.filter(|estimate| estimate.search.is_narrow()).and_then(left);
         Self { executions, elapsed_ms, rate, left_ms, ..self }
     }
 

@@ -78,6 +78,9 @@ pub enum Timeouts {
     Any,
     /// Only when no task can move; then the earliest deadline fires.
     Idle,
+    /// Never: a timed wait is a wait. A sleep ends whenever it is pending, and so does a wait of no time, which asks
+    /// and does not wait.
+    Never,
 }
 
 /// What, besides the program, decides which decision points an execution has.

@@ -67,7 +67,8 @@ fn encode(schedule: &Schedule) -> Vec<u8> {
     let settings = &schedule.settings;
     let flags = u64::from(settings.timeouts == Timeouts::Idle)
         | u64::from(settings.spurious) << 1
-        | u64::from(settings.data_seed.is_some()) << 2;
+        | u64::from(settings.data_seed.is_some()) << 2
+        | u64::from(settings.timeouts == Timeouts::Never) << 3;
     put(&mut out, flags);
     if let Some(seed) = settings.data_seed {
         put(&mut out, seed);
@@ -110,11 +111,17 @@ fn encode(schedule: &Schedule) -> Vec<u8> {
 fn decode(payload: &[u8]) -> Result<Schedule, TokenError> {
     let mut bytes = payload;
     let flags = take(&mut bytes)?;
-    if flags > 7 {
+    let timeouts = match flags & 9 {
+        0 => Some(Timeouts::Any),
+        1 => Some(Timeouts::Idle),
+        8 => Some(Timeouts::Never),
+        _ => None,
+    };
+    let Some(timeouts) = timeouts.filter(|_| flags <= 15) else {
         return Err(TokenError::new("it has settings that this build does not know"));
-    }
+    };
     let settings = Settings {
-        timeouts: if flags & 1 == 1 { Timeouts::Idle } else { Timeouts::Any },
+        timeouts,
         spurious: flags & 2 == 2,
         data_seed: if flags & 4 == 4 { Some(take(&mut bytes)?) } else { None },
     };
@@ -236,10 +243,10 @@ mod tests {
                     _ => Decision::Value { task, key: Key::Index(value), of: 5 },
                 }
             });
-        let settings = (any::<bool>(), any::<bool>(), any::<Option<u64>>());
+        let settings = (0..3_usize, any::<bool>(), any::<Option<u64>>());
         (settings, proptest::collection::vec(decision, 0..200), any::<u64>()).prop_map(
-            |((idle, spurious, data_seed), decisions, steps_hash)| {
-                let timeouts = if idle { Timeouts::Idle } else { Timeouts::Any };
+            |((timeouts, spurious, data_seed), decisions, steps_hash)| {
+                let timeouts = [Timeouts::Any, Timeouts::Idle, Timeouts::Never][timeouts];
                 let mut tasks = vec![TaskName::root()];
                 for (parent, nth, kind) in [
                     (0, 0, TaskKind::Thread),

@@ -8,7 +8,7 @@ use raddle_trace::{
 };
 
 use crate::config::{AUTO, Config};
-use crate::plan::Plan;
+use crate::plan::{self, Plan};
 use crate::search::Found;
 
 /// What a search, a portfolio or a replay has shown. The one place where this is decided.
@@ -50,6 +50,11 @@ pub(crate) fn is_covered(ended: &Ended, counts: &Counts, covered: &Covered) -> b
         )
 }
 
+/// The same of what was found.
+pub(crate) fn has_covered(found: &Found) -> bool {
+    is_covered(&found.explored.ended, &found.explored.counts, &found.covered)
+}
+
 /// Whether a search without a failure is no pass: an execution did not repeat itself, or what was wrong with a state did
 /// not show in an execution.
 fn says_nothing(ended: &Ended, covered: &Covered) -> bool {
@@ -77,50 +82,74 @@ pub(crate) fn note(text: impl Into<String>) -> Note {
     Note::Text { text: text.into() }
 }
 
-/// What searches found one after another, of which the last has the answer, as if it were one search.
+/// What searches of one member found one after another, as if it were one search.
+///
+/// The answer is the last one's: it went on where the one before had nothing more to say. But if that had covered
+/// what it set out to and the last one did not get to an end, it is the one before's.
 pub(crate) fn in_sequence(mut all: Vec<Found>) -> Found {
     // One that came too late to run anything has nothing to say.
     if all.len() > 1 && all.last().is_some_and(|last| last.explored.counts.executions == 0) {
         all.pop();
     }
-    // The first has the estimate, if the second is a sampler.
-    let estimated = |found: &&Found| found.progress.estimate.is_some();
-    let progress = all.iter().rev().find(estimated).map(|found| found.progress);
     let mut last = all.pop().expect("a search was run");
-    last.progress = progress.unwrap_or(last.progress);
-    let (mut counts, mut coverage) = (Counts::default(), None);
-    let mut receives: Option<ReceivesSeen> = None;
-    let (mut names, mut notes, mut assumptions) = (String::new(), Vec::new(), Vec::new());
-    for Found { name, explored, coverage: learned, receives: seen, .. } in all {
-        coverage = then(coverage, counts.executions, learned);
-        receives = merged(receives, seen.as_ref(), counts.executions);
-        add(&mut counts, &explored.counts);
-        assumptions.extend(explored.assumptions);
-        notes.extend(explored.notes);
-        notes.push(note(format!(
-            "{name} came first and did not cover every execution with its share of {}; the \
-             guarantee is that of {} alone",
-            explored.counts.executions, last.name,
-        )));
-        names = format!("{names}{name}, then ");
+    let says_more = last.explored.failure.is_some()
+        || says_nothing(&last.explored.ended, &last.covered)
+        || has_covered(&last);
+    for before in all.into_iter().rev() {
+        last = if !says_more && has_covered(&before) {
+            with_more(before, last)
+        } else {
+            after(before, last)
+        };
     }
-    let before = counts.executions;
-    last.name.insert_str(0, &names);
-    last.coverage = then(coverage, before, last.coverage);
-    last.receives = merged(receives, last.receives.as_ref(), before);
-    let explored = &mut last.explored;
-    add(&mut counts, &explored.counts);
-    explored.counts = counts;
-    assumptions.append(&mut explored.assumptions);
+    last
+}
+
+/// A search that covered what it set out to, and one after it that added nothing to that.
+fn with_more(mut first: Found, second: Found) -> Found {
+    let (name, counts) = (second.name, second.explored.counts);
+    first.explored.notes.push(note(format!(
+        "`{name}` then ran {} executions without the reduction, in case tasks share something outside \
+         raddle's types",
+        counts.executions
+    )));
+    let before = first.explored.counts.executions;
+    first.coverage = then(first.coverage, before, second.coverage);
+    first.receives = merged(first.receives, second.receives.as_ref(), before);
+    add(&mut first.explored.counts, &counts);
+    merge(&mut first.explored.assumptions, second.explored.assumptions);
+    first.name = format!("{}, then {name}", first.name);
+    first
+}
+
+/// A search, and one after it that has the answer.
+fn after(first: Found, mut second: Found) -> Found {
+    let Found { name, explored, coverage, receives, progress, .. } = first;
+    let before = explored.counts.executions;
+    if second.progress.estimate.is_none() && progress.estimate.is_some() {
+        second.progress = progress;
+    }
+    second.coverage = then(coverage, before, second.coverage);
+    second.receives = merged(receives, second.receives.as_ref(), before);
+    let mut counts = explored.counts;
+    add(&mut counts, &second.explored.counts);
+    let last = &mut second.explored;
+    last.counts = counts;
+    merge(&mut last.assumptions, explored.assumptions);
+    let mut notes = explored.notes;
+    last.notes.retain(|told| !notes.contains(told));
+    notes.append(&mut last.notes);
+    last.notes = notes;
+    let failures = last.failure.iter_mut().chain(&mut last.deaths);
+    failures.for_each(|failure| failure.execution += before);
+    second.name = format!("{name}, then {}", second.name);
+    second
+}
+
+fn merge(assumptions: &mut Vec<Assumption>, more: Vec<Assumption>) {
+    assumptions.extend(more);
     assumptions.sort_unstable();
     assumptions.dedup();
-    explored.assumptions = assumptions;
-    explored.notes.retain(|told| !notes.contains(told));
-    notes.append(&mut explored.notes);
-    explored.notes = notes;
-    let failures = explored.failure.iter_mut().chain(&mut explored.deaths);
-    failures.for_each(|failure| failure.execution += before);
-    last
 }
 
 /// What two searches have learned, one after the other.
@@ -179,8 +208,22 @@ pub(crate) fn conclude(
     let diverged = found.iter().any(|one| says_nothing(&one.explored.ended, &one.covered));
     let (verdict, why) =
         verdict(failed_by.is_some(), diverged, &counts, members[strongest].verdict);
+    let seen_nothing = why.is_some();
     notes.extend(why.map(note));
-    notes.extend(credit(&members, failed_by, strongest).filter(|_| plan.listed));
+    let guarantee = members[strongest].guarantee.clone();
+    // Of a search that raddle chose, its members matter to a reader only where they say different things.
+    let by_raddle = plan::is_auto(config);
+    let is_plain = seen_nothing || guarantee.covered == Covered::Everything;
+    let ran: Vec<Member> =
+        members.iter().filter(|member| member.counts.executions > 0).cloned().collect();
+    let credits = plan.listed && !(by_raddle && (is_plain || ran.len() == 1));
+    notes.extend(credit(&members, failed_by, strongest).filter(|_| credits));
+    let members = match ran.len() {
+        _ if !plan.listed => Vec::new(),
+        0 | 1 if by_raddle => Vec::new(),
+        _ if by_raddle => ran,
+        _ => members,
+    };
     let strategy = strategy(config, &found);
     let progress = estimate(&found, plan.listed, verdict);
     let failed = failed_by.and_then(|by| found.into_iter().nth(by)).map(|by| by.explored);
@@ -192,7 +235,7 @@ pub(crate) fn conclude(
         seed: config.seed(),
         test: config.test.clone(),
         verdict,
-        guarantee: members[strongest].guarantee.clone(),
+        guarantee,
         counts,
         progress,
         failure,
@@ -200,16 +243,19 @@ pub(crate) fn conclude(
         notes,
         coverage,
         receives,
-        members: if plan.listed { members } else { Vec::new() },
+        members,
         elapsed_ms: 0,
     }
 }
 
-/// The name of all that was run.
+/// The name of all that was run; of a choice that was raddle's, without what did not come to run.
 fn strategy(config: &Config, found: &[Found]) -> String {
-    let names: Vec<_> = found.iter().map(|found| found.name.as_str()).collect();
+    let auto = plan::is_auto(config);
+    let none_ran = found.iter().all(|found| found.explored.counts.executions == 0);
+    let shown = |found: &&Found| !auto || none_ran || found.explored.counts.executions > 0;
+    let names: Vec<_> = found.iter().filter(shown).map(|found| found.name.as_str()).collect();
     let names = names.join(" | ");
-    if config.composition().is_none() { format!("{AUTO} ({names})") } else { names }
+    if auto { format!("{AUTO} ({names})") } else { names }
 }
 
 /// How far a search was that did not finish, by the first member that can tell.

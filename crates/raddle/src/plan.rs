@@ -1,5 +1,4 @@
-//! Which searches a strategy stands for: one, one after another (`auto`), or several beside each other
-//! (`a | b`, `portfolio`).
+//! Which searches a strategy stands for: one, or several beside each other (`a | b`, `portfolio`, `auto`).
 
 use raddle_engine::explorer::Explorer;
 use raddle_search::{Environment, registry};
@@ -9,7 +8,17 @@ use crate::config::{AUTO, Config};
 use crate::error::Error;
 use crate::search;
 
-/// The members of `portfolio`, and of `auto` if time is given.
+/// The members of `auto`: a reduction, which has half of the executions, and samplers that share the rest.
+///
+/// Chosen by `raddle-bench default` on one half of the bugs of the corpus and reported on the other: see
+/// `docs/results/default.md`.
+pub(crate) const AUTO_MEMBERS: [&str; 3] = ["dpor", "pos", "pct(3)"];
+
+/// What the first member of `auto` goes on with when its reduction has ended: it sees what tasks share outside
+/// raddle's types, and it can end where tasks yield or spin, of which a reduction claims nothing.
+const AFTER_REDUCTION: &str = "dfs";
+
+/// The members of `portfolio`.
 ///
 /// Chosen by `raddle-bench gambit` on one half of the bugs of `corpus/src/libraries`, when it was first run,
 /// and reported on the other: see `docs/results/gambit.md`. The first can end, and then everything is covered.
@@ -36,6 +45,8 @@ pub(crate) struct Member {
     /// Each composition in its shortest form.
     pub(crate) stages: Vec<String>,
     pub(crate) seed: u64,
+    /// How many of its executions are run for one of a member of weight 1.
+    pub(crate) weight: u64,
 }
 
 impl Plan {
@@ -46,19 +57,11 @@ impl Plan {
         if !names.is_empty() {
             return Self::of_list(config, &names, &environment);
         }
-        let stages = match config.composition() {
-            Some(composition) => vec![composition],
-            None => vec!["dfs".to_owned(), "random".to_owned()],
-        };
-        let mut plan = Self { members: vec![], left_out: vec![], samples: false, listed: false };
-        let mut member = Member { stages: vec![], seed: config.seed() };
-        for text in stages {
-            let built = search::build(&text, environment())?;
-            plan.samples |= matches!(built.strategy.covered(), Covered::Sample { .. });
-            member.stages.push(built.name);
-        }
-        plan.members.push(member);
-        Ok(plan)
+        let composition = config.composition().unwrap_or_else(|| config.strategy.clone());
+        let built = search::build(&composition, environment())?;
+        let samples = matches!(built.strategy.covered(), Covered::Sample { .. });
+        let member = Member { stages: vec![built.name], seed: config.seed(), weight: 1 };
+        Ok(Self { members: vec![member], left_out: vec![], samples, listed: false })
     }
 
     fn of_list(
@@ -101,12 +104,29 @@ impl Plan {
             }
             plan.samples |= samples;
             let seed = config.seed().wrapping_add(same);
-            plan.members.push(Member { stages: vec![built.name], seed });
+            plan.members.push(Member { stages: vec![built.name], seed, weight: 1 });
         }
         if plan.members.is_empty() {
             return refuse(plan.left_out.join("; "));
         }
+        if is_auto(config) {
+            plan.begin_with_a_search();
+        }
         Ok(plan)
+    }
+
+    /// Gives the first member half of all executions, and something to go on with when it has ended. Where
+    /// the settings refuse the reduction, that is what it begins with.
+    fn begin_with_a_search(&mut self) {
+        let samplers = AUTO_MEMBERS.len() as u64 - 1;
+        let search = AFTER_REDUCTION.to_owned();
+        if self.members[0].stages[0] == AUTO_MEMBERS[0] {
+            self.members[0].stages.push(search);
+        } else {
+            let seed = self.members[0].seed;
+            self.members.insert(0, Member { stages: vec![search], seed, weight: 1 });
+        }
+        self.members[0].weight = samplers;
     }
 
     /// All searches, with their seeds.
@@ -122,8 +142,9 @@ impl Plan {
 /// The members that a configuration lists; none if it asks for one search.
 fn listed(config: &Config) -> Result<Vec<&str>, Error> {
     let text = config.strategy.trim();
-    let auto = text == AUTO && config.time.is_some() && config.preemptions.is_none();
-    let names: Vec<&str> = if auto || text == PORTFOLIO {
+    let names: Vec<&str> = if is_auto(config) {
+        AUTO_MEMBERS.to_vec()
+    } else if text == PORTFOLIO {
         DEFAULT.to_vec()
     } else if text.contains('|') {
         text.split('|').map(str::trim).collect()
@@ -146,6 +167,11 @@ fn listed(config: &Config) -> Result<Vec<&str>, Error> {
         ));
     }
     Ok(names)
+}
+
+/// Whether the configuration leaves the choice to raddle.
+pub(crate) fn is_auto(config: &Config) -> bool {
+    config.strategy.trim() == AUTO && config.preemptions.is_none()
 }
 
 /// What strategies are built with to see whether they can be: without files.
@@ -200,10 +226,24 @@ mod tests {
     }
 
     #[test]
-    fn auto_is_a_search_and_then_a_sampler() {
-        let plan = Plan::new(&named("auto"), None).expect("known");
-        assert_eq!(plan.members.len(), 1);
-        assert_eq!(plan.members[0].stages, ["dfs", "random"]);
-        assert!(plan.samples && !plan.listed);
+    fn auto_is_a_reduction_with_half_of_the_executions_beside_samplers() {
+        let timed = Config { time: Some(std::time::Duration::from_secs(1)), ..named("auto") };
+        for config in [named("auto"), timed] {
+            let plan = Plan::new(&config, None).expect("known");
+            let stages: Vec<_> = plan.members.iter().map(|member| member.stages.clone()).collect();
+            assert_eq!(stages, [vec!["dpor", "dfs"], vec!["pos"], vec!["pct(3)"]]);
+            let weights: Vec<_> = plan.members.iter().map(|member| member.weight).collect();
+            assert_eq!(weights, [2, 1, 1], "the first has as many as the others together");
+            assert!(plan.samples && plan.listed);
+        }
+    }
+
+    #[test]
+    fn auto_searches_without_a_reduction_where_the_settings_refuse_it() {
+        let config = Config { timeouts: crate::Timeouts::Idle, ..named("auto") };
+        let plan = Plan::new(&config, None).expect("known");
+        let stages: Vec<_> = plan.members.iter().map(|member| member.stages.clone()).collect();
+        assert_eq!(stages, [["dfs"], ["pos"], ["pct(3)"]]);
+        assert_eq!(plan.left_out.len(), 1);
     }
 }

@@ -25,14 +25,14 @@ use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
 use raddle_engine::{Ended, EngineError, Lap, Stop, Strategy};
-use raddle_trace::{Failure, Note, Report};
+use raddle_trace::{Covered, Failure, Note, Report};
 
 use crate::checkpoint::{self, How, Keeper};
 use crate::conclusion::{self, note};
 use crate::config::{EXECUTIONS, Isolation};
 use crate::error::Error;
 use crate::job::{Body, Job};
-use crate::plan::{Member, Plan};
+use crate::plan::{self, Member, Plan};
 use crate::search::{self, Asked, Found};
 use crate::supervisor::{self, Control};
 
@@ -85,7 +85,9 @@ fn at_once(job: &Job, plan: &Plan) -> usize {
         return 1;
     }
     let cores = || available_parallelism().map_or(1, NonZero::get);
-    let usual = || if job.config.time.is_some() { cores() } else { 1 };
+    // By itself raddle runs the same executions in the same order on every machine.
+    let in_turns = job.config.time.is_none() || plan::is_auto(&job.config);
+    let usual = || if in_turns { 1 } else { cores() };
     let at_once = job.config.members.map_or_else(usual, |members| members as usize);
     at_once.clamp(1, plan.members.len())
 }
@@ -170,7 +172,7 @@ fn shows_again(job: &Job, failure: &Failure, test: &Body) -> bool {
 struct Stage {
     strategy: Box<dyn Strategy>,
     name: String,
-    /// Executions of this and those before it.
+    /// The most that it may run.
     executions: u64,
     /// Where what it needs to go on is kept.
     kept: Option<checkpoint::Place>,
@@ -205,9 +207,10 @@ fn run(
         let stages = stages(job, member, limit, asked.setup.limits.frontier_bytes, keeper, first)?;
         first += stages.len();
         let (asked, test) = (asked.clone(), Arc::clone(test));
-        searches.push(match turns.clone() {
-            Some(turns) => {
-                Box::new(move |control| run_in_turns(stages, asked, control, turns, nth, &*test))
+        let place = turns.clone().map(|turns| Place::new(turns, nth, member.weight));
+        searches.push(match place {
+            Some(place) => {
+                Box::new(move |control| run_in_turns(stages, asked, control, place, &*test))
             }
             None => Box::new(move |control| {
                 run_member(stages, asked, control, &mut |lap| control.should_stop(lap), &*test)
@@ -228,7 +231,7 @@ fn run(
     Ok(Ran { found, ended_by, went_on, clashed, used_up: left == 0 })
 }
 
-/// The searches of a member, whose checkpoints begin at this place. All but the last have half of the budget.
+/// The searches of a member, whose checkpoints begin at this place.
 fn stages(
     job: &Job,
     member: &Member,
@@ -237,26 +240,19 @@ fn stages(
     keeper: Option<&Arc<Keeper>>,
     first: usize,
 ) -> Result<Vec<Stage>, Error> {
-    let half = if executions == u64::MAX { executions } else { executions.div_ceil(2) };
     let stage = |(nth, name): (usize, &String)| {
         let environment = search::environment(job, member.seed, frontier_bytes);
         let built = match &job.partial {
             Some(schedule) => search::forced(schedule, member.seed),
             None => search::build(name, environment)?,
         };
-        let is_last = nth + 1 == member.stages.len();
         let kept = keeper.cloned().map(|keeper| checkpoint::Place { keeper, search: first + nth });
-        Ok(Stage {
-            strategy: built.strategy,
-            name: built.name,
-            executions: if is_last { executions } else { half },
-            kept,
-        })
+        Ok(Stage { strategy: built.strategy, name: built.name, executions, kept })
     };
     member.stages.iter().enumerate().map(stage).collect()
 }
 
-/// Runs the searches of a member one after another until one has an answer.
+/// Runs the searches of a member one after another until one has an answer that the next could not improve.
 fn run_member(
     stages: Vec<Stage>,
     mut asked: Asked,
@@ -266,8 +262,13 @@ fn run_member(
 ) -> Result<Found, EngineError> {
     let mut all: Vec<Found> = Vec::new();
     for Stage { strategy, name, executions, kept } in stages {
-        let done: u64 = all.iter().map(|found| found.explored.counts.executions).sum();
-        asked.setup.limits.executions = executions.saturating_sub(done);
+        // After a reduction that covered all it sees, a few executions without it are enough.
+        let most = if all.last().is_some_and(conclusion::has_covered) {
+            AFTER_REDUCTION
+        } else {
+            u64::MAX
+        };
+        asked.setup.limits.executions = executions.min(most);
         let found = search::run_one(strategy, name, &asked, kept.as_ref(), control, lap, test)?;
         if let Some(coverage) = &found.coverage {
             asked.known.clone_from(&coverage.pairs);
@@ -275,10 +276,10 @@ fn run_member(
         if let Some(receives) = &found.receives {
             asked.known_orders.clone_from(&receives.orders);
         }
-        let ended = &found.explored.ended;
-        let more = matches!(ended, Ended::Executions | Ended::Memory | Ended::Stopped);
+        let has_answer = found.explored.failure.is_some() || found.covered == Covered::Everything;
+        let has_ended = matches!(found.explored.ended, Ended::Covered | Ended::Memory);
         all.push(found);
-        if !more {
+        if has_answer || !has_ended {
             break;
         }
     }
@@ -290,11 +291,9 @@ fn run_in_turns(
     stages: Vec<Stage>,
     asked: Asked,
     control: &Control,
-    turns: Arc<Turns>,
-    member: usize,
+    mut place: Place,
     test: &dyn Fn(),
 ) -> Result<Found, EngineError> {
-    let mut place = Place::new(turns, member);
     let before = stages.iter().filter_map(|stage| stage.kept.as_ref()?.before());
     place.taken = before.map(|before| before.carried.counts.executions).sum();
     let clashes = raddle_engine::clashes();

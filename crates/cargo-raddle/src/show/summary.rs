@@ -44,8 +44,8 @@ pub(crate) fn guarantee(tested: &Tested) -> String {
 pub(crate) fn estimate(tested: &Tested) -> String {
     let progress = tested.report.as_ref().and_then(|report| report.progress);
     match progress.and_then(|progress| progress.estimate) {
-        Some(estimate) => format!("~{}", short(estimate.total.about)),
-        None => "-".to_owned(),
+        Some(estimate) if estimate.total.is_narrow() => format!("~{}", short(estimate.total.about)),
+        _ => "-".to_owned(),
     }
 }
 

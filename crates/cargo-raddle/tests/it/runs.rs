@@ -136,7 +136,7 @@ fn settings_come_from_the_file_the_environment_and_flags() {
         (report["strategy"].as_str().unwrap().to_owned(), report["counts"]["executions"].as_u64())
     };
     let profile = "--profile=mine";
-    assert_eq!(executions(None, &[]), ("auto (dfs)".to_owned(), Some(2)));
+    assert_eq!(executions(None, &[]), ("auto (dpor, then dfs | pos | pct(3))".to_owned(), Some(8)));
     assert_eq!(executions(None, &[profile]), ("random".to_owned(), Some(7)));
     assert_eq!(executions(Some("8"), &[profile]), ("random".to_owned(), Some(8)));
     let flag = "--executions=9";
@@ -275,5 +275,8 @@ fn an_estimate_says_how_many_executions_there_are() {
     let done = fixture().run(&arguments).ended_with(exit::PASSED);
     let row = |test: &str| done.out.lines().find(|line| line.starts_with(test)).unwrap().to_owned();
     assert!(row("a_right_one").ends_with("2: it ran them all"), "{}", done.out);
-    assert!(row("an_endless_one").contains("executions in all"), "{}", done.out);
+    // So far from its end it may be anything.
+    let told = row("an_endless_one");
+    let said = ["executions to run in all, probably about", "too wide a band to tell; run more"];
+    assert!(said.iter().any(|said| told.contains(said)), "{}", done.out);
 }

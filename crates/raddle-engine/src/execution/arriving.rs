@@ -200,7 +200,9 @@ impl Execution {
             if what.enabled(me) {
                 return true;
             }
-            if let How::Timed(_) = how {
+            if let How::Timed(timeout) = how
+                && (*ex).can_time_out(what, timeout)
+            {
                 // Nobody moves while it unwinds, so its time is up first.
                 what.expire(me);
                 return false;

@@ -23,6 +23,8 @@ impl Execution {
         let timeout_ns = u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX);
         let deadline_ns = self.time.clock.model().now_ns.saturating_add(timeout_ns);
         let site = self.task(task).op.site;
+        let by_itself =
+            self.lasting.settings.timeouts != Timeouts::Idle && self.can_time_out(what, timeout);
         let entry = self.task_mut(lane);
         entry.timing.owner = task;
         entry.timing.deadline_ns = deadline_ns;
@@ -30,17 +32,20 @@ impl Execution {
         entry.timing.disabled_since = None;
         entry.fiber = std::ptr::null_mut();
         entry.op.site = site;
-        self.set_enabled(
-            lane,
-            self.lasting.settings.timeouts == Timeouts::Any && what.may_expire(task),
-        );
+        entry.timing.by_itself = by_itself;
+        self.set_enabled(lane, by_itself && what.may_expire(task));
+    }
+
+    /// Whether the settings let an op with this timeout end by it at all.
+    pub(super) fn can_time_out(&self, what: &dyn Announced, timeout: Duration) -> bool {
+        self.lasting.settings.timeouts != Timeouts::Never || timeout.is_zero() || what.is_sleep()
     }
 
     /// Looks again whether the timer of a pending timed op can fire.
     pub(super) fn rearm(&mut self, task: TaskId) {
         let Some(lane) = self.task(task).timing.timer else { return };
         let Some(what) = self.task(task).op.announced else { return };
-        if self.lasting.settings.timeouts == Timeouts::Any && self.task(lane).timing.armed {
+        if self.task(lane).timing.by_itself && self.task(lane).timing.armed {
             // SAFETY: the op of a suspended task is valid, and touches models only.
             let may_expire = unsafe { (*what).may_expire(task) };
             if !may_expire && self.task(lane).enabled {

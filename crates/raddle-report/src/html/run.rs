@@ -164,7 +164,7 @@ fn in_all(tried: &Tried) -> Option<String> {
     }
     let last = tried.samples.last().map(|sample| sample.progress);
     let estimate = tried.report.progress.or(last)?.estimate?;
-    Some(rounded(estimate.search.about))
+    estimate.search.is_narrow().then(|| rounded(estimate.search.about))
 }
 
 fn test(index: usize, name: &str, searches: &[&Tried], sources: &Sources) -> String {

@@ -246,6 +246,28 @@ fn within_a_bound_the_space_is_what_is_within_it() {
     assert_eq!(search.progress().estimate.unwrap().total, Band::exact(12.0));
 }
 
+// If every option of a path led to as much as the first, the first execution would stand for 3^20 others.
+#[test]
+fn within_a_bound_an_option_is_taken_for_what_it_can_afford() {
+    let toy = Toy::independent(&[8, 8, 8]);
+    for cached in [false, true] {
+        let new = || {
+            let search = DepthFirst::within(NonPreemptive, Bound::Preemptions(2)).unwrap();
+            if cached { search.cached(10_000) } else { search }
+        };
+        let all = toy::all(&mut new(), &toy).len() as f64;
+        let (mut search, mut plan, mut run) = (new(), Plan::default(), 0.0);
+        while toy::execute(&mut search, &mut plan, &toy).is_some() {
+            run += 1.0;
+            let about = search.progress().estimate.unwrap().search.about;
+            // From the first execution on, and closer when a tenth was run.
+            let off = (about / all).max(all / about);
+            let allowed = if run < all / 10.0 { 100.0 } else { 10.0 };
+            assert!(off <= allowed, "{about} of {all} after {run}, cached: {cached}");
+        }
+    }
+}
+
 #[test]
 fn parts_are_estimated_as_parts() {
     let toy = Toy::independent(&[3, 3]);

@@ -231,8 +231,10 @@ impl<O: Order> Expansion for All<O> {
         let mut spent = 0;
         let children = |(index, point): (usize, &Ranked)| {
             let of = self.width(index, *point, spent);
+            let spare = self.bound.limit().saturating_sub(spent);
             spent += point.cost();
-            Children { of, pending: of - point.rank() - 1 }
+            let dearer = (of > 1 && !point.is_free()).then(|| spare.saturating_sub(1));
+            Children { of, pending: of - point.rank() - 1, dearer }
         };
         path.iter().enumerate().map(children).collect()
     }

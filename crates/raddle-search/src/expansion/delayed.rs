@@ -210,7 +210,7 @@ impl Expansion for Delayed {
         let children = |point: &Priced| {
             let of = point.within(self.bound.limit() - spent);
             spent += point.cost();
-            Children { of, pending: of - point.rank - 1 }
+            Children { of, pending: of - point.rank - 1, dearer: None }
         };
         path.iter().map(children).collect()
     }

@@ -347,7 +347,9 @@ impl Expansion for GoodSiblings {
 
     /// By Eta's rule, over all children of a point and not only those that are tried.
     fn children(&self, path: &[Node]) -> Vec<Children> {
-        path.iter().map(|node| Children { of: node.of(), pending: node.left() }).collect()
+        path.iter()
+            .map(|node| Children { of: node.of(), pending: node.left(), dearer: None })
+            .collect()
     }
 
     fn estimate_kind(&self) -> Option<Kind> {

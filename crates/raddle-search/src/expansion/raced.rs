@@ -218,7 +218,7 @@ impl Expansion for Raced {
         let children = |frame: &Frame| {
             let of = frame.of();
             let pending = if frame.open { of - frame.options.rank() - 1 } else { 0 };
-            Children { of, pending }
+            Children { of, pending, dearer: None }
         };
         path.iter().map(children).collect()
     }

@@ -570,7 +570,9 @@ impl Expansion for Reduced {
     }
 
     fn children(&self, path: &[Node]) -> Vec<Children> {
-        path.iter().map(|node| Children { of: node.of(), pending: node.pending() }).collect()
+        let children =
+            |node: &Node| Children { of: node.of(), pending: node.pending(), dearer: None };
+        path.iter().map(children).collect()
     }
 
     fn estimate_kind(&self) -> Option<Kind> {

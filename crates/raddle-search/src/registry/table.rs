@@ -223,7 +223,7 @@ pub static CHOICES: &[Entry] = &[
     Entry {
         name: "auto",
         role: Role::Choice,
-        line: "with a limit of time `portfolio`, else `dfs` for half of the budget, then `random`; the default",
+        line: "`dpor` with half of the executions, in turns with `pos` and `pct(3)`; the default",
         example: "auto",
         ..HERE
     },

@@ -13,6 +13,7 @@ use crate::{explore_all, failure, outcomes, outcomes_with, shared};
 
 const SECOND: Duration = Duration::from_secs(1);
 const IDLE: Settings = settings(Timeouts::Idle, false);
+const NEVER: Settings = settings(Timeouts::Never, false);
 const SPURIOUS: Settings = settings(Timeouts::Any, true);
 
 const fn settings(timeouts: Timeouts, spurious: bool) -> Settings {
@@ -252,6 +253,19 @@ fn a_timed_wait_may_end_either_way_or_only_when_nothing_else_can() {
     let any = BTreeSet::from([(true, false), (false, true), (true, true)]);
     assert_eq!(outcomes(|| handshake(once)).0, any);
     assert_eq!(outcomes_with(IDLE, || handshake(once)).0, BTreeSet::from([(true, false)]));
+    assert_eq!(outcomes_with(NEVER, || handshake(once)).0, BTreeSet::from([(true, false)]));
+}
+
+#[test]
+fn where_timeouts_never_fire_a_timed_wait_that_nobody_ends_is_a_deadlock() {
+    let wait = |timeout| {
+        let told = Told::<bool>::default();
+        drop(told.changed.wait_timeout(told.lock(), timeout).expect("no poison"));
+    };
+    let failure = explore_all(NEVER, &|| wait(SECOND)).failure.expect("nobody ends it");
+    assert!(matches!(failure.outcome, Outcome::Deadlock { .. }), "{:?}", failure.outcome);
+    // Of no time at all is no wait.
+    assert_eq!(explore_all(NEVER, &|| wait(Duration::ZERO)).failure.map(|it| it.outcome), None);
 }
 
 #[test]

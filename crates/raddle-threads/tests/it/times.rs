@@ -12,6 +12,7 @@ use raddle_trace::{Settings, Timeouts};
 use crate::{outcomes, outcomes_with, panic_message, shared};
 
 const IDLE: Settings = Settings { timeouts: Timeouts::Idle, spurious: false, data_seed: None };
+const NEVER: Settings = Settings { timeouts: Timeouts::Never, spurious: false, data_seed: None };
 
 fn ms(n: u64) -> Duration {
     Duration::from_millis(n)
@@ -19,7 +20,7 @@ fn ms(n: u64) -> Duration {
 
 #[test]
 fn time_advances_by_what_was_slept() {
-    for settings in [Settings::default(), IDLE] {
+    for settings in [Settings::default(), IDLE, NEVER] {
         let (found, executions) = outcomes_with(settings, || {
             let (start, date) = (Instant::now(), SystemTime::now());
             thread::sleep(ms(5));
@@ -60,6 +61,7 @@ fn sleepers_wake_in_any_order_or_by_their_deadlines() {
     // lock, 2 ways to go on; between lock and unlock, 1; or after the unlock, 1.
     assert_eq!(executions, 8);
     assert_eq!(outcomes_with(IDLE, program), (BTreeSet::from([vec![10, 20]]), 1));
+    assert_eq!(outcomes_with(NEVER, program), (found, executions), "a sleep is no timeout");
 }
 
 #[test]

@@ -14,7 +14,7 @@ use raddle_testing::{Sample, figures};
 use raddle_threads::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use raddle_threads::sync::{Barrier, Condvar, Mutex, Once, RwLock, counted, mpsc};
 use raddle_threads::{Named, thread};
-use raddle_trace::Settings;
+use raddle_trace::{Settings, Timeouts};
 use std::time::Duration;
 
 use crate::{best_first, exhaustive, is_out_of_reach, reduced};
@@ -93,12 +93,17 @@ pub(crate) struct Program {
     spurious: bool,
     /// Whether tasks begin with handles to a value.
     handles: bool,
+    /// Whether waits never end by their timeouts.
+    never: bool,
 }
 
 impl fmt::Debug for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for task in &self.tasks {
             writeln!(f, "{task:?}")?;
+        }
+        if self.never {
+            writeln!(f, "no timeouts")?;
         }
         if self.spurious { writeln!(f, "spurious wake-ups") } else { Ok(()) }
     }
@@ -234,7 +239,7 @@ impl Generator {
         }
         let tasks = 2 + self.rng.below(3);
         let tasks = self.tasks(tasks);
-        Program { tasks, spurious: self.rng.below(8) == 0, handles: false }
+        Program { tasks, spurious: self.rng.below(8) == 0, handles: false, never: false }
     }
 
     fn tasks(&mut self, n: u32) -> Vec<Vec<Statement>> {
@@ -250,14 +255,15 @@ impl Generator {
         self.kinds.clear();
         self.kinds.extend((42..=53).chain([0, 2, 10, 43, 47, 52]));
         let tasks = 2 + self.rng.below(2);
-        Program { tasks: self.tasks(tasks), spurious: false, handles: true }
+        Program { tasks: self.tasks(tasks), spurious: false, handles: true, never: false }
     }
 }
 
 impl Program {
     /// With which it is run.
     pub(crate) fn settings(&self) -> Settings {
-        Settings { spurious: self.spurious, ..Settings::default() }
+        let timeouts = if self.never { Timeouts::Never } else { Timeouts::Any };
+        Settings { spurious: self.spurious, timeouts, ..Settings::default() }
     }
 }
 
@@ -767,6 +773,44 @@ fn gate(statements: &mut [Statement]) {
     }
 }
 
+/// As above, with timed waits that never time out, every fourth with wake-ups for no reason: most end in deadlocks.
+#[test]
+fn random_waits_that_never_time_out_lose_nothing() {
+    let sample = Sample::new((100, 500), (3_000, 3_000));
+    let (mut compared, mut too_large, mut all_traces) = (0, 0, 0);
+    let mut seed = 900_000 + sample.from;
+    while compared < sample.programs {
+        let mut program =
+            Program { never: true, spurious: seed.is_multiple_of(4), ..program(seed) };
+        if seed % 2 == 1 {
+            program.tasks.iter_mut().for_each(|task| gate(task));
+        }
+        seed += 1;
+        let text = format!("{program:?}");
+        if !["WaitTimeout", "ParkTimeout", "ReceiveTimeout", "Receive0Timeout"]
+            .iter()
+            .any(|op| text.contains(op))
+        {
+            continue;
+        }
+        match compare(&program, sample.most) {
+            Compared::TooLarge => too_large += 1,
+            Compared::Same { traces, .. } => {
+                compared += 1;
+                all_traces += traces;
+            }
+            Compared::Differs(how) => {
+                let small = shrink(program, sample.most);
+                panic!("seed {}: {how}\n{small:?}", seed - 1);
+            }
+        }
+    }
+    figures(
+        "no timeouts",
+        &[("compared", compared), ("skipped", too_large), ("traces", all_traces)],
+    );
+}
+
 /// More than 500 interleavings of 273 programs, beside the 60.
 const WAITS_TOO_LARGE: Skips = Skips { exactly: 273, percent: (40, 90) };
 
@@ -859,7 +903,7 @@ fn waits_that_time_out_and_wake_for_no_reason_lose_nothing() {
     // As many as the search of every interleaving has, with timeouts alone and with both.
     for (spurious, interleavings, traces) in [(false, 62, 26), (true, 345, 173)] {
         let tasks = vec![vec![WaitTimeout, NotifyLocked], vec![WaitTimeout]];
-        let program = Program { tasks, spurious, handles: false };
+        let program = Program { tasks, spurious, handles: false, never: false };
         match compare(&program, 1_000) {
             Compared::Same { repeated, interleavings: all, traces: seen } => {
                 assert_eq!((repeated, all, seen), (0, interleavings, traces), "{spurious}");
@@ -885,7 +929,7 @@ fn waiters_that_never_get_their_lock_lose_nothing() {
     ];
     for tasks in programs {
         for spurious in [false, true] {
-            let program = Program { tasks: tasks.clone(), spurious, handles: false };
+            let program = Program { tasks: tasks.clone(), spurious, handles: false, never: false };
             match compare(&program, 5_000) {
                 Compared::Same { repeated, .. } => assert_eq!(repeated, 0, "{program:?}"),
                 Compared::TooLarge => panic!("not compared: {program:?}"),
@@ -899,8 +943,18 @@ fn waiters_that_never_get_their_lock_lose_nothing() {
 #[test]
 fn programs_that_once_lost_traces_do_not() {
     use Statement::*;
-    let calm = |tasks: Vec<Vec<Statement>>| Program { tasks, spurious: false, handles: false };
-    let spurious = |tasks: Vec<Vec<Statement>>| Program { tasks, spurious: true, handles: false };
+    let calm = |tasks: Vec<Vec<Statement>>| Program {
+        tasks,
+        spurious: false,
+        handles: false,
+        never: false,
+    };
+    let spurious = |tasks: Vec<Vec<Statement>>| Program {
+        tasks,
+        spurious: true,
+        handles: false,
+        never: false,
+    };
     let nested = |inner| Spawn(vec![Spawn(inner)]);
     let programs = [
         // A wake follows the notification that let it, whoever else notifies.
@@ -1017,7 +1071,7 @@ fn programs_seldom_drawn_lose_nothing() {
         vec![vec![Load(0)], vec![Store(0, 1), Spawn(vec![Load(1)])]],
     ];
     for tasks in programs {
-        let program = Program { tasks, spurious: false, handles: false };
+        let program = Program { tasks, spurious: false, handles: false, never: false };
         match compare(&program, 2_000) {
             Compared::Same { repeated, .. } => assert_eq!(repeated, 0, "{program:?}"),
             Compared::TooLarge => panic!("not compared: {program:?}"),

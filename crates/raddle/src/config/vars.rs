@@ -209,7 +209,7 @@ mod tests {
         insta::assert_snapshot!(wrong("RADDLE_TIME", "10"), @"RADDLE_TIME is `10`; it must be a time such as 500ms, 10s, 2m or 1h, or none");
         insta::assert_snapshot!(wrong("RADDLE_EXECUTIONS", "many"), @"RADDLE_EXECUTIONS is `many`; it must be a whole number such as 5000, or none");
         insta::assert_snapshot!(wrong("RADDLE_TASKS", "4294967296"), @"RADDLE_TASKS is `4294967296`; it must be a whole number such as 5000, or none");
-        insta::assert_snapshot!(wrong("RADDLE_TIMEOUTS", "never"), @"RADDLE_TIMEOUTS is `never`; it must be any or idle");
+        insta::assert_snapshot!(wrong("RADDLE_TIMEOUTS", "always"), @"RADDLE_TIMEOUTS is `always`; it must be any, idle or never");
         insta::assert_snapshot!(wrong("RADDLE_MEMORY", "20000000000g"), @"RADDLE_MEMORY is `20000000000g`; it must be a number of bytes such as 512m or 4g, or none");
     }
 

@@ -51,15 +51,17 @@ fn members_take_turns_in_order() {
 
 #[test]
 fn a_turn_grows_with_what_is_behind() {
-    let turns = [0, 1, 15, 16, 80, 1_000_000].map(turn);
+    let turns = [0, 1, 15, 16, 80, 1_000_000].map(|executions| turn(executions, 1));
     assert_eq!(turns, [1, 1, 1, 2, 10, 256]);
+    let twice = [0, 1, 30, 32, 160, 1_000_000].map(|executions| turn(executions, 2));
+    assert_eq!(twice, [2, 2, 2, 4, 20, 512]);
 }
 
 #[test]
 fn what_is_taken_and_not_run_is_for_the_others() {
     let turns = Arc::new(Turns::new(1, 1, 2));
     let control = Control::default();
-    let mut place = Place::new(Arc::clone(&turns), 0);
+    let mut place = Place::new(Arc::clone(&turns), 0, 1);
     assert_eq!(place.should_stop(&control, BETWEEN), Stop::No);
     assert_eq!(place.should_stop(&control, Lap { executions: 1, steps: 0 }), Stop::No);
     // The second question after the same execution is one of its steps.
@@ -80,7 +82,7 @@ fn what_is_taken_and_not_run_is_for_the_others() {
 
 /// Asks until it is told to end.
 fn run_on(turns: &Arc<Turns>, member: usize, control: &Control) {
-    let mut place = Place::new(Arc::clone(turns), member);
+    let mut place = Place::new(Arc::clone(turns), member, 1);
     let mut executions = 0;
     while place.should_stop(control, Lap { executions, steps: 0 }) != Stop::Search {
         executions += 1;
@@ -100,7 +102,7 @@ fn a_panic_of_our_own_ends_all_and_is_told() {
                 Ok(())
             }),
             Box::new(move |control| -> Result<(), EngineError> {
-                let mut place = Place::new(second, 1);
+                let mut place = Place::new(second, 1, 1);
                 place.should_stop(control, BETWEEN);
                 panic!("a slip of the pen");
             }),

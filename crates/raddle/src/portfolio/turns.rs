@@ -126,10 +126,10 @@ impl Turns {
 /// The most executions of one turn.
 const LONGEST_TURN: u64 = 256;
 
-/// How many executions a member with so many behind it has in a turn. To hand on takes about as long as a
-/// short execution; and whatever another member would have found meanwhile is found so much later.
-pub(super) fn turn(executions: u64) -> u64 {
-    (executions / 8).clamp(1, LONGEST_TURN)
+/// How many executions a member of this weight with so many behind it has in a turn. To hand on takes about as
+/// long as a short execution; and whatever another member would have found meanwhile is found so much later.
+pub(super) fn turn(executions: u64, weight: u64) -> u64 {
+    weight * (executions / weight / 8).clamp(1, LONGEST_TURN)
 }
 
 /// A member's place among the turns. Leaves when it is dropped, and ends all if it had not left before:
@@ -137,31 +137,49 @@ pub(super) fn turn(executions: u64) -> u64 {
 pub(super) struct Place {
     pub(super) turns: Arc<Turns>,
     member: usize,
-    /// The executions that had been run when it last asked whether to go on.
+    /// See [`Member::weight`](crate::plan::Member).
+    weight: u64,
+    /// Executions of the searches that this member has ended.
+    before: u64,
+    /// The executions of its present search when it last asked whether to go on.
     asked_after: Option<u64>,
-    /// Executions after which its turn is over.
+    /// Executions, of all its searches, after which its turn is over.
     until: u64,
     pub(super) taken: u64,
     pub(super) has_left: bool,
 }
 
 impl Place {
-    pub(super) fn new(turns: Arc<Turns>, member: usize) -> Self {
-        Self { turns, member, asked_after: None, until: 0, taken: 0, has_left: false }
+    pub(super) fn new(turns: Arc<Turns>, member: usize, weight: u64) -> Self {
+        Self {
+            turns,
+            member,
+            weight,
+            before: 0,
+            asked_after: None,
+            until: 0,
+            taken: 0,
+            has_left: false,
+        }
     }
 
     /// Answers the engine.
     pub(super) fn should_stop(&mut self, control: &Control, lap: Lap) -> Stop {
+        // A search that counts fewer than before is the next one of this member.
+        if let Some(ended) = self.asked_after.filter(|asked| lap.executions < *asked) {
+            self.before += ended;
+        }
         // Only the first question after an execution comes between two of them.
         let between = self.asked_after != Some(lap.executions);
         if between {
+            let executions = self.before + lap.executions;
             if self.asked_after.is_none() {
                 self.turns.wait(self.member, self.turns.state());
-            } else if lap.executions >= self.until {
+            } else if executions >= self.until {
                 self.turns.hand_on(self.member);
             }
-            if lap.executions >= self.until {
-                self.until = lap.executions + turn(lap.executions);
+            if executions >= self.until {
+                self.until = executions + turn(executions, self.weight);
             }
             self.asked_after = Some(lap.executions);
         }

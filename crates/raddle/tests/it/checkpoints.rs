@@ -89,7 +89,7 @@ fn parts_of_a_search_add_up_to_the_whole() {
             }
         }
         let (report, executions) = last.unwrap();
-        // The budget of the first of two searches hangs on that of both: so the parts of `auto` are others.
+        // Whose turn it was is not in a file: each part of a portfolio begins with the first member's.
         if strategy != "auto" {
             let whole = run(executions, false);
             assert_eq!(without_time(report), without_time(whole), "{strategy}");

@@ -21,48 +21,109 @@ fn with(change: impl FnOnce(&mut Config), program: fn()) -> Report {
 fn auto_covers_what_is_small() {
     let report = with(|_| {}, kept_update);
     assert_eq!(report.verdict, Verdict::Covered);
-    assert_eq!(report.strategy, "auto (dfs)");
+    assert_eq!(report.strategy, "auto (dpor, then dfs | pos | pct(3))");
     assert_eq!(report.guarantee.covered, Covered::Everything);
-    // Two tasks with one step each before the join.
-    assert_eq!(report.counts.executions, 2);
+    // Two tasks with one step each before the join: two for `dpor` and two for `dfs`,
+    // and after each two a turn of one for each sampler.
+    assert_eq!(executions(&report), [4, 2, 2]);
+}
+
+fn executions(report: &Report) -> Vec<u64> {
+    report.members.iter().map(|member| member.counts.executions).collect()
 }
 
 #[test]
-fn auto_samples_what_is_large() {
-    let report = with(|config| config.executions = Some(301), large);
+fn half_of_what_auto_runs_is_the_reduction() {
+    let report = with(|config| config.executions = Some(4_000), large);
     assert_eq!(report.verdict, Verdict::Passed);
-    assert_eq!(report.strategy, "auto (dfs, then random)");
-    assert_eq!(report.counts.executions, 301);
-    let sample = Covered::Sample { executions: 150, bound: None };
-    assert_eq!(report.guarantee.covered, sample);
-    let said = "dfs came first and did not cover every execution with its share of 151; the \
-                guarantee is that of random alone";
-    assert_eq!(report.notes, [Note::Text { text: said.into() }]);
+    assert_eq!(report.strategy, "auto (dpor | pos | pct(3))");
+    assert_eq!(report.counts.executions, 4_000);
+    let [reduced, first, second] = executions(&report)[..] else { panic!("three members") };
+    // But for the last turn, which is cut off.
+    assert!(reduced.abs_diff(2_000) <= 256, "{reduced}");
+    assert!(first.abs_diff(second) <= 128, "{first} and {second}");
+}
+
+#[test]
+fn auto_does_the_same_every_time() {
+    let run = || with(|config| config.executions = Some(700), large);
+    let (one, two) = (run(), run());
+    assert_eq!((one.members, one.counts), (two.members, two.counts));
+}
+
+/// More executions than `dfs` is given after the reduction: what that has covered stands.
+#[test]
+fn auto_covers_up_to_equivalence_what_is_not_small() {
+    fn own_counters() {
+        let counters = [const { AtomicU32::new(0) }; 3];
+        thread::scope(|scope| {
+            for counter in &counters {
+                scope.spawn(move || {
+                    for _ in 0..4 {
+                        counter.fetch_add(1, SeqCst);
+                    }
+                });
+            }
+        });
+    }
+    let report = with(|_| {}, own_counters);
+    assert_eq!(report.verdict, Verdict::Covered);
+    assert_eq!(report.guarantee.covered, Covered::Equivalence);
+    assert_eq!(report.strategy, "auto (dpor, then dfs | pos | pct(3))");
+    // One execution up to equivalence, and 500 without the reduction.
+    assert_eq!(executions(&report)[0], 501);
+    let said = "`dfs` then ran 500 executions without the reduction, in case tasks share something outside \
+                raddle's types";
+    assert!(report.notes.contains(&Note::Text { text: said.into() }), "{:?}", report.notes);
+}
+
+/// A reduction claims nothing where tasks yield; `dfs` can.
+#[test]
+fn auto_covers_what_yields_without_a_reduction() {
+    fn yields() {
+        let flag = AtomicU32::new(0);
+        thread::scope(|scope| {
+            scope.spawn(|| flag.store(1, SeqCst));
+            thread::yield_now();
+            flag.load(SeqCst);
+        });
+    }
+    let report = with(|_| {}, yields);
+    assert_eq!(report.verdict, Verdict::Covered);
+    assert_eq!(report.guarantee.covered, Covered::Everything);
 }
 
 #[test]
 fn auto_stops_at_a_failure() {
     let report = with(|_| {}, lost_update);
     assert_eq!(report.verdict, Verdict::Failed);
-    assert_eq!(report.strategy, "auto (dfs)");
+    assert_eq!(report.strategy, "auto (dpor)", "the others had no turn yet");
+    assert_eq!(report.members, []);
     let failure = report.failure.expect("a failure");
     assert_eq!(failure.execution, report.counts.executions);
     assert_eq!(failure.unstable, None);
 }
 
+/// What tasks share outside of raddle's types: the reduction takes the two orders for one.
 #[test]
-fn a_failure_of_the_second_search_counts_the_executions_of_the_first() {
-    // The first decision: dfs would come to its other value last, random draws it.
-    fn deep() {
-        let first = raddle::choose(2);
-        large();
-        assert_ne!(first, 1);
+fn what_a_reduction_cannot_see_auto_finds() {
+    use std::sync::atomic::AtomicU32 as Hidden;
+    fn hidden() {
+        let (hidden, own) = (Arc::new(Hidden::new(0)), [const { AtomicU32::new(0) }; 2]);
+        thread::scope(|scope| {
+            for (nth, counter) in own.iter().enumerate() {
+                let hidden = Arc::clone(&hidden);
+                scope.spawn(move || {
+                    counter.store(1, SeqCst);
+                    let first = hidden.swap(1, SeqCst) == 0;
+                    assert!(nth == 0 || !first, "the second came first");
+                });
+            }
+        });
     }
-    let report = with(|config| config.executions = Some(40), deep);
-    assert_eq!(report.strategy, "auto (dfs, then random)");
-    let failure = report.failure.expect("random finds it, but for a chance of 2^-20");
-    assert!(failure.execution > 20);
-    assert_eq!(failure.execution, report.counts.executions);
+    let report = with(|_| {}, hidden);
+    assert_eq!(report.verdict, Verdict::Failed);
+    assert!(report.counts.executions > 1, "the first execution has the other order");
 }
 
 #[test]
@@ -366,8 +427,10 @@ fn a_search_that_was_stopped_says_what_is_left() {
         if strategy == "all random" {
             assert!(estimate.total.holds(5.6e12), "{estimate:?}");
         }
+        // Where it could be anything nothing is said.
         let text = raddle::render(&report);
-        assert!(text.contains("  did not finish: about "), "{strategy}: {text}");
+        let is_told = text.contains("  did not finish: at least ");
+        assert_eq!(is_told, estimate.search.is_narrow(), "{strategy}: {text}");
     }
 }
 
@@ -382,12 +445,10 @@ fn what_finished_or_failed_has_nothing_left() {
 }
 
 #[test]
-fn auto_keeps_the_estimate_of_its_first_search() {
+fn auto_has_the_estimate_of_its_search() {
     let report = with(|config| config.executions = Some(300), large);
-    assert_eq!(report.strategy, "auto (dfs, then random)");
     let progress = report.progress.expect("it did not finish");
-    assert_eq!(progress.executions, 150);
-    assert!(progress.estimate.expect("of dfs").total.about > 1e6);
+    assert!(progress.estimate.expect("of dpor").total.about > 1e6);
 }
 
 // Two executions, and after each of them a probe.

@@ -87,13 +87,6 @@ fn a_failure_is_where_it_happened() {
 }
 
 #[test]
-fn two_searches_one_after_the_other_share_a_tree() {
-    let (report, tree) = walked("auto", Some(60), 1_000, large);
-    assert_eq!(report.strategy, "auto (dfs, then random)");
-    assert_eq!((tree.executions, tree.more), (60, 0));
-}
-
-#[test]
 fn the_members_of_a_portfolio_share_a_tree() {
     let (report, tree) = walked("dfs | pos", Some(60), 25, large);
     assert_eq!((tree.executions, tree.more), (25, report.counts.executions - 25));
