@@ -39,26 +39,6 @@ fn a_token_is_replayed_by_the_test_it_is_given_with() {
     assert!(done.err.contains("not a schedule token"), "{}", done.err);
 }
 
-/// A schedule of receives is a file of its own kind; of one that names no message all is left open.
-#[test]
-fn a_schedule_of_receives_is_forced_on_the_test_that_it_names() {
-    let fixture = fixture();
-    let given = |version: u32, test: &str| {
-        let text = format!(
-            r#"{{"version": {version}, "name": "by hand", "test": "{test}", "receives": []}}"#
-        );
-        fixture.write("by-hand.receives", &text);
-        fixture.run(&["replay", "by-hand.receives"])
-    };
-    let done = given(1, "a_right_one").ended_with(exit::PASSED);
-    assert!(done.out.contains("a_right_one"), "{}", done.out);
-    given(1, "a_wrong_one").ended_with(exit::FAILED);
-    let done = given(9, "a_right_one").ended_with(exit::USAGE);
-    assert!(done.err.contains("version 9"), "{}", done.err);
-    let done = given(1, "no_such_test").ended_with(exit::NO_TESTS);
-    assert!(done.err.contains("there is no raddle test `no_such_test`"), "{}", done.err);
-}
-
 #[test]
 fn a_debugger_is_told_where_to_stop() {
     let fixture = fixture();
