@@ -164,6 +164,9 @@ fn every_schedule_meets_a_new_goal_and_is_feasible() {
             ("all", all),
         ],
     );
+    // What the page of results claims of the corpus is claimed of random programs, too: at least 99 of 100 schedules are
+    // followed, and show a new order. In the small sample all are and do. That 95 of 100 orders are shown which
+    // exhaustive search shows is a guard against a generator that gives goals up; no paper promises it.
     assert!(generated > 100, "{sum:?}");
     assert!(infeasible * 100 <= generated, "{sum:?}");
     assert!(fruitless * 100 <= generated, "{sum:?}");
