@@ -13,6 +13,7 @@ mod coverage;
 mod criteria;
 mod feasible;
 mod orders;
+mod planning;
 mod runs;
 mod statistics;
 mod threads;
@@ -33,6 +34,8 @@ pub(crate) enum What {
     Coverage,
     /// How many generated schedules could be followed
     Feasible,
+    /// What it takes to plan schedules of a long execution
+    Planning,
     /// All of these
     All,
 }
@@ -128,6 +131,9 @@ pub(crate) fn measure(asked: Asked, progress: &dyn Fn(&str)) -> Vec<Part> {
     }
     if wants(What::Feasible) {
         parts.push(feasible::table(effort, progress).into());
+    }
+    if wants(What::Planning) {
+        parts.push(planning::table(progress).into());
     }
     parts
 }

@@ -20,6 +20,17 @@ fn memory_gib(meminfo: &str) -> Option<f64> {
     Some(kib as f64 / f64::from(1 << 20))
 }
 
+/// What `cargo run` is told to build this program as it is built: the directory that it is in is named after its profile.
+pub(crate) fn profile() -> String {
+    let exe = std::env::current_exe().unwrap_or_default();
+    let profile = exe.parent().and_then(|above| above.file_name()).unwrap_or_default();
+    match &*profile.to_string_lossy() {
+        "debug" | "" => String::new(),
+        "release" => " --release".to_owned(),
+        other => format!(" --profile {other}"),
+    }
+}
+
 /// Today's date by the system clock, in UTC.
 pub(crate) fn today() -> String {
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());

@@ -401,7 +401,7 @@ fn bita(asked: &Bita) -> Result<ExitCode, String> {
     let text = format!(
         "# Bita: coverage-guided schedules for actors\n\n\
          `cargo run{} -p raddle-bench -- bita {} --out docs/results`, {date}, {}\n\n{}\n\n{}",
-        if cfg!(debug_assertions) { "" } else { " --release" },
+        machine::profile(),
         words.join(" "),
         machine::size(),
         bita::ABOUT,

@@ -1,9 +1,29 @@
 //! What is known of a program.
 
+use std::cell::Cell;
 use std::fmt;
 
 use raddle::Outcome;
 use raddle::actors::{Mailboxes, Model, Refused, Searched, States, System, Visited};
+
+thread_local! {
+    /// The mailboxes of programs that build their systems themselves, if they are not the usual ones.
+    static INSTEAD: Cell<Option<Mailboxes>> = const { Cell::new(None) };
+}
+
+/// Has the usual mailboxes again when it is dropped.
+struct Usual;
+
+impl Drop for Usual {
+    fn drop(&mut self) {
+        INSTEAD.set(None);
+    }
+}
+
+/// The mailboxes of a system that a program builds: `usual`, unless it was [called with](Program::call_with) others.
+pub(crate) fn mailboxes(usual: Mailboxes) -> Mailboxes {
+    INSTEAD.get().unwrap_or(usual)
+}
 
 /// How a program ends: in every execution, or in the worst one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -360,12 +380,19 @@ impl Program {
         visit.searched
     }
 
-    /// Runs a program of actors once, with mailboxes that are not the usual ones.
+    /// Runs a program of actors once, with mailboxes that are not the usual ones. A protocol may rely on the usual
+    /// ones, and fail with others.
     ///
     /// # Panics
-    /// If it has a bug that shows, or builds its system itself.
+    /// If it has a bug that shows.
     pub fn call_with(&self, mailboxes: Mailboxes, arguments: &[usize]) {
-        self.call_on(&System::builder().mailboxes(mailboxes).build(), arguments);
+        if matches!(self.body, Body::Actors(_)) {
+            self.call_on(&System::builder().mailboxes(mailboxes).build(), arguments);
+            return;
+        }
+        INSTEAD.set(Some(mailboxes));
+        let _usual = Usual;
+        self.call(arguments);
     }
 
     /// Runs a program of actors once, in a system that has no actors yet.

@@ -42,7 +42,7 @@ use std::time::{Duration, Instant};
 use raddle::actors::{Mailboxes, Manager, Model, System};
 
 use crate::libraries::Test;
-use crate::program::{Group, Program};
+use crate::program::{Group, Program, mailboxes};
 
 /// The kind of a bug that is a message which comes when nothing is there to handle it.
 pub const UNHANDLED: &str = "unhandled event";
@@ -110,9 +110,9 @@ const fn program(name: &'static str, line: &'static str) -> Program {
     Program::new(name, Group::Protocols, line)
 }
 
-/// A model whose mailboxes are queues.
+/// A model whose mailboxes are queues, if it is not called with others.
 fn queues<S: Send + Sync + 'static>(
     setup: impl Fn(&System) -> S + Send + Sync + 'static,
 ) -> Model<S> {
-    Model::new(setup).mailboxes(Mailboxes::Queue)
+    Model::new(setup).mailboxes(mailboxes(Mailboxes::Queue))
 }

@@ -57,6 +57,7 @@ pub static REGISTRY: &[Program] = &[
     bugs::races::PUBLISHED,
     bugs::races::LAST_OWNER,
     bugs::races::LAST_OWNER_COUNTED,
+    bugs::races::LAST_OWNER_UNWRAPS,
     bugs::races::LOCK_ORDER,
     bugs::spinning::MISSED_WINDOW,
     bugs::spinning::MISSED_WINDOW_FIXED,

@@ -82,6 +82,7 @@ pub const RULES: &[Rule] = &[
             // The searches of one report, or a replay.
             &["plan"],
             &["conclusion"],
+            &["cut_off"],
             &["portfolio", "recording"],
             &["partial"],
             &["explore"],

@@ -7,7 +7,6 @@ use raddle_actors::Mailboxes;
 use raddle_corpus::actors::systems;
 use raddle_corpus::program::{Group, Program};
 use raddle_corpus::{REGISTRY, protocols};
-use raddle_engine::receive::Order;
 
 use super::Effort;
 use super::orders::{Criterion, Listener};
@@ -19,20 +18,11 @@ const ASKED: f64 = 0.99;
 /// Programs that are below are named, at most so many.
 const NAMED: usize = 12;
 
-/// A program with the mailboxes that it is run with; none: its own.
+/// A program with the mailboxes that it is run with.
 #[derive(Clone, Copy)]
 struct Subject {
     program: &'static Program,
-    mailboxes: Option<Mailboxes>,
-}
-
-impl Subject {
-    fn call(&self, arguments: &[usize]) {
-        match self.mailboxes {
-            Some(mailboxes) => self.program.call_with(mailboxes, arguments),
-            None => self.program.call(arguments),
-        }
-    }
+    mailboxes: Mailboxes,
 }
 
 /// What came of schedules.
@@ -41,6 +31,8 @@ struct Count {
     programs: u64,
     schedules: u64,
     infeasible: u64,
+    /// Whose execution failed before the schedule was followed to its end.
+    failed: u64,
     /// Whose execution showed an order that no execution before it had.
     fruitful: u64,
 }
@@ -50,20 +42,19 @@ impl Count {
         self.programs += other.programs;
         self.schedules += other.schedules;
         self.infeasible += other.infeasible;
+        self.failed += other.failed;
         self.fruitful += other.fruitful;
     }
 }
 
-/// All programs of actors: those that build their systems themselves as they are, the others with two kinds of mailboxes.
+/// All programs of actors, with two kinds of mailboxes each.
 fn subjects() -> Vec<Subject> {
-    let own = REGISTRY.iter().filter(|program| program.group == Group::Actors);
-    let own = own.chain(protocols::programs());
-    let mut all: Vec<_> = own.map(|program| Subject { program, mailboxes: None }).collect();
-    for mailboxes in [Mailboxes::Pairs, Mailboxes::Queue] {
-        let mailboxes = Some(mailboxes);
-        all.extend(systems::programs().map(|program| Subject { program, mailboxes }));
-    }
-    all
+    let of_registry = REGISTRY.iter().filter(|program| program.group == Group::Actors);
+    let all = of_registry.chain(protocols::programs()).chain(systems::programs());
+    let both = |program| {
+        [Mailboxes::Pairs, Mailboxes::Queue].map(|mailboxes| Subject { program, mailboxes })
+    };
+    all.flat_map(both).collect()
 }
 
 pub(crate) fn table(effort: Effort, progress: &dyn Fn(&str)) -> Table {
@@ -74,6 +65,7 @@ pub(crate) fn table(effort: Effort, progress: &dyn Fn(&str)) -> Table {
         "schedules",
         "followed",
         "share",
+        "failed first",
         "new order",
         "share",
         "asked",
@@ -91,7 +83,7 @@ pub(crate) fn table(effort: Effort, progress: &dyn Fn(&str)) -> Table {
             match one(subject, criterion, effort) {
                 Ok(Some((order, count))) => {
                     counts.entry((order, criterion.name())).or_default().add(count);
-                    if count.infeasible > 0 || count.fruitful < count.schedules {
+                    if count.infeasible > 0 || count.fruitful + count.failed < count.schedules {
                         let name = subject.program.name;
                         below.push((count, format!("`{name}` ({order}, {})", criterion.name())));
                     }
@@ -112,23 +104,23 @@ pub(crate) fn table(effort: Effort, progress: &dyn Fn(&str)) -> Table {
     table.notes.push(
         "A schedule is generated when the execution before it has ended, and counts as followed if every message that it names was \
          received in its order; `new order`: its execution showed an order of two receives, by the criterion, that no execution \
-         before it had shown. Both are told by the execution that ran. Programs that build their systems themselves run with the \
-         mailboxes that they ask for, all others with the order between each two actors (pairs) and with one queue for each \
-         actor."
+         before it had shown. Both are told by the execution that ran. `failed first`: the bug of the program showed before the \
+         schedule was followed to its end, and the schedule is not asked for a new order. Every program runs with the order \
+         between each two actors (pairs) and with one queue for each actor; protocols that rely on queues may fail without them."
             .to_owned(),
     );
     table.notes.push(format!(
-        "Each program at its small size, {} executions at most by each criterion, with seed 1; a program with a bug until it shows.",
+        "Each program at its small size, {} executions at most by each criterion, with seed 1; one that fails until it does.",
         effort.schedules
     ));
     below.sort_by_key(|(count, _)| {
-        std::cmp::Reverse(count.infeasible + count.schedules - count.fruitful)
+        std::cmp::Reverse(count.infeasible + count.schedules - count.fruitful - count.failed)
     });
     for (count, name) in below.iter().take(NAMED) {
-        let Count { schedules, infeasible, fruitful, .. } = count;
+        let Count { schedules, infeasible, fruitful, failed, .. } = count;
         table.notes.push(format!(
             "{name}: {schedules} schedules, {infeasible} not followed, {} without a new order.",
-            schedules - fruitful
+            schedules - fruitful - failed
         ));
     }
     if below.len() > NAMED {
@@ -145,15 +137,14 @@ fn one(
 ) -> Result<Option<(&'static str, Count)>, String> {
     let arguments = subject.program.defaults();
     let mut listener = Listener::new(criterion);
-    let body = || subject.call(&arguments);
+    let body = || subject.program.call_with(subject.mailboxes, &arguments);
     let limits = (effort.schedules, effort.cap / 4);
-    let (_, covered) = search_with(criterion.strategy(), 1, limits, &mut [&mut listener], &body)?;
-    let order = match listener.order {
-        Some(Order::Pairs) => "pairs",
-        Some(Order::Queue) => "queue",
-        Some(_) => "unordered",
-        None => return Ok(None),
-    };
+    let (explored, covered) =
+        search_with(criterion.strategy(), 1, limits, &mut [&mut listener], &body)?;
+    if !listener.has_received {
+        return Ok(None);
+    }
+    let order = if subject.mailboxes == Mailboxes::Queue { "queue" } else { "pairs" };
     let covered = serde_json::to_value(covered).map_err(|error| error.to_string())?;
     let number = |key: &str| find(&covered, key);
     let (Some(schedules), Some(infeasible)) = (number("schedules"), number("infeasible")) else {
@@ -161,7 +152,9 @@ fn one(
     };
     // The first execution follows none.
     let fruitful = listener.fruitful.iter().skip(1).filter(|new| **new).count() as u64;
-    Ok(Some((order, Count { programs: 1, schedules, infeasible, fruitful })))
+    let fails_early = explored.failure.is_some() && listener.fruitful.last() == Some(&false);
+    let failed = u64::from(fails_early && schedules > 0);
+    Ok(Some((order, Count { programs: 1, schedules, infeasible, failed, fruitful })))
 }
 
 /// The number of this name, however deep.
@@ -177,11 +170,12 @@ fn find(value: &serde_json::Value, key: &str) -> Option<u64> {
 
 #[expect(clippy::cast_precision_loss, reason = "there are some thousand schedules")]
 fn row([order, criterion]: [&str; 2], count: Count) -> Vec<String> {
-    let share = |part: u64| match count.schedules {
+    let share = |part: u64, all: u64| match all {
         0 => "—".to_owned(),
         all => format!("{:.2} %", 100.0 * part as f64 / all as f64),
     };
     let followed = count.schedules - count.infeasible.min(count.schedules);
+    let asked_for_orders = count.schedules - count.failed;
     let enough = |part: u64| part as f64 >= ASKED * count.schedules as f64;
     let verdict = match count.schedules {
         0 => "not measured",
@@ -194,9 +188,10 @@ fn row([order, criterion]: [&str; 2], count: Count) -> Vec<String> {
         count.programs.to_string(),
         count.schedules.to_string(),
         followed.to_string(),
-        share(followed),
+        share(followed, count.schedules),
+        count.failed.to_string(),
         count.fruitful.to_string(),
-        share(count.fruitful),
+        share(count.fruitful, asked_for_orders),
         if criterion.is_empty() { format!("≥ 99 % followed: {verdict}") } else { String::new() },
     ]
 }

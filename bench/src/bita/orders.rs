@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use peer::cpu_time;
 use raddle_actors::{Deliveries, RandomDelays, Transit};
 use raddle_engine::observer::{Observer, ObserverNeeds};
-use raddle_engine::receive::{Content, Order};
+use raddle_engine::receive::Content;
 use raddle_engine::strategy::{Cut, Event, Finished, Plan};
 
 /// Which pairs are wanted.
@@ -119,8 +119,8 @@ pub(crate) struct Listener {
     pub(crate) curve: Vec<Point>,
     /// Of each execution: whether it showed an order that none before it had.
     pub(crate) fruitful: Vec<bool>,
-    /// What mailboxes promise, if anything was received.
-    pub(crate) order: Option<Order>,
+    /// Whether anything was received.
+    pub(crate) has_received: bool,
     begun: Duration,
     receives: Vec<Receive>,
 }
@@ -131,7 +131,7 @@ impl Listener {
             seen: Seen::new(criterion),
             curve: Vec::new(),
             fruitful: Vec::new(),
-            order: None,
+            has_received: false,
             begun: cpu_time(),
             receives: Vec::new(),
         }
@@ -151,7 +151,7 @@ impl Observer for Listener {
         let Event::Step(step) = event else { return };
         let Some(effects) = step.effects() else { return };
         let receive = effects.receive;
-        self.order = Some(receive.order);
+        self.has_received = true;
         if matches!(receive.content, Content::Message | Content::Timer) {
             let (actor, message, became) = (receive.receiver, receive.message, effects.became);
             self.receives.push(Receive { actor, message, became });

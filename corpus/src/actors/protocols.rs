@@ -3,7 +3,7 @@
 use raddle::actors::{Actor, Address, Context, Mailboxes, System};
 
 use crate::counts::arithmetic::factorial;
-use crate::program::{Group, Program, parameter};
+use crate::program::{Group, Program, mailboxes, parameter};
 
 /// `two-phase-commit`.
 ///
@@ -120,7 +120,7 @@ impl Actor for Coordinator {
 
 /// The coordinator decides when it has all votes.
 pub fn two_phase_commit(n: usize) {
-    let system = System::new();
+    let system = System::builder().mailboxes(mailboxes(Mailboxes::Pairs)).build();
     let coordinator = Coordinator { participants: n, votes: Vec::new(), decision: None };
     let coordinator = system.spawn(coordinator);
     for _ in 0..n {
@@ -138,7 +138,7 @@ fn heard(system: &System, receiver: &Address<u32>) -> Vec<u32> {
 
 /// One receiver for all.
 pub fn actor_senders(n: usize) {
-    let system = System::new();
+    let system = System::builder().mailboxes(mailboxes(Mailboxes::Pairs)).build();
     let receiver = system.spawn(Receiver::default());
     for nth in 0..n as u32 {
         let sender = system.spawn(Sender { to: vec![(receiver.clone(), nth)] });
@@ -152,7 +152,7 @@ pub fn actor_senders(n: usize) {
 
 /// A receiver for each tag.
 pub fn tagged(n: usize) {
-    let system = System::new();
+    let system = System::builder().mailboxes(mailboxes(Mailboxes::Pairs)).build();
     let ports: Vec<_> = (0..n).map(|_| system.spawn(Receiver::default())).collect();
     for (tag, port) in ports.iter().enumerate() {
         let sender = system.spawn(Sender { to: vec![(port.clone(), tag as u32)] });

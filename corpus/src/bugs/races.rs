@@ -76,6 +76,40 @@ pub const LAST_OWNER_COUNTED: Program = Program::new(
 .interleavings(|_| Some(6))
 .traces(|_| Some(4));
 
+/// `last-owner-unwraps`.
+///
+/// The store and the load, in either order, as in `last-owner`.
+pub const LAST_OWNER_UNWRAPS: Program = Program::new(
+    "last-owner-unwraps",
+    Group::Bugs,
+    "the last owner takes the value out and reads what the other owner wrote",
+)
+.plain(last_owner_unwraps)
+.interleavings(|_| Some(2))
+.traces(|_| Some(2));
+
+/// `values[0] = 1; seen = true; take out ‖ values[1] = 2; seen; take out`: whoever gets the values reads both.
+pub fn last_owner_unwraps() {
+    type Shared = (AtomicBool, [Tracked<u8>; 2]);
+    let finish = |handle: Arc<Shared>| {
+        if let Ok((_, values)) = Arc::try_unwrap(handle) {
+            assert_eq!(values.iter().map(Tracked::get).sum::<u8>(), 3);
+        }
+    };
+    let seen = AtomicBool::new(false).named("seen");
+    let ours = Arc::new((seen, [Tracked::new(0), Tracked::new(0)]));
+    let theirs = Arc::clone(&ours);
+    let other = thread::spawn(move || {
+        theirs.1[0].set(1);
+        theirs.0.store(true, Ordering::Relaxed);
+        finish(theirs);
+    });
+    ours.1[1].set(2);
+    ours.0.load(Ordering::Relaxed);
+    finish(ours);
+    other.join().unwrap();
+}
+
 /// What two owners share.
 #[derive(Debug)]
 struct Owned {

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use raddle_corpus::run::{Ask, run};
 use raddle_corpus::{Program, everything};
-use raddle_engine::{Setup, Stop, Tape, explore, replay, retrace};
+use raddle_engine::{AfterOptions, Setup, Stop, Tape, explore, replay, retrace};
 use raddle_trace::host::{Retraced, page};
 use raddle_trace::{Failure, ObjectName};
 
@@ -50,7 +50,8 @@ fn what_is_told_is_what_is_recorded() {
         let body = || program.call(&program.defaults());
         let options = options(program, failure);
         let (lap, pulse) = (&mut |_| Stop::No, &mut |_| {});
-        let outcome = retrace(&options, &setup(failure), hear, lap, pulse, &body);
+        let outcome =
+            retrace(&options, AfterOptions::Nothing, &setup(failure), hear, lap, pulse, &body);
         let outcome = outcome.expect("it can be run");
         assert!(outcome.is_like(&failure.outcome), "{}: {outcome:?}", program.name);
         let told = told.borrow();

@@ -82,6 +82,23 @@ impl Watch {
         }
     }
 
+    /// The calling task has the cell to itself, as `&mut` shows: what other tasks did with it came before, by whatever
+    /// means. Not an access.
+    pub fn own(&mut self) {
+        let ex = Execution::current();
+        if ex.is_null() {
+            return;
+        }
+        // SAFETY: the current execution, changed for a moment.
+        unsafe {
+            if is_looked_at(&*ex) && (*ex).detectors.track_races {
+                let cell = self.claim(&mut *ex);
+                let task = (*ex).current;
+                (*ex).detectors.race.own(cell, task);
+            }
+        }
+    }
+
     /// Like [`touch`](Self::touch), of an access that goes on until the guard is dropped.
     #[inline]
     #[must_use]
@@ -95,7 +112,8 @@ impl Watch {
     #[must_use]
     pub fn point(&self, touch: Touch, site: &'static Location<'static>) -> Pointed {
         let ex = Execution::current();
-        let mut pointed = Pointed { stamp: 0, cell: 0, touch, label: self.label };
+        let place = std::ptr::from_ref(self).addr();
+        let mut pointed = Pointed { stamp: 0, cell: 0, place, touch, label: self.label };
         if !ex.is_null() {
             // SAFETY: as in `touch`.
             unsafe {
@@ -123,6 +141,7 @@ impl Watch {
                 return None;
             }
             let cell = self.claim(&mut *ex);
+            (*ex).detectors.race.set_place(std::ptr::from_ref(self).addr());
             check(ex, cell, &self.label, touch, site);
             Some(cell)
         }
@@ -147,6 +166,8 @@ pub struct Pointed {
     /// The execution in which it was taken; 0 for none.
     stamp: u64,
     cell: u32,
+    /// Where it was.
+    place: usize,
     touch: Touch,
     label: Label,
 }
@@ -158,7 +179,10 @@ impl Pointed {
         let ex = self.execution();
         if !ex.is_null() {
             // SAFETY: the current execution, on the stack of its current task.
-            unsafe { check(ex, self.cell, &self.label, self.touch, site) };
+            unsafe {
+                (*ex).detectors.race.set_place(self.place);
+                check(ex, self.cell, &self.label, self.touch, site);
+            }
         }
     }
 
@@ -211,12 +235,17 @@ fn is_looked_at(ex: &Execution) -> bool {
 /// that after all that the other owners did, and the count is not seen. Then what the other task has done until
 /// now is known from now on, since nothing says how much of it came before its handle was dropped.
 ///
+/// Nor if the cell was moved since the other access ([`was_moved_since`](crate::race::Detector::was_moved_since)), as one is
+/// that `Arc::try_unwrap`, `unwrap_or_clone` or `into_inner` takes out: to move it takes all owners' consent.
+///
 /// Misses: races of such a destructor with a task that was no owner, or with what an owner did after it had
 /// dropped its handle; also later races of the two tasks with what the other did before. A task that comes
-/// *after* the destructor is found.
-/// Overreports: of values that were taken out of an `Arc` of std by `try_unwrap`, `into_inner`, `get_mut` or
-/// `make_mut`, and where functions have no names: in a binary that was stripped of its symbols, and with less than
-/// 128 KiB of the stack left.
+/// *after* the destructor is found. Of a cell that unsafe code moves between tasks without order: those after its
+/// first move, if the task that has it then knows that it was made.
+/// Overreports: of values that are reached in place after `Arc::get_mut` or `make_mut` of std, unless by the `get_mut` of a
+/// cell ([`Watch::own`]), or that stay in place when
+/// what owns them is taken out of an `Arc` of std, as what is in a `Box` does; and of destructors where functions have no
+/// names: in a binary that was stripped of its symbols, and with less than 128 KiB of the stack left.
 ///
 /// # Safety
 /// `ex` is the current execution, on the stack of its current task.
@@ -239,8 +268,10 @@ unsafe fn check(
             let Err(raced) = this.detectors.race.touch(cell, access, held, clocks) else { return };
             let task = this.task(this.current);
             let (stack, seen) = (Fiber::stack(task.fiber), task.counted_drops as usize);
+            let me = this.current;
+            let moved = || this.detectors.race.was_moved_since(cell, &raced.first, me);
             // Nothing that goes on can be over by a count.
-            if !raced.unended && context::last_drops(&stack) > seen {
+            if !raced.unended && (moved() || context::last_drops(&stack) > seen) {
                 this.detectors.race.order(raced.first.task, this.current);
                 continue;
             }

@@ -438,6 +438,8 @@ impl Execution {
             (*ex).me = me;
             (*ex).slow_path = (*ex).slow_path & !OWN | own;
             if !alive {
+                // The unwinding of a task that overflows never ends, so its OS thread goes on counting it.
+                (*entry).unwinding.held_up |= alien == 0 && std::thread::panicking();
                 Self::bury(ex, task);
             } else if (*entry).state == State::Exited {
                 (*entry).fiber = std::ptr::null_mut();

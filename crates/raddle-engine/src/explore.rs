@@ -9,7 +9,7 @@ use raddle_trace::{
 use crate::error::EngineError;
 use crate::execution::{Decisions, Ending};
 use crate::failures::{Failures, Found};
-use crate::host::Ran;
+use crate::host::{self, Ran};
 use crate::limits::{Lap, MOST_KEPT, Stop};
 use crate::observer::{Audience, Ended, Observers};
 use crate::pulse::Pulse;
@@ -104,6 +104,7 @@ pub fn explore_from(
         counts: carried.counts,
         leaked: carried.leaked,
         difference: None,
+        before_limit: None,
         failures: Failures::default(),
         kinds: BTreeMap::new(),
     };
@@ -138,6 +139,8 @@ struct Exploration<'a, 'b> {
     leaked: u64,
     /// Where an execution that was run twice was not the same both times.
     difference: Option<Divergence>,
+    /// The panic that came before a limit, in the first execution that had both.
+    before_limit: Option<String>,
     failures: Failures,
     /// See [`Explored::kinds`].
     kinds: BTreeMap<&'static str, u64>,
@@ -283,7 +286,12 @@ impl Exploration<'_, '_> {
     fn end(&mut self, ran: Ran) -> Result<Option<Ended>, EngineError> {
         let (ex, counts) = (&*self.search, &mut self.counts);
         counts.executions += 1;
-        counts.rejected += u64::from(matches!(ran.outcome, Outcome::Limit { .. }));
+        if matches!(ran.outcome, Outcome::Limit { .. }) {
+            counts.rejected += 1;
+            if ex.tasks.n_panics > 0 && self.before_limit.is_none() {
+                self.before_limit = host::first_panic(ex);
+            }
+        }
         counts.blocked += u64::from(ex.decisions.cut == Some(Cut::Redundant));
         counts.steps += ex.n_steps;
         counts.decisions += ex.decisions.taken.len() as u64;
@@ -315,7 +323,7 @@ impl Exploration<'_, '_> {
     fn finish(mut self, ended: Ended) -> Explored {
         self.pause(Some(&ended));
         let Self { mut search, audience, setup, counts, leaked, .. } = self;
-        let Self { difference, failures, kinds, .. } = self;
+        let Self { difference, before_limit, failures, kinds, .. } = self;
         let mut notes = Vec::new();
         if let Ended::Diverged(divergence) = &ended {
             notes.push(Note::Diverged(divergence.clone()));
@@ -323,6 +331,14 @@ impl Exploration<'_, '_> {
         let (mut failure, deaths) = failures.end();
         if let Some(failure) = &mut failure {
             failure.unstable = failure.unstable.take().or(difference);
+        }
+        if let Some(panicked) = before_limit.filter(|_| failure.is_none()) {
+            notes.push(Note::Text {
+                text: format!(
+                    "before an execution was cut off by a limit, {panicked}. The panic was caught, or might have \
+                     been; what came after may follow from it"
+                ),
+            });
         }
         if leaked > 0 {
             notes.push(Note::Leaked { tasks: leaked });

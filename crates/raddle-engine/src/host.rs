@@ -127,15 +127,17 @@ impl Execution {
         let untaken = |&task: &TaskId| {
             self.task(task).unwinding.panic.as_ref().is_some_and(|panic| panic.taken.is_none())
         };
-        // A panic whose unwinding waits for ever is what the test fails by, too. At a limit it may still be caught.
+        // A panic whose unwinding waits for ever, or overflows the stack, is what the test fails by, too. At a limit it
+        // may still be caught.
         let held_up = |&task: &TaskId| self.task(task).unwinding.from().is_some();
-        let forever = matches!(ending, Ending::Deadlock | Ending::Livelock { .. });
+        let forever =
+            matches!(ending, Ending::Deadlock | Ending::Livelock { .. } | Ending::StackOverflow(_));
         let open = |task: &TaskId| untaken(task) || forever && held_up(task);
         let panicked = self.tasks.n_panics > 0 && self.tasks.created.iter().any(open);
         match ending {
             Ending::Completed | Ending::Deadlock => {}
             // A task that waited for what the panicking task would have done comes after it.
-            Ending::Livelock { .. } | Ending::Limit(_) if panicked => {
+            Ending::Livelock { .. } | Ending::Limit(_) | Ending::StackOverflow(_) if panicked => {
                 return Ending::PanickedThen(Box::new(ending));
             }
             other => return other,
@@ -271,11 +273,9 @@ unsafe fn tear_down(ex: *mut Execution, outcome: &Outcome) -> u64 {
         let unwinds = (*ex).unwinds_unfinished(failed);
         if failed && unwinds && !(*ex).listeners.has_crash_log {
             let tasks = task_table(&(*ex).tasks);
+            let what = outcome.summary(&tasks);
             last_words::clear((*ex).lasting.pulse);
-            last_words::add(
-                (*ex).lasting.pulse,
-                &format!("  {}\n  unfinished tasks were unwound\n", outcome.summary(&tasks)),
-            );
+            (*ex).keep_words(Some(&format!("  {what}\n  unfinished tasks were unwound\n")));
             (*ex).tasks.n_panics += 1;
         }
         let expected = !unwinds && (*ex).lasting.teardown == Teardown::Auto;
@@ -376,6 +376,21 @@ fn panics_of(ex: &Execution) -> Vec<Panic> {
         panics.insert(0, entry(task, raised));
     }
     panics
+}
+
+/// The first panic of an execution, caught or not, in words.
+#[cold]
+pub(crate) fn first_panic(ex: &Execution) -> Option<String> {
+    let of = |&task: &TaskId| {
+        let unwinding = &ex.task(task).unwinding;
+        let ended = unwinding.panic.as_ref().map(|panic| &panic.raised);
+        let first = unwinding.raised.first().into_iter().chain(ended);
+        first.min_by_key(|raised| raised.nth).map(|raised| (task, raised))
+    };
+    let all = ex.tasks.created.iter().filter_map(of);
+    let (task, Raised { message, site, .. }) = all.min_by_key(|(_, raised)| raised.nth)?;
+    let place = site.as_ref().map(|site| format!(" at {site}")).unwrap_or_default();
+    Some(format!("{} panicked{place}: {message}", ex.label(task)))
 }
 
 /// Who waits for what, and who holds it.

@@ -1,8 +1,10 @@
 //! What a process says when it aborts: a failure that was found, or a panic whose unwinding it did not survive.
 //!
 //! A guard that aborts when it is dropped by a panic, or a panic in a destructor, ends the process before anything
-//! can be reported. So whatever is known is written down before code of the test runs that could do that, and
-//! a handler of `SIGABRT` prints it. Elsewhere than on Unix nothing is printed.
+//! can be reported. So whatever is known is written down before code of the test runs that could do that: the panic hook
+//! runs before anything is unwound. A handler of `SIGABRT` hands it to the thread that watches the search, which runs
+//! the execution again for its trace and reports it; the thread that aborts waits for ever. Without one that
+//! watches, the handler prints it and the process ends. Elsewhere than on Unix nothing is printed.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -11,42 +13,153 @@ use std::sync::{Mutex, PoisonError};
 use crate::pulse::Pulse;
 
 thread_local! {
-    /// Of the execution that runs on this OS thread.
-    static PANICKED: RefCell<String> = const { RefCell::new(String::new()) };
+    /// Of the execution that runs on this OS thread: the lines, and its pulse once there is one.
+    static PANICKED: RefCell<(String, Option<&'static Pulse>)> =
+        const { RefCell::new((String::new(), None)) };
 }
 
 /// Of the whole process, the latest last.
 static FOUND: Mutex<Vec<(u64, String)>> = Mutex::new(Vec::new());
 
 /// The same for watchdogs, by the address of the pulse.
-static BY_PULSE: Mutex<BTreeMap<usize, String>> = Mutex::new(BTreeMap::new());
+static BY_PULSE: Mutex<BTreeMap<usize, SoFar>> = Mutex::new(BTreeMap::new());
 
-/// Adds a line on what came before, if the process aborts while the execution of this OS thread runs.
-pub(crate) fn add(pulse: &'static Pulse, line: &str) {
+/// What is known of an execution that has panicked and may never come back.
+#[derive(Clone, Debug, Default)]
+pub struct SoFar {
+    /// Its panics, a line for each.
+    pub panics: String,
+    /// The options it had taken when the last of them was raised.
+    pub options: Vec<u32>,
+    /// Whether a panic ended its task, and no other task has taken it from a `join`.
+    pub ended_a_task: bool,
+    /// The OS thread on which it runs.
+    thread: usize,
+}
+
+/// A task panics. The line is printed if the process aborts while the execution of this OS thread runs, and with the
+/// options that were taken the execution can be run again up to here.
+pub(crate) fn add(pulse: &'static Pulse, line: Option<&str>, options: impl Iterator<Item = u32>) {
     // The thread may be on its way out.
     let _ = PANICKED.try_with(|words| {
-        let mut words = words.borrow_mut();
+        let (words, of) = &mut *words.borrow_mut();
         if words.is_empty() {
             words.push_str(BEFORE);
         }
-        words.push_str(line);
+        words.push_str(line.unwrap_or_default());
+        *of = Some(pulse);
     });
+    change(pulse, |so_far| {
+        so_far.panics.push_str(line.unwrap_or_default());
+        so_far.options.clear();
+        so_far.options.extend(options);
+        so_far.thread = interrogation::this_thread();
+    });
+}
+
+/// Whether a panic has ended its task, and no other has taken it.
+pub(crate) fn set_ended_a_task(pulse: &'static Pulse, ended: bool) {
+    change(pulse, |so_far| so_far.ended_a_task = ended);
+}
+
+fn change(pulse: &'static Pulse, change: impl FnOnce(&mut SoFar)) {
     let mut all = BY_PULSE.lock().unwrap_or_else(PoisonError::into_inner);
-    all.entry(std::ptr::from_ref(pulse).addr()).or_default().push_str(line);
+    change(all.entry(std::ptr::from_ref(pulse).addr()).or_default());
 }
 
 /// Forgets these lines.
 pub(crate) fn clear(pulse: &'static Pulse) {
-    let _ = PANICKED.try_with(|words| words.borrow_mut().clear());
+    let _ = PANICKED.try_with(|words| {
+        let (words, of) = &mut *words.borrow_mut();
+        words.clear();
+        *of = None;
+    });
     let mut all = BY_PULSE.lock().unwrap_or_else(PoisonError::into_inner);
     all.remove(&std::ptr::from_ref(pulse).addr());
 }
 
-/// The panics of the execution that runs with this pulse, a line for each; for a watchdog that gives it up.
+/// The panics of the execution that runs with this pulse; for a watchdog that gives it up. None: there were none.
 #[must_use]
-pub fn panics_so_far(pulse: &'static Pulse) -> String {
+pub fn panics_so_far(pulse: &'static Pulse) -> Option<SoFar> {
     let all = BY_PULSE.lock().unwrap_or_else(PoisonError::into_inner);
-    all.get(&std::ptr::from_ref(pulse).addr()).cloned().unwrap_or_default()
+    all.get(&std::ptr::from_ref(pulse).addr()).cloned()
+}
+
+/// Whether the task that runs with this pulse unwinds from a panic right now. `false` if that cannot be known.
+#[must_use]
+pub fn unwinds_now(pulse: &'static Pulse) -> bool {
+    // While this is locked the execution cannot come to its end, so its OS thread is there.
+    let all = BY_PULSE.lock().unwrap_or_else(PoisonError::into_inner);
+    let so_far = all.get(&std::ptr::from_ref(pulse).addr());
+    so_far.is_some_and(|so_far| so_far.thread != 0 && interrogation::unwinds(so_far.thread))
+}
+
+/// Asks an OS thread whether it unwinds. Only the thread itself knows, so it is interrupted by a signal.
+#[cfg(unix)]
+mod interrogation {
+    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::sync::{Mutex, PoisonError};
+    use std::time::Duration;
+
+    /// Ignored unless a program asks for it.
+    const QUESTION: libc::c_int = libc::SIGURG;
+    const NONE: u32 = 0;
+    const NO: u32 = 1;
+    const YES: u32 = 2;
+    static ANSWER: AtomicU32 = AtomicU32::new(NONE);
+    /// One question at a time.
+    static ASKING: Mutex<()> = Mutex::new(());
+    /// How often it is looked for the answer, a millisecond apart.
+    const LOOKS: u32 = 2_000;
+
+    pub(super) fn this_thread() -> usize {
+        // SAFETY: a plain call.
+        unsafe { libc::pthread_self() as usize }
+    }
+
+    extern "C" fn answer(_: libc::c_int) {
+        let answer = if std::thread::panicking() { YES } else { NO };
+        ANSWER.store(answer, Ordering::Release);
+    }
+
+    /// The thread exists.
+    pub(super) fn unwinds(thread: usize) -> bool {
+        let _one = ASKING.lock().unwrap_or_else(PoisonError::into_inner);
+        // SAFETY: plain calls with valid pointers; the handler stores a word.
+        unsafe {
+            let mut before: libc::sigaction = std::mem::zeroed();
+            libc::sigaction(QUESTION, std::ptr::null(), &raw mut before);
+            if before.sa_sigaction != libc::SIG_DFL {
+                // The program uses this signal itself.
+                return false;
+            }
+            let mut action: libc::sigaction = std::mem::zeroed();
+            action.sa_sigaction = answer as *const () as usize;
+            action.sa_flags = libc::SA_ONSTACK | libc::SA_RESTART;
+            ANSWER.store(NONE, Ordering::Relaxed);
+            libc::sigaction(QUESTION, &raw const action, std::ptr::null_mut());
+            libc::pthread_kill(thread as libc::pthread_t, QUESTION);
+            for _ in 0..LOOKS {
+                if ANSWER.load(Ordering::Acquire) != NONE {
+                    break;
+                }
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            libc::sigaction(QUESTION, &raw const before, std::ptr::null_mut());
+        }
+        ANSWER.load(Ordering::Acquire) == YES
+    }
+}
+
+#[cfg(not(unix))]
+mod interrogation {
+    pub(super) fn this_thread() -> usize {
+        0
+    }
+
+    pub(super) fn unwinds(_: usize) -> bool {
+        false
+    }
 }
 
 const BEFORE: &str = "\nraddle: the process aborts in the middle of an execution. What came before, the first thing \
@@ -94,15 +207,27 @@ fn say() {
     };
     let _ = PANICKED.try_with(|words| {
         if let Ok(words) = words.try_borrow()
-            && !words.is_empty()
+            && !words.0.is_empty()
         {
-            write(&words);
+            write(&words.0);
             write(HOW);
         }
     });
     if let Ok(found) = FOUND.try_lock() {
         found.iter().for_each(|(_, text)| write(text));
     }
+}
+
+/// The thread that calls this aborts. Whether the one that watches it has taken over: then the process need not end,
+/// and this thread is left where it is, as one is that hangs.
+///
+/// Only of an abort while a panic unwinds: a guard against that, or a second panic. Others may come from the
+/// allocator, with locks held that the report would need.
+#[cfg(unix)]
+fn is_handed_over() -> bool {
+    let pulse = PANICKED.try_with(|words| words.try_borrow().ok().and_then(|words| words.1));
+    let Ok(Some(pulse)) = pulse else { return false };
+    std::thread::panicking() && pulse.abort()
 }
 
 #[cfg(unix)]
@@ -112,6 +237,12 @@ pub(crate) fn install() {
     static INSTALLED: Once = Once::new();
 
     extern "C" fn on_abort(signal: libc::c_int) {
+        if is_handed_over() {
+            loop {
+                // SAFETY: a plain call.
+                unsafe { libc::pause() };
+            }
+        }
         say();
         // SAFETY: a plain call. `abort` raises the signal once more when this returns.
         unsafe { libc::signal(signal, libc::SIG_DFL) };

@@ -26,7 +26,20 @@ pub struct Pulse {
     site: AtomicPtr<Location<'static>>,
     /// Another OS thread touched an object of the running execution.
     pub(crate) foreign: AtomicBool,
+    /// Whether another OS thread looks at this all the time.
+    watched: AtomicBool,
+    /// Whether the OS thread of the search aborts: one of the constants below.
+    aborts: AtomicU32,
 }
+
+const NO_ABORT: u32 = 0;
+const ABORTS: u32 = 1;
+/// The thread that watches it knows.
+const HEARD: u32 = 2;
+
+/// How often a thread that aborts looks whether that was heard, and how many microseconds lie between two looks:
+/// together longer than a busy machine keeps the one that watches from running.
+const LOOKS: (u32, u32) = (1_000, 10_000);
 
 /// All pulses ever made, and those that no search uses now.
 struct Registry {
@@ -57,6 +70,7 @@ impl Pulse {
         let mut registry = REGISTRY.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(pulse) = registry.free.pop() {
             pulse.foreign.store(false, Ordering::Relaxed);
+            pulse.watched.store(false, Ordering::Relaxed);
             return pulse;
         }
         let pulse: &'static Pulse = Box::leak(Box::new(Pulse::new(registry.all.len())));
@@ -90,7 +104,41 @@ impl Pulse {
             task: AtomicU32::new(0),
             site: AtomicPtr::new(ptr::null_mut()),
             foreign: AtomicBool::new(false),
+            watched: AtomicBool::new(false),
+            aborts: AtomicU32::new(NO_ABORT),
         }
+    }
+
+    /// From now on the calling thread, or one that it stands for, asks [`has_aborted`](Self::has_aborted) all the time.
+    pub fn watch(&self) {
+        self.watched.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the search was ended by a call of `abort` while a panic unwound. Its OS thread waits for ever when it
+    /// knows that it was heard.
+    #[must_use]
+    pub fn has_aborted(&self) -> bool {
+        let (aborts, relaxed) = (&self.aborts, Ordering::Relaxed);
+        aborts.load(relaxed) != NO_ABORT
+            && aborts.compare_exchange(ABORTS, HEARD, Ordering::AcqRel, relaxed).is_ok()
+    }
+
+    /// The calling thread, which is that of the search, aborts. Whether that was heard. Called by a handler of a signal.
+    #[cfg(unix)]
+    pub(crate) fn abort(&self) -> bool {
+        if !self.watched.load(Ordering::Relaxed) {
+            return false;
+        }
+        self.aborts.store(ABORTS, Ordering::Release);
+        let (looks, between) = LOOKS;
+        for _ in 0..looks {
+            // SAFETY: a plain call.
+            unsafe { libc::usleep(between) };
+            if self.aborts.load(Ordering::Acquire) == HEARD {
+                return true;
+            }
+        }
+        false
     }
 
     pub(crate) fn give_back(&'static self) {

@@ -21,8 +21,8 @@
 //! by an edge that the model has and the implementation does not promise: a notification to whom it
 //! wakes. Accesses not made through a tracked cell.
 //! Overreports: accesses ordered only by what raddle does not see: a lock of std, or the count of
-//! `std::sync::Arc`, unless the later one is in the destructor that the last owner runs
-//! ([`cell`](crate::cell) has what that misses). `sync::counted` is seen.
+//! `std::sync::Arc`, unless the later one is in the destructor that the last owner runs, or of a cell that was moved
+//! out ([`cell`](crate::cell) has what that misses). `sync::counted` is seen.
 
 use std::panic::Location;
 use std::sync::atomic::Ordering;
@@ -100,6 +100,8 @@ pub(crate) struct Accessed {
     pub(crate) touch: Touch,
     pub(crate) site: &'static Location<'static>,
     pub(crate) held: Vec<Held>,
+    /// Where the cell was.
+    place: usize,
     /// How many steps there had been when it began, and when it was last known to go on.
     pub(crate) began: u64,
     pub(crate) ended: u64,
@@ -107,6 +109,8 @@ pub(crate) struct Accessed {
 
 #[derive(Debug, Default)]
 struct CellState {
+    /// Who made it, and when, if that was seen.
+    made: Option<(TaskId, u32)>,
     write: Option<Accessed>,
     /// Since the last write; the last of each task.
     reads: Vec<Accessed>,
@@ -139,6 +143,8 @@ pub(crate) struct Detector {
     unended: Vec<Unended>,
     /// How many steps there have been, for reports.
     now: u64,
+    /// Where the cell is that is accessed next.
+    place: usize,
     /// Clocks to be used again.
     spare: Vec<VectorClock>,
 }
@@ -155,6 +161,7 @@ impl Detector {
             passed.written = None;
         }
         for cell in &mut self.cells[..self.n_cells as usize] {
+            cell.made = None;
             cell.write = None;
             cell.reads.clear();
         }
@@ -165,6 +172,25 @@ impl Detector {
     /// So many steps there have been when the next access begins or ends.
     pub(crate) fn set_now(&mut self, n_steps: u64) {
         self.now = n_steps;
+    }
+
+    /// The cell whose access is told next is at this address.
+    pub(crate) fn set_place(&mut self, place: usize) {
+        self.place = place;
+    }
+
+    /// Whether the cell that `task` accesses now is elsewhere than it was at an access of another task. To move a value
+    /// one must own it, so the move came after all that others did with it: `Arc::try_unwrap` and its like have
+    /// acquired that from the count.
+    ///
+    /// Not if the task does not know that the cell was made: then the value itself has come to it without order, as from
+    /// a queue that publishes too little.
+    pub(crate) fn was_moved_since(&self, cell: u32, first: &Accessed, task: TaskId) -> bool {
+        let clock = &self.lanes[task.index()].clock;
+        let is_known = |(maker, epoch): (TaskId, u32)| maker == task || knows(clock, maker, epoch);
+        first.touch != Touch::Make
+            && first.place != self.place
+            && self.cells[cell as usize].made.is_none_or(is_known)
     }
 
     /// A number for a cell that is used for the first time.
@@ -221,6 +247,19 @@ impl Detector {
         self.advance(first);
     }
 
+    /// `task` has a cell to itself: all that others did with it came before.
+    pub(crate) fn own(&mut self, cell: u32, task: TaskId) {
+        self.lane(task);
+        loop {
+            let CellState { write, reads, .. } = &self.cells[cell as usize];
+            let clock = &self.lanes[task.index()].clock;
+            let unknown =
+                |first: &&Accessed| first.task != task && !knows(clock, first.task, first.epoch);
+            let Some(first) = write.iter().chain(reads).find(unknown) else { return };
+            self.order(first.task, task);
+        }
+    }
+
     /// A fence of `task`.
     pub(crate) fn fence(&mut self, task: TaskId, order: Ordering) {
         let lane = self.lane(task);
@@ -258,9 +297,9 @@ impl Detector {
         let (task, touch, site) = access;
         if clocks {
             let epoch = self.epoch(task);
-            let now = self.now;
+            let (now, place) = (self.now, self.place);
             let Self { lanes, cells, .. } = self;
-            let CellState { write, reads } = &mut cells[cell as usize];
+            let CellState { made, write, reads } = &mut cells[cell as usize];
             let lane = &lanes[task.index()];
             let unknown = |first: &&Accessed| {
                 first.task != task && !knows(&lane.clock, first.task, first.epoch)
@@ -273,7 +312,10 @@ impl Detector {
                 return Err(Box::new(Raced { first: first.clone(), unended: false, hint }));
             }
             let (held, began) = (held.to_vec(), now);
-            let access = Accessed { task, epoch, touch, site, held, began, ended: began };
+            let access = Accessed { task, epoch, touch, site, held, place, began, ended: began };
+            if touch == Touch::Make {
+                *made = Some((task, epoch));
+            }
             if touch.writes() {
                 reads.clear();
                 *write = Some(access);
@@ -304,8 +346,8 @@ impl Detector {
         (task, touch, site): (TaskId, Touch, &'static Location<'static>),
         held: &[Held],
     ) {
-        let (held, began) = (held.to_vec(), self.now);
-        let access = Accessed { task, epoch: 0, touch, site, held, began, ended: began };
+        let (held, began, place) = (held.to_vec(), self.now, self.place);
+        let access = Accessed { task, epoch: 0, touch, site, held, place, began, ended: began };
         self.unended.push(Unended { cell, access });
     }
 
@@ -318,7 +360,7 @@ impl Detector {
             self.unended.swap_remove(at);
         }
         let (epoch, now) = (self.epoch(task), self.now);
-        let CellState { write, reads } = &mut self.cells[cell as usize];
+        let CellState { write, reads, .. } = &mut self.cells[cell as usize];
         let last = if touch.writes() {
             write.as_mut().filter(|access| access.task == task)
         } else {

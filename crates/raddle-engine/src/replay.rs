@@ -83,6 +83,15 @@ pub fn replay(
     Ok(Replayed { outcome, schedule: again, decisions, trace, divergence, counts, assumptions })
 }
 
+/// What an execution does after the options that it was given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AfterOptions {
+    /// There must be nothing left to decide: else it is another execution than the options are of.
+    Nothing,
+    /// Tasks move in turn.
+    InTurn,
+}
+
 /// Takes these options in one execution, and tells each thing that happens in it before the next
 /// does: for executions that end their process.
 ///
@@ -92,6 +101,7 @@ pub fn replay(
 /// If a search runs here already, or another OS thread used an object of the execution.
 pub fn retrace(
     options: &[u32],
+    after: AfterOptions,
     setup: &Setup,
     hear: Box<dyn FnMut(Told)>,
     lap: &mut dyn FnMut(Lap) -> Stop,
@@ -102,7 +112,7 @@ pub fn retrace(
     let ex = &mut *search;
     ex.decisions.plan.prefix.extend_from_slice(options);
     ex.detectors.track_races_next = true;
-    ex.decisions.strict = true;
+    ex.decisions.strict = after == AfterOptions::Nothing;
     ex.listeners.recorder = Some(Box::new(Recorder::telling(hear)));
     let ran = search.run(body, lap, 0);
     // Tasks that came to be after the last step.

@@ -6,28 +6,31 @@
 //!
 //! `bita` goes by pairs of receives, then by changes of behaviour if there are any, then by consecutive receives;
 //! `bita(pr)`, `bita(pbr)` and `bita(pcr)` by one of them. What the paper leaves open: the executions that were forced
-//! are sources of schedules too, so the search is not limited to what the first execution shows. It ends when no
-//! execution that it has run offers an order which none has shown.
+//! are sources of schedules too, so the search is not limited to what the first execution shows. And after the
+//! paper's criteria `bita` goes by three consecutive receives: a message that must come between two others is
+//! shown by a schedule for two consecutive receives only if that happens to have the third on the right side. It ends
+//! when no execution that it has run offers an order which none has shown.
 //!
 //! Misses: orders that no execution shows to be possible, and failures that need two or more orders together which
-//! no schedule happens to combine. Executions beyond `MOST_KEPT` receives in all are no sources of schedules.
+//! no schedule happens to combine. Executions beyond `MOST_KEPT` receives in all are no sources of schedules. There is
+//! no schedule for three consecutive receives once a quarter of a million of such orders were seen.
 //! Overreports: nothing. Every execution is one that the program can take.
 
 mod forcing;
 mod given;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use raddle_engine::strategy::{
     Answer, Checkpoint, Cut, Event, Finished, Needs, Plan, Point, Remarks, Resumable, Strategy,
     Unsupported,
 };
-use raddle_trace::Covered;
+use raddle_trace::{Covered, Outcome};
 use serde::{Deserialize, Serialize};
 
 use self::forcing::{Forcing, Wanted};
 pub use self::given::Given;
-use crate::receives::{Criterion, Generator, Orders, Planned, Recording, Run};
+use crate::receives::{Bits, Criterion, Generator, Goal, Orders, Planned, Recording, Run, senders};
 use crate::rng::Rng;
 use crate::state;
 
@@ -46,10 +49,12 @@ pub struct Schedules {
     pub generated: u64,
     /// Those that were not followed to their end.
     pub infeasible: u64,
-    /// Those whose execution met no goal that was new.
+    /// Those whose execution met no goal that was new, unless it failed before it had followed the schedule.
     pub fruitless: u64,
-    /// Those whose execution did not meet the goal for which they were made.
+    /// Those whose execution did not meet the goal for which they were made, with the same exception.
     pub missed: u64,
+    /// Those that were followed up to where the execution failed, and have more receives.
+    pub failed: u64,
 }
 
 /// Runs a program of actors along schedules that show new orders of receives.
@@ -66,6 +71,8 @@ pub struct Bita {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Saved {
     criteria: Vec<Criterion>,
+    /// Whether three consecutive receives come after the criteria.
+    triples: bool,
     rng: u64,
     executions: u64,
     /// Executions from which schedules are made, and how many receives they have.
@@ -76,8 +83,10 @@ struct Saved {
     base: usize,
     next: usize,
     orders: Orders,
+    /// Who was seen to send to whom, into one queue for each actor.
+    senders: BTreeSet<(u64, u64)>,
     /// Goals that were not met when they were asked for: how often, and last from which execution.
-    attempts: BTreeMap<(Criterion, u64, u64), (u8, u32)>,
+    attempts: BTreeMap<(u32, Goal), (u8, u32)>,
     /// The schedule of the next execution; of the one that runs. None after the first and at the end.
     planned: Option<Planned>,
     schedules: Schedules,
@@ -89,6 +98,7 @@ impl Bita {
     pub fn new(criteria: &[Criterion], seed: u64) -> Self {
         let saved = Saved {
             criteria: criteria.to_vec(),
+            triples: false,
             rng: Rng::new(seed).state(),
             executions: 0,
             bases: Vec::new(),
@@ -97,6 +107,7 @@ impl Bita {
             base: 0,
             next: 0,
             orders: Orders::default(),
+            senders: BTreeSet::new(),
             attempts: BTreeMap::new(),
             planned: None,
             schedules: Schedules::default(),
@@ -108,6 +119,14 @@ impl Bita {
             forcing: Forcing::default(),
             generator: None,
         }
+    }
+
+    /// Goes by three consecutive receives after the criteria.
+    #[must_use]
+    pub fn then_triples(mut self) -> Self {
+        self.saved.triples = true;
+        self.saved.orders.learn_triples();
+        self
     }
 
     /// Begins with a recorded execution: the options that it took.
@@ -127,26 +146,33 @@ impl Bita {
     fn plan(&mut self) -> Option<Planned> {
         let Self { saved, generator, .. } = self;
         loop {
-            let criterion = *saved.criteria.get(saved.phase)?;
+            let criterion = saved.criteria.get(saved.phase).copied();
+            if criterion.is_none() && !(saved.triples && saved.phase == saved.criteria.len()) {
+                return None;
+            }
             let has_changes = saved.orders.counts().pairs[Criterion::Pbr.index()] > 0;
             let is_through = saved.base == saved.bases.len();
-            if is_through || criterion == Criterion::Pbr && !has_changes {
+            if is_through || criterion == Some(Criterion::Pbr) && !has_changes {
                 (saved.phase, saved.base, saved.next) = (saved.phase + 1, 0, 0);
                 *generator = None;
                 continue;
             }
             let run = &saved.bases[saved.base];
             let made = generator.get_or_insert_with(|| {
-                let mut made = Generator::new(run);
+                let mut made = Generator::new(run, &saved.orders);
                 made.next = saved.next;
                 made
             });
-            let (attempts, base) = (&saved.attempts, saved.base as u32);
-            let given_up = |earlier, later| {
-                let tried = attempts.get(&(criterion, earlier, later));
+            made.know(&saved.senders);
+            let (attempts, phase, base) = (&saved.attempts, saved.phase as u32, saved.base as u32);
+            let given_up = |goal| {
+                let tried = attempts.get(&(phase, goal));
                 tried.is_some_and(|&(tried, last)| tried >= ATTEMPTS || last == base)
             };
-            let planned = made.plan(run, &saved.orders, criterion, &given_up);
+            let planned = match criterion {
+                Some(criterion) => made.plan(run, &saved.orders, criterion, &given_up),
+                None => made.plan_triple(run, &saved.orders, &given_up),
+            };
             saved.next = made.next;
             if planned.is_some() {
                 return planned;
@@ -157,22 +183,46 @@ impl Bita {
     }
 
     /// Judges the schedule that was forced, by the execution that came of it.
-    fn judge(&mut self, new: [u64; 3]) {
-        let Some(Planned { goal: (earlier, later), .. }) = self.saved.planned.take() else {
-            return;
-        };
+    fn judge(&mut self, new: [u64; 3], triples: bool, outcome: &Outcome) {
+        let Some(Planned { goal, .. }) = self.saved.planned.take() else { return };
         let Saved { criteria, phase, base, orders, attempts, schedules, .. } = &mut self.saved;
-        let criterion = criteria[*phase];
+        let criterion = criteria.get(*phase).copied();
+        let is_new = criterion.map_or(triples, |criterion| new[criterion.index()] > 0);
         let (_, is_whole) = self.forcing.followed();
         schedules.generated += 1;
+        if !is_whole && !self.forcing.is_released() && outcome.is_failure() {
+            schedules.failed += 1;
+            return;
+        }
         schedules.infeasible += u64::from(!is_whole);
-        schedules.fruitless += u64::from(new[criterion.index()] == 0);
-        if !orders.is_met(criterion, earlier, later) {
+        schedules.fruitless += u64::from(!is_new);
+        let is_met = match criterion {
+            Some(criterion) => orders.is_met(criterion, goal[0], goal[1]),
+            None => orders.has_triple(goal),
+        };
+        if !is_met {
             schedules.missed += 1;
-            let entry = attempts.entry((criterion, earlier, later)).or_default();
+            let entry = attempts.entry((*phase as u32, goal)).or_default();
             *entry = (entry.0 + 1, *base as u32);
         }
     }
+}
+
+/// The messages that are received at these places, in this order.
+fn wanted(run: &Run, places: &[u32]) -> Vec<Wanted> {
+    let (mut done, mut gapless) = (Bits::default(), 0);
+    let mut wanted = Vec::with_capacity(places.len());
+    for &place in places {
+        // Threads are as far as they were when the first receive that is not done was next.
+        let thread_steps = run.received.get(gapless).map_or(0, |next| next.thread_steps);
+        let message = Wanted::from(&run.received[place as usize]);
+        wanted.push(Wanted { thread_steps, ..message });
+        done.insert(place as usize);
+        while done.contains(gapless) {
+            gapless += 1;
+        }
+    }
+    wanted
 }
 
 impl Strategy for Bita {
@@ -190,8 +240,11 @@ impl Strategy for Bita {
         }
         let Some(planned) = &self.saved.planned else { return false };
         let run = &self.saved.bases[self.saved.base];
-        let wanted = planned.places.iter().map(|&place| &run.received[place as usize]);
-        self.forcing = Forcing::new(wanted.map(Wanted::from).collect());
+        if let Some(last) = planned.repeated.checked_sub(1).filter(|_| !run.decisions.is_empty()) {
+            let end = run.received[last as usize].decisions;
+            plan.prefix.extend_from_slice(&run.decisions[..end as usize]);
+        }
+        self.forcing = Forcing::new(wanted(run, &planned.places));
         true
     }
 
@@ -208,18 +261,24 @@ impl Strategy for Bita {
         None
     }
 
-    fn end(&mut self, _: &Finished<'_>) {
+    fn end(&mut self, execution: &Finished<'_>) {
         self.saved.executions += 1;
+        self.recording.end(execution.decisions);
         let run = self.recording.run();
+        self.saved.senders.extend(senders(run));
+        let triples = self.saved.orders.n_triples();
         let new = self.saved.orders.learn(run);
+        let triples = self.saved.orders.n_triples() > triples;
         let receives = run.received.len();
         let is_first = self.saved.bases.is_empty();
         let has_room = self.saved.kept + receives <= MOST_KEPT;
-        if is_first || new.iter().any(|new| *new > 0) && has_room {
+        let is_last_phase = self.saved.phase == self.saved.criteria.len();
+        let is_new = new.iter().any(|new| *new > 0) || triples && is_last_phase;
+        if is_first || is_new && has_room {
             self.saved.kept += receives;
             self.saved.bases.push(run.clone());
         }
-        self.judge(new);
+        self.judge(new, triples, execution.outcome);
         self.saved.planned = self.plan();
     }
 
@@ -259,7 +318,8 @@ impl Resumable for Bita {
     fn restore(&mut self, state: &Checkpoint) -> Result<(), Unsupported> {
         let saved: Saved = state::read(NAME, state)?;
         let is_planned = saved.base < saved.bases.len() || saved.planned.is_none();
-        if saved.criteria != self.saved.criteria || !is_planned || saved.base > saved.bases.len() {
+        let is_asked = saved.criteria == self.saved.criteria && saved.triples == self.saved.triples;
+        if !is_asked || !is_planned || saved.base > saved.bases.len() {
             return Err(state::FOREIGN);
         }
         self.saved = saved;

@@ -30,7 +30,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) use self::bits::Bits;
 pub use self::coverage::ReceiveCoverage;
 pub use self::generator::rehearse;
-pub(crate) use self::generator::{Generator, Planned};
+pub(crate) use self::generator::{Generator, Goal, Planned, senders};
 pub use self::must_happen::{Causality, MustHappen};
 pub(crate) use self::orders::Orders;
 pub(crate) use self::recording::is_free;

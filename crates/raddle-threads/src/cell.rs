@@ -391,6 +391,48 @@ impl<T> Cell<T> {
         self.value.get()
     }
 
+    /// Sets the value to what a function makes of it.
+    ///
+    /// ```
+    /// # use raddle_threads::cell::Cell;
+    /// let cell = Cell::new(1);
+    /// cell.update(|value| value + 1);
+    /// assert_eq!(cell.get(), 2);
+    /// ```
+    #[track_caller]
+    pub fn update(&self, f: impl FnOnce(T) -> T)
+    where
+        T: Copy,
+    {
+        let old = self.get();
+        self.set(f(old));
+    }
+
+    /// The value, to change. Not an access: `&mut` shows that nobody else has it.
+    ///
+    /// ```
+    /// # use raddle_threads::cell::Cell;
+    /// let mut cell = Cell::new(1);
+    /// *cell.get_mut() += 1;
+    /// assert_eq!(cell.get(), 2);
+    /// ```
+    pub fn get_mut(&mut self) -> &mut T {
+        self.watch.own();
+        self.value.get_mut()
+    }
+
+    /// A pointer to the value. What is done with it is not checked.
+    ///
+    /// ```
+    /// # use raddle_threads::cell::Cell;
+    /// let cell = Cell::new(1);
+    /// assert_eq!(unsafe { *cell.as_ptr() }, 1);
+    /// ```
+    #[must_use]
+    pub const fn as_ptr(&self) -> *mut T {
+        self.value.as_ptr()
+    }
+
     /// Takes the value and leaves the default.
     ///
     /// ```

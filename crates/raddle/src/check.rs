@@ -10,7 +10,7 @@ use raddle_report::{LONG_TOKEN, TextOptions};
 use raddle_trace::{Event, Failure, PartialSchedule, Report, Saved, Verdict, saved};
 
 use crate::conclusion::note;
-use crate::config::{Config, Expect, Pairs, Receives};
+use crate::config::{Config, Expect, Isolation, Pairs, Receives};
 use crate::error::Error;
 use crate::explain::explain_dyn;
 use crate::explore::explore_dyn;
@@ -193,9 +193,10 @@ pub(crate) fn finish_report(
     let time = config.minimise.filter(|_| !replays);
     let explains = config.explain.unwrap_or(!replays);
     if report.failure.is_some() && (time.is_some() || explains) {
-        let hosted = job.hosted.is_some();
+        // The driver knows it; and where each execution has a process of its own, this one does not abort.
+        let outlived = job.hosted.is_some() || config.isolation == Isolation::Process;
         let known = || format!("\n{LOST}\n\n{}", text(config, &report, file));
-        let words = (!hosted).then(|| LastWords::new(known()));
+        let words = (!outlived).then(|| LastWords::new(known()));
         make_clear(job, &mut report, test, time, explains);
         drop(words);
     }

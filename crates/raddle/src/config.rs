@@ -108,7 +108,7 @@ impl Expect {
 
     pub(crate) fn is_met_by(self, outcome: &Outcome) -> bool {
         match outcome {
-            Outcome::Panicked { .. } => self == Self::Panic,
+            Outcome::Panicked { .. } | Outcome::Died { panic: Some(_), .. } => self == Self::Panic,
             Outcome::Deadlock { .. } => self == Self::Deadlock,
             Outcome::Livelock { .. } => self == Self::Livelock,
             Outcome::StackOverflow { .. } => self == Self::StackOverflow,

@@ -101,6 +101,17 @@ pub struct Hang {
     pub site: Option<Site>,
     /// The panics of that execution, a line for each, the first one first. What hangs may follow from them.
     pub panics: String,
+    /// If it follows from a panic.
+    pub(crate) cut_off: Option<CutOff>,
+}
+
+/// An execution that a panic led to where it never came back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct CutOff {
+    /// The options it had taken when the panic was raised.
+    pub(crate) options: Vec<u32>,
+    /// It called `abort`; else it hangs.
+    pub(crate) aborted: bool,
 }
 
 impl fmt::Display for Error {
@@ -150,7 +161,15 @@ impl fmt::Display for Error {
 
 impl fmt::Display for Hang {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { after, execution, task, site, panics } = self;
+        let Self { after, execution, task, site, panics, cut_off } = self;
+        if cut_off.as_ref().is_some_and(|cut_off| cut_off.aborted) {
+            let panics = panics.trim_end();
+            return write!(
+                f,
+                "execution {execution} aborts the process while a panic unwinds\nWhat came before:\n{panics}\nThe \
+                 OS thread that aborts is left behind: what it holds stays held until the process ends."
+            );
+        }
         if !panics.is_empty() {
             writeln!(f, "a task panicked, and then the execution hangs:\n{}", panics.trim_end())?;
         }

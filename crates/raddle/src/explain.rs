@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use raddle_engine::{EngineError, Setup, Stop};
 use raddle_search::Explain;
-use raddle_trace::{Explanation, Failure, Lost, Pivot, Second, Trace};
+use raddle_trace::{Explanation, Failure, Lost, Outcome, Pivot, Second, Trace};
 
-use crate::config::Config;
+use crate::config::{Config, Isolation};
 use crate::error::Error;
 use crate::job::{Body, Job};
 use crate::minimise::with_room;
@@ -55,7 +55,8 @@ pub(crate) fn explain_dyn(
     failure: &Failure,
     test: Body,
 ) -> Result<Option<(Explanation, Trace)>, Error> {
-    if failure.outcome.hangs() {
+    let ends_its_process = matches!(failure.outcome, Outcome::Died { .. });
+    if failure.outcome.hangs() || ends_its_process && job.config.isolation != Isolation::Process {
         return Ok(None);
     }
     let settings = failure.schedule.settings;

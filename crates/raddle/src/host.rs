@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use raddle_engine::{Known, Tape};
+use raddle_engine::{AfterOptions, Known, Tape};
 use raddle_search::registry::{Entry, Status, names};
 use raddle_trace::host::{Avoid, Job as HostJob, Message, OUTPUT, Part, STOP, VERSION, Work, page};
 use raddle_trace::{Progress, Report};
@@ -231,6 +231,7 @@ fn retrace(job: &Job, page: &str, test: &Body, channel: &Channel) -> Result<Opti
     let outcome = supervisor::run(job, move |control| {
         raddle_engine::retrace(
             &options,
+            AfterOptions::Nothing,
             &setup,
             Box::new(move |told| teller.say(&Message::Told { told })),
             &mut |lap| control.should_stop(lap),

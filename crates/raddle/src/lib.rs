@@ -73,6 +73,8 @@ mod conclusion;
 #[cfg(feature = "check")]
 mod config;
 #[cfg(feature = "check")]
+mod cut_off;
+#[cfg(feature = "check")]
 mod error;
 #[cfg(feature = "check")]
 mod explain;

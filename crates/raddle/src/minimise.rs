@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use raddle_engine::{EngineError, Lap, Setup, Stop, Teardown, kept_here};
 use raddle_search::{Minimise, Replay};
-use raddle_trace::{Failure, Minimised};
+use raddle_trace::{Failure, Minimised, Outcome};
 
-use crate::config::Config;
+use crate::config::{Config, Isolation};
 use crate::error::Error;
 use crate::job::{Body, Job};
 use crate::supervisor::{self, Control};
@@ -60,7 +60,8 @@ pub(crate) fn minimise_dyn(
     failure: &Failure,
     test: Body,
 ) -> Result<Option<Failure>, Error> {
-    if failure.outcome.hangs() {
+    let ends_its_process = matches!(failure.outcome, Outcome::Died { .. });
+    if failure.outcome.hangs() || ends_its_process && job.config.isolation != Isolation::Process {
         return Ok(None);
     }
     let settings = failure.schedule.settings;

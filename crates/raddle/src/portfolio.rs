@@ -30,6 +30,7 @@ use raddle_trace::{Covered, Failure, Note, Report};
 use crate::checkpoint::{self, How, Keeper};
 use crate::conclusion::{self, note};
 use crate::config::{EXECUTIONS, Isolation};
+use crate::cut_off;
 use crate::error::Error;
 use crate::job::{Body, Job};
 use crate::plan::{self, Member, Plan};
@@ -61,7 +62,12 @@ pub(crate) fn explore(mut job: Job, plan: &Plan, test: &Body) -> Result<Report, 
         let left = job.config.time.map(|time| time.saturating_sub(began.elapsed()).max(time / 4));
         ran = run(&job, plan, keeper.as_ref(), 1, left, test);
     }
-    let ran = ran.map_err(|error| checkpoint::named(&job.config, error))?;
+    let ran = match ran {
+        Err(Error::Hung(hang)) => {
+            return cut_off::report(&job, hang, job.config.settings(), began, test);
+        }
+        ran => ran.map_err(|error| checkpoint::named(&job.config, error))?,
+    };
     notes.extend(ran.went_on().filter(|_| plan.members.len() > 1));
     let how = ran.how(plan.listed, job.config.executions.is_some());
     let failed_by = ran.failure().map(|(by, _)| by);

@@ -11,6 +11,7 @@ use raddle_trace::{
 
 use crate::conclusion::{note, verdict};
 use crate::config::Config;
+use crate::cut_off;
 use crate::error::Error;
 use crate::files::find;
 use crate::job::{Body, Job};
@@ -151,6 +152,7 @@ pub(crate) fn replay_dyn(job: &Job, recording: Recording, test: &Body) -> Result
     let began = Instant::now();
     let (setup, test) = (job.setup(), Arc::clone(test));
     let seed = recording.schedule.settings.data_seed;
+    let (settings, body) = (recording.settings(), Arc::clone(&test));
     let replayed = supervisor::run(job, move |control| {
         raddle_engine::replay(
             &recording.schedule,
@@ -160,7 +162,11 @@ pub(crate) fn replay_dyn(job: &Job, recording: Recording, test: &Body) -> Result
             &mut |pulse| control.attach(pulse),
             &*test,
         )
-    })?;
+    });
+    let replayed = match replayed {
+        Err(Error::Hung(hang)) => return cut_off::report(job, hang, settings, began, &body),
+        replayed => replayed?,
+    };
     let mut report = conclude(&job.config, replayed);
     report.seed = seed.unwrap_or_else(|| job.config.seed());
     report.elapsed_ms = began.elapsed().as_millis().try_into().unwrap_or(u64::MAX);

@@ -18,11 +18,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use raddle_engine::{Beat, EngineError, Lap, Pulse, Stop, panics_so_far, rt};
+use raddle_engine::{Beat, EngineError, Lap, Pulse, Stop, panics_so_far, rt, unwinds_now};
 use raddle_trace::{Progress, Site};
 
 use crate::config::Isolation;
-use crate::error::{Error, Hang};
+use crate::error::{CutOff, Error, Hang};
 use crate::job::Job;
 use crate::progress::Observer;
 
@@ -57,12 +57,17 @@ pub(crate) struct Control {
     checkpoint_due: AtomicBool,
     /// An execution that runs when the search is to end may come to its end, so that nothing of it is lost.
     finish_current_execution: AtomicBool,
+    /// Whether the other thread looks at the pulse all the time.
+    watched: bool,
 }
 
 impl Control {
     /// Takes the pulse of a search that begins.
     pub(crate) fn attach(&self, pulse: &'static Pulse) {
         *self.pulse() = Some((pulse, pulse.counted()));
+        if self.watched {
+            pulse.watch();
+        }
     }
 
     /// Whether the search is to say how far it is.
@@ -176,8 +181,11 @@ fn on_threads<T: Send + 'static>(
     searches: Vec<Search<T>>,
 ) -> Result<Vec<Result<T, Error>>, Error> {
     let keeps = job.config.checkpoint.is_some();
-    let control =
-        || Control { finish_current_execution: AtomicBool::new(keeps), ..Control::default() };
+    let control = || Control {
+        finish_current_execution: AtomicBool::new(keeps),
+        watched: job.config.watchdog.is_some(),
+        ..Control::default()
+    };
     let controls: Vec<_> = searches.iter().map(|_| Arc::new(control())).collect();
     let (send, receive) = mpsc::channel();
     // All of them before any starts: one that begins may wait for the others.
@@ -449,6 +457,10 @@ impl<'a> Supervisor<'a> {
         let Some((pulse, before)) = *control.pulse() else { return Ok(()) };
         let beat = pulse.beat();
         vitals.look(beat, look);
+        if pulse.has_aborted() {
+            let hang = hang(Duration::ZERO, &beat, pulse.counted() - before);
+            return Err(Error::Hung(Box::new(after_panics(hang, pulse, true))));
+        }
         let hangs = self.watchdog.filter(|limit| vitals.without_step >= *limit);
         if let Some(after) = hangs.filter(|_| self.isolated) {
             // It is in a process of its own, and does not take the search with it.
@@ -457,8 +469,7 @@ impl<'a> Supervisor<'a> {
             control.reject_now(beat.executions);
         } else if let Some(after) = hangs {
             let hang = hang(after, &beat, pulse.counted() - before);
-            let hang = Hang { panics: panics_so_far(pulse), ..hang };
-            return Err(Error::Hung(Box::new(hang)));
+            return Err(Error::Hung(Box::new(after_panics(hang, pulse, false))));
         }
         if self.execution_time.is_some_and(|limit| vitals.in_execution >= limit) {
             control.reject_now(beat.executions);
@@ -496,7 +507,16 @@ fn hang(after: Duration, beat: &Beat, execution: u64) -> Hang {
         line: site.line(),
         column: site.column(),
     });
-    Hang { after, execution, task: beat.task, site, panics: String::new() }
+    Hang { after, execution, task: beat.task, site, panics: String::new(), cut_off: None }
+}
+
+/// Adds what panicked before, and whether the hang follows from it: if a task unwinds, or ended by a panic that no other
+/// task has taken. A panic that was caught has nothing to do with it.
+fn after_panics(hang: Hang, pulse: &'static Pulse, aborted: bool) -> Hang {
+    let Some(so_far) = panics_so_far(pulse) else { return hang };
+    let follows = aborted || so_far.ended_a_task || unwinds_now(pulse);
+    let cut_off = follows.then_some(CutOff { options: so_far.options, aborted });
+    Hang { panics: so_far.panics, cut_off, ..hang }
 }
 
 #[cfg(test)]

@@ -163,6 +163,14 @@ pub const PARTS: &[Part] = &[
         Some(20_000),
     ),
     comparison(
+        "waits",
+        Tests::Threads,
+        "random::random_waits_that_time_out_and_wake_for_no_reason_lose_nothing",
+        // One seed in about fifty draws such a program that is small enough.
+        (3_000, 125, 12_500),
+        None,
+    ),
+    comparison(
         "saved-threads",
         Tests::Threads,
         "saving::random_programs_are_searched_as_if_nothing_had_happened",

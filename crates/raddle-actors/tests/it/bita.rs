@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use raddle::{Config, Isolation, Receives, Report, Verdict};
+use raddle::{Config, Isolation, Receives, Report, Verdict, check_with};
 use raddle_actors::{Actor, Address, Context, Mailboxes, System};
 use raddle_trace::{Covered, PartialSchedule};
 
@@ -191,6 +191,48 @@ fn a_partial_schedule_is_forced_from_a_file() {
     let refused = raddle::explore(replay, late).expect_err("another version").to_string();
     assert!(refused.contains("version 9"), "{refused}");
     let _ = std::fs::remove_file(file);
+}
+
+/// Where a test of this name keeps the orders of receives that its searches have shown.
+fn kept(test: &str) -> std::path::PathBuf {
+    let exe = std::env::current_exe().expect("this program");
+    let target = exe.ancestors().find(|above| above.join("CACHEDIR.TAG").is_file());
+    target.expect("a target directory").join("raddle").join(format!("{test}.receives.json"))
+}
+
+#[test]
+fn orders_of_receives_are_kept_and_a_later_search_adds_to_them() {
+    let test = format!("kept-receives-{}", std::process::id());
+    let run = |strategy: &str, executions: u64| {
+        let mut config = config(strategy);
+        config.receives = Receives::Keep;
+        config.executions = Some(executions);
+        config.test = Some(test.clone());
+        check_with(config, || slow_writes(Mailboxes::Pairs, 1, 0, false));
+        std::fs::read_to_string(kept(&test)).expect("a file")
+    };
+    let first = run("round-robin", 1);
+    assert!(first.contains("Write from Relay 1") && first.contains("Open from Relay 2"), "{first}");
+    let all = run("bita", 50);
+    assert!(all.len() > first.len(), "{all}");
+    // What one execution shows is known by then.
+    assert_eq!(run("round-robin", 1), all);
+    std::fs::write(kept(&test), "{}").expect("a file");
+    let refused = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run("dfs", 1)));
+    assert!(refused.is_err(), "what cannot be read is not taken for nothing");
+    let _ = std::fs::remove_file(kept(&test));
+}
+
+#[test]
+fn a_search_that_fails_keeps_no_orders_of_receives() {
+    let test = format!("failing-receives-{}", std::process::id());
+    let mut config = config("bita");
+    config.receives = Receives::Keep;
+    config.test = Some(test.clone());
+    let failed =
+        std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| check_with(config, late)));
+    assert!(failed.is_err());
+    assert!(!kept(&test).exists());
 }
 
 #[test]

@@ -15,14 +15,15 @@ use raddle_testing::{Sample, figures};
 
 use crate::random::Program;
 
-/// Keeps the receives of every execution.
+/// Keeps the receives of every execution, and the options that it took.
 #[derive(Default)]
-struct Runs {
+struct Kept {
     recording: Recording,
     runs: Vec<Run>,
+    options: Vec<Vec<u32>>,
 }
 
-impl Observer for Runs {
+impl Observer for Kept {
     fn needs(&self) -> ObserverNeeds {
         ObserverNeeds { steps: true, messages: true, ..ObserverNeeds::default() }
     }
@@ -35,8 +36,9 @@ impl Observer for Runs {
         self.recording.event(event);
     }
 
-    fn end(&mut self, _: &Finished<'_>) {
+    fn end(&mut self, execution: &Finished<'_>) {
         self.runs.push(self.recording.run().clone());
+        self.options.push(execution.decisions.iter().map(|taken| taken.option).collect());
     }
 }
 
@@ -72,6 +74,23 @@ fn contradicts(run: &Run, must: &MustHappen, other: &Run) -> Option<(usize, usiz
     None
 }
 
+#[test]
+fn a_search_that_starts_with_a_recorded_execution_runs_that_first() {
+    for seed in 0..40 {
+        let program = Arc::new(Program::random(0xb17a + seed));
+        let body = || _ = program.run();
+        let mut recorded = Kept::default();
+        let mut random = raddle_search::build("random", seed).expect("a strategy");
+        search(&mut *random.strategy, &mut [&mut recorded], 1, &body);
+        let mut runs = Kept::default();
+        let bita = Bita::new(&Criterion::ALL, seed + 1);
+        let mut bita = bita.starting_with(recorded.options[0].clone());
+        search(&mut bita, &mut [&mut runs], 3, &body);
+        assert_eq!(runs.runs[0], recorded.runs[0], "{program:?}");
+        assert_eq!(runs.options[0], recorded.options[0], "{program:?}");
+    }
+}
+
 #[derive(Debug, Default)]
 struct Totals {
     programs: u64,
@@ -95,7 +114,7 @@ fn every_schedule_meets_a_new_goal_and_is_feasible() {
     for seed in sample.from..sample.from + sample.programs {
         let program = Arc::new(Program::random(0xb17a + seed));
         let body = || _ = program.run();
-        let (mut runs, mut all) = (Runs::default(), ReceiveCoverage::default());
+        let (mut runs, mut all) = (Kept::default(), ReceiveCoverage::default());
         let mut dfs = DepthFirst::default();
         if search(&mut dfs, &mut [&mut runs, &mut all], sample.most, &body) == Ended::Executions {
             continue;
@@ -132,7 +151,7 @@ fn every_schedule_meets_a_new_goal_and_is_feasible() {
     }
     // Which actor crashes, and what is lost, is not decided by the order of receives.
     let [sum, _] = sums;
-    let Schedules { generated, infeasible, fruitless, missed } = sum.schedules;
+    let Schedules { generated, infeasible, fruitless, missed, .. } = sum.schedules;
     let [shown, all] = sum.goals;
     figures(
         "bita",
@@ -145,6 +164,9 @@ fn every_schedule_meets_a_new_goal_and_is_feasible() {
             ("all", all),
         ],
     );
+    // What the page of results claims of the corpus is claimed of random programs, too: at least 99 of 100 schedules are
+    // followed, and show a new order. In the small sample all are and do. That 95 of 100 orders are shown which
+    // exhaustive search shows is a guard against a generator that gives goals up; no paper promises it.
     assert!(generated > 100, "{sum:?}");
     assert!(infeasible * 100 <= generated, "{sum:?}");
     assert!(fruitless * 100 <= generated, "{sum:?}");

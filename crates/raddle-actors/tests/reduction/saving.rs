@@ -57,7 +57,9 @@ fn actors_are_searched_in_parts_as_if_nothing_had_happened() {
 fn in_parts(seed: u64, most: u64, file: &PathBuf) -> u64 {
     let program = Arc::new(Program::random(seed));
     let mut executions = 0;
-    for strategy in ["dpor", "dpor(eta)", "dpor(source)", "dpor(classic)", "hapset(all)", "surw"] {
+    for strategy in
+        ["dpor", "dpor(eta)", "dpor(source)", "dpor(classic)", "hapset(all)", "surw", "bita"]
+    {
         let _ = fs::remove_file(file);
         let mut last = None;
         for part in [1, 2 + seed % 5, 20, most] {

@@ -22,8 +22,9 @@ impl Execution {
         }
         let (me, nth) = (self.current, self.tasks.n_panics);
         self.tasks.n_panics += 1;
-        if !self.listeners.has_crash_log && nth < NAMED {
-            last_words::add(self.lasting.pulse, &self.panicked(&message, site.as_ref()));
+        if !self.listeners.has_crash_log {
+            let line = (nth < NAMED).then(|| self.panicked(&message, site.as_ref()));
+            self.keep_words(line.as_deref());
         }
         // The step of a passive task is written down when it is over.
         let in_step = self.slow_path & slow_path::IN_PASSIVE_STEP != 0;
@@ -32,6 +33,12 @@ impl Execution {
         }
         self.recount();
         self.task_mut(me).unwinding.raised.push(Raised { message, site, nth });
+    }
+
+    /// Keeps this line, and the options taken so far, in case that the execution never comes back.
+    pub(crate) fn keep_words(&self, line: Option<&str>) {
+        let options = self.decisions.taken.iter().map(|taken| taken.option);
+        last_words::add(self.lasting.pulse, line, options);
     }
 
     fn panicked(&self, message: &str, site: Option<&Site>) -> String {
@@ -43,11 +50,18 @@ impl Execution {
     pub(crate) fn end_by_panic(&mut self, task: TaskId, payload: &(dyn Any + Send)) {
         let message = panics::message(payload);
         let raised = self.task_mut(task).unwinding.raised.take(&message);
+        let keeps_words = !self.listeners.has_crash_log;
         let raised = raised.unwrap_or_else(|| {
             self.tasks.n_panics += 1;
+            if keeps_words {
+                self.keep_words(None);
+            }
             Raised { message, site: None, nth: self.tasks.n_panics - 1 }
         });
         self.task_mut(task).unwinding.panic = Some(TaskPanic { raised, taken: None });
+        if keeps_words {
+            last_words::set_ended_a_task(self.lasting.pulse, true);
+        }
     }
 
     /// A task has made a step. If it had panicked and does not unwind, it has caught that.
@@ -85,6 +99,13 @@ impl Execution {
             return false;
         }
         panic.taken = Some(me);
+        if !self.listeners.has_crash_log {
+            let open = |task: &TaskId| {
+                self.task(*task).unwinding.panic.as_ref().is_some_and(|panic| panic.taken.is_none())
+            };
+            let ended = self.tasks.created.iter().any(open);
+            last_words::set_ended_a_task(self.lasting.pulse, ended);
+        }
         if let Some(recorder) = &mut self.listeners.recorder {
             recorder.handled(task);
         }

@@ -164,6 +164,33 @@ fn every_outcome_has_a_page() {
 }
 
 #[test]
+fn a_page_has_the_orders_of_receives_that_were_seen_and_those_that_were_not() {
+    let mut report = passed(Verdict::Passed, Covered::Everything);
+    assert!(!trace_page(&report, &Sources::default()).contains("Orders of receives"));
+    let covered = |pairs, covered| raddle_trace::PairsCovered { pairs, covered, goals: 0 };
+    let count = raddle_trace::ReceiveCount {
+        pr: covered(6, 4),
+        pcr: covered(6, 2),
+        ..raddle_trace::ReceiveCount::default()
+    };
+    let pair = |second: &str, must| raddle_trace::UncoveredPair {
+        actor: "writer 1".to_owned(),
+        first: "Open from <runner>".to_owned(),
+        second: second.to_owned(),
+        must,
+    };
+    let uncovered = vec![pair("Write from action", false), pair("Close from runner", true)];
+    let seen = raddle_trace::ReceivesSeen { count, uncovered, open: (1, 1), ..Default::default() };
+    report.receives = Some(seen);
+    let page = trace_page(&report, &Sources::default());
+    assert!(page.contains("<section><h2>Orders of receives</h2>"), "{page}");
+    assert!(page.contains("<dt>one order only</dt><dd>1, and 1 as they must</dd>"), "{page}");
+    let first = "writer 1: Open from &lt;runner&gt; always before Write from action";
+    assert!(page.contains(first), "{page}");
+    assert!(!page.contains("with a change of behaviour"), "there was none");
+}
+
+#[test]
 fn a_page_says_why() {
     let mut report = lost_update();
     let failure = report.failure.as_mut().expect("failed");

@@ -2,7 +2,8 @@
 //!
 //! Forcing only chooses among the options that there are, so whatever happens is an execution that the mailboxes
 //! allow, and its decisions are an ordinary schedule. While the list is not empty an option is taken if it delivers
-//! the message at its head. If none does, what is not a receive goes on: steps of threads, timers that were
+//! the message at its head, after as many steps of threads as there were in the execution of which the schedule was
+//! made: in a queue it matters what has been sent. If none does, what is not a receive goes on: steps of threads, timers that were
 //! cancelled; then answers, which no criterion counts; then what is ahead of the head in its lane. Every other
 //! message is held, named or not.
 //!
@@ -32,12 +33,14 @@ pub(crate) struct Wanted {
     pub(crate) receiver: u64,
     /// The values that are decided in its receive.
     pub(crate) values: Vec<u32>,
+    /// How many steps threads have taken before, if they can.
+    pub(crate) thread_steps: u32,
 }
 
 impl From<&Received> for Wanted {
     fn from(received: &Received) -> Self {
         let &Received { message, sender, receiver, ref values, .. } = received;
-        Self { message, sender, receiver, values: values.clone() }
+        Self { message, sender, receiver, values: values.clone(), thread_steps: 0 }
     }
 }
 
@@ -50,6 +53,8 @@ pub(crate) struct Forcing {
     released: bool,
     /// Values that the running step has asked for.
     asked: usize,
+    /// Steps of threads so far.
+    thread_steps: u32,
     idle: u32,
 }
 
@@ -67,6 +72,11 @@ impl Forcing {
     /// How many messages were received as they are named, from the first; and whether that is all.
     pub(crate) fn followed(&self) -> (usize, bool) {
         (self.next, self.next == self.wanted.len())
+    }
+
+    /// Whether it was given up.
+    pub(crate) fn is_released(&self) -> bool {
+        self.released
     }
 
     /// Answers a question.
@@ -95,15 +105,22 @@ impl Forcing {
         let is_head = |receive: &Option<Receive>| {
             receive.is_some_and(|receive| receive.message == head.message)
         };
-        if let Some(at) = deliveries.iter().position(is_head) {
-            return Some(at as u32);
-        }
         let fitting = |fits: &dyn Fn(&Option<Receive>) -> bool| -> Vec<u32> {
             (0..).zip(deliveries).filter(|(_, receive)| fits(receive)).map(|(at, _)| at).collect()
         };
-        let free = fitting(&|receive| is_free(receive.as_ref()));
-        if !free.is_empty() {
-            return Some(free[rng.below(free.len() as u32) as usize]);
+        let mut drawn = |options: Vec<u32>| {
+            (!options.is_empty()).then(|| options[rng.below(options.len() as u32) as usize])
+        };
+        if self.thread_steps < head.thread_steps
+            && let Some(thread) = drawn(fitting(&Option::is_none))
+        {
+            return Some(thread);
+        }
+        if let Some(at) = deliveries.iter().position(is_head) {
+            return Some(at as u32);
+        }
+        if let Some(free) = drawn(fitting(&|receive| is_free(receive.as_ref()))) {
+            return Some(free);
         }
         let unnamed = |receive: &&Receive| !self.named.contains(&receive.message);
         let answers = fitting(&|receive| {
@@ -126,9 +143,8 @@ impl Forcing {
 
     /// Something happened; what was received, if it was a receive.
     pub(crate) fn heard(&mut self, event: &Event<'_>, received: Option<&Received>) {
-        if !matches!(event, Event::Step(_)) {
-            return;
-        }
+        let Event::Step(step) = event else { return };
+        self.thread_steps += u32::from(received.is_none() && step.effects().is_none());
         self.asked = 0;
         let Some(head) = self.head().map(|head| head.message) else { return };
         self.idle += 1;

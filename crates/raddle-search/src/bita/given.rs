@@ -52,6 +52,7 @@ impl Strategy for Given {
             sender: receive.sender.0,
             receiver: receive.receiver.0,
             values: receive.values.clone(),
+            thread_steps: 0,
         });
         self.forcing = Forcing::new(wanted.collect());
         self.executions < EXECUTIONS

@@ -10,16 +10,19 @@
 //! execution happened to show is not asked for again. What was moved is found out by replaying the plan: a receive
 //! is *disturbed* if one that came before it at its actor comes after it now, or the other way round. So the same
 //! code plans for a queue for each actor, where the order at a receiver is that of the sends: the receives that sent
-//! the two messages are put in the wanted order, and whatever is then ahead of one in its queue comes first.
+//! the two messages are put in the wanted order, and whatever is then ahead of one in its queue comes first. What a
+//! disturbed receive does may also be something new, and in a queue a new message is ahead of those that are sent
+//! after it: an actor that may have received one is disturbed from there on.
 //!
 //! Misses: orders that only the possible causes of a receive forbid ([`Causality::Possible`]), until an execution
 //! has the causes elsewhere.
 
-use std::collections::BTreeMap;
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
-use super::recording::{MailboxOrder, Received, Run};
+use super::recording::{MailboxOrder, Run};
 use super::{Bits, Causality, Criterion, MustHappen, Orders};
 
 /// Pairs that are looked at for more goals of one schedule. What is left is for the next.
@@ -28,14 +31,28 @@ const MOST_LOOKS: u32 = 100_000;
 /// Receives that come before two others for one more order each.
 const MOST_OVERTAKING: usize = 64;
 
+/// In a queue: messages that no execution has shown may be here.
+const UNKNOWN: u32 = u32::MAX;
+
+/// A receive that criteria do not count, or that is not told apart.
+const UNNUMBERED: u32 = u32::MAX;
+
+/// When a receive happens that does not.
+const NEVER: u32 = u32::MAX;
+
 /// A schedule that is to be forced.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Planned {
     /// The places in the execution that it was made from, in the order in which they are wanted.
     pub(crate) places: Vec<u32>,
-    /// The goal for which it was made: the receive that is to come first, and the other.
-    pub(crate) goal: (u64, u64),
+    /// So many of them, the first ones, are as in that execution, with all that happened between them.
+    pub(crate) repeated: u32,
+    /// The goal for which it was made.
+    pub(crate) goal: Goal,
 }
+
+/// Receives of one actor in the order in which they are wanted: two and a 0, or three directly after each other.
+pub(crate) type Goal = [u64; 3];
 
 /// Plans schedules from one execution.
 #[derive(Debug)]
@@ -45,6 +62,21 @@ pub(crate) struct Generator {
     lists: Vec<Vec<u32>>,
     /// Of each receive: its list and its place in it.
     listed: Vec<(u32, u32)>,
+    /// Of each receive: its number in [`Orders`], or [`UNNUMBERED`].
+    numbers: Vec<u32>,
+    /// Of each actor: its number there.
+    actors: Vec<u32>,
+    /// Of each receive: those of its actor, by place in the list, that must happen after it. Made when it is asked for.
+    after: Vec<OnceCell<Bits>>,
+    /// Of each receive: those of the messages that it sent into queues.
+    children: Vec<Vec<u32>>,
+    /// What the test sent into queues, and after how many receives.
+    sent_by_test: Vec<(u32, u32)>,
+    /// The list of each actor.
+    by_actor: BTreeMap<u64, u32>,
+    /// Of each actor: those to which it is known to send into a queue, as lists; and how many pairs that was made of.
+    sends_to: Vec<Vec<u32>>,
+    n_senders: usize,
     /// The receive that is looked at first.
     pub(crate) next: usize,
 }
@@ -58,21 +90,70 @@ struct Wanted {
 }
 
 impl Generator {
-    pub(crate) fn new(run: &Run) -> Self {
+    /// From an execution that `orders` has learned.
+    pub(crate) fn new(run: &Run, orders: &Orders) -> Self {
         let must = MustHappen::new(run, Causality::Possible);
         let mut by_actor: BTreeMap<u64, u32> = BTreeMap::new();
         let mut lists: Vec<Vec<u32>> = Vec::new();
         let mut listed = Vec::with_capacity(run.received.len());
-        for (place, received) in run.received.iter().enumerate() {
+        let mut children = vec![Vec::new(); run.received.len()];
+        let mut sent_by_test = Vec::new();
+        for (at, received) in run.received.iter().enumerate() {
             let list = *by_actor.entry(received.receiver).or_insert_with(|| {
                 lists.push(Vec::new());
                 lists.len() as u32 - 1
             });
             let list_at = &mut lists[list as usize];
             listed.push((list, list_at.len() as u32));
-            list_at.push(place as u32);
+            list_at.push(at as u32);
+            if received.order != MailboxOrder::Queue {
+                continue;
+            }
+            match must.sent_in(at) {
+                Some(sender) => children[sender].push(at as u32),
+                None => sent_by_test.push((waited_for(run, at), at as u32)),
+            }
         }
-        Self { must, lists, listed, next: 0 }
+        for sent in &mut children {
+            sent.sort_by_key(|&at: &u32| (run.received[at as usize].nth, at));
+        }
+        sent_by_test.sort_unstable();
+        let mut actors = vec![0; lists.len()];
+        let mut numbers = vec![UNNUMBERED; run.received.len()];
+        for (at, received) in run.received.iter().enumerate().filter(|(_, one)| one.counted) {
+            if let Some((actor, number)) = orders.number(received.identity) {
+                (actors[listed[at].0 as usize], numbers[at]) = (actor, number);
+            }
+        }
+        let after = vec![OnceCell::new(); run.received.len()];
+        Self {
+            must,
+            lists,
+            listed,
+            numbers,
+            actors,
+            after,
+            children,
+            sent_by_test,
+            by_actor,
+            sends_to: Vec::new(),
+            n_senders: 0,
+            next: 0,
+        }
+    }
+
+    /// Knows who was seen to send into the queue of whom, in this and other executions.
+    pub(crate) fn know(&mut self, senders: &BTreeSet<(u64, u64)>) {
+        if !self.sends_to.is_empty() && self.n_senders == senders.len() {
+            return;
+        }
+        (self.sends_to, self.n_senders) = (vec![Vec::new(); self.lists.len()], senders.len());
+        for (sender, receiver) in senders {
+            let lists = (self.by_actor.get(sender), self.by_actor.get(receiver));
+            if let (Some(&sender), Some(&receiver)) = lists {
+                self.sends_to[sender as usize].push(receiver);
+            }
+        }
     }
 
     /// The next schedule that meets a goal which `orders` does not have, unless it was given up.
@@ -81,25 +162,63 @@ impl Generator {
         run: &Run,
         orders: &Orders,
         criterion: Criterion,
-        given_up: &dyn Fn(u64, u64) -> bool,
+        given_up: &dyn Fn(Goal) -> bool,
     ) -> Option<Planned> {
-        let look = Look { run, orders, criterion, given_up, must: &self.must };
-        while self.next < run.received.len() {
-            let first = self.next;
-            for second in self.later(first) {
-                for swap in look.unmet(first, second) {
-                    let wanted = Wanted { first, second, swap };
-                    let plan = Plan::new(self, &look).make(wanted);
-                    if let Some(places) = plan {
-                        let id = |place: usize| run.received[place].identity;
-                        let goal = if swap { (second, first) } else { (first, second) };
-                        return Some(Planned { places, goal: (id(goal.0), id(goal.1)) });
+        let look = Look { run, orders, criterion, given_up, generator: self };
+        let mut next = self.next;
+        let mut planned = None;
+        'search: while next < run.received.len() {
+            for second in look.candidates(next) {
+                for swap in look.unmet(next, second) {
+                    let wanted = Wanted { first: next, second, swap };
+                    planned = look.plan(wanted);
+                    if planned.is_some() {
+                        break 'search;
                     }
                 }
             }
-            self.next += 1;
+            next += 1;
         }
-        None
+        self.next = next;
+        planned
+    }
+
+    /// The next schedule that has three receives directly after each other as `orders` does not have them.
+    pub(crate) fn plan_triple(
+        &mut self,
+        run: &Run,
+        orders: &Orders,
+        given_up: &dyn Fn(Goal) -> bool,
+    ) -> Option<Planned> {
+        let look = Look { run, orders, criterion: Criterion::Pcr, given_up, generator: self };
+        let is_counted = |place: &usize| run.received[*place].counted;
+        let (mut next, mut looks, mut planned) = (self.next, 0, None);
+        if !orders.has_triples() {
+            next = run.received.len();
+        }
+        'search: while next < run.received.len() {
+            let first = Some(next).filter(is_counted);
+            let later: Vec<usize> =
+                first.map_or_else(Vec::new, |first| self.later(first).filter(is_counted).collect());
+            for (nth, &second) in later.iter().enumerate() {
+                for &third in &later[nth + 1..] {
+                    looks += 1;
+                    if looks > MOST_LOOKS {
+                        next = run.received.len();
+                        break 'search;
+                    }
+                    let places = [next, second, third];
+                    let orders = ORDERS_OF_THREE.map(|order| order.map(|at: usize| places[at]));
+                    planned = orders.into_iter().find_map(|three| look.plan_triple(three));
+                    if planned.is_some() {
+                        break 'search;
+                    }
+                }
+            }
+            next += 1;
+        }
+        self.next = next;
+        planned
     }
 
     /// The later receives of the same actor.
@@ -107,6 +226,21 @@ impl Generator {
         let (list, at) = self.listed[place];
         self.lists[list as usize][at as usize + 1..].iter().map(|&place| place as usize)
     }
+}
+
+const ORDERS_OF_THREE: [[usize; 3]; 6] =
+    [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
+
+/// Who sent into the queue of whom in an execution.
+pub(crate) fn senders(run: &Run) -> impl Iterator<Item = (u64, u64)> {
+    let queued = run.received.iter().filter(|received| received.order == MailboxOrder::Queue);
+    queued.map(|received| (received.sender, received.receiver))
+}
+
+/// How many receives the test waited for before it sent a message.
+fn waited_for(run: &Run, place: usize) -> u32 {
+    let received = &run.received[place];
+    if received.sender == 0 { received.sent_after } else { received.settled }
 }
 
 /// The first schedules that are made of an execution, at most so many, if each is followed and all that it leaves
@@ -124,11 +258,12 @@ impl Generator {
 pub fn rehearse(run: &Run, criterion: Criterion, most: usize) -> Vec<Vec<u32>> {
     let mut orders = Orders::default();
     orders.learn(run);
-    let mut generator = Generator::new(run);
+    let mut generator = Generator::new(run, &orders);
+    generator.know(&senders(run).collect());
     let mut executions = Vec::new();
     while executions.len() < most {
-        let planned = generator.plan(run, &orders, criterion, &|_, _| false);
-        let Some(Planned { mut places, goal }) = planned else { break };
+        let planned = generator.plan(run, &orders, criterion, &|_| false);
+        let Some(Planned { mut places, goal, .. }) = planned else { break };
         let mut named = Bits::default();
         for &place in &places {
             named.insert(place as usize);
@@ -136,10 +271,9 @@ pub fn rehearse(run: &Run, criterion: Criterion, most: usize) -> Vec<Vec<u32>> {
         places.extend(
             (0..run.received.len() as u32).filter(|&place| !named.contains(place as usize)),
         );
-        let received = places.iter().map(|&place| run.received[place as usize].clone()).collect();
-        orders.learn(&Run { received });
+        orders.learn_all(places.iter().map(|&place| &run.received[place as usize]));
         assert!(
-            orders.is_met(criterion, goal.0, goal.1),
+            orders.is_met(criterion, goal[0], goal[1]),
             "engine bug: a schedule without its goal"
         );
         executions.push(places);
@@ -152,62 +286,202 @@ struct Look<'a> {
     run: &'a Run,
     orders: &'a Orders,
     criterion: Criterion,
-    given_up: &'a dyn Fn(u64, u64) -> bool,
-    must: &'a MustHappen,
+    given_up: &'a dyn Fn(Goal) -> bool,
+    generator: &'a Generator,
 }
 
 impl Look<'_> {
     /// Which orders of two receives of one actor are goals that nothing has met: as they came, or swapped.
     fn unmet(&self, first: usize, second: usize) -> impl Iterator<Item = bool> + use<> {
-        let (one, other) = (&self.run.received[first], &self.run.received[second]);
-        let is_related = one.counted
-            && other.counted
-            && (self.criterion != Criterion::Pbr || one.became || other.became)
-            && !self.must.is_before(first, second);
-        let unmet = |earlier: &Received, later: &Received| {
+        let Generator { numbers, actors, listed, must, .. } = self.generator;
+        let (one, other) = (numbers[first], numbers[second]);
+        let (former, latter) = (&self.run.received[first], &self.run.received[second]);
+        let is_related = one != UNNUMBERED
+            && other != UNNUMBERED
+            && one != other
+            && (self.criterion != Criterion::Pbr || former.became || latter.became)
+            && !must.is_before(first, second);
+        let unmet = |(earlier, later): (u32, u32), goal: [u64; 2]| {
+            let actor = actors[listed[first].0 as usize];
             is_related
-                && !self.orders.is_met(self.criterion, earlier.identity, later.identity)
-                && !(self.given_up)(earlier.identity, later.identity)
+                && !self.orders.sees(self.criterion, actor, earlier, later)
+                && !(self.given_up)([goal[0], goal[1], 0])
         };
-        let as_it_was = unmet(one, other).then_some(false);
-        let swapped = unmet(other, one).then_some(true);
+        let (former, latter) = (former.identity, latter.identity);
+        let as_it_was = unmet((one, other), [former, latter]).then_some(false);
+        let swapped = unmet((other, one), [latter, former]).then_some(true);
         as_it_was.into_iter().chain(swapped)
     }
+
+    /// Later receives of the same actor, but for those with which a receive has no order that is a goal.
+    fn candidates(&self, first: usize) -> impl Iterator<Item = usize> + use<'_> {
+        let Generator { numbers, actors, listed, lists, must, after, .. } = self.generator;
+        let (list, at) = listed[first];
+        let number = numbers[first];
+        let begin = at as usize + 1;
+        let later = if number == UNNUMBERED { &[] } else { &lists[list as usize][begin..] };
+        let after = after[first].get_or_init(|| {
+            let mut after = Bits::default();
+            for (at, &second) in (begin..).zip(later) {
+                if must.is_before(first, second as usize) {
+                    after.insert(at);
+                }
+            }
+            after
+        });
+        // That a pair was as it is here has been seen here: by PR it can only be swapped.
+        let seen = (self.criterion == Criterion::Pr && number != UNNUMBERED)
+            .then(|| self.orders.before(self.criterion, actors[list as usize], number));
+        let is_left = move |&(at, &second): &(usize, &u32)| {
+            let number = numbers[second as usize];
+            !after.contains(at)
+                && number != UNNUMBERED
+                && !seen.is_some_and(|seen| seen.contains(number as usize))
+        };
+        (begin..).zip(later).filter(is_left).map(|(_, &second)| second as usize)
+    }
+
+    /// A schedule for an order of two receives and for what else it can show. None if there is none.
+    fn plan(&self, wanted: Wanted) -> Option<Planned> {
+        let Wanted { first, second, swap } = wanted;
+        let must = &self.generator.must;
+        let mut held = first;
+        if self.is_queued(first) {
+            // What the test has sent is in its order, and so is what one receive sent.
+            let senders = must.sent_in(first).zip(must.sent_in(second));
+            if swap {
+                let (one, other) = senders?;
+                if one == other || must.is_before(one, other) || must.is_before(one, second) {
+                    return None;
+                }
+            }
+            held = senders.map_or(first, |(one, _)| one);
+        }
+        let places = Plan::new(self, held).make(wanted)?;
+        let id = |place: usize| self.run.received[place].identity;
+        let goal = if swap { [id(second), id(first), 0] } else { [id(first), id(second), 0] };
+        Some(Planned { places, repeated: held as u32, goal })
+    }
+
+    /// A schedule for three receives directly after each other, if they were never seen so. None if there is none.
+    fn plan_triple(&self, three: [usize; 3]) -> Option<Planned> {
+        let must = &self.generator.must;
+        let [first, second, third] = three;
+        let Generator { numbers, actors, listed, .. } = self.generator;
+        let actor = actors[listed[first].0 as usize];
+        let numbers = three.map(|place| numbers[place]);
+        let goal = three.map(|place| self.run.received[place].identity);
+        let against = [(second, first), (third, first), (third, second)];
+        if numbers.contains(&UNNUMBERED)
+            || self.orders.sees_triple(actor, numbers)
+            || against.iter().any(|&(earlier, later)| must.is_before(earlier, later))
+            || (self.given_up)(goal)
+        {
+            return None;
+        }
+        // In a queue the order is that of the sends.
+        let senders = three.map(|place| must.sent_in(place).filter(|_| self.is_queued(place)));
+        let end = three.into_iter().chain(senders.into_iter().flatten()).min()?;
+        let mut plan = Plan::new(self, end);
+        let senders: Vec<usize> = senders.into_iter().flatten().collect();
+        for (nth, &sender) in senders.iter().enumerate() {
+            let held: Vec<usize> =
+                senders[nth..].iter().copied().filter(|&held| held != sender).collect();
+            (plan.done.contains(sender) || plan.reach(sender, &held)).then_some(())?;
+        }
+        for place in three {
+            plan.reach_before(place, &three).then_some(())?;
+        }
+        for (nth, &place) in three.iter().enumerate() {
+            plan.reach(place, &three[nth + 1..]).then_some(())?;
+        }
+        let is_met = plan.follows(first, second) && plan.follows(second, third);
+        is_met.then_some(Planned { places: plan.places, repeated: end as u32, goal })
+    }
+
+    fn is_queued(&self, place: usize) -> bool {
+        self.run.received[place].order == MailboxOrder::Queue
+    }
+}
+
+/// An actor in a plan.
+#[derive(Clone, Debug, Default)]
+struct Planning {
+    /// How far its receives are done without a gap, and up to where those not done are disturbed.
+    gapless: u32,
+    disturbed_to: u32,
+    /// Receives whose messages are in its queue.
+    queue: VecDeque<u32>,
+    /// What it does may be something else than it was.
+    is_disturbed: bool,
+    /// After how many receives of the plan it may have received a message that is not known.
+    unknown_at: usize,
 }
 
 /// A schedule that is being made, by replaying it.
 struct Plan<'a> {
-    generator: &'a Generator,
     look: &'a Look<'a>,
+    generator: &'a Generator,
     places: Vec<u32>,
     done: Bits,
-    /// Of each receive that is done, when.
-    when: BTreeMap<usize, usize>,
+    /// Of each receive, when it happens.
+    when: Vec<u32>,
     /// Those whose effects may be others than they were.
     disturbed: Bits,
-    /// Of each actor, how far its receives are done without a gap, and up to where those not done are disturbed.
-    reached: Vec<(u32, u32)>,
-    /// How many receives are done without a gap.
+    /// Those that may not exist.
+    uncertain: Bits,
+    /// Those whose messages are in queues.
+    sent: Bits,
+    actors: Vec<Planning>,
+    /// How many receives are done without a gap, and how many messages of the test are in their queues.
     gapless: usize,
+    sent_by_test: usize,
     looks: u32,
 }
 
 impl<'a> Plan<'a> {
-    fn new(generator: &'a Generator, look: &'a Look<'a>) -> Self {
-        Self {
-            generator,
+    /// Begins as the execution did, up to a receive.
+    fn new(look: &'a Look<'a>, end: usize) -> Self {
+        let generator = look.generator;
+        let receives = look.run.received.len();
+        let mut done = Bits::default();
+        done.add_below(end);
+        let mut when = vec![NEVER; receives];
+        let places: Vec<u32> = (0..end as u32).collect();
+        when[..end].copy_from_slice(&places);
+        let sent_by_test = &generator.sent_by_test;
+        let sent_by_test = sent_by_test.partition_point(|(waited, _)| *waited as usize <= end);
+        let mut plan = Self {
             look,
-            places: Vec::new(),
-            done: Bits::default(),
-            when: BTreeMap::new(),
+            generator,
+            places,
+            done,
+            when,
             disturbed: Bits::default(),
-            reached: vec![(0, 0); generator.lists.len()],
-            gapless: 0,
+            uncertain: Bits::default(),
+            sent: Bits::default(),
+            actors: vec![Planning::default(); generator.lists.len()],
+            gapless: end,
+            sent_by_test,
             looks: 0,
+        };
+        for (actor, list) in plan.actors.iter_mut().zip(&generator.lists) {
+            let at = list.partition_point(|&place| (place as usize) < end);
+            actor.gapless = at as u32;
+            // Of what is received later, those that are sent already are the first ones in the queue.
+            let queued = list[at..].iter().filter(|&&place| look.is_queued(place as usize));
+            let is_sent = |place: usize| match generator.must.sent_in(place) {
+                Some(sender) => sender < end,
+                None => waited_for(look.run, place) as usize <= end,
+            };
+            for &place in queued.take_while(|&&place| is_sent(place as usize)) {
+                actor.queue.push_back(place);
+                plan.sent.insert(place as usize);
+            }
         }
+        plan
     }
 
-    /// A schedule for this order and for what else it can show. None if there is none.
     fn make(mut self, wanted: Wanted) -> Option<Vec<u32>> {
         let mut pending = self.place(wanted)?;
         if !self.meets(wanted) {
@@ -239,8 +513,8 @@ impl<'a> Plan<'a> {
     )]
     fn place(&mut self, wanted: Wanted) -> Option<Option<usize>> {
         let Wanted { first, second, swap } = wanted;
-        let must = self.look.must;
-        let is_queue = self.look.run.received[first].order == MailboxOrder::Queue;
+        let must = &self.generator.must;
+        let is_queue = self.look.is_queued(first);
         // In a queue the order is that of the sends.
         let senders = must.sent_in(first).zip(must.sent_in(second)).filter(|_| is_queue);
         let senders = senders.filter(|(one, _)| !self.done.contains(*one));
@@ -248,7 +522,7 @@ impl<'a> Plan<'a> {
             return None;
         }
         let held = senders.map_or(first, |(one, _)| one);
-        for place in 0..held {
+        for place in self.gapless..held {
             if !self.done.contains(place) && self.is_certain(place) {
                 self.reach(place, &[held]);
             }
@@ -262,12 +536,11 @@ impl<'a> Plan<'a> {
             }
         }
         match (swap, self.look.criterion) {
-            (true, Criterion::Pr) => {
-                if !is_queue {
-                    self.overtake(first, second);
-                }
+            (true, Criterion::Pr) if !is_queue => {
+                self.overtake(first, second);
                 self.reach(second, &[first]).then_some(Some(first))
             }
+            // In a queue the first may not be sent yet, and whether it is sent then is certain only here.
             (true, _) => (self.reach(second, &[first]) && self.reach(first, &[])).then_some(None),
             (false, _) => {
                 self.reach_before(second, &[first]).then_some(())?;
@@ -286,7 +559,8 @@ impl<'a> Plan<'a> {
             if self.looks > MOST_LOOKS || chain.len() > MOST_OVERTAKING {
                 break;
             }
-            let is_free = chain.iter().all(|&held| !self.look.must.is_before(held, next));
+            let must = &self.generator.must;
+            let is_free = chain.iter().all(|&held| !must.is_before(held, next));
             let is_left = !self.done.contains(next) && is_free && self.is_certain(next);
             if is_left && self.look.unmet(last, next).any(|swap| swap) {
                 chain.push(next);
@@ -300,8 +574,15 @@ impl<'a> Plan<'a> {
     }
 
     /// Whether a receive exists for certain, whatever was moved so far.
-    fn is_certain(&self, place: usize) -> bool {
-        !self.look.must.before(place).meets(&self.disturbed)
+    fn is_certain(&mut self, place: usize) -> bool {
+        if self.uncertain.contains(place) {
+            return false;
+        }
+        let is_uncertain = self.generator.must.causes(place).meets(&self.disturbed);
+        if is_uncertain {
+            self.uncertain.insert(place);
+        }
+        !is_uncertain
     }
 
     /// Has everything happen that a receive needs, then the receive itself. `false` if that needs one that is held,
@@ -312,7 +593,7 @@ impl<'a> Plan<'a> {
 
     /// Has everything happen that must happen before a receive.
     fn reach_before(&mut self, place: usize, held: &[usize]) -> bool {
-        let needed = self.look.must.before(place).without(&self.done);
+        let needed = self.generator.must.before(place).without(&self.done);
         needed.into_iter().all(|needed| {
             self.done.contains(needed) || self.is_certain(needed) && self.take_turn(needed, held)
         })
@@ -320,69 +601,68 @@ impl<'a> Plan<'a> {
 
     /// A receive happens, after what is ahead of it in its queue.
     fn take_turn(&mut self, place: usize, held: &[usize]) -> bool {
-        let mut stack = vec![place];
-        while let Some(&next) = stack.last() {
-            if self.done.contains(next) {
-                stack.pop();
-                continue;
+        if !self.look.is_queued(place) {
+            let is_there =
+                self.done.contains(place) || !held.contains(&place) && self.is_sent(place);
+            if is_there {
+                self.happen(place);
             }
-            if held.contains(&next) || stack.len() > self.look.run.received.len() {
+            return is_there;
+        }
+        let list = self.generator.listed[place].0 as usize;
+        while !self.done.contains(place) {
+            if !self.sent.contains(place) {
                 return false;
             }
-            if let Some(ahead) = self.ahead(next) {
-                if !self.is_certain(ahead) || !self.is_sent(ahead) {
-                    return false;
+            match self.actors[list].queue.front() {
+                Some(&UNKNOWN) => {
+                    let actor = &mut self.actors[list];
+                    actor.queue.pop_front();
+                    (actor.is_disturbed, actor.unknown_at) = (true, self.places.len());
+                    self.may_send(list);
                 }
-                stack.push(ahead);
-                continue;
+                Some(&next) if !held.contains(&(next as usize)) => {
+                    self.actors[list].queue.pop_front();
+                    self.happen(next as usize);
+                }
+                _ => return false,
             }
-            if !self.is_sent(next) {
-                return false;
-            }
-            self.happen(next);
-            stack.pop();
         }
         true
     }
 
+    /// Whether the message is sent that is received here; of one that is in no queue.
     fn is_sent(&self, place: usize) -> bool {
-        match self.look.must.sent_in(place) {
+        match self.generator.must.sent_in(place) {
             Some(sender) => self.done.contains(sender),
-            None => self.sent_by_test(place) <= self.gapless,
+            None => waited_for(self.look.run, place) as usize <= self.gapless,
         }
     }
 
-    /// How many receives the test waited for before it sent a message.
-    fn sent_by_test(&self, place: usize) -> usize {
-        let received = &self.look.run.received[place];
-        let waited = if received.sender == 0 { received.sent_after } else { received.settled };
-        waited as usize
-    }
-
-    /// When a message was sent, as far as the plan goes: after how many receives, and whether then by the test.
-    fn sent(&self, place: usize) -> (usize, bool, u32) {
-        let nth = self.look.run.received[place].nth;
-        match self.look.must.sent_in(place) {
-            Some(sender) => (self.when.get(&sender).map_or(usize::MAX, |at| at + 1), false, nth),
-            None => (self.sent_by_test(place), true, nth),
+    /// An actor may send what it never sent before.
+    fn may_send(&mut self, list: usize) {
+        let generator = self.generator;
+        for &receiver in &generator.sends_to[list] {
+            self.put(receiver, UNKNOWN);
         }
     }
 
-    /// A receive whose message is ahead of another's in the queue of their actor.
-    fn ahead(&self, place: usize) -> Option<usize> {
-        if self.look.run.received[place].order != MailboxOrder::Queue {
-            return None;
+    /// A message is in the queue of an actor.
+    fn put(&mut self, list: u32, message: u32) {
+        let actor = &mut self.actors[list as usize];
+        if message != UNKNOWN || actor.queue.back() != Some(&UNKNOWN) {
+            actor.queue.push_back(message);
         }
-        let (list, _) = self.generator.listed[place];
-        let (gapless, _) = self.reached[list as usize];
-        let mine = self.sent(place);
-        let others = self.generator.lists[list as usize][gapless as usize..].iter();
-        let others = others.map(|&other| other as usize);
-        others
-            .filter(|&other| other != place && !self.done.contains(other))
-            .filter(|&other| self.look.run.received[other].order == MailboxOrder::Queue)
-            .filter(|&other| self.is_sent(other) && self.sent(other) < mine)
-            .min_by_key(|&other| self.sent(other))
+    }
+
+    /// A message is sent into a queue, if it is certain.
+    fn send(&mut self, place: u32) {
+        let is_certain = self.is_certain(place as usize);
+        if is_certain {
+            self.sent.insert(place as usize);
+        }
+        let list = self.generator.listed[place as usize].0;
+        self.put(list, if is_certain { place } else { UNKNOWN });
     }
 
     /// A receive happens next.
@@ -390,14 +670,14 @@ impl<'a> Plan<'a> {
         if !self.done.insert(place) {
             return;
         }
-        self.when.insert(place, self.places.len());
+        self.when[place] = self.places.len() as u32;
         self.places.push(place as u32);
         while self.done.contains(self.gapless) {
             self.gapless += 1;
         }
         let (list, at) = self.generator.listed[place];
         let places = &self.generator.lists[list as usize];
-        let (gapless, disturbed_to) = &mut self.reached[list as usize];
+        let Planning { gapless, disturbed_to, is_disturbed, .. } = &mut self.actors[list as usize];
         while places.get(*gapless as usize).is_some_and(|&next| self.done.contains(next as usize)) {
             *gapless += 1;
         }
@@ -412,6 +692,22 @@ impl<'a> Plan<'a> {
             }
             *disturbed_to = (*disturbed_to).max(at);
         }
+        if *is_disturbed {
+            self.disturbed.insert(place);
+        }
+        *is_disturbed |= self.disturbed.contains(place);
+        let generator = self.generator;
+        if *is_disturbed {
+            self.may_send(list as usize);
+        } else {
+            generator.children[place].iter().for_each(|&child| self.send(child));
+        }
+        while let Some(&(waited, sent)) = generator.sent_by_test.get(self.sent_by_test)
+            && waited as usize <= self.gapless
+        {
+            self.sent_by_test += 1;
+            self.send(sent);
+        }
     }
 
     /// Whether the plan has the goal for which it is made.
@@ -419,21 +715,28 @@ impl<'a> Plan<'a> {
         let Wanted { first, second, swap } = wanted;
         let (earlier, later) = if swap { (second, first) } else { (first, second) };
         if self.look.criterion == Criterion::Pr {
-            return self.done.contains(earlier) && !self.done.contains(later)
-                || self.when.get(&earlier) < self.when.get(&later);
+            return self.when[earlier] < self.when[later];
         }
-        let Some(end) = self.when.get(&later) else { return false };
-        let Some(begin) = self.when.get(&earlier).filter(|begin| *begin < end) else {
+        self.follows(earlier, later)
+    }
+
+    /// Whether one receive comes after another of the same actor, with nothing between them that the criterion minds.
+    fn follows(&self, earlier: usize, later: usize) -> bool {
+        let (begin, end) = (self.when[earlier], self.when[later]);
+        if end == NEVER || begin >= end {
             return false;
-        };
-        let receiver = self.look.run.received[first].receiver;
-        let mut between = self.places[begin + 1..*end].iter().map(|&place| place as usize);
-        !between.any(|place| {
-            let other = &self.look.run.received[place];
-            other.receiver == receiver
-                && other.counted
-                && (self.look.criterion == Criterion::Pcr || other.became)
-        })
+        }
+        let (begin, end) = (begin as usize, end as usize);
+        let list = self.generator.listed[earlier].0;
+        let unknown_at = self.actors[list as usize].unknown_at;
+        let mut between = self.places[begin + 1..end].iter().map(|&place| place as usize);
+        !(begin + 1..=end).contains(&unknown_at)
+            && !between.any(|place| {
+                let other = &self.look.run.received[place];
+                self.generator.listed[place].0 == list
+                    && other.counted
+                    && (self.look.criterion == Criterion::Pcr || other.became)
+            })
     }
 
     /// Two receives of the tail of which an order was never seen, from this one on.
@@ -442,11 +745,13 @@ impl<'a> Plan<'a> {
             if self.done.contains(first) || !self.is_certain(first) {
                 continue;
             }
-            for second in self.generator.later(first) {
-                self.looks += 1;
-                if self.looks > MOST_LOOKS {
-                    return None;
-                }
+            let (list, at) = self.generator.listed[first];
+            self.looks += self.generator.lists[list as usize].len() as u32 - at;
+            if self.looks > MOST_LOOKS {
+                return None;
+            }
+            let look = self.look;
+            for second in look.candidates(first) {
                 if self.done.contains(second) {
                     continue;
                 }

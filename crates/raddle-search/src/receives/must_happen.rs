@@ -35,6 +35,9 @@ pub enum Causality {
 pub struct MustHappen {
     /// Of each receive, by its place: those before it.
     before: Vec<Bits>,
+    /// Of each receive: those that its message depends on, which are all of `before` but what comes first only because
+    /// mailboxes keep an order. Only of [`Causality::Possible`].
+    causes: Vec<Bits>,
     /// Of each receive the one that sent its message.
     sent_in: Vec<Option<u32>>,
 }
@@ -44,9 +47,10 @@ struct Reading<'a> {
     causality: Causality,
     run: &'a Run,
     before: Vec<Bits>,
-    sent_in: Vec<Option<u32>>,
-    /// Of each receive: all that it may have been made by, itself among it.
     causes: Vec<Bits>,
+    sent_in: Vec<Option<u32>>,
+    /// Of each receive: all that what it does may depend on, itself among it.
+    history: Vec<Bits>,
     places: BTreeMap<u64, usize>,
     created: BTreeMap<u64, usize>,
     /// The last receive of each actor.
@@ -65,8 +69,9 @@ impl MustHappen {
             causality,
             run,
             before: Vec::with_capacity(run.received.len()),
-            sent_in: Vec::with_capacity(run.received.len()),
             causes: Vec::new(),
+            sent_in: Vec::with_capacity(run.received.len()),
+            history: Vec::with_capacity(run.received.len()),
             places: BTreeMap::new(),
             created: BTreeMap::new(),
             last_of: BTreeMap::new(),
@@ -76,7 +81,8 @@ impl MustHappen {
         for (at, received) in run.received.iter().enumerate() {
             reading.read(at, received);
         }
-        Self { before: reading.before, sent_in: reading.sent_in }
+        let Reading { before, causes, sent_in, .. } = reading;
+        Self { before, causes, sent_in }
     }
 
     /// Whether the receive at one place must happen before that at another.
@@ -91,6 +97,11 @@ impl MustHappen {
         &self.before[place]
     }
 
+    /// Those that the message depends on which is received at this place: if they happen as they did, it is sent.
+    pub(crate) fn causes(&self, place: usize) -> &Bits {
+        &self.causes[place]
+    }
+
     /// The place of the receive that sent the message which is received at this place; none: the test did.
     pub(crate) fn sent_in(&self, place: usize) -> Option<usize> {
         self.sent_in[place].map(|place| place as usize)
@@ -99,7 +110,7 @@ impl MustHappen {
     /// Bytes that the relation takes.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        self.before.iter().map(Bits::bytes).sum()
+        self.before.iter().chain(&self.causes).map(Bits::bytes).sum()
     }
 }
 
@@ -121,7 +132,7 @@ impl Reading<'_> {
         // Elsewhere another receive may give the test its answer.
         let answered = answered.filter(|_| self.causality == Causality::Possible);
         for cause in [sent_in, creator, answered].into_iter().flatten() {
-            before.add(&self.causes[cause]);
+            before.add(&self.history[cause]);
         }
         // A test that has some messages handled and then sends may have waited for any of them.
         let waited = self.causality == Causality::Possible && received.sender == 0;
@@ -136,6 +147,9 @@ impl Reading<'_> {
                     before.insert(place);
                 }
             }
+        }
+        if self.causality == Causality::Possible {
+            self.causes.push(before.clone());
         }
         self.keep_order(received, sent_in, &mut before);
         self.remember(at, received, before, sent_in);
@@ -179,13 +193,13 @@ impl Reading<'_> {
     }
 
     fn remember(&mut self, at: usize, received: &Received, before: Bits, sent_in: Option<usize>) {
-        let mut causes = before.clone();
-        causes.insert(at);
+        let mut history = before.clone();
+        history.insert(at);
         let last = self.last_of.insert(received.receiver, at);
         if let (Causality::Possible, Some(last)) = (self.causality, last) {
-            causes.add(&self.causes[last]);
+            history.add(&self.history[last]);
         }
-        self.causes.push(causes);
+        self.history.push(history);
         self.before.push(before);
         self.sent_in.push(sent_in.map(|place| place as u32));
         self.places.insert(received.identity, at);

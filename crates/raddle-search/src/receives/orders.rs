@@ -1,6 +1,6 @@
 //! Which orders of receives executions have shown.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -9,6 +9,9 @@ use super::{Bits, Criterion};
 
 /// Receives of one actor that are told apart. Each costs a bit for each other one and criterion.
 const MOST_OF_ONE_ACTOR: usize = 16_384;
+
+/// Orders of three receives that are told apart.
+const MOST_TRIPLES: u64 = 1 << 18;
 
 /// What has been shown of one actor. Its receives are numbered in the order in which they were first seen.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,6 +22,8 @@ pub(crate) struct ActorOrders {
     seen: [Vec<Bits>; 3],
     /// Those that were seen to change the actor's behaviour.
     became: Bits,
+    /// Three that were seen directly after each other.
+    triples: BTreeSet<[u32; 3]>,
 }
 
 /// How much has been shown, by criterion.
@@ -42,6 +47,9 @@ pub(crate) struct Orders {
     counts: Counts,
     /// Receives that were not told apart, because their actor has too many.
     pub(crate) left_out: u64,
+    /// Whether three receives directly after each other are told apart, and how many of these were seen.
+    has_triples: bool,
+    triples: u64,
 }
 
 /// One actor in the execution that is learned from.
@@ -49,6 +57,7 @@ pub(crate) struct Orders {
 struct Walk {
     before: Bits,
     last: Option<usize>,
+    before_last: Option<usize>,
     last_change: Option<usize>,
     since_change: Bits,
 }
@@ -59,11 +68,50 @@ impl Orders {
         self.counts
     }
 
+    /// Learns of three receives directly after each other, too.
+    pub(crate) fn learn_triples(&mut self) {
+        self.has_triples = true;
+    }
+
+    /// Whether it still learns of them.
+    pub(crate) fn has_triples(&self) -> bool {
+        self.has_triples
+    }
+
+    /// How often three receives were seen directly after each other that had not been before.
+    pub(crate) fn n_triples(&self) -> u64 {
+        self.triples
+    }
+
+    /// Whether these three were seen directly after each other.
+    pub(crate) fn has_triple(&self, triple: [u64; 3]) -> bool {
+        let [first, second, third] = triple.map(|receive| self.number(receive));
+        match (first, second, third) {
+            (Some((actor, first)), Some((_, second)), Some((_, third))) => {
+                self.sees_triple(actor, [first, second, third])
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether these three of an actor, by number, were seen directly after each other.
+    pub(crate) fn sees_triple(&self, actor: u32, triple: [u32; 3]) -> bool {
+        self.actors[actor as usize].triples.contains(&triple)
+    }
+
     /// Learns from an execution. Returns how many goals of each criterion it met that none had met before.
     pub(crate) fn learn(&mut self, run: &Run) -> [u64; 3] {
+        self.learn_all(run.received.iter())
+    }
+
+    /// As [`learn`](Self::learn), from the receives of an execution.
+    pub(crate) fn learn_all<'a>(
+        &mut self,
+        received: impl Iterator<Item = &'a Received>,
+    ) -> [u64; 3] {
         let before = self.counts.goals;
         let mut walks: BTreeMap<u32, Walk> = BTreeMap::new();
-        for received in run.received.iter().filter(|received| received.counted) {
+        for received in received.filter(|received| received.counted) {
             let Some((actor, number)) = self.place(received) else { continue };
             let walk = walks.entry(actor).or_default();
             self.walk(walk, actor as usize, number as usize, received.became);
@@ -101,7 +149,13 @@ impl Orders {
         if became {
             self.note_change(actor, number);
         }
-        let Walk { before, last, last_change, since_change } = walk;
+        if let (true, Some(first), Some(second)) = (self.has_triples, walk.before_last, walk.last) {
+            let triple = [first, second, number].map(|number| number as u32);
+            self.triples += u64::from(self.actors[actor].triples.insert(triple));
+            self.has_triples = self.triples < MOST_TRIPLES;
+        }
+        walk.before_last = walk.last;
+        let Walk { before, last, last_change, since_change, .. } = walk;
         // Most have been seen before: those are passed over a word at a time.
         let row = &self.actors[actor].seen[Criterion::Pr.index()][number];
         let new = before.without(row);
@@ -175,10 +229,21 @@ impl Orders {
         actor == other && self.sees(criterion, actor, earlier, later)
     }
 
+    /// The actor and the number of a receive that was learned.
+    pub(crate) fn number(&self, receive: u64) -> Option<(u32, u32)> {
+        self.places.get(&receive).copied()
+    }
+
+    /// As [`is_met`](Self::is_met), of receives of one actor by number.
     #[inline]
-    fn sees(&self, criterion: Criterion, actor: u32, earlier: u32, later: u32) -> bool {
+    pub(crate) fn sees(&self, criterion: Criterion, actor: u32, earlier: u32, later: u32) -> bool {
         let seen = &self.actors[actor as usize].seen[criterion.index()];
         seen[later as usize].contains(earlier as usize)
+    }
+
+    /// Those of an actor that were seen before one of its receives.
+    pub(crate) fn before(&self, criterion: Criterion, actor: u32, later: u32) -> &Bits {
+        &self.actors[actor as usize].seen[criterion.index()][later as usize]
     }
 
     /// Adds what others have shown.
@@ -186,7 +251,7 @@ impl Orders {
         for theirs in &other.actors {
             let mut numbers = Vec::with_capacity(theirs.receives.len());
             for &identity in &theirs.receives {
-                let received = Received { identity, receiver: theirs.actor, ..Received::nothing() };
+                let received = Received { identity, receiver: theirs.actor, ..Received::default() };
                 numbers.push(self.place(&received));
             }
             for number in theirs.became.iter() {
@@ -251,7 +316,7 @@ impl Orders {
             actor,
             receives: receives.to_vec(),
             seen: [rows.clone(), rows.clone(), rows],
-            became: Bits::default(),
+            ..ActorOrders::default()
         };
         let fits = |number: &&u32| (**number as usize) < receives.len();
         became.iter().filter(fits).for_each(|&number| _ = orders.became.insert(number as usize));
@@ -262,29 +327,5 @@ impl Orders {
         }
         let file = Self { actors: vec![orders], ..Self::default() };
         self.merge(&file);
-    }
-}
-
-impl Received {
-    /// For what only identity and receiver matter.
-    fn nothing() -> Self {
-        Self {
-            identity: 0,
-            message: 0,
-            sender: 0,
-            receiver: 0,
-            sent_in: 0,
-            nth: 0,
-            sent_after: 0,
-            settled: 0,
-            answered_by: 0,
-            system: 0,
-            order: super::recording::MailboxOrder::Unordered,
-            counted: true,
-            passes: false,
-            became: false,
-            created: Vec::new(),
-            values: Vec::new(),
-        }
     }
 }

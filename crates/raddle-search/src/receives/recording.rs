@@ -1,11 +1,11 @@
 //! The receives of one execution, in order: a schedule in the sense of Bita.
 
 use raddle_engine::receive::{Content, Effects, Order, Receive, ReceiveName, Reception};
-use raddle_engine::strategy::{Event, Step};
+use raddle_engine::strategy::{Event, Step, Taken};
 use serde::{Deserialize, Serialize};
 
 /// One receive that happened.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Received {
     /// What it is in every execution.
     pub identity: u64,
@@ -39,16 +39,21 @@ pub struct Received {
     pub created: Vec<u64>,
     /// The values that were decided in it.
     pub values: Vec<u32>,
+    /// How many decisions of its execution led up to it, its own among them.
+    pub decisions: u32,
+    /// How many steps of threads there were before it.
+    pub thread_steps: u32,
 }
 
 /// As the engine's [`Order`], for files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum MailboxOrder {
     /// Between each two actors.
     Pairs,
     /// As messages were sent.
     Queue,
     /// None.
+    #[default]
     Unordered,
 }
 
@@ -78,6 +83,8 @@ impl Received {
             became,
             created: effects.created.iter().map(|actor| actor.actor).collect(),
             values,
+            decisions: 0,
+            thread_steps: 0,
         }
     }
 }
@@ -87,6 +94,8 @@ impl Received {
 pub struct Run {
     /// In order.
     pub received: Vec<Received>,
+    /// The options that were taken, if they are known: the execution can be repeated with them.
+    pub decisions: Vec<u32>,
 }
 
 /// Collects the receives of the execution that runs.
@@ -94,31 +103,53 @@ pub struct Run {
 pub struct Recording {
     run: Run,
     values: Vec<u32>,
+    decisions: u32,
+    thread_steps: u32,
 }
 
 impl Recording {
     /// An execution begins.
     pub fn begin(&mut self) {
         self.run.received.clear();
+        self.run.decisions.clear();
         self.values.clear();
+        (self.decisions, self.thread_steps) = (0, 0);
     }
 
     /// Something happened. Returns the receive, if it was one.
     pub fn event<'a>(&mut self, event: &Event<'a>) -> Option<(&Received, Step<'a>)> {
         match event {
-            Event::Value { taken, during: true, .. } => self.values.push(taken.option),
+            Event::Value { taken, during, .. } => {
+                self.decisions += 1;
+                if *during {
+                    self.values.push(taken.option);
+                }
+            }
             Event::Step(step) => {
+                self.decisions += u32::from(step.point.is_some());
                 let values = std::mem::take(&mut self.values);
-                let effects = step.effects()?;
+                let Some(effects) = step.effects() else {
+                    self.thread_steps += 1;
+                    return None;
+                };
                 if effects.receive.content == Content::Nothing {
                     return None;
                 }
-                self.run.received.push(Received::new(&effects, values));
+                let mut received = Received::new(&effects, values);
+                (received.decisions, received.thread_steps) = (self.decisions, self.thread_steps);
+                self.run.received.push(received);
                 return self.run.received.last().map(|received| (received, *step));
             }
-            _ => {}
+            Event::Spawn { .. } => {}
         }
         None
+    }
+
+    /// The execution has ended, with these decisions.
+    pub(crate) fn end(&mut self, decisions: &[Taken]) {
+        if decisions.len() == self.decisions as usize {
+            self.run.decisions.extend(decisions.iter().map(|taken| taken.option));
+        }
     }
 
     /// What was received so far.

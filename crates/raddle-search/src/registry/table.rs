@@ -331,12 +331,13 @@ pub static REGISTRY: &[Entry] = &[
     },
     Entry {
         name: "bita",
-        line: "schedules of actors that show new orders of receives: `pr`, then `pbr`, then `pcr`",
+        line: "schedules of actors that show new orders of receives: `pr`, then `pbr`, then `pcr`, then three in a row",
         paper: "Tasharofi, Pradel, Lin, Johnson, ASE 2013",
         arguments: Arguments::OneOf(&["pr", "pbr", "pcr"]),
         example: "bita",
         make: Make::Sampler(|part, environment| {
-            Ok(Box::new(Bita::new(&criteria(part), environment.seed)))
+            let bita = Bita::new(&criteria(part), environment.seed);
+            Ok(Box::new(if part.word().is_none() { bita.then_triples() } else { bita }))
         }),
         ..HERE
     },

@@ -163,6 +163,7 @@ impl<T> Tracked<T> {
     /// assert_eq!(cell.get(), 2);
     /// ```
     pub fn get_mut(&mut self) -> &mut T {
+        self.watch.own();
         self.value.get_mut()
     }
 

@@ -959,6 +959,87 @@ fn a_destructor_whose_count_is_seen_races_with_those_who_are_no_owners() {
     is_clean(&writes_to_what_others_have(|value| Arc::new(counted::Arc::new(value))));
 }
 
+type TwoCells = [Tracked<u8>; 2];
+
+/// Two owners write, each to a cell of its own; the one that is left with the value takes it out and reads both.
+fn the_last_takes_it_out(take: fn(Arc<TwoCells>) -> Option<TwoCells>) -> impl Fn() {
+    move || {
+        let (a, b) = shared([Tracked::new(0), Tracked::new(0)]);
+        let finish = move |own: usize, cells: Arc<TwoCells>| {
+            cells[own].set(1);
+            thread::yield_now();
+            if let Some(cells) = take(cells) {
+                assert_eq!(cells[0].get() + cells[1].get(), 2);
+                cells[1 - own].set(3);
+            }
+        };
+        let other = thread::spawn(move || finish(1, b));
+        finish(0, a);
+        other.join().expect("no panic");
+    }
+}
+
+// The count of std's is not seen, but that the cells are elsewhere now is, and only their owner can move them.
+#[test]
+fn what_is_taken_out_of_an_arc_of_std_comes_after_what_its_owners_did() {
+    is_clean(&the_last_takes_it_out(Arc::into_inner));
+    is_clean(&the_last_takes_it_out(|arc| Arc::try_unwrap(arc).ok()));
+}
+
+// That a task has it to itself is shown by `&mut`, though `Arc::get_mut` leaves it in place.
+#[test]
+fn a_cell_that_a_task_has_to_itself_comes_after_what_others_did() {
+    is_clean(&|| {
+        let (mut ours, theirs) = shared(Tracked::new(0));
+        let other = thread::spawn(move || theirs.set(1));
+        thread::yield_now();
+        if let Some(cell) = Arc::get_mut(&mut ours) {
+            *cell.get_mut() += 1;
+            cell.set(cell.get() + 1);
+        }
+        other.join().expect("no panic");
+    });
+}
+
+/// A place through which values go from task to task, of which raddle knows nothing.
+struct Unseen(std::cell::UnsafeCell<Option<Tracked<u8>>>);
+
+// SAFETY: tasks share one OS thread.
+unsafe impl Sync for Unseen {}
+
+impl Unseen {
+    fn swap(&self, value: Option<Tracked<u8>>) -> Option<Tracked<u8>> {
+        // SAFETY: as above, and no reference is given out.
+        unsafe { std::mem::replace(&mut *self.0.get(), value) }
+    }
+}
+
+/// A task sends a cell, which it has made itself or not, by means that order nothing.
+fn sent_without_order(makes: bool) -> impl Fn() {
+    move || {
+        let given = (!makes).then(|| Tracked::new(0));
+        let (slot, theirs) = shared((Unseen(None.into()), AtomicBool::new(false)));
+        let sender = thread::spawn(move || {
+            let cell = given.unwrap_or_else(|| Tracked::new(0));
+            cell.set(1);
+            theirs.0.swap(Some(cell));
+            theirs.1.store(true, Relaxed);
+        });
+        if slot.1.load(Relaxed) {
+            let cell = slot.0.swap(None).expect("it was sent");
+            let _ = cell.get();
+        }
+        sender.join().expect("no panic");
+    }
+}
+
+// A cell that was moved is taken for one that was handed on in order, if only its making is in order.
+#[test]
+fn a_cell_that_is_moved_without_order_races_with_its_making() {
+    has_a_race(&sent_without_order(true));
+    is_clean(&sent_without_order(false));
+}
+
 #[test]
 fn what_an_owner_did_is_known_after_the_last_drop_too() {
     struct Taken {

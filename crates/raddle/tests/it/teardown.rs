@@ -185,57 +185,204 @@ fn a_panic_behind_a_livelock_is_the_headline_and_the_livelock_follows() {
     assert!(text.contains("what followed:\n  livelock: main changed nothing for"), "{text}");
 }
 
+/// Fails if the spawned thread stores first, with `guard` on the stack that the panic unwinds.
+fn too_late_with<F: FnMut()>(guard: OnDrop<F>) {
+    let _guard = guard;
+    let n = AtomicU32::new(0);
+    thread::scope(|scope| {
+        scope.spawn(|| n.store(1, SeqCst));
+        assert_eq!(n.load(SeqCst), 0, "too late");
+    });
+}
+
+/// Waits for ever, and not by raddle's operations.
+fn spin_if_panicking() {
+    let never = std::sync::atomic::AtomicBool::new(false);
+    while std::thread::panicking() && !never.load(SeqCst) {
+        std::hint::spin_loop();
+    }
+}
+
+/// The report has the panic as its headline, the steps that led to it, and the command that replays it; a replay says the
+/// same.
+#[cfg(unix)]
+#[track_caller]
+fn is_whole(body: fn(), panic: &str, then: &str) {
+    let text = report(quick(), body);
+    let told = |text: &str| {
+        let headline = headline(text);
+        assert!(headline.contains(" panicked at crates/raddle/tests/it/teardown.rs:"), "{text}");
+        assert!(headline.contains(panic) && headline.contains(" then "), "{text}");
+        assert!(headline.ends_with(then), "{text}");
+        let mut table = text.lines().skip_while(|line| !line.starts_with("step"));
+        assert!(table.any(|line| line.contains("store")), "{text}");
+    };
+    told(&text);
+    let replay = text.split("RADDLE_REPLAY=").nth(1).expect(&text);
+    let token = replay.split_whitespace().next().expect(&text).to_owned();
+    let mut config = quick();
+    config.replay = Some(token);
+    told(&report(config, body));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_guard_that_aborts_while_its_own_panic_unwinds_does_not_hide_the_panic() {
+    let test = || too_late_with(OnDrop(abort_if_panicking));
+    is_whole(test, "too late", "main ended the process by SIGABRT (an abort)");
+    let in_a_thread = || {
+        let thread = thread::spawn(|| too_late_with(OnDrop(abort_if_panicking)));
+        thread.join().unwrap();
+    };
+    is_whole(in_a_thread, "too late", "ended the process by SIGABRT (an abort)");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_destructor_that_panics_while_its_own_panic_unwinds_does_not_hide_the_first() {
+    let test = || {
+        too_late_with(OnDrop(|| assert!(!std::thread::panicking(), "from the destructor")));
+    };
+    is_whole(test, "too late", "main ended the process by SIGABRT (an abort)");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_destructor_that_spins_unseen_while_its_own_panic_unwinds_does_not_hide_the_panic() {
+    let test = || too_late_with(OnDrop(spin_if_panicking));
+    is_whole(test, "too late", "hangs: no step was made for 4000 ms");
+}
+
+#[test]
+fn a_thread_that_panicked_leads_if_another_spins_unseen_for_what_it_would_have_set() {
+    let text = report(quick(), || {
+        let ready = Arc::new(std::sync::atomic::AtomicBool::new(false));
+        let theirs = Arc::clone(&ready);
+        let n = AtomicU32::new(0);
+        let _thread = thread::spawn(move || {
+            assert_eq!(n.load(SeqCst), 1, "the cause");
+            theirs.store(true, SeqCst);
+        });
+        thread::yield_now();
+        while !ready.load(SeqCst) {
+            std::hint::spin_loop();
+        }
+    });
+    // If main moves first, it spins before there is a panic.
+    assert!(text.contains("hangs") || headline(&text).contains("the cause"), "{text}");
+}
+
+#[test]
+fn a_destructor_that_overflows_the_stack_while_its_own_panic_unwinds_does_not_hide_the_panic() {
+    fn deep(n: u64) -> u64 {
+        let room = [n; 64];
+        let more = if n == u64::MAX { 0 } else { deep(std::hint::black_box(n + 1)) };
+        more.wrapping_add(std::hint::black_box(room)[3])
+    }
+    let text = report(quick(), || {
+        let _guard = OnDrop(|| {
+            std::hint::black_box(deep(0));
+        });
+        assert_eq!(AtomicU32::new(0).load(SeqCst), 1, "the cause");
+    });
+    assert!(headline(&text).contains("main panicked at"), "{text}");
+    assert!(headline(&text).contains("the cause"), "{text}");
+    assert!(text.contains("what followed:\n  main overflowed its stack"), "{text}");
+}
+
+#[test]
+fn a_panic_that_was_caught_before_a_limit_is_named() {
+    let mut config = quick();
+    config.steps = Some(50);
+    let text = report(config, || {
+        catch_unwind(|| panic!("caught")).unwrap_err();
+        let n = AtomicU32::new(0);
+        (0..1_000).for_each(|value| n.store(value, SeqCst));
+    });
+    let words: Vec<_> = text.split_whitespace().collect();
+    assert!(words.join(" ").contains("cut off by a limit, main panicked at"), "{text}");
+}
+
+#[cfg(unix)]
+#[test]
+fn executions_that_abort_in_processes_of_their_own_say_nothing_themselves() {
+    let (code, text) = child("child_that_aborts_while_it_unwinds", "isolated");
+    assert_eq!(code, Some(101), "{text}");
+    assert!(text.contains("too late") && !text.contains("aborts the process"), "{text}");
+}
+
+#[test]
+fn a_hang_after_a_panic_that_was_caught_is_a_hang() {
+    let text = report(quick(), || {
+        catch_unwind(|| panic!("caught")).unwrap_err();
+        let (_keep, never) = std::sync::mpsc::channel::<()>();
+        let _ = never.recv();
+    });
+    assert!(text.contains("execution 1 hangs: no task has made a step for 4s"), "{text}");
+}
+
+#[cfg(unix)]
+#[test]
+fn tasks_that_abort_when_they_are_unwound_by_request_do_not_hide_the_failure() {
+    let mut config = quick();
+    config.teardown = raddle::Teardown::Unwind;
+    let text = report(config, || race_beside(OnDrop(abort_if_panicking)));
+    assert!(headline(&text).contains("data race of"), "{text}");
+    assert!(text.contains("RADDLE_REPLAY="), "{text}");
+}
+
 /// Set for tests that are only run by other tests.
 const CHILD: &str = "CHILD_OF_RADDLE_TESTS";
 
 #[test]
 fn child_that_aborts_while_it_unwinds() {
-    if std::env::var_os(CHILD).is_some() {
-        raddle::check(|| {
-            let _guard = OnDrop(abort_if_panicking);
-            let n = AtomicU32::new(0);
-            thread::scope(|scope| {
-                scope.spawn(|| n.store(1, SeqCst));
-                assert_eq!(n.load(SeqCst), 0, "too late");
-            });
-        });
+    match std::env::var(CHILD).as_deref() {
+        Ok("watched") => raddle::check(|| too_late_with(OnDrop(abort_if_panicking))),
+        Ok(how) => {
+            let mut config = Config::default();
+            if how == "isolated" {
+                config.isolation = raddle::Isolation::Process;
+            } else {
+                config.watchdog = None;
+            }
+            raddle::check_with(config, || too_late_with(OnDrop(abort_if_panicking)));
+        }
+        Err(_) => {}
     }
 }
 
-#[test]
-fn child_that_panics_while_it_unwinds() {
-    if std::env::var_os(CHILD).is_some() {
-        raddle::check(|| {
-            let _guard = OnDrop(|| panic!("from the destructor"));
-            panic!("the cause");
-        });
-    }
-}
-
-/// What a test of this file prints when the process aborts.
-fn last_words(name: &str) -> String {
+/// The exit code of a test of this file, and what it prints, captured by the harness, as by default: what it keeps is
+/// lost when the process aborts.
+#[cfg(unix)]
+fn child(name: &str, how: &str) -> (Option<i32>, String) {
     let mut command = Command::new(std::env::current_exe().expect("this binary"));
-    // Captured by the harness, as by default: what it keeps is lost when the process aborts.
-    command.args([&format!("teardown::{name}"), "--exact"]).env(CHILD, "1");
+    command.args([&format!("teardown::{name}"), "--exact"]).env(CHILD, how);
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("RADDLE_") {
             command.env_remove(name);
         }
     }
     let output = command.output().expect("it runs");
-    assert!(!output.status.success());
-    String::from_utf8_lossy(&output.stderr).into_owned()
+    let said = [output.stdout, output.stderr].concat();
+    (output.status.code(), String::from_utf8_lossy(&said).into_owned())
 }
 
 #[cfg(unix)]
 #[test]
-fn a_process_that_aborts_while_a_panic_unwinds_says_which_panic() {
-    let text = last_words("child_that_aborts_while_it_unwinds");
+fn a_test_that_aborts_while_a_panic_unwinds_fails_as_others_do() {
+    let (code, text) = child("child_that_aborts_while_it_unwinds", "watched");
+    assert_eq!(code, Some(101), "{text}");
+    assert!(text.contains("too late") && text.contains("RADDLE_REPLAY="), "{text}");
+    assert!(text.contains("test result: FAILED. 0 passed; 1 failed"), "{text}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_process_that_aborts_while_a_panic_unwinds_and_is_not_watched_says_which_panic() {
+    let (code, text) = child("child_that_aborts_while_it_unwinds", "unwatched");
+    assert_eq!(code, None, "{text}");
     let found = text.lines().find(|line| line.trim().starts_with("main panicked at")).expect(&text);
     assert!(found.contains("teardown.rs") && found.contains("too late"), "{text}");
-    let text = last_words("child_that_panics_while_it_unwinds");
-    let found = text.lines().find(|line| line.trim().starts_with("main panicked at")).expect(&text);
-    assert!(found.contains("the cause"), "the first one first: {text}");
 }
 
 /// A pool whose destructor waits for its worker, which waits for work.
