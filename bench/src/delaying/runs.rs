@@ -16,6 +16,7 @@ use raddle::explorer::Explorer;
 use raddle_corpus::program::{Program, Visit};
 use raddle_corpus::protocols::PROTOCOLS;
 use raddle_engine::{Ended, Explored, Lap, Setup, Stop, explore};
+use raddle_search::Environment;
 use raddle_search::explorers::{QueueOfProcesses, RandomRoundRobin, RunToCompletion};
 use raddle_trace::Covered;
 
@@ -240,7 +241,9 @@ pub(crate) fn by_executions(
     seed: u64,
     limits: Limits,
 ) -> Try {
-    let mut strategy = match raddle_search::build(strategy, seed) {
+    let explorer = strategy.contains("custom").then(super::custom::explorer);
+    let environment = Environment { seed, explorer, ..Environment::default() };
+    let mut strategy = match raddle_search::build(strategy, environment) {
         Ok(built) => built.strategy,
         Err(why) => return Try::refused(&why),
     };
@@ -253,12 +256,12 @@ pub(crate) fn by_executions(
     let body = || program.call(arguments);
     let setup = setup(program, limits);
     match explore(&mut *strategy, &setup, &mut lap, &mut |_| {}, &body) {
-        Ok(explored) => {
+        Ok(search) => {
             let departures = match strategy.covered() {
                 Covered::SomeStrata { delays, .. } => Some(delays),
                 _ => None,
             };
-            Try { departures, ..judge(program, &explored) }
+            Try { departures, ..judge(program, &search) }
         }
         Err(why) => Try::refused(&why),
     }

@@ -5,21 +5,24 @@
 //! programs with a bug that only shows where the assumption does not hold pass, and the guarantee
 //! names the assumption.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use raddle::actors::{Actor, Context, Mailboxes, Model, States};
 use raddle::sync::atomic::{AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
 use raddle::sync::{Condvar, Mutex};
 use raddle::{Config, Covered, Data, Note, Report, Timeouts, Verdict, thread};
 use raddle_corpus::run::{Ask, replay, run};
 use raddle_engine::Ended;
-use raddle_engine::strategy::{Answer, Finished, Plan, Point, Strategy, Taken};
+use raddle_engine::explorer::Explorer;
+use raddle_engine::receive::ActorNews;
+use raddle_engine::strategy::{Answer, Cut, Event, Finished, Needs, Plan, Point, Strategy, Taken};
 use raddle_trace::{Assumption, Decision, Gaps, Outcome, SampleBound};
 
-use crate::brute::{Options, Searched, every_execution, search};
+use crate::brute::{Options, Searched, every_execution, search, within_delays};
 use crate::program;
 
 // ---- what was covered ---------------------------------------------------------------------------
@@ -33,32 +36,64 @@ fn build(text: &str) -> Box<dyn Strategy> {
 }
 
 /// Compares what a strategy says with what it did and with all there is.
-fn examine(searched: &Searched, all: &BTreeMap<Options, u32>) -> Result<(), String> {
+fn examine(searched: &Searched, body: &dyn Fn()) -> Result<(), String> {
     let holds = |holds: bool, what: &str| if holds { Ok(()) } else { Err(what.to_owned()) };
+    let all = every_execution(body);
     let run: BTreeSet<_> = searched.executions.iter().cloned().collect();
     let n = searched.executions.len() as u64;
-    let within = |k: u32| all.iter().filter(move |(_, cost)| **cost <= k).map(|(run, _)| run);
     let ended = searched.ended == Ended::Covered;
+    // Each once, none that needs more, and all that need no more.
+    let all_within = |needed: &dyn Fn(&Options) -> Option<u32>, k: u32| {
+        holds(ended, "everything within a bound, and there is more to run")?;
+        holds(run.len() as u64 == n, "an execution was run twice")?;
+        let within = |one: &&Options| needed(one).is_some_and(|needed| needed <= k);
+        holds(run.iter().all(|one| within(&one)), "an execution is out of the bound")?;
+        holds(run.iter().eq(all.keys().filter(within)), "an execution is missing")
+    };
     holds(run.iter().all(|one| all.contains_key(one)), "an execution that cannot be")?;
-    holds(searched.counts.executions == n, "executions are miscounted")?;
+    holds(searched.counts.executions == n + searched.cut, "executions are miscounted")?;
     match searched.covered {
         Covered::Everything => {
             holds(ended, "everything, and there is more to run")?;
             holds(run.len() as u64 == n, "an execution was run twice")?;
             holds(run.iter().eq(all.keys()), "an execution is missing")
         }
-        Covered::Preemptions(k) => {
-            holds(ended, "everything within a bound, and there is more to run")?;
-            holds(run.len() as u64 == n, "an execution was run twice")?;
-            holds(run.iter().all(|one| all[one] <= k), "an execution is out of the bound")?;
-            holds(run.iter().eq(within(k)), "an execution is missing")
+        Covered::Preemptions(k) => all_within(&|one| Some(all[one].preemptions), k),
+        Covered::Depth(k) => all_within(&|one| Some(all[one].depth), k),
+        Covered::Delays(k) => {
+            let (delays, _) = within_delays(body, u32::MAX);
+            if ended {
+                return all_within(&|one| delays.get(one).copied(), k);
+            }
+            // Strata are gone through one by one: some of the next may have been run.
+            let within = |one: &&Options| delays.get(*one).is_some_and(|delays| *delays <= k);
+            let all_run = all.keys().filter(within).all(|one| run.contains(one));
+            holds(all_run, "an execution is missing")
+        }
+        Covered::Strata { delays, stored, .. } => {
+            holds(ended || delays.is_some(), "every trace, and there is more to run")?;
+            holds(stored > 0, "nothing was compared")?;
+            let (_, within) = within_delays(body, delays.unwrap_or(u32::MAX));
+            // Before its end it may have run some of the next stratum.
+            let more = if ended { searched.traces.difference(&within).count() } else { 0 };
+            holds(more == 0, "a trace is out of the bound")?;
+            holds(within.is_subset(&searched.traces), "a trace is missing")
+        }
+        Covered::SomeStrata { executions, delays } => {
+            holds(executions == n + searched.cut, "executions are miscounted")?;
+            let (within, _) = within_delays(body, delays);
+            holds(
+                run.iter().all(|one| within.contains_key(one)),
+                "an execution is out of the bound",
+            )
         }
         Covered::Part { executions, preemptions } => {
             holds(!ended, "a part, and there is nothing left")?;
             holds(executions == n, "executions are miscounted")?;
             holds(run.len() as u64 == n, "an execution was run twice")?;
             let bound = preemptions.unwrap_or(u32::MAX);
-            holds(run.iter().all(|one| all[one] <= bound), "an execution is out of the bound")
+            let within = |one: &Options| all[one].preemptions <= bound;
+            holds(run.iter().all(within), "an execution is out of the bound")
         }
         Covered::Sample { executions, .. } => holds(executions == n, "executions are miscounted"),
         ref other => Err(format!("nothing is known of {other:?}")),
@@ -73,7 +108,7 @@ fn examined(
 ) -> Result<(), String> {
     let program = program(name);
     let body = || program.call(arguments);
-    examine(&search(strategy, executions, &body), &every_execution(&body))
+    examine(&search(strategy, executions, &body), &body)
 }
 
 #[test]
@@ -93,6 +128,20 @@ fn every_strategy_does_what_it_says() {
             ("all random", u64::MAX),
             ("all random random", u64::MAX),
             ("all random preemptions(2)", u64::MAX),
+            ("dfs depth(0)", u64::MAX),
+            ("dfs depth(2)", u64::MAX),
+            ("dfs depth(9)", u64::MAX),
+            ("dfs delays(0) rr", u64::MAX),
+            ("dfs delays(1) rr", u64::MAX),
+            ("dfs delays(3) rr", u64::MAX),
+            ("all best-first(delays) delays(2) rr", u64::MAX),
+            ("dfs delays(2) rr cache", u64::MAX),
+            ("strata(rr)", u64::MAX),
+            ("strata(rr) delays(1)", u64::MAX),
+            ("strata(rr, exact)", u64::MAX),
+            ("strata(rr, exact) delays(2)", u64::MAX),
+            ("strata(rr, increment(2))", 4),
+            ("strata(rr, exact)", 4),
             ("dfs", 3),
             ("dfs preemptions(1)", 2),
             ("all breadth-first", 3),
@@ -141,6 +190,26 @@ impl fmt::Debug for Broken {
 }
 
 impl Strategy for Broken {
+    fn needs(&self) -> Needs {
+        self.strategy.needs()
+    }
+
+    fn passed(&mut self, point: &Point<'_>, option: u32) {
+        if !self.repeating {
+            self.strategy.passed(point, option);
+        }
+    }
+
+    fn dealt_with(&mut self, news: ActorNews) {
+        if !self.repeating {
+            self.strategy.dealt_with(news);
+        }
+    }
+
+    fn step(&mut self, event: &Event<'_>) -> Option<Cut> {
+        if self.repeating { None } else { self.strategy.step(event) }
+    }
+
     fn begin(&mut self, plan: &mut Plan) -> bool {
         self.begun += 1;
         if self.begun > self.ends {
@@ -233,6 +302,194 @@ fn a_bounded_search_that_claims_everything_is_noticed() {
     let says = |_| Covered::Everything;
     let broken = || Broken { says, ..Broken::new("dfs preemptions(0)") };
     notices("an execution is missing", broken, u64::MAX);
+}
+
+#[test]
+fn a_number_of_delays_that_is_another_is_noticed() {
+    let less = |_| Covered::Delays(0);
+    let broken = || Broken { says: less, ..Broken::new("dfs delays(1) rr") };
+    notices("an execution is out of the bound", broken, u64::MAX);
+    let more = |_| Covered::Delays(2);
+    let broken = || Broken { says: more, ..Broken::new("dfs delays(1) rr") };
+    notices("an execution is missing", broken, u64::MAX);
+    // Delays of another explorer are no delays of this one.
+    let broken = || Broken { says: more, ..Broken::new("dfs delays(2) ordered") };
+    let found = SMALL.map(|small| examined(&mut broken(), u64::MAX, small));
+    assert!(found.iter().any(Result::is_err), "{found:?}");
+    let broken = || Broken { says: more, ..Broken::new("dfs delays(2) rr") };
+    notices("an execution is missing", broken, 2);
+}
+
+#[test]
+fn a_depth_that_is_another_is_noticed() {
+    let less = |_| Covered::Depth(0);
+    let broken = || Broken { says: less, ..Broken::new("dfs depth(1)") };
+    notices("an execution is out of the bound", broken, u64::MAX);
+    let more = |_| Covered::Depth(2);
+    let broken = || Broken { says: more, ..Broken::new("dfs depth(1)") };
+    notices("an execution is missing", broken, u64::MAX);
+}
+
+/// Strata up to so many delays, or all of them.
+fn strata(delays: Option<u32>) -> Covered {
+    Covered::Strata { delays, compared: 1, stored: 1, dropped: 0, uncompared: false }
+}
+
+#[test]
+fn strata_that_are_others_are_noticed() {
+    let less = |_| strata(Some(0));
+    let broken = || Broken { says: less, ..Broken::new("strata(rr, exact) delays(1)") };
+    notices("a trace is out of the bound", broken, u64::MAX);
+    let more = |_| strata(Some(1));
+    let broken = || Broken { says: more, ..Broken::new("strata(rr, exact) delays(0)") };
+    notices("a trace is missing", broken, u64::MAX);
+    let all = |_| strata(None);
+    let broken = || Broken { says: all, ..Broken::new("strata(rr) delays(0)") };
+    notices("a trace is missing", broken, u64::MAX);
+    let broken = || Broken { says: all, ..Broken::new("strata(rr)") };
+    notices("every trace, and there is more to run", broken, 1);
+}
+
+/// Where the cache has hidden nothing strata are claimed, so that some programs have none of these.
+#[test]
+fn some_strata_that_are_others_are_noticed() {
+    let less = |covered| match covered {
+        Covered::SomeStrata { executions, .. } => Covered::SomeStrata { executions, delays: 0 },
+        other => other,
+    };
+    let miscounted = |covered| match covered {
+        Covered::SomeStrata { executions, delays } => {
+            Covered::SomeStrata { executions: executions + 1, delays }
+        }
+        other => other,
+    };
+    let mut noticed = 0;
+    for small in SMALL {
+        for text in ["strata(rr) delays(2)", "strata(rr, increment(3)) delays(3)"] {
+            let program = program(small.0);
+            let body = || program.call(small.1);
+            let covered = search(&mut *build(text), u64::MAX, &body).covered;
+            let broken = |says: fn(Covered) -> Covered| Broken { says, ..Broken::new(text) };
+            let too_few = examined(&mut broken(less), u64::MAX, small);
+            let too_many = examined(&mut broken(miscounted), u64::MAX, small);
+            if matches!(covered, Covered::SomeStrata { .. }) {
+                assert_eq!(too_few, Err("an execution is out of the bound".to_owned()));
+                assert_eq!(too_many, Err("executions are miscounted".to_owned()));
+                noticed += 1;
+            } else {
+                assert_eq!((too_few, too_many), (Ok(()), Ok(())), "{small:?} under {text}");
+            }
+        }
+    }
+    assert!(noticed >= 2, "{noticed}");
+}
+
+/// What it has heard.
+#[derive(Clone, Hash)]
+struct Listener(Vec<u8>);
+
+impl Actor for Listener {
+    type Message = u8;
+    raddle::actors::snapshots!();
+
+    fn handle(&mut self, message: u8, _: &mut Context<'_, u8>) {
+        self.0.push(message);
+    }
+}
+
+/// Two listeners and five messages, in any order.
+fn listeners() -> Model<()> {
+    let model = Model::new(|system| {
+        let listeners = [system.spawn(Listener(Vec::new())), system.spawn(Listener(Vec::new()))];
+        for message in 0..5 {
+            system.send(&listeners[usize::from(message % 2)], message);
+        }
+    });
+    model.mailboxes(Mailboxes::Unordered).panics_only()
+}
+
+/// How many states can be reached within so many steps, and with so many delays of `rr`; with `pairs`, how many pairs of
+/// such a state and of the order in which `rr` has the processes then: the test, which waits, and the two listeners.
+fn states_within(depth: u32, delays: u32, pairs: bool) -> u64 {
+    // What is left for each, the oldest first, who is next, and what was spent.
+    type Place = ([Vec<u8>; 2], Vec<usize>, u32);
+    let (model, mut seen) = (listeners(), BTreeSet::new());
+    let mut space = model.space().expect("all can be copied");
+    let first: Place = ([vec![0, 2, 4], vec![1, 3]], vec![9, 0, 1], 0);
+    let mut all = vec![(space.first(), first, 0)];
+    while let Some((state, (left, queue, spent), steps)) = all.pop() {
+        seen.insert((state.fingerprint(), if pairs { queue.clone() } else { Vec::new() }));
+        if steps == depth {
+            continue;
+        }
+        let able = queue.iter().copied().filter(|&who| who < 2 && !left[who].is_empty());
+        for (rank, who) in able.enumerate() {
+            for nth in 0..left[who].len() {
+                let price = spent + rank as u32 + nth as u32;
+                if price > delays {
+                    continue;
+                }
+                let (mut left, mut queue) = (left.clone(), queue.clone());
+                let message = left[who].remove(nth);
+                // Whoever comes before it was given up, or is blocked.
+                let place = queue.iter().position(|&other| other == who).expect("it is there");
+                queue.rotate_left(place);
+                let links = space.enabled(&state);
+                let is_it =
+                    |link: &&_| space.delivery(&state, **link, &[]).what == message.to_string();
+                let link = *links.iter().find(is_it).expect("it waits");
+                let next = space.step(&state, link, &[]).expect("it goes on").snapshot;
+                all.push((next, (left, queue, price), steps + 1));
+            }
+        }
+    }
+    seen.len() as u64
+}
+
+/// Whether what is said of states holds. Exact searches count pairs of a state and of the explorer's.
+fn examine_states(covered: Covered, pairs: bool) -> Result<(), String> {
+    let Covered::States { unique, depth, delays, .. } = covered else {
+        return Err(format!("nothing is known of {covered:?}"));
+    };
+    let expected = states_within(depth.unwrap_or(u32::MAX), delays.unwrap_or(u32::MAX), pairs);
+    if unique == expected { Ok(()) } else { Err(format!("{unique} states, not {expected}")) }
+}
+
+#[test]
+fn states_are_as_many_as_are_said_and_others_are_noticed() {
+    let rr = || Explorer::new("rr", raddle_search::explorers::QueueOfProcesses::default());
+    let exact = |delays| States::strata(rr()).exact().delays(delays);
+    let searches = [
+        States::breadth_first(),
+        States::depth_first(),
+        States::breadth_first().depth(2),
+        States::breadth_first().depth(9),
+        States::strata(rr()),
+        exact(0),
+        exact(1),
+        exact(3),
+        exact(40),
+    ];
+    let mut changed = 0;
+    for states in searches {
+        let report = listeners().search(&states).expect("all can be copied");
+        let (covered, pairs) = (report.guarantee.covered, states.to_string().contains("exact"));
+        assert_eq!(examine_states(covered, pairs), Ok(()), "{states}");
+        let Covered::States { unique, parts, depth, dropped, delays } = covered else {
+            panic!("{states}: {covered:?}")
+        };
+        let broken = [
+            Covered::States { unique: unique + 1, parts, depth, dropped, delays },
+            Covered::States { unique, parts, depth: Some(1), dropped, delays },
+            Covered::States { unique, parts, depth: None, dropped, delays: Some(2) },
+            Covered::SomeStates { unique },
+        ];
+        for covered in broken {
+            assert!(examine_states(covered, pairs).is_err(), "{states}: {covered:?}");
+            changed += 1;
+        }
+    }
+    assert_eq!(changed, 36);
 }
 
 #[test]

@@ -11,6 +11,7 @@ mod bounds;
 mod brute;
 mod cli;
 mod counts;
+mod delays;
 mod guarantees;
 mod hidden;
 mod libraries;

@@ -12,7 +12,7 @@
 use std::panic::Location;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use raddle_engine::receive::{Effects, Receive, ReceiveName};
+use raddle_engine::receive::{Done, Effects, Receive, ReceiveName};
 use raddle_engine::rt::{self, Link, Object, Work, Worked};
 use raddle_engine::{Access, Model, ObjectId, TaskId};
 
@@ -252,8 +252,13 @@ impl Explored {
         let message = Message { payload: Box::new(message), sent_by, site, stamp };
         world.send(Sender::Outside(rt::task_key()), to, message);
         world.leave_outside();
+        let identity = world.actors.get(to.index()).map_or(0, |slot| slot.state.identity);
         drop(world);
         shared.sync();
+        let object = shared.gate().objects.get(to.index()).copied();
+        if let Some(object) = object {
+            rt::dealt_with(object, identity, Done::Sent);
+        }
     }
 
     #[track_caller]
@@ -363,6 +368,7 @@ impl Shared {
             let object = rt::number("Actor", world.actors[actor].site);
             rt::name_object(object, || world.name(ActorId(actor as u32)));
             gate.objects.push(object);
+            rt::dealt_with(object, world.actors[actor].state.identity, Done::Created);
         }
         gate.links.resize(world.links.len(), None);
         let mut changed = std::mem::take(&mut world.ready.changed);

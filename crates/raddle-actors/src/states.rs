@@ -243,10 +243,10 @@ impl<S: Send + Sync + 'static> Model<S> {
     }
 
     fn space_of(&self, exact: Exact) -> Result<Space<S>, Refused> {
-        let (world, own) = self.world().map_err(Refused)?;
+        let (world, own) = self.world().map_err(Refused::new)?;
         let (mut stepper, first) = Stepper::new(world, exact);
         match stepper.refused.take() {
-            Some(why) => Err(Refused(why)),
+            Some(why) => Err(Refused::new(why)),
             None => Ok(Space { stepper, first, own, moves: Vec::new() }),
         }
     }
@@ -271,14 +271,14 @@ impl<S: Send + Sync + 'static> Model<S> {
     ) -> Result<Searched, Refused> {
         if states.depth.is_some() && states.strata.is_none() && states.order == Order::DepthFirst {
             let why = "a depth-first search with a limit on the depth would miss states within it";
-            return Err(Refused(why.to_owned()));
+            return Err(Refused::new(why));
         }
         team::check_threads(states)?;
         let mut exact = Exact::default();
         loop {
             let space = self.space_of(exact)?;
             if !self.is_judged() {
-                return Err(Refused(UNJUDGED.to_owned()));
+                return Err(Refused::new(UNJUDGED));
             }
             exact = space.stepper.needed;
             if space.stepper.outdated() {
@@ -357,7 +357,11 @@ impl<S: Send + Sync + 'static> Model<S> {
         let seen = Seen::new(states.cache_bytes, states.when_full, priced);
         let shared = Shared::new(self, states, space.stepper.exact, seen);
         let (tally, halt) = match &strata {
-            Some(strata) => Self::walk_strata(strata, shared.walker(space), go_on),
+            // Only on one thread the same search again finds the same.
+            Some(strata) => {
+                let ways = ways || states.threads > 1;
+                Self::walk_strata(strata, shared.walker(space), ways, go_on)
+            }
             None => Self::walk_plainly(states.order, shared.walker(space), ways, go_on),
         };
         let (dropped, seen_bytes) = (shared.seen.dropped(), shared.seen.bytes());
@@ -395,10 +399,11 @@ impl<S: Send + Sync + 'static> Model<S> {
     fn walk_strata(
         strata: &Strata,
         mut walker: Walker<'_, S>,
+        ways: bool,
         go_on: GoOn<'_>,
     ) -> (Tally, Option<Halt>) {
         let first = walker.space.first();
-        let entry = strata.first(first).and_then(|entry| {
+        let entry = strata.first(first, ways).and_then(|entry| {
             let key = strata.key_of(&entry, walker.shared.limits.depth.is_some());
             walker.meet(key, 0)?;
             walker.visit(&entry.state, 0, || Some(Way::default()))?;

@@ -14,6 +14,8 @@ pub enum EngineError {
     Schedule(String),
     /// Executions cannot be run in processes of their own: why.
     Isolation(String),
+    /// An explorer panicked, or does not reach every option: which one, and how.
+    Explorer(String),
     /// A search was to go on from what no engine carries.
     Carried,
 }
@@ -34,6 +36,7 @@ impl fmt::Display for EngineError {
                 "what the search was to go on from is damaged, or of another version; begin anew",
             ),
             Self::Schedule(why) => write!(f, "the schedule cannot be replayed: {why}"),
+            Self::Explorer(why) => write!(f, "the search cannot go on: {why}"),
             Self::Isolation(why) => {
                 write!(f, "an execution could not be run in a process of its own: {why}")
             }

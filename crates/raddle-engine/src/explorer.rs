@@ -11,11 +11,13 @@
 //!
 //! This file is vocabulary: searches over threads and over the states of actors both use it.
 
+use std::any::Any;
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use raddle_trace::hash::mix;
 
@@ -108,9 +110,9 @@ impl<'a> Runnable<'a> {
 
 /// What happened, as an explorer hears it.
 ///
-/// Of one step the order is: [`Ran`](Self::Ran); of an actor [`Received`](Self::Received), then
-/// [`Created`](Self::Created), [`Sent`](Self::Sent) and [`Became`](Self::Became) as they happened in the
-/// handler; [`Ordered`](Self::Ordered). Then, before anything moves again, [`Blocked`](Self::Blocked) and
+/// Of one step the order is: [`Ran`](Self::Ran); of an actor [`Received`](Self::Received), then all that its handler
+/// [`Created`](Self::Created), all that it [`Sent`](Self::Sent), and that it [`Became`](Self::Became) another;
+/// [`Ordered`](Self::Ordered). Then, before anything moves again, [`Blocked`](Self::Blocked) and
 /// [`Woken`](Self::Woken) of each process whose standing has changed, in the order of creation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -219,17 +221,42 @@ pub trait DelayingExplorer: Clone + Hash + fmt::Debug + Send + Sync + 'static {
 
     /// Gives up this process, which `next` has just named.
     fn delay(&mut self, process: Process);
+
+    /// All that can move, in the order in which `next` names them while each is delayed. `false`: that is found out by
+    /// delaying a copy, which is what an explorer does that leaves this out. It is for speed alone; debug builds compare.
+    fn rank(&self, runnable: Runnable<'_>, ranks: &mut Vec<Process>) -> bool {
+        let _ = (runnable, ranks);
+        false
+    }
 }
 
 /// A [`DelayingExplorer`] of any type, with its name.
 pub struct Explorer {
-    name: Arc<str>,
+    /// Kept for good, so that copies, of which a search makes very many on several threads, need not count it.
+    name: &'static str,
     inner: Box<dyn Erased>,
+}
+
+/// Names of explorers.
+static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+
+fn kept(name: &str) -> &'static str {
+    let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = names.get(name) {
+        return known;
+    }
+    let kept: &'static str = Box::leak(name.into());
+    names.insert(kept);
+    kept
 }
 
 /// What searches ask of an explorer whatever its type.
 trait Erased: Send + Sync {
     fn clone_box(&self) -> Box<dyn Erased>;
+    fn as_any(&self) -> &dyn Any;
+    /// `false` if they are of different types.
+    fn copy_from(&mut self, other: &dyn Any) -> bool;
+    fn rank(&self, runnable: Runnable<'_>, ranks: &mut Vec<Process>) -> bool;
     fn fingerprint(&self) -> u64;
     fn start(&mut self, process: Process, about: &About<'_>);
     fn finish(&mut self, process: Process);
@@ -242,6 +269,18 @@ trait Erased: Send + Sync {
 impl<E: DelayingExplorer> Erased for E {
     fn clone_box(&self) -> Box<dyn Erased> {
         Box::new(self.clone())
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn copy_from(&mut self, other: &dyn Any) -> bool {
+        other.downcast_ref::<E>().map(|other| self.clone_from(other)).is_some()
+    }
+
+    fn rank(&self, runnable: Runnable<'_>, ranks: &mut Vec<Process>) -> bool {
+        DelayingExplorer::rank(self, runnable, ranks)
     }
 
     fn fingerprint(&self) -> u64 {
@@ -279,13 +318,13 @@ impl Explorer {
     /// An explorer, with the name that reports and messages use.
     #[must_use]
     pub fn new(name: &str, explorer: impl DelayingExplorer) -> Self {
-        Self { name: Arc::from(name), inner: Box::new(explorer) }
+        Self { name: kept(name), inner: Box::new(explorer) }
     }
 
     /// As reports and messages call it.
     #[must_use]
     pub fn name(&self) -> &str {
-        &self.name
+        self.name
     }
 
     /// A hash of its state. The same in every process.
@@ -324,7 +363,27 @@ impl Explorer {
     ///
     /// # Errors
     /// If it is not sound here: it names a process that cannot move, or one twice.
+    ///
+    /// # Panics
+    /// With debug assertions, if the explorer's own `rank` is another order than its delays are.
     pub fn rank(&self, runnable: Runnable<'_>, ranks: &mut Vec<Process>) -> Result<(), Unsound> {
+        ranks.clear();
+        if runnable.len() > 1 && self.inner.rank(runnable, ranks) && ranks.len() == runnable.len() {
+            if cfg!(debug_assertions) {
+                let mut named = Vec::new();
+                self.rank_by_delays(runnable, &mut named)?;
+                assert!(*ranks == named, "`rank` of the explorer `{}` is another order", self.name);
+            }
+            return Ok(());
+        }
+        self.rank_by_delays(runnable, ranks)
+    }
+
+    fn rank_by_delays(
+        &self,
+        runnable: Runnable<'_>,
+        ranks: &mut Vec<Process>,
+    ) -> Result<(), Unsound> {
         ranks.clear();
         let unsound = |ranks: &[Process], named| {
             let unreached = runnable.iter().find(|process| !ranks.contains(process));
@@ -377,7 +436,14 @@ impl Explorer {
 
 impl Clone for Explorer {
     fn clone(&self) -> Self {
-        Self { name: Arc::clone(&self.name), inner: self.inner.clone_box() }
+        Self { name: self.name, inner: self.inner.clone_box() }
+    }
+
+    fn clone_from(&mut self, other: &Self) {
+        self.name = other.name;
+        if !self.inner.copy_from(other.inner.as_any()) {
+            self.inner = other.inner.clone_box();
+        }
     }
 }
 

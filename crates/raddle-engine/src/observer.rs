@@ -6,6 +6,7 @@
 
 use raddle_trace::{Carried, Counts, Covered, Divergence, Progress};
 
+use crate::receive::ActorNews;
 use crate::strategy::{
     Answer, Checkpoint, Cut, Event, Finished, Needs, Plan, Point, Remarks, Resumable, Stateful,
     Strategy, Unsupported,
@@ -304,6 +305,10 @@ impl Strategy for Audience<'_, '_> {
 
     fn passed(&mut self, point: &Point<'_>, option: u32) {
         self.strategy.passed(point, option);
+    }
+
+    fn dealt_with(&mut self, news: ActorNews) {
+        self.strategy.dealt_with(news);
     }
 
     fn step(&mut self, event: &Event<'_>) -> Option<Cut> {

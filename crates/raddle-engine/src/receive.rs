@@ -11,6 +11,8 @@
 
 use raddle_trace::hash::mix;
 
+use crate::op::{ObjectId, TaskId};
+
 /// What is received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -88,6 +90,30 @@ pub struct NewActor {
     pub actor: u64,
     /// Its type.
     pub type_name: &'static str,
+}
+
+/// Something that was done to an actor, as strategies with [`Needs::on_host`](crate::strategy::Needs::on_host) hear of
+/// it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ActorNews {
+    /// Who did it: a thread of the test, or the lane whose message is being handled.
+    pub by: TaskId,
+    /// The actor, as an object.
+    pub actor: ObjectId,
+    /// The actor's identity.
+    pub identity: u64,
+    /// What was done.
+    pub what: Done,
+}
+
+/// What was done to an actor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Done {
+    /// It was created.
+    Created,
+    /// A thread of the test sent it a message. What a handler sends is in [`Effects::sent`].
+    Sent,
 }
 
 /// What became of what was received.

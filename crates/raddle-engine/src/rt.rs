@@ -24,6 +24,7 @@ pub use crate::object::Object;
 use crate::op::{NOTHING, ObjectId, TaskId, site_of};
 use crate::passive::Passive;
 pub use crate::passive::{Work, Worked};
+use crate::receive::{ActorNews, Done};
 use crate::states::StateSpace;
 use crate::strategy::Stateful;
 use crate::task::{Job, NO_SLOT, Run};
@@ -709,6 +710,19 @@ pub fn name_object(object: ObjectId, name: impl FnOnce() -> String) {
         if !ex.is_null() && (*ex).listeners.needs.labels {
             let name = name();
             (*ex).listeners.object_names.push((object, name));
+        }
+    }
+}
+
+/// Tells the strategy what the calling code did to an actor, if it asks for that.
+pub fn dealt_with(actor: ObjectId, identity: u64, what: Done) {
+    let ex = Execution::current();
+    // SAFETY: the current execution, read for a moment; the strategy outlives the search, and holds no way back to
+    // the execution.
+    unsafe {
+        if !ex.is_null() && (*ex).listeners.needs.on_host && (*ex).listeners.needs.messages {
+            let news = ActorNews { by: (*ex).current, actor, identity, what };
+            (*(*ex).listeners.strategy).dealt_with(news);
         }
     }
 }

@@ -63,8 +63,8 @@ pub trait StateSearch: Send {
     /// Goes on for a few milliseconds. What was found, once it is over.
     ///
     /// # Errors
-    /// Why it cannot go on: a clause.
-    fn advance(&mut self) -> Result<Option<FoundStates>, String>;
+    /// Why it cannot go on.
+    fn advance(&mut self) -> Result<Option<FoundStates>, CannotSearch>;
 
     /// How far it is.
     fn progress(&self) -> StateProgress;
@@ -74,6 +74,15 @@ impl fmt::Debug for dyn StateSearch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("StateSearch").field("progress", &self.progress()).finish()
     }
+}
+
+/// Why a search over states cannot go on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CannotSearch {
+    /// A clause.
+    pub why: String,
+    /// Whether something that it was given is wrong, such as an explorer of the user's, and not the states.
+    pub mistaken: bool,
 }
 
 /// How far a search over states is.

@@ -11,7 +11,7 @@ use raddle_trace::{Covered, Gaps, Note, Outcome, Progress};
 
 use crate::context::Context;
 use crate::op::{Access, ObjectId, Op, TaskId};
-use crate::receive::{Effects, Receive, ReceiveName};
+use crate::receive::{ActorNews, Effects, Receive, ReceiveName};
 use crate::states::StateSpace;
 
 /// One option of a [`Options::Schedule`] point.
@@ -474,6 +474,9 @@ pub struct Remarks {
     pub notes: Vec<Note>,
     /// Why the strategy ended the search though something is left: a sentence, with what to do.
     pub unfinished: Option<String>,
+    /// That is so because something that the search was given is wrong, such as an explorer of the user's: then what was
+    /// run says nothing of the test, and the search is an error.
+    pub mistaken: bool,
 }
 
 /// Decides which executions are explored, and in what order.
@@ -507,6 +510,12 @@ pub trait Strategy: Send {
     /// The plan has answered a point between tasks with this option, if [`Needs::on_host`].
     fn passed(&mut self, point: &Point<'_>, option: u32) {
         let _ = (point, option);
+    }
+
+    /// An actor was created, or the test sent it something, if [`Needs::on_host`] and [`Needs::messages`]. In order with
+    /// [`step`](Self::step).
+    fn dealt_with(&mut self, news: ActorNews) {
+        let _ = news;
     }
 
     /// Is notified of what happens, if [`Needs::steps`], but for [`Plan::steps_to_skip`]. Only the answer
@@ -645,6 +654,10 @@ impl<S: Strategy + ?Sized> Strategy for Box<S> {
 
     fn passed(&mut self, point: &Point<'_>, option: u32) {
         (**self).passed(point, option);
+    }
+
+    fn dealt_with(&mut self, news: ActorNews) {
+        (**self).dealt_with(news);
     }
 
     fn step(&mut self, event: &Event<'_>) -> Option<Cut> {

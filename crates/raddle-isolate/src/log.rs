@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use raddle_engine::context::Context;
 use raddle_engine::op::{Access, ObjectId, Op, TaskId};
-use raddle_engine::receive::{NewActor, Receive, Reception};
+use raddle_engine::receive::{ActorNews, NewActor, Receive, Reception};
 use raddle_engine::search::{CrashLog, Mark, Name, Numbers};
 use raddle_engine::strategy::{Answer, Choice, Cut, Lane, Stuck, Taken, Tasks, Timer};
 
@@ -55,6 +55,7 @@ pub(crate) enum Entry {
     /// A decision was taken, by whomever.
     Taken(Taken, Mark),
     Spawn(TaskId, TaskId),
+    Actor(ActorNews),
     Value(TaskId, Taken, bool),
     /// The footprint follows.
     Step(Told),

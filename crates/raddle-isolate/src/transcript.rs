@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use raddle_engine::context::{self, Context};
 use raddle_engine::op::{ObjectId, Op, TaskId};
-use raddle_engine::receive::{Effects, Receive, ReceiveName};
+use raddle_engine::receive::{ActorNews, Effects, Receive, ReceiveName};
 use raddle_engine::search::{Heard, Numbers};
 use raddle_engine::strategy::{
     Answer, Cut, Event, Label, Lane, Needs, Options, Pending, Plan, Point, Step, Strategy, Stuck,
@@ -110,6 +110,11 @@ impl Strategy for ForkTranscript<'_> {
         self.log.put(Entry::Passed(option));
         let pending = self.offer(point);
         self.inner.passed(&Point { pending: &pending, ..*point }, option);
+    }
+
+    fn dealt_with(&mut self, news: ActorNews) {
+        self.log.put(Entry::Actor(news));
+        self.inner.dealt_with(news);
     }
 
     fn step(&mut self, event: &Event<'_>) -> Option<Cut> {
@@ -336,6 +341,7 @@ pub(crate) fn hear(log: Log, strategy: &mut dyn Strategy, texts: &mut Texts) -> 
             Some(Entry::Spawn(parent, child)) => {
                 strategy.step(&Event::Spawn { parent, child });
             }
+            Some(Entry::Actor(news)) => strategy.dealt_with(news),
             Some(Entry::Value(task, taken, during)) => {
                 strategy.step(&Event::Value { task, taken, during });
             }

@@ -302,7 +302,7 @@ impl Strategy for Bita {
              another strategy for a test without actors, such as `dpor`"
                 .to_owned()
         });
-        Remarks { notes: Vec::new(), unfinished }
+        Remarks { unfinished, ..Remarks::default() }
     }
 
     fn resumable(&mut self) -> Option<&mut dyn Resumable> {

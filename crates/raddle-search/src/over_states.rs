@@ -8,7 +8,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use raddle_engine::states::{AskedStates, FoundStates, StateSearch, StateSpace};
+use raddle_engine::receive::ActorNews;
+use raddle_engine::states::{AskedStates, CannotSearch, FoundStates, StateSearch, StateSpace};
 use raddle_engine::strategy::{
     Answer, Checkpoint, Cut, Divisible, Estimating, Event, Finished, Needs, Plan, Point, Remarks,
     Resumable, Stateful, Strategy, Unsupported, Work,
@@ -29,8 +30,11 @@ enum Stage {
     Found(Box<FoundStates>, bool),
     /// By executions, because of this; empty if that need not be said.
     Fallback(String),
-    /// It could not go on, because of this.
-    Trouble(String),
+    /// It could not go on, because of this; `mistaken`: because what it was given is wrong.
+    Trouble {
+        why: String,
+        mistaken: bool,
+    },
 }
 
 /// A model that the first execution has run.
@@ -119,7 +123,9 @@ impl Stateful for OverStates {
             Stage::Searching(search) => match search.advance() {
                 Ok(None) => return true,
                 Ok(Some(found)) => Stage::Found(Box::new(found), false),
-                Err(why) => Stage::Fallback(why),
+                // By executions the same explorer would be asked.
+                Err(CannotSearch { why, mistaken: true }) => Stage::Trouble { why, mistaken: true },
+                Err(CannotSearch { why, .. }) => Stage::Fallback(why),
             },
             _ => return false,
         };
@@ -136,7 +142,7 @@ impl Strategy for OverStates {
     fn begin(&mut self, plan: &mut Plan) -> bool {
         let found = match &mut self.stage {
             Stage::Found(found, was_run) => (found, was_run),
-            Stage::Trouble(_) => return false,
+            Stage::Trouble { .. } => return false,
             _ => return self.fallback.begin(plan),
         };
         let (FoundStates { violation: Some(violation), .. }, was_run) = (&**found.0, found.1)
@@ -151,16 +157,18 @@ impl Strategy for OverStates {
                 return true;
             }
             Some(_) => {
-                self.stage = Stage::Trouble(format!(
+                let why = format!(
                     "the search over states found that {what}, and the execution that repeats it does not \
                      fail: the test does something besides running its model"
-                ));
+                );
+                self.stage = Stage::Trouble { why, mistaken: false };
             }
             None => {
-                self.stage = Stage::Trouble(format!(
+                let why = format!(
                     "the search over states found that {what}, and no execution repeats it: handlers use \
                      something besides their state, their message and their context"
-                ));
+                );
+                self.stage = Stage::Trouble { why, mistaken: false };
             }
         }
         false
@@ -173,6 +181,12 @@ impl Strategy for OverStates {
     fn passed(&mut self, point: &Point<'_>, option: u32) {
         if self.falls_back() {
             self.fallback.passed(point, option);
+        }
+    }
+
+    fn dealt_with(&mut self, news: ActorNews) {
+        if self.falls_back() {
+            self.fallback.dealt_with(news);
         }
     }
 
@@ -206,7 +220,7 @@ impl Strategy for OverStates {
         match &self.stage {
             Stage::Found(found, _) => found.covered,
             Stage::Searching(search) => Covered::SomeStates { unique: search.progress().unique },
-            Stage::Ready(_) | Stage::Trouble(_) => Covered::SomeStates { unique: 0 },
+            Stage::Ready(_) | Stage::Trouble { .. } => Covered::SomeStates { unique: 0 },
             Stage::Asking(_) | Stage::Fallback(_) => self.fallback.covered(),
         }
     }
@@ -226,12 +240,15 @@ impl Strategy for OverStates {
             }
             Stage::Found(found, _) if !found.ended && found.violation.is_none() => {
                 let unfinished = Some(format!("{}; a limit was reached", found.summary));
-                Remarks { notes: Vec::new(), unfinished }
+                Remarks { unfinished, ..Remarks::default() }
             }
             Stage::Found(found, _) => {
-                Remarks { notes: note(found.summary.clone()), unfinished: None }
+                Remarks { notes: note(found.summary.clone()), ..Remarks::default() }
             }
-            Stage::Trouble(why) => Remarks { notes: Vec::new(), unfinished: Some(why.clone()) },
+            Stage::Trouble { why, mistaken } => {
+                let unfinished = Some(why.clone());
+                Remarks { notes: Vec::new(), unfinished, mistaken: *mistaken }
+            }
             Stage::Asking(_) | Stage::Ready(_) | Stage::Searching(_) => self.fallback.remarks(),
         }
     }
@@ -273,7 +290,7 @@ impl Estimating for OverStates {
                 Progress { pending, frontier_bytes, ..Progress::default() }
             }
             Stage::Asking(_) | Stage::Fallback(_) => self.fallback.progress(),
-            Stage::Ready(_) | Stage::Found(..) | Stage::Trouble(_) => Progress::default(),
+            Stage::Ready(_) | Stage::Found(..) | Stage::Trouble { .. } => Progress::default(),
         }
     }
 }
@@ -318,7 +335,7 @@ mod tests {
     }
 
     impl StateSearch for Fake {
-        fn advance(&mut self) -> Result<Option<FoundStates>, String> {
+        fn advance(&mut self) -> Result<Option<FoundStates>, CannotSearch> {
             let (unique, parts, dropped) = (7, 2, 0);
             let covered = Covered::States { unique, parts, depth: None, dropped, delays: None };
             let summary = "7 states".to_owned();

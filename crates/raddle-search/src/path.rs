@@ -14,6 +14,7 @@ mod expansion;
 use std::borrow::Cow;
 use std::fmt;
 
+use raddle_engine::receive::ActorNews;
 use raddle_engine::strategy::{
     Answer, Checkpoint, Cut, Divisible, Estimating, Event, Finished, Needs, Plan, Point, Remarks,
     Resumable, Strategy, Unsupported, Work,
@@ -298,6 +299,10 @@ impl<E: Expansion> Strategy for PathSearch<E> {
         self.expansion.passed(point, option);
     }
 
+    fn dealt_with(&mut self, news: ActorNews) {
+        self.expansion.dealt_with(news);
+    }
+
     fn step(&mut self, event: &Event<'_>) -> Option<Cut> {
         self.expansion.heard(event, &self.path.points)
     }
@@ -319,9 +324,10 @@ impl<E: Expansion> Strategy for PathSearch<E> {
 
     fn remarks(&self) -> Remarks {
         let trouble = self.expansion.trouble().map(str::to_owned);
+        let mistaken = trouble.is_some();
         let unfinished =
             trouble.or_else(|| self.expansion.has_strayed().then(|| STRAYED.to_owned()));
-        Remarks { unfinished, ..Remarks::default() }
+        Remarks { unfinished, mistaken, ..Remarks::default() }
     }
 
     fn resumable(&mut self) -> Option<&mut dyn Resumable> {

@@ -13,6 +13,7 @@
 //! meet the part with most of the executions.
 //! Overreports: nothing that the band does not say.
 
+use raddle_engine::receive::ActorNews;
 use raddle_engine::strategy::{
     Answer, Checkpoint, Cut, Divisible, Estimating, Event, Finished, Needs, Options, Plan, Point,
     Remarks, Resumable, Strategy, Unsupported, Work,
@@ -173,6 +174,12 @@ impl<S: Strategy> Strategy for Probes<S> {
     fn passed(&mut self, point: &Point<'_>, option: u32) {
         if !self.probing {
             self.inner.passed(point, option);
+        }
+    }
+
+    fn dealt_with(&mut self, news: ActorNews) {
+        if !self.probing {
+            self.inner.dealt_with(news);
         }
     }
 

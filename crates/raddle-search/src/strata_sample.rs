@@ -18,6 +18,7 @@
 //! Misses: executions with many delays, with the chance that the guarantee names.
 //! Overreports: nothing.
 
+use raddle_engine::receive::ActorNews;
 use raddle_engine::strategy::{
     Answer, Checkpoint, Cut, Event, Finished, Needs, Options, Plan, Point, Remarks, Resumable,
     Strategy, Unsupported,
@@ -214,6 +215,10 @@ impl Strategy for StrataSample {
         self.tracker.take(point, option);
     }
 
+    fn dealt_with(&mut self, news: ActorNews) {
+        self.tracker.dealt_with(news);
+    }
+
     fn step(&mut self, event: &Event<'_>) -> Option<Cut> {
         self.tracker.heard(event);
         None
@@ -241,7 +246,8 @@ impl Strategy for StrataSample {
     }
 
     fn remarks(&self) -> Remarks {
-        Remarks { unfinished: self.tracker.trouble().map(str::to_owned), ..Remarks::default() }
+        let unfinished = self.tracker.trouble().map(str::to_owned);
+        Remarks { mistaken: unfinished.is_some(), unfinished, ..Remarks::default() }
     }
 
     fn resumable(&mut self) -> Option<&mut dyn Resumable> {

@@ -8,6 +8,7 @@
 //! Misses: what the search had left, but for what is drawn.
 //! Overreports: nothing.
 
+use raddle_engine::receive::ActorNews;
 use raddle_engine::strategy::{
     Answer, Checkpoint, Cut, Estimating, Event, Finished, Needs, Plan, Point, Remarks, Resumable,
     Strategy, Unsupported,
@@ -90,6 +91,10 @@ impl Strategy for ThenSample {
         self.asked().passed(point, option);
     }
 
+    fn dealt_with(&mut self, news: ActorNews) {
+        self.asked().dealt_with(news);
+    }
+
     fn step(&mut self, event: &Event<'_>) -> Option<Cut> {
         self.asked().step(event)
     }
@@ -105,7 +110,9 @@ impl Strategy for ThenSample {
 
     fn remarks(&self) -> Remarks {
         let mut remarks = self.search.remarks();
-        remarks.unfinished = remarks.unfinished.or_else(|| self.sampler.remarks().unfinished);
+        let sampler = self.sampler.remarks();
+        remarks.mistaken |= sampler.mistaken;
+        remarks.unfinished = remarks.unfinished.or(sampler.unfinished);
         if self.sampled > 0 {
             let text = format!(
                 "there was no more room for what the search knew of, so {} executions were sampled from it; \

@@ -77,6 +77,7 @@ mod visited;
 mod windows;
 
 use raddle_engine::op::TaskId;
+use raddle_engine::receive::ActorNews;
 use raddle_engine::store::Store as Disk;
 use raddle_engine::strategy::{
     Answer, Checkpoint, Cut, Divisible, Estimating, Event, Finished, Needs, Options, Plan, Point,
@@ -526,6 +527,12 @@ impl<O: Order> Strategy for TreeSearch<O> {
         }
     }
 
+    fn dealt_with(&mut self, news: ActorNews) {
+        if let Some(explorer) = self.order.explorer() {
+            explorer.dealt_with(news);
+        }
+    }
+
     fn step(&mut self, event: &Event<'_>) -> Option<Cut> {
         if let Some(explorer) = self.order.explorer() {
             explorer.heard(event);
@@ -601,9 +608,10 @@ impl<O: Order> Strategy for TreeSearch<O> {
     fn remarks(&self) -> Remarks {
         let notes = self.store.priorities.notes();
         let notes = notes.into_iter().map(|text| Note::Text { text }).collect();
-        let unfinished = self.spill.as_ref().and_then(|spill| spill.trouble.clone());
-        let unfinished = unfinished.or_else(|| self.explorer_trouble().map(str::to_owned));
-        Remarks { notes, unfinished }
+        let mistake = self.explorer_trouble().map(str::to_owned);
+        let mistaken = mistake.is_some();
+        let spill = || self.spill.as_ref().and_then(|spill| spill.trouble.clone());
+        Remarks { notes, unfinished: mistake.or_else(spill), mistaken }
     }
 
     fn resumable(&mut self) -> Option<&mut dyn Resumable> {

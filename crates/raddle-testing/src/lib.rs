@@ -17,8 +17,10 @@ use std::fmt::Write as _;
 use std::fs::OpenOptions;
 use std::io::Write as _;
 
+pub use self::delays::{Rule, WithinDelays};
 pub use self::size::SizeProbes;
 
+mod delays;
 mod size;
 
 /// Whether the tests that take minutes are wanted: `RADDLE_LONG=1`.

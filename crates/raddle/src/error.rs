@@ -65,6 +65,11 @@ pub enum Error {
         /// What it said.
         reason: String,
     },
+    /// An explorer panicked, or does not reach every process that can move.
+    Explorer {
+        /// Which one, and how.
+        reason: String,
+    },
     /// Executions cannot be run in processes of their own.
     Isolation {
         /// Why, and what to do.
@@ -142,6 +147,7 @@ impl fmt::Display for Error {
                 "the operating system gave no thread to search on: {reason}; run fewer tests at a \
                  time (cargo test -- --test-threads=1)"
             ),
+            Self::Explorer { reason } => EngineError::Explorer(reason.clone()).fmt(f),
             Self::Isolation { reason } => EngineError::Isolation(reason.clone()).fmt(f),
             Self::Host { reason } => write!(f, "the job of cargo raddle cannot be done: {reason}"),
             Self::Bug { message } => write!(
@@ -195,6 +201,7 @@ impl From<EngineError> for Error {
             EngineError::Nested => Self::Nested,
             EngineError::Foreign => Self::Foreign,
             EngineError::Isolation(reason) => Self::Isolation { reason },
+            EngineError::Explorer(reason) => Self::Explorer { reason },
             EngineError::Schedule(reason) => {
                 Self::Recording { given: "the schedule".to_owned(), reason }
             }

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use raddle_engine::{EngineError, Explored, Lap, Observer, Setup, Stop, Strategy, observer};
+use raddle_engine::{Ended, EngineError, Explored, Lap, Observer, Setup, Stop, Strategy, observer};
 use raddle_search::bita::Given;
 use raddle_search::hapset::Metric;
 use raddle_search::{
@@ -158,6 +158,12 @@ pub(crate) fn run_one(
         &mut pulse,
         test,
     )?;
+    // A failure is real whatever the explorer did before. Without one, what was run says nothing.
+    if let (Ended::Trouble(why), None) = (&explored.ended, &explored.failure)
+        && strategy.remarks().mistaken
+    {
+        return Err(EngineError::Explorer(why.clone()));
+    }
     let elapsed = kept.map_or_else(|| began.elapsed(), |place| place.keeper.elapsed());
     let elapsed_ms = elapsed.as_millis().try_into().unwrap_or(u64::MAX);
     let progress = explored.progress.timed(explored.counts.executions, elapsed_ms);

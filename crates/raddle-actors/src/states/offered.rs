@@ -7,7 +7,8 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
 use raddle_engine::states::{
-    AskedStates, FoundStates, FoundViolation, StateOrder, StateProgress, StateSearch, StateSpace,
+    AskedStates, CannotSearch, FoundStates, FoundViolation, StateOrder, StateProgress, StateSearch,
+    StateSpace,
 };
 
 use super::report::{Refused, Searched, Stopped, Visited};
@@ -76,9 +77,10 @@ struct Running {
 }
 
 impl StateSearch for Running {
-    fn advance(&mut self) -> Result<Option<FoundStates>, String> {
+    fn advance(&mut self) -> Result<Option<FoundStates>, CannotSearch> {
+        let cannot = |why: &str| Err(CannotSearch { why: why.to_owned(), mistaken: false });
         let (Some(told), Some(go_on)) = (&self.told, &self.go_on) else {
-            return Err("it has ended".to_owned());
+            return cannot("it has ended");
         };
         if self.last.is_some() {
             let _ = go_on.send(());
@@ -89,8 +91,8 @@ impl StateSearch for Running {
                 Ok(None)
             }
             Ok(Said::Over(Ok(searched))) => Ok(Some(found(&searched))),
-            Ok(Said::Over(Err(why))) => Err(why.to_string()),
-            Err(_) => Err("the thread that searched them has panicked".to_owned()),
+            Ok(Said::Over(Err(Refused { why, mistaken }))) => Err(CannotSearch { why, mistaken }),
+            Err(_) => cannot("the thread that searched them has panicked"),
         }
     }
 

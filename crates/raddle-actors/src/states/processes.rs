@@ -8,6 +8,8 @@
 //!
 //! Actors never finish: what is sent to one that has stopped is still handed to it, and dropped.
 
+use std::sync::Arc;
+
 use raddle_engine::explorer::{About, Explorer, Process, ProcessEvent, ProcessKind, Runnable};
 
 use crate::hash::mix;
@@ -180,22 +182,34 @@ impl Processes {
             };
             explorer.step(&ProcessEvent::Received { process, from });
         }
-        for did in did {
-            match *did {
-                Happened::Sent(to) => {
-                    explorer.step(&ProcessEvent::Sent { by: process, to: self.of_actor(to) });
-                }
-                Happened::Spawned(actor) => self.create(explorer, to, actor, process),
-                Happened::Became => explorer.step(&ProcessEvent::Became { process }),
-                Happened::Ordered(ref names) => {
-                    explorer.step(&ProcessEvent::Ordered { names: names.clone() });
-                }
-            }
-        }
+        self.tell(explorer, process, to, did);
         self.runnable(to, after);
         let new = from.actors.len() as u32..to.actors.len() as u32;
         let new = new.map(|actor| self.of_actor(actor));
         Self::block(explorer, before.iter().copied().chain(new), after);
+    }
+
+    /// What a handler did: whom it created, to whom it sent, what it became, what it asked for.
+    fn tell(self, explorer: &mut Explorer, process: Process, to: &Snapshot, did: &[Happened]) {
+        for did in did {
+            if let Happened::Spawned(actor) = *did {
+                self.create(explorer, to, actor, process);
+            }
+        }
+        for did in did {
+            if let Happened::Sent(to) = *did {
+                explorer.step(&ProcessEvent::Sent { by: process, to: self.of_actor(to) });
+            }
+        }
+        for did in did {
+            match did {
+                Happened::Became => explorer.step(&ProcessEvent::Became { process }),
+                Happened::Ordered(names) => {
+                    explorer.step(&ProcessEvent::Ordered { names: Arc::clone(names) });
+                }
+                Happened::Spawned(_) | Happened::Sent(_) => {}
+            }
+        }
     }
 
     /// A hash of what a state leaves out and what offers depend on: which of the messages to an actor are older,

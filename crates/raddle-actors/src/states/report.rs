@@ -9,11 +9,26 @@ use crate::snapshot::Described;
 
 /// Why a model cannot be searched state by state. Fits after "could not search states: ".
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refused(pub(crate) String);
+pub struct Refused {
+    pub(crate) why: String,
+    /// Whether an explorer is what is wrong, and not the model.
+    pub(crate) mistaken: bool,
+}
+
+impl Refused {
+    pub(crate) fn new(why: impl Into<String>) -> Self {
+        Self { why: why.into(), mistaken: false }
+    }
+
+    /// An explorer is wrong.
+    pub(super) fn explorer(why: impl Into<String>) -> Self {
+        Self { why: why.into(), mistaken: true }
+    }
+}
 
 impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.why)
     }
 }
 

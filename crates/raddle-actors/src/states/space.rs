@@ -115,9 +115,9 @@ impl<S> Space<S> {
         values: &[u32],
     ) -> Result<Next, Refused> {
         self.stepper.plan(values);
-        let snapshot = attempt(&mut self.stepper, state, link.way).map_err(Refused)?;
+        let snapshot = attempt(&mut self.stepper, state, link.way).map_err(Refused::new)?;
         if let Some(why) = &self.stepper.refused {
-            return Err(Refused(why.clone()));
+            return Err(Refused::new(why.clone()));
         }
         let sent = |did: &Happened| match did {
             Happened::Sent(to) => Some(ActorId(*to)),

@@ -86,15 +86,15 @@ impl Strata {
         Self { asked: asked.clone(), processes, bound, finished }
     }
 
-    /// The first entry.
-    pub(super) fn first(&self, state: Snapshot) -> Result<Entry<Priced>, Halt> {
+    /// The first entry; `ways`: with the steps that lead to it and to those that come of it.
+    pub(super) fn first(&self, state: Snapshot, ways: bool) -> Result<Entry<Priced>, Halt> {
         let explorer = self.ask(|| {
             let mut explorer = self.asked.explorer.clone();
             self.processes.begin(&mut explorer, &state);
             explorer
         })?;
         let extra = Priced::new(explorer, 0);
-        Ok(Entry { state, depth: 0, way: Some(Way::default()), extra })
+        Ok(Entry { state, depth: 0, way: ways.then(Way::default), extra })
     }
 
     /// What the first entry is known by.
@@ -121,7 +121,7 @@ impl Strata {
     fn ask<R>(&self, ask: impl FnOnce() -> R) -> Result<R, Halt> {
         std::panic::catch_unwind(std::panic::AssertUnwindSafe(ask)).map_err(|panic| {
             let (name, text) = (self.asked.explorer.name(), text(&*panic));
-            Halt::Refused(Refused(format!("the explorer `{name}` panicked: {text}")))
+            Halt::Refused(Refused::explorer(format!("the explorer `{name}` panicked: {text}")))
         })
     }
 
@@ -149,13 +149,12 @@ impl Priced {
     }
 
     /// What is tried at its level: each with the number of its offer, and its values.
-    fn tried(&mut self) -> Vec<(u32, Box<[u32]>)> {
+    fn tried(&mut self, tried: &mut Vec<(u32, Box<[u32]>)>) {
         let at = |(_, offer): &(usize, &Offer)| offer.price == self.level;
         let of = |(nth, _): (usize, &Offer)| (nth as u32, Box::default());
-        let offers = self.offers.iter().enumerate().filter(at).map(of);
-        let mut tried: Vec<_> = offers.collect();
+        tried.clear();
+        tried.extend(self.offers.iter().enumerate().filter(at).map(of));
         tried.append(&mut self.values);
-        tried
     }
 
     fn is_done(&self) -> bool {
@@ -184,6 +183,10 @@ fn dearer(values: &[u32], of: &[u32]) -> impl Iterator<Item = Box<[u32]>> {
 struct Scratch {
     runnable: Vec<Process>,
     after: Vec<Process>,
+    tried: Vec<(u32, Box<[u32]>)>,
+    children: Vec<Entry<Priced>>,
+    /// The explorer after a step to a state that may be known.
+    explorer: Option<Explorer>,
 }
 
 thread_local! {
@@ -202,26 +205,29 @@ impl Walk for Strata {
         later: &mut Vec<Entry<Priced>>,
     ) -> Result<(), Halt> {
         let mut scratch = SCRATCH.take();
-        self.processes.runnable(&entry.state, &mut scratch.runnable);
         if entry.extra.offers.is_empty() {
-            if scratch.runnable.is_empty() {
-                return walker.end(&entry.state, entry.way.as_ref());
-            }
-            if walker.shared.limits.depth.is_some_and(|most| entry.depth >= most) {
-                walker.tally.cut = true;
-                return Ok(());
+            self.processes.runnable(&entry.state, &mut scratch.runnable);
+            let ends = scratch.runnable.is_empty();
+            if ends || walker.shared.limits.depth.is_some_and(|most| entry.depth >= most) {
+                SCRATCH.set(scratch);
+                walker.tally.cut |= !ends;
+                return if ends { walker.end(&entry.state, entry.way.as_ref()) } else { Ok(()) };
             }
             let Priced { explorer, ranks, .. } = &mut entry.extra;
             self.ask(|| rank(explorer, &scratch.runnable, ranks))?
-                .map_err(|why| Halt::Refused(Refused(why)))?;
+                .map_err(|why| Halt::Refused(Refused::explorer(why)))?;
             entry.extra.offers = self.processes.offers(&entry.state, &entry.extra.ranks);
+        } else {
+            scratch.runnable.clone_from(&entry.extra.ranks);
+            scratch.runnable.sort_unstable();
         }
-        let mut children = Vec::new();
-        for (nth, values) in entry.extra.tried() {
+        let (mut tried, mut children) =
+            (std::mem::take(&mut scratch.tried), std::mem::take(&mut scratch.children));
+        entry.extra.tried(&mut tried);
+        for (nth, values) in tried.drain(..) {
             let child = self.take(walker, &mut entry, nth, &values, &mut scratch)?;
             children.extend(child);
         }
-        SCRATCH.set(scratch);
         entry.extra.level += 1;
         if !entry.extra.is_done() {
             let spends = entry.extra.spent + entry.extra.level;
@@ -232,7 +238,8 @@ impl Walk for Strata {
             }
         }
         // The last is next, and the first that was tried is to be.
-        now.extend(children.into_iter().rev());
+        now.extend(children.drain(..).rev());
+        SCRATCH.set(Scratch { tried, children, ..scratch });
         Ok(())
     }
 
@@ -251,25 +258,22 @@ impl Walk for Strata {
 }
 
 impl Strata {
-    /// The explorer after a step to `next`, which it took so many delays to name.
-    fn moved<S>(
+    /// Makes an explorer, which is that of the entry, what it is after a step to `next`, which it took so many delays to
+    /// name.
+    fn go_on<S>(
         &self,
         walker: &Walker<'_, S>,
         entry: &Entry<Priced>,
         (rank, step): (u32, Move),
         next: &Snapshot,
-        scratch: &mut Scratch,
-    ) -> Result<Explorer, Halt> {
-        self.ask(|| {
-            let mut explorer = entry.extra.explorer.clone();
-            for &process in &entry.extra.ranks[..rank as usize] {
-                explorer.delay(process);
-            }
-            let did = &walker.space.stepper.did;
-            let Scratch { runnable, after } = scratch;
-            self.processes.step(&mut explorer, (&entry.state, step), next, did, runnable, after);
-            explorer
-        })
+        (runnable, after): (&[Process], &mut Vec<Process>),
+        explorer: &mut Explorer,
+    ) {
+        for &process in &entry.extra.ranks[..rank as usize] {
+            explorer.delay(process);
+        }
+        let did = &walker.space.stepper.did;
+        self.processes.step(explorer, (&entry.state, step), next, did, runnable, after);
     }
 
     /// Tries an offer with these values. The state that it leads to, if that is to be gone on from.
@@ -291,15 +295,30 @@ impl Strata {
         }
         let spent = entry.extra.spent + entry.extra.level;
         let depth_key = walker.shared.limits.depth.map(|_| depth);
+        let Scratch { runnable, after, explorer: kept, .. } = scratch;
+        let (took, around) = ((rank, step), (runnable.as_slice(), after));
         let (explorer, met) = if self.asked.exact {
-            let explorer = self.moved(walker, entry, (rank, step), &next, scratch)?;
-            let key = self.key(&next, Some(&explorer), depth_key);
-            (explorer, walker.meet(key, self.price(spent))?)
+            let kept = kept.get_or_insert_with(|| entry.extra.explorer.clone());
+            self.ask(|| {
+                kept.clone_from(&entry.extra.explorer);
+                self.go_on(walker, entry, took, &next, around, kept);
+            })?;
+            let key = self.key(&next, Some(kept), depth_key);
+            match walker.meet(key, self.price(spent))? {
+                Met::Known | Met::Full => return Ok(None),
+                met => (self.ask(|| kept.clone())?, met),
+            }
         } else {
             match walker.meet(self.key(&next, None, depth_key), 0)? {
-                Met::New => (self.moved(walker, entry, (rank, step), &next, scratch)?, Met::New),
+                Met::New => {}
                 _ => return Ok(None),
             }
+            let explorer = self.ask(|| {
+                let mut explorer = entry.extra.explorer.clone();
+                self.go_on(walker, entry, took, &next, around, &mut explorer);
+                explorer
+            })?;
+            (explorer, Met::New)
         };
         let way = || entry.way.as_ref().map(|way| way.then(step, values));
         match met {

@@ -415,7 +415,7 @@ pub(super) fn check_threads(limits: &States) -> Result<(), Refused> {
                leave out `threads`, or search breadth-first";
     match limits.threads {
         0 | 1 => Ok(()),
-        _ if limits.order == super::Order::DepthFirst => Err(Refused(why.to_owned())),
+        _ if limits.order == super::Order::DepthFirst => Err(Refused::new(why)),
         _ => Ok(()),
     }
 }

@@ -14,7 +14,7 @@ use raddle_testing::{Sample, SizeProbes, figures};
 use super::*;
 use crate::address::ActorId;
 use crate::mailboxes::Sender;
-use crate::snapshot::{ANYBODY, Snapshot};
+use crate::snapshot::{ANYBODY, Move, Snapshot};
 use crate::step::{ActorState, Health};
 use crate::view::{View, Viewed};
 use crate::world::Kind;
@@ -546,10 +546,51 @@ impl DelayingExplorer for Queue {
     }
 }
 
-/// All executions that need at most so many delays, one after the other, with nothing remembered.
+/// A process of the second implementation below.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Who {
+    Test,
+    Actor(u32),
+    Crashes,
+}
+
+impl Who {
+    fn of(state: &Snapshot, step: Move) -> Self {
+        match step {
+            Move::Lane(at) => Self::Actor(state.lanes[at as usize].to),
+            Move::Timer(actor, _) | Move::Restart(actor) => Self::Actor(actor),
+            Move::Crash => Self::Crashes,
+        }
+    }
+}
+
+/// What can be delivered in a state, each with its process and with what comes first there: messages by age, then timers,
+/// then the restart.
+fn deliverable(state: &Snapshot) -> Vec<(Who, (u32, u32), Move)> {
+    let mut all = Vec::new();
+    for (at, lane) in state.lanes.iter().enumerate() {
+        all.push(((0, lane.age()), Move::Lane(at as u32)));
+    }
+    for (at, actor) in state.actors.iter().enumerate() {
+        for nth in 0..actor.timers.len() as u32 {
+            all.push(((1, nth), Move::Timer(at as u32, nth)));
+        }
+        if actor.is_down() {
+            all.push(((2, 0), Move::Restart(at as u32)));
+        }
+    }
+    if state.crashes > 0 {
+        all.push(((0, 0), Move::Crash));
+    }
+    all.into_iter().map(|(age, step)| (Who::of(state, step), age, step)).collect()
+}
+
+/// All executions that need at most so many delays, one after the other, with nothing remembered. What the explorer
+/// [`Queue`] does and what options cost is written out once more, so that this shares with the search nothing but
+/// the steps themselves.
 struct BruteForce {
     space: Space<()>,
-    processes: Processes,
+    causal: bool,
     matters: Matters,
     delays: u32,
     seen: BTreeSet<String>,
@@ -558,15 +599,51 @@ struct BruteForce {
 }
 
 impl BruteForce {
-    fn run(&mut self, state: &Snapshot, explorer: &Explorer, spent: u32) {
-        self.seen.insert(portrait(&View::from(state), self.matters));
-        let (mut runnable, mut ranks) = (Vec::new(), Vec::new());
-        self.processes.runnable(state, &mut runnable);
-        if runnable.is_empty() {
-            return;
+    /// These cannot move any more.
+    fn block(&self, queue: &mut Vec<Who>, could: impl Iterator<Item = Who>, state: &Snapshot) {
+        let can: BTreeSet<_> = deliverable(state).into_iter().map(|(who, ..)| who).collect();
+        for who in could.filter(|who| !can.contains(who)) {
+            if !self.causal {
+                queue.retain(|other| *other != who);
+                queue.push(who);
+            }
         }
-        explorer.rank(Runnable::new(&runnable), &mut ranks).expect("it is sound");
-        for offer in self.processes.offers(state, &ranks) {
+    }
+
+    fn send(&self, queue: &mut Vec<Who>, to: Who) {
+        if self.causal {
+            queue.retain(|other| *other != to);
+            queue.insert(0, to);
+        }
+    }
+
+    /// The queue in the first state.
+    fn first(&self, state: &Snapshot) -> Vec<Who> {
+        let actors = (0..state.actors.len() as u32).map(Who::Actor);
+        let mut queue: Vec<_> = std::iter::once(Who::Test).chain(actors).collect();
+        queue.extend((state.crashes > 0).then_some(Who::Crashes));
+        let lanes = state.lanes.iter();
+        let mut sent: Vec<_> =
+            lanes.flat_map(|lane| lane.each().map(|(_, age)| (age, lane.to))).collect();
+        sent.sort_unstable();
+        for (_, to) in sent {
+            self.send(&mut queue, Who::Actor(to));
+        }
+        let all = queue.clone();
+        let all: BTreeSet<_> = all.into_iter().collect();
+        self.block(&mut queue, all.into_iter(), state);
+        queue
+    }
+
+    fn run(&mut self, state: &Snapshot, queue: &[Who], spent: u32) {
+        self.seen.insert(portrait(&View::from(state), self.matters));
+        let all = deliverable(state);
+        let able: BTreeSet<_> = all.iter().map(|(who, ..)| *who).collect();
+        for &(who, age, step) in &all {
+            let first: Vec<_> = queue.iter().take_while(|other| **other != who).copied().collect();
+            let given_up: Vec<_> = first.into_iter().filter(|who| able.contains(who)).collect();
+            let older = all.iter().filter(|(other, before, _)| *other == who && *before < age);
+            let price = spent + given_up.len() as u32 + older.count() as u32;
             let mut values = Vec::new();
             loop {
                 if self.steps == 0 {
@@ -574,20 +651,34 @@ impl BruteForce {
                 }
                 self.steps -= 1;
                 self.space.stepper.plan(&values);
-                let next = space::attempt(&mut self.space.stepper, state, offer.step);
+                let next = space::attempt(&mut self.space.stepper, state, step);
                 let next = next.expect("nothing panics");
-                let price = spent + offer.price + values.iter().sum::<u32>();
+                let price = price + values.iter().sum::<u32>();
                 let of = self.space.stepper.asked().to_vec();
                 if price <= self.delays {
-                    let mut explorer = explorer.clone();
-                    let process = ranks[offer.rank as usize];
-                    let delays = explorer.delay_until(process, Runnable::new(&runnable));
-                    assert_eq!(delays, Ok(offer.rank));
-                    let did = std::mem::take(&mut self.space.stepper.did);
-                    let step = (state, offer.step);
-                    let after = &mut Vec::new();
-                    self.processes.step(&mut explorer, step, &next, &did, &runnable, after);
-                    self.run(&next, &explorer, price);
+                    let mut after: Vec<_> = queue.to_vec();
+                    after.retain(|who| !given_up.contains(who));
+                    after.extend(&given_up);
+                    let new = state.actors.len() as u32..next.actors.len() as u32;
+                    after.extend(new.clone().map(Who::Actor));
+                    for did in std::mem::take(&mut self.space.stepper.did) {
+                        if let crate::snapshot::Happened::Sent(to) = did {
+                            self.send(&mut after, Who::Actor(to));
+                        }
+                    }
+                    let known = self.space.first.actors.len() as u32;
+                    // In the order of creation: crashes come after the actors that the test has spawned.
+                    let number = |who: &Who| match *who {
+                        Who::Test => (0, 0),
+                        Who::Actor(actor) if actor < known => (1, actor),
+                        Who::Crashes => (2, 0),
+                        Who::Actor(actor) => (3, actor),
+                    };
+                    let mut could: Vec<_> = able.iter().copied().collect();
+                    could.sort_by_key(number);
+                    let could = could.into_iter().chain(new.map(Who::Actor));
+                    self.block(&mut after, could, &next);
+                    self.run(&next, &after, price);
                 }
                 if !following(&mut values, &of) {
                     break;
@@ -607,12 +698,10 @@ fn brute_force(
 ) -> Option<Vec<String>> {
     let space = model.space().expect("all can be copied");
     let first = space.first();
-    let processes = Processes::new(&first, space.stepper.mailboxes());
-    let mut explorer = Queue::explorer(causal);
-    processes.begin(&mut explorer, &first);
     let (seen, steps) = (BTreeSet::new(), most);
-    let mut all = BruteForce { space, processes, matters, delays, seen, steps };
-    all.run(&first, &explorer, 0);
+    let mut all = BruteForce { space, causal, matters, delays, seen, steps };
+    let queue = all.first(&first);
+    all.run(&first, &queue, 0);
     (all.steps > 0).then(|| all.seen.into_iter().collect())
 }
 

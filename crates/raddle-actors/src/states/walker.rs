@@ -143,7 +143,7 @@ impl<S: Send + Sync + 'static> Walker<'_, S> {
             wrong(way.cloned(), Some(step), what, None)
         })?;
         if let Some(why) = stepper.refused.take() {
-            return Err(Halt::Refused(Refused(why)));
+            return Err(Halt::Refused(Refused::new(why)));
         }
         if stepper.outdated() {
             return Err(Halt::Again(stepper.needed));

@@ -1,13 +1,24 @@
-//! Searches along explorers, on actors: with a cache they show the traces that they show without, at every
-//! number of delays, and all there are at their end.
+//! Searches along explorers, on actors: at every number of delays they show the traces of all executions that need no
+//! more, as a second implementation of explorers and prices runs them ([`WithinDelays`]), and all there are at
+//! their end.
 
 use std::sync::Arc;
 
 use raddle_search::build;
-use raddle_testing::{Sample, figures};
+use raddle_testing::{Rule, Sample, WithinDelays, figures};
 
 use crate::random::Program;
 use crate::{Saw, exhaustive, search};
+
+/// The explorers that are compared, with the rule by which a second implementation has them. The places of `prr` come of
+/// hashes, so that one is compared with plain search alone.
+const EXPLORERS: [(&str, Option<Rule>); 5] = [
+    ("rr", Some(Rule::RoundRobin)),
+    ("rtc", Some(Rule::RunToCompletion)),
+    ("prr(7)", None),
+    ("rtc-latest", Some(Rule::LatestFirst)),
+    ("ordered", Some(Rule::Creation)),
+];
 
 fn saw(text: &str, most: u64, program: &Arc<Program>) -> Option<Saw> {
     let strategy = build(text, 1).expect("a known strategy").strategy;
@@ -19,12 +30,18 @@ fn saw(text: &str, most: u64, program: &Arc<Program>) -> Option<Saw> {
 fn compare(seed: u64, most: u64) -> bool {
     let program = Arc::new(Program::random(seed));
     let Some(all) = exhaustive(most, &|| program.run()) else { return false };
-    let explorer = ["rr", "rtc", "prr(7)", "rtc-latest", "ordered"][seed as usize % 5];
+    let (explorer, rule) = EXPLORERS[seed as usize % 5];
     for delays in 0..3 {
         let text = format!("dfs delays({delays}) {explorer}");
         let plain = saw(&text, u64::MAX, &program).expect("it ends");
         assert!(plain.traces.is_subset(&all.traces), "seed {seed}: {text}");
         assert_eq!(plain.repeated + plain.traces.len() as u64, plain.executions);
+        if let Some(rule) = rule {
+            let reference = WithinDelays::new(rule, delays);
+            let expected = search(reference, u64::MAX, &|| program.run()).expect("it ends");
+            assert_eq!(plain.executions, expected.executions, "seed {seed}: {text}");
+            assert_eq!(plain.traces, expected.traces, "seed {seed}: {text}");
+        }
         for cached in [
             format!("dfs delays({delays}) {explorer} cache"),
             format!("strata({explorer}, exact) delays({delays})"),
@@ -43,7 +60,7 @@ fn compare(seed: u64, most: u64) -> bool {
 
 #[test]
 fn strata_show_the_traces_within_each_number_of_delays() {
-    let sample = Sample::new((60, 300), (3_000, 5_000));
+    let sample = Sample::new((200, 200), (3_000, 5_000));
     let (mut compared, mut skipped) = (0, 0);
     for seed in sample.from.. {
         if compare(seed, sample.most) {

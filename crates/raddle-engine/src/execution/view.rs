@@ -126,7 +126,12 @@ impl Pending for View {
         let entry = unsafe { (*self.0).task(task) };
         match &entry.passive {
             Some(passive) => Lane::Mailbox(passive.object),
-            None if entry.is_timer() => Lane::Timer,
+            // A thread that has finished has no code either: a timer is one that its owner has.
+            None if entry.is_timer() => {
+                // SAFETY: as above; the owner of a thread is the first task, whose timer is another.
+                let owner = unsafe { (*self.0).task(entry.timing.owner) };
+                if owner.timing.timer == Some(task) { Lane::Timer } else { Lane::Thread }
+            }
             None => Lane::Thread,
         }
     }

@@ -90,6 +90,6 @@ impl Strategy for Given {
             self.schedule.receives.len(),
         );
         let notes = if released > 0 { vec![Note::Text { text }] } else { Vec::new() };
-        Remarks { notes, unfinished: None }
+        Remarks { notes, ..Remarks::default() }
     }
 }

@@ -11,6 +11,7 @@
 //! the cache misses.
 //! Overreports: nothing.
 
+use raddle_engine::receive::ActorNews;
 use raddle_engine::strategy::{Cut, Event, Finished, Needs, Options, Point, Unsupported};
 use raddle_trace::Covered;
 use serde::{Deserialize, Serialize};
@@ -158,6 +159,10 @@ impl Expansion for Delayed {
 
     fn passed(&mut self, point: &Point<'_>, option: u32) {
         self.tracker.take(point, option);
+    }
+
+    fn dealt_with(&mut self, news: ActorNews) {
+        self.tracker.dealt_with(news);
     }
 
     fn heard(&mut self, event: &Event<'_>, _: &[Priced]) -> Option<Cut> {

@@ -63,4 +63,10 @@ impl DelayingExplorer for Ordered {
             self.order[at..].rotate_left(1);
         }
     }
+
+    fn rank(&self, runnable: Runnable<'_>, ranks: &mut Vec<Process>) -> bool {
+        let order = self.order.iter().map(|(process, _)| *process);
+        ranks.extend(order.filter(|&process| runnable.contains(process)));
+        true
+    }
 }

@@ -46,4 +46,8 @@ impl DelayingExplorer for RandomRoundRobin {
     fn delay(&mut self, process: Process) {
         self.queue.delay(process);
     }
+
+    fn rank(&self, runnable: Runnable<'_>, ranks: &mut Vec<Process>) -> bool {
+        self.queue.rank(runnable, ranks)
+    }
 }

@@ -1,14 +1,26 @@
 //! `rr`: round-robin, as Desai, Qadeer and Seshia, FSE 2015, have it.
 //!
-//! A queue of processes in the order of creation. The first that can move does, and goes on until it cannot.
-//! One that blocks or is delayed goes to the end of the queue; a finished one leaves it.
+//! A queue of processes in the order of creation. The first does the next step, and goes on until it cannot. A first one
+//! that is blocked goes to the end of the queue at no cost, and so does one that is delayed; a finished one leaves
+//! it. One that cannot move for a while and is not the first, as a thread that waits for a lock, keeps its place.
 
 use raddle_engine::explorer::{About, DelayingExplorer, Process, ProcessEvent, Runnable};
 
 /// The processes one after the other, each as long as it can go on.
-#[derive(Clone, Debug, Default, Hash)]
+#[derive(Debug, Default, Hash)]
 pub struct QueueOfProcesses {
     queue: Vec<Process>,
+}
+
+impl Clone for QueueOfProcesses {
+    fn clone(&self) -> Self {
+        Self { queue: self.queue.clone() }
+    }
+
+    /// Without a new allocation: searches copy very often.
+    fn clone_from(&mut self, other: &Self) {
+        self.queue.clone_from(&other.queue);
+    }
 }
 
 impl QueueOfProcesses {
@@ -25,6 +37,13 @@ impl QueueOfProcesses {
     pub(super) fn first(&mut self, process: Process) {
         if let Some(place) = self.queue.iter().position(|&other| other == process) {
             self.queue[..=place].rotate_right(1);
+        }
+    }
+
+    /// Puts those before a process last: they are blocked, and were passed.
+    fn pass_to(&mut self, process: Process) {
+        if let Some(place) = self.queue.iter().position(|&other| other == process) {
+            self.queue.rotate_left(place);
         }
     }
 
@@ -46,8 +65,8 @@ impl DelayingExplorer for QueueOfProcesses {
     }
 
     fn step(&mut self, event: &ProcessEvent) {
-        if let ProcessEvent::Blocked { process } = event {
-            self.last(*process);
+        if let ProcessEvent::Ran { process } = event {
+            self.pass_to(*process);
         }
     }
 
@@ -57,6 +76,12 @@ impl DelayingExplorer for QueueOfProcesses {
     }
 
     fn delay(&mut self, process: Process) {
+        self.pass_to(process);
         self.last(process);
+    }
+
+    fn rank(&self, runnable: Runnable<'_>, ranks: &mut Vec<Process>) -> bool {
+        ranks.extend(self.queue.iter().copied().filter(|&process| runnable.contains(process)));
+        true
     }
 }

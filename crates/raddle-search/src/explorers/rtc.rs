@@ -13,12 +13,27 @@ use raddle_engine::explorer::{About, DelayingExplorer, Process, ProcessEvent, Ru
 use super::rr::QueueOfProcesses;
 
 /// The receiver of the latest message first.
-#[derive(Clone, Debug, Default, Hash)]
+#[derive(Debug, Default, Hash)]
 pub struct RunToCompletion {
     queue: QueueOfProcesses,
     latest_first: bool,
     /// Receivers of the step that was heard of last, in the order of sending.
     sent_to: Vec<Process>,
+}
+
+impl Clone for RunToCompletion {
+    fn clone(&self) -> Self {
+        let Self { queue, latest_first, sent_to } = self;
+        Self { queue: queue.clone(), latest_first: *latest_first, sent_to: sent_to.clone() }
+    }
+
+    /// Without a new allocation: searches copy very often.
+    fn clone_from(&mut self, other: &Self) {
+        let Self { queue, latest_first, sent_to } = other;
+        self.queue.clone_from(queue);
+        self.latest_first = *latest_first;
+        self.sent_to.clone_from(sent_to);
+    }
 }
 
 impl RunToCompletion {
@@ -65,7 +80,11 @@ impl DelayingExplorer for RunToCompletion {
     }
 
     fn delay(&mut self, process: Process) {
-        self.queue.delay(process);
+        self.queue.last(process);
         self.sent_to.retain(|&other| other != process);
+    }
+
+    fn rank(&self, runnable: Runnable<'_>, ranks: &mut Vec<Process>) -> bool {
+        self.queue.rank(runnable, ranks)
     }
 }

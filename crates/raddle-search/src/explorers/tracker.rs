@@ -3,8 +3,7 @@
 //! The engine speaks of tasks, an explorer of processes. A thread is a process, so is a timer, and so is an
 //! actor; the lanes of an actor's mailbox are not. At a point between lanes there are two decisions in a row: which
 //! process, by the explorer, then which of its messages, the one sent first first. Each costs its rank, and an
-//! option costs the sum. Faults are one more process. Whom a message of the test is for, and who created an actor, is
-//! not told.
+//! option costs the sum. Faults are one more process.
 //!
 //! # What the explorer hears, and when
 //! All of every execution, from its first step on, so that its state is nowhere stored: a search that goes on in
@@ -26,7 +25,7 @@ use raddle_engine::explorer::{
     About, Explorer, Process, ProcessEvent, ProcessKind, Runnable, guarded,
 };
 use raddle_engine::op::{ObjectId, TaskId};
-use raddle_engine::receive::{Content, Effects};
+use raddle_engine::receive::{ActorNews, Content, Done, Effects, Receive};
 use raddle_engine::strategy::{Event, Lane, Needs, Options, Pending, Point};
 use raddle_trace::hash::mix;
 
@@ -43,6 +42,19 @@ enum News {
         alone: bool,
         effects: Option<Box<Effects>>,
     },
+    /// An actor was created, or the test sent it something.
+    Actor(ActorNews),
+}
+
+impl News {
+    /// Whether it is of something that this task created.
+    fn is_created_by(&self, task: TaskId) -> bool {
+        match self {
+            Self::Spawn { parent, .. } => *parent == task,
+            Self::Actor(news) => news.by == task && news.what == Done::Created,
+            Self::Step { .. } => false,
+        }
+    }
 }
 
 /// Which process a task belongs to.
@@ -76,6 +88,17 @@ pub(crate) struct Offer {
     pub(crate) lane: u32,
 }
 
+/// What an actor handles first: the message that was sent first, then timers in the order in which they were set, then
+/// its restart. Of equal ones that of the lane that was created first.
+fn age(receive: Receive) -> (u8, u32, u32) {
+    let kind = match receive.content {
+        Content::Message | Content::Answer => 0,
+        Content::Timer | Content::Nothing => 1,
+        _ => 2,
+    };
+    (kind, receive.sent_after, receive.nth)
+}
+
 /// Lives through executions with an explorer.
 #[derive(Clone, Debug)]
 pub struct Tracker {
@@ -87,8 +110,6 @@ pub struct Tracker {
     /// By task.
     of_task: Vec<Of>,
     news: Vec<News>,
-    /// Objects that were looked at for actors.
-    objects: u32,
     /// Those that can move at the current point, ascending.
     runnable: Vec<Process>,
     ranks: Vec<Process>,
@@ -114,7 +135,6 @@ impl Tracker {
             processes: Vec::new(),
             of_task: Vec::new(),
             news: Vec::new(),
-            objects: 0,
             runnable: Vec::new(),
             ranks: Vec::new(),
             offers: Vec::new(),
@@ -150,11 +170,12 @@ impl Tracker {
         let state = self.state;
         let mut state = state.unwrap_or_default();
         for new in &self.news {
-            let (kind, task) = match new {
-                News::Spawn { child, .. } => (1, *child),
-                News::Step { task, alone, .. } => (2 + u64::from(*alone), *task),
+            let (kind, number) = match new {
+                News::Spawn { child, .. } => (1, child.0),
+                News::Step { task, alone, .. } => (2 + u64::from(*alone), task.0),
+                News::Actor(news) => (4 + u64::from(news.what == Done::Sent), news.actor.0),
             };
-            state = mix(state ^ mix(kind << 32 | u64::from(task.0)));
+            state = mix(state ^ mix(kind << 32 | u64::from(number)));
         }
         state
     }
@@ -196,7 +217,6 @@ impl Tracker {
         self.processes.clear();
         self.of_task.clear();
         self.news.clear();
-        self.objects = 0;
         self.state = None;
     }
 
@@ -221,6 +241,11 @@ impl Tracker {
         }
     }
 
+    /// Notes what was done to an actor. No code of the explorer runs here.
+    pub(crate) fn dealt_with(&mut self, news: ActorNews) {
+        self.news.push(News::Actor(news));
+    }
+
     /// Ranks the options of a point between tasks; says which is free. None if the explorer is in trouble.
     pub(crate) fn rank(&mut self, point: &Point<'_>) -> Option<u32> {
         self.ask(|this| {
@@ -236,12 +261,11 @@ impl Tracker {
             let process = self.process_of(choice.task, point.pending);
             let rank = self.ranks.iter().position(|&other| other == process);
             let price = rank.unwrap_or(self.ranks.len()) as u32;
-            // The message that was sent first is the oldest; of equal ones that of the lane created first.
-            let age = match self.processes[process.0 as usize].kind {
+            let message = match self.processes[process.0 as usize].kind {
                 ProcessKind::Actor => point.pending.delivery(choice.task),
                 _ => None,
             };
-            ages.push((age.map(|message| (message.sent_after, message.nth)), option));
+            ages.push((message.map(age), option));
             self.offers.push(Offer { price, option: option as u32, process, lane: 0 });
         }
         for option in 0..choices.len() {
@@ -301,24 +325,19 @@ impl Tracker {
             Lane::Mailbox(object) => {
                 let message = pending.delivery(task);
                 let is_fault = message.is_some_and(|message| message.content == Content::Crash);
-                let object = if is_fault { ObjectId::NONE } else { object };
-                let process = self.actor(object, pending);
-                if let Some(message) = message.filter(|_| !is_fault) {
-                    self.processes[process.0 as usize].identity = message.receiver;
-                }
-                process
+                self.actor(if is_fault { ObjectId::NONE } else { object }, by, pending)
             }
         };
         self.of_task[task.index()] = Of::Process(process);
         process
     }
 
-    /// The process that is an actor; that of no object makes faults.
-    fn actor(&mut self, object: ObjectId, pending: &dyn Pending) -> Process {
+    /// The process that is an actor, created by `by` if it is new; that of no object makes faults.
+    fn actor(&mut self, object: ObjectId, by: Option<Process>, pending: &dyn Pending) -> Process {
         let known = self.processes.iter().position(|known| known.object == Some(object));
         match known {
             Some(number) => Process(number as u32),
-            None => self.create(ProcessKind::Actor, None, Some(object), None, pending),
+            None => self.create(ProcessKind::Actor, None, Some(object), by, pending),
         }
     }
 
@@ -352,20 +371,29 @@ impl Tracker {
             self.process_of(TaskId::ROOT, pending);
         }
         let mut news = std::mem::take(&mut self.news);
-        self.meet(&news, point);
-        for new in news.drain(..) {
-            let News::Step { task, alone, effects } = new else { continue };
-            let process = self.process_of(task, pending);
-            if alone {
+        let mut at = 0;
+        while let Some(new) = news.get(at) {
+            at += 1;
+            let News::Step { task, alone, effects } = new else {
+                self.hear_of(new, pending);
+                continue;
+            };
+            let process = self.process_of(*task, pending);
+            if *alone {
                 self.runnable.clear();
                 self.runnable.push(process);
                 self.tell_standing();
             }
             self.explorer.step(&ProcessEvent::Ran { process });
-            if let Some(effects) = effects {
-                self.tell_effects(process, &effects);
+            let Some(effects) = effects else { continue };
+            self.tell_received(process, effects);
+            while let Some(new) = news.get(at).filter(|new| new.is_created_by(*task)) {
+                self.hear_of(new, pending);
+                at += 1;
             }
+            self.tell_sent(process, effects);
         }
+        news.clear();
         self.news = news;
         if let Some(names) = pending.order() {
             self.explorer.step(&ProcessEvent::Ordered { names });
@@ -383,33 +411,22 @@ impl Tracker {
         }
     }
 
-    /// Starts the processes that were created since the last point: threads and timers in their order, then
-    /// actors in theirs.
-    fn meet(&mut self, news: &[News], point: &Point<'_>) {
-        let pending = point.pending;
-        let spawned = || {
-            news.iter().filter_map(|new| match new {
-                News::Spawn { parent, child } => Some((*parent, *child)),
-                News::Step { .. } => None,
-            })
-        };
-        let is_lane = |task: TaskId| matches!(pending.lane(task), Lane::Mailbox(_));
-        for (parent, child) in spawned().filter(|(_, child)| !is_lane(*child)) {
-            let by = match self.of_task.get(parent.index()) {
-                Some(Of::Process(by)) => Some(*by),
-                _ => None,
-            };
-            self.process_by(child, by, pending);
-        }
-        for number in self.objects..point.objects {
-            let object = ObjectId(number);
-            if pending.label(object).is_some_and(|label| label.kind == "Actor") {
-                self.actor(object, pending);
+    /// Tells the explorer of something that was created, or that the test has sent.
+    fn hear_of(&mut self, new: &News, pending: &dyn Pending) {
+        match *new {
+            News::Spawn { parent, child } => {
+                let by = self.process_of(parent, pending);
+                self.process_by(child, Some(by), pending);
             }
-        }
-        self.objects = point.objects;
-        for (_, child) in spawned().filter(|(_, child)| is_lane(*child)) {
-            self.process_of(child, pending);
+            News::Actor(ActorNews { by, actor, identity, what }) => {
+                let by = self.process_of(by, pending);
+                let process = self.actor(actor, Some(by), pending);
+                self.processes[process.0 as usize].identity = identity;
+                if what == Done::Sent {
+                    self.explorer.step(&ProcessEvent::Sent { by, to: process });
+                }
+            }
+            News::Step { .. } => {}
         }
     }
 
@@ -419,14 +436,18 @@ impl Tracker {
         (identity != 0).then_some(Process(known as u32))
     }
 
-    /// Tells what an actor's step received and did.
-    fn tell_effects(&mut self, process: Process, effects: &Effects) {
+    /// Tells what an actor's step received.
+    fn tell_received(&mut self, process: Process, effects: &Effects) {
         let from = match effects.receive.sender {
             0 => Some(Process(0)),
             sender => self.identified(sender),
         };
         self.explorer.step(&ProcessEvent::Received { process, from });
-        for sent in &effects.sent {
+    }
+
+    /// Tells what it sent, and whether it became another.
+    fn tell_sent(&mut self, process: Process, effects: &Effects) {
+        for sent in effects.sent.iter().filter(|sent| sent.content != Content::Timer) {
             if let Some(to) = self.identified(sent.receiver) {
                 self.explorer.step(&ProcessEvent::Sent { by: process, to });
             }

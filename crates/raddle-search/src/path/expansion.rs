@@ -5,6 +5,7 @@
 
 use std::fmt;
 
+use raddle_engine::receive::ActorNews;
 use raddle_engine::strategy::{Cut, Event, Finished, Needs, Point, Unsupported, Work};
 use raddle_trace::{Covered, PairCount};
 use serde::Serialize;
@@ -80,7 +81,12 @@ pub trait Expansion: fmt::Debug + Send {
         let _ = (point, option);
     }
 
-    /// Why the search cannot go on, if it cannot: a sentence.
+    /// See [`Strategy::dealt_with`](raddle_engine::strategy::Strategy::dealt_with).
+    fn dealt_with(&mut self, news: ActorNews) {
+        let _ = news;
+    }
+
+    /// Why the search cannot go on, if its explorer is wrong: a sentence.
     fn trouble(&self) -> Option<&str> {
         None
     }

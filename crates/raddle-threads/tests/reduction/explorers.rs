@@ -1,23 +1,44 @@
-//! Searches along explorers, on threads: with a cache they show the traces that they show without, at every number
-//! of delays, and all there are at their end.
+//! Searches along explorers, on threads: at every number of delays they show the traces of all executions that need no
+//! more, as a second implementation of explorers and prices runs them ([`WithinDelays`]), and all there are at
+//! their end.
 
 use std::collections::BTreeSet;
 
+use raddle_engine::strategy::Strategy;
 use raddle_engine::{Ended, Limits, Setup};
 use raddle_search::build;
 use raddle_search::traces::TraceCounter;
-use raddle_testing::{Sample, figures};
+use raddle_testing::{Rule, Sample, WithinDelays, figures};
 
 use crate::observed;
 use crate::random::{execute, program};
 
+/// The explorers that are compared, with the rule by which a second implementation has them. The places of `prr` come of
+/// hashes, so that one is compared with plain search alone.
+const EXPLORERS: [(&str, Option<Rule>); 5] = [
+    ("rr", Some(Rule::RoundRobin)),
+    ("rtc", Some(Rule::RunToCompletion)),
+    ("prr(7)", None),
+    ("rtc-latest", Some(Rule::LatestFirst)),
+    ("ordered", Some(Rule::Creation)),
+];
+
 /// The traces that a search shows; none if it does not end within so many executions.
 fn traces(text: &str, most: u64, body: &dyn Fn()) -> Option<BTreeSet<u64>> {
     let mut strategy = build(text, 1).expect("a known strategy").strategy;
+    shown(&mut strategy, text, most, body)
+}
+
+fn shown<S: Strategy>(
+    strategy: &mut S,
+    text: &str,
+    most: u64,
+    body: &dyn Fn(),
+) -> Option<BTreeSet<u64>> {
     let mut traces = TraceCounter::new(usize::MAX);
     let limits = Limits { executions: most, ..Limits::default() };
     let setup = Setup { limits, keep_going: true, ..Setup::default() };
-    let explored = observed(&mut strategy, &mut [&mut traces], &setup, body);
+    let explored = observed(strategy, &mut [&mut traces], &setup, body);
     if explored.ended == Ended::Executions {
         return None;
     }
@@ -33,11 +54,16 @@ fn compare(seed: u64, most: u64) -> bool {
         execute(&program);
     };
     let Some(all) = traces("dfs", most, &body) else { return false };
-    let explorer = ["rr", "rtc", "prr(7)", "rtc-latest", "ordered"][seed as usize % 5];
+    let (explorer, rule) = EXPLORERS[seed as usize % 5];
     let whole = |text: &str| traces(text, u64::MAX, &body).expect("it ends");
     for delays in 0..3 {
         let plain = whole(&format!("dfs delays({delays}) {explorer}"));
         assert!(plain.is_subset(&all), "seed {seed}: {delays} delays of {explorer}");
+        if let Some(rule) = rule {
+            let mut reference = WithinDelays::new(rule, delays);
+            let expected = shown(&mut reference, explorer, u64::MAX, &body).expect("it ends");
+            assert_eq!(plain, expected, "seed {seed}: {delays} delays of {explorer}");
+        }
         for cached in [
             format!("dfs delays({delays}) {explorer} cache"),
             format!("strata({explorer}, exact) delays({delays})"),
@@ -54,7 +80,7 @@ fn compare(seed: u64, most: u64) -> bool {
 
 #[test]
 fn strata_show_the_traces_within_each_number_of_delays() {
-    let sample = Sample::new((60, 300), (3_000, 5_000));
+    let sample = Sample::new((200, 200), (3_000, 5_000));
     let (mut compared, mut skipped) = (0, 0);
     for seed in sample.from.. {
         if compare(seed, sample.most) {

@@ -17,7 +17,7 @@ use crate::random::{execute, program};
 use crate::{Schedules, observed};
 
 /// One of each kind: with and without steps, plans, contexts, labels, what is learned.
-const STRATEGIES: [&str; 16] = [
+const STRATEGIES: [&str; 19] = [
     "dfs",
     "dfs preemptions(1)",
     "dfs cache(1000)",
@@ -34,6 +34,9 @@ const STRATEGIES: [&str; 16] = [
     "all best-first(pb)",
     "all best-first(mdpor, pb)",
     "all best-first(new-pair)",
+    "dfs delays(2) rr cache",
+    "strata(rtc, exact)",
+    "strata-sample(rr)",
 ];
 
 #[derive(Debug, PartialEq)]
