@@ -11,7 +11,7 @@ use raddle::actors::{Mailboxes, Model, Refused, Searched, States, System, Visite
 pub enum Expected {
     /// Well, in every execution.
     Pass,
-    /// With a panic that nobody took, in some.
+    /// With a panic that was not caught, in some.
     Panic,
     /// With a deadlock, in some.
     Deadlock,

@@ -5,7 +5,7 @@
 //! did, by steps that double, so that a loop which waits for a deadline ends. Reading the clock is
 //! a step. By default a timeout may end whenever it is pending, before or after anything else that
 //! can happen, as a loaded machine would have it: deadlines do not order timeouts. The other
-//! setting lets timeouts end only when nobody can move, the earliest deadline first.
+//! setting lets timeouts end only when no task can move, the earliest deadline first.
 //!
 //! Outside an execution time is real. The two do not mix: what compares them panics.
 
