@@ -45,7 +45,7 @@ pub(crate) enum What {
 /// How long, and how often.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Effort {
-    /// CPU time after which a search is given up of which nobody knows how long it is, and a sampler.
+    /// CPU time after which a search of unknown length is given up, and a sampler.
     pub(crate) cap: Duration,
     /// CPU time after which any other search is given up.
     pub(crate) long: Duration,

@@ -7,7 +7,7 @@
 //! not public; this has the shape that they describe. Both versions were written down before any search had
 //! seen one of them, and not changed after.
 //!
-//! The bug: `Port::enqueue` says how many items there are only after it has looked whether somebody sleeps.
+//! The bug: `Port::enqueue` says how many items there are only after it has looked whether a thread sleeps.
 //! `try_dequeue` finds nothing and is left there; `enqueue` puts the items in, sees that the gatherer is
 //! awake, and is left there; `try_dequeue` sees no items by their number, and the gatherer goes to sleep for
 //! good. Two preemptions, one in each method. All else is the larger program: a ledger into which everybody
@@ -96,7 +96,7 @@ impl Port {
             return item;
         }
         self.awake.store(false, SeqCst);
-        // A set may have come before anybody could see that nobody is awake.
+        // A set may have come before any thread could see that none is awake.
         if self.number.load(SeqCst) > 0 {
             self.awake.store(true, SeqCst);
         }

@@ -31,7 +31,7 @@ pub(crate) fn mailboxes(usual: Mailboxes) -> Mailboxes {
 pub enum Expected {
     /// Well, in every execution.
     Pass,
-    /// With a panic that nobody took, in some.
+    /// With a panic that was not caught, in some.
     Panic,
     /// With a deadlock, in some.
     Deadlock,

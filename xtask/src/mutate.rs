@@ -331,7 +331,7 @@ struct Way {
 struct Workshop {
     tree: PathBuf,
     build: PathBuf,
-    /// Nobody else may use it at the same time.
+    /// No other process may use it at the same time.
     _lock: File,
 }
 

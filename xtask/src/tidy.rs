@@ -42,7 +42,7 @@ const ONLY: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// More crates than this are a burden on whoever tests with raddle.
+/// More crates than this are a burden on users who test with raddle.
 const MOST_CRATES: usize = 28;
 
 /// Directories without our sources.

@@ -314,7 +314,7 @@ type Wish = (u8, u8);
 /// What servers tell each other.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Round {
-    /// Promise to hear nobody before me.
+    /// Promise to hear no ballot before mine.
     Prepare(Ballot),
     /// Promised; and what was accepted before.
     Promise(Ballot, Option<(Ballot, Wish)>),

@@ -50,7 +50,7 @@ pub(super) fn figures23(effort: Effort, progress: &dyn Fn(&str)) -> Vec<Part> {
     parts
 }
 
-/// The one whose size nobody knows.
+/// The one whose size is not known.
 fn scheduler(effort: Effort, progress: &dyn Fn(&str)) -> Part {
     let header = ["strategy", "run", "time", "estimate", "with a chance of 90 %", ""];
     let test = test("Scheduler");
@@ -247,7 +247,7 @@ fn reduced(figure: &Figure, effort: Effort, progress: &dyn Fn(&str)) -> Part {
     let mut plots = Vec::new();
     for test in REDUCED.map(test) {
         progress(&format!("figure {}: {}", figure.number, test.name));
-        // How long it is nobody knows: looked at often at first, then every so often.
+        // How long it is is not known: looked at often at first, then less often.
         let look = Look::Growing(2);
         let run = match run(test, How { look, ..How::new(figure.strategy, effort.cap) }) {
             Ok(run) => run,

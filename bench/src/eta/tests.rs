@@ -8,7 +8,7 @@ pub(crate) struct Test {
     pub(crate) name: &'static str,
     program: &'static str,
     arguments: &'static [usize],
-    /// How many executions it has. None: nobody knows, and it was run for an hour.
+    /// How many executions it has. None: not known, and it was run for an hour.
     pub(crate) all: Option<u64>,
     /// Executions and seconds of table 1.
     pub(crate) exhaustive: (u64, f64),

@@ -78,7 +78,7 @@ struct Queue {
     blocks: Mutex<Blocks>,
     not_full: Condvar,
     not_empty: Condvar,
-    /// Its memory belongs to somebody else.
+    /// Its memory belongs to another thread.
     freed: AtomicBool,
 }
 

@@ -1,4 +1,4 @@
-//! Notifications that nobody hears, or the wrong one.
+//! Notifications that no thread hears, or the wrong one.
 
 use raddle::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use raddle::sync::{Condvar, Mutex};

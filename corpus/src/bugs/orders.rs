@@ -1,4 +1,4 @@
-//! Steps that must come in an order which nobody enforces.
+//! Steps that must come in an order which nothing enforces.
 
 use raddle::sync::Mutex;
 use raddle::sync::atomic::{AtomicBool, AtomicIsize, AtomicUsize, Ordering::SeqCst};

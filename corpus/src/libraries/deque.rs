@@ -121,7 +121,7 @@ impl Deque {
     }
 }
 
-/// Each item is taken once, whoever takes it.
+/// Each item is taken once, by whichever thread.
 fn test(flaw: Flaw, n: usize, t: usize) {
     let (deque, done) = (Deque::new(flaw), AtomicBool::new(false));
     let mut taken = thread::scope(|scope| {

@@ -104,7 +104,7 @@ impl Exchanger {
         true
     }
 
-    /// What another had, or `None` if nobody came.
+    /// What another had, or `None` if no other thread came.
     fn exchange(&self, thing: usize) -> Option<usize> {
         loop {
             let other = self.offer.load(SeqCst);

@@ -7,7 +7,7 @@ use crate::program::{Group, Program};
 
 /// `lb`.
 ///
-/// Whoever reads first reads no write.
+/// The thread that reads first reads no write.
 pub const LB: Program =
     Program::new("lb", Group::Litmus, "two read and write what the other reads")
         .source("Alglave, Maranget, Tautschnig, TOPLAS 2014")

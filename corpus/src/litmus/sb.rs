@@ -7,7 +7,7 @@ use crate::program::{Group, Program};
 
 /// `sb`.
 ///
-/// Whoever writes second reads the first write.
+/// The thread that writes second reads the first write.
 pub const SB: Program =
     Program::new("sb", Group::Litmus, "two write and read what the other writes")
         .source("Alglave, Maranget, Tautschnig, TOPLAS 2014")

@@ -1,4 +1,4 @@
-//! How executions end: panics that somebody took, and deadlocks that are certain.
+//! How executions end: panics that were caught, and deadlocks that are certain.
 
 use raddle::sync::{Mutex, mpsc};
 use raddle::thread;

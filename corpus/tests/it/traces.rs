@@ -26,7 +26,7 @@ type Trace = (BTreeMap<Event, (Vec<&'static str>, Vec<Event>)>, BTreeMap<u32, Ve
 /// follows the n-th send, a send to a channel of m places the m-th receive before it, and else the
 /// two commute. A sender that is dropped is none that others wait for, unless all are. Who was
 /// roused follows the step that did it, which is an order of its own. That messages were handled
-/// matters to whoever waits for the last of them, not to each other. All others are taken to depend.
+/// matters to a task that waits for the last of them, not to each other. All others are taken to depend.
 fn dependent(first: Access, second: Access) -> bool {
     use Access::{
         Append, Fit, Missed, Pass, Read, Refused, Roused, Share, Stir, Take, TryFit, TryShare,
@@ -137,7 +137,7 @@ impl Observer for Collect {
     }
 
     fn end(&mut self, execution: &Finished<'_>) {
-        // What was cut ended in an order that nobody chose.
+        // What was cut ended in an order that was not chosen.
         if execution.cut.is_none() {
             let trace = self.trace();
             self.traces.insert(trace);

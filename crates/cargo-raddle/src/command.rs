@@ -197,7 +197,7 @@ fn write_tree(path: &Path, kept: &Kept, format: Format) -> Result<(), Wrong> {
     Ok(())
 }
 
-/// Files among the saved schedules that cannot be read are nobody's: they are named, and left alone.
+/// Files among the saved schedules that cannot be read belong to no test: they are named, and left alone.
 fn warn_of_unreadable(tests: &[Test]) {
     let mut packages: Vec<&Path> =
         tests.iter().map(|test| test.binary.package.directory.as_path()).collect();

@@ -11,7 +11,7 @@ use crate::show::{Human, Show, verdict};
 use crate::wrong::Wrong;
 use crate::{command, os, strategies};
 
-/// How long is run for an estimate, if nobody says.
+/// How long is run for an estimate by default.
 const TIME: &str = "3s";
 
 /// Shows lines that move, and no results.

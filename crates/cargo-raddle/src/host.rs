@@ -90,7 +90,7 @@ pub(crate) struct Task<'a> {
 }
 
 impl Task<'_> {
-    /// Work that nobody has died of, and whose options nobody needs.
+    /// Work that no host has died of, and whose options are not needed.
     pub(crate) fn of(work: Work) -> Self {
         Self { work, page: None, deaths: None }
     }
@@ -225,7 +225,7 @@ impl Hosts<'_> {
             (message, _) => hear(message),
         };
         let heard = Conversation::default().hold(&mut child, &listener, &mut hear);
-        // Whoever the test has started goes with it, and only then is the number given back.
+        // Processes that the test has started go with it, and only then is the number given back.
         os::kill_group(child.id());
         let status = child.wait()?;
         let _ = fs::remove_file(&socket);
@@ -369,7 +369,7 @@ impl Tail {
         while let Ok(n @ 1..) = pipe.read(&mut chunk) {
             kept.extend_from_slice(&chunk[..n]);
             if kept.len() > 2 * KEPT {
-                // A fence that is dropped here is missed by nobody: what is before it is dropped too.
+                // A fence that is dropped here is not missed: what is before it is dropped too.
                 kept.drain(..kept.len() - KEPT);
             }
         }

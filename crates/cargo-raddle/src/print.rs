@@ -9,7 +9,7 @@ pub(crate) fn full(flag: bool) -> bool {
     flag || std::env::var("RADDLE_FULL").is_ok_and(|value| value.trim() == "true")
 }
 
-/// To standard output. If nobody reads it any more, that is no reason to fail.
+/// To standard output. If it is closed, that is no reason to fail.
 pub(crate) fn out(text: &str) {
     let _ = io::stdout().write_all(text.as_bytes());
     let _ = io::stdout().flush();
@@ -20,7 +20,7 @@ pub(crate) fn err(text: &str) {
     let _ = io::stderr().write_all(text.as_bytes());
 }
 
-/// Whether text on standard output may be coloured: a terminal, and nobody said no
+/// Whether text on standard output may be coloured: a terminal, and not switched off
 /// (<https://no-color.org>).
 pub(crate) fn colour() -> Colour {
     Colour::for_terminal(io::stdout().is_terminal(), |name| std::env::var(name).ok())

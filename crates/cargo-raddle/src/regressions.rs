@@ -76,7 +76,7 @@ pub(crate) fn save(package: &Path, test: &TestId, failure: &Failure) -> io::Resu
 /// Writes a saved failure.
 pub(crate) fn write(path: &Path, saved: &Saved) -> io::Result<()> {
     let json = serde_json::to_string_pretty(saved).map_err(io::Error::other)?;
-    // Beside it and moved into place, so that nobody reads half of it.
+    // Beside it and moved into place, so that no reader sees half of it.
     let draft = path.with_extension("tmp");
     fs::write(&draft, json + "\n")?;
     fs::rename(&draft, path)

@@ -57,7 +57,7 @@ impl Given {
         Ok(Self { recording, saved, partial: None })
     }
 
-    /// What to build: only the package of the test, if nobody said otherwise.
+    /// What to build: only the package of the test, unless told otherwise.
     fn build(&self, build: &Build) -> Build {
         let mut build = build.clone();
         let of_partial = self.partial.as_ref().and_then(|partial| partial.package.clone());

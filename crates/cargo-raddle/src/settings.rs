@@ -163,7 +163,7 @@ fn check_variables(variables: &[(String, String)]) -> Result<(), Wrong> {
 /// `raddle.toml`.
 #[derive(Debug, Default)]
 struct File {
-    /// Used if nobody names another.
+    /// Used if no other is named.
     profile: Option<String>,
     profiles: BTreeMap<String, BTreeMap<&'static str, String>>,
 }

@@ -7,7 +7,7 @@ use std::hash::Hash;
 use crate::context::Context;
 use crate::hash::Fingerprint;
 
-/// An actor: state that nobody else can touch, and a handler that changes it.
+/// An actor: state that nothing else can touch, and a handler that changes it.
 ///
 /// A handler runs to its end before the next one begins: it is one step. It changes its own state,
 /// sends messages and makes new actors, all through its [`Context`]. It must not wait, nor share data

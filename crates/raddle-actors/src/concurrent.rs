@@ -57,7 +57,7 @@ use self::timers::{Key, Timers};
 
 pub(crate) use self::mailbox::Mailbox;
 
-/// How often somebody looks after workers that run one handler for long.
+/// How often the system checks for workers that run one handler for long.
 const WATCH: Duration = Duration::from_millis(1);
 
 /// What a handler panicked with.
@@ -68,7 +68,7 @@ pub(crate) struct Turn {
     shared: Arc<Shared>,
     /// None outside.
     worker: Option<usize>,
-    /// Somebody whose mailbox holds more than it should, because of this handler.
+    /// An actor whose mailbox holds more than it should, because of this handler.
     full: Option<Arc<dyn Run>>,
     chooser: Chooser,
     /// The receive that runs. Kept only while there is a hook.
@@ -232,7 +232,7 @@ impl Shared {
         }
     }
 
-    /// Nobody runs any more: drops all actors, and what is left of messages.
+    /// No worker runs any more: drops all actors, and what is left of messages.
     fn clear(&self) {
         let mut roll = lock(&self.roll);
         roll.closed = true;
@@ -256,7 +256,7 @@ impl Shared {
         }
     }
 
-    /// Keeps a panic until somebody asks.
+    /// Keeps a panic until it is asked for.
     fn report(&self, panic: Panic) {
         lock(&self.panics).push_back(panic);
         self.run_queues.notify_quiet();
@@ -266,7 +266,7 @@ impl Shared {
         !lock(&self.panics).is_empty()
     }
 
-    /// Passes on the first panic that nobody has heard of.
+    /// Passes on the first panic that has not been reported.
     fn pass_on(&self) {
         let panic = lock(&self.panics).pop_front();
         if let Some(panic) = panic {
@@ -336,7 +336,7 @@ impl Pool {
         Turn::new(Arc::clone(self.shared()), None).spawn(Box::new(actor))
     }
 
-    #[expect(clippy::unused_self, reason = "whoever sends has a system")]
+    #[expect(clippy::unused_self, reason = "only a system can send")]
     pub(crate) fn send<M: Debug + Send + 'static>(&self, to: &Arc<Mailbox<M>>, message: M) {
         if WORKS_FOR.get() != 0 {
             // A handler never waits, whosever it is.
@@ -346,7 +346,7 @@ impl Pool {
         }
     }
 
-    /// Before somebody waits for an answer.
+    /// Before a thread waits for an answer.
     #[track_caller]
     pub(crate) fn refuse_inside(&self, what: &str) {
         self.shared().refuse_inside(what);

@@ -143,7 +143,7 @@ impl<'a, M: fmt::Debug + Send + 'static> Context<'a, M> {
         self.send(to, question(reply));
     }
 
-    /// Answers somebody who asked.
+    /// Answers what was asked.
     #[track_caller]
     #[expect(clippy::needless_pass_by_value, reason = "there is one answer to a question")]
     pub fn reply<T>(&mut self, reply: Reply<T>, answer: T) {

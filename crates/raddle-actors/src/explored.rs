@@ -167,7 +167,7 @@ struct Gate {
     links: Vec<Option<Link>>,
     /// By actor.
     objects: Vec<ObjectId>,
-    /// What somebody waits for.
+    /// What a task waits for.
     enough: Option<Enough>,
     steps: u64,
     hit: bool,
@@ -297,7 +297,7 @@ impl Explored {
         hit
     }
 
-    /// Handles messages while somebody looks at every step.
+    /// Handles messages while every step is looked at.
     #[track_caller]
     fn handle_seen(&self, wait: Wait) -> bool {
         let shared = self.shared();
@@ -395,7 +395,7 @@ impl Shared {
         changed.clear();
         world.ready.changed = changed;
         let (work, steps, hit) = (world.ready.count, gate.steps, gate.hit);
-        // Nobody waits for fewer than all, so nobody need look again before there is nothing left.
+        // Tasks wait for all messages, so they need not look again before there is none left.
         let matters =
             work == 0 || world.observers.counted != 0 || self.quiet.peek(|quiet| quiet.work == 0);
         crate::follow::seek(&world, &gate.links, steps);

@@ -19,7 +19,7 @@ pub(crate) const fn mix(state: u64) -> u64 {
 /// A hasher whose results are the same in every process that runs the same binary.
 ///
 /// Each word is multiplied in and the two halves of the product are folded, as in wyhash. It is not
-/// meant to stand up to somebody who looks for collisions.
+/// meant to resist an attacker who looks for collisions.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fingerprint(u64);
 

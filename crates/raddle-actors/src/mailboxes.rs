@@ -13,7 +13,7 @@ pub enum Mailboxes {
     /// order. What Akka and Erlang promise, and all that a run on threads can do.
     #[default]
     Pairs,
-    /// In the order in which they were sent, whoever sent them: one queue for each actor, as in Eta.
+    /// In the order in which they were sent, whichever sender they came from: one queue for each actor, as in Eta.
     ///
     /// `Misses:` a handler is one step, so no other sender's message comes between two messages that
     /// one handler sends to one actor, or before the first of them if it was sent later.

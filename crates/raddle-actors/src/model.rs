@@ -149,7 +149,7 @@ pub struct Model<S> {
     mailboxes: Mailboxes,
     faults: Faults,
     pub(crate) properties: Vec<Property<S>>,
-    /// Somebody has said that there need be none, or there is a monitor.
+    /// The model says that there need be none, or there is a monitor.
     pub(crate) judged: Arc<AtomicBool>,
 }
 

@@ -9,12 +9,12 @@ use std::sync::Arc;
 use crate::address::Address;
 use crate::context::Turn;
 
-/// Through this whoever is asked answers: [`Context::reply`](crate::Context::reply).
+/// Through this the asked actor answers: [`Context::reply`](crate::Context::reply).
 pub struct Reply<T> {
     to: Arc<dyn Asker<T>>,
 }
 
-/// Somebody who waits for an answer.
+/// What waits for an answer.
 pub(crate) trait Asker<T>: Send + Sync {
     fn answer(&self, answer: T, turn: &mut Turn<'_>, site: &'static Location<'static>);
     /// Who it is, for comparison.

@@ -159,7 +159,7 @@ pub(crate) trait Store: Sized {
         handle(self, to, message);
     }
 
-    /// Describes the step, if somebody wants to read it.
+    /// Describes the step, if descriptions are wanted.
     fn describe(&mut self, text: impl FnOnce(&Self) -> String) {
         let _ = text;
     }

@@ -1,4 +1,4 @@
-//! Somebody outside a system who waits for an answer.
+//! A thread outside a system that waits for an answer.
 
 use std::hash::{Hash, Hasher};
 use std::panic::Location;
@@ -44,7 +44,7 @@ impl<T: Send + 'static> Waiter<T> {
         self.shared.answer.lock().unwrap_or_else(PoisonError::into_inner).is_some()
     }
 
-    /// Blocks the OS thread until there is an answer, or nobody left who could give one.
+    /// Blocks the OS thread until there is an answer, or nothing is left that could give one.
     pub(crate) fn wait(&self) {
         let mut answer = self.shared.answer.lock().unwrap_or_else(PoisonError::into_inner);
         while answer.is_none() && Arc::strong_count(&self.shared) > 1 {

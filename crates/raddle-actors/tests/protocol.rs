@@ -1,7 +1,7 @@
 //! The protocol of the threads, checked by raddle: the very files of the crate, mounted over raddle's
 //! locks, condition variables and atomics.
 //!
-//! What is looked for: messages that nobody handles (a lost wake-up is a deadlock here), actors that
+//! What is looked for: messages that are not handled (a lost wake-up is a deadlock here), actors that
 //! two workers run at once (a data race of their state), and anything that is left after shutdown.
 //!
 //! Misses: the watch, which needs a clock; it is not needed for any of this. Memory is sequentially
@@ -55,7 +55,7 @@ struct Counter {
     sends: u32,
 }
 
-/// What belongs to whoever runs the actor. Without a lock here, so that data races are found.
+/// What belongs to the worker that runs the actor. Without a lock here, so that data races are found.
 struct Body {
     handled: Cell<u32>,
     taken: Cell<VecDeque<u32>>,

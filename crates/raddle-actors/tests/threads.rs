@@ -20,7 +20,7 @@ fn text(panic: &(dyn std::any::Any + Send)) -> String {
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default()
 }
 
-/// Sees to it that messages of each sender come in order, and that nobody else is in its handler.
+/// Sees to it that messages of each sender come in order, and that its handler does not run twice at a time.
 #[derive(Default)]
 struct Ordered {
     last: HashMap<usize, u32>,
@@ -499,7 +499,7 @@ impl Actor for Alarm {
 #[test]
 fn timers_fire_in_time_unless_they_are_cancelled() {
     let system = threads(2);
-    // Nobody has the address of one that only its timers keep.
+    // There is no address of one that only its timers keep.
     let alarm = system.spawn(Alarm::default());
     drop(system.spawn(Alarm::default()));
     system.handle_all();

@@ -17,7 +17,7 @@ impl<M: Model> Object<M> {
     /// Gives it a name for reports and for strategies that go by names.
     ///
     /// Inside an execution this also numbers the object, before any task uses it. Then its number
-    /// is the same whoever uses it first, which lets a reduction tell it from others.
+    /// is the same whichever task uses it first, which lets a reduction tell it from others.
     pub fn set_name(&mut self, name: &'static str) {
         self.rename(name);
         let execution = Execution::current();
@@ -62,7 +62,7 @@ impl<M: Model> Object<M> {
                     Execution::turn(ex, self.model().enabled((*ex).current, op));
                     (&mut (*ex).enabled.slots)[index] = [NO_SLOT; 2];
                 } else {
-                    // Nobody can disable it, so nobody need look whether it is still enabled.
+                    // No other step can disable it, so there is no need to check again that it is enabled.
                     Execution::turn(ex, true);
                 }
                 (*task).op.announced = None;
@@ -124,8 +124,8 @@ impl<M: Model> Object<M> {
         ObjectId(self.claim(execution))
     }
 
-    /// Changes the model without a step of its own: as a part of one that has been taken. Whoever
-    /// waits for the object looks again.
+    /// Changes the model without a step of its own: as a part of one that has been taken. Tasks
+    /// that wait for the object look again.
     pub fn alter<T>(&self, change: impl FnOnce(&mut M) -> T) -> T {
         let execution = Execution::current();
         if execution.is_null() {

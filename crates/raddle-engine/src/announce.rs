@@ -82,7 +82,7 @@ impl<A: Model, B: Model> Announced for Double<'_, A, B> {
         [self.first.footprint(task)[0], self.second.footprint(task)[0]]
     }
 
-    // While the first op waits, nobody took anything from it that it could have had: whether it
+    // While the first op waits, no other task took anything from it that it could have had: whether it
     // is notified hangs on when it began to wait, which was a step of its own.
     fn waits_for(&self, task: TaskId) -> [(ObjectId, Access); 2] {
         if self.first.enabled(task) { self.footprint(task) } else { [NOTHING, NOTHING] }

@@ -26,7 +26,7 @@
 //! A trace has calls of its own, with places (`context/calls.rs`), whatever the strategy asks for.
 //!
 //! A timer's context is that of the wait it ends. The steps of passive tasks, which are handlers of actors,
-//! have none: nobody called them.
+//! have none: no function called them.
 
 mod calls;
 mod last_drop;
@@ -173,7 +173,7 @@ const MOST_PLACES: usize = 1 << 14;
 /// Bytes of stack that must be left. To find names takes less than 32 KiB; to run out of stack meanwhile would be
 /// an overflow that is not the program's, and leave locks of std held.
 const ROOM: usize = 128 << 10;
-/// Further out than so many frames nobody looks.
+/// The largest depth of a context, in frames; frames further out are not read.
 const MOST_FRAMES: usize = 256;
 
 /// What an OS thread knows of the table, so that it need not be locked for each op, and of stacks, so that

@@ -19,7 +19,7 @@ pub fn conflict(a: Access, b: Access) -> bool {
         (a, b),
         // Neither changes what the other sees.
         (Read | Missed | Refused | Pass, Read | Missed | Refused | Pass)
-        // Whoever may share a lock may do so whether or not another takes or gives back its
+        // A task that may share a lock may do so whether or not another takes or gives back its
         // share, and how many shares are left is the same in either order.
         | (Share | TryShare | Unshare, Share | TryShare | Unshare)
         // Both are next, so the queue is neither empty nor full: one takes from the front what
@@ -53,9 +53,9 @@ pub fn conflict(a: Access, b: Access) -> bool {
 /// next.
 #[must_use]
 pub fn reversible(first: Access, second: Access) -> bool {
-    // The lock is held before it is given back, and while an attempt at it is refused, so whoever
-    // waits for it is still waiting. So is a queue full to which an attempt to add is refused. And as
-    // long as there is work, nobody sees that there is none.
+    // The lock is held before it is given back, and while an attempt at it is refused, so a task
+    // that waits for it is still waiting. So is a queue full to which an attempt to add is refused. And as
+    // long as there is work, no task sees that there is none.
     !matches!(
         (first, second),
         (Access::Release | Access::Unshare | Access::Refused, Access::Acquire)
@@ -66,7 +66,7 @@ pub fn reversible(first: Access, second: Access) -> bool {
 }
 
 /// Whether an access leaves the object in a state on which all earlier accesses bear: everything
-/// earlier conflicts with it. Whoever looks for conflicts stops there, so `true` needs the argument.
+/// earlier conflicts with it. The search for conflicts stops there, so `true` needs the argument.
 #[must_use]
 pub(crate) fn dominates(access: Access) -> bool {
     match access {

@@ -119,7 +119,7 @@ pub(crate) enum Ending {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
     Run(TaskId),
-    /// Nobody, or a limit is due: the host decides.
+    /// No task, or a limit is due: the host decides.
     Host,
 }
 

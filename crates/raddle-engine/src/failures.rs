@@ -47,7 +47,7 @@ impl Failures {
             return Ok(true);
         };
         if found.apart.is_none() {
-            // It was only kept from dying, by somebody who knows.
+            // The panic was caught by code that knows of it; it only kept the process from dying.
             return Ok(false);
         }
         self.died += 1;

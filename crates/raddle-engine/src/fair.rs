@@ -3,7 +3,7 @@
 //! A task that yields says that it cannot get on. If another task could have moved ever since its
 //! last yield and did not, the yielding task waits until that one has moved. So loops that yield,
 //! and timers that fire again and again, do not make a search infinite. One yield alone holds
-//! nobody back. A step after many of which none has changed anything counts as a yield
+//! no task back. A step after many of which none has changed anything counts as a yield
 //! ([`Limits::idle`](crate::limits::Limits::idle)): loops that wait and do not say so end as well, or are
 //! found never to.
 //!

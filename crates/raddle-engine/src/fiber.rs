@@ -141,7 +141,7 @@ impl Fiber {
     pub(crate) fn take(stack_size: usize, job: fn()) -> Option<*mut Fiber> {
         let pooled = POOL.with_borrow_mut(|pool| {
             // Nearly always the last one fits: all tasks of a search have the same stack size.
-            // SAFETY: the pool's pointers are live, and nobody else uses an idle fiber.
+            // SAFETY: the pool's pointers are live, and an idle fiber has no other user.
             let fits = |&fiber: &*mut Fiber| unsafe { (*fiber).stack_size >= stack_size };
             let at = pool.idle.iter().rposition(fits)?;
             Some(pool.idle.swap_remove(at))
@@ -172,7 +172,7 @@ impl Fiber {
         let coroutine = Coroutine::with_stack(stack, move |yielder: &Yielder<(), ()>, ()| {
             let fiber = address as *mut Fiber;
             loop {
-                // SAFETY: whoever resumed this coroutine keeps the fiber alive and does not touch
+                // SAFETY: the code that resumed this coroutine keeps the fiber alive and does not touch
                 // it before the coroutine suspends. The borrow ends before the job runs.
                 let job = unsafe {
                     (*fiber).yielder = yielder;
@@ -197,7 +197,7 @@ impl Fiber {
     /// `fiber` is live and suspended or new, and its job's data outlives the run.
     #[inline]
     pub(crate) unsafe fn resume(fiber: *mut Fiber) -> bool {
-        // SAFETY: by contract nobody else holds a reference to the coroutine; the code that runs
+        // SAFETY: by contract there is no other reference to the coroutine; the code that runs
         // inside touches only `job` and `yielder`, which are other fields.
         let coroutine = unsafe { &mut *std::ptr::addr_of_mut!((*fiber).coroutine) };
         match coroutine.resume(()) {
@@ -244,7 +244,7 @@ impl Fiber {
         drop(unsafe { Box::from_raw(fiber) });
     }
 
-    /// Goes back to whoever resumed this fiber.
+    /// Goes back to the code that resumed this fiber.
     ///
     /// # Safety
     /// Called on the fiber's own stack.

@@ -57,7 +57,7 @@ impl<T> Fresh<T> {
         unsafe { value.as_ref() }
     }
 
-    /// Sets the value of this execution. The caller makes sure that nobody else does at the time.
+    /// Sets the value of this execution. The caller makes sure that no other thread does so at the same time.
     pub fn set(&self, value: T) -> &T {
         let mut owner = vec![value];
         let value = owner.as_mut_ptr();

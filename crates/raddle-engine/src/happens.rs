@@ -23,7 +23,7 @@ pub struct Happened {
     pub footprint: Footprint,
     /// Its number among the events of its task, from 1.
     pub nth: u32,
-    /// It ran as soon as it was enabled: nobody chose it.
+    /// It ran as soon as it was enabled: it was not chosen.
     pub immediate: bool,
     partner: Option<TaskId>,
     /// The event that made it possible, and without which it could not have been.
@@ -362,7 +362,7 @@ impl History {
         }
     }
 
-    /// Whether somebody looked if a task is finished.
+    /// Whether some task looked if another is finished.
     #[must_use]
     pub fn has_looks(&self) -> bool {
         self.lanes.iter().any(|lane| !lane.looks.is_empty())
@@ -483,7 +483,7 @@ impl History {
     ) -> (Joined, u32) {
         let mut joined = self.join_conflicts::<PRINTS>(row, object, access);
         match access {
-            // Whoever waits for the end of all work looks at each task's last piece. To keep them
+            // A task that waits for the end of all work looks at each task's last piece. To keep them
             // in the chain would make every step walk through all others.
             Access::Stir => return (joined, NONE),
             Access::Settle => {
@@ -542,7 +542,7 @@ impl History {
         fingerprint
     }
 
-    /// The tasks whose steps matter to somebody who looks whether one is finished.
+    /// The tasks whose steps matter to a task that looks whether one is finished.
     fn seen_by(&self, look: &Footprint, other: TaskId) -> impl Iterator<Item = TaskId> + use<> {
         let Footprint { task: own, waited_for, .. } = *look;
         let lanes = if waited_for.is_empty() { 0 } else { self.lanes.len() as u32 };

@@ -1,4 +1,4 @@
-//! Runs one execution from the host's stack: starts the body, resumes whoever is chosen, ends it.
+//! Runs one execution from the host's stack: starts the body, resumes the chosen task, ends it.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -77,7 +77,7 @@ pub(crate) unsafe fn run(
                 (*ex).check_limits();
                 let steps = (*ex).n_steps;
                 match lap(Lap { executions, steps }) {
-                    // Whoever asks has come back.
+                    // The task that asked has come back.
                     Stop::No | Stop::Hang { .. } => {}
                     Stop::Execution => (*ex).end(Ending::Limit(LimitKind::Time)),
                     Stop::Search => (*ex).end(Ending::Stopped),
@@ -89,7 +89,7 @@ pub(crate) unsafe fn run(
                 Next::Run(next) => Execution::resume(ex, next, false),
                 Next::Host if (*ex).ending.is_some() || (*ex).check_is_due() => {}
                 Next::Host if !(*ex).options().is_empty() => {
-                    unreachable!("engine bug: nobody was chosen although some could move")
+                    unreachable!("engine bug: no task was chosen although some could move")
                 }
                 Next::Host => {
                     let left = (*ex).tasks.n_live > 0;

@@ -3,7 +3,7 @@
 //! [`explore()`] is the loop: ask the strategy to begin, run the test once, tell the strategy how it
 //! ended, and again. In one execution all tasks are coroutines of one OS thread. A task stops
 //! before each op and announces it; then one question is put, "which of these moves next?", to the
-//! plan, to the strategy, or to nobody if there is one option; and the chosen task does its op and
+//! plan, to the strategy, or is made without asking if there is one option; and the chosen task does its op and
 //! runs on to the next. Data is asked for in the same way.
 //!
 //! The engine knows no strategy, no file, no clock, no environment and no printing, and no

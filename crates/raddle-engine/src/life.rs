@@ -40,7 +40,7 @@ impl Model for Life {
     }
 
     // The exit is folded into the last step, so a task that has exited may still be on its way
-    // out: until somebody has seen it finished, "not yet" is a possible answer too.
+    // out: until a task has seen it finished, "not yet" is a possible answer too.
     fn options(&self, _: TaskId, op: LifeOp, _: &Settings) -> u32 {
         match op {
             LifeOp::IsFinished if self.exited && !self.seen => 2,
@@ -48,7 +48,7 @@ impl Model for Life {
         }
     }
 
-    // A join is told by whoever joins, who knows the task. To look gives no order, as in std.
+    // A join is told by the task that joins, which knows the other. To look gives no order, as in std.
     fn synchronise(&self, _: TaskId, _: LifeOp, _: u32, _: &mut Edges<'_>) {}
 
     fn apply(&mut self, _: TaskId, op: LifeOp, option: u32) -> bool {
@@ -100,7 +100,7 @@ impl Model for Parker {
         }
     }
 
-    // A token is like a lock that is free: whoever parks takes it, whoever unparks gives it back, or
+    // A token is like a lock that is free: the task that parks takes it, the one that unparks gives it back, or
     // finds that it is there.
     fn access(&self, _: TaskId, op: ParkOp) -> Access {
         match op {

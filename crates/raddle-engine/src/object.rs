@@ -30,7 +30,7 @@ pub struct Object<M> {
     model: UnsafeCell<M>,
 }
 
-// SAFETY: see the invariant of `model`: whoever touches it has exclusive use, so sending the
+// SAFETY: see the invariant of `model`: what touches it has exclusive use, so sending the
 // model's access from thread to thread is all that happens.
 unsafe impl<M: Send> Sync for Object<M> {}
 impl<M> UnwindSafe for Object<M> {}
@@ -54,8 +54,8 @@ thread_local! {
     static CLASHES: Cell<u64> = const { Cell::new(0) };
 }
 
-/// How often an object was refused to this OS thread because an execution on another used it. Whoever runs
-/// several searches of one test at once compares it before and after each: if it has grown, the test has
+/// How often an object was refused to this OS thread because an execution on another used it. The portfolio,
+/// which runs several searches of one test at once, compares it before and after each: if it has grown, the test has
 /// objects that outlive an execution, and one of the outcomes may come of that.
 #[must_use]
 pub fn clashes() -> u64 {
@@ -99,7 +99,7 @@ impl<M> Object<M> {
         self.created
     }
 
-    /// The model, without a step: `&mut` shows that nobody else has it.
+    /// The model, without a step: `&mut` shows that there is no other reference.
     pub const fn get_mut(&mut self) -> &mut M {
         self.model.get_mut()
     }
@@ -159,7 +159,7 @@ impl<M: Model> Object<M> {
     /// If another execution uses it.
     #[inline]
     pub(crate) fn take_over(&self, stamp: u64) {
-        // Nearly always the object is new: then nobody else can have a claim.
+        // Nearly always the object is new: then no other execution can have a claim.
         let new = self.stamp.compare_exchange(NEW, stamp, Ordering::Relaxed, Ordering::Relaxed);
         if new.is_err() {
             let monitor = enter_monitor();

@@ -57,7 +57,7 @@ pub enum Access {
     /// Sees the state and leaves it as it is: a load.
     Read,
     /// Sees the state and leaves it as it is, but would change another one: a compare-exchange that
-    /// fails, a notification that wakes nobody.
+    /// fails, a notification that wakes no task.
     Missed,
     /// May see and change the state.
     Write,

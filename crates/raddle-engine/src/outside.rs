@@ -17,7 +17,7 @@ impl<M: Model> Object<M> {
         look(self.model())
     }
 
-    /// Changes the model outside any execution. Whoever waits for it looks again.
+    /// Changes the model outside any execution. Threads that wait for it look again.
     pub(crate) fn alter_outside<T>(&self, change: impl FnOnce(&mut M) -> T) -> T {
         let _monitor = self.enter();
         let value = change(self.model_mut());

@@ -1,4 +1,4 @@
-//! Passive tasks: lanes without code of their own. Their steps are run by whoever asks who moves.
+//! Passive tasks: lanes without code of their own. Their steps are run by the task that asks which moves next.
 //!
 //! The messages from one actor to another are such a lane: each step hands one to the receiver, whose
 //! handler runs to its end. A handler is one step, so it needs no stack that could be left and come

@@ -81,7 +81,7 @@ impl Pulse {
     /// The same in memory that is given for good.
     ///
     /// # Safety
-    /// There is room for a pulse, aligned, which nobody else uses, ever.
+    /// There is room for a pulse, aligned, which nothing else ever uses.
     pub unsafe fn place(memory: *mut Pulse) -> &'static Pulse {
         let mut registry = REGISTRY.lock().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: by contract.
@@ -150,7 +150,7 @@ impl Pulse {
     pub(crate) fn begin(&self) -> u64 {
         let number = self.executions.load(Ordering::Relaxed) + 1;
         self.executions.store(number, Ordering::Relaxed);
-        // Nobody has moved in it yet.
+        // No task has moved in it yet.
         self.steps.store(0, Ordering::Relaxed);
         self.task.store(0, Ordering::Relaxed);
         self.site.store(ptr::null_mut(), Ordering::Relaxed);

@@ -394,7 +394,7 @@ pub struct Edges<'a> {
 }
 
 impl Edges<'_> {
-    /// The key of what is released by giving up a lock, or by whoever has no need of more keys.
+    /// The key of what is released by giving up a lock, or by a primitive that needs no more keys.
     pub const FIRST: u32 = 0;
     /// The key of what is released by giving up a share of a lock.
     pub const SHARED: u32 = 1;
@@ -489,7 +489,7 @@ impl Edges<'_> {
         lane.hints.push(Hint { slot, written: site, releases, read, acquires, clock });
     }
 
-    /// A store of an atomic: what was released by writes before is seen by nobody who reads this.
+    /// A store of an atomic: a load that reads this does not see what earlier writes released.
     pub fn store(&mut self, order: Ordering) {
         let releases = releases(order);
         // What a release fence has passed on is released by the stores after it.

@@ -120,7 +120,7 @@ impl TaskRef {
     }
 
     /// Whether the task is finished. Depends on all that it does; once it has exited the answer
-    /// is a decision until somebody has seen it.
+    /// is a decision until a task has seen it.
     #[track_caller]
     #[must_use]
     pub fn is_finished(self) -> bool {
@@ -603,7 +603,7 @@ pub fn now() -> Duration {
     let ex = Execution::current();
     assert!(!ex.is_null(), "engine bug: read the clock outside an execution");
     // SAFETY: the clock is boxed and lives as long as the search; changed for a moment while
-    // nobody else runs.
+    // no other task runs.
     unsafe {
         Execution::clock_slot(ex);
         let clock = &*(*ex).time.clock;
@@ -626,7 +626,7 @@ pub fn now() -> Duration {
 
 // ---- passive tasks ------------------------------------------------------------------------------
 
-/// A passive task: a lane whose steps are [work](Work) that whoever asks who moves does.
+/// A passive task: a lane whose steps are [work](Work) that the task which asks for the next move does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Link(TaskId);
 
@@ -701,7 +701,7 @@ pub fn number(kind: &'static str, created: &'static Location<'static>) -> Object
     ObjectId(unsafe { (*ex).register(kind, created, None) })
 }
 
-/// A name for an object that was [numbered](number), made only if somebody asks: see
+/// A name for an object that was [numbered](number), made only if it is asked for: see
 /// [`Pending::object_name`](crate::strategy::Pending::object_name).
 pub fn name_object(object: ObjectId, name: impl FnOnce() -> String) {
     let ex = Execution::current();
@@ -747,7 +747,7 @@ pub fn task_key() -> u64 {
     unsafe { name_hash(&*ex, (*ex).current) }
 }
 
-/// Whether somebody hears of every step, and so of what they touch.
+/// Whether the strategy or an observer hears of every step, and so of what they touch.
 #[must_use]
 pub fn steps_are_observed() -> bool {
     let ex = Execution::current();
@@ -799,7 +799,7 @@ fn with_stateful<T>(ask: impl FnOnce(&mut dyn Stateful, usize) -> T) -> Option<T
     if ex.is_null() {
         return None;
     }
-    // SAFETY: the current execution; its strategy outlives it and is asked by nobody else meanwhile. A repetition
+    // SAFETY: the current execution; its strategy outlives it and is not asked from elsewhere meanwhile. A repetition
     // is of no strategy.
     unsafe {
         if (*ex).decisions.strict || (*ex).listeners.strategy.is_null() {

@@ -16,7 +16,7 @@ impl Scope {
         Self(name)
     }
 
-    /// Enters it, until what is returned is dropped. Outside an execution, and if nobody asks for contexts,
+    /// Enters it, until what is returned is dropped. Outside an execution, and if contexts are not asked for,
     /// nothing happens.
     #[must_use]
     pub fn enter(&self) -> Entered<'_> {

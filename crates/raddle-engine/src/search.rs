@@ -50,7 +50,7 @@ pub struct Setup {
     /// Whether the search goes on after a failure. Failures are then counted, by kind, and none
     /// is kept with its trace.
     pub keep_going: bool,
-    /// Where the options of the running execution are left, for whoever comes after this process.
+    /// Where the options of the running execution are written, for the process that goes on if this one dies.
     pub tape: Option<Tape>,
     /// Whether each execution runs in a process of its own, and who sees to that: statics start anew, and
     /// an execution that ends its process is a failure like others, after which the search goes on.
@@ -169,7 +169,7 @@ fn run_apart(
 }
 
 impl Search {
-    /// A search, and who runs its executions elsewhere, if somebody does.
+    /// A search, and what runs its executions elsewhere, if anything does.
     pub(crate) fn new(
         setup: &Setup,
         pulse: &mut dyn FnMut(&'static Pulse),

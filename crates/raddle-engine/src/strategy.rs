@@ -53,7 +53,7 @@ pub trait Pending: fmt::Debug {
         let _ = object;
         None
     }
-    /// How a person calls a task; empty if nobody does.
+    /// The name that the test gave a task; empty if it gave none.
     fn name(&self, task: TaskId) -> String {
         let _ = task;
         String::new()

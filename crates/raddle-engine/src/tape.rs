@@ -1,6 +1,6 @@
 //! The options of the running execution, where they outlive the process.
 //!
-//! A process that dies takes its search with it. If the caller lends memory that somebody else can
+//! A process that dies takes its search with it. If the caller lends memory that another process can
 //! read afterwards, each option is left there as it is taken: two stores for each decision, and
 //! nothing without such memory. Options are in order of creation, so their indexes mean the same in
 //! the next process. The words are those of [`raddle_trace::host::page`].

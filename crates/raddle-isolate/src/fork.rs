@@ -263,7 +263,7 @@ fn wait(
             0 => {}
             ended if ended == pid => return End::Status(status),
             _ if io::Error::last_os_error().kind() == io::ErrorKind::Interrupted => continue,
-            // Somebody else has waited for it: the program under test waits for any child.
+            // It was waited for elsewhere: the program under test waits for any child.
             _ => return End::Status(0),
         }
         let steps = pulse.beat().steps.max(1);
@@ -281,7 +281,7 @@ fn wait(
 
 fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
     let mut ends = [0; 2];
-    // SAFETY: room for two numbers, which are owned by nobody else when the call has succeeded.
+    // SAFETY: room for two numbers, which have no other owner when the call has succeeded.
     unsafe {
         if libc::pipe(ends.as_mut_ptr()) != 0 {
             return Err(io::Error::last_os_error());

@@ -225,7 +225,7 @@ impl CrashLog for Log {
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        // SAFETY: mapped by `Log::new` with this length; whoever drops this reads it no more.
+        // SAFETY: mapped by `Log::new` with this length; it is not read after the drop.
         unsafe { libc::munmap(self.0.memory.cast(), CAPACITY) };
     }
 }

@@ -125,7 +125,7 @@ pub fn find(name: &str) -> Option<&'static Knob> {
     KNOBS.iter().find(|knob| knob.name == name)
 }
 
-/// All variables that are known, whoever reads them, but for the one that starts a host.
+/// All variables that any part of raddle reads, but for the one that starts a host.
 pub fn variables() -> impl Iterator<Item = String> {
     let others = OF_OUR_TESTS.into_iter().chain([PROFILE]).map(str::to_owned);
     let is_one = |knob: &&Knob| knob.scope != Scope::Test;

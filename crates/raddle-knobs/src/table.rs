@@ -38,7 +38,7 @@ macro_rules! with_knobs {
         ///         n.fetch_add(1, SeqCst);
         ///     });
         /// })?;
-        /// // Two orders of the two steps: `dpor` has run both, so nobody need go on.
+        /// // Two orders of the two steps: `dpor` has run both, so no member need go on.
         /// assert_eq!(report.verdict, raddle::Verdict::Covered);
         /// assert_eq!(report.members[0].counts.executions, 2);
         /// # Ok::<(), raddle::Error>(())

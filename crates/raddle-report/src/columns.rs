@@ -5,7 +5,7 @@
 
 use raddle_trace::Site;
 
-/// Whether text carries ANSI colours. Whoever prints decides: it knows the terminal.
+/// Whether text carries ANSI colours. The caller decides: it knows the terminal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Colour {
     /// Plain text.

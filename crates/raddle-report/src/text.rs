@@ -218,7 +218,7 @@ impl<'a> Text<'a> {
         for other in &report.others {
             let what = clean(&other.outcome.summary(&other.trace.tasks));
             self.paragraph("  ", &format!("{what}, in execution {}", other.execution));
-            // Whoever has a command for the first has one for tokens.
+            // A caller that has a command for the first has one for tokens.
             let command = match (&self.options.replay_command, &report.test) {
                 (Some(_), Some(test)) => {
                     format!("cargo raddle replay {} {}", other.schedule, clean(test))

@@ -94,7 +94,7 @@ fn sentence(trace: &Trace, waiting: &[Waiting], one: &Waiting) -> String {
     if is_join(one) {
         return text;
     }
-    // Nothing can move, so whoever does not wait has ended.
+    // Nothing can move, so a task that does not wait has ended.
     let has_ended = |task: u32| waiting.iter().all(|other| other.task != task);
     let holder = |&(task, ref since): &(u32, Option<Site>)| {
         let since = since.as_ref().map(|site| format!(" since {}", place(site, usize::MAX)));

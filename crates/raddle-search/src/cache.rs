@@ -28,7 +28,7 @@
 //! # Why what is stored may be relied on
 //! A prefix is stored when it is first met, and at that time nothing after it has been run. But a
 //! depth-first search leaves no prefix before it has run, within the budget, all that follows; and a
-//! prefix that is met meanwhile has more steps, so it is not the same. Whoever meets an equivalent
+//! prefix that is met meanwhile has more steps, so it is not the same. An execution that meets an equivalent
 //! one later finds all of it done, by induction over the steps that are left: what follows has been
 //! run, or was cut because an equivalent prefix of as many steps has been. The induction asks who
 //! has run it nowhere, so a part that was given away may be relied on, provided that it is run:

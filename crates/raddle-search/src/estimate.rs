@@ -9,7 +9,7 @@
 //!   form, with random descents.
 //!
 //! Where we differ from Eta: a point that is left is folded into its parent at once and forgotten, and
-//! the points of the current path are added up when somebody asks. That is the same number, in constant
+//! the points of the current path are added up when the estimate is asked for. That is the same number, in constant
 //! time for each decision and in memory that does not grow with the number of executions.
 //!
 //! Under a reduction Eta's rule runs over *all* children of a point, so it estimates the space that the

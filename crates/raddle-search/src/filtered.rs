@@ -62,7 +62,7 @@ impl HapSet {
         Self::by(over, Metric::HapSet, CALLS)
     }
 
-    /// Searches by what is known of reads and writes alone, whoever called them.
+    /// Searches by what is known of reads and writes alone, without their calling contexts.
     #[must_use]
     pub fn of_accesses(over: Over) -> Self {
         Self::by(over, Metric::PSet, 0)

@@ -10,7 +10,7 @@
 //! - An event *directly follows* the last event of another task on the same object if they conflict
 //!   (`dependence.rs`) and its own task has not touched the object in between. The paper's definition does
 //!   not say the latter, its example does, and what it finds of atomicity rests on it: if `check; use` is
-//!   always undivided, nobody ever directly precedes `use`.
+//!   always undivided, no other statement ever directly precedes `use`.
 //! - Events are steps on atomics, locks, condition variables, channels and what else has ops. Giving back a
 //!   lock is none for those who wait for it: they could not have come before. It is one for those who try.
 //!   (The paper counts it for re-entrant locks; there are none here.) Accesses to cells are no steps: a data

@@ -9,7 +9,7 @@
 //! turn; if it covers all there is below, no execution has fewer.
 //!
 //! Where it differs from Jalbert and Sen: preemptions count first and not switches, since a switch that a
-//! wait asks for is nobody's choice; and the search for fewer, which says when there are none.
+//! wait asks for is not a choice; and the search for fewer, which says when there are none.
 //!
 //! Misses: smaller executions, if the limit comes first; fewest is said of preemptions alone, and only
 //! where it was proved ([`Minimise::is_least`]).

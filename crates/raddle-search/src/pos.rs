@@ -143,7 +143,7 @@ mod tests {
         counts
     }
 
-    // One write each: whoever is first, the other two race with it and draw anew. 6 orders with
+    // One write each: whichever is first, the other two race with it and draw anew. 6 orders with
     // the same chance; the deviation of 6,000 draws in 6 cells is 29.
     #[test]
     fn ops_that_race_come_in_every_order_equally_often() {

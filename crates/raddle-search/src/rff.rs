@@ -9,12 +9,12 @@
 //! dropped or exchanged, rarely seen sets being favoured.
 //!
 //! Our own design, from the idea. Where it differs from the paper:
-//! - Events are statements, whoever takes them; the paper also tells apart what they access.
+//! - Events are statements, whichever task runs them; the paper also tells apart what they access.
 //! - Pairs that are possible (both statements have touched one object) and were never seen are asked for
 //!   first: half of all schedules add one.
 //! - Locks, channels and what else has ops are read and written as memory is: what takes a lock sees who
 //!   gave it back.
-//! - A constraint that has kept somebody waiting for too long is dropped, so that tasks which spin get on.
+//! - A constraint that has kept a task waiting for too long is dropped, so that tasks which spin get on.
 //!
 //! Misses: what hangs on which of several executions of one statement a read sees, but by chance.
 //! Overreports: nothing. It promises nothing of its chances.
@@ -42,7 +42,7 @@ const MOST: usize = 8;
 /// The most schedules that are kept.
 const KEPT: usize = 256;
 
-/// How often constraints may keep somebody waiting in one execution.
+/// How often constraints may keep a task waiting in one execution.
 const PATIENCE: u32 = 2_000;
 
 /// That a statement sees what another wrote, or does not.
@@ -271,7 +271,7 @@ impl Rff {
             let (readers, writers) = (&object.readers, &object.writers);
             for &reads in readers {
                 let begins = std::iter::once(StatementId::NONE);
-                // Who takes a lock is seen by nobody else who takes it.
+                // A task that takes a lock does not see which task took it before.
                 let written = writers.iter().filter(|(_, takes)| !takes).map(|(id, _)| *id);
                 for writes in begins.chain(written) {
                     if self.possible_set.insert(reads, writes) {

@@ -31,7 +31,7 @@ impl Rng {
     /// A number below `n`; 0 if `n` is 0.
     ///
     /// By multiplication instead of rejection: some numbers come up too often, by a factor of at
-    /// most `1 + n / 2^32`. For the arities of decision points nobody can see it.
+    /// most `1 + n / 2^32`. For the arities of decision points that cannot be noticed.
     #[inline]
     pub fn below(&mut self, n: u32) -> u32 {
         (((self.next() >> 32) * u64::from(n)) >> 32) as u32

@@ -104,7 +104,7 @@ impl Surw {
         self.counted.touches(task, op.object) == Some(self.shared[drawn].thing)
     }
 
-    /// Draws who makes the next access, by weight; nobody if nothing is left.
+    /// Draws who makes the next access, by weight; none if nothing is left.
     fn draw_next(&mut self, choices: &[Choice]) -> Option<TaskId> {
         let weight = |task| self.counted.left(task).into();
         let (index, bits) = by_weight(&mut self.rng, choices, weight)?;
@@ -138,7 +138,7 @@ impl Surw {
                 return index;
             }
         }
-        // Nobody is known to have an access left.
+        // No task is known to have an access left.
         self.rng.below(choices.len() as u32) as usize
     }
 }

@@ -1,4 +1,4 @@
-//! Keeps the tree of decisions that a search walks, for somebody to look at: who could move, what that
+//! Keeps the tree of decisions that a search walks, for a person to look at: who could move, what that
 //! would have been, what was taken, how executions ended.
 //!
 //! An observer of any strategy, as in `traces.rs`. Options mean the same in every execution that
@@ -7,7 +7,7 @@
 //! first execution that comes by.
 //!
 //! An execution that was cut is in the tree up to where it was cut. What the engine ran after that, by
-//! its own order, nobody chose.
+//! its own order, was not chosen.
 //!
 //! Misses: executions after the first so many, or once the tree has its nodes; they are counted. Names of
 //! options in a prefix that the strategy repeats and that no kept execution has decided.
@@ -256,7 +256,7 @@ impl Observer for TreeRecorder {
             None => BranchEnd::Completed,
         };
         let n_taken = execution.decisions.len();
-        // A failure is shown where it is, also if nobody wanted to see so far.
+        // A failure is shown where it is, even below the depth that was asked for.
         let upto = self.cut_at.filter(|_| !failed).map_or(n_taken, |at| at as usize);
         growing.add(&execution.decisions[..upto.min(n_taken)], &self.named, ended);
     }
@@ -351,7 +351,7 @@ mod tests {
         let (toy, recorded) = (Toy::independent(&[2, 1]), RecordedTree::first(100));
         decided(&mut DepthFirst::default(), Some(&recorded), &toy, 2);
         decided(&mut Random::new(1), Some(&recorded), &toy, 40);
-        // C(3, 1) interleavings, whoever ran them.
+        // C(3, 1) interleavings, in whatever order they ran.
         assert_eq!((paths(&recorded.tree()).len(), recorded.tree().executions), (3, 42));
     }
 

@@ -48,7 +48,7 @@ use crate::Named;
 /// use raddle_threads::cell::UnsafeCell;
 ///
 /// struct Slot(UnsafeCell<u32>);
-/// // SAFETY: whoever shares it takes turns.
+/// // SAFETY: the threads that share it take turns.
 /// unsafe impl Sync for Slot {}
 ///
 /// let slot = Slot(UnsafeCell::new(3));
@@ -96,7 +96,7 @@ impl<T> UnsafeCell<T> {
     /// ```
     #[must_use]
     pub fn into_inner(self) -> T {
-        // Owning it shows that nobody else does: no access to check.
+        // The owner has the only reference: no access to check.
         self.value.into_inner()
     }
 }
@@ -217,7 +217,7 @@ impl<T: ?Sized> ConstPtr<T> {
     /// ```
     ///
     /// # Safety
-    /// The cell is still there, and nobody writes to it meanwhile. Races are found, not prevented.
+    /// The cell is still there, and no other thread writes to it meanwhile. Races are found, not prevented.
     #[must_use]
     #[track_caller]
     pub unsafe fn deref(&self) -> &T {
@@ -270,7 +270,7 @@ impl<T: ?Sized> MutPtr<T> {
     /// ```
     ///
     /// # Safety
-    /// The cell is still there, and nobody else has it meanwhile, not by this pointer either. Races
+    /// The cell is still there, and nothing else uses it meanwhile, not by this pointer either. Races
     /// are found, not prevented.
     #[expect(clippy::mut_from_ref, reason = "loom's signature; exclusive by contract")]
     #[must_use]

@@ -61,7 +61,7 @@ pub fn sleep_ms(ms: u32) {
 /// Like [`std::thread::yield_now`]: a step that touches nothing.
 ///
 /// A task that yields again lets others move first that could have since it last did, so that a
-/// loop which yields does not make the search infinite. If nobody can get on, it is a livelock.
+/// loop which yields does not make the search infinite. If no task can get on, it is a livelock.
 #[track_caller]
 pub fn yield_now() {
     if rt::inside() {

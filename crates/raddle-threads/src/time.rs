@@ -5,7 +5,7 @@
 //! did, by steps that double, so that a loop which waits for a deadline ends. Reading the clock is
 //! a step. By default a timeout may end whenever it is pending, before or after anything else that
 //! can happen, as a loaded machine would have it: deadlines do not order timeouts. Other
-//! settings let timeouts end only when nobody can move, the earliest deadline first, or never; a sleep ends with
+//! settings let timeouts end only when no task can move, the earliest deadline first, or never; a sleep ends with
 //! any of them.
 //!
 //! Outside an execution time is real. The two do not mix: what compares them panics.

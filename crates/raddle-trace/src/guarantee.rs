@@ -1,6 +1,6 @@
 //! What a search has covered, as data and as a sentence.
 //!
-//! A guarantee is computed from the parts of a search and from what the engine saw; nobody writes
+//! A guarantee is computed from the parts of a search and from what the engine saw; no strategy writes
 //! one by hand. Its sentence is the [`Display`](fmt::Display) of its data.
 
 use std::fmt;

@@ -298,7 +298,7 @@ pub enum Outcome {
     Died {
         /// How.
         death: Death,
-        /// Who moved last: an index into the trace's tasks. None if nobody had made a step.
+        /// Who moved last: an index into the trace's tasks. None if no task had made a step.
         task: Option<u32>,
         /// Its last operation; the process ended somewhere after that.
         site: Option<Site>,

@@ -35,7 +35,7 @@ pub struct PairCount {
 pub struct Statement {
     /// The place. Of what was there before any statement: no file.
     pub site: Site,
-    /// The names of the calls, the innermost first. None if nobody asked.
+    /// The names of the calls, the innermost first. None if contexts were not asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<String>,
 }

@@ -107,7 +107,7 @@ impl<T: ?Sized> ConstPtr<T> {
     /// What it points to.
     ///
     /// # Safety
-    /// The cell is still there, and nobody writes to it meanwhile.
+    /// The cell is still there, and no other thread writes to it meanwhile.
     #[inline]
     #[must_use]
     pub unsafe fn deref(&self) -> &T {
@@ -144,7 +144,7 @@ impl<T: ?Sized> MutPtr<T> {
     /// What it points to.
     ///
     /// # Safety
-    /// The cell is still there, and nobody else has it meanwhile, not by this pointer either.
+    /// The cell is still there, and nothing else uses it meanwhile, not by this pointer either.
     #[expect(clippy::mut_from_ref, reason = "loom's signature; exclusive by contract")]
     #[inline]
     #[must_use]

@@ -2,7 +2,7 @@
 //!
 //! It has the state of each strategy and its observers between two executions, and what the engine carries over. It is written
 //! when a search ends that is not over, and from time to time before, always beside its place and then
-//! moved there: whoever is killed leaves the last one whole. It fits only the same test, strategy, seed and
+//! moved there: a process that is killed leaves the last one whole. It fits only the same test, strategy, seed and
 //! settings, and the same binary, because decisions are numbers of options; what does not fit is an
 //! error.
 //!
@@ -397,7 +397,7 @@ pub(crate) enum How {
 }
 
 impl How {
-    /// Of one search. A budget of executions that nobody `gave` is no reason to go on later.
+    /// Of one search. A default budget of executions (not `gave`) is no reason to go on later.
     pub(crate) fn of(ended: &Ended, gave: bool) -> Self {
         match ended {
             Ended::Trouble(_) => Self::Astray,

@@ -81,7 +81,7 @@ pub enum Expect {
     /// Without a failure.
     #[default]
     Pass,
-    /// With a panic that nobody took.
+    /// With a panic that was not caught.
     Panic,
     /// With a deadlock.
     Deadlock,

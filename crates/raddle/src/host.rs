@@ -37,7 +37,7 @@ mod memory;
 struct Channel(Arc<Mutex<UnixStream>>);
 
 impl Channel {
-    /// Writes a line. If nobody is there to read it, the listener ends the process.
+    /// Writes a line. If the driver is gone, the listener ends the process.
     fn say(&self, message: &Message) {
         let mut line = serde_json::to_string(message).expect("every map has names for keys");
         line.push('\n');
@@ -162,7 +162,7 @@ fn avoiding(tape: Tape, path: &str) -> Result<Tape, Error> {
     Ok(tape.avoiding(ways.into_iter().map(known).collect()))
 }
 
-/// Hears the driver. If it is gone, so are we: nobody would end a search that has no limit.
+/// Hears the driver. If it is gone, the host ends too: nothing else would end a search that has no limit.
 fn listen(stream: UnixStream, stop: Arc<AtomicBool>) -> Result<(), Error> {
     let listen = move || {
         for line in BufReader::new(stream).lines() {

@@ -1,6 +1,6 @@
 //! Pairs of statements between runs of a test: a file under `target/raddle/`.
 //!
-//! A file that cannot be read is an error and not a fresh start: whoever keeps what a nightly job has
+//! A file that cannot be read is an error and not a fresh start: a user who keeps what a nightly job has
 //! learned wants to know that it is gone. Only a search that passes leaves something. If a failing one
 //! did, the next might leave out the way to the failure.
 

@@ -38,7 +38,7 @@ pub mod loom {
         }
 
         impl Notify {
-            /// Nobody was notified.
+            /// No thread was notified.
             #[must_use]
             pub fn new() -> Self {
                 Self::default()

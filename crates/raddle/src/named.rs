@@ -1,4 +1,4 @@
-//! Names of primitives, where nobody asks for them.
+//! Names of primitives in builds without `check`: ignored.
 
 use std::cell::Cell;
 use std::sync::atomic::{

@@ -353,7 +353,7 @@ fn together<'a>(answers: impl Iterator<Item = &'a Progress>) -> Progress {
 struct Vitals {
     last: Option<Beat>,
     // Summed up from looks, not read from the clock: if the process was suspended, so was the
-    // search, and nobody is to blame.
+    // search, and no test is to blame.
     without_step: Duration,
     in_execution: Duration,
 }

@@ -16,7 +16,7 @@ pub(crate) fn lines(config: &Config) -> Option<Observer> {
     Some(Observer::new(every, move |progress| {
         let line = format!("{test}{}\n", raddle_report::progress_line(progress));
         // Not by the macro, whose output the test harness keeps until the test has ended. If
-        // nobody is there to read it, that is no reason to stop.
+        // its reader is gone, that is no reason to stop.
         let _ = io::stderr().write_all(line.as_bytes());
     }))
 }

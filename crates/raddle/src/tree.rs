@@ -1,4 +1,4 @@
-//! The tree of decisions that a search has walked, for whoever wants to see it.
+//! The tree of decisions that a search has walked, for a person to look at.
 
 use raddle_search::RecordedTree;
 use raddle_trace::DecisionTree;

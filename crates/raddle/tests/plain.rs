@@ -28,7 +28,7 @@ fn cells_are_no_larger_than_those_of_std() {
     assert_eq!(size_of::<UnsafeCell<[u8; 3]>>(), 3);
     static CELL: std::sync::Mutex<UnsafeCell<u8>> = std::sync::Mutex::new(UnsafeCell::const_new(7));
     let cell = CELL.lock().expect("nobody panicked");
-    // SAFETY: nobody else has the cell.
+    // SAFETY: no other thread has the cell.
     assert_eq!(cell.with(|value| unsafe { *value }), 7);
 }
 

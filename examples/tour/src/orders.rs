@@ -38,7 +38,7 @@ impl Actor for Stock {
 /// What a till can be told.
 #[derive(Debug)]
 pub enum TillMessage {
-    /// Somebody wants a piece.
+    /// A customer wants a piece.
     Sell,
     /// So many pieces are there.
     Counted(u32),

@@ -180,7 +180,7 @@ fn run(system: &System, bug: Bug, size: &[usize]) {
         system.spawn_named(&format!("client {name}"), client)
     };
     let all: Vec<_> = (0..=writers).map(client).collect();
-    // Told by a person, and not by whoever has it join.
+    // Told by a person, and not by the actor that has it join.
     let leave = route(system, hops + 1, &all[0]);
     for (name, client) in all.iter().enumerate() {
         let writes_to = (name > 0).then_some(0);

@@ -1,10 +1,10 @@
 //! A registry of processes: names for processes that start, are looked up, and end.
 //!
 //! The shape of Erlang's `proc_reg`, on which Claessen and others tried their tools (ICFP 2009), and in which Bita
-//! found a bug by consecutive receives. A process is registered by whoever starts it; the registry hears from
+//! found a bug by consecutive receives. A process is registered by the actor that starts it; the registry hears from
 //! a monitor when a process has ended; clients ask who has a name.
 //!
-//! What must hold: nobody is told of a process that the registry knows to have ended.
+//! What must hold: no client is told of a process that the registry knows to have ended.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,8 +21,8 @@ pub enum Bug {
     None,
     /// When a process ends, its name is not taken from the table: that is left to the next registration.
     ///
-    /// Order: a process is registered, then it ends, then somebody asks who has the name. If it ends before it is
-    /// registered, the registration is refused; if somebody asks before it ends, the answer is right.
+    /// Order: a process is registered, then it ends, then a client asks who has the name. If it ends before it is
+    /// registered, the registration is refused; if a client asks before it ends, the answer is right.
     KeepsTheName,
 }
 

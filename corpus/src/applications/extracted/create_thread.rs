@@ -34,7 +34,7 @@ fn test(flaw: Flaw) {
         });
         bystander.visit();
         handle.store(7, SeqCst);
-        // Whoever does not wait may be gone.
+        // A thread that does not wait may be gone.
         let _ = kept.send(());
     });
 }

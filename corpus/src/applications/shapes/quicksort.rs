@@ -51,7 +51,7 @@ type Part = (usize, usize);
 struct Place {
     part: Mutex<Option<Part>>,
     changed: Condvar,
-    /// The thread waits, and nobody has handed it anything yet.
+    /// The thread waits, and has been handed nothing yet.
     idle: AtomicBool,
     /// A part is in `part`. Set under its lock.
     filled: AtomicBool,
@@ -94,7 +94,7 @@ impl Sort {
         from + part.iter().filter(|number| **number < pivot).count()
     }
 
-    /// To somebody idle, or else it is sorted here.
+    /// To an idle thread, or else it is sorted here.
     fn hand_over(&self, part: Part) {
         *self.open.lock().unwrap() += 1;
         for place in &self.places {

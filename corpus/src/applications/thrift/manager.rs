@@ -29,7 +29,7 @@ struct State {
     tasks: VecDeque<Task>,
     wanted: usize,
     idle: usize,
-    /// Nobody leaves before the tasks are done.
+    /// No worker leaves before the tasks are done.
     joining: bool,
 }
 

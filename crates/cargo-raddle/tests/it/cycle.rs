@@ -110,7 +110,7 @@ fn a_bug_is_found_saved_replayed_and_fixed() {
         done.out
     );
 
-    // The fix: other steps. The schedule is stale, and stays until somebody deletes it.
+    // The fix: other steps. The schedule is stale, and stays until it is deleted.
     let fixed = wrong.replace(
         "let n = self.0.load(SeqCst);\n        self.0.store(n + 1, SeqCst);",
         "self.0.fetch_add(1, SeqCst);",

@@ -1,4 +1,4 @@
-//! Ctrl-C, and a driver that is killed: partial results, and nobody left behind.
+//! Ctrl-C, and a driver that is killed: partial results, and no process left behind.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;

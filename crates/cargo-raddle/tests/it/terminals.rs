@@ -38,7 +38,7 @@ impl Terminal {
             )
         };
         assert_eq!(opened, 0, "a pseudo-terminal: {}", std::io::Error::last_os_error());
-        // SAFETY: both were just opened, and nobody else has them.
+        // SAFETY: both were just opened, and nothing else owns them.
         let (owner, inner) = unsafe { (OwnedFd::from_raw_fd(owner), OwnedFd::from_raw_fd(inner)) };
         let end = || Stdio::from(inner.try_clone().unwrap());
         command.stdin(Stdio::null()).stdout(end()).stderr(end());
@@ -49,7 +49,7 @@ impl Terminal {
         Self { child, owner: owner.into(), screen, bytes: Vec::new(), columns }
     }
 
-    /// Reads on. False if nobody has the terminal any more.
+    /// Reads on. False if no process has the terminal any more.
     fn read(&mut self) -> bool {
         let mut bytes = [0; 4096];
         match self.owner.read(&mut bytes) {

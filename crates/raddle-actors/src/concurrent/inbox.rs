@@ -1,8 +1,8 @@
 //! Messages that wait for one actor, and who has to see to it that they are handled.
 //!
 //! An inbox is *claimed* while its actor is in a run queue, is run, or waits until it may go on.
-//! Whoever puts something into an inbox that is not claimed claims it, and must schedule the actor.
-//! Whoever runs the actor takes all messages at once; when there are none it gives up the claim, in
+//! The thread that puts something into an inbox that is not claimed claims it, and must schedule the actor.
+//! The worker that runs the actor takes all messages at once; when there are none it gives up the claim, in
 //! the same critical section in which it saw that there are none. So an actor is never scheduled
 //! twice, and never left alone with messages.
 
@@ -36,7 +36,7 @@ struct State<M> {
     actors_wait: bool,
 }
 
-/// What follows for whoever put a message in.
+/// What follows for the sender of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Pushed {
     /// The actor has to be scheduled, by the caller.
@@ -45,7 +45,7 @@ pub(crate) struct Pushed {
     pub(crate) overfull: bool,
 }
 
-/// What follows for whoever runs the actor.
+/// What follows for the worker that runs the actor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Taken {
     /// There is something to handle. If not, the claim is given up.
@@ -55,7 +55,7 @@ pub(crate) struct Taken {
 }
 
 impl<M> Inbox<M> {
-    /// An empty one, claimed by whoever makes it. A capacity is at least 1.
+    /// An empty one, claimed by its maker. A capacity is at least 1.
     pub(crate) fn new(capacity: Option<usize>) -> Self {
         let state = State {
             messages: VecDeque::new(),
@@ -74,7 +74,7 @@ impl<M> Inbox<M> {
         self.capacity
     }
 
-    /// Puts a message in, full or not. Gives it back if nobody will handle it.
+    /// Puts a message in, full or not. Gives it back if the actor has stopped.
     pub(crate) fn push(&self, message: M) -> Result<Pushed, M> {
         let mut state = lock(&self.state);
         if state.closed {
@@ -108,7 +108,7 @@ impl<M> Inbox<M> {
         !std::mem::replace(&mut state.claimed, true)
     }
 
-    /// Takes everything. For whoever has the claim, when all that was taken before is handled.
+    /// Takes everything. For the worker that has the claim, when all that was taken before is handled.
     pub(crate) fn take(&self, messages: &mut VecDeque<M>, due: &mut VecDeque<u32>) -> Taken {
         debug_assert!(messages.is_empty() && due.is_empty());
         if messages.capacity() > KEPT {
@@ -143,7 +143,7 @@ impl<M> Inbox<M> {
         std::mem::take(&mut state.actors_wait)
     }
 
-    /// Notes that somebody waits for room. `false`: there is room.
+    /// Notes that a sender waits for room. `false`: there is room.
     pub(crate) fn must_wait(&self) -> bool {
         let mut state = lock(&self.state);
         let full = self.capacity.is_some_and(|most| state.unhandled() > most) && !state.closed;
@@ -151,7 +151,7 @@ impl<M> Inbox<M> {
         full
     }
 
-    /// The actor has stopped. Returns what nobody will handle; the caller lets go those who wait.
+    /// The actor has stopped. Returns what will not be handled; the caller lets go those who wait.
     pub(crate) fn close(&self) -> VecDeque<M> {
         let mut state = lock(&self.state);
         state.closed = true;

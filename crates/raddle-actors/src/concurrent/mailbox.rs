@@ -19,10 +19,10 @@ use crate::deliveries::Transit;
 /// So many messages are handled before other actors have their turn.
 const MOST: usize = 256;
 
-/// An actor, by what it takes. Whoever has its address has this.
+/// An actor, by what it takes. An address refers to this.
 ///
-/// It lives until nobody has its address, or until it stops or its system is shut down: then its state
-/// and its messages are dropped, whoever still has the address. So actors that have each other's
+/// It lives until there is no address of it, or until it stops or its system is shut down: then its state
+/// and its messages are dropped, even if addresses are left. So actors that have each other's
 /// addresses do not outlive their system.
 pub(crate) struct Mailbox<M> {
     inbox: Inbox<M>,
@@ -36,7 +36,7 @@ pub(crate) struct Mailbox<M> {
     shared: Arc<Shared>,
 }
 
-/// What belongs to whoever runs the actor.
+/// What belongs to the worker that runs the actor.
 struct Body<M> {
     /// None if it has stopped.
     behaviour: Option<Box<dyn Behaviour<M>>>,
@@ -134,7 +134,7 @@ impl<M: Debug + Send + 'static> Mailbox<M> {
             self.post(hook, hooked, ours.then_some(&mut turn.receiving), message);
             return;
         }
-        // What nobody handles is dropped here, where no lock is held.
+        // What is not handled is dropped here, where no lock is held.
         let Ok(Pushed { claimed, overfull }) = self.inbox.push(message) else { return };
         let ours = Arc::ptr_eq(&self.shared, &turn.shared);
         if claimed {

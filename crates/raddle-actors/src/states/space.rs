@@ -12,7 +12,7 @@ use crate::view::View;
 /// A link along which a state can be left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Enabled {
-    /// Who sent the message: none if nobody of the system, or if the order is anybody's.
+    /// Who sent the message: none if it came from outside the system, or if senders do not matter to the order.
     pub from: Option<ActorId>,
     /// Who would move. None for a fault, which strikes anybody.
     pub to: Option<ActorId>,

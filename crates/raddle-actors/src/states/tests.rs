@@ -375,7 +375,7 @@ fn noting(random: Random) -> (Model<()>, Set, Set) {
             watch,
             timed,
         };
-        // The first knows nobody but itself: its address is that of the first actor.
+        // The first knows no actor but itself: its address is that of the first actor.
         let mut known: Vec<Address<u8>> = Vec::new();
         for _ in 0..nodes {
             let peers = if known.is_empty() { vec![first()] } else { known.clone() };

@@ -52,8 +52,8 @@ impl Execution {
         }
     }
 
-    /// The execution is over. Whoever was about to give a lock back still does, or others could
-    /// not be unwound; everybody else is unwound from here.
+    /// The execution is over. A task that was about to give a lock back still does, or others could
+    /// not be unwound; all other tasks are unwound from here.
     #[cold]
     unsafe fn cancel(me: TaskId, task: *mut Task) {
         // SAFETY: as in `arrive`; the op is the caller's own and still waits.
@@ -203,7 +203,7 @@ impl Execution {
             if let How::Timed(timeout) = how
                 && (*ex).can_time_out(what, timeout)
             {
-                // Nobody moves while it unwinds, so its time is up first.
+                // No task moves while it unwinds, so its time is up first.
                 what.expire(me);
                 return false;
             }

@@ -1,5 +1,5 @@
-//! The one question: who moves next, and which value. Answered by the plan, a script, the strategy,
-//! or nobody.
+//! The one question: who moves next, and which value. Answered by the plan, a script or the
+//! strategy, or not asked at all where there is one option.
 //!
 //! There is one procedure, [`ask`](Execution::ask) with [`choose`](Execution::choose) and
 //! [`decide`](Execution::decide). Their parameter `ORDINARY` says that no flag of
@@ -224,7 +224,7 @@ impl Execution {
         }
     }
 
-    /// The strategy does not want to see the rest: from here on nobody is asked.
+    /// The strategy does not want to see the rest: from here on the strategy is not asked.
     #[cold]
     fn cut_short(&mut self, cut: Cut, point: &Point<'_>) -> u32 {
         self.decisions.cut = Some(cut);
@@ -314,7 +314,7 @@ impl Execution {
         self.end(Ending::Diverged(Divergence { step, decision, expected, found }));
     }
 
-    /// The answer where nobody is asked any more: the next in turn.
+    /// The answer where the strategy is no longer asked: the next in turn.
     fn in_turn(&self, options: Options<'_>) -> u32 {
         let Options::Schedule(choices) = options else { return 0 };
         let after = self.task(self.enabled.last).lineage.seq;

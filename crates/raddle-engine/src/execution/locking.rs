@@ -15,7 +15,7 @@ impl Execution {
             return;
         }
         lock.shared = matches!(access, Access::Share | Access::TryShare);
-        // SAFETY: the current task, boxed and used by nobody else for this moment.
+        // SAFETY: the current task, boxed, and no other reference to it is used at this moment.
         let held = unsafe { &mut (*self.me).held };
         match access {
             Access::Acquire | Access::Share | Access::TryAcquire | Access::TryShare => {

@@ -1,4 +1,4 @@
-//! Steps of [passive tasks](crate::passive), taken where somebody asks who moves.
+//! Steps of [passive tasks](crate::passive), taken where a task asks which moves next.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};

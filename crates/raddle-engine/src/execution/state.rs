@@ -164,7 +164,7 @@ pub(crate) struct Listeners {
     pub(crate) labels: Vec<Label>,
     /// What objects without a label of their own are called, on the same condition.
     pub(crate) object_names: Vec<(ObjectId, String)>,
-    /// Where options are left for whoever comes after this process.
+    /// Where options are written for the process that goes on if this one dies.
     pub(crate) tape: Option<Tape>,
     /// Where the process that forked this one finds what happens.
     pub(crate) log: Option<Rc<dyn CrashLog>>,

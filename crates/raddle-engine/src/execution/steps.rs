@@ -1,4 +1,4 @@
-//! After a step: it is counted and told, what it holds is noted, and whoever waits for its object looks again.
+//! After a step: it is counted and told, what it holds is noted, and the tasks that wait for its object are checked again.
 
 use std::panic::Location;
 
@@ -29,7 +29,7 @@ impl Execution {
         }
     }
 
-    /// Counts a step and tells whoever wants to know.
+    /// Counts a step and tells the strategy and the observers that listen.
     ///
     /// # Safety
     /// `ex` is the current execution; `task` has just applied its op.
@@ -73,7 +73,7 @@ impl Execution {
         }
     }
 
-    /// Tells what was recorded, if somebody is to hear it as it happens.
+    /// Tells what was recorded, if the strategy or an observer is to hear it as it happens.
     #[cold]
     pub(crate) fn recount(&mut self) {
         if let Some(mut recorder) = self.listeners.recorder.take() {

@@ -1,4 +1,4 @@
-//! What can be seen of an execution while it stands still: by a strategy that decides, and by whoever reports.
+//! What can be seen of an execution while it stands still: by a strategy that decides, and by the report.
 
 use std::sync::Arc;
 

@@ -38,7 +38,7 @@ impl Execution {
         }
     }
 
-    /// A task took a step, and for a long time nobody has changed anything: as good as a yield, unless it
+    /// A task took a step, and for a long time no task has changed anything: as good as a yield, unless it
     /// is one.
     #[cold]
     pub(super) fn idle(&mut self, task: TaskId, access: Access, how: How) {

@@ -63,8 +63,8 @@ impl History {
         }
     }
 
-    /// An event that nobody chose cannot come before what it waited for, but that could have come
-    /// before somebody looked whether the task is finished.
+    /// An event that was not chosen cannot come before what it waited for, but that could have come
+    /// before another task looked whether this one is finished.
     fn races_of_immediate(&mut self, index: usize, races: &mut Vec<u32>) {
         self.order_of(index, None);
         let task = self.events[index].footprint.task;
@@ -157,7 +157,7 @@ impl History {
         races: &mut Vec<u32>,
     ) {
         let waits = matches!(access, Access::Acquire | Access::Share | Access::Pass);
-        // Between where it was taken and where it was given back nobody could have had it, nor gone
+        // Between where it was taken and where it was given back no other task could have had it, nor gone
         // on where the last place of a queue was taken until the receiver was dropped.
         let mut held = waits && self.is_held(newest, object);
         let mut next = newest;
@@ -191,7 +191,7 @@ impl History {
     }
 
     /// The event that keeps an op from coming before the event at `first` and after those in `then`, if
-    /// one is known to: somebody has the lock that the op wants for itself.
+    /// one is known to: another task has the lock that the op wants for itself.
     #[must_use]
     pub fn in_the_way(&self, op: &Footprint, first: usize, then: &[usize]) -> Option<usize> {
         op.touched.iter().filter(|(_, access)| *access == Access::Acquire).find_map(
@@ -200,7 +200,7 @@ impl History {
                     self.events[first].footprint.touched.iter().find(|(o, _)| *o == object);
                 let takes =
                     |(_, a): &(_, Access)| matches!(a, Access::Acquire | Access::TryAcquire);
-                // If somebody takes it there, it is free.
+                // If a task takes it there, it is free.
                 if theirs.is_some_and(takes) { None } else { self.holder(object, first, then) }
             },
         )
@@ -235,7 +235,7 @@ impl History {
         alone.or(sharers.first().copied()).map(|event| event as usize)
     }
 
-    /// Whether somebody has a lock to itself after this event.
+    /// Whether some task has a lock to itself after this event.
     fn is_held(&self, newest: u32, object: ObjectId) -> bool {
         let mut next = newest;
         while next != NONE {

@@ -9,7 +9,7 @@ use raddle_engine::{Access, Model, ObjectId, TaskId};
 
 use crate::kinds;
 
-/// Deliveries that are to be made before somebody goes on.
+/// Deliveries that are to be made before the waiting task goes on.
 #[derive(Debug)]
 struct Outstanding(u32);
 
@@ -99,7 +99,7 @@ fn lanes_interleave_and_keep_their_order() {
     assert_eq!(orders, [vec![0, 0, 1], vec![0, 1, 0], vec![1, 0, 0]]);
 }
 
-/// Somebody waits for more than was sent.
+/// A task waits for more than was sent.
 #[test]
 fn waiting_for_what_no_lane_brings_is_a_deadlock() {
     let (executions, ends) = kinds(&|| {

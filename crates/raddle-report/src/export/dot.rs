@@ -16,7 +16,7 @@ use crate::waits::with_object;
 
 /// Trees with more nodes than this are drawn as their shape.
 const DETAILED: usize = 400;
-/// More nodes than this are not drawn: Graphviz takes minutes, and nobody sees anything.
+/// More nodes than this are not drawn: Graphviz takes minutes, and the picture cannot be read.
 const MOST: usize = 20_000;
 /// How many decisions of a path without a branch are named.
 const NAMED: usize = 4;
@@ -155,7 +155,7 @@ fn row(nth: usize, option: &TreeOption) -> String {
     )
 }
 
-/// The task of an option, or its place if nobody knows the task.
+/// The task of an option, or its place if the task is not known.
 fn called(option: &TreeOption, nth: usize, of: usize) -> String {
     match (clean(&option.who), of) {
         (who, 0) if !who.is_empty() => who,

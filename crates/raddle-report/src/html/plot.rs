@@ -12,7 +12,7 @@ const WIDTH: f64 = 420.0;
 const HEIGHT: f64 = 190.0;
 /// Left, right, top and bottom of the area in which lines are drawn.
 const AREA: (f64, f64, f64, f64) = (58.0, 410.0, 10.0, 160.0);
-/// More points than this are thinned out: nobody sees them.
+/// More points than this are thinned out: they could not be told apart.
 const MOST_POINTS: usize = 240;
 /// Rows of the table below.
 const TABLE_ROWS: usize = 12;

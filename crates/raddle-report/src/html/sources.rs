@@ -6,10 +6,10 @@ use raddle_trace::{Missing, Outcome, Report, Site};
 
 /// How many lines a page shows before and after the one of a step.
 const AROUND: u32 = 5;
-/// A longer line is cut: nobody reads it, and generated files have lines of megabytes.
+/// A longer line is cut: it is not read, and generated files have lines of megabytes.
 const LONGEST_LINE: usize = 400;
 
-/// Source files by their name in sites. Whoever makes a page reads them: this crate reads no files.
+/// Source files by their name in sites. The caller reads them: this crate reads no files.
 ///
 /// ```
 /// use raddle_report::html::Sources;

@@ -82,7 +82,7 @@ impl Browser {
         self.run_in(page, script, Scheme::Light, WIDE)
     }
 
-    /// The same for somebody with these colours and a window of this size.
+    /// The same with these colours and a window of this size.
     pub(crate) fn run_in(
         &self,
         page: &str,

@@ -32,7 +32,7 @@ fn main() -> ExitCode {
     let tests: Vec<Test> = traces::TESTS.iter().chain(runs::TESTS).copied().collect();
     let tests: Vec<Test> = tests.into_iter().filter(|(name, _)| wanted(name)).collect();
     if has("--list") {
-        // None is ignored: whoever asks for those gets an empty list.
+        // None is ignored: a run that asks for ignored tests gets an empty list.
         for (name, _) in tests.iter().filter(|_| !has("--ignored")) {
             say(&format!("{name}: test"));
         }

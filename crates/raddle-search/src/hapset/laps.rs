@@ -1,4 +1,4 @@
-//! Who goes round in circles: a task that comes to the same statement again and again while nobody else
+//! Tasks that spin: a task that comes to the same statement again and again while no other
 //! moves. A search that goes on with the running task would never leave a loop that waits for another
 //! task without yielding.
 

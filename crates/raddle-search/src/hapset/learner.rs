@@ -1,7 +1,7 @@
 //! Learns from executions which statement came directly before which on the same object.
 //!
 //! For each object there is a list of the tasks that have touched it, each with what it did last, the
-//! latest at the end. Whoever touches it is compared with those behind its own entry, and goes to the end:
+//! latest at the end. A task that touches it is compared with those behind its own entry, and goes to the end:
 //! so the cost of a step is the number of tasks that have been there since.
 
 use std::panic::Location;

@@ -25,7 +25,7 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// Hears of a step. One that ran by itself guides nobody.
+    /// Hears of a step. One that ran without a choice is not kept.
     pub(crate) fn step(&mut self, task: TaskId, immediate: bool) {
         if !immediate {
             self.moves.push(task);
@@ -101,7 +101,7 @@ impl Guide {
         self.lane(task).moved += 1;
     }
 
-    /// Whoever comes next in the order and can move; where none does, the running task, or the first.
+    /// The task that comes next in the order and can move; where none does, the running task, or the first.
     pub(crate) fn option(&mut self, point: &Point<'_>) -> u32 {
         match point.options {
             Options::Schedule(choices) => {

@@ -277,7 +277,7 @@ fn numbers_that_cannot_be_are_refused() {
         for (nth, part) in [strategy, traces, pairs].into_iter().enumerate() {
             let state = part.save().unwrap_or_else(|why| panic!("{text}: {why}"));
             let body = state.0.len() - 8;
-            // What was counted has the same form whoever was counted.
+            // What was counted has the same form for every strategy.
             let times = if nth == 0 { 200 } else { 20 };
             for _ in 0..if raddle_testing::long() { 100 * times } else { times } {
                 let mut bytes = state.0[..body].to_vec();

@@ -84,7 +84,7 @@ type MakePriority = fn(&'static Entry, &Term, u64) -> Result<Box<dyn Priority>, 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Role {
-    /// Stands for other strategies, one or several. Known to whoever runs searches, not to `build`.
+    /// Stands for other strategies, one or several. Known to the code that runs searches, not to `build`.
     Choice,
     /// Decides step by step; a strategy by itself.
     Sampler,
@@ -218,7 +218,7 @@ const GAMBIT: &str = "Coons, Burckhardt, Musuvathi, PPoPP 2010";
 const ETA: &str = "Simsa, Bryant, Gibson, Hickey, CMU-PDL-11-113";
 const CHESS: &str = "Musuvathi, Qadeer, PLDI 2007";
 
-/// What stands for whole strategies. Not for [`build`](super::build): whoever runs searches reads them.
+/// What stands for whole strategies. Not for [`build`](super::build): the code that runs searches reads them.
 pub static CHOICES: &[Entry] = &[
     Entry {
         name: "auto",

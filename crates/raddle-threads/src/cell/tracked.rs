@@ -1,6 +1,6 @@
 //! Plain data that a test shares between its threads as if nothing could go wrong.
 //!
-//! Safe to use although nothing keeps threads apart, because whoever would get in the way of
+//! Safe to use although nothing keeps threads apart, because an access that would get in the way of
 //! another is stopped first: inside an execution all tasks share one OS thread, and an access while
 //! another task is inside [`Tracked::with_mut`] ends the execution as a data race; outside, and
 //! within one task, such an access panics, as that of a `RefCell` does. So a reference to the value
@@ -33,7 +33,7 @@ use crate::Named;
 /// ```
 pub struct Tracked<T> {
     watch: Watch,
-    /// How many read; -1 if somebody writes.
+    /// How many read; -1 while one writes.
     used: AtomicIsize,
     value: UnsafeCell<T>,
 }
@@ -128,7 +128,7 @@ impl<T> Tracked<T> {
         F: FnOnce(&T) -> R,
     {
         let _inside = self.enter(Touch::Read, Location::caller());
-        // SAFETY: `used` counts this reader until `_inside` is dropped, so nobody writes.
+        // SAFETY: `used` counts this reader until `_inside` is dropped, so there is no writer.
         f(unsafe { &*self.value.get() })
     }
 
@@ -150,11 +150,11 @@ impl<T> Tracked<T> {
         F: FnOnce(&mut T) -> R,
     {
         let _inside = self.enter(Touch::Write, Location::caller());
-        // SAFETY: `used` says that one writes until `_inside` is dropped, so nobody else is in.
+        // SAFETY: `used` says that one writes until `_inside` is dropped, so there is no other access.
         f(unsafe { &mut *self.value.get() })
     }
 
-    /// The value, to change. Not an access: `&mut` shows that nobody else has it.
+    /// The value, to change. Not an access: `&mut` shows that there is no other reference.
     ///
     /// ```
     /// # use raddle_threads::cell::Tracked;
@@ -195,12 +195,12 @@ impl<T> Tracked<T> {
     }
 }
 
-/// Somebody is in already.
+/// There is an access already.
 #[cold]
 #[track_caller]
 fn refuse() -> ! {
     if rt::execution_ended() {
-        // Whoever is in will be unwound, or never run again. To panic now could abort.
+        // The task whose access lasts will be unwound, or never run again. To panic now could abort.
         rt::abandon();
     }
     panic!(

@@ -2,7 +2,7 @@
 //!
 //! To wait is two steps. The first joins the queue and gives the lock back, at once. The second
 //! leaves the queue and takes the lock again: it can run when the task has been notified *and*
-//! the lock is free, so waking up is no point of its own. Nobody could tell if it were: between
+//! the lock is free, so waking up is no point of its own. No test could tell if it were: between
 //! waking and locking a task does nothing, and one that is notified is no candidate any more.
 //!
 //! Which waiter `notify_one` wakes is a decision of its step. A timeout that fires takes the
@@ -88,7 +88,7 @@ impl Model for Queue {
     fn access(&self, task: TaskId, op: QueueOp) -> Access {
         match op {
             QueueOp::Enter => Access::Write,
-            // Who has been notified is seen by nobody but itself: that it leaves changes nothing
+            // Only the notified task sees that it has been notified: that it leaves changes nothing
             // for the others. Who may wake spuriously is a candidate until then.
             QueueOp::Wake => match self.waiter(task) {
                 Some(waiter) if waiter.spurious => Access::Write,
@@ -226,7 +226,7 @@ pub struct Condvar {
 }
 
 impl Condvar {
-    /// A condition variable on which nobody waits.
+    /// A condition variable on which no thread waits.
     #[must_use]
     #[track_caller]
     pub const fn new() -> Self {
@@ -358,7 +358,7 @@ impl Condvar {
     #[track_caller]
     fn enter<T>(&self, mut guard: MutexGuard<'_, T>) {
         rt::note_spurious();
-        // The value first: whoever the model lets in next must find it free. The guard, without
+        // The value first: the task that the model lets in next must find it free. The guard, without
         // it, does nothing more.
         guard.release_value();
         rt::step_both((&self.queue, QueueOp::Enter), (&guard.mutex.lock, LockOp::Unlock));

@@ -105,7 +105,7 @@ impl Model for Counts {
         if changes { how } else { Access::Missed }
     }
 
-    // As the orderings of std's counts have it: drops release, and whoever finds itself alone
+    // As the orderings of std's counts have it: drops release, and a holder that finds itself alone
     // acquires; clones and looks do neither. In std a downgrade also acquires what a weak handle's drop
     // before it released. But it may always come before that drop, without any difference that could be
     // seen, so nothing can rely on it.

@@ -5,11 +5,11 @@
 //! and the model moves tickets: a receiver that is told one always finds the value there, also
 //! outside an execution where threads run in parallel, and a send that fails takes its own back.
 //!
-//! Every drop of a sender is a step, not only the last one. Nobody sees how many there are, but
+//! Every drop of a sender is a step, not only the last one. How many there are cannot be seen, but
 //! the order of the drops decides which of them disconnects, and that one can be late: if drops
 //! before the last happened together with the step before them, "B is about to drop while A drops
 //! and goes on" would be missed. A clone is no step: its maker has a sender, so until the clone is
-//! made no drop can be the last, and whether it is made before or after another drop tells nobody.
+//! made no drop can be the last, and whether it is made before or after another drop makes no difference.
 
 mod meeting;
 mod queue;
@@ -37,7 +37,7 @@ enum Reply {
     Done,
     /// The value with this ticket was received.
     Got(Ticket),
-    /// No room, or nobody who waits for a value.
+    /// No room, or no receiver that waits for a value.
     Full,
     Empty,
     Disconnected,
@@ -109,8 +109,8 @@ impl<T> Channel<T> {
         let reply = match &self.model {
             Kind::Queue(queue) => queue.step(QueueOp::Send(aside.ticket())),
             Kind::Meeting(meeting) => match meeting.step(MeetingOp::Send(aside.ticket())) {
-                // Whoever takes the value, or leaves, has decided what comes of it, and nobody
-                // sees the sender go on: no scheduling point.
+                // The receiver that takes the value, or leaves, has decided what comes of it, and no
+                // task sees the sender go on: no scheduling point.
                 Reply::Waits => meeting.wait(MeetingOp::Sent),
                 reply => reply,
             },

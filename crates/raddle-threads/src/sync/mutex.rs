@@ -201,7 +201,7 @@ impl<T: ?Sized> MutexGuard<'_, T> {
 impl<T: ?Sized> Drop for MutexGuard<'_, T> {
     fn drop(&mut self) {
         if self.held.value.is_some() {
-            // The value first: whoever the model lets in next must find it free.
+            // The value first: the task that the model lets in next must find it free.
             self.release_value();
             self.mutex.lock.step_at(LockOp::Unlock, self.held.site);
         }

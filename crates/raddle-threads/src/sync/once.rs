@@ -34,7 +34,7 @@ pub(crate) struct Gate<K> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     New,
-    /// Somebody initialises.
+    /// A task initialises.
     Running(TaskId),
     /// The last one to initialise panicked.
     Poisoned,
@@ -55,7 +55,7 @@ pub(crate) enum GateOp {
     End {
         poisoned: bool,
     },
-    /// Waits for somebody to initialise. Without `force`, also until it is poisoned.
+    /// Waits for another task to initialise. Without `force`, also until it is poisoned.
     Wait {
         force: bool,
     },
@@ -109,7 +109,7 @@ impl<K: Kind> Model for Gate<K> {
     fn access(&self, _: TaskId, op: GateOp) -> Access {
         match (op, self.state) {
             (GateOp::Look, _) => Access::Read,
-            // Impossible before the end of whoever initialises, and then in any order.
+            // Impossible before the end of the initialisation, and then in any order.
             (GateOp::Wait { .. }, _)
             | (GateOp::Set | GateOp::Begin { .. }, State::Done)
             | (GateOp::Begin { force: false }, State::Poisoned) => Access::Pass,
@@ -198,12 +198,12 @@ impl<K: Kind> Latch<K> {
         self.0.created()
     }
 
-    /// Begins anew: `&mut` shows that nobody else looks.
+    /// Begins anew: `&mut` shows that there is no other reference.
     pub(crate) fn renew(&mut self) {
         self.0.get_mut().reset();
     }
 
-    /// Done without a step: `&mut` shows that nobody else looks.
+    /// Done without a step: `&mut` shows that there is no other reference.
     pub(crate) fn open(&mut self) {
         let gate = self.0.get_mut();
         gate.state = State::Done;

@@ -60,7 +60,7 @@ impl<T> OnceLock<T> {
         }
     }
 
-    /// Sets the value if nobody has; waits if somebody initialises.
+    /// Sets the value if it is not set; waits while another thread initialises it.
     ///
     /// # Errors
     /// The given value, if there is one already.
@@ -70,7 +70,7 @@ impl<T> OnceLock<T> {
             return self.outside.set(value);
         }
         if self.latch.set() {
-            // Still the same step: nobody moves before the next op of this task.
+            // Still the same step: no other task moves before the next op of this task.
             self.inside.set(value);
             Ok(())
         } else {
@@ -78,7 +78,7 @@ impl<T> OnceLock<T> {
         }
     }
 
-    /// The value, made by `f` if nobody has set it. If `f` panics the cell stays empty, and others
+    /// The value, made by `f` if it is not set. If `f` panics the cell stays empty, and others
     /// may try.
     #[track_caller]
     pub fn get_or_init<F>(&self, f: F) -> &T

@@ -32,7 +32,7 @@ enum SharedOp {
     Write,
     TryWrite,
     UnlockWrite,
-    /// A writer becomes a reader, and nobody writes in between.
+    /// A writer becomes a reader, and no other writer comes in between.
     Downgrade,
 }
 
@@ -192,7 +192,7 @@ impl<T: ?Sized> RwLock<T> {
         }
     }
 
-    /// Waits until nobody holds the lock, then takes it for writing.
+    /// Waits until no thread holds the lock, then takes it for writing.
     ///
     /// # Errors
     /// If the lock is poisoned, as in std.
@@ -202,7 +202,7 @@ impl<T: ?Sized> RwLock<T> {
         self.write_guard()
     }
 
-    /// Takes the lock for writing if nobody holds it.
+    /// Takes the lock for writing if no thread holds it.
     ///
     /// # Errors
     /// If the lock is held or poisoned, as in std.
@@ -284,7 +284,7 @@ pub struct RwLockReadGuard<'a, T: ?Sized> {
 
 impl<T: ?Sized> Drop for RwLockReadGuard<'_, T> {
     fn drop(&mut self) {
-        // The value first: whoever the model lets in next must find it free.
+        // The value first: the task that the model lets in next must find it free.
         self.held.value = None;
         self.lock.step_at(SharedOp::UnlockRead, self.held.site);
     }
@@ -318,7 +318,7 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
 impl<T: ?Sized> Drop for RwLockWriteGuard<'_, T> {
     fn drop(&mut self) {
         if self.held.value.is_some() {
-            // The value first: whoever the model lets in next must find it free.
+            // The value first: the task that the model lets in next must find it free.
             self.lock.value.release(&mut self.held);
             self.lock.lock.step_at(SharedOp::UnlockWrite, self.held.site);
         }

@@ -74,7 +74,7 @@ impl<T: 'static> LocalKey<T> {
         Self { outside, init }
     }
 
-    /// The calling task's value, made by `init` if it has none. Not a step: nobody else sees it.
+    /// The calling task's value, made by `init` if it has none. Not a step: no other task sees it.
     fn inside(&'static self, init: impl FnOnce() -> T) -> Result<Rc<T>, AccessError> {
         rt::local(ptr::from_ref(self).addr(), init).ok_or(AccessError)
     }

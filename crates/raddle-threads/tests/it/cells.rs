@@ -359,7 +359,7 @@ fn to_make_a_cell_is_to_write_it() {
                 unsafe { (*found).with(|value| assert_eq!(*value, 5)) };
             }
             other.join().expect("no panic");
-            // SAFETY: made by `Box::into_raw`, and nobody has it any more.
+            // SAFETY: made by `Box::into_raw`, and no other thread uses it any more.
             drop(unsafe { Box::from_raw(ours.load(Relaxed)) });
         }
     };
@@ -715,11 +715,11 @@ fn filled_by_a_guard(leaves: Leaves) -> impl Fn() {
         let (ours, theirs) = shared(slot);
         let other = thread::spawn(move || {
             let guard = Guard { pointer: theirs.value.0.get_mut(), slot: &theirs, leaves };
-            // SAFETY: nobody else has it.
+            // SAFETY: no other thread has it.
             unsafe { *guard.pointer.deref() = 1 };
         });
         if ours.full.load(Acquire) {
-            // SAFETY: nobody else has it, or the execution has ended.
+            // SAFETY: no other thread has it, or the execution has ended.
             assert_eq!(unsafe { *ours.value.0.get().deref() }, 1);
         }
         other.join().expect("no panic");

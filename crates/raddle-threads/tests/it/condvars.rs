@@ -279,7 +279,7 @@ fn a_timed_wait_with_a_condition_times_out_only_while_it_holds() {
     assert_eq!(outcomes(|| handshake(wait)).0, any);
     assert_eq!(outcomes_with(SPURIOUS, || handshake(wait)).0, any);
     assert_eq!(outcomes_with(IDLE, || handshake(wait)).0, BTreeSet::from([(true, false)]));
-    // Nobody ever says so: it gives up.
+    // No thread ever notifies: the wait times out.
     let alone = || wait(&Told::default());
     assert_eq!(outcomes(alone).0, BTreeSet::from([(false, true)]));
     assert_eq!(outcomes_with(IDLE, alone).0, BTreeSet::from([(false, true)]));

@@ -28,7 +28,7 @@ fn one_call_is_made_and_both_callers_see_it_done() {
         (seen, other.join().expect("no panic"))
     });
     assert_eq!(found, BTreeSet::from([(1, 1), (2, 2)]));
-    // Whoever begins first (2) stores and ends while the other waits; then one has a load left,
+    // The one that begins first (2) stores and ends while the other waits; then one has a load left,
     // the other its call and its load: C(3, 1).
     assert_eq!(executions, 6);
 }
@@ -106,7 +106,7 @@ fn a_cell_is_initialised_once() {
         (seen, other.join().expect("no panic"))
     });
     assert_eq!(found, BTreeSet::from([(1, 1), (2, 2)]));
-    // Whoever begins first ends first: the other waits, and then nothing of the first is left.
+    // The one that begins first ends first: the other waits, and then nothing of the first is left.
     assert_eq!(executions, 2);
 }
 

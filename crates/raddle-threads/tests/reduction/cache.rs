@@ -207,7 +207,7 @@ fn tasks<const N: usize>(bodies: [fn(&[AtomicUsize; 4]) -> usize; N]) -> String 
     format!("{:?}", children.map(|child| child.join().expect("no panic")))
 }
 
-// Whoever yields twice while the other could move must wait for it. Whether the other moved between
+// A task that yields twice while the other could move must wait for it. Whether the other moved between
 // two yields is not in the partial order: yields are independent of everything. To come first at the
 // word, the first task yields twice, waits for a load, and yields once more; had the load come
 // between the first two, it would have to wait again.

@@ -57,7 +57,7 @@ fn compare(
     settings: Settings,
     program: &dyn Fn() -> String,
 ) -> Result<(), String> {
-    // All statements of a kind are at one place, whoever calls them.
+    // All statements of a kind are at one place, whatever calls them.
     let within = |strategy: HapSet| run(strategy.with_calls(0), most, settings, program);
     let classic = run(Dpor::new(Reduction::Classic), most, settings, program);
     let lenient = within(HapSet::new(Over::Dpor).lenient());

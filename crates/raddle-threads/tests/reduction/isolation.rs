@@ -125,7 +125,7 @@ fn statics_start_anew_in_each_execution() {
     assert_eq!(found(false).failure.map(|failure| failure.execution), Some(2));
 }
 
-/// Whoever comes last ends the process: the main thread by an exit, the other by an abort.
+/// The thread that comes last ends the process: the main thread by an exit, the other by an abort.
 #[expect(clippy::disallowed_methods, reason = "a program under test may do worse")]
 fn dies() {
     let n = std::sync::Arc::new(AtomicUsize::new(0));

@@ -969,7 +969,7 @@ fn programs_that_once_lost_traces_do_not() {
     };
     let nested = |inner| Spawn(vec![Spawn(inner)]);
     let programs = [
-        // A wake follows the notification that let it, whoever else notifies.
+        // A wake follows the notification that let it, whichever other threads notify.
         calm(vec![vec![NotifyLocked], vec![NotifyAll, Wait], vec![Wait]]),
         // Values belong to the steps of a sequence.
         calm(vec![

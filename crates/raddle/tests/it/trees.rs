@@ -67,7 +67,7 @@ fn a_tree_has_every_execution_of_its_search_and_changes_none() {
         assert_eq!(ended(&tree, BranchEnd::Blocked), counts.blocked, "{strategy}");
         let whole = counts.executions - counts.blocked;
         assert_eq!(ended(&tree, BranchEnd::Completed), whole, "{strategy}");
-        // Whoever tries all leaves nothing out and cuts nothing off; whoever reduces does one or the other.
+        // A search of all leaves nothing out and cuts nothing off; a reduction does one or the other.
         let left =
             tree.nodes.iter().flat_map(|node| &node.options).any(|option| option.to.is_none());
         let all = ["dfs", "all best-first(pb)", "all random"].contains(&strategy);

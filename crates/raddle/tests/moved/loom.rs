@@ -54,12 +54,12 @@ fn a_value_is_published_by_a_flag() {
         let slot = Arc::new(Slot { full: AtomicBool::new(false), value: UnsafeCell::new(0) });
         let theirs = Arc::clone(&slot);
         let writer = thread::spawn(move || {
-            // SAFETY: nobody reads before the flag is up.
+            // SAFETY: no thread reads before the flag is up.
             theirs.value.with_mut(|value| unsafe { *value = 7 });
             theirs.full.store(true, Ordering::Release);
         });
         if slot.full.load(Ordering::Acquire) {
-            // SAFETY: nobody writes any more.
+            // SAFETY: no thread writes any more.
             assert_eq!(slot.value.with(|value| unsafe { *value }), 7);
         }
         writer.join().unwrap();

@@ -1,6 +1,6 @@
 //! A channel without room: a sender and a receiver meet.
 //!
-//! Whoever comes first makes itself known and waits; whoever comes second completes the exchange.
+//! The side that comes first makes itself known and waits; the second completes the exchange.
 //! To make oneself known is a step of its own, because `try_send` and `try_recv` see it. Waiting
 //! senders are served in the order in which they came, as in std.
 
@@ -105,8 +105,8 @@ impl Model for Meeting {
         }
     }
 
-    // Whoever comes first leaves what it has done: a sender under its own number, the receiver under
-    // one that no task has. Whoever comes second takes that and leaves its own in its place.
+    // The side that comes first leaves what it has done: a sender under its own number, the receiver under
+    // one that no task has. The side that comes second takes that and leaves its own in its place.
     fn synchronise(&self, task: TaskId, op: MeetingOp, _: u32, edges: &mut Edges<'_>) {
         const WAITING: u32 = u32::MAX - 2;
         match op {
@@ -164,7 +164,7 @@ impl Model for Meeting {
                 }
                 reply
             }
-            // What was given comes before the news that nobody is left to give.
+            // What was given comes before the news that no sender is left.
             MeetingOp::Received => match std::mem::replace(&mut self.receiver, Receiver::Elsewhere)
             {
                 Receiver::Given(ticket) => Reply::Got(ticket),
@@ -189,7 +189,7 @@ impl Model for Meeting {
         }
     }
 
-    // Whoever waited is gone with its execution; the ends stay as they are.
+    // The task that waited is gone with its execution; the ends stay as they are.
     fn reset(&mut self) {
         self.offers.clear();
         self.refused.clear();
