@@ -33,7 +33,7 @@ fn dies_again(report: &Value, test: &str, how: &str) {
 
 #[test]
 fn a_segmentation_fault_is_a_finding() {
-    let report = died("a_segmentation_fault", &[]);
+    let report = died("a_segmentation_fault", &["--strategy=dfs"]);
     let outcome = &report["failure"]["outcome"];
     assert_eq!((&outcome["kind"], &outcome["death"]["number"]), (&"died".into(), &11.into()));
     // The first execution loads before the store, the second after it: that one dies.
@@ -222,7 +222,7 @@ fn statics_start_anew_where_each_execution_has_a_process() {
 
 #[test]
 fn a_loop_without_steps_does_not_end_a_search_of_processes() {
-    let report = died("a_loop", &["--isolation=process"]);
+    let report = died("a_loop", &["--strategy=dfs", "--isolation=process"]);
     assert_eq!(kinds(&report), ["died: hang"]);
     assert_eq!(report["counts"]["executions"], 2, "both orders");
 }
