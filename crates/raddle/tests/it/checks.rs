@@ -391,7 +391,7 @@ fn a_long_search_says_how_far_it_is_if_asked() {
         " executions, ",
         "/s: at least ",
         " executions in all, probably about ",
-        " covered, ~",
+        " covered, ",
         " left; ",
     ] {
         assert!(line.contains(part), "{part} in {line}");
