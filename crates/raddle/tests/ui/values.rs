@@ -6,7 +6,7 @@ fn time() {}
 #[raddle::test(time = 10)]
 fn number() {}
 
-#[raddle::test(timeouts = "never")]
+#[raddle::test(timeouts = "seldom")]
 fn word() {}
 
 #[raddle::test(executions)]
