@@ -127,9 +127,8 @@ pub(crate) struct Level {
     sizes: Sizes,
     /// Children that were left, those without a size among them.
     left: u32,
-    /// The size of the first of them, which costs nothing under a bound.
-    #[serde(default)]
-    first: Option<f64>,
+    /// The size of the first of them, which costs nothing under a bound; 0 if it has none.
+    first: f64,
     /// The executions run in them.
     run: f64,
 }
@@ -139,7 +138,7 @@ impl Level {
     #[inline]
     fn add(&mut self, child: Size) {
         if self.left == 0 {
-            self.first = child.space;
+            self.first = child.space.unwrap_or(0.0);
         }
         self.left += 1;
         self.run += child.run;
@@ -211,9 +210,10 @@ impl Bounded {
     /// The size of a point of which `level` is known, and its doubt.
     fn estimate(&mut self, index: usize, level: &Level, of: u32, spare: u32) -> (Option<f64>, f64) {
         self.used = true;
-        let Some(first) = level.first.filter(|_| level.sizes.n > 0) else {
+        let first = level.first;
+        if first <= 0.0 || level.sizes.n == 0 {
             return level.sizes.estimate(of);
-        };
+        }
         let others = f64::from(level.sizes.n) - 1.0;
         let visited = (level.sizes.space - first).max(0.0);
         // What was cut has no size of its own, and is as large as its siblings.
