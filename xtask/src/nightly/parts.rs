@@ -267,6 +267,7 @@ pub const PARTS: &[Part] = &[
         "bita all --time-limit 10000 --plain-limit 200",
         "--quick --time-limit 500 --plain-limit 20",
     ),
+    bench("page-default", "default.md", "default", "--quick"),
     bench("page-eta", "eta.md", "eta all", "--quick"),
     bench("page-reduction", "reduction.md", "reduction", "--quick"),
     Part {
