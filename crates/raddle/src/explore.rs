@@ -24,7 +24,9 @@ use crate::recording::{self, Recording};
 /// use raddle::sync::Arc;
 /// use raddle::{Config, Verdict, explore};
 ///
-/// let report = explore(Config::default(), || {
+/// let mut config = Config::default();
+/// config.strategy = "dpor".into();
+/// let report = explore(config, || {
 ///     let n = Arc::new(AtomicU32::new(0));
 ///     let theirs = Arc::clone(&n);
 ///     let thread = raddle::thread::spawn(move || theirs.fetch_add(1, Ordering::Relaxed));

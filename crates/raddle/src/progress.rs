@@ -52,8 +52,9 @@ pub enum ShowProgress {
 ///     threads.into_iter().for_each(|thread| thread.join().unwrap());
 /// })?;
 /// assert!(heard.load(SeqCst) > 0);
-/// // 24! / 6!^4 = 2.3 × 10^12 executions do not end in 300 ms.
-/// assert!(report.progress.expect("it did not finish").left_ms > Some(1e6));
+/// // 24! / 6!^4 = 2.3 × 10^12 executions do not end in 300 ms. What is left is told only where the band is narrow enough.
+/// let left = report.progress.expect("it did not finish").left_ms;
+/// assert!(left.is_none_or(|left| left > 1e6));
 /// # Ok::<(), raddle::Error>(())
 /// ```
 #[derive(Clone)]

@@ -7,7 +7,9 @@ use raddle_engine::rt;
 /// A value below `n`, as a decision: a systematic search tries them all.
 ///
 /// ```
-/// let report = raddle::explore(raddle::Config::default(), || {
+/// let mut config = raddle::Config::default();
+/// config.strategy = "dfs".into();
+/// let report = raddle::explore(config, || {
 ///     assert!(raddle::choose(3) < 3);
 /// })?;
 /// assert_eq!(report.counts.executions, 3);
