@@ -88,7 +88,7 @@ pub const LAST_OWNER_UNWRAPS: Program = Program::new(
 .interleavings(|_| Some(2))
 .traces(|_| Some(2));
 
-/// `values[0] = 1; seen = true; take out ‖ values[1] = 2; seen; take out`: whoever gets the values reads both.
+/// `values[0] = 1; seen = true; take out ‖ values[1] = 2; seen; take out`: the thread that gets the values reads both.
 pub fn last_owner_unwraps() {
     type Shared = (AtomicBool, [Tracked<u8>; 2]);
     let finish = |handle: Arc<Shared>| {

@@ -431,7 +431,7 @@ fn states_within(depth: u32, delays: u32, pairs: bool) -> u64 {
                 }
                 let (mut left, mut queue) = (left.clone(), queue.clone());
                 let message = left[who].remove(nth);
-                // Whoever comes before it was given up, or is blocked.
+                // Processes before it were given up, or are blocked.
                 let place = queue.iter().position(|&other| other == who).expect("it is there");
                 queue.rotate_left(place);
                 let links = space.enabled(&state);

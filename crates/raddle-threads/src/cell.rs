@@ -408,7 +408,7 @@ impl<T> Cell<T> {
         self.set(f(old));
     }
 
-    /// The value, to change. Not an access: `&mut` shows that nobody else has it.
+    /// The value, to change. Not an access: `&mut` shows that there is no other reference.
     ///
     /// ```
     /// # use raddle_threads::cell::Cell;

@@ -38,7 +38,7 @@ impl Band {
         Self { about: number, low: number, high: number }
     }
 
-    /// Whether its ends are at most three orders of magnitude apart. What is wider helps nobody to plan, and
+    /// Whether its ends are at most three orders of magnitude apart. What is wider is no help in planning, and
     /// reports for people leave it out.
     ///
     /// ```

@@ -262,7 +262,7 @@ fn where_timeouts_never_fire_a_timed_wait_that_nobody_ends_is_a_deadlock() {
         let told = Told::<bool>::default();
         drop(told.changed.wait_timeout(told.lock(), timeout).expect("no poison"));
     };
-    let failure = explore_all(NEVER, &|| wait(SECOND)).failure.expect("nobody ends it");
+    let failure = explore_all(NEVER, &|| wait(SECOND)).failure.expect("nothing ends the wait");
     assert!(matches!(failure.outcome, Outcome::Deadlock { .. }), "{:?}", failure.outcome);
     // Of no time at all is no wait.
     assert_eq!(explore_all(NEVER, &|| wait(Duration::ZERO)).failure.map(|it| it.outcome), None);
