@@ -370,6 +370,12 @@ impl Levels {
 }
 
 impl Reading {
+    /// Of a tree, where what was run is what is covered. Nothing is known yet of how sure it is.
+    fn of_tree(total: f64, done: f64, pending: f64) -> Self {
+        let (covered, bounded) = (done, false);
+        Self { total, covered, done, share: 0.0, doubt: 0.0, variance: 0.0, pending, bounded }
+    }
+
     /// As it is told. Of a search that leaves executions out, those it will run are estimated by the
     /// weighted rule: of the rules that were tried it was off by the least.
     pub(crate) fn estimate(&self, kind: Kind) -> Estimate {
@@ -475,16 +481,7 @@ impl Growth {
         let Size { space, doubt, .. } = self.root?;
         let (done, share, variance) = (self.done, self.share, self.spread.variance());
         let (total, pending) = (space?.max(done), pending as f64);
-        Some(Reading {
-            total,
-            covered: done,
-            done,
-            share,
-            doubt,
-            variance,
-            pending,
-            bounded: false,
-        })
+        Some(Reading { share, doubt, variance, ..Reading::of_tree(total, done, pending) })
     }
 }
 
@@ -542,16 +539,7 @@ impl Met {
         // At the end nothing is in doubt.
         let share = if pending == 0.0 { 1.0 } else { self.share };
         let (total, doubt, variance) = ((done / share).min(MOST), 0.0, 0.0);
-        Some(Reading {
-            total,
-            covered: done,
-            done,
-            share,
-            doubt,
-            variance,
-            pending,
-            bounded: false,
-        })
+        Some(Reading { share, doubt, variance, ..Reading::of_tree(total, done, pending) })
     }
 }
 

@@ -773,42 +773,69 @@ fn gate(statements: &mut [Statement]) {
     }
 }
 
-/// As above, with timed waits that never time out, every fourth with wake-ups for no reason: most end in deadlocks.
+/// What a comparison of programs with timed waits came to.
+#[derive(Default)]
+struct Waits {
+    compared: u64,
+    too_large: u64,
+    traces: u64,
+    seeds: u64,
+}
+
+impl Waits {
+    /// Compares the programs of seeds from this one on that have one of these operations, until there are enough. Every
+    /// second has the lock of the waiters held elsewhere, too.
+    #[track_caller]
+    fn compare(sample: Sample, first: u64, program: impl Fn(u64) -> Program, ops: &[&str]) -> Self {
+        let mut all = Self::default();
+        while all.compared < sample.programs {
+            let seed = first + all.seeds;
+            let mut program = program(seed);
+            if seed % 2 == 1 {
+                program.tasks.iter_mut().for_each(|task| gate(task));
+            }
+            all.seeds += 1;
+            let text = format!("{program:?}");
+            if !ops.iter().any(|op| text.contains(op)) {
+                continue;
+            }
+            match compare(&program, sample.most) {
+                Compared::TooLarge => all.too_large += 1,
+                Compared::Same { traces, .. } => {
+                    all.compared += 1;
+                    all.traces += traces;
+                }
+                Compared::Differs(how) => {
+                    let small = shrink(program, sample.most);
+                    panic!("seed {seed}: {how}\n{small:?}");
+                }
+            }
+        }
+        all
+    }
+
+    fn figures(&self, name: &str) {
+        let Self { compared, too_large, traces, seeds } = *self;
+        figures(
+            name,
+            &[("compared", compared), ("skipped", too_large), ("seeds", seeds), ("traces", traces)],
+        );
+    }
+}
+
+/// More than 500 interleavings of 155 programs, beside the 100.
+const NEVER_TOO_LARGE: Skips = Skips { exactly: 155, percent: (40, 90) };
+
+/// Programs with timed waits that never time out, every fourth with wake-ups for no reason: most end in deadlocks.
 #[test]
 fn random_waits_that_never_time_out_lose_nothing() {
     let sample = Sample::new((100, 500), (3_000, 3_000));
-    let (mut compared, mut too_large, mut all_traces) = (0, 0, 0);
-    let mut seed = 900_000 + sample.from;
-    while compared < sample.programs {
-        let mut program =
-            Program { never: true, spurious: seed.is_multiple_of(4), ..program(seed) };
-        if seed % 2 == 1 {
-            program.tasks.iter_mut().for_each(|task| gate(task));
-        }
-        seed += 1;
-        let text = format!("{program:?}");
-        if !["WaitTimeout", "ParkTimeout", "ReceiveTimeout", "Receive0Timeout"]
-            .iter()
-            .any(|op| text.contains(op))
-        {
-            continue;
-        }
-        match compare(&program, sample.most) {
-            Compared::TooLarge => too_large += 1,
-            Compared::Same { traces, .. } => {
-                compared += 1;
-                all_traces += traces;
-            }
-            Compared::Differs(how) => {
-                let small = shrink(program, sample.most);
-                panic!("seed {}: {how}\n{small:?}", seed - 1);
-            }
-        }
-    }
-    figures(
-        "no timeouts",
-        &[("compared", compared), ("skipped", too_large), ("traces", all_traces)],
-    );
+    let program =
+        |seed: u64| Program { never: true, spurious: seed.is_multiple_of(4), ..program(seed) };
+    let ops = ["WaitTimeout", "ParkTimeout", "ReceiveTimeout", "Receive0Timeout"];
+    let all = Waits::compare(sample, 900_000 + sample.from, program, &ops);
+    all.figures("no timeouts");
+    check_skips(sample, all.compared, all.too_large, NEVER_TOO_LARGE);
 }
 
 /// More than 500 interleavings of 273 programs, beside the 60.
@@ -822,40 +849,10 @@ const WAITS_TOO_LARGE: Skips = Skips { exactly: 273, percent: (40, 90) };
 #[test]
 fn random_waits_that_time_out_and_wake_for_no_reason_lose_nothing() {
     let sample = Sample::new((60, 500), (3_000, 3_000));
-    let (mut compared, mut too_large, mut all_traces) = (0, 0, 0);
-    let first = 500_000 + sample.from;
-    let mut seed = first;
-    while compared < sample.programs {
-        let mut program = Program { spurious: true, ..program(seed) };
-        if seed % 2 == 1 {
-            program.tasks.iter_mut().for_each(|task| gate(task));
-        }
-        seed += 1;
-        if !format!("{program:?}").contains("WaitTimeout") {
-            continue;
-        }
-        match compare(&program, sample.most) {
-            Compared::TooLarge => too_large += 1,
-            Compared::Same { traces, .. } => {
-                compared += 1;
-                all_traces += traces;
-            }
-            Compared::Differs(how) => {
-                let small = shrink(program, sample.most);
-                panic!("seed {}: {how}\n{small:?}", seed - 1);
-            }
-        }
-    }
-    figures(
-        "waits",
-        &[
-            ("compared", compared),
-            ("skipped", too_large),
-            ("seeds", seed - first),
-            ("traces", all_traces),
-        ],
-    );
-    check_skips(sample, compared, too_large, WAITS_TOO_LARGE);
+    let program = |seed| Program { spurious: true, ..program(seed) };
+    let all = Waits::compare(sample, 500_000 + sample.from, program, &["WaitTimeout"]);
+    all.figures("waits");
+    check_skips(sample, all.compared, all.too_large, WAITS_TOO_LARGE);
 }
 
 /// More than 2,000 interleavings of 57 programs, beside the 1,000 that are compared.
