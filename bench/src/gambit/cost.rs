@@ -28,7 +28,7 @@ const PROGRAMS: [(&str, &str); 6] = [
 ];
 
 const PRIORITIES: [&str; 8] =
-    ["pb", "delays", "rand", "dpor", "mdpor", "mdpor, pb", "ss", "ss, mdpor"];
+    ["pb", "departures", "rand", "dpor", "mdpor", "mdpor, pb", "ss", "ss, mdpor"];
 
 /// Programs for a reduction.
 const REDUCED: [&str; 4] = ["inc(4)", "event(1,2)", "lastzero(7)", "circular-buffer(5)"];
@@ -215,5 +215,19 @@ mod tests {
         let run = |n| Run { executions: n, steps: 10 * n, instructions: 1_000 + 500 * n };
         let cost = Cost { executions: 101, instructions: 500.0, steps: 10.0 };
         assert_eq!(difference(run(1), run(101)), cost);
+    }
+
+    #[test]
+    fn every_row_names_a_search_that_can_be_built() {
+        let bounded = PROGRAMS.iter().flat_map(|(_, bound)| {
+            PRIORITIES.map(|priority| format!("all best-first({priority}){bound}"))
+        });
+        let reduced = REDUCTIONS.iter().flat_map(|reduction| {
+            PRIORITIES.map(|priority| format!("dpor({reduction}) best-first({priority})"))
+        });
+        for text in bounded.chain(reduced) {
+            let built = raddle_search::build(&text, 1);
+            assert!(built.is_ok(), "{text}: {:?}", built.err());
+        }
     }
 }

@@ -78,7 +78,7 @@ pub(crate) const COLUMNS: [Column; 17] = [
     column(Family::Others, "dpor", "dpor"),
     column(Family::Others, "dpor(source) BF(pb)", "dpor(source) best-first(pb)"),
     column(Family::Others, "dpor(source) BF(mdpor,pb)", "dpor(source) best-first(mdpor, pb)"),
-    column(Family::Others, "BF(mdpor,delays)", "dpor(classic) best-first(mdpor, delays)"),
+    column(Family::Others, "BF(mdpor,departures)", "dpor(classic) best-first(mdpor, departures)"),
     drawn(Family::Others, PORTFOLIO, PORTFOLIO),
 ];
 
@@ -246,4 +246,18 @@ fn by_facade(
         None => End::Covered,
     };
     (end, report.counts.executions)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_column_names_a_strategy_that_can_be_built() {
+        for Column { strategy, .. } in COLUMNS.iter().filter(|column| column.strategy != PORTFOLIO)
+        {
+            let built = raddle_search::build(strategy, 1);
+            assert!(built.is_ok(), "{strategy}: {:?}", built.err());
+        }
+    }
 }

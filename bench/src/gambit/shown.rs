@@ -11,7 +11,7 @@ use crate::table::{Comparison, Table};
 const BEST: &str = "dpor(classic) best-first(mdpor, pb)";
 const CLASSIC: &str = "dpor(classic)";
 /// The same that counts every switch.
-const BY_DELAYS: &str = "dpor(classic) best-first(mdpor, delays)";
+const BY_DEPARTURES: &str = "dpor(classic) best-first(mdpor, departures)";
 
 /// For what a search did not find: so many times the budget.
 const LONGER: u64 = 10;
@@ -26,12 +26,12 @@ pub(crate) fn claims(all: &Runs) -> Table {
     };
     let budget = grouped(all.effort.budget);
     let [by_best, by_portfolio, by_classic] = [best, portfolio, classic].map(by_all_seeds);
-    let by_delays = by_all_seeds(of(BY_DELAYS));
+    let by_departures = by_all_seeds(of(BY_DEPARTURES));
     let [executions, time] = speed_up(all, best);
     let [portfolio_executions, portfolio_time] = speed_up(all, portfolio);
     let rows = [
         (format!("`{BEST}` finds all bugs"), format!("{by_best} of {n}"), Some(by_best == n)),
-        (format!("`{BY_DELAYS}` finds all bugs"), format!("{by_delays} of {n}"), None),
+        (format!("`{BY_DEPARTURES}` finds all bugs"), format!("{by_departures} of {n}"), None),
         (
             format!(
                 "the default portfolio finds all bugs, in turns, with {} seeds",
@@ -125,6 +125,6 @@ const LATE: [&str; 3] = [
      executions without it, `dfs preemptions(1)` on the other after 41,020. `pb` runs all that has fewer first, \
      and counts no switch from a task that waits or is done, of which every execution has several. It is not for ties: \
      `best-first(mdpor, pb, rand)` takes 7,014 and more than 20,000.",
-    "`best-first(mdpor, delays)` counts every switch away from the default one: 1,123 and 2,489 executions, and \
+    "`best-first(mdpor, departures)` counts every switch away from the default one: 1,123 and 2,489 executions, and \
      no bug is missed. It was tried because these two were, so it is not blind to the bugs.",
 ];
