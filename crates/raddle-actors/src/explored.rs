@@ -383,9 +383,11 @@ impl Shared {
             let site = first.site;
             let link = gate.links[at as usize].or_else(|| {
                 let object = gate.objects.get(entry.to.index()).copied();
+                let object = object.unwrap_or(ObjectId::NONE);
+                let mailbox = if entry.kind.is_crash() { ObjectId::NONE } else { object };
                 let work: Arc<dyn Work> = Arc::clone(self) as _;
                 let label = || Arc::from(world.label(at));
-                Link::new(entry.key, label, work, at, object.unwrap_or(ObjectId::NONE), site)
+                Link::new(entry.key, label, work, at, object, mailbox, site)
             });
             gate.links[at as usize] = link;
             if let (true, Some(link)) = (gate.open, link) {
@@ -443,6 +445,11 @@ impl Work for Shared {
     fn delivery(&self, token: u32) -> Option<Receive> {
         // Not while a handler runs, which may be when a value is decided.
         self.world.try_lock().ok()?.delivery(token)
+    }
+
+    fn ages(&self) -> u64 {
+        // Not while a handler runs, either.
+        self.world.try_lock().map_or(0, |world| world.ages())
     }
 
     fn effects(&self) -> Option<Effects> {

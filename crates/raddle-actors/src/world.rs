@@ -56,7 +56,7 @@ impl Kind {
     }
 
     /// Whether it is a crash, to come or past.
-    fn is_crash(self) -> bool {
+    pub(crate) fn is_crash(self) -> bool {
         match self {
             Self::Crash | Self::SpentCrash => true,
             Self::Messages | Self::Timer(..) | Self::Restart => false,

@@ -28,6 +28,11 @@ pub trait Work: Send + Sync {
         None
     }
 
+    /// A hash of which messages are older than which others that wait for the same actor, on the same condition.
+    fn ages(&self) -> u64 {
+        0
+    }
+
     /// What the last step received and did, on the same condition.
     fn effects(&self) -> Option<Effects> {
         None
@@ -58,6 +63,8 @@ pub(crate) struct Passive {
     pub(crate) token: u32,
     /// What its next step will act on.
     pub(crate) object: ObjectId,
+    /// Whose lane it is: see [`Lane::Mailbox`](crate::strategy::Lane::Mailbox).
+    pub(crate) mailbox: ObjectId,
 }
 
 impl std::fmt::Debug for Passive {

@@ -632,7 +632,8 @@ pub struct Link(TaskId);
 
 impl Link {
     /// A new one, not enabled. `key` names it: the same in every execution and process. Its steps act
-    /// on `object` first of all. None if there are too many tasks: then the execution is over.
+    /// on `object` first of all, and it is a lane of `mailbox`, the object of an actor, or none. None if there are too
+    /// many tasks: then the execution is over.
     ///
     /// # Panics
     /// Outside an execution.
@@ -642,11 +643,12 @@ impl Link {
         work: Arc<dyn Work>,
         token: u32,
         object: ObjectId,
+        mailbox: ObjectId,
         site: &'static Location<'static>,
     ) -> Option<Self> {
         let ex = Execution::current();
         assert!(!ex.is_null(), "engine bug: made a passive task outside an execution");
-        let passive = Passive { work, token, object };
+        let passive = Passive { work, token, object, mailbox };
         // SAFETY: the current execution, changed for a moment.
         unsafe { (*ex).create_passive(key, label, passive, site).map(Self) }
     }

@@ -70,6 +70,12 @@ pub trait Pending: fmt::Debug {
         let _ = task;
         None
     }
+    /// A hash of which messages are older than which others that wait for the same actor, if [`Needs::messages`]. The
+    /// partial order of the steps does not decide that where the order of sending is not promised to the receiver. 0
+    /// while a value is decided within a step.
+    fn ages(&self) -> u64 {
+        0
+    }
     /// See [`Step::effects`].
     fn effects(&self, task: TaskId) -> Option<Effects> {
         let _ = task;

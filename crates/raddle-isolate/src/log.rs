@@ -74,6 +74,7 @@ pub(crate) enum Entry {
     Delivery(Option<Receive>),
     /// What was sent and what was created follow.
     Effects(Option<ReceiveEffects>),
+    Ages(u64),
     Place(u32),
     Strayed(bool),
     /// So many tasks follow.

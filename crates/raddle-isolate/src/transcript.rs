@@ -208,6 +208,12 @@ impl Pending for Noting<'_> {
         delivery
     }
 
+    fn ages(&self) -> u64 {
+        let ages = self.inner.ages();
+        self.log.put(Entry::Ages(ages));
+        ages
+    }
+
     fn effects(&self, task: TaskId) -> Option<Effects> {
         let effects = self.inner.effects(task);
         let short = |effects: &Effects| ReceiveEffects {
@@ -551,6 +557,13 @@ impl Pending for Again<'_, '_> {
                 stuck
             }
             other => lost("stuck", other.as_ref()),
+        }
+    }
+
+    fn ages(&self) -> u64 {
+        match self.0.borrow_mut().entry() {
+            Some(Entry::Ages(ages)) => ages,
+            other => lost("ages", other.as_ref()),
         }
     }
 

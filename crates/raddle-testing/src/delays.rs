@@ -209,10 +209,7 @@ fn who(task: TaskId, pending: &dyn Pending) -> Who {
         Lane::Thread => Who::Thread(task.0),
         Lane::Timer => Who::Timer(task.0),
         Lane::Mailbox(ObjectId::NONE) => Who::Crashes,
-        Lane::Mailbox(object) => match pending.delivery(task) {
-            Some(receive) if receive.content == Content::Crash => Who::Crashes,
-            _ => Who::Actor(object.0),
-        },
+        Lane::Mailbox(object) => Who::Actor(object.0),
     }
 }
 

@@ -6,6 +6,7 @@ use raddle_engine::rt;
 use super::store::Cancelled;
 use super::{Kind, Message, World};
 use crate::address::ActorId;
+use crate::hash::mix;
 use crate::letters::{Dispatch, Letter, Letters, MessageType, timer_of};
 use crate::mailboxes::{Mailboxes, Sender};
 use crate::step;
@@ -75,6 +76,39 @@ impl World {
             Kind::Crash | Kind::SpentCrash => signal(Content::Crash, 0),
             Kind::Restart => signal(Content::Restart, receiver),
         }
+    }
+
+    /// A hash of which messages are older than which others that wait for the same actor, and which timers; 0 if
+    /// messages are not observed. Of an actor with one link that has something its order says that.
+    pub(crate) fn ages(&self) -> u64 {
+        let Some(letters) = &self.turn.letters else { return 0 };
+        let mut all = Vec::new();
+        for (number, link) in self.links.iter().enumerate() {
+            let kind = match link.kind {
+                Kind::Messages => 0,
+                Kind::Timer(..) => 1,
+                Kind::Restart => 2,
+                Kind::Crash | Kind::SpentCrash => continue,
+            };
+            for (place, message) in link.queue.iter().enumerate() {
+                // As `delivery` has them: what was not sent is as old as the point at which it is asked for.
+                let stamp = message.stamp.as_deref();
+                let stamp = stamp.filter(|_| !message.payload.is::<Cancelled>());
+                let age = stamp.map_or((letters.receives, 0), |of| (of.sent_after, of.nth));
+                all.push((link.to.index(), kind, age, number, place));
+            }
+        }
+        all.sort_unstable();
+        let mut hash = 0;
+        for actor in all.chunk_by(|one, other| one.0 == other.0) {
+            let (.., first, _) = actor[0];
+            if actor.iter().any(|(.., link, _)| *link != first) {
+                for &(.., link, place) in actor {
+                    hash = mix(hash ^ mix(self.links[link].key ^ place as u64));
+                }
+            }
+        }
+        hash
     }
 
     fn letter(&self, message: &Message, receiver: u64, is_timer: bool) -> Receive {

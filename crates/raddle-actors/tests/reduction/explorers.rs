@@ -2,17 +2,18 @@
 //! more, as a second implementation of explorers and prices runs them ([`WithinDelays`]), and all there are at
 //! their end.
 
+use std::panic::catch_unwind;
 use std::sync::Arc;
 
 use raddle_search::build;
 use raddle_testing::{Rule, Sample, WithinDelays, figures};
 
-use crate::random::Program;
+use crate::random::{Program, shrink};
 use crate::{Saw, exhaustive, search};
 
 /// The explorers that are compared, with the rule by which a second implementation has them. The places of `prr` come of
 /// hashes, so that one is compared with plain search alone.
-const EXPLORERS: [(&str, Option<Rule>); 5] = [
+pub(crate) const EXPLORERS: [(&str, Option<Rule>); 5] = [
     ("rr", Some(Rule::RoundRobin)),
     ("rtc", Some(Rule::RunToCompletion)),
     ("prr(7)", None),
@@ -25,15 +26,25 @@ fn saw(text: &str, most: u64, program: &Arc<Program>) -> Option<Saw> {
     search(strategy, most, &|| program.run())
 }
 
-/// Whether the program is small enough.
+/// Whether the program of this seed is small enough. One that differs is made small.
 #[track_caller]
 fn compare(seed: u64, most: u64) -> bool {
     let program = Arc::new(Program::random(seed));
+    let compared = |program: &Arc<Program>| catch_unwind(|| compare_program(program, seed, most));
+    compared(&program).unwrap_or_else(|_| {
+        let shrunk = shrink(program, &|smaller| compared(smaller).is_err());
+        panic!("seed {seed}, shrunk: {shrunk:#?}");
+    })
+}
+
+/// Whether the program is small enough. The seed says along which explorer it is compared.
+#[track_caller]
+pub(crate) fn compare_program(program: &Arc<Program>, seed: u64, most: u64) -> bool {
     let Some(all) = exhaustive(most, &|| program.run()) else { return false };
     let (explorer, rule) = EXPLORERS[seed as usize % 5];
     for delays in 0..3 {
         let text = format!("dfs delays({delays}) {explorer}");
-        let plain = saw(&text, u64::MAX, &program).expect("it ends");
+        let plain = saw(&text, u64::MAX, program).expect("it ends");
         assert!(plain.traces.is_subset(&all.traces), "seed {seed}: {text}");
         assert_eq!(plain.repeated + plain.traces.len() as u64, plain.executions);
         if let Some(rule) = rule {
@@ -47,12 +58,12 @@ fn compare(seed: u64, most: u64) -> bool {
             format!("strata({explorer}, exact) delays({delays})"),
             format!("strata({explorer}, exact, increment(2)) delays({delays})"),
         ] {
-            let found = saw(&cached, u64::MAX, &program).expect("it ends");
+            let found = saw(&cached, u64::MAX, program).expect("it ends");
             assert_eq!(found.traces, plain.traces, "seed {seed}: {cached}");
         }
     }
     for text in [format!("strata({explorer})"), format!("strata({explorer}, exact)")] {
-        let found = saw(&text, u64::MAX, &program).expect("it ends");
+        let found = saw(&text, u64::MAX, program).expect("it ends");
         assert_eq!(found.traces, all.traces, "seed {seed}: {text}");
     }
     true

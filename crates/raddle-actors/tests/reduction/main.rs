@@ -4,6 +4,7 @@
 mod bita;
 mod counts;
 mod explorers;
+mod prices;
 mod random;
 mod saving;
 

@@ -20,7 +20,7 @@ use crate::{Saw, by_eta, exhaustive, is_too_large, reduced};
 /// What a handler does. Messages are numbers; what it sends has a greater one than what it handles, so
 /// that all ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Action {
+pub(crate) enum Action {
     Send {
         to: usize,
         message: u32,
@@ -47,7 +47,7 @@ enum Action {
 
 /// How the test has messages handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
+pub(crate) enum Way {
     All,
     /// So many, and then all.
     Some(u32),
@@ -61,18 +61,18 @@ enum Way {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Program {
-    mailboxes: Mailboxes,
-    faults: Faults,
+    pub(crate) mailboxes: Mailboxes,
+    pub(crate) faults: Faults,
     /// By actor, then by message.
-    handlers: Vec<Vec<Vec<Action>>>,
+    pub(crate) handlers: Vec<Vec<Vec<Action>>>,
     /// By phase.
-    injected: Vec<Vec<(usize, u32)>>,
-    way: Way,
+    pub(crate) injected: Vec<Vec<(usize, u32)>>,
+    pub(crate) way: Way,
     /// Actors whose states an invariant relates.
-    looks: Vec<usize>,
+    pub(crate) looks: Vec<usize>,
 }
 
-const MESSAGES: usize = 4;
+pub(crate) const MESSAGES: usize = 4;
 
 struct Rng(u64);
 
@@ -419,17 +419,18 @@ fn differs(all: &Saw, saw: &Saw) -> Option<String> {
 }
 
 /// Takes away what is not needed for the difference.
-fn shrink(program: Arc<Program>, most: u64) -> Arc<Program> {
+pub(crate) fn shrink(
+    program: Arc<Program>,
+    differs: &dyn Fn(&Arc<Program>) -> bool,
+) -> Arc<Program> {
     let mut best = program;
     if !raddle_testing::shrinks() {
         return best;
     }
-    loop {
-        let smaller = smaller(&best).into_iter().map(Arc::new);
-        let still = |smaller: &Arc<Program>| matches!(compare(smaller, most), Compared::Differs(_));
-        let Some(next) = smaller.into_iter().find(still) else { return best };
+    while let Some(next) = smaller(&best).into_iter().map(Arc::new).find(differs) {
         best = next;
     }
+    best
 }
 
 fn smaller(program: &Program) -> Vec<Program> {
@@ -588,7 +589,9 @@ fn compared_or_panic(seed: u64, most: u64) -> Option<(u64, u64)> {
         Compared::TooLarge => None,
         Compared::Same { interleavings, traces } => Some((interleavings, traces)),
         Compared::Differs(why) => {
-            let shrunk = shrink(program, most);
+            let differs =
+                |smaller: &Arc<Program>| matches!(compare(smaller, most), Compared::Differs(_));
+            let shrunk = shrink(program, &differs);
             panic!("seed {seed}: {why}\nshrunk: {shrunk:#?}");
         }
     }

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use raddle_trace::hash::mix;
+
 use super::Execution;
 use crate::context::Context;
 use crate::op::{Access, ObjectId, Op, TaskId};
@@ -125,7 +127,7 @@ impl Pending for View {
         // SAFETY: as in `op`.
         let entry = unsafe { (*self.0).task(task) };
         match &entry.passive {
-            Some(passive) => Lane::Mailbox(passive.object),
+            Some(passive) => Lane::Mailbox(passive.mailbox),
             // A thread that has finished has no code either: a timer is one that its owner has.
             None if entry.is_timer() => {
                 // SAFETY: as above; the owner of a thread is the first task, whose timer is another.
@@ -170,6 +172,19 @@ impl Pending for View {
         // SAFETY: as above.
         let passive = unsafe { (*self.0).passive(task) }?;
         passive.work.delivery(passive.token)
+    }
+
+    fn ages(&self) -> u64 {
+        // SAFETY: as above.
+        let execution = unsafe { &*self.0 };
+        let created = execution.tasks.created.iter();
+        let mut works: Vec<_> = created
+            .filter_map(|&task| execution.passive(task))
+            .map(|passive| &passive.work)
+            .collect();
+        // One for each system of actors, mostly: the lanes of one are created one after the other.
+        works.dedup_by(|one, other| Arc::ptr_eq(one, other));
+        works.into_iter().fold(0, |hash, work| mix(hash ^ work.ages()))
     }
 
     fn effects(&self, task: TaskId) -> Option<Effects> {

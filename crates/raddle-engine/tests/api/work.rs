@@ -75,7 +75,8 @@ fn deliver(letters: &[u32]) -> Vec<u32> {
     for (token, &n) in letters.iter().enumerate() {
         let work = Arc::clone(&post) as Arc<dyn Work>;
         let label = || Arc::from(format!("lane {token}"));
-        let link = Link::new(token as u64, label, work, token as u32, post.object, here)
+        let (key, object) = (token as u64, post.object);
+        let link = Link::new(key, label, work, token as u32, object, object, here)
             .expect("there is room for it");
         post.lanes.lock().unwrap().push((Some(link), n));
         link.enable(n > 0, here);

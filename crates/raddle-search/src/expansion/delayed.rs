@@ -5,7 +5,8 @@
 //! k delays. What an option costs depends on the explorer's state, so each point keeps the prices of its options.
 //!
 //! With a cache (`cache.rs`) what follows the same prefix, up to equivalence, *and* the same state of the explorer
-//! is run once: the same options then cost the same from there on.
+//! is run once: the same options then cost the same from there on. For that the state includes which process each
+//! number stands for and which of the messages that wait for an actor are older; equivalent prefixes may differ in both.
 //!
 //! Misses: what needs more delays; what follows an execution that a limit cut off, which the engine counts; what
 //! the cache misses.

@@ -163,7 +163,7 @@ impl Tracker {
         if matches!(point.options, Options::Schedule(_)) {
             let state = self.ask(|this| {
                 this.catch_up(point);
-                this.explorer.fingerprint()
+                this.state_now(point.pending)
             });
             self.state = state;
         }
@@ -178,6 +178,18 @@ impl Tracker {
             state = mix(state ^ mix(kind << 32 | u64::from(number)));
         }
         state
+    }
+
+    /// A hash of all that decides, besides the program's state, what options cost from here on: the explorer's state,
+    /// which process each of its numbers is, and which messages are older than others. Numbers and ages are those of one
+    /// of the executions that have the same partial order.
+    fn state_now(&self, pending: &dyn Pending) -> u64 {
+        let number = |known: &Known| match known.task {
+            Some(task) => mix(u64::from(task.0) + 1),
+            None => known.identity,
+        };
+        let numbers = self.processes.iter().fold(0, |hash, known| mix(hash ^ number(known)));
+        mix(self.explorer.fingerprint() ^ mix(numbers ^ mix(pending.ages())))
     }
 
     /// Why the search cannot go on: the explorer panicked, or does not reach every option.
@@ -294,7 +306,7 @@ impl Tracker {
             let process = this.process_of(task, point.pending);
             let runnable = Runnable::new(&this.runnable);
             let taken = this.explorer.delay_until(process, runnable);
-            this.state = this.hashes.then(|| this.explorer.fingerprint());
+            this.state = this.hashes.then(|| this.state_now(point.pending));
             taken
         });
         if let Some(Err(why)) = taken {
@@ -322,11 +334,7 @@ impl Tracker {
         let process = match pending.lane(task) {
             Lane::Thread => self.create(ProcessKind::Thread, Some(task), None, by, pending),
             Lane::Timer => self.create(ProcessKind::Timer, Some(task), None, by, pending),
-            Lane::Mailbox(object) => {
-                let message = pending.delivery(task);
-                let is_fault = message.is_some_and(|message| message.content == Content::Crash);
-                self.actor(if is_fault { ObjectId::NONE } else { object }, by, pending)
-            }
+            Lane::Mailbox(object) => self.actor(object, by, pending),
         };
         self.of_task[task.index()] = Of::Process(process);
         process
