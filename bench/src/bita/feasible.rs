@@ -1,12 +1,12 @@
 //! How many generated schedules could be followed to their end, and how many showed an order that was new: over all
-//! programs of actors, judged by the executions that ran.
+//! programs of actors and all of threads with channels, judged by the executions that ran.
 
 use std::collections::BTreeMap;
 
 use raddle_actors::Mailboxes;
 use raddle_corpus::actors::systems;
 use raddle_corpus::program::{Group, Program};
-use raddle_corpus::{REGISTRY, protocols};
+use raddle_corpus::{REGISTRY, channels, protocols};
 
 use super::Effort;
 use super::orders::{Criterion, Listener};
@@ -18,11 +18,11 @@ const ASKED: f64 = 0.99;
 /// Programs that are below are named, at most so many.
 const NAMED: usize = 12;
 
-/// A program with the mailboxes that it is run with.
+/// A program with the mailboxes that it is run with; none of one that has no actors.
 #[derive(Clone, Copy)]
 struct Subject {
     program: &'static Program,
-    mailboxes: Mailboxes,
+    mailboxes: Option<Mailboxes>,
 }
 
 /// What came of schedules.
@@ -62,14 +62,18 @@ impl Count {
     }
 }
 
-/// All programs of actors, with two kinds of mailboxes each.
+/// All programs of actors, with two kinds of mailboxes each, and those that may have channels.
 fn subjects() -> Vec<Subject> {
     let of_registry = REGISTRY.iter().filter(|program| program.group == Group::Actors);
     let all = of_registry.chain(protocols::programs()).chain(systems::programs());
     let both = |program| {
-        [Mailboxes::Pairs, Mailboxes::Queue].map(|mailboxes| Subject { program, mailboxes })
+        let mailboxes = [Mailboxes::Pairs, Mailboxes::Queue].map(Some);
+        mailboxes.map(|mailboxes| Subject { program, mailboxes })
     };
-    all.flat_map(both).collect()
+    let threads = REGISTRY.iter().filter(|program| program.group != Group::Actors);
+    let threads = threads.chain(channels::PROGRAMS);
+    let threads = threads.map(|program| Subject { program, mailboxes: None });
+    all.flat_map(both).chain(threads).collect()
 }
 
 pub(crate) fn table(effort: Effort, progress: &dyn Fn(&str)) -> Table {
@@ -121,7 +125,8 @@ pub(crate) fn table(effort: Effort, progress: &dyn Fn(&str)) -> Table {
          received in its order; `new order`: its execution showed an order of two receives, by the criterion, that no execution \
          before it had shown. Both are told by the execution that ran. `failed first`: the bug of the program showed before the \
          schedule was followed to its end, and the schedule is not asked for a new order. Every program runs with the order \
-         between each two actors (pairs) and with one queue for each actor; protocols that rely on queues may fail without them."
+         between each two actors (pairs) and with one queue for each actor; protocols that rely on queues may fail without them. \
+         `channels`: programs of threads, of which those are counted that receive something from a channel."
             .to_owned(),
     );
     table.notes.push(format!(
@@ -152,14 +157,21 @@ fn one(
 ) -> Result<Option<(&'static str, Count)>, String> {
     let arguments = subject.program.defaults();
     let mut listener = Listener::new(criterion);
-    let body = || subject.program.call_with(subject.mailboxes, &arguments);
+    let body = || match subject.mailboxes {
+        Some(mailboxes) => subject.program.call_with(mailboxes, &arguments),
+        None => subject.program.call(&arguments),
+    };
     let limits = (effort.schedules, effort.cap / 4);
     let (explored, covered) =
         search_with(criterion.strategy(), 1, limits, &mut [&mut listener], &body)?;
     if !listener.has_received {
         return Ok(None);
     }
-    let order = if subject.mailboxes == Mailboxes::Queue { "queue" } else { "pairs" };
+    let order = match subject.mailboxes {
+        None => "channels",
+        Some(Mailboxes::Queue) => "queue",
+        Some(_) => "pairs",
+    };
     let covered = serde_json::to_value(covered).map_err(|error| error.to_string())?;
     let number = |key: &str| find(&covered, key);
     let (Some(schedules), Some(infeasible)) = (number("schedules"), number("infeasible")) else {

@@ -49,7 +49,7 @@ fn receives_from_channels_are_counted_with_every_strategy() {
     for strategy in ["dpor", "bita", "bita(pr)"] {
         let report = explored(strategy, [2, 1], channel_flush_fixed);
         assert!(report.verdict.is_pass(), "{strategy}: {report:?}");
-        let seen = report.receives.expect("asked for");
+        let seen = report.receives.as_ref().expect("asked for");
         let pr = seen.count.pr;
         assert_eq!((pr.pairs, pr.covered, pr.goals), (3, 1, 4), "{strategy}");
         assert_eq!(seen.open.0 + seen.open.1, 2, "{strategy}: {:?}", seen.uncovered);
