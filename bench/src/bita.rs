@@ -87,12 +87,28 @@ impl Asked {
 }
 
 /// What a reader of the page must know before its tables.
-pub(crate) const ABOUT: &str = "\
+pub(crate) fn about() -> String {
+    let default = raddle::explore(raddle::Config::default(), || {});
+    let members = default.map(|report| report.members).unwrap_or_default();
+    let members: Vec<_> = members.iter().map(|member| format!("`{}`", member.strategy)).collect();
+    let load = crate::machine::load();
+    format!(
+        "{ABOUT}\n\nThe default of this version is a portfolio of {}.{}",
+        members.join(", "),
+        load.map_or(String::new(), |load| format!(
+            " When the page was written the machine had a load of {load:.1}: where that is more than its cores, times are too long, and \
+             executions in real time too few."
+        ))
+    )
+}
+
+const ABOUT: &str = "\
 Actors handle one message after another; what differs between two executions is in which order each of them receives its messages. \
 Bita (Tasharofi, Pradel, Lin and Johnson, ASE 2013) runs a program once, looks at which receives of an actor could have come in the \
 other order, and makes schedules that swap them, so that a coverage criterion grows: *PR*, pairs of receives of one actor in both \
 orders; *PCR*, directly after each other; *PBR*, where one of the two changes the actor's behaviour and none between them does. The \
-strategy `bita` does that: PR first, then PBR where behaviours change, then PCR.\n\n\
+strategy `bita` does that: PR first, then PBR where behaviours change, then PCR; and then, which the paper does not have, orders of three \
+consecutive receives (`all` where a table names the criteria that were tried).\n\n\
 The programs are ten small systems of actors with seventeen bugs, one bug at a time and the others fixed, written for this project in \
 the shapes of those of the paper. `cargo run -p raddle-corpus -- list` names them. Each has a small size, at which an execution at random \
 shows the bug soon, and a large one, at which it takes a hundred executions or more: there a message takes a longer way (the \

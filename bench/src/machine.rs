@@ -13,6 +13,15 @@ pub(crate) fn size() -> String {
     format!("{cores} cores, {memory} memory")
 }
 
+/// How many processes there were that could run, on average over the last quarter of an hour.
+pub(crate) fn load() -> Option<f64> {
+    load_of(&fs::read_to_string("/proc/loadavg").ok()?)
+}
+
+fn load_of(loadavg: &str) -> Option<f64> {
+    loadavg.split_whitespace().nth(2)?.parse().ok()
+}
+
 #[expect(clippy::cast_precision_loss, reason = "memory in KiB is far below 2^52")]
 fn memory_gib(meminfo: &str) -> Option<f64> {
     let line = meminfo.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
@@ -70,6 +79,12 @@ mod tests {
         ] {
             assert_eq!(date(days), expected);
         }
+    }
+
+    #[test]
+    fn the_load_is_the_third_of_three() {
+        assert_eq!(load_of("0.50 1.25 2.00 3/456 7890\n"), Some(2.0));
+        assert_eq!(load_of(""), None);
     }
 
     #[test]

@@ -404,7 +404,7 @@ fn bita(asked: &Bita) -> Result<ExitCode, String> {
         machine::profile(),
         words.join(" "),
         machine::size(),
-        bita::ABOUT,
+        bita::about(),
         part::markdown(&parts, "bita")
     );
     if let Some(dir) = &asked.out {

@@ -23,6 +23,7 @@ pub mod actors;
 pub mod applications;
 pub mod bugs;
 pub mod case;
+pub mod channels;
 pub mod counts;
 pub mod hidden;
 pub mod libraries;

@@ -6,7 +6,8 @@ use raddle_knobs::spelling::distance;
 
 use crate::program::Program;
 use crate::{
-    actors, applications, bugs, case, counts, libraries, litmus, ours, peers, protocols, unit_tests,
+    actors, applications, bugs, case, channels, counts, libraries, litmus, ours, peers, protocols,
+    unit_tests,
 };
 
 /// All programs that a search can cover at their defaults, by group. Those of
@@ -102,10 +103,10 @@ pub static REGISTRY: &[Program] = &[
 ];
 
 /// All programs, those that no search can cover in a test last: libraries, applications, protocols, systems of
-/// actors, and the case.
+/// actors, threads with channels, and the case.
 pub fn everything() -> impl Iterator<Item = &'static Program> {
     let long = libraries::programs().chain(applications::programs()).chain(protocols::programs());
-    let long = long.chain(actors::systems::programs());
+    let long = long.chain(actors::systems::programs()).chain(channels::PROGRAMS);
     REGISTRY.iter().chain(long).chain(&case::PROGRAMS).chain(unit_tests::UNIT_TESTS)
 }
 

@@ -9,6 +9,7 @@ mod applications;
 mod best_first;
 mod bounds;
 mod brute;
+mod channels;
 mod cli;
 mod counts;
 mod delays;

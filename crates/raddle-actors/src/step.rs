@@ -269,6 +269,7 @@ fn is_up<S: Store>(store: &mut S, to: ActorId, message: &S::Message, prefix: &st
 /// Runs the handler of an actor.
 #[inline]
 pub(crate) fn handle<S: Store>(store: &mut S, to: ActorId, message: S::Message) {
+    store.turn().tick();
     let flow = run(store, to, |actor, turn| S::call(actor, message, turn));
     if flow.becomes {
         note(store, |did| did.became = true);
@@ -300,7 +301,10 @@ fn run<S: Store>(
     let ActorState { path, identity, made, .. } = *actor;
     let running = Running { id, path, identity, made };
     let outer = std::mem::replace(&mut turn.running, running);
-    turn.now = actor.now;
+    turn.now = match turn.logical_time {
+        Some((tick, receives)) => tick.saturating_mul(receives),
+        None => actor.now,
+    };
     turn.next = next;
     let flow = code(&mut *actor.actor, turn);
     actor.made = std::mem::replace(&mut turn.running, outer).made;

@@ -3,6 +3,7 @@
 use std::fmt::Debug;
 use std::panic::Location;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::actor::Actor;
 use crate::address::{Address, Place};
@@ -57,6 +58,7 @@ pub struct Builder {
     faults: Faults,
     capacity: Option<usize>,
     deliveries: Option<Arc<dyn Deliveries>>,
+    logical_time: Option<Duration>,
 }
 
 impl Builder {
@@ -105,6 +107,47 @@ impl Builder {
         self
     }
 
+    /// Under test, [`Context::now`](crate::Context::now) is the number of messages that were received in the whole system,
+    /// each taking so long: the logical time of Bita (Tasharofi, Pradel, Lin and Johnson, ASE 2013). For code that asks for
+    /// the time to see whether something took too long. Not with the concurrent manager, whose time is real.
+    ///
+    /// Then every receive changes what the others see, so all of them depend on each other and no reduction leaves anything
+    /// out. Without this an actor learns of time by its timers alone. A model has no logical time: it would tell states
+    /// apart that are the same but for it.
+    ///
+    #[cfg_attr(feature = "check", doc = "```")]
+    #[cfg_attr(not(feature = "check"), doc = "```ignore")]
+    /// use raddle_actors::{Actor, Context, System};
+    /// use std::time::Duration;
+    ///
+    /// /// When it was told something.
+    /// struct At(Duration);
+    /// impl Actor for At {
+    ///     type Message = ();
+    ///     fn handle(&mut self, (): (), cx: &mut Context<'_, ()>) {
+    ///         self.0 = cx.now();
+    ///     }
+    /// }
+    ///
+    /// let second = Duration::from_secs(1);
+    /// raddle::check(move || {
+    ///     let system = System::builder().logical_time(second).build();
+    ///     let one = system.spawn(At(Duration::ZERO));
+    ///     let two = system.spawn(At(Duration::ZERO));
+    ///     system.send(&one, ());
+    ///     system.send(&two, ());
+    ///     system.handle_all();
+    ///     let at = |actor| system.inspect(actor, |at: &At| at.0);
+    ///     // One of the two was first, and a second passed until the other was.
+    ///     assert_eq!(at(&one) + at(&two), 3 * second);
+    /// });
+    /// ```
+    #[must_use]
+    pub fn logical_time(mut self, tick: Duration) -> Self {
+        self.logical_time = Some(tick);
+        self
+    }
+
     /// The system.
     ///
     /// # Panics
@@ -112,7 +155,14 @@ impl Builder {
     #[must_use]
     pub fn build(self) -> System {
         let manager = self.manager.unwrap_or_else(default_manager);
-        let world = |chooser| World::new(self.mailboxes, self.faults, chooser);
+        let world = |chooser| {
+            let mut world = World::new(self.mailboxes, self.faults, chooser);
+            if let Some(tick) = self.logical_time {
+                world.turn.logical_time = Some((tick, 0));
+                world.observers.depend_on_each_other();
+            }
+            world
+        };
         let (world, picker) = match manager {
             Manager::Concurrent { threads } => {
                 let pool = Pool::new(threads, self.capacity, self.deliveries);
@@ -236,6 +286,11 @@ impl System {
             Inner::Explored(explored) => explored.world(),
             Inner::Concurrent(_) => return,
         };
+        assert!(
+            !(is_model && world.turn.logical_time.is_some()),
+            "raddle: a model has no logical time, which would be a part of every state; leave logical_time out, or search \
+             its executions"
+        );
         world.is_model = is_model;
         if !is_model {
             world.arm_crashes(None);

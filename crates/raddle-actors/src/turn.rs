@@ -120,6 +120,8 @@ pub(crate) struct Turn {
     pub(crate) monitors: Vec<Box<dyn AnyMonitor>>,
     pub(crate) chooser: Chooser,
     pub(crate) now: Duration,
+    /// How long a receive takes, if that is what time is told by; and how many there were.
+    pub(crate) logical_time: Option<(Duration, u32)>,
     pub(crate) running: Running,
     /// The number of the next actor that is spawned.
     pub(crate) next: u32,
@@ -144,6 +146,7 @@ impl Turn {
             monitors: Vec::new(),
             chooser,
             now: Duration::ZERO,
+            logical_time: None,
             running: Running {
                 id: ActorId(0),
                 path: TEST_PATH,
@@ -157,6 +160,14 @@ impl Turn {
             became: false,
             read_clock: Cell::new(false),
             letters: None,
+        }
+    }
+
+    /// A message is received: logical time passes.
+    #[inline]
+    pub(crate) fn tick(&mut self) {
+        if let Some((_, receives)) = &mut self.logical_time {
+            *receives += 1;
         }
     }
 

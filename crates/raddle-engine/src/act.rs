@@ -180,6 +180,10 @@ impl<M: Model> Object<M> {
             if (*ex).detectors.track_races {
                 (*ex).synchronise(self.model(), op, option, slot, site);
             }
+            if M::CARRIES && (*ex).listeners.needs.messages {
+                let carried = self.model().carried(me, op);
+                (*ex).carry(me, carried);
+            }
             let reply = self.model_mut().apply(me, op, option);
             let footprint = [(ObjectId(slot), access)];
             Execution::commit(ex, me, &footprint, site, how, || M::show(op, Some(&reply)));

@@ -3,6 +3,7 @@
 use crate::model::Model;
 use crate::object::Object;
 use crate::op::{Access, NOTHING, ObjectId, TaskId};
+use crate::receive::Carried;
 
 /// An op that has been announced and has not run.
 ///
@@ -29,6 +30,11 @@ pub(crate) trait Announced {
     fn expire(&self, task: TaskId);
     fn holders(&self, task: TaskId) -> Vec<TaskId>;
     fn show(&self) -> String;
+    /// The message that it would send or receive now.
+    fn carried(&self, task: TaskId) -> Option<Carried> {
+        let _ = task;
+        None
+    }
 }
 
 /// An op on one object.
@@ -63,6 +69,10 @@ impl<M: Model> Announced for Single<'_, M> {
 
     fn show(&self) -> String {
         M::show(*self.op, None)
+    }
+
+    fn carried(&self, task: TaskId) -> Option<Carried> {
+        if M::CARRIES { self.object.model().carried(task, *self.op) } else { None }
     }
 }
 

@@ -11,6 +11,7 @@
 mod arriving;
 mod asking;
 mod locking;
+mod messages;
 mod panicking;
 mod passive;
 mod state;
@@ -19,6 +20,7 @@ mod timers;
 mod view;
 mod yields;
 
+pub(crate) use messages::Messages;
 pub(crate) use state::{
     Decisions, Detectors, Enabled, Lasting, Listeners, Pace, Shown, VirtualTime,
 };
@@ -133,6 +135,7 @@ pub struct Execution {
     pub(crate) detectors: Detectors,
     pub(crate) time: VirtualTime,
     pub(crate) pace: Pace,
+    pub(crate) messages: Messages,
     // The rest is of one execution.
     pub(crate) stamp: u64,
     pub(crate) current: TaskId,
@@ -167,6 +170,7 @@ impl Execution {
             detectors: Detectors::default(),
             time: VirtualTime::new(),
             pace: Pace::default(),
+            messages: Messages::default(),
             stamp: 0,
             current: TaskId::ROOT,
             me: std::ptr::null_mut(),
@@ -197,6 +201,7 @@ impl Execution {
         self.detectors.begin();
         self.time.begin();
         self.pace.begin(&self.lasting.limits);
+        self.messages.begin();
         self.stamp = self.lasting.pulse.begin();
         let unasked = self.decisions.strict || self.listeners.recorder.is_some();
         self.slow_path = if unasked { slow_path::NO_STRATEGY } else { 0 };
@@ -306,6 +311,9 @@ impl Execution {
         self.tasks.created.push(id);
         if kind == TaskKind::Thread {
             self.tasks.n_live += 1;
+            if self.listeners.needs.messages {
+                self.messages.spawn((seq > 0).then_some(parent), id);
+            }
         }
         if seq > 0 && self.n_steps >= self.listeners.strategy_from_step {
             // SAFETY: the strategy outlives the search, and holds no way back to the execution.

@@ -4,6 +4,7 @@ use std::fmt::Debug;
 
 use crate::op::{Access, TaskId};
 use crate::race::Edges;
+use crate::receive::Carried;
 
 /// A primitive as a state machine. The engine asks; the model never waits.
 ///
@@ -24,6 +25,9 @@ pub trait Model: Debug + Send {
     /// Whether it is a lock: what a task takes of it by an acquiring or sharing op, it holds until
     /// it gives that back. Locks that are held are named in reports, and their order is watched.
     const LOCKS: bool = false;
+
+    /// Whether it carries messages that strategies can see: a channel.
+    const CARRIES: bool = false;
 
     /// Whether `task` could do `op` now.
     fn enabled(&self, task: TaskId, op: Self::Op) -> bool {
@@ -52,6 +56,13 @@ pub trait Model: Debug + Send {
     fn synchronise(&self, task: TaskId, op: Self::Op, option: u32, edges: &mut Edges<'_>) {
         let _ = option;
         edges.by_access(self.access(task, op));
+    }
+
+    /// The message that `op` would send or receive in this very state, if it has a letter. Only asked if [`CARRIES`](Self::CARRIES) and
+    /// [messages are observed](crate::rt::messages_are_observed).
+    fn carried(&self, task: TaskId, op: Self::Op) -> Option<Carried> {
+        let _ = (task, op);
+        None
     }
 
     /// Of a lock: whether an op that gives it back keeps a share of it.

@@ -93,6 +93,12 @@ impl<M> Object<M> {
         }
     }
 
+    /// The name that the program gave it.
+    #[must_use]
+    pub const fn name(&self) -> Option<&'static str> {
+        self.name
+    }
+
     /// Where it was created: the place to name for a destructor, which does not know where it runs.
     #[must_use]
     pub const fn created(&self) -> &'static Location<'static> {
@@ -114,10 +120,6 @@ impl<M> Object<M> {
     #[must_use]
     pub const fn as_ptr(&self) -> *mut M {
         self.model.get()
-    }
-
-    pub(crate) fn name(&self) -> Option<&'static str> {
-        self.name
     }
 
     pub(crate) fn rename(&mut self, name: &'static str) {

@@ -24,7 +24,7 @@ pub use crate::object::Object;
 use crate::op::{NOTHING, ObjectId, TaskId, site_of};
 use crate::passive::Passive;
 pub use crate::passive::{Work, Worked};
-use crate::receive::{ActorNews, Done};
+use crate::receive::{ActorNews, Done, Letter, Posting};
 use crate::states::StateSpace;
 use crate::strategy::Stateful;
 use crate::task::{Job, NO_SLOT, Run};
@@ -763,6 +763,30 @@ pub fn messages_are_observed() -> bool {
     let ex = Execution::current();
     // SAFETY: as above.
     !ex.is_null() && unsafe { (*ex).listeners.needs.messages }
+}
+
+/// The identity of a channel that the calling task makes: the n-th of what the receive has made that it is in. 0 if messages
+/// are not observed.
+#[must_use]
+pub fn mailbox(type_hash: u64) -> u64 {
+    let ex = Execution::current();
+    if !messages_are_observed() {
+        return 0;
+    }
+    // SAFETY: the current execution, changed for a moment.
+    unsafe { (*ex).messages.mailbox((*ex).current, type_hash) }
+}
+
+/// The calling task is about to send a message into a channel: its identity. [`Letter::NONE`] if messages are not
+/// observed, and if the channel was made where they were not.
+#[must_use]
+pub fn stamp(posting: &Posting) -> Letter {
+    let ex = Execution::current();
+    if posting.receiver == 0 || !messages_are_observed() {
+        return Letter::NONE;
+    }
+    // SAFETY: the current execution, changed for a moment.
+    unsafe { (*ex).messages.stamp((*ex).current, posting) }
 }
 
 /// Whether the execution is written down, so that texts are wanted.

@@ -76,6 +76,17 @@ pub trait Pending: fmt::Debug {
     fn ages(&self) -> u64 {
         0
     }
+    /// The receive that the message will be which a step of this task would put into a channel, if [`Needs::messages`].
+    /// None if it would send nothing; of an actor, whose sends are parts of its receives.
+    fn sending(&self, task: TaskId) -> Option<Receive> {
+        let _ = task;
+        None
+    }
+    /// See [`Step::sent`].
+    fn sent(&self, task: TaskId) -> Option<Receive> {
+        let _ = task;
+        None
+    }
     /// See [`Step::effects`].
     fn effects(&self, task: TaskId) -> Option<Effects> {
         let _ = task;
@@ -287,6 +298,12 @@ impl Step<'_> {
         self.pending.effects(self.task)
     }
 
+    /// The receive that the message will be which it put into a channel of threads, if it did and [`Needs::messages`].
+    #[must_use]
+    pub fn sent(&self) -> Option<Receive> {
+        self.pending.sent(self.task)
+    }
+
     /// How a person calls the receive that it was, if it was one and [`Needs::messages`].
     #[must_use]
     pub fn receive_name(&self) -> ReceiveName {
@@ -382,7 +399,7 @@ pub struct Needs {
     /// At points between tasks [`Strategy::decide`] is called on the host's stack, where user code may run, and
     /// [`Strategy::passed`] at those that the plan answers. Each op then switches to the host and back.
     pub on_host: bool,
-    /// Messages have identities: [`Pending::delivery`] and [`Step::effects`] answer.
+    /// Messages have identities: [`Pending::delivery`], [`Pending::sending`], [`Step::effects`] and [`Step::sent`] answer.
     pub messages: bool,
 }
 

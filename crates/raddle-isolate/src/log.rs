@@ -123,6 +123,7 @@ pub(crate) struct Told {
 pub(crate) struct ReceiveEffects {
     pub(crate) receive: Receive,
     pub(crate) reception: Reception,
+    pub(crate) by: u64,
     pub(crate) sent: u32,
     pub(crate) created: u32,
     pub(crate) became: bool,

@@ -214,11 +214,24 @@ impl Pending for Noting<'_> {
         ages
     }
 
+    fn sending(&self, task: TaskId) -> Option<Receive> {
+        let sending = self.inner.sending(task);
+        self.log.put(Entry::Delivery(sending));
+        sending
+    }
+
+    fn sent(&self, task: TaskId) -> Option<Receive> {
+        let sent = self.inner.sent(task);
+        self.log.put(Entry::Delivery(sent));
+        sent
+    }
+
     fn effects(&self, task: TaskId) -> Option<Effects> {
         let effects = self.inner.effects(task);
         let short = |effects: &Effects| ReceiveEffects {
             receive: effects.receive,
             reception: effects.reception,
+            by: effects.by,
             sent: effects.sent.len() as u32,
             created: effects.created.len() as u32,
             became: effects.became,
@@ -515,16 +528,33 @@ impl Pending for Again<'_, '_> {
         }
     }
 
+    fn sending(&self, task: TaskId) -> Option<Receive> {
+        self.delivery(task)
+    }
+
+    fn sent(&self, task: TaskId) -> Option<Receive> {
+        self.delivery(task)
+    }
+
     fn effects(&self, _: TaskId) -> Option<Effects> {
         let mut hearing = self.0.borrow_mut();
         match hearing.entry() {
             Some(Entry::Effects(effects)) => {
-                let ReceiveEffects { receive, reception, sent, created, .. } = effects?;
+                let ReceiveEffects { receive, reception, by, sent, created, .. } = effects?;
                 let ReceiveEffects { became, stopped, answered_test, .. } = effects?;
                 // SAFETY: so many follow, in this order.
                 let (sent, created) =
                     unsafe { (hearing.read.all(sent), hearing.read.all(created)) };
-                Some(Effects { receive, reception, sent, created, became, stopped, answered_test })
+                Some(Effects {
+                    receive,
+                    reception,
+                    by,
+                    sent,
+                    created,
+                    became,
+                    stopped,
+                    answered_test,
+                })
             }
             other => lost("effects", other.as_ref()),
         }

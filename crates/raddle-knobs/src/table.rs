@@ -208,8 +208,9 @@ macro_rules! with_knobs {
             same_to_resume: true,
             line: "whether orders of statements are counted, and kept for the next run",
         }
-        /// Whether it is learned in which orders actors receive their messages: Bita's criteria as a measure of what
-        /// a search has shown. A pair of receives of one actor is covered when both orders were seen.
+        /// Whether it is learned in which orders actors receive their messages, and threads those of a channel: Bita's
+        /// criteria as a measure of what a search has shown. A pair of receives of one actor, or from one channel, is
+        /// covered when both orders were seen.
         ///
         /// ```
         /// # #[cfg(feature = "actors")] {
@@ -244,7 +245,40 @@ macro_rules! with_knobs {
             default: "off",
             scope: Search,
             same_to_resume: true,
-            line: "whether orders of receives of actors are counted, and kept for the next run",
+            line: "whether orders of receives of actors and from channels are counted, and kept for the next run",
+        }
+        /// The execution that `bita` begins with, instead of one at random: a token (`rd1…`), the path of a file that raddle
+        /// wrote, or a schedule of receives (a file `*.receives`), which is forced. Other strategies have no use for it and
+        /// refuse it.
+        ///
+        /// ```
+        /// use raddle::sync::mpsc;
+        ///
+        /// fn test() {
+        ///     let (to_main, from_threads) = mpsc::channel();
+        ///     for name in ["a", "b"] {
+        ///         let to_main = to_main.clone();
+        ///         raddle::thread::spawn(move || to_main.send(name));
+        ///     }
+        ///     let first = from_threads.recv().expect("one is sent");
+        ///     assert_eq!(first, "a");
+        /// }
+        /// let mut config = raddle::Config::default();
+        /// config.strategy = "random".into();
+        /// let failure = raddle::explore(config.clone(), test)?.failure.expect("`b` may be first");
+        ///
+        /// config.strategy = "bita".into();
+        /// config.start_with = Some(failure.schedule.to_string());
+        /// let again = raddle::explore(config, test)?.failure.expect("it fails at once");
+        /// assert_eq!(again.execution, 1);
+        /// # Ok::<(), raddle::Error>(())
+        /// ```
+        start_with: Option<String> {
+            value: (Recording),
+            default: "none",
+            scope: Search,
+            same_to_resume: true,
+            line: "the recorded execution that the strategy `bita` begins with; at random if left out",
         }
         /// What happens to tasks that are unfinished when an execution ends early.
         ///

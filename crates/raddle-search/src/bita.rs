@@ -2,7 +2,8 @@
 //!
 //! Tasharofi, Pradel, Lin and Johnson, ASE 2013. One execution is run at random. From it schedules are made that show
 //! orders of receives which none has shown (`receives/generator.rs`), and executions are forced along them
-//! (`bita/forcing.rs`). A handful of executions instead of an exploration.
+//! (`bita/forcing.rs`). A handful of executions instead of an exploration. The first one may also be a recorded one
+//! ([`Start`]).
 //!
 //! `bita` goes by pairs of receives, then by changes of behaviour if there are any, then by consecutive receives;
 //! `bita(pr)`, `bita(pbr)` and `bita(pcr)` by one of them. What the paper leaves open: the executions that were forced
@@ -25,12 +26,14 @@ use raddle_engine::strategy::{
     Answer, Checkpoint, Cut, Event, Finished, Needs, Plan, Point, Remarks, Resumable, Strategy,
     Unsupported,
 };
-use raddle_trace::{Covered, Outcome};
+use raddle_trace::{Covered, Outcome, PartialSchedule};
 use serde::{Deserialize, Serialize};
 
 use self::forcing::{Forcing, Wanted};
 pub use self::given::Given;
-use crate::receives::{Bits, Criterion, Generator, Goal, Orders, Planned, Recording, Run, senders};
+use crate::receives::{
+    Bits, Criterion, Generator, Goal, MailboxOrder, Orders, Planned, Recording, Run, senders,
+};
 use crate::rng::Rng;
 use crate::state;
 
@@ -57,11 +60,23 @@ pub struct Schedules {
     pub failed: u64,
 }
 
+/// The execution that a search begins with.
+#[derive(Clone, Debug, Default)]
+pub enum Start {
+    /// One that is drawn.
+    #[default]
+    Drawn,
+    /// A recorded one: the options that it took.
+    Options(Vec<u32>),
+    /// One that is forced along this schedule, and drawn where that says nothing.
+    Receives(PartialSchedule),
+}
+
 /// Runs a program of actors along schedules that show new orders of receives.
 #[derive(Debug)]
 pub struct Bita {
     saved: Saved,
-    initial: Vec<u32>,
+    start: Start,
     recording: Recording,
     forcing: Forcing,
     generator: Option<Generator>,
@@ -114,7 +129,7 @@ impl Bita {
         };
         Self {
             saved,
-            initial: Vec::new(),
+            start: Start::default(),
             recording: Recording::default(),
             forcing: Forcing::default(),
             generator: None,
@@ -129,10 +144,10 @@ impl Bita {
         self
     }
 
-    /// Begins with a recorded execution: the options that it took.
+    /// Begins with this execution.
     #[must_use]
-    pub fn starting_with(mut self, options: Vec<u32>) -> Self {
-        self.initial = options;
+    pub fn starting_with(mut self, start: Start) -> Self {
+        self.start = start;
         self
     }
 
@@ -190,18 +205,20 @@ impl Bita {
         let is_new = criterion.map_or(triples, |criterion| new[criterion.index()] > 0);
         let (_, is_whole) = self.forcing.followed();
         schedules.generated += 1;
-        if !is_whole && !self.forcing.is_released() && outcome.is_failure() {
-            schedules.failed += 1;
-            return;
-        }
-        schedules.infeasible += u64::from(!is_whole);
-        schedules.fruitless += u64::from(!is_new);
+        let is_cut_short = !is_whole && !self.forcing.is_released() && outcome.is_failure();
         let is_met = match criterion {
             Some(criterion) => orders.is_met(criterion, goal[0], goal[1]),
             None => orders.has_triple(goal),
         };
+        if is_cut_short {
+            schedules.failed += 1;
+        } else {
+            schedules.infeasible += u64::from(!is_whole);
+            schedules.fruitless += u64::from(!is_new);
+            schedules.missed += u64::from(!is_met);
+        }
+        // Also if it failed first: a search that goes on after failures would ask for it again and again.
         if !is_met {
-            schedules.missed += 1;
             let entry = attempts.entry((*phase as u32, goal)).or_default();
             *entry = (entry.0 + 1, *base as u32);
         }
@@ -213,10 +230,14 @@ fn wanted(run: &Run, places: &[u32]) -> Vec<Wanted> {
     let (mut done, mut gapless) = (Bits::default(), 0);
     let mut wanted = Vec::with_capacity(places.len());
     for &place in places {
-        // Threads are as far as they were when the first receive that is not done was next.
-        let thread_steps = run.received.get(gapless).map_or(0, |next| next.thread_steps);
-        let message = Wanted::from(&run.received[place as usize]);
-        wanted.push(Wanted { thread_steps, ..message });
+        // Threads are as far as they were when the first receive that is not done was next. Those that write to a
+        // channel are held before their sends instead.
+        let received = &run.received[place as usize];
+        let next = run.received.get(gapless).filter(|_| received.order != MailboxOrder::Channel);
+        let thread_steps = next.map_or(0, |next| next.thread_steps);
+        if received.can_be_held() {
+            wanted.push(Wanted { thread_steps, ..Wanted::from(received) });
+        }
         done.insert(place as usize);
         while done.contains(gapless) {
             gapless += 1;
@@ -235,7 +256,11 @@ impl Strategy for Bita {
         self.recording.begin();
         self.forcing = Forcing::default();
         if self.saved.executions == 0 {
-            plan.prefix.clone_from(&self.initial);
+            match &self.start {
+                Start::Drawn => {}
+                Start::Options(options) => plan.prefix.clone_from(options),
+                Start::Receives(schedule) => self.forcing = Forcing::new(Wanted::all(schedule)),
+            }
             return true;
         }
         let Some(planned) = &self.saved.planned else { return false };

@@ -8,19 +8,32 @@
 //! - `recording.rs`: the receives of one execution, as the engine tells them ([`raddle_engine::receive`]).
 //! - `orders.rs`: which orders executions have shown.
 //! - `must_happen.rs`: which receives of an execution must happen before which.
+//! - `posts.rs`: what threads send into channels.
 //! - `generator.rs`: partial schedules that show an order which none has shown yet.
 //! - `coverage.rs`: the observer that measures any search.
 //!
 //! Where this differs from the paper: a question (`ask`) does not block the actor that asks, and its answer is an
 //! ordinary message, so between the two other messages may be received. The answer is counted in no criterion, as
-//! in the paper, and is let through while a schedule is forced. The message of a timer is received from an
-//! artificial actor. Crashes and restarts are events of a schedule and are counted in none of the criteria.
+//! in the paper, and is let through while a schedule is forced. Crashes and restarts are events of a schedule and are
+//! counted in none of the criteria.
+//!
+//! External events are messages of artificial actors, as in section VI of the paper: each thread of the test that sends
+//! is one, and beside every actor there is one that sends what its timers bring. What an adapter answers (a clock, a server, a
+//! disk) is a value that is decided within a receive, and a part of the schedule. Logical time, a tick for each receive,
+//! is there if a system asks for it (`Builder::logical_time` of the actors) and not always, as in the paper: it makes every
+//! receive depend on every other, of which a reduction could then leave out none. Otherwise an actor learns of time by
+//! its timers.
+//!
+//! Beyond the paper, receives from channels of threads are receives, too ([`raddle_engine::receive`]).
+//! Misses: a message that was sent into a channel and never received has no place in an order of receives, and none is
+//! planned for it.
 
 mod bits;
 mod coverage;
 mod generator;
 mod must_happen;
 mod orders;
+mod posts;
 mod recording;
 #[cfg(test)]
 mod tests;
@@ -31,6 +44,7 @@ pub(crate) use self::bits::Bits;
 pub use self::coverage::ReceiveCoverage;
 pub use self::generator::rehearse;
 pub(crate) use self::generator::{Generator, Goal, Planned, senders};
+pub(crate) use self::must_happen::spawners;
 pub use self::must_happen::{Causality, MustHappen};
 pub(crate) use self::orders::Orders;
 pub(crate) use self::recording::is_free;

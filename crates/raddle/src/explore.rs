@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use raddle_engine::explorer::{DelayingExplorer, Explorer};
+use raddle_search::bita::Start;
 use raddle_trace::Report;
 
 use crate::config::{AUTO, Config};
@@ -126,5 +127,22 @@ pub(crate) fn explore_dyn(job: Job, test: &Body) -> Result<Report, Error> {
         return recording::replay_dyn(&job, recording, test);
     }
     let plan = Plan::new(&job.config, job.explorer.as_ref())?;
-    portfolio::explore(job, &plan, test)
+    let start = start(&job, &plan, test)?;
+    portfolio::explore(Job { start, ..job }, &plan, test)
+}
+
+/// The execution that `bita` begins with.
+fn start(job: &Job, plan: &Plan, test: &Body) -> Result<Start, Error> {
+    let Some(given) = &job.config.start_with else { return Ok(Start::Drawn) };
+    let mut names = plan.members.iter().flat_map(|member| &member.stages);
+    if !names.any(|name| name.starts_with("bita")) {
+        let reason = "`start_with` is the execution that `bita` begins with, and `bita` is not asked for; choose it as the \
+                      strategy, or leave `start_with` out";
+        let strategy = job.config.strategy.trim().to_owned();
+        return Err(Error::Strategy { strategy, reason: reason.to_owned() });
+    }
+    match partial::given(given)? {
+        Some(schedule) => Ok(Start::Receives(schedule)),
+        None => recording::options(job, given, test).map(Start::Options),
+    }
 }

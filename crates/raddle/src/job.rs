@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use raddle_engine::explorer::Explorer;
 use raddle_engine::{Limits, Setup, Tape};
+use raddle_search::bita::Start;
 use raddle_trace::{OrderSet, PairSet, PartialSchedule};
 
 use crate::config::{Config, Isolation};
@@ -33,6 +34,8 @@ pub(crate) struct Job {
     pub(crate) known_orders: Option<OrderSet>,
     /// Executions are forced along this, whatever the strategy.
     pub(crate) partial: Option<PartialSchedule>,
+    /// The execution that `bita` begins with.
+    pub(crate) start: Start,
 }
 
 /// What the driver lends to a search.
@@ -54,6 +57,7 @@ impl From<Config> for Job {
             known: None,
             known_orders: None,
             partial: None,
+            start: Start::default(),
             explorer: None,
         }
     }

@@ -173,6 +173,34 @@ pub(crate) fn replay_dyn(job: &Job, recording: Recording, test: &Body) -> Result
     Ok(report)
 }
 
+/// The options that a recorded execution took, by running it again.
+pub(crate) fn options(job: &Job, given: &str, test: &Body) -> Result<Vec<u32>, Error> {
+    let recording = Recording::try_from(given)?;
+    let wrong = |reason: String| Error::Recording { given: given.to_owned(), reason };
+    if recording.settings() != job.config.settings() {
+        return Err(wrong(
+            "it was recorded with other settings (timeouts, spurious, data), so its decisions mean something else here; \
+             search with the same"
+                .to_owned(),
+        ));
+    }
+    let (setup, test) = (job.setup(), Arc::clone(test));
+    let replayed = supervisor::run(job, move |control| {
+        raddle_engine::replay(
+            &recording.schedule,
+            recording.trace.as_ref(),
+            &setup,
+            &mut |lap| control.should_stop(lap),
+            &mut |pulse| control.attach(pulse),
+            &*test,
+        )
+    })?;
+    match replayed.divergence {
+        Some(divergence) => Err(wrong(format!("the test did not repeat it: {divergence}"))),
+        None => Ok(replayed.decisions.iter().map(|taken| taken.option).collect()),
+    }
+}
+
 fn conclude(config: &Config, replayed: Replayed) -> Report {
     let Replayed { outcome, schedule, trace, divergence, counts, assumptions, .. } = replayed;
     let failed = outcome.is_failure();

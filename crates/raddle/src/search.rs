@@ -85,6 +85,7 @@ pub(crate) fn environment(job: &Job, seed: u64, frontier_bytes: u64) -> Environm
         memory: spill::memory(job, frontier_bytes),
         settings: job.config.settings(),
         explorer: job.explorer.clone(),
+        start: job.start.clone(),
     }
 }
 

@@ -39,6 +39,54 @@ fn a_token_is_replayed_by_the_test_it_is_given_with() {
     assert!(done.err.contains("not a schedule token"), "{}", done.err);
 }
 
+/// Two threads write to a channel: the first message should be of the first.
+const CHANNEL: &str = r#"
+use raddle::sync::mpsc;
+
+#[raddle::test(strategy = "bita")]
+fn the_first_is_first() {
+    let (to_main, from_threads) = mpsc::channel();
+    for number in [1, 2] {
+        let to_main = to_main.clone();
+        raddle::thread::spawn(move || to_main.send(number).unwrap());
+    }
+    assert_eq!(from_threads.recv(), Ok(1));
+    assert_eq!(from_threads.recv(), Ok(2));
+}
+
+#[raddle::test]
+fn another() {}
+"#;
+
+#[test]
+fn a_schedule_of_receives_is_forced_from_its_file() {
+    let project = Project::new("receives");
+    project.write("src/lib.rs", "");
+    project.write("tests/channel.rs", CHANNEL);
+    let test = "the_first_is_first";
+    let arguments = ["test", "--no-regressions", "--format=json", "--exact", test];
+    let done = project.run(&arguments).ended_with(exit::FAILED);
+    let report: raddle_trace::Report =
+        serde_json::from_value(done.finished()[test]["report"].clone()).unwrap();
+    let mut failing =
+        *report.receives.and_then(|seen| seen.failing).expect("messages were received");
+    (failing.name, failing.test) = ("second first".to_owned(), Some(test.to_owned()));
+    project.write("as-it-failed.receives", &serde_json::to_string(&failing).unwrap());
+    // The file says to which test it belongs.
+    let done = project.run(&["replay", "as-it-failed.receives"]).ended_with(exit::FAILED);
+    assert!(done.out.contains("FAILED the_first_is_first: main panicked"), "{}", done.out);
+    // One of another program is said not to fit, and one that is damaged is refused.
+    let done = project.run(&["replay", "as-it-failed.receives", "another"]);
+    assert!(done.out.contains("did not follow the schedule `second first`"), "{}", done.out);
+    project.write("damaged.receives", "{}");
+    let done = project.run(&["replay", "damaged.receives"]).ended_with(exit::USAGE);
+    assert!(done.err.contains("cannot read `damaged.receives`"), "{}", done.err);
+    // A search can begin with it.
+    let start = ["--start-with", "as-it-failed.receives"];
+    let done = project.run(&[&arguments[..], &start].concat()).ended_with(exit::FAILED);
+    assert_eq!(done.finished()[test]["report"]["failure"]["execution"], 1);
+}
+
 #[test]
 fn a_debugger_is_told_where_to_stop() {
     let fixture = fixture();

@@ -65,6 +65,7 @@ impl World {
                 ask: 0,
                 order: Order::Unordered,
                 system: self.turn.letters.as_ref().map_or(0, |letters| letters.system),
+                spawned: None,
             })
         };
         match entry.kind {
@@ -145,6 +146,7 @@ impl World {
             ask,
             order,
             system: self.turn.letters.as_ref().map_or(0, |letters| letters.system),
+            spawned: None,
         }
     }
 
@@ -176,6 +178,7 @@ impl World {
         Some(Effects {
             receive,
             reception,
+            by: receive.receiver,
             sent: did.sent.iter().map(|dispatch| self.receive(dispatch)).collect(),
             created: created.map(|&(actor, type_name)| NewActor { actor, type_name }).collect(),
             became: did.became,

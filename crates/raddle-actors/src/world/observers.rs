@@ -42,6 +42,11 @@ impl Observers {
         }
     }
 
+    /// Every step changes what the others see: they depend on each other for good.
+    pub(crate) fn depend_on_each_other(&mut self) {
+        self.seen_by |= ALL;
+    }
+
     /// Has these actors looked at after each of their steps; all, if there are none.
     pub(crate) fn add(&mut self, of: &[AnyAddress], look: Look) {
         self.looks.push((of.iter().map(|address| address.0).collect(), look));

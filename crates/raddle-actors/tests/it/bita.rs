@@ -1,6 +1,7 @@
 //! Schedules that show new orders of receives, as a user meets them.
 
 use std::fmt::Write as _;
+use std::time::Duration;
 
 use raddle::{Config, Isolation, Receives, Report, Verdict, check_with};
 use raddle_actors::{Actor, Address, Context, Mailboxes, System};
@@ -193,6 +194,33 @@ fn a_partial_schedule_is_forced_from_a_file() {
     let _ = std::fs::remove_file(file);
 }
 
+#[test]
+fn a_search_begins_with_a_recorded_execution_or_along_a_schedule_of_receives() {
+    let found = run(config("bita"), late);
+    let failure = found.failure.expect("it is found");
+    assert!(failure.execution > 1, "else there is nothing to show");
+    let failing = found.receives.and_then(|seen| seen.failing).expect("it failed");
+    let name = format!("raddle-start-{}.receives", std::process::id());
+    let file = std::env::temp_dir().join(name);
+    std::fs::write(&file, written(&failing)).expect("a file");
+    for given in [failure.schedule.to_string(), file.to_string_lossy().into_owned()] {
+        let mut config = config("bita");
+        config.start_with = Some(given);
+        let again = run(config.clone(), late).failure.expect("it fails");
+        assert_eq!(again.execution, 1);
+        // Only `bita` begins with something.
+        config.strategy = "dpor".to_owned();
+        let refused = raddle::explore(config, late).expect_err("no use for it").to_string();
+        assert!(refused.contains("`bita` is not asked for"), "{refused}");
+    }
+    let mut other = config("bita");
+    other.start_with = Some(failure.schedule.to_string());
+    let refused = raddle::explore(other, || slow_writes(Mailboxes::Pairs, 1, 1, false));
+    let refused = refused.expect_err("a recording of another test").to_string();
+    assert!(refused.contains("did not repeat it"), "{refused}");
+    let _ = std::fs::remove_file(file);
+}
+
 /// Where a test of this name keeps the orders of receives that its searches have shown.
 fn kept(test: &str) -> std::path::PathBuf {
     let exe = std::env::current_exe().expect("this program");
@@ -233,6 +261,46 @@ fn a_search_that_fails_keeps_no_orders_of_receives() {
         std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| check_with(config, late)));
     assert!(failed.is_err());
     assert!(!kept(&test).exists());
+}
+
+/// Notes when it was told something.
+struct Noted(Vec<Duration>);
+
+impl Actor for Noted {
+    type Message = u32;
+
+    fn handle(&mut self, _: u32, cx: &mut Context<'_, u32>) {
+        self.0.push(cx.now());
+    }
+}
+
+fn receives_in_logical_time() {
+    let tick = Duration::from_millis(10);
+    let system = System::builder().logical_time(tick).build();
+    let actors = [0, 1].map(|_| system.spawn(Noted(Vec::new())));
+    for actor in &actors {
+        system.send(actor, 1);
+        system.send(actor, 2);
+    }
+    system.handle_all();
+    let mut times: Vec<Duration> = Vec::new();
+    for actor in &actors {
+        times.extend(system.inspect(actor, |actor: &Noted| actor.0.clone()));
+    }
+    times.sort_unstable();
+    assert_eq!(times, [1, 2, 3, 4].map(|receives| tick * receives));
+}
+
+#[test]
+fn each_receive_takes_a_tick_of_logical_time_and_none_is_independent_of_another() {
+    // Two messages to each of two actors, in order for each: 4! / (2! 2!) = 6 executions, and all differ in what the
+    // clock shows, so a reduction leaves out none. Without logical time it has one.
+    for strategy in ["dfs", "dpor", "dpor(source)"] {
+        let report = run(config(strategy), receives_in_logical_time);
+        assert_eq!((report.verdict, report.counts.executions), (Verdict::Covered, 6), "{strategy}");
+    }
+    let report = run(config("bita"), receives_in_logical_time);
+    assert_eq!(report.verdict, Verdict::Passed);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use raddle_engine::observer::{Observer, ObserverNeeds, Observers};
 use raddle_engine::strategy::{Cut, Event, Finished, Plan};
 use raddle_engine::{Ended, Limits, Setup, Stop, Strategy, explore_observed};
 use raddle_search::DepthFirst;
-use raddle_search::bita::{Bita, Schedules};
+use raddle_search::bita::{Bita, Schedules, Start};
 use raddle_search::receives::{
     Causality, Criterion, MustHappen, ReceiveCoverage, Received, Recording, Run,
 };
@@ -84,7 +84,7 @@ fn a_search_that_starts_with_a_recorded_execution_runs_that_first() {
         search(&mut *random.strategy, &mut [&mut recorded], 1, &body);
         let mut runs = Kept::default();
         let bita = Bita::new(&Criterion::ALL, seed + 1);
-        let mut bita = bita.starting_with(recorded.options[0].clone());
+        let mut bita = bita.starting_with(Start::Options(recorded.options[0].clone()));
         search(&mut bita, &mut [&mut runs], 3, &body);
         assert_eq!(runs.runs[0], recorded.runs[0], "{program:?}");
         assert_eq!(runs.options[0], recorded.options[0], "{program:?}");

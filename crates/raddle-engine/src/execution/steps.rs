@@ -63,6 +63,11 @@ impl Execution {
                 this.pace.last_change = this.n_steps;
                 this.pace.fruitless = 0;
             }
+            if this.listeners.needs.messages
+                && let (How::Wait, Access::Observe(ended)) = (how, footprint[0].1)
+            {
+                this.messages.join(task, ended, number, site);
+            }
             if this.n_steps > this.listeners.notify_from_step {
                 let text = if this.listeners.takes_text() { show() } else { String::new() };
                 this.tell(task, footprint, site, how, text);

@@ -8,7 +8,7 @@ use super::Execution;
 use crate::context::Context;
 use crate::op::{Access, ObjectId, Op, TaskId};
 use crate::passive::Passive;
-use crate::receive::{Effects, Receive, ReceiveName};
+use crate::receive::{Carried, Effects, Receive, ReceiveName};
 use crate::strategy::{Label, Lane, Pending, Stuck};
 use crate::task::State;
 
@@ -68,6 +68,14 @@ impl Execution {
     fn passive(&self, task: TaskId) -> Option<&Passive> {
         let entry = self.tasks.list.get(task.index()).filter(|_| self.listeners.needs.messages)?;
         entry.passive.as_ref()
+    }
+
+    /// The message that a thread would send or receive by what it has announced, if messages are observed.
+    fn carried(&self, task: TaskId) -> Option<Carried> {
+        let entry = self.tasks.list.get(task.index()).filter(|_| self.listeners.needs.messages)?;
+        let what = entry.op.announced.filter(|_| entry.state == State::Live)?;
+        // SAFETY: the op of a suspended task is valid, and touches models only.
+        if entry.fiber.is_null() { None } else { unsafe { (*what).carried(task) } }
     }
 
     pub(super) fn op_of(&self, task: TaskId) -> Option<Op> {
@@ -170,8 +178,32 @@ impl Pending for View {
 
     fn delivery(&self, task: TaskId) -> Option<Receive> {
         // SAFETY: as above.
-        let passive = unsafe { (*self.0).passive(task) }?;
-        passive.work.delivery(passive.token)
+        let execution = unsafe { &*self.0 };
+        match execution.passive(task) {
+            Some(passive) => passive.work.delivery(passive.token),
+            None => match execution.carried(task)? {
+                Carried::Receives(letter) => Some(execution.messages.receive(letter)),
+                Carried::Sends(_) => None,
+            },
+        }
+    }
+
+    fn sending(&self, task: TaskId) -> Option<Receive> {
+        // SAFETY: as above.
+        let execution = unsafe { &*self.0 };
+        match execution.carried(task)? {
+            Carried::Sends(letter) => Some(execution.messages.receive(letter)),
+            Carried::Receives(_) => None,
+        }
+    }
+
+    fn sent(&self, task: TaskId) -> Option<Receive> {
+        // SAFETY: as above.
+        let execution = unsafe { &*self.0 };
+        match execution.messages.last(execution.n_steps, task)? {
+            Carried::Sends(letter) => Some(execution.messages.receive(letter)),
+            Carried::Receives(_) => None,
+        }
     }
 
     fn ages(&self) -> u64 {
@@ -189,13 +221,20 @@ impl Pending for View {
 
     fn effects(&self, task: TaskId) -> Option<Effects> {
         // SAFETY: as above.
-        unsafe { (*self.0).passive(task) }?.work.effects()
+        let execution = unsafe { &*self.0 };
+        match execution.passive(task) {
+            Some(passive) => passive.work.effects(),
+            None => execution.messages.effects(execution.n_steps, task),
+        }
     }
 
     fn receive_name(&self, task: TaskId) -> ReceiveName {
         // SAFETY: as above.
-        let passive = unsafe { (*self.0).passive(task) };
-        passive.map(|passive| passive.work.receive_name()).unwrap_or_default()
+        let execution = unsafe { &*self.0 };
+        match execution.passive(task) {
+            Some(passive) => passive.work.receive_name(),
+            None => execution.receive_name(task),
+        }
     }
 
     fn blocked(&self) -> Vec<TaskId> {

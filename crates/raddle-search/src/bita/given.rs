@@ -47,14 +47,7 @@ impl Strategy for Given {
     fn begin(&mut self, plan: &mut Plan) -> bool {
         plan.prefix.clear();
         self.recording.begin();
-        let wanted = self.schedule.receives.iter().map(|receive| Wanted {
-            message: receive.message.0,
-            sender: receive.sender.0,
-            receiver: receive.receiver.0,
-            values: receive.values.clone(),
-            thread_steps: 0,
-        });
-        self.forcing = Forcing::new(wanted.collect());
+        self.forcing = Forcing::new(Wanted::all(&self.schedule));
         self.executions < EXECUTIONS
     }
 

@@ -25,7 +25,7 @@ use raddle_engine::explorer::{
     About, Explorer, Process, ProcessEvent, ProcessKind, Runnable, guarded,
 };
 use raddle_engine::op::{ObjectId, TaskId};
-use raddle_engine::receive::{ActorNews, Content, Done, Effects, Receive};
+use raddle_engine::receive::{ActorNews, Content, Done, Effects, Order, Receive};
 use raddle_engine::strategy::{Event, Lane, Needs, Options, Pending, Point};
 use raddle_trace::hash::mix;
 
@@ -242,7 +242,9 @@ impl Tracker {
         match *event {
             Event::Spawn { parent, child } => self.news.push(News::Spawn { parent, child }),
             Event::Step(ref step) if !step.immediate => {
+                // Explorers hear of the messages of actors; a thread is a process whatever it receives.
                 let effects = step.effects().map(Box::new);
+                let effects = effects.filter(|effects| effects.receive.order != Order::Channel);
                 self.news.push(News::Step {
                     task: step.task,
                     alone: step.point.is_none(),

@@ -213,7 +213,10 @@ impl ReceiveCoverage {
         };
         PartialSchedule {
             version: receives::VERSION,
-            receives: self.recording.run().received.iter().map(of).collect(),
+            receives: {
+                let received = self.recording.run().received.iter();
+                received.filter(|received| received.can_be_held()).map(of).collect()
+            },
             ..PartialSchedule::default()
         }
     }

@@ -14,6 +14,9 @@
 //! disturbed receive does may also be something new, and in a queue a new message is ahead of those that are sent
 //! after it: an actor that may have received one is disturbed from there on.
 //!
+//! Channels of threads are planned as queues whose senders can be held before each send (`posts.rs`). The state that a
+//! receive may change is that of a thread, which may receive from several channels.
+//!
 //! Misses: orders that only the possible causes of a receive forbid ([`Causality::Possible`]), until an execution
 //! has the causes elsewhere.
 
@@ -22,6 +25,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
+use super::posts::Posts;
 use super::recording::{MailboxOrder, Run};
 use super::{Bits, Causality, Criterion, MustHappen, Orders};
 
@@ -62,6 +66,12 @@ pub(crate) struct Generator {
     lists: Vec<Vec<u32>>,
     /// Of each receive: its list and its place in it.
     listed: Vec<(u32, u32)>,
+    /// The receives that may have changed the state of each actor or thread.
+    owners: Vec<Vec<u32>>,
+    /// Of each receive: which of `owners` it is in, and its place there.
+    owned: Vec<(u32, u32)>,
+    /// What threads sent into channels.
+    posts: Posts,
     /// Of each receive: its number in [`Orders`], or [`UNNUMBERED`].
     numbers: Vec<u32>,
     /// Of each actor: its number there.
@@ -96,16 +106,13 @@ impl Generator {
         let mut by_actor: BTreeMap<u64, u32> = BTreeMap::new();
         let mut lists: Vec<Vec<u32>> = Vec::new();
         let mut listed = Vec::with_capacity(run.received.len());
+        let mut by_owner: BTreeMap<u64, u32> = BTreeMap::new();
+        let (mut owners, mut owned) = (Vec::new(), Vec::with_capacity(run.received.len()));
         let mut children = vec![Vec::new(); run.received.len()];
         let mut sent_by_test = Vec::new();
         for (at, received) in run.received.iter().enumerate() {
-            let list = *by_actor.entry(received.receiver).or_insert_with(|| {
-                lists.push(Vec::new());
-                lists.len() as u32 - 1
-            });
-            let list_at = &mut lists[list as usize];
-            listed.push((list, list_at.len() as u32));
-            list_at.push(at as u32);
+            listed.push(list_under(received.receiver, at, &mut by_actor, &mut lists));
+            owned.push(list_under(received.by, at, &mut by_owner, &mut owners));
             if received.order != MailboxOrder::Queue {
                 continue;
             }
@@ -130,6 +137,9 @@ impl Generator {
             must,
             lists,
             listed,
+            owners,
+            owned,
+            posts: Posts::new(run),
             numbers,
             actors,
             after,
@@ -226,6 +236,22 @@ impl Generator {
         let (list, at) = self.listed[place];
         self.lists[list as usize][at as usize + 1..].iter().map(|&place| place as usize)
     }
+}
+
+/// Adds a receive to the list that is under a key. Returns which list that is, and the place in it.
+fn list_under(
+    key: u64,
+    at: usize,
+    by_key: &mut BTreeMap<u64, u32>,
+    lists: &mut Vec<Vec<u32>>,
+) -> (u32, u32) {
+    let list = *by_key.entry(key).or_insert_with(|| {
+        lists.push(Vec::new());
+        lists.len() as u32 - 1
+    });
+    let places = &mut lists[list as usize];
+    places.push(at as u32);
+    (list, places.len() as u32 - 1)
 }
 
 const ORDERS_OF_THREE: [[usize; 3]; 6] =
@@ -356,8 +382,16 @@ impl Look<'_> {
                 }
             }
             held = senders.map_or(first, |(one, _)| one);
+        } else if self.is_posted(first) {
+            // The order is that of the sends: neither of the two may be sent yet.
+            held = first.min(self.generator.posts.sent_after(first));
         }
-        let places = Plan::new(self, held).make(wanted)?;
+        let places = Plan::new(self, held).make(wanted).or_else(|| {
+            // What comes before the two may have the first one sent: then the second has to be sent before all of that.
+            let mut plan = Plan::new(self, held);
+            let is_sent = swap && self.is_posted(first) && plan.send_first(first, second);
+            is_sent.then(|| plan.make(wanted))?
+        })?;
         let id = |place: usize| self.run.received[place].identity;
         let goal = if swap { [id(second), id(first), 0] } else { [id(first), id(second), 0] };
         Some(Planned { places, repeated: held as u32, goal })
@@ -381,7 +415,9 @@ impl Look<'_> {
         }
         // In a queue the order is that of the sends.
         let senders = three.map(|place| must.sent_in(place).filter(|_| self.is_queued(place)));
-        let end = three.into_iter().chain(senders.into_iter().flatten()).min()?;
+        let posted = three.into_iter().filter(|&place| self.is_posted(place));
+        let posted = posted.map(|place| self.generator.posts.sent_after(place));
+        let end = three.into_iter().chain(senders.into_iter().flatten()).chain(posted).min()?;
         let mut plan = Plan::new(self, end);
         let senders: Vec<usize> = senders.into_iter().flatten().collect();
         for (nth, &sender) in senders.iter().enumerate() {
@@ -402,18 +438,28 @@ impl Look<'_> {
     fn is_queued(&self, place: usize) -> bool {
         self.run.received[place].order == MailboxOrder::Queue
     }
+
+    /// Whether what is received here was sent into a channel of threads.
+    fn is_posted(&self, place: usize) -> bool {
+        self.run.received[place].order == MailboxOrder::Channel
+    }
 }
 
-/// An actor in a plan.
+/// Whose state receives change, in a plan: an actor or a thread.
 #[derive(Clone, Debug, Default)]
-struct Planning {
+struct Owner {
     /// How far its receives are done without a gap, and up to where those not done are disturbed.
     gapless: u32,
     disturbed_to: u32,
-    /// Receives whose messages are in its queue.
-    queue: VecDeque<u32>,
     /// What it does may be something else than it was.
     is_disturbed: bool,
+}
+
+/// An actor or a channel in a plan.
+#[derive(Clone, Debug, Default)]
+struct Planning {
+    /// Receives whose messages are in its queue.
+    queue: VecDeque<u32>,
     /// After how many receives of the plan it may have received a message that is not known.
     unknown_at: usize,
 }
@@ -430,9 +476,10 @@ struct Plan<'a> {
     disturbed: Bits,
     /// Those that may not exist.
     uncertain: Bits,
-    /// Those whose messages are in queues.
+    /// Those whose messages are in queues or channels, or were.
     sent: Bits,
     actors: Vec<Planning>,
+    owners: Vec<Owner>,
     /// How many receives are done without a gap, and how many messages of the test are in their queues.
     gapless: usize,
     sent_by_test: usize,
@@ -461,13 +508,25 @@ impl<'a> Plan<'a> {
             uncertain: Bits::default(),
             sent: Bits::default(),
             actors: vec![Planning::default(); generator.lists.len()],
+            owners: vec![Owner::default(); generator.owners.len()],
             gapless: end,
             sent_by_test,
             looks: 0,
         };
+        for (owner, list) in plan.owners.iter_mut().zip(&generator.owners) {
+            owner.gapless = list.partition_point(|&place| (place as usize) < end) as u32;
+        }
         for (actor, list) in plan.actors.iter_mut().zip(&generator.lists) {
             let at = list.partition_point(|&place| (place as usize) < end);
-            actor.gapless = at as u32;
+            if list.first().is_some_and(|&place| look.is_posted(place as usize)) {
+                let posted = |&&place: &&u32| generator.posts.sent_after(place as usize) < end;
+                list[..at].iter().for_each(|&place| _ = plan.sent.insert(place as usize));
+                for &place in list[at..].iter().take_while(posted) {
+                    actor.queue.push_back(place);
+                    plan.sent.insert(place as usize);
+                }
+                continue;
+            }
             // Of what is received later, those that are sent already are the first ones in the queue.
             let queued = list[at..].iter().filter(|&&place| look.is_queued(place as usize));
             let is_sent = |place: usize| match generator.must.sent_in(place) {
@@ -601,6 +660,9 @@ impl<'a> Plan<'a> {
 
     /// A receive happens, after what is ahead of it in its queue.
     fn take_turn(&mut self, place: usize, held: &[usize]) -> bool {
+        if self.look.is_posted(place) {
+            return self.take_posted(place, held);
+        }
         if !self.look.is_queued(place) {
             let is_there =
                 self.done.contains(place) || !held.contains(&place) && self.is_sent(place);
@@ -618,7 +680,8 @@ impl<'a> Plan<'a> {
                 Some(&UNKNOWN) => {
                     let actor = &mut self.actors[list];
                     actor.queue.pop_front();
-                    (actor.is_disturbed, actor.unknown_at) = (true, self.places.len());
+                    actor.unknown_at = self.places.len();
+                    self.owners[self.generator.owned[place].0 as usize].is_disturbed = true;
                     self.may_send(list);
                 }
                 Some(&next) if !held.contains(&(next as usize)) => {
@@ -627,6 +690,51 @@ impl<'a> Plan<'a> {
                 }
                 _ => return false,
             }
+        }
+        true
+    }
+
+    /// Has a message sent into its channel while another one is not, with all that this needs.
+    fn send_first(&mut self, other: usize, place: usize) -> bool {
+        if !self.reach_before(place, &[other]) || !self.is_sent(place) {
+            return false;
+        }
+        let needed = self.generator.posts.needed(self.look.run, place, &self.sent);
+        self.post(&needed);
+        !self.sent.contains(other)
+    }
+
+    /// Threads send into channels.
+    fn post(&mut self, posts: &[u32]) {
+        for &post in posts {
+            self.sent.insert(post as usize);
+            let list = self.generator.listed[post as usize].0;
+            self.actors[list as usize].queue.push_back(post);
+        }
+    }
+
+    /// The message is sent into its channel, after what its sender sends before, and received after what is ahead of it
+    /// there.
+    fn take_posted(&mut self, place: usize, held: &[usize]) -> bool {
+        if self.done.contains(place) {
+            return true;
+        }
+        if held.contains(&place) || !self.is_sent(place) {
+            return false;
+        }
+        let (generator, run) = (self.generator, self.look.run);
+        let list = generator.listed[place].0;
+        let needed = generator.posts.needed(run, place, &self.sent);
+        let of_channel = |at: &&u32| generator.listed[**at as usize].0 == list;
+        let queue = self.actors[list as usize].queue.iter();
+        let mut ahead = queue.chain(needed.iter().filter(of_channel)).map(|&at| at as usize);
+        if ahead.by_ref().take_while(|&at| at != place).any(|at| held.contains(&at)) {
+            return false;
+        }
+        self.post(&needed);
+        while !self.done.contains(place) {
+            let Some(next) = self.actors[list as usize].queue.pop_front() else { return false };
+            self.happen(next as usize);
         }
         true
     }
@@ -675,9 +783,10 @@ impl<'a> Plan<'a> {
         while self.done.contains(self.gapless) {
             self.gapless += 1;
         }
-        let (list, at) = self.generator.listed[place];
-        let places = &self.generator.lists[list as usize];
-        let Planning { gapless, disturbed_to, is_disturbed, .. } = &mut self.actors[list as usize];
+        let list = self.generator.listed[place].0;
+        let (owner, at) = self.generator.owned[place];
+        let places = &self.generator.owners[owner as usize];
+        let Owner { gapless, disturbed_to, is_disturbed } = &mut self.owners[owner as usize];
         while places.get(*gapless as usize).is_some_and(|&next| self.done.contains(next as usize)) {
             *gapless += 1;
         }

@@ -11,7 +11,15 @@
 //! keep the order of their sends, so two receives are in order if the receives that sent them are; an answer
 //! follows the receive that gave it, and the message of a timer the receive that set it, because these sent them.
 //!
-//! Misses: what threads of a test tell each other by other means than messages.
+//! In a channel of threads messages keep the order of their sends, too, but there a send is a step of its own: what a thread
+//! sends later in the same receive may come after what others send meanwhile. Two receives are in order if the first
+//! message was sent before the second in every execution that has the same causes: by the same thread, or because
+//! the second was caused by something that the sender of the first sent after it.
+//!
+//! A join is a receive of what the ended thread sends last, and a thread that is spawned follows what was sent before.
+//!
+//! Misses: what threads tell each other by other means, as that a channel is disconnected, and how much room there is
+//! in a channel.
 //! Overreports: with [`Causality::Possible`], in one queue for each actor, what the test sent first is taken to come
 //! first also if it sends while messages are handled; and receives that could come in another order, which the next round finds
 //! in an execution that has the supposed cause elsewhere.
@@ -59,6 +67,17 @@ struct Reading<'a> {
     lanes: BTreeMap<(u64, u64), Vec<usize>>,
     /// The receives of each system.
     systems: BTreeMap<u32, Vec<usize>>,
+    /// Which thread spawned a thread, and when.
+    spawned: BTreeMap<u64, (u64, (u32, u32))>,
+}
+
+/// Which lane of messages that keep an order a message is in.
+fn lane(received: &Received) -> Option<(u64, u64)> {
+    match received.order {
+        MailboxOrder::Pairs => Some((received.sender, received.receiver)),
+        MailboxOrder::Queue | MailboxOrder::Channel => Some((0, received.receiver)),
+        MailboxOrder::Unordered => None,
+    }
 }
 
 impl MustHappen {
@@ -77,6 +96,7 @@ impl MustHappen {
             last_of: BTreeMap::new(),
             lanes: BTreeMap::new(),
             systems: BTreeMap::new(),
+            spawned: BTreeMap::new(),
         };
         for (at, received) in run.received.iter().enumerate() {
             reading.read(at, received);
@@ -114,7 +134,16 @@ impl MustHappen {
     }
 }
 
-/// Whether a receive follows something that the test sent after the message which is received at `earlier`.
+/// The thread that spawned a thread, and when; the one that spawned that; and so on, as far as they are known.
+pub(crate) fn spawners(
+    spawned: &BTreeMap<u64, (u64, (u32, u32))>,
+    thread: u64,
+) -> impl Iterator<Item = (u64, (u32, u32))> + '_ {
+    std::iter::successors(spawned.get(&thread), |(spawner, _)| spawned.get(spawner)).copied()
+}
+
+/// Whether a receive follows something that the test, or a thread, sent after the message which is received at `earlier`,
+/// in the same receive.
 fn follows_send(run: &Run, before: &Bits, receive: usize, earlier: usize) -> bool {
     let sent = &run.received[earlier];
     before.iter().chain([receive]).any(|place| {
@@ -125,8 +154,13 @@ fn follows_send(run: &Run, before: &Bits, receive: usize, earlier: usize) -> boo
 
 impl Reading<'_> {
     fn read(&mut self, at: usize, received: &Received) {
+        if let Some(spawned) = received.spawned {
+            self.spawned.insert(received.sender, spawned);
+        }
         let mut before = Bits::default();
-        let sent_in = self.places.get(&received.sent_in).copied();
+        // What a thread received last before it ended may be something else elsewhere.
+        let is_cause = self.causality == Causality::Possible || received.can_be_held();
+        let sent_in = self.places.get(&received.sent_in).copied().filter(|_| is_cause);
         let creator = self.created.get(&received.receiver).copied();
         let answered = self.places.get(&received.answered_by).copied();
         // Elsewhere another receive may give the test its answer.
@@ -157,12 +191,14 @@ impl Reading<'_> {
 
     /// What is promised of the order of messages.
     fn keep_order(&mut self, received: &Received, sent_in: Option<usize>, before: &mut Bits) {
-        let lane = match received.order {
-            MailboxOrder::Pairs => (received.sender, received.receiver),
-            MailboxOrder::Queue => (0, received.receiver),
-            MailboxOrder::Unordered => return,
-        };
+        let Some(lane) = lane(received) else { return };
         let places = self.lanes.entry(lane).or_default();
+        if received.order == MailboxOrder::Channel {
+            let places = std::mem::take(places);
+            self.keep_sends(received, sent_in, &places, before);
+            self.lanes.insert(lane, places);
+            return;
+        }
         let of_one_sender = received.order == MailboxOrder::Pairs;
         for &earlier in places.iter().rev() {
             if before.contains(earlier) {
@@ -192,10 +228,57 @@ impl Reading<'_> {
         }
     }
 
+    /// What is promised in a channel: the order of the sends, as far as that is fixed.
+    fn keep_sends(
+        &self,
+        received: &Received,
+        sent_in: Option<usize>,
+        places: &[usize],
+        before: &mut Bits,
+    ) {
+        let Self { run, causality, .. } = *self;
+        // The last that each thread has sent before, as far as that led to this message.
+        let mut sent: BTreeMap<u64, (u32, u32)> = BTreeMap::new();
+        if causality == Causality::Possible {
+            for place in before.iter() {
+                let other = &run.received[place];
+                let last = sent.entry(other.sender).or_default();
+                *last = other.sent_at().max(*last);
+            }
+            for (spawner, at) in spawners(&self.spawned, received.sender) {
+                let last = sent.entry(spawner).or_default();
+                *last = at.max(*last);
+            }
+        }
+        for &earlier in places.iter().rev() {
+            let other = &run.received[earlier];
+            let is_own = other.sender == received.sender;
+            let is_before = match causality {
+                Causality::Possible => {
+                    is_own || sent.get(&other.sender).is_some_and(|last| *last > other.sent_at())
+                }
+                Causality::Certain if is_own => match (self.sent_in[earlier], sent_in) {
+                    (Some(one), Some(two)) => {
+                        one as usize == two || self.before[two].contains(one as usize)
+                    }
+                    // What a thread sends before it receives anything comes first.
+                    (one, _) => one.is_none(),
+                },
+                Causality::Certain => {
+                    sent_in.is_some_and(|two| follows_send(run, &self.before[two], two, earlier))
+                }
+            };
+            if is_before && !before.contains(earlier) {
+                before.insert(earlier);
+                before.add(&self.before[earlier]);
+            }
+        }
+    }
+
     fn remember(&mut self, at: usize, received: &Received, before: Bits, sent_in: Option<usize>) {
         let mut history = before.clone();
         history.insert(at);
-        let last = self.last_of.insert(received.receiver, at);
+        let last = self.last_of.insert(received.by, at);
         if let (Causality::Possible, Some(last)) = (self.causality, last) {
             history.add(&self.history[last]);
         }
@@ -207,11 +290,8 @@ impl Reading<'_> {
             self.created.insert(actor, at);
         }
         self.systems.entry(received.system).or_default().push(at);
-        let lane = match received.order {
-            MailboxOrder::Pairs => (received.sender, received.receiver),
-            MailboxOrder::Queue => (0, received.receiver),
-            MailboxOrder::Unordered => return,
-        };
-        self.lanes.entry(lane).or_default().push(at);
+        if let Some(lane) = lane(received) {
+            self.lanes.entry(lane).or_default().push(at);
+        }
     }
 }

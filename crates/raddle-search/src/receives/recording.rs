@@ -13,8 +13,10 @@ pub struct Received {
     pub message: u64,
     /// Who sent it.
     pub sender: u64,
-    /// Who received it.
+    /// Who received it: an actor, or a channel of threads.
     pub receiver: u64,
+    /// Whose state it may have changed: the actor, or the thread that received from the channel.
+    pub by: u64,
     /// The receive that sent the message; 0 if the test did.
     pub sent_in: u64,
     /// How many messages that one had sent before.
@@ -35,6 +37,8 @@ pub struct Received {
     pub passes: bool,
     /// Whether it changed the behaviour of its receiver.
     pub became: bool,
+    /// Of a message that a thread sent, if another one spawned that: which, and where that was among what it sent.
+    pub spawned: Option<(u64, (u32, u32))>,
     /// The actors that it created.
     pub created: Vec<u64>,
     /// The values that were decided in it.
@@ -55,14 +59,28 @@ pub enum MailboxOrder {
     /// None.
     #[default]
     Unordered,
+    /// A channel of threads: as messages were sent, and each send is a step of its own.
+    Channel,
 }
 
 impl Received {
+    /// When its sender sent it, among all that it has sent into channels: between two sends there was a receive, or both
+    /// belong to the same.
+    pub(crate) fn sent_at(&self) -> (u32, u32) {
+        (self.sent_after, self.nth)
+    }
+
+    /// Whether a schedule can ask for it. That a thread has ended is received as soon as it can be.
+    pub(crate) fn can_be_held(&self) -> bool {
+        self.counted || self.order != MailboxOrder::Channel
+    }
+
     fn new(effects: &Effects, values: Vec<u32>) -> Self {
         let &Effects { ref receive, reception, became, .. } = effects;
         let order = match receive.order {
             Order::Pairs => MailboxOrder::Pairs,
             Order::Queue => MailboxOrder::Queue,
+            Order::Channel => MailboxOrder::Channel,
             _ => MailboxOrder::Unordered,
         };
         let asynchronous = matches!(receive.content, Content::Message | Content::Timer);
@@ -71,6 +89,7 @@ impl Received {
             message: receive.message,
             sender: receive.sender,
             receiver: receive.receiver,
+            by: effects.by,
             sent_in: receive.sent_in,
             nth: receive.nth,
             sent_after: receive.sent_after,
@@ -81,6 +100,7 @@ impl Received {
             counted: asynchronous && reception != Reception::Lost,
             passes: receive.content == Content::Answer,
             became,
+            spawned: receive.spawned.map(|spawned| (spawned.by, (spawned.after, spawned.nth))),
             created: effects.created.iter().map(|actor| actor.actor).collect(),
             values,
             decisions: 0,

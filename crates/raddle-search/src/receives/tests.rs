@@ -27,6 +27,7 @@ impl Made {
             message: id,
             sender,
             receiver,
+            by: receiver,
             sent_in,
             nth,
             order: MailboxOrder::Pairs,

@@ -5,6 +5,7 @@ use raddle_engine::store::Store;
 use raddle_trace::{PairSet, Settings, Timeouts};
 
 use super::{Parts, Role};
+use crate::bita::Start;
 use crate::grammar::Arg;
 
 /// What a strategy is built with. A seed alone is one, with nothing else.
@@ -32,6 +33,8 @@ pub struct Environment {
     pub settings: Settings,
     /// What `custom` stands for, where an explorer is named.
     pub explorer: Option<Explorer>,
+    /// The execution that `bita` begins with.
+    pub start: Start,
 }
 
 impl From<u64> for Environment {

@@ -337,6 +337,7 @@ pub static REGISTRY: &[Entry] = &[
         example: "bita",
         make: Make::Sampler(|part, environment| {
             let bita = Bita::new(&criteria(part), environment.seed);
+            let bita = bita.starting_with(environment.start.clone());
             Ok(Box::new(if part.word().is_none() { bita.then_triples() } else { bita }))
         }),
         ..HERE

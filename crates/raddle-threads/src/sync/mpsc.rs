@@ -10,23 +10,32 @@
 //! before the last happened together with the step before them, "B is about to drop while A drops
 //! and goes on" would be missed. A clone is no step: its maker has a sender, so until the clone is
 //! made no drop can be the last, and whether it is made before or after another drop makes no difference.
+//!
+//! To strategies that go by messages a receive here is what it is of an actor, see [`raddle_engine::receive`]: the
+//! receiver is the channel's receiving end, and a message has its letter from before its send is announced. A
+//! channel that was made outside of an execution has none.
 
 mod meeting;
 mod queue;
 mod values;
 
+use std::any::type_name;
 use std::cell::Cell;
 use std::fmt;
 use std::marker::PhantomData;
-use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 pub use std::sync::mpsc::{RecvError, RecvTimeoutError, SendError, TryRecvError, TrySendError};
 use std::time::Duration;
 
+use raddle_engine::receive::{Letter, Posting, type_hash};
+use raddle_engine::rt;
+use raddle_trace::hash::fnv1a;
+
 use self::meeting::{Meeting, MeetingOp};
 use self::queue::{Queue, QueueOp};
-use self::values::{Ticket, Values};
+use self::values::{Parcel, Values};
 use crate::Named;
 use crate::prelude::*;
 
@@ -35,8 +44,8 @@ use crate::prelude::*;
 enum Reply {
     /// The value was sent, or an end was dropped.
     Done,
-    /// The value with this ticket was received.
-    Got(Ticket),
+    /// This value was received.
+    Got(Parcel),
     /// No room, or no receiver that waits for a value.
     Full,
     Empty,
@@ -44,7 +53,7 @@ enum Reply {
     /// It is known to the other side now, and has to wait for it.
     Waits,
     /// The receiver is gone, and these values with it.
-    Left(Vec<Ticket>),
+    Left(Vec<Parcel>),
 }
 
 /// What the ends of a channel release when they are dropped, under which keys. Values have others.
@@ -82,6 +91,8 @@ struct Channel<T> {
     model: Kind,
     senders: Senders,
     values: Values<T>,
+    /// What the receiving end is in every execution, if it was made while messages are observed; else 0.
+    identity: u64,
 }
 
 impl<T> Channel<T> {
@@ -93,7 +104,28 @@ impl<T> Channel<T> {
             Some(0) => Kind::Meeting(Object::new(Meeting::new(Arc::clone(&senders)))),
             _ => Kind::Queue(Object::new(Queue::new(bound, Arc::clone(&senders)))),
         };
-        Self { model, senders, values: Values::new() }
+        let identity = rt::mailbox(fnv1a(type_name::<T>().as_bytes()));
+        Self { model, senders, values: Values::new(), identity }
+    }
+
+    /// What a value is that is about to be sent, to those who observe messages.
+    #[track_caller]
+    fn stamp(&self, value: &T) -> Letter {
+        if self.identity == 0 || !rt::messages_are_observed() {
+            return Letter::NONE;
+        }
+        let (name, created) = match &self.model {
+            Kind::Queue(queue) => (queue.name(), queue.created()),
+            Kind::Meeting(meeting) => (meeting.name(), meeting.created()),
+        };
+        rt::stamp(&Posting {
+            receiver: self.identity,
+            name,
+            created,
+            type_name: type_name::<T>(),
+            type_hash: type_hash(value),
+            site: Location::caller(),
+        })
     }
 
     fn set_name(&mut self, name: &'static str) {
@@ -105,10 +137,12 @@ impl<T> Channel<T> {
 
     #[track_caller]
     fn send(&self, value: T) -> Result<(), SendError<T>> {
+        let letter = self.stamp(&value);
         let aside = self.values.put(value);
+        let parcel = Parcel { ticket: aside.ticket(), letter };
         let reply = match &self.model {
-            Kind::Queue(queue) => queue.step(QueueOp::Send(aside.ticket())),
-            Kind::Meeting(meeting) => match meeting.step(MeetingOp::Send(aside.ticket())) {
+            Kind::Queue(queue) => queue.step(QueueOp::Send(parcel)),
+            Kind::Meeting(meeting) => match meeting.step(MeetingOp::Send(parcel)) {
                 // The receiver that takes the value, or leaves, has decided what comes of it, and no
                 // task sees the sender go on: no scheduling point.
                 Reply::Waits => meeting.wait(MeetingOp::Sent),
@@ -124,10 +158,12 @@ impl<T> Channel<T> {
 
     #[track_caller]
     fn try_send(&self, value: T) -> Result<(), TrySendError<T>> {
+        let letter = self.stamp(&value);
         let aside = self.values.put(value);
+        let parcel = Parcel { ticket: aside.ticket(), letter };
         let reply = match &self.model {
-            Kind::Queue(queue) => queue.step(QueueOp::TrySend(aside.ticket())),
-            Kind::Meeting(meeting) => meeting.step(MeetingOp::TrySend(aside.ticket())),
+            Kind::Queue(queue) => queue.step(QueueOp::TrySend(parcel)),
+            Kind::Meeting(meeting) => meeting.step(MeetingOp::TrySend(parcel)),
         };
         match reply {
             Reply::Disconnected => Err(TrySendError::Disconnected(aside.take_back())),
@@ -180,8 +216,8 @@ impl<T> Channel<T> {
     /// The value that was received, if any. A ticket without its value is one of a sender that
     /// was unwound with its execution: as good as gone.
     fn got(&self, reply: &Reply) -> Option<T> {
-        let Reply::Got(ticket) = reply else { return None };
-        self.values.take(*ticket)
+        let Reply::Got(parcel) = reply else { return None };
+        self.values.take(parcel.ticket)
     }
 
     fn drop_sender(&self) {
@@ -196,9 +232,9 @@ impl<T> Channel<T> {
             Kind::Queue(queue) => queue.step_at(QueueOp::DropReceiver, queue.created()),
             Kind::Meeting(meeting) => meeting.step_at(MeetingOp::DropReceiver, meeting.created()),
         };
-        if let Reply::Left(tickets) = reply {
-            for ticket in tickets {
-                drop(self.values.take(ticket));
+        if let Reply::Left(parcels) = reply {
+            for parcel in parcels {
+                drop(self.values.take(parcel.ticket));
             }
         }
     }

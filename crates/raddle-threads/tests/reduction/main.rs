@@ -9,6 +9,7 @@ mod hapset;
 mod isolation;
 mod programs;
 mod random;
+mod receives;
 mod saving;
 
 use std::collections::BTreeSet;

@@ -7,14 +7,16 @@
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 
-use super::values::Ticket;
+use raddle_engine::receive::Carried;
+
+use super::values::Parcel;
 use super::{Reply, Senders, ends, show};
 use crate::prelude::*;
 
 #[derive(Debug)]
 pub(super) struct Meeting {
     /// Senders that wait, in order, each at most once.
-    offers: VecDeque<(TaskId, Ticket)>,
+    offers: VecDeque<(TaskId, Parcel)>,
     /// Senders that waited when the receiver left, and have not heard of it.
     refused: Vec<TaskId>,
     receiver: Receiver,
@@ -26,16 +28,16 @@ enum Receiver {
     Elsewhere,
     Waiting,
     /// It waited and was given this.
-    Given(Ticket),
+    Given(Parcel),
     Gone,
 }
 
 #[derive(Clone, Copy, Debug)]
 pub(super) enum MeetingOp {
-    Send(Ticket),
+    Send(Parcel),
     /// Waits for what comes of the sender's offer.
     Sent,
-    TrySend(Ticket),
+    TrySend(Parcel),
     Recv,
     /// Waits to be given a value.
     Received,
@@ -58,10 +60,10 @@ impl Meeting {
         self.senders.load(Ordering::Relaxed) == 0
     }
 
-    fn send(&mut self, ticket: Ticket, otherwise: Reply) -> Reply {
+    fn send(&mut self, parcel: Parcel, otherwise: Reply) -> Reply {
         match self.receiver {
             Receiver::Waiting => {
-                self.receiver = Receiver::Given(ticket);
+                self.receiver = Receiver::Given(parcel);
                 Reply::Done
             }
             Receiver::Gone => Reply::Disconnected,
@@ -71,7 +73,7 @@ impl Meeting {
 
     fn recv(&mut self, otherwise: Reply) -> Reply {
         match self.offers.pop_front() {
-            Some((_, ticket)) => Reply::Got(ticket),
+            Some((_, parcel)) => Reply::Got(parcel),
             None if self.ended() => Reply::Disconnected,
             None => otherwise,
         }
@@ -82,6 +84,7 @@ impl Model for Meeting {
     type Op = MeetingOp;
     type Reply = Reply;
     const KIND: &'static str = "channel";
+    const CARRIES: bool = true;
 
     fn enabled(&self, task: TaskId, op: MeetingOp) -> bool {
         match op {
@@ -140,12 +143,27 @@ impl Model for Meeting {
         }
     }
 
+    // A sender that comes first has its place in the order from then on, though it still waits.
+    fn carried(&self, _: TaskId, op: MeetingOp) -> Option<Carried> {
+        match op {
+            MeetingOp::Send(_) if self.receiver == Receiver::Gone => None,
+            MeetingOp::TrySend(_) if self.receiver != Receiver::Waiting => None,
+            MeetingOp::Send(parcel) | MeetingOp::TrySend(parcel) => parcel.letter.sends(),
+            MeetingOp::Recv | MeetingOp::TryRecv => self.offers.front()?.1.letter.receives(),
+            MeetingOp::Received => match self.receiver {
+                Receiver::Given(parcel) => parcel.letter.receives(),
+                _ => None,
+            },
+            MeetingOp::Sent | MeetingOp::DropSender | MeetingOp::DropReceiver => None,
+        }
+    }
+
     fn apply(&mut self, task: TaskId, op: MeetingOp, _: u32) -> Reply {
         match op {
-            MeetingOp::Send(ticket) => {
-                let reply = self.send(ticket, Reply::Waits);
+            MeetingOp::Send(parcel) => {
+                let reply = self.send(parcel, Reply::Waits);
                 if reply == Reply::Waits {
-                    self.offers.push_back((task, ticket));
+                    self.offers.push_back((task, parcel));
                 }
                 reply
             }
@@ -156,7 +174,7 @@ impl Model for Meeting {
                 }
                 None => Reply::Done,
             },
-            MeetingOp::TrySend(ticket) => self.send(ticket, Reply::Full),
+            MeetingOp::TrySend(parcel) => self.send(parcel, Reply::Full),
             MeetingOp::Recv => {
                 let reply = self.recv(Reply::Waits);
                 if reply == Reply::Waits {
@@ -167,7 +185,7 @@ impl Model for Meeting {
             // What was given comes before the news that no sender is left.
             MeetingOp::Received => match std::mem::replace(&mut self.receiver, Receiver::Elsewhere)
             {
-                Receiver::Given(ticket) => Reply::Got(ticket),
+                Receiver::Given(parcel) => Reply::Got(parcel),
                 _ => Reply::Disconnected,
             },
             MeetingOp::TryRecv => self.recv(Reply::Empty),
@@ -216,13 +234,16 @@ mod tests {
     use std::sync::Arc;
     use std::sync::atomic::AtomicUsize;
 
+    use raddle_engine::receive::Letter;
+
+    use super::super::values::Ticket;
     use super::*;
 
     const A: TaskId = TaskId(0);
     const B: TaskId = TaskId(1);
     const R: TaskId = TaskId(2);
-    const ONE: Ticket = Ticket(1);
-    const TWO: Ticket = Ticket(2);
+    const ONE: Parcel = Parcel { ticket: Ticket(1), letter: Letter::NONE };
+    const TWO: Parcel = Parcel { ticket: Ticket(2), letter: Letter::NONE };
 
     fn meeting() -> Meeting {
         Meeting::new(Arc::new(AtomicUsize::new(1)))

@@ -3,13 +3,15 @@
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 
-use super::values::Ticket;
+use raddle_engine::receive::Carried;
+
+use super::values::Parcel;
 use super::{Reply, Senders, ends, show};
 use crate::prelude::*;
 
 #[derive(Debug)]
 pub(super) struct Queue {
-    values: VecDeque<Ticket>,
+    values: VecDeque<Parcel>,
     bound: Option<usize>,
     /// How many values have been taken.
     taken: usize,
@@ -19,8 +21,8 @@ pub(super) struct Queue {
 
 #[derive(Clone, Copy, Debug)]
 pub(super) enum QueueOp {
-    Send(Ticket),
-    TrySend(Ticket),
+    Send(Parcel),
+    TrySend(Parcel),
     Recv,
     TryRecv,
     DropSender,
@@ -42,8 +44,8 @@ impl Queue {
 
     /// Under which key the value at a place of the queue is passed on: its own, or that of its slot
     /// if there is a bound, since then a send also follows the receive that made room for it.
-    fn key(&self, place: usize, ticket: Ticket) -> u32 {
-        self.bound.map_or(ticket.0, |bound| (self.taken.wrapping_add(place) % bound) as u32)
+    fn key(&self, place: usize, parcel: Parcel) -> u32 {
+        self.bound.map_or(parcel.ticket.0, |bound| (self.taken.wrapping_add(place) % bound) as u32)
     }
 
     fn ended(&self) -> bool {
@@ -55,6 +57,7 @@ impl Model for Queue {
     type Op = QueueOp;
     type Reply = Reply;
     const KIND: &'static str = "channel";
+    const CARRIES: bool = true;
 
     fn enabled(&self, _: TaskId, op: QueueOp) -> bool {
         match op {
@@ -92,16 +95,16 @@ impl Model for Queue {
                 edges.acquire(ends::RECEIVER);
             }
             QueueOp::TrySend(_) if self.full() => {}
-            QueueOp::Send(ticket) | QueueOp::TrySend(ticket) => {
-                let key = self.key(self.values.len(), ticket);
+            QueueOp::Send(parcel) | QueueOp::TrySend(parcel) => {
+                let key = self.key(self.values.len(), parcel);
                 if self.bound.is_some() {
                     edges.acquire(key);
                 }
                 edges.publish(key);
             }
             QueueOp::Recv | QueueOp::TryRecv => match self.values.front() {
-                Some(&ticket) => {
-                    let key = self.key(0, ticket);
+                Some(&parcel) => {
+                    let key = self.key(0, parcel);
                     edges.acquire(key);
                     if self.bound.is_some() {
                         edges.publish(key);
@@ -113,11 +116,21 @@ impl Model for Queue {
             // To those who receive, and not to another sender that is dropped: drops commute.
             QueueOp::DropSender => edges.release(ends::SENDER),
             QueueOp::DropReceiver => {
-                for (place, &ticket) in self.values.iter().enumerate() {
-                    edges.acquire(self.key(place, ticket));
+                for (place, &parcel) in self.values.iter().enumerate() {
+                    edges.acquire(self.key(place, parcel));
                 }
                 edges.release(ends::RECEIVER);
             }
+        }
+    }
+
+    fn carried(&self, _: TaskId, op: QueueOp) -> Option<Carried> {
+        match op {
+            QueueOp::Send(_) | QueueOp::TrySend(_) if !self.receiver => None,
+            QueueOp::TrySend(_) if self.full() => None,
+            QueueOp::Send(parcel) | QueueOp::TrySend(parcel) => parcel.letter.sends(),
+            QueueOp::Recv | QueueOp::TryRecv => self.values.front()?.letter.receives(),
+            QueueOp::DropSender | QueueOp::DropReceiver => None,
         }
     }
 
@@ -126,14 +139,14 @@ impl Model for Queue {
             // As in std a channel without a receiver is never full.
             QueueOp::Send(_) | QueueOp::TrySend(_) if !self.receiver => Reply::Disconnected,
             QueueOp::TrySend(_) if self.full() => Reply::Full,
-            QueueOp::Send(ticket) | QueueOp::TrySend(ticket) => {
-                self.values.push_back(ticket);
+            QueueOp::Send(parcel) | QueueOp::TrySend(parcel) => {
+                self.values.push_back(parcel);
                 Reply::Done
             }
             QueueOp::Recv | QueueOp::TryRecv => match self.values.pop_front() {
-                Some(ticket) => {
+                Some(parcel) => {
                     self.taken = self.taken.wrapping_add(1);
-                    Reply::Got(ticket)
+                    Reply::Got(parcel)
                 }
                 None if self.ended() => Reply::Disconnected,
                 None => Reply::Empty,
@@ -151,7 +164,9 @@ impl Model for Queue {
 
     // The values stay, and so do the ends: a program that keeps a channel over executions is told
     // when it matters.
-    fn reset(&mut self) {}
+    fn reset(&mut self) {
+        self.values.iter_mut().for_each(Parcel::forget);
+    }
 
     fn show(op: QueueOp, reply: Option<&Reply>) -> String {
         let name = match op {
@@ -171,11 +186,14 @@ mod tests {
     use std::sync::Arc;
     use std::sync::atomic::AtomicUsize;
 
+    use raddle_engine::receive::Letter;
+
+    use super::super::values::Ticket;
     use super::*;
 
     const A: TaskId = TaskId(0);
-    const ONE: Ticket = Ticket(1);
-    const TWO: Ticket = Ticket(2);
+    const ONE: Parcel = Parcel { ticket: Ticket(1), letter: Letter::NONE };
+    const TWO: Parcel = Parcel { ticket: Ticket(2), letter: Letter::NONE };
 
     fn queue(bound: Option<usize>) -> Queue {
         Queue::new(bound, Arc::new(AtomicUsize::new(1)))

@@ -2,9 +2,25 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use raddle_engine::receive::Letter;
+
 /// Stands for a value in a model. Given again once the value has been taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Ticket(pub(super) u32);
+
+/// A value as a model moves it, with the identity of the message that it is, if messages are observed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Parcel {
+    pub(super) ticket: Ticket,
+    pub(super) letter: Letter,
+}
+
+impl Parcel {
+    /// The value stays in its channel while another execution begins, where it is none of the messages.
+    pub(super) fn forget(&mut self) {
+        self.letter = Letter::NONE;
+    }
+}
 
 /// Values that wait to be sent or received.
 pub(super) struct Values<T>(Mutex<Slots<T>>);
