@@ -162,7 +162,11 @@ impl Peers {
             let manifest =
                 Path::new(env!("CARGO_MANIFEST_DIR")).join(tool.directory()).join("Cargo.toml");
             let (package, binary) = (tool.package(), tool.binary());
-            let status = Command::new(env!("CARGO"))
+            let mut command = Command::new(env!("CARGO"));
+            if let Some(toolchain) = toolchain(env!("CARGO")) {
+                command.env("RUSTUP_TOOLCHAIN", toolchain);
+            }
+            let status = command
                 .args(["build", "--quiet", "--release", "--package", package, "--bin", binary])
                 .arg("--manifest-path")
                 .arg(&manifest)
@@ -240,6 +244,14 @@ impl Peers {
     }
 }
 
+/// The name of the toolchain that this cargo is of, if rustup has installed it. Named, it is the one of all packages:
+/// otherwise a package that brings a `rust-toolchain.toml`, as dashmap does, asks for its own.
+fn toolchain(cargo: &str) -> Option<&str> {
+    let mut parts = Path::new(cargo).components().map(|part| part.as_os_str().to_str());
+    parts.find(|part| *part == Some("toolchains"))?;
+    parts.next()?
+}
+
 /// Variables that would change what a tool does.
 fn settings_of_tools() -> impl Iterator<Item = OsString> {
     env::vars_os().map(|(name, _)| name).filter(|name| {
@@ -285,5 +297,12 @@ mod tests {
         run.reduction = Some(Reduction::Source);
         run.within = Some(Duration::from_millis(1_500));
         assert_eq!(run.arguments()[4..], ["--reduction", "source", "--seconds", "1.5"]);
+    }
+
+    #[test]
+    fn a_toolchain_of_rustup_is_named_by_where_its_cargo_is() {
+        let stable = "/home/me/.rustup/toolchains/stable-x86_64-unknown-linux-gnu/bin/cargo";
+        assert_eq!(toolchain(stable), Some("stable-x86_64-unknown-linux-gnu"));
+        assert_eq!(toolchain("/usr/bin/cargo"), None);
     }
 }

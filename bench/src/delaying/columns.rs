@@ -14,6 +14,8 @@ pub(crate) enum Unit {
 pub(crate) enum How {
     /// A strategy of raddle, as it is written.
     Strategy(&'static str),
+    /// Stratified sampling along this explorer.
+    Sampling(&'static str),
     /// Depth first with a cache, within 0 preemptions, then within 1, and so on, until the bug shows.
     PreemptionBounds,
     /// Over the states of the actors, by strata of delays of this explorer.
@@ -28,6 +30,7 @@ impl fmt::Display for How {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Strategy(strategy) => write!(f, "`{strategy}`"),
+            Self::Sampling(explorer) => write!(f, "`strata-sample({explorer})`"),
             Self::PreemptionBounds => f.write_str("`dfs preemptions(k) cache`, k = 0, 1, 2, …"),
             Self::Strata(explorer) => write!(f, "`States::strata` of `{explorer}`"),
             Self::BreadthFirst => f.write_str("`States::breadth_first()`"),
@@ -71,6 +74,10 @@ const fn sampler(name: &'static str, strategy: &'static str, line: &'static str)
     Column { name, group, how, unit: Unit::Executions, draws: true, line }
 }
 
+const fn sampling(name: &'static str, explorer: &'static str, line: &'static str) -> Column {
+    Column { how: How::Sampling(explorer), ..sampler(name, "", line) }
+}
+
 const fn strata(name: &'static str, explorer: &'static str, line: &'static str) -> Column {
     let (group, how) = (Group::Exhaustive, How::Strata(explorer));
     Column { name, group, how, unit: Unit::States, draws: false, line }
@@ -89,18 +96,14 @@ pub(crate) const COLUMNS: [Column; 16] = [
         "random within a depth that is raised after each round; round i has 3^i executions",
     ),
     sampler("PCT", "pct(3)", "random priorities, with two changes at random steps"),
-    sampler(
-        "SS RR",
-        "strata-sample(rr)",
-        "delays at random places of the execution of `rr`, few delays first",
-    ),
-    sampler("SS RTC", "strata-sample(rtc)", "the same of `rtc`"),
-    sampler(
+    sampling("SS RR", "rr", "delays at random places of the execution of `rr`, few delays first"),
+    sampling("SS RTC", "rtc", "the same of `rtc`"),
+    sampling(
         "SS RTC'",
-        "strata-sample(rtc-latest)",
+        "rtc-latest",
         "the same of `rtc` as in the paper: of several messages of one handler the last one first",
     ),
-    sampler("SS PRR", "strata-sample(prr)", "the same of `prr`"),
+    sampling("SS PRR", "prr", "the same of `prr`"),
     Column {
         name: "PB",
         group: Group::Exhaustive,

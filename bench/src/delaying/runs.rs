@@ -15,9 +15,9 @@ use raddle::actors::{States, Stopped};
 use raddle::explorer::Explorer;
 use raddle_corpus::program::{Program, Visit};
 use raddle_corpus::protocols::PROTOCOLS;
-use raddle_engine::{Ended, Explored, Lap, Setup, Stop, explore};
-use raddle_search::Environment;
-use raddle_search::explorers::{QueueOfProcesses, RandomRoundRobin, RunToCompletion};
+use raddle_engine::{Ended, Explored, Lap, Setup, Stop, Strategy, explore};
+use raddle_search::explorers::{QueueOfProcesses, RandomRoundRobin, RunToCompletion, Tracker};
+use raddle_search::{Environment, StrataSample};
 use raddle_trace::Covered;
 
 use super::columns::{COLUMNS, Column, How};
@@ -99,6 +99,8 @@ pub(crate) struct Try {
     pub(crate) depth: Option<u64>,
     /// Delays, or preemptions, of the execution that showed it.
     pub(crate) departures: Option<u32>,
+    /// Of a stratified sampling: the most places for a delay in an execution.
+    pub(crate) places: Option<u64>,
 }
 
 impl Try {
@@ -107,7 +109,7 @@ impl Try {
     }
 
     fn ended(end: End, n: u64) -> Self {
-        Self { end, n, cpu: Duration::ZERO, depth: None, departures: None }
+        Self { end, n, cpu: Duration::ZERO, depth: None, departures: None, places: None }
     }
 }
 
@@ -213,6 +215,7 @@ fn search(
     let begin = cpu_time();
     let mut done = match how {
         How::Strategy(strategy) => by_executions(program, arguments, strategy, seed, limits),
+        How::Sampling(name) => by_samples(program, arguments, explorer(name, seed), seed, limits),
         How::PreemptionBounds => by_preemptions(program, arguments, limits),
         How::Strata(name) => by_strata(program, arguments, &explorer(name, seed), limits),
         How::BreadthFirst => by_states(program, arguments, States::breadth_first(), limits),
@@ -247,6 +250,38 @@ pub(crate) fn by_executions(
         Ok(built) => built.strategy,
         Err(why) => return Try::refused(&why),
     };
+    let done = run(program, arguments, &mut *strategy, limits);
+    let departures = match strategy.covered() {
+        Covered::SomeStrata { delays, .. } => Some(delays),
+        _ => None,
+    };
+    Try { departures, ..done }
+}
+
+/// As many samples with n delays as raddle takes if nothing else is asked for: 10 * 3^n.
+const SAMPLES: (u32, u32) = (10, 3);
+
+/// Samples until the bug shows.
+fn by_samples(
+    program: &'static Program,
+    arguments: &[usize],
+    explorer: Explorer,
+    seed: u64,
+    limits: Limits,
+) -> Try {
+    let mut strategy = StrataSample::new(Tracker::new(explorer), seed, SAMPLES.0, SAMPLES.1);
+    let done = run(program, arguments, &mut strategy, limits);
+    let departures = (done.end == End::Found).then(|| strategy.delays());
+    Try { departures, places: Some(strategy.places()), ..done }
+}
+
+/// Runs executions of a strategy until the bug shows.
+fn run(
+    program: &'static Program,
+    arguments: &[usize],
+    strategy: &mut dyn Strategy,
+    limits: Limits,
+) -> Try {
     let begin = cpu_time();
     let mut lap = |lap: Lap| {
         let looks = lap.executions.is_multiple_of(64) && lap.steps == 0;
@@ -255,14 +290,8 @@ pub(crate) fn by_executions(
     };
     let body = || program.call(arguments);
     let setup = setup(program, limits);
-    match explore(&mut *strategy, &setup, &mut lap, &mut |_| {}, &body) {
-        Ok(search) => {
-            let departures = match strategy.covered() {
-                Covered::SomeStrata { delays, .. } => Some(delays),
-                _ => None,
-            };
-            Try { departures, ..judge(program, &search) }
-        }
+    match explore(strategy, &setup, &mut lap, &mut |_| {}, &body) {
+        Ok(search) => judge(program, &search),
         Err(why) => Try::refused(&why),
     }
 }

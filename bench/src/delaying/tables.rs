@@ -20,7 +20,7 @@ pub(crate) fn of(measured: &Measured) -> Vec<Table> {
         "Until the bug shows: executions of PB and `dpor`, different states of the others."
             .to_owned(),
     );
-    vec![samplers, exhaustive, explorers(measured), score(measured)]
+    vec![samplers, exhaustive, explorers(measured), sampling(measured), score(measured)]
 }
 
 fn name(size: Size) -> &'static str {
@@ -140,6 +140,67 @@ fn explorers(measured: &Measured) -> Table {
     table.notes.push(
         "`found by`: of the searches by delays the one with the least CPU time. `delays`: those of the execution \
          that showed the bug, where the search says so. `steps`: its length."
+            .to_owned(),
+    );
+    table
+}
+
+/// Why sampling by delays needs what it needs: how many ways there are to put in the delays of a bug.
+fn sampling(measured: &Measured) -> Table {
+    let header = [
+        "bug",
+        "explorer",
+        "delays",
+        "places",
+        "places ^ delays",
+        "executions to that stratum",
+        "SS",
+        "RS",
+    ];
+    let mut table = Table {
+        title: format!("{}: what a sample of delays has to hit", name(measured.size)),
+        header: header.map(str::to_owned).to_vec(),
+        ..Table::default()
+    };
+    let of = |bug: &Bug, name: &str| {
+        let at = COLUMNS.iter().position(|column| column.name == name);
+        at.map(|at| bug.cells[at].clone())
+    };
+    for bug in &measured.bugs {
+        // The explorer whose strata show it with the fewest delays.
+        let explorers = ["RR", "RTC", "RTC'", "PRR"].into_iter().filter_map(|explorer| {
+            let strata = of(bug, &format!("SES {explorer}"))?;
+            let delays = strata.middle().departures.filter(|_| strata.found().is_some())?;
+            Some((delays, explorer, of(bug, &format!("SS {explorer}"))?))
+        });
+        let fewest = explorers.min_by_key(|(delays, ..)| *delays);
+        let Some((delays, explorer, samples)) = fewest else {
+            let none = ["none", "", "", "", "", "", ""].map(str::to_owned);
+            table.rows.push([call(bug)].into_iter().chain(none).collect());
+            continue;
+        };
+        let places = samples.middle().places.unwrap_or(0);
+        // A sample with n delays runs n executions.
+        let before: u64 = (1..delays).map(|n| 10 * 3u64.pow(n) * u64::from(n)).sum::<u64>() + 1;
+        table.rows.push(vec![
+            call(bug),
+            explorer.to_owned(),
+            delays.to_string(),
+            grouped(places),
+            grouped(places.saturating_pow(delays)),
+            grouped(before),
+            shown(&samples),
+            of(bug, "RS").map_or_else(String::new, |cell| shown(&cell)),
+        ]);
+    }
+    table.notes.push(
+        "`explorer`: of those whose strata show the bug within the limits, the one that needs the fewest `delays`. \
+         `places`: the most decisions of one execution at which a delay can be put, L. A sample draws its delays one after \
+         the other, each from all places that are left, so one certain way to put in n delays is drawn with a chance of \
+         about 1 / L^n, and `places ^ delays` samples are needed where only one way shows the bug. `executions to that \
+         stratum`: those with fewer delays that come first. `random` draws every step, so it departs from any order at \
+         every second step: it is ahead where many departures, at places that do not matter much, are as good as few at \
+         certain ones; and behind where a long execution must go its usual way but for a few places."
             .to_owned(),
     );
     table

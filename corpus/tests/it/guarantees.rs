@@ -475,14 +475,14 @@ fn states_are_as_many_as_are_said_and_others_are_noticed() {
         let report = listeners().search(&states).expect("all can be copied");
         let (covered, pairs) = (report.guarantee.covered, states.to_string().contains("exact"));
         assert_eq!(examine_states(covered, pairs), Ok(()), "{states}");
-        let Covered::States { unique, parts, depth, dropped, delays } = covered else {
+        let Covered::States { unique, parts, depth, dropped, delays, keys } = covered else {
             panic!("{states}: {covered:?}")
         };
         let broken = [
-            Covered::States { unique: unique + 1, parts, depth, dropped, delays },
-            Covered::States { unique, parts, depth: Some(1), dropped, delays },
-            Covered::States { unique, parts, depth: None, dropped, delays: Some(2) },
-            Covered::SomeStates { unique },
+            Covered::States { unique: unique + 1, parts, depth, dropped, delays, keys },
+            Covered::States { unique, parts, depth: Some(1), dropped, delays, keys },
+            Covered::States { unique, parts, depth: None, dropped, delays: Some(2), keys },
+            Covered::SomeStates { unique, keys },
         ];
         for covered in broken {
             assert!(examine_states(covered, pairs).is_err(), "{states}: {covered:?}");

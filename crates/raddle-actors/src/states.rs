@@ -12,6 +12,7 @@ mod offered;
 mod plain;
 mod processes;
 mod report;
+mod saved;
 mod seen;
 mod space;
 mod strata;
@@ -24,16 +25,18 @@ mod way;
 use std::fmt;
 
 use raddle_engine::explorer::Explorer;
-use raddle_trace::{Covered, Guarantee};
+use raddle_engine::states::SavedStates;
+use raddle_trace::{Covered, Guarantee, StateKey};
 
 pub(crate) use self::offered::Offered;
 use self::processes::Processes;
 pub use self::report::{Delivery, Judged, Refused, Searched, Stopped, Violation, Visited};
+use self::saved::{Listener, Telling};
 use self::seen::Seen;
 pub use self::seen::WhenFull;
 pub use self::space::{Enabled, Next, Space};
 use self::strata::{Strata, Stratified};
-use self::team::{Entry, GoOn, Shared};
+use self::team::{Entry, First, GoOn, Shared, Walk};
 use self::walker::{Halt, Tally, Walker, Wrong};
 use self::way::{Way, following};
 use crate::follow::{Lead, follow};
@@ -69,6 +72,10 @@ pub struct States {
     threads: usize,
     cache_bytes: usize,
     when_full: WhenFull,
+    /// Whether it will be saved: then the ways to what is yet to be gone on from are kept.
+    saved: bool,
+    /// How many states a thread goes on from before it tells how far it is.
+    lap: u32,
 }
 
 impl States {
@@ -84,6 +91,8 @@ impl States {
             threads: 1,
             cache_bytes: usize::MAX,
             when_full: WhenFull::Stop,
+            saved: false,
+            lap: 1024,
         }
     }
 
@@ -269,12 +278,22 @@ impl<S: Send + Sync + 'static> Model<S> {
         states: &States,
         go_on: &mut dyn FnMut(Visited) -> bool,
     ) -> Result<Searched, Refused> {
+        self.search_from(states, None, &mut Telling(go_on))
+    }
+
+    /// Visits states from the first on, or goes on with a search that was saved.
+    fn search_from(
+        &self,
+        states: &States,
+        mut from: Option<SavedStates>,
+        listener: &mut dyn Listener,
+    ) -> Result<Searched, Refused> {
         if states.depth.is_some() && states.strata.is_none() && states.order == Order::DepthFirst {
             let why = "a depth-first search with a limit on the depth would miss states within it";
             return Err(Refused::new(why));
         }
         team::check_threads(states)?;
-        let mut exact = Exact::default();
+        let mut exact = from.as_ref().map_or(Exact::default(), saved::exact_of);
         loop {
             let space = self.space_of(exact)?;
             if !self.is_judged() {
@@ -284,7 +303,7 @@ impl<S: Send + Sync + 'static> Model<S> {
             if space.stepper.outdated() {
                 continue;
             }
-            match self.search_of(states, space, go_on) {
+            match self.search_of(states, space, from.take(), listener) {
                 Ok(searched) => return Ok(searched),
                 Err(Halt::Again(needed)) => exact = needed,
                 Err(Halt::Refused(why)) => return Err(why),
@@ -297,11 +316,12 @@ impl<S: Send + Sync + 'static> Model<S> {
         &self,
         states: &States,
         space: Space<S>,
+        from: Option<SavedStates>,
         go_on: GoOn<'_>,
     ) -> Result<Searched, Halt> {
         let exact = space.stepper.exact;
         let Walked { tally, unique, dropped, seen_bytes, mut halt, finished, whole } =
-            self.walk(states, space, false, go_on);
+            self.walk(states, space, states.saved, from, go_on)?;
         if let Some(Halt::Wrong(wrong)) = &halt
             && wrong.way.is_none()
         {
@@ -316,12 +336,18 @@ impl<S: Send + Sync + 'static> Model<S> {
         };
         let violation = wrong.as_ref().map(|wrong| self.violation(exact, wrong)).transpose()?;
         let (parts, depth) = (tally.parts, states.depth.filter(|_| tally.cut));
+        let keys = states
+            .strata
+            .as_ref()
+            .map_or(StateKey::State, |strata| StateKey::new(strata.exact, states.depth.is_some()));
         let covered = match (stopped, finished) {
             (Stopped::Covered, _) => {
-                Covered::States { unique, parts, depth, dropped, delays: None }
+                Covered::States { unique, parts, depth, dropped, delays: None, keys }
             }
-            (_, Some(_)) => Covered::States { unique, parts, depth, dropped, delays: finished },
-            (_, None) => Covered::SomeStates { unique },
+            (_, Some(_)) => {
+                Covered::States { unique, parts, depth, dropped, delays: finished, keys }
+            }
+            (_, None) => Covered::SomeStates { unique, keys },
         };
         let broken = wrong.and_then(|wrong| wrong.property);
         let judged = |(index, property): (usize, &crate::model::Property<S>)| Judged {
@@ -335,6 +361,7 @@ impl<S: Send + Sync + 'static> Model<S> {
         Ok(Searched {
             strategy: states.to_string(),
             unique,
+            keys,
             states: tally.made + 1,
             transitions: tally.transitions,
             depth: tally.depth,
@@ -348,50 +375,71 @@ impl<S: Send + Sync + 'static> Model<S> {
     }
 
     /// Goes from state to state.
-    fn walk(&self, states: &States, space: Space<S>, ways: bool, go_on: GoOn<'_>) -> Walked {
+    fn walk(
+        &self,
+        states: &States,
+        space: Space<S>,
+        ways: bool,
+        mut from: Option<SavedStates>,
+        go_on: GoOn<'_>,
+    ) -> Result<Walked, Halt> {
         let strata = states.strata.as_ref().map(|asked| {
             let processes = Processes::new(&space.first, space.stepper.mailboxes());
-            Strata::new(asked, processes)
+            Strata::new(asked, processes, from.as_ref())
         });
         let priced = states.strata.as_ref().is_some_and(|asked| asked.exact && asked.increment > 1);
-        let seen = Seen::new(states.cache_bytes, states.when_full, priced);
-        let shared = Shared::new(self, states, space.stepper.exact, seen);
+        let mut seen = Seen::new(states.cache_bytes, states.when_full, priced);
+        if let Some(from) = &mut from {
+            let parts = std::mem::take(&mut from.seen);
+            seen = seen.restored(parts, from.dropped).ok_or_else(saved::strayed)?;
+        }
+        let counted = from.as_ref().map_or(1, |saved| saved.counted);
+        let shared = Shared::new(self, states, space.stepper.exact, seen, counted);
+        let mut walker = shared.walker(space);
+        if let Some(saved) = &from {
+            let tally = Tally::restored(&saved.done, self.properties.len());
+            walker.tally = tally.ok_or_else(saved::strayed)?;
+        }
+        let from = from.as_ref();
         let (tally, halt) = match &strata {
             // Only on one thread the same search again finds the same.
             Some(strata) => {
                 let ways = ways || states.threads > 1;
-                Self::walk_strata(strata, shared.walker(space), ways, go_on)
+                Self::walk_strata(strata, walker, ways, from, go_on)
             }
-            None => Self::walk_plainly(states.order, shared.walker(space), ways, go_on),
+            None => Self::walk_plainly(states.order, walker, ways, from, go_on),
         };
         let (dropped, seen_bytes) = (shared.seen.dropped(), shared.seen.bytes());
         let unique = shared.seen.len() + dropped;
         let finished =
             strata.as_ref().filter(|strata| strata.is_exact()).and_then(Strata::finished);
         let whole = !strata.as_ref().is_some_and(Strata::is_cut);
-        Walked { tally, unique, dropped, seen_bytes, halt, finished, whole }
+        Ok(Walked { tally, unique, dropped, seen_bytes, halt, finished, whole })
     }
 
     fn walk_plainly(
         order: Order,
         mut walker: Walker<'_, S>,
         ways: bool,
+        from: Option<&SavedStates>,
         go_on: GoOn<'_>,
     ) -> (Tally, Option<Halt>) {
         let first = walker.space.first();
-        let way = ways.then(Way::default);
-        let met = walker.meet(first.fingerprint(), 0);
-        if let Err(halt) = met.and_then(|_| walker.visit(&first, 0, || Some(Way::default()))) {
-            return (walker.finish(), Some(halt));
+        if from.is_none() {
+            let met = walker.meet(first.fingerprint(), 0);
+            if let Err(halt) = met.and_then(|_| walker.visit(&first, 0, || Some(Way::default()))) {
+                return (walker.finish(), Some(halt));
+            }
         }
         match order {
             Order::DepthFirst => {
-                let ended = plain::depth_first(&mut walker, go_on);
+                let ended = plain::depth_first(&mut walker, from, go_on);
                 (walker.finish(), ended.err())
             }
             Order::BreadthFirst => {
+                let way = ways.then(Way::default);
                 let first = Entry { state: first, depth: 0, way, extra: () };
-                team::run(&plain::BreadthFirst, walker, vec![first], go_on)
+                Self::walk_from(&plain::BreadthFirst, walker, first, from, go_on)
             }
         }
     }
@@ -400,26 +448,53 @@ impl<S: Send + Sync + 'static> Model<S> {
         strata: &Strata,
         mut walker: Walker<'_, S>,
         ways: bool,
+        from: Option<&SavedStates>,
         go_on: GoOn<'_>,
     ) -> (Tally, Option<Halt>) {
         let first = walker.space.first();
         let entry = strata.first(first, ways).and_then(|entry| {
-            let key = strata.key_of(&entry, walker.shared.limits.depth.is_some());
-            walker.meet(key, 0)?;
-            walker.visit(&entry.state, 0, || Some(Way::default()))?;
+            if from.is_none() {
+                let key = strata.key_of(&entry, walker.shared.limits.depth.is_some());
+                walker.meet(key, 0)?;
+                walker.visit(&entry.state, 0, || Some(Way::default()))?;
+            }
             Ok(entry)
         });
         match entry {
             Err(halt) => (walker.finish(), Some(halt)),
-            Ok(entry) => team::run(strata, walker, vec![entry], go_on),
+            Ok(entry) => Self::walk_from(strata, walker, entry, from, go_on),
         }
+    }
+
+    /// Goes on from the first state, or from where a search was saved.
+    fn walk_from<W: Walk>(
+        walk: &W,
+        mut walker: Walker<'_, S>,
+        first: Entry<W::Extra>,
+        from: Option<&SavedStates>,
+        go_on: GoOn<'_>,
+    ) -> (Tally, Option<Halt>) {
+        let mut begin = First { now: Vec::new(), later: Vec::new() };
+        match from {
+            None => begin.now.push(first),
+            Some(saved) => match saved::restore(walk, &mut walker, first, saved) {
+                Err(halt) => return (walker.finish(), Some(halt)),
+                Ok(entries) => {
+                    for (entry, saved) in entries {
+                        if saved.later { &mut begin.later } else { &mut begin.now }.push(entry);
+                    }
+                }
+            },
+        }
+        team::run(walk, walker, begin, go_on)
     }
 
     /// Finds the way to a violation by searching again, on one thread and with ways.
     fn again_with_ways(&self, states: &States, exact: Exact, found: &Wrong) -> Result<Halt, Halt> {
         let unlimited = States { most: u64::MAX, bytes: usize::MAX, threads: 1, ..states.clone() };
         let space = self.space_of(exact).map_err(Halt::Refused)?;
-        match self.walk(&unlimited, space, true, &mut |_| true).halt {
+        let go_on: GoOn<'_> = &mut Telling(&mut |_| true);
+        match self.walk(&unlimited, space, true, None, go_on)?.halt {
             Some(halt @ Halt::Wrong(_)) => Ok(halt),
             _ => panic!(
                 "raddle: {}; the search was run again for the way there, and did not find it: \

@@ -763,3 +763,137 @@ fn a_test_that_does_more_than_its_model_is_searched_by_executions() {
     assert!(report.counts.executions > 1);
     assert!(raddle::render(&report).contains("runs several models"), "{}", raddle::render(&report));
 }
+
+/// What does not hang on the clock, nor on whether there was a file.
+fn without_time(mut report: raddle::Report) -> raddle::Report {
+    report.elapsed_ms = 0;
+    report.progress = None;
+    let about_file = |note: &raddle::Note| {
+        matches!(note, raddle::Note::Kept { .. } | raddle::Note::Resumed { .. })
+    };
+    report.notes.retain(|note| !about_file(note));
+    report
+}
+
+#[test]
+fn a_search_over_states_goes_on_from_a_file() {
+    let model = logs(3, 4).panics_only();
+    let file = std::env::temp_dir().join(format!("raddle-states-{}", std::process::id()));
+    for strategy in OVER_STATES {
+        let _ = std::fs::remove_file(&file);
+        let run = |executions: Option<u64>, keeps: bool| {
+            let mut config = by(strategy);
+            config.executions = executions;
+            config.checkpoint = keeps.then(|| file.to_string_lossy().into_owned());
+            let model = model.clone();
+            raddle::explore(config, move || model.run()).expect("it can be run")
+        };
+        // After the first execution and before the states.
+        assert_eq!(run(Some(1), true).counts.executions, 1, "{strategy}");
+        assert!(file.exists(), "{strategy}");
+        let (parts, whole) = (run(None, true), run(None, false));
+        assert!(!file.exists(), "{strategy}");
+        assert_eq!(without_time(parts), without_time(whole), "{strategy}");
+    }
+}
+
+/// Runs a strategy until it has been asked so many times whether to go on, from what was saved if anything was; what it
+/// saves then, and how many executions there were.
+fn a_part(
+    strategy: &str,
+    laps: u32,
+    from: Option<(raddle_trace::Carried, raddle_engine::strategy::Checkpoint)>,
+    body: &dyn Fn(),
+) -> Result<(raddle_trace::Carried, raddle_engine::strategy::Checkpoint), (u64, Covered)> {
+    let mut strategy = raddle_search::build(strategy, 1).expect("a known strategy").strategy;
+    strategy.stateful().expect("it searches states").expect_saving();
+    let mut carried = raddle_trace::Carried::default();
+    if let Some((before, state)) = from {
+        strategy.resumable().expect("it can be saved").restore(&state).expect("its own");
+        carried = before;
+    }
+    let mut left = laps;
+    let mut lap = |_: raddle_engine::Lap| {
+        left = left.saturating_sub(1);
+        if left == 0 { Stop::Search } else { Stop::No }
+    };
+    let explored = raddle_engine::explore_from(
+        &carried,
+        &mut *strategy,
+        &mut [],
+        &Setup::default(),
+        &mut lap,
+        &mut |_| {},
+        body,
+    )
+    .expect("it can be run");
+    if explored.ended != raddle_engine::Ended::Stopped {
+        return Err((explored.counts.executions, strategy.covered()));
+    }
+    let state = strategy.resumable().expect("it can be saved").save().expect("between executions");
+    Ok((raddle_trace::Carried { counts: explored.counts, ..carried }, state))
+}
+
+#[test]
+fn a_search_over_states_that_is_stopped_in_its_midst_ends_as_if_it_was_not() {
+    let model = logs(5, 6).panics_only();
+    let body = || model.run();
+    for strategy in OVER_STATES {
+        let whole = a_part(strategy, u32::MAX, None, &body).expect_err("it ends");
+        let mut from = None;
+        let mut parts = 0;
+        let ended = loop {
+            match a_part(strategy, 5 + parts, from, &body) {
+                Ok(saved) => from = Some(saved),
+                Err(ended) => break ended,
+            }
+            parts += 1;
+        };
+        assert!(parts >= 2, "{strategy}: {parts}");
+        let of = |(executions, covered): (u64, Covered)| match covered {
+            Covered::States { unique, depth, dropped, delays, keys, .. } => {
+                (executions, unique, depth, dropped, delays, keys)
+            }
+            other => panic!("{strategy}: {other}"),
+        };
+        assert_eq!(of(ended), of(whole), "{strategy}");
+    }
+}
+
+#[test]
+fn where_executions_are_in_processes_of_their_own_states_are_not_searched() {
+    let model = logs(2, 2).panics_only();
+    for (strategy, says) in [("states(bfs)", true), ("states(dfs)", true), ("strata(rr)", false)] {
+        let mut config = by(strategy);
+        config.isolation = raddle::Isolation::Process;
+        let model = model.clone();
+        let report = raddle::explore(config, move || model.run()).expect("it can be run");
+        assert_eq!(report.verdict, raddle::Verdict::Covered, "{strategy}");
+        assert_ne!(report.counts.executions, 1, "{strategy}");
+        let text = raddle::render(&report);
+        assert_eq!(text.contains("leave out `isolation`"), says, "{strategy}: {text}");
+    }
+}
+
+#[test]
+fn explorers_do_the_same_where_executions_are_in_processes_of_their_own() {
+    let model = logs(2, 2).panics_only();
+    for strategy in ["strata(rtc, exact) delays(1)", "dfs delays(2) prr(3)", "strata-sample(rr)"] {
+        let run = |isolation| {
+            // By executions in both cases.
+            let mut config = by(strategy);
+            config.executions = Some(20);
+            config.isolation = isolation;
+            let model = model.clone();
+            let two = move || {
+                model.run();
+                model.run();
+            };
+            raddle::explore(config, two).expect("it can be run")
+        };
+        let (apart, here) = (run(raddle::Isolation::Process), run(raddle::Isolation::None));
+        assert_eq!(apart.guarantee, here.guarantee, "{strategy}");
+        assert_eq!(apart.counts.executions, here.counts.executions, "{strategy}");
+        assert_eq!(apart.counts.steps, here.counts.steps, "{strategy}");
+    }
+}

@@ -108,6 +108,9 @@ pub fn explore_from(
         failures: Failures::default(),
         kinds: BTreeMap::new(),
     };
+    if let Some(ended) = exploration.offer_again()? {
+        return Ok(exploration.finish(ended));
+    }
     loop {
         let ended = match exploration.begin() {
             None => exploration.execute()?,
@@ -147,6 +150,39 @@ struct Exploration<'a, 'b> {
 }
 
 impl Exploration<'_, '_> {
+    /// Runs an execution that counts for nothing, if a strategy that was restored has to be offered its states again; or
+    /// why that ends the search.
+    fn offer_again(&mut self) -> Result<Option<Ended>, EngineError> {
+        let Self { search, apart, audience, lap, body, counts, leaked, .. } = self;
+        let Some(strategy) = audience.stateful() else { return Ok(None) };
+        if apart.is_some() {
+            strategy.executions_are_apart();
+        }
+        if !strategy.wants_offer() {
+            return Ok(None);
+        }
+        let mut decisions = 0;
+        if apart.is_none() {
+            search.ask(audience.strategy_alone());
+            let ran = search.keeping(|search| {
+                search.decisions.plan.renew([]);
+                let ran = search.run(*body, lap, counts.executions);
+                decisions = search.decisions.taken.len();
+                ran
+            });
+            *leaked += ran.leaked;
+            match ran.ending {
+                Ending::Stopped => return Ok(Some(Ended::Stopped)),
+                Ending::Foreign => return Err(EngineError::Foreign),
+                _ => {}
+            }
+        }
+        if let Some(strategy) = audience.stateful() {
+            strategy.offered_again(decisions);
+        }
+        Ok(None)
+    }
+
     /// Begins the next execution; or why there is none.
     fn begin(&mut self) -> Option<Ended> {
         let (executions, limits) = (self.counts.executions, &self.setup.limits);

@@ -249,6 +249,11 @@ impl<'a, 'b> Audience<'a, 'b> {
         if self.steps || self.decisions { self } else { self.strategy }
     }
 
+    /// The strategy, for an execution that observers do not hear of.
+    pub(crate) fn strategy_alone(&mut self) -> &mut dyn Strategy {
+        self.strategy
+    }
+
     /// Calls each observer between two executions, or when the search has `ended`.
     pub fn pause(&mut self, counts: Counts, carried: &dyn Fn() -> Carried, ended: Option<&Ended>) {
         for at in 0..self.observers.len() {

@@ -7,7 +7,8 @@
 
 use std::fmt;
 
-use raddle_trace::Covered;
+use raddle_trace::{Covered, StateKey};
+use serde::{Deserialize, Serialize};
 
 use crate::explorer::Explorer;
 
@@ -41,15 +42,35 @@ pub struct AskedStates {
     pub depth: Option<u32>,
     /// On so many threads.
     pub threads: usize,
+    /// At most about so many bytes for what has been seen and what is yet to be gone on from; none: as many as the
+    /// frontend finds right.
+    pub bytes: Option<u64>,
+    /// Whether it will be [saved](StateSearch::save): then it keeps the steps that lead to what is yet to be gone on from.
+    pub saved: bool,
+}
+
+impl AskedStates {
+    /// What is counted as different.
+    #[must_use]
+    pub fn keys(&self) -> StateKey {
+        match self.order {
+            StateOrder::BreadthFirst | StateOrder::DepthFirst => StateKey::State,
+            StateOrder::Strata { exact, .. } => StateKey::new(exact, self.depth.is_some()),
+        }
+    }
 }
 
 /// States that can be searched.
 pub trait StateSpace: Send + Sync {
-    /// Begins a search.
+    /// Begins a search, or goes on with one that was saved.
     ///
     /// # Errors
     /// Why it cannot be searched: a clause.
-    fn search(&self, asked: &AskedStates) -> Result<Box<dyn StateSearch>, String>;
+    fn search(
+        &self,
+        asked: &AskedStates,
+        from: Option<SavedStates>,
+    ) -> Result<Box<dyn StateSearch>, String>;
 }
 
 impl fmt::Debug for dyn StateSpace {
@@ -68,6 +89,80 @@ pub trait StateSearch: Send {
 
     /// How far it is.
     fn progress(&self) -> StateProgress;
+
+    /// What it needs to go on in another process; none if it was not asked to be saved, or has ended meanwhile.
+    fn save(&mut self) -> Option<SavedStates>;
+}
+
+/// A search over states that was saved.
+///
+/// States are values of the program's own types, and are not in it: what is yet to be gone on from is known by the steps
+/// that lead there, which are taken once more. What has been seen is in it as it was.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SavedStates {
+    /// What counts as a part of a state: the time, the numbers of timers.
+    pub exact: (bool, bool),
+    /// What has been seen, part by part: its slots, of which 0 is a free one, and the price of each if there are prices.
+    pub seen: Vec<(Vec<u64>, Vec<u8>)>,
+    /// How many states were not kept among what has been seen.
+    pub dropped: u64,
+    /// How many states were counted against the limit.
+    pub counted: u64,
+    /// Of a stratified search: the most delays of the strata that are gone through, and of those that are finished.
+    pub strata: (u32, Option<u32>),
+    /// Steps, each after the first state or after another step that stands before it.
+    pub steps: Vec<SavedStep>,
+    /// What is yet to be gone on from, in order.
+    pub entries: Vec<SavedEntry>,
+    /// What was done so far.
+    pub done: SavedTally,
+}
+
+/// A step of a search that was saved.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SavedStep {
+    /// 0: after the first state; n: after the n-th step.
+    pub after: u32,
+    /// What was delivered: its kind and two numbers.
+    pub delivered: (u8, u32, u32),
+    /// The values that were decided in it.
+    pub values: Vec<u32>,
+}
+
+/// A state that is yet to be gone on from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SavedEntry {
+    /// 0: the first state; n: the state after the n-th step.
+    pub at: u32,
+    /// Its fingerprint, to see that the program is the same.
+    pub fingerprint: u64,
+    /// Whether it is for the next round.
+    pub later: bool,
+    /// Of a stratified search: the delays that lead to it.
+    pub spent: u32,
+    /// How much of it was tried; depth-first: how much is left to be tried.
+    pub tried: u32,
+    /// Values that are to be tried next: of which offer, and which.
+    pub values: Vec<(u32, Vec<u32>)>,
+}
+
+/// What a search over states has done.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SavedTally {
+    /// Steps.
+    pub transitions: u64,
+    /// States that were made by steps.
+    pub made: u64,
+    /// States in which nothing is left to be handled.
+    pub finals: u64,
+    /// The most steps to a state.
+    pub depth: u32,
+    /// Whether a limit on the depth left something out.
+    pub cut: bool,
+    /// By property: whether it is a goal that was reached.
+    pub reached: Vec<bool>,
+    /// How many parts of states are told apart by their fingerprints alone.
+    pub parts: u64,
 }
 
 impl fmt::Debug for dyn StateSearch {
@@ -97,7 +192,7 @@ pub struct StateProgress {
 }
 
 /// What a search over states found.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FoundStates {
     /// What was covered.
     pub covered: Covered,
@@ -110,7 +205,7 @@ pub struct FoundStates {
 }
 
 /// Something that must not be, and the execution that shows it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FoundViolation {
     /// What is wrong.
     pub what: String,

@@ -593,6 +593,18 @@ pub trait Stateful {
     /// Between two executions: does some of its work besides them. `true` if more is left before the next
     /// execution can begin; the caller may stop it then.
     fn work(&mut self) -> bool;
+
+    /// Before the first execution: it will be [saved](Resumable::save), so it is to keep what that takes.
+    fn expect_saving(&mut self);
+
+    /// Before the first execution: each runs in a process of its own, so that nothing can be offered.
+    fn executions_are_apart(&mut self);
+
+    /// Whether it was restored and has to be offered again what can be searched, in an execution that does not count.
+    fn wants_offer(&self) -> bool;
+
+    /// That execution has ended, after so many decisions.
+    fn offered_again(&mut self, decisions: usize);
 }
 
 /// What can be saved between two executions, and go on in another process.

@@ -4,17 +4,22 @@
 //! decided besides, the states are searched between that execution and the next: by the frontend, which knows them. A
 //! violation is then run as an ordinary execution, with its schedule, trace and token. If there is no such model, the
 //! search goes by executions instead, as its fallback does, and says why.
+//!
+//! What was saved goes on in the same way: the states are offered again in an execution that does not count.
 
 use std::fmt;
 use std::sync::Arc;
 
 use raddle_engine::receive::ActorNews;
-use raddle_engine::states::{AskedStates, CannotSearch, FoundStates, StateSearch, StateSpace};
+use raddle_engine::states::{
+    AskedStates, CannotSearch, FoundStates, SavedStates, StateSearch, StateSpace,
+};
 use raddle_engine::strategy::{
     Answer, Checkpoint, Cut, Divisible, Estimating, Event, Finished, Needs, Plan, Point, Remarks,
     Resumable, Stateful, Strategy, Unsupported, Work,
 };
 use raddle_trace::{Covered, Note, Progress};
+use serde::{Deserialize, Serialize};
 
 use crate::state;
 
@@ -23,18 +28,19 @@ use crate::state;
 enum Stage {
     /// Before or in the first execution, with the model that it has run.
     Asking(Option<Offer>),
-    /// The states can be searched, and will be before the next execution.
-    Ready(Arc<dyn StateSpace>),
-    Searching(Box<dyn StateSearch>),
+    /// It was restored: before or in the execution that offers the states again. Without what was saved, the states are
+    /// searched from the first on.
+    Resuming(Option<Box<SavedStates>>, Option<Offer>),
+    /// The states can be searched, and will be before the next execution: from the first on, or from what was saved.
+    Ready(Arc<dyn StateSpace>, Option<Box<SavedStates>>),
+    /// `resumed`: it goes on with what was saved.
+    Searching { search: Box<dyn StateSearch>, resumed: bool },
     /// Whether the violation was run, if there is one.
     Found(Box<FoundStates>, bool),
     /// By executions, because of this; empty if that need not be said.
     Fallback(String),
     /// It could not go on, because of this; `mistaken`: because what it was given is wrong.
-    Trouble {
-        why: String,
-        mistaken: bool,
-    },
+    Trouble { why: String, mistaken: bool },
 }
 
 /// A model that the first execution has run.
@@ -45,6 +51,26 @@ struct Offer {
     alone: bool,
     /// How many decisions there were when it ended.
     until: Option<usize>,
+}
+
+impl Offer {
+    /// What can be searched, unless something else was decided in the execution, which had so many decisions.
+    fn alone(self, decisions: usize) -> Option<Arc<dyn StateSpace>> {
+        (self.alone && self.until == Some(decisions)).then_some(self.space)
+    }
+}
+
+/// How far it was when it was saved.
+#[derive(Serialize, Deserialize)]
+enum SavedStage {
+    /// Before the first execution.
+    Asking,
+    /// After it; none of the states is known.
+    Offered,
+    Searching(Box<SavedStates>),
+    Found(Box<FoundStates>, bool),
+    /// By executions, because of this; and the state of that search.
+    Fallback(String, Vec<u8>),
 }
 
 /// A search over states, or over executions where there are no states.
@@ -85,52 +111,87 @@ impl OverStates {
         Self { insists: false, ..Self::new(asked, fallback, fallback_name) }
     }
 
-    /// What is saved: of a search by executions why it is one, and its own state.
-    fn sealed(&self, state: Option<Checkpoint>) -> Checkpoint {
-        let why = match &self.stage {
-            Stage::Fallback(why) => why.clone(),
-            _ => String::new(),
-        };
-        state::write(&self.name, &state.map(|state| (why, state.0)))
+    /// The same, with at most about so many bytes for states.
+    #[must_use]
+    pub fn within(mut self, bytes: Option<u64>) -> Self {
+        self.asked.bytes = bytes;
+        self
+    }
+
+    fn sealed(&self, stage: &SavedStage) -> Checkpoint {
+        state::write(&self.name, stage)
     }
 
     /// Whether executions are those of the fallback.
     fn falls_back(&self) -> bool {
-        matches!(self.stage, Stage::Asking(_) | Stage::Ready(_) | Stage::Fallback(_))
+        matches!(self.stage, Stage::Asking(_) | Stage::Ready(..) | Stage::Fallback(_))
     }
 }
 
 impl Stateful for OverStates {
     fn offered(&mut self, space: Arc<dyn StateSpace>, decisions: usize) {
-        if let Stage::Asking(offer) = &mut self.stage {
+        if let Stage::Asking(offer) | Stage::Resuming(_, offer) = &mut self.stage {
             let alone = offer.is_none() && decisions == 0;
             *offer = Some(Offer { space, alone, until: None });
         }
     }
 
     fn over(&mut self, decisions: usize) {
-        if let Stage::Asking(Some(offer)) = &mut self.stage {
+        if let Stage::Asking(Some(offer)) | Stage::Resuming(_, Some(offer)) = &mut self.stage {
             offer.until = Some(decisions);
         }
     }
 
     fn work(&mut self) -> bool {
         let stage = match &mut self.stage {
-            Stage::Ready(space) => match space.search(&self.asked) {
-                Ok(search) => Stage::Searching(search),
-                Err(why) => Stage::Fallback(why),
-            },
-            Stage::Searching(search) => match search.advance() {
+            Stage::Ready(space, saved) => {
+                let resumed = saved.is_some();
+                match space.search(&self.asked, saved.take().map(|saved| *saved)) {
+                    Ok(search) => Stage::Searching { search, resumed },
+                    Err(why) => Stage::Fallback(why),
+                }
+            }
+            Stage::Searching { search, resumed } => match search.advance() {
                 Ok(None) => return true,
                 Ok(Some(found)) => Stage::Found(Box::new(found), false),
                 // By executions the same explorer would be asked.
                 Err(CannotSearch { why, mistaken: true }) => Stage::Trouble { why, mistaken: true },
+                // What was done before is not to be lost.
+                Err(CannotSearch { why, .. }) if *resumed => {
+                    Stage::Trouble { why, mistaken: false }
+                }
                 Err(CannotSearch { why, .. }) => Stage::Fallback(why),
             },
             _ => return false,
         };
         self.stage = stage;
-        matches!(self.stage, Stage::Searching(_))
+        matches!(self.stage, Stage::Searching { .. })
+    }
+
+    fn expect_saving(&mut self) {
+        self.asked.saved = true;
+    }
+
+    fn executions_are_apart(&mut self) {
+        if let Stage::Asking(_) = self.stage {
+            let why = "each execution runs in a process of its own, and states would be searched in this one; leave out \
+                       `isolation` to search them";
+            let why = if self.insists { why } else { "" };
+            self.stage = Stage::Fallback(why.to_owned());
+        }
+    }
+
+    fn wants_offer(&self) -> bool {
+        matches!(self.stage, Stage::Resuming(..))
+    }
+
+    fn offered_again(&mut self, decisions: usize) {
+        if let Stage::Resuming(saved, offer) = &mut self.stage {
+            self.stage = match offer.take().and_then(|offer| offer.alone(decisions)) {
+                Some(space) => Stage::Ready(space, saved.take()),
+                None => Stage::Trouble { why: state::STRAYED.to_owned(), mistaken: false },
+            };
+        }
     }
 }
 
@@ -199,12 +260,9 @@ impl Strategy for OverStates {
             self.fallback.end(execution);
         }
         if let Stage::Asking(offer) = &mut self.stage {
-            let decisions = execution.decisions.len();
-            self.stage = match offer.take() {
-                Some(Offer { space, alone: true, until: Some(until) }) if until == decisions => {
-                    Stage::Ready(space)
-                }
-                Some(_) => Stage::Fallback(
+            self.stage = match offer.take().map(|offer| offer.alone(execution.decisions.len())) {
+                Some(Some(space)) => Stage::Ready(space, None),
+                Some(None) => Stage::Fallback(
                     "the test decides something besides what its model does, or runs several models"
                         .to_owned(),
                 ),
@@ -219,8 +277,12 @@ impl Strategy for OverStates {
     fn covered(&self) -> Covered {
         match &self.stage {
             Stage::Found(found, _) => found.covered,
-            Stage::Searching(search) => Covered::SomeStates { unique: search.progress().unique },
-            Stage::Ready(_) | Stage::Trouble { .. } => Covered::SomeStates { unique: 0 },
+            Stage::Searching { search, .. } => {
+                Covered::SomeStates { unique: search.progress().unique, keys: self.asked.keys() }
+            }
+            Stage::Ready(..) | Stage::Resuming(..) | Stage::Trouble { .. } => {
+                Covered::SomeStates { unique: 0, keys: self.asked.keys() }
+            }
             Stage::Asking(_) | Stage::Fallback(_) => self.fallback.covered(),
         }
     }
@@ -249,7 +311,9 @@ impl Strategy for OverStates {
                 let unfinished = Some(why.clone());
                 Remarks { notes: Vec::new(), unfinished, mistaken: *mistaken }
             }
-            Stage::Asking(_) | Stage::Ready(_) | Stage::Searching(_) => self.fallback.remarks(),
+            Stage::Asking(_) | Stage::Resuming(..) | Stage::Ready(..) | Stage::Searching { .. } => {
+                self.fallback.remarks()
+            }
         }
     }
 
@@ -272,11 +336,15 @@ impl Strategy for OverStates {
 
 impl Divisible for OverStates {
     fn split(&mut self, n: usize) -> Result<Vec<Work>, Unsupported> {
-        let Stage::Fallback(_) = &self.stage else {
+        let Stage::Fallback(why) = &self.stage else {
             return Err(Unsupported("be split while it goes from state to state"));
         };
+        let why = why.clone();
         let parts = self.fallback.split(n)?;
-        let sealed = |work: Work| Work { state: self.sealed(Some(work.state)), ..work };
+        let sealed = |work: Work| {
+            let state = self.sealed(&SavedStage::Fallback(why.clone(), work.state.0));
+            Work { state, ..work }
+        };
         Ok(parts.into_iter().map(sealed).collect())
     }
 }
@@ -284,35 +352,50 @@ impl Divisible for OverStates {
 impl Estimating for OverStates {
     fn progress(&self) -> Progress {
         match &self.stage {
-            Stage::Searching(search) => {
+            Stage::Searching { search, .. } => {
                 let progress = search.progress();
                 let (pending, frontier_bytes) = (progress.waiting, progress.bytes);
                 Progress { pending, frontier_bytes, ..Progress::default() }
             }
             Stage::Asking(_) | Stage::Fallback(_) => self.fallback.progress(),
-            Stage::Ready(_) | Stage::Found(..) | Stage::Trouble { .. } => Progress::default(),
+            Stage::Resuming(..) | Stage::Ready(..) | Stage::Found(..) | Stage::Trouble { .. } => {
+                Progress::default()
+            }
         }
     }
 }
 
 impl Resumable for OverStates {
-    /// Of a search over states nothing is saved, because states are values of the program's own types: it begins anew.
+    /// A search over states that was not [told](Stateful::expect_saving) before it began keeps no ways: then the states are
+    /// searched anew.
     fn save(&mut self) -> Result<Checkpoint, Unsupported> {
-        match &self.stage {
-            Stage::Fallback(_) => {
-                let state = self.fallback.save()?;
-                Ok(self.sealed(Some(state)))
+        let saved = |saved: &Option<Box<SavedStates>>| {
+            saved.clone().map_or(SavedStage::Offered, SavedStage::Searching)
+        };
+        let stage = match &mut self.stage {
+            Stage::Asking(_) => SavedStage::Asking,
+            Stage::Resuming(states, _) | Stage::Ready(_, states) => saved(states),
+            Stage::Searching { search, .. } => saved(&search.save().map(Box::new)),
+            Stage::Found(found, was_run) => SavedStage::Found(found.clone(), *was_run),
+            Stage::Fallback(why) => SavedStage::Fallback(why.clone(), self.fallback.save()?.0),
+            Stage::Trouble { .. } => {
+                return Err(Unsupported("be saved: it could not go on"));
             }
-            _ => Ok(self.sealed(None)),
-        }
+        };
+        Ok(self.sealed(&stage))
     }
 
     fn restore(&mut self, state: &Checkpoint) -> Result<(), Unsupported> {
-        let saved: Option<(String, Vec<u8>)> = state::read(&self.name, state)?;
-        if let Some((why, state)) = saved {
-            self.fallback.restore(&Checkpoint(state))?;
-            self.stage = Stage::Fallback(why);
-        }
+        self.stage = match state::read(&self.name, state)? {
+            SavedStage::Asking => Stage::Asking(None),
+            SavedStage::Offered => Stage::Resuming(None, None),
+            SavedStage::Searching(saved) => Stage::Resuming(Some(saved), None),
+            SavedStage::Found(found, was_run) => Stage::Found(found, was_run),
+            SavedStage::Fallback(why, state) => {
+                self.fallback.restore(&Checkpoint(state))?;
+                Stage::Fallback(why)
+            }
+        };
         Ok(())
     }
 }
@@ -329,7 +412,11 @@ mod tests {
     struct Fake(Option<FoundViolation>);
 
     impl StateSpace for Fake {
-        fn search(&self, _: &AskedStates) -> Result<Box<dyn StateSearch>, String> {
+        fn search(
+            &self,
+            _: &AskedStates,
+            _: Option<SavedStates>,
+        ) -> Result<Box<dyn StateSearch>, String> {
             Ok(Box::new(Self(self.0.clone())))
         }
     }
@@ -337,13 +424,18 @@ mod tests {
     impl StateSearch for Fake {
         fn advance(&mut self) -> Result<Option<FoundStates>, CannotSearch> {
             let (unique, parts, dropped) = (7, 2, 0);
-            let covered = Covered::States { unique, parts, depth: None, dropped, delays: None };
+            let (depth, delays, keys) = (None, None, asked().keys());
+            let covered = Covered::States { unique, parts, depth, dropped, delays, keys };
             let summary = "7 states".to_owned();
             Ok(Some(FoundStates { covered, ended: true, violation: self.0.clone(), summary }))
         }
 
         fn progress(&self) -> StateProgress {
             StateProgress::default()
+        }
+
+        fn save(&mut self) -> Option<SavedStates> {
+            None
         }
     }
 
@@ -360,9 +452,14 @@ mod tests {
         }
     }
 
+    fn asked() -> AskedStates {
+        let order = StateOrder::BreadthFirst;
+        AskedStates { order, depth: None, threads: 1, bytes: None, saved: false }
+    }
+
     /// After the first execution, which has run a model that finds this, and after the search over its states.
     fn after(violation: Option<&FoundViolation>, several: bool) -> OverStates {
-        let asked = AskedStates { order: StateOrder::BreadthFirst, depth: None, threads: 1 };
+        let asked = asked();
         let fallback = Box::new(DepthFirst::default());
         let mut search = OverStates::new(asked, fallback, "dfs".to_owned());
         assert!(search.begin(&mut Plan::default()));
@@ -397,10 +494,10 @@ mod tests {
         search.end(&finished());
         assert!(!search.begin(&mut plan));
         assert!(search.remarks().unfinished.is_some_and(|why| why.contains("it is wrong")));
-        assert_eq!(search.covered(), Covered::SomeStates { unique: 0 });
+        assert!(matches!(search.covered(), Covered::SomeStates { unique: 0, .. }));
         let mut search = after(Some(&wrong(None)), false);
         assert!(!search.begin(&mut plan));
-        assert_eq!(search.covered(), Covered::SomeStates { unique: 0 });
+        assert!(matches!(search.covered(), Covered::SomeStates { unique: 0, .. }));
     }
 
     #[test]

@@ -130,6 +130,18 @@ impl StrataSample {
         Self { tracker, c1: c1.max(1), c2: c2.max(1), state }
     }
 
+    /// How many delays the execution has that runs, or was run last.
+    #[must_use]
+    pub fn delays(&self) -> u32 {
+        self.state.placed
+    }
+
+    /// The most places for a delay that an execution had so far.
+    #[must_use]
+    pub fn places(&self) -> u64 {
+        self.state.longest
+    }
+
     /// How many samples there are with so many delays.
     fn wanted(&self, delays: u32) -> u64 {
         let power = u64::from(self.c2).saturating_pow(delays);

@@ -4,7 +4,7 @@
 //! keeps no state between executions, and has the queue of processes written out once more from the rules:
 //!
 //! - A process is a thread, a timer or an actor; all that crashes actors is one more. They are in a queue in the order of
-//!   creation.
+//!   creation; a thread that has ended leaves it.
 //! - A process costs as many delays as processes come before it in the queue that can move, too. Those go to the end.
 //! - Of what one actor can handle the oldest message is first, then come timers, then its restart; the n-th costs n.
 //! - The value n costs n delays.
@@ -17,18 +17,28 @@ use raddle_engine::strategy::{
     Answer, Cut, Event, Finished, Lane, Needs, Options, Pending, Plan, Point, Strategy,
 };
 use raddle_trace::Covered;
+use raddle_trace::hash::mix;
 
 /// What moves processes within the queue besides delays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
     /// When one moves, or is given up, those before it in the queue go to the end: they cannot move: `rr`.
     RoundRobin,
+    /// The same, but a new one begins at a random place: `prr` with this seed. Which place that is for the n-th process is a
+    /// matter of definition: the hash of the seed and n, modulo the number of places.
+    Random(u64),
     /// Those that the last step sent to or woke come first, in this order: `rtc`.
     RunToCompletion,
     /// Each that is sent to or woken comes first: `rtc-latest`.
     LatestFirst,
     /// Nothing: `ordered`, where no order is asked for.
     Creation,
+}
+
+impl Rule {
+    fn takes_turns(self) -> bool {
+        matches!(self, Self::RoundRobin | Self::Random(_))
+    }
 }
 
 /// A process.
@@ -60,11 +70,28 @@ struct Queue {
 }
 
 impl Queue {
-    fn create(&mut self, who: Who) {
+    fn create(&mut self, who: Who, rule: Rule) {
         if self.all.iter().all(|(other, _)| *other != who) {
+            let place = match rule {
+                Rule::Random(seed) => {
+                    let drawn = mix(seed ^ mix(self.all.len() as u64));
+                    (drawn % (self.order.len() as u64 + 1)) as usize
+                }
+                _ => self.order.len(),
+            };
             self.all.push((who, true));
-            self.order.push(who);
+            self.order.insert(place, who);
         }
+    }
+
+    /// Threads that have ended leave the queue.
+    fn leave(&mut self, pending: &dyn Pending) {
+        let ended = |who: &Who| match *who {
+            Who::Thread(task) => pending.op(TaskId(task)).is_none(),
+            Who::Timer(_) | Who::Actor(_) | Who::Crashes => false,
+        };
+        self.order.retain(|who| !ended(who));
+        self.recent.retain(|who| !ended(who));
     }
 
     fn put_last(&mut self, who: Who) {
@@ -80,7 +107,7 @@ impl Queue {
     }
 
     fn give_up(&mut self, who: Who, rule: Rule) {
-        if rule == Rule::RoundRobin {
+        if rule.takes_turns() {
             self.turn_to(who);
         }
         self.put_last(who);
@@ -88,7 +115,7 @@ impl Queue {
 
     fn called(&mut self, who: Who, rule: Rule) {
         match rule {
-            Rule::RoundRobin | Rule::Creation => return,
+            Rule::RoundRobin | Rule::Random(_) | Rule::Creation => return,
             Rule::LatestFirst => self.recent.clear(),
             Rule::RunToCompletion => self.recent.retain(|&other| other != who),
         }
@@ -140,7 +167,7 @@ impl WithinDelays {
 
     /// Follows what has happened.
     fn catch_up(&mut self, pending: &dyn Pending) {
-        self.queue.create(Who::Thread(0));
+        self.queue.create(Who::Thread(0), self.rule);
         let notes = std::mem::take(&mut self.notes);
         for note in &notes {
             if let Note::Actor(ActorNews { actor, identity, .. }) = note {
@@ -149,9 +176,9 @@ impl WithinDelays {
         }
         for note in notes {
             match note {
-                Note::Spawned(child) => self.queue.create(who(child, pending)),
+                Note::Spawned(child) => self.queue.create(who(child, pending), self.rule),
                 Note::Actor(ActorNews { actor, what, .. }) => {
-                    self.queue.create(Who::Actor(actor.0));
+                    self.queue.create(Who::Actor(actor.0), self.rule);
                     if what == Done::Sent {
                         self.queue.called(Who::Actor(actor.0), self.rule);
                     }
@@ -162,15 +189,15 @@ impl WithinDelays {
                         self.queue.now_able(&able, self.rule);
                     }
                     self.queue.recent.clear();
-                    if self.rule == Rule::RoundRobin {
-                        self.queue.create(who(task, pending));
+                    if self.rule.takes_turns() {
+                        self.queue.create(who(task, pending), self.rule);
                         self.queue.turn_to(who(task, pending));
                     }
                     let known = |actor: &u64| self.queue.actors.get(actor).copied();
                     let created: Vec<_> = created.iter().filter_map(known).collect();
                     let sent_to: Vec<_> = sent_to.iter().filter_map(known).collect();
                     for who in created {
-                        self.queue.create(who);
+                        self.queue.create(who, self.rule);
                     }
                     for who in sent_to {
                         self.queue.called(who, self.rule);
@@ -187,6 +214,7 @@ impl WithinDelays {
             Options::Schedule(choices) => choices,
         };
         self.catch_up(point.pending);
+        self.queue.leave(point.pending);
         let of: Vec<_> = choices.iter().map(|choice| who(choice.task, point.pending)).collect();
         let able: BTreeSet<_> = of.iter().copied().collect();
         self.queue.now_able(&able, self.rule);

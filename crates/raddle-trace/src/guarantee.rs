@@ -175,11 +175,17 @@ pub enum Covered {
         /// others.
         #[serde(default)]
         delays: Option<u32>,
+        /// What was counted as different.
+        #[serde(default)]
+        keys: StateKey,
     },
     /// Some states of a search over states that did not end.
     SomeStates {
         /// How many different ones.
         unique: u64,
+        /// What was counted as different.
+        #[serde(default)]
+        keys: StateKey,
     },
     /// Some executions of a systematic search that did not end.
     Part {
@@ -234,6 +240,63 @@ pub enum Covered {
     },
     /// One execution, given in advance.
     Replay,
+}
+
+/// What a search over states counts, and tells apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum StateKey {
+    /// States of the program.
+    #[default]
+    State,
+    /// Pairs of a state of the program and a state of the explorer: of one state there may be several.
+    Explorer,
+    /// Pairs of a state and the number of steps that lead there.
+    Depth,
+    /// States of the program, each with a state of the explorer and a number of steps.
+    ExplorerAndDepth,
+}
+
+impl StateKey {
+    /// With states of an explorer, with depths, with both or with neither.
+    #[must_use]
+    pub fn new(explorer: bool, depth: bool) -> Self {
+        match (explorer, depth) {
+            (false, false) => Self::State,
+            (true, false) => Self::Explorer,
+            (false, true) => Self::Depth,
+            (true, true) => Self::ExplorerAndDepth,
+        }
+    }
+
+    /// So many of them, as text.
+    ///
+    /// ```
+    /// use raddle_trace::StateKey;
+    ///
+    /// assert_eq!(StateKey::State.count(1), "1 state");
+    /// assert_eq!(StateKey::Explorer.count(7), "7 pairs of a state and its explorer's state");
+    /// ```
+    #[must_use]
+    pub fn count(self, n: u64) -> String {
+        format!("{n} {}", self.noun(n))
+    }
+
+    /// What one of them is called, or so many.
+    #[must_use]
+    pub fn noun(self, n: u64) -> &'static str {
+        match (self, n) {
+            (Self::State, 1) => "state",
+            (Self::State, _) => "states",
+            (Self::Explorer, 1) => "pair of a state and its explorer's state",
+            (Self::Explorer, _) => "pairs of a state and its explorer's state",
+            (Self::Depth, 1) => "pair of a state and its depth",
+            (Self::Depth, _) => "pairs of a state and its depth",
+            (Self::ExplorerAndDepth, 1) => "triple of a state, its explorer's state and its depth",
+            (Self::ExplorerAndDepth, _) => "triples of a state, its explorer's state and its depth",
+        }
+    }
 }
 
 /// Something that holds for all covered executions and need not hold in the world.
@@ -371,7 +434,9 @@ impl Covered {
 
     /// Of [`States`](Self::States).
     fn fmt_states(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self::States { unique, parts, depth, dropped, delays } = *self else { return Ok(()) };
+        let Self::States { unique, parts, depth, dropped, delays, keys } = *self else {
+            return Ok(());
+        };
         f.write_str("every state that can be reached")?;
         if let Some(k) = depth {
             write!(f, " in at most {}", Many(k.into(), "step"))?;
@@ -387,8 +452,8 @@ impl Covered {
         let chance = self.collision().unwrap_or(1.0).log10().ceil();
         write!(
             f,
-            ", unless 64-bit fingerprints collided (chance below 1e{chance}: {unique} \
-             states and {parts} parts of states"
+            ", unless 64-bit fingerprints collided (chance below 1e{chance}: {} and {parts} parts of states",
+            keys.count(unique)
         )?;
         if dropped > 0 {
             write!(f, "; {dropped} were not kept and may have been counted again")?;
@@ -519,9 +584,8 @@ impl fmt::Display for Covered {
                 )
             }
             Self::States { .. } => self.fmt_states(f),
-            Self::SomeStates { unique } => {
-                let unique = Many(unique, "state");
-                write!(f, "the first {unique} of a search that did not end")
+            Self::SomeStates { unique, keys } => {
+                write!(f, "the first {} of a search that did not end", keys.count(unique))
             }
             Self::Part { executions, preemptions } => {
                 match executions {
@@ -825,8 +889,14 @@ mod tests {
     // (1000 * 999 + 30 * 29) / 2^65 is 2.7e-14.
     #[test]
     fn states_are_told_apart_by_fingerprints() {
-        let states =
-            |depth| Covered::States { unique: 1000, parts: 30, depth, dropped: 0, delays: None };
+        let states = |depth| Covered::States {
+            unique: 1000,
+            parts: 30,
+            depth,
+            dropped: 0,
+            delays: None,
+            keys: StateKey::State,
+        };
         assert_eq!(
             states(None).to_string(),
             "every state that can be reached, unless 64-bit fingerprints collided (chance below \
@@ -837,8 +907,17 @@ mod tests {
                 .to_string()
                 .starts_with("every state that can be reached in at most 3 steps, unless")
         );
-        let dropped =
-            Covered::States { unique: 1000, parts: 30, depth: None, dropped: 4, delays: Some(2) };
+        let dropped = Covered::States {
+            unique: 1000,
+            parts: 30,
+            depth: None,
+            dropped: 4,
+            delays: Some(2),
+            keys: StateKey::Explorer,
+        };
+        assert!(
+            dropped.to_string().contains("1000 pairs of a state and its explorer's state and 30")
+        );
         assert!(
             dropped
                 .to_string()
@@ -850,7 +929,7 @@ mod tests {
                 .ends_with("30 parts of states; 4 were not kept and may have been counted again)")
         );
         assert_eq!(
-            Covered::SomeStates { unique: 7 }.to_string(),
+            Covered::SomeStates { unique: 7, keys: StateKey::State }.to_string(),
             "the first 7 states of a search that did not end"
         );
     }

@@ -33,7 +33,9 @@ pub mod tree;
 
 pub use carried::Carried;
 pub use explanation::{Explanation, Lost, Pivot, Second};
-pub use guarantee::{Assumption, Covered, Gaps, Guarantee, SampleBound, TraceCount, Unseen};
+pub use guarantee::{
+    Assumption, Covered, Gaps, Guarantee, SampleBound, StateKey, TraceCount, Unseen,
+};
 pub use minimised::{Minimised, Size};
 pub use outcome::{
     CellAccess, CellOp, DataRace, Death, Divergence, HeldLock, Lasted, LimitKind, Missing, Outcome,

@@ -60,7 +60,7 @@ pub(crate) fn has_covered(found: &Found) -> bool {
 fn says_nothing(ended: &Ended, covered: &Covered) -> bool {
     match ended {
         Ended::Diverged(_) => true,
-        Ended::Trouble(_) => *covered == Covered::SomeStates { unique: 0 },
+        Ended::Trouble(_) => matches!(covered, Covered::SomeStates { unique: 0, .. }),
         _ => false,
     }
 }
@@ -377,14 +377,19 @@ fn add(counts: &mut Counts, more: &Counts) {
 
 #[cfg(test)]
 mod tests {
+    use raddle_trace::StateKey;
+
     use super::*;
 
     #[test]
     fn a_violation_that_no_execution_shows_is_no_pass() {
         let trouble = Ended::Trouble("found, and not seen again".to_owned());
-        assert!(says_nothing(&trouble, &Covered::SomeStates { unique: 0 }));
-        assert!(!says_nothing(&trouble, &Covered::SomeStates { unique: 5 }));
-        assert!(!says_nothing(&Ended::Covered, &Covered::SomeStates { unique: 0 }));
+        assert!(says_nothing(&trouble, &Covered::SomeStates { unique: 0, keys: StateKey::State }));
+        assert!(!says_nothing(&trouble, &Covered::SomeStates { unique: 5, keys: StateKey::State }));
+        assert!(!says_nothing(
+            &Ended::Covered,
+            &Covered::SomeStates { unique: 0, keys: StateKey::State }
+        ));
     }
 
     #[test]

@@ -175,7 +175,7 @@ pub use raddle_threads::{Named, cell, hint, sync, thread, thread_local, time};
 pub use raddle_trace::{
     Band, Counts, Covered, DataRace, DecisionTree, Estimate, Explanation, Failure, Guarantee,
     Member, Minimised, Note, Outcome, Probed, Progress, Report, SampleBound, Schedule, Second,
-    Size, Timeouts, Trace, TraceCount, Unseen, Verdict,
+    Size, StateKey, Timeouts, Trace, TraceCount, Unseen, Verdict,
 };
 
 #[cfg(feature = "check")]

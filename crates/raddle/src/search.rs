@@ -144,6 +144,11 @@ pub(crate) fn run_one(
     observers.extend(traces.as_mut().map(|traces| traces as &mut dyn Observer));
     observers.extend(reporter.as_mut().map(|reporter| reporter as &mut dyn Observer));
     let mut carried = Carried::default();
+    if kept.is_some()
+        && let Some(stateful) = strategy.stateful()
+    {
+        stateful.expect_saving();
+    }
     if let Some(before) = kept.and_then(Place::before) {
         observer::restore(&mut *strategy, &mut observers, &before.state)
             .map_err(|_| EngineError::Carried)?;

@@ -141,6 +141,11 @@ impl Parcel {
         packer.parcel
     }
 
+    /// The fingerprints of the states, in the order in which they were packed.
+    pub(crate) fn fingerprints(&self) -> impl Iterator<Item = u64> {
+        self.states.iter().map(|state| state.fingerprint)
+    }
+
     /// The states, in the order in which they were packed.
     pub(crate) fn unpack(self) -> impl Iterator<Item = Snapshot> {
         let Self { messages, actors, monitors, states } = self;

@@ -7,11 +7,13 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
 use raddle_engine::states::{
-    AskedStates, CannotSearch, FoundStates, FoundViolation, StateOrder, StateProgress, StateSearch,
-    StateSpace,
+    AskedStates, CannotSearch, FoundStates, FoundViolation, SavedStates, StateOrder, StateProgress,
+    StateSearch, StateSpace,
 };
+use raddle_trace::StateKey;
 
 use super::report::{Refused, Searched, Stopped, Visited};
+use super::saved::{Listener, Wish};
 use super::{Order, States};
 use crate::model::Model;
 
@@ -31,68 +33,111 @@ impl States {
             }
             other => return Err(format!("there is no such search over states: {other:?}")),
         };
-        let states = states.threads(asked.threads);
-        Ok(asked.depth.map_or(states.clone(), |depth| states.depth(depth)))
+        let mut states = Self { saved: asked.saved, ..states.threads(asked.threads) };
+        if let Some(bytes) = asked.bytes {
+            states.bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+        }
+        states.depth = asked.depth;
+        Ok(states)
     }
 }
 
 impl<S: Send + Sync + 'static> StateSpace for Offered<S> {
-    fn search(&self, asked: &AskedStates) -> Result<Box<dyn StateSearch>, String> {
+    fn search(
+        &self,
+        asked: &AskedStates,
+        from: Option<SavedStates>,
+    ) -> Result<Box<dyn StateSearch>, String> {
         let states = States::asked(asked)?;
         let model = self.0.clone();
         let (says, told) = sync_channel(0);
-        let (go_on, goes_on) = sync_channel(0);
+        let (wishes, wished) = sync_channel(0);
         let run = move || {
-            let mut told_of = |visited| {
-                // The other end is gone if nothing more is wanted.
-                says.send(Said::Visited(visited)).is_ok() && goes_on.recv().is_ok()
-            };
-            let result = model.search_while(&states, &mut told_of);
+            let mut speaker = Speaker { says, wished };
+            let result = model.search_from(&states, from, &mut speaker);
             if let Ok(searched) = &result {
                 model.reach(searched);
             }
-            let _ = says.send(Said::Over(result.map(Box::new)));
+            let _ = speaker.says.send(Said::Over(result.map(Box::new)));
         };
         let thread = std::thread::Builder::new().name("raddle states".to_owned()).spawn(run);
         let thread = thread.map_err(|error| format!("no thread could be started: {error}"))?;
-        let (told, go_on) = (Some(told), Some(go_on));
-        Ok(Box::new(Running { told, go_on, thread: Some(thread), last: None }))
+        let (told, wishes) = (Some(told), Some(wishes));
+        Ok(Box::new(Running { told, wishes, thread: Some(thread), last: None, over: None }))
     }
 }
 
 /// What the searching thread says.
 enum Said {
     Visited(Visited),
+    Saved(Option<Box<SavedStates>>),
     Over(Result<Box<Searched>, Refused>),
+}
+
+/// The searching thread's end.
+struct Speaker {
+    says: SyncSender<Said>,
+    wished: Receiver<Wish>,
+}
+
+impl Speaker {
+    /// The other end is gone if nothing more is wanted.
+    fn say(&self, said: Said) -> Wish {
+        let wish = self.says.send(said).ok().and_then(|()| self.wished.recv().ok());
+        wish.unwrap_or(Wish::Stop)
+    }
+}
+
+impl Listener for Speaker {
+    fn visited(&mut self, visited: Visited) -> Wish {
+        self.say(Said::Visited(visited))
+    }
+
+    fn saved(&mut self, saved: Option<Box<SavedStates>>) -> Wish {
+        self.say(Said::Saved(saved))
+    }
 }
 
 /// A search on its thread.
 struct Running {
     /// Both are gone once it is to end.
     told: Option<Receiver<Said>>,
-    go_on: Option<SyncSender<()>>,
+    wishes: Option<SyncSender<Wish>>,
     thread: Option<JoinHandle<()>>,
     /// How far it was when it stopped to be told to go on.
     last: Option<Visited>,
+    /// How it ended, if that was heard before it was asked for.
+    over: Option<Result<Box<Searched>, Refused>>,
+}
+
+impl Running {
+    /// What the searching thread says next, after a wish if it waits for one. `None`: it has panicked, or was ended.
+    fn hear(&mut self, wish: Wish) -> Option<Said> {
+        let (told, wishes) = (self.told.as_ref()?, self.wishes.as_ref()?);
+        if self.last.is_some() {
+            let _ = wishes.send(wish);
+        }
+        told.recv().ok()
+    }
 }
 
 impl StateSearch for Running {
     fn advance(&mut self) -> Result<Option<FoundStates>, CannotSearch> {
-        let cannot = |why: &str| Err(CannotSearch { why: why.to_owned(), mistaken: false });
-        let (Some(told), Some(go_on)) = (&self.told, &self.go_on) else {
-            return cannot("it has ended");
+        let said = match self.over.take() {
+            Some(result) => Some(Said::Over(result)),
+            None => self.hear(Wish::GoOn),
         };
-        if self.last.is_some() {
-            let _ = go_on.send(());
-        }
-        match told.recv() {
-            Ok(Said::Visited(visited)) => {
+        match said {
+            Some(Said::Visited(visited)) => {
                 self.last = Some(visited);
                 Ok(None)
             }
-            Ok(Said::Over(Ok(searched))) => Ok(Some(found(&searched))),
-            Ok(Said::Over(Err(Refused { why, mistaken }))) => Err(CannotSearch { why, mistaken }),
-            Err(_) => cannot("the thread that searched them has panicked"),
+            Some(Said::Over(Ok(searched))) => Ok(Some(found(&searched))),
+            Some(Said::Over(Err(Refused { why, mistaken }))) => Err(CannotSearch { why, mistaken }),
+            Some(Said::Saved(_)) | None => {
+                let why = "the thread that searched them has panicked".to_owned();
+                Err(CannotSearch { why, mistaken: false })
+            }
         }
     }
 
@@ -103,11 +148,28 @@ impl StateSearch for Running {
             bytes: visited.bytes as u64,
         })
     }
+
+    fn save(&mut self) -> Option<SavedStates> {
+        if self.over.is_some() {
+            return None;
+        }
+        loop {
+            match self.hear(Wish::Save)? {
+                // It had not waited for a wish yet.
+                Said::Visited(visited) => self.last = Some(visited),
+                Said::Saved(saved) => return saved.map(|saved| *saved),
+                Said::Over(result) => {
+                    self.over = Some(result);
+                    return None;
+                }
+            }
+        }
+    }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        (self.told, self.go_on) = (None, None);
+        (self.told, self.wishes) = (None, None);
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
@@ -119,10 +181,13 @@ fn found(searched: &Searched) -> FoundStates {
         let decisions = violation.failure.as_ref().map(|_| violation.options.clone());
         FoundViolation { what: violation.what.clone(), decisions }
     });
-    let Searched { unique, transitions, finals, depth, .. } = searched;
+    let &Searched { unique, transitions, finals, depth, keys, .. } = searched;
+    let different = match keys {
+        StateKey::State => format!("{unique} different ones, {finals} of them final"),
+        keys => format!("{unique} different {}, {finals} final", keys.noun(unique)),
+    };
     let summary = format!(
-        "states were searched by `{}`: {unique} different ones, {finals} of them final; {transitions} steps, \
-         depth {depth}",
+        "states were searched by `{}`: {different}; {transitions} steps, depth {depth}",
         searched.strategy
     );
     FoundStates {

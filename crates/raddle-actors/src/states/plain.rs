@@ -3,7 +3,10 @@
 use std::cell::RefCell;
 use std::collections::VecDeque;
 
+use raddle_engine::states::{SavedEntry, SavedStates};
+
 use super::report::Stopped;
+use super::saved::{Wish, restore, save_step, step_of, strayed};
 use super::team::{Entry, GoOn, Walk};
 use super::walker::{Halt, Walker, Wrong};
 use super::way::Step;
@@ -53,6 +56,20 @@ impl Walk for BreadthFirst {
         SCRATCH.set((moves, values));
         Ok(())
     }
+
+    fn save(&self, (): &(), _: &mut SavedEntry) {}
+
+    fn follow<S: Send + Sync + 'static>(
+        &self,
+        _: &Walker<'_, S>,
+        _: &mut Entry<()>,
+        _: Move,
+        _: &Snapshot,
+    ) -> Result<(), Halt> {
+        Ok(())
+    }
+
+    fn restore(&self, (): &mut (), _: &SavedEntry) {}
 }
 
 /// A state on the path of a depth-first search, and what is yet to be tried from it.
@@ -81,26 +98,92 @@ impl Path {
     }
 }
 
+impl Path {
+    /// What it needs to go on elsewhere, between two steps.
+    fn save<S: Send + Sync + 'static>(&self, walker: &Walker<'_, S>) -> SavedStates {
+        let steps = self.nodes.iter().filter_map(|node| node.by.clone()).enumerate();
+        let steps = steps.map(|(nth, step)| save_step((nth as u32, step))).collect();
+        let entry = |(nth, node): (usize, &Node)| SavedEntry {
+            at: nth as u32,
+            fingerprint: node.state.fingerprint(),
+            later: false,
+            spent: 0,
+            tried: node.moves.len() as u32,
+            values: vec![(0, node.values.clone())],
+        };
+        let entries = self.nodes.iter().enumerate().map(entry).collect();
+        SavedStates { steps, entries, done: walker.tally().save(), ..walker.shared.save() }
+    }
+
+    /// As it was saved.
+    fn restored<S: Send + Sync + 'static>(
+        walker: &mut Walker<'_, S>,
+        saved: &SavedStates,
+    ) -> Result<Self, Halt> {
+        let first = Entry { state: walker.space.first(), depth: 0, way: None, extra: () };
+        let mut path = Self::default();
+        for (entry, saved_entry) in restore(&BreadthFirst, walker, first, saved)? {
+            let nth = path.nodes.len();
+            let by = nth.checked_sub(1).map(|before| step_of(&saved.steps[before]));
+            let by = by.map(|step| step.ok_or_else(strayed)).transpose()?;
+            let mut moves = Vec::new();
+            walker.space.stepper.moves(&entry.state, &mut moves);
+            let left = saved_entry.tried as usize;
+            if entry.depth as usize != nth || saved_entry.at as usize != nth || left > moves.len() {
+                return Err(strayed());
+            }
+            moves.truncate(left);
+            let values = saved_entry.values.first().map(|(_, values)| values.clone());
+            walker.waiting_bytes += entry.state.bytes();
+            let values = values.unwrap_or_default();
+            path.nodes.push(Node { state: entry.state, by, moves, values });
+        }
+        Ok(path)
+    }
+}
+
 /// Depth-first. The way to a violation is the path.
 pub(super) fn depth_first<S: Send + Sync + 'static>(
     walker: &mut Walker<'_, S>,
+    from: Option<&SavedStates>,
     go_on: GoOn<'_>,
 ) -> Result<(), Halt> {
-    let mut path = Path::default();
-    descend(walker, &mut path, go_on).map_err(|halt| match halt {
+    let mut path = match from {
+        Some(saved) => Path::restored(walker, saved)?,
+        None => Path::default(),
+    };
+    let first = from.is_none().then(|| walker.space.first());
+    descend(walker, &mut path, first, go_on).map_err(|halt| match halt {
         Halt::Wrong(wrong) => Halt::Wrong(Box::new(path.to(*wrong))),
         other => other,
     })
 }
 
+/// Tells how far the search is.
+fn ask<S: Send + Sync + 'static>(
+    walker: &Walker<'_, S>,
+    path: &Path,
+    go_on: GoOn<'_>,
+) -> Result<(), Halt> {
+    let mut visited = walker.shared.visited();
+    visited.transitions = walker.tally.transitions;
+    visited.waiting = path.nodes.len() as u64;
+    visited.bytes += walker.waiting_bytes;
+    let mut wish = go_on.visited(visited);
+    while wish == Wish::Save {
+        wish = go_on.saved(Some(Box::new(path.save(walker))));
+    }
+    if wish == Wish::Stop { Err(Halt::Stopped(Stopped::Caller)) } else { Ok(()) }
+}
+
 fn descend<S: Send + Sync + 'static>(
     walker: &mut Walker<'_, S>,
     path: &mut Path,
+    mut next: Option<Snapshot>,
     go_on: GoOn<'_>,
 ) -> Result<(), Halt> {
     let mut laps = 0u32;
     let mut spare: Vec<Vec<Move>> = Vec::new();
-    let mut next = Some(walker.space.first());
     loop {
         if let Some(state) = next.take() {
             let mut moves = spare.pop().unwrap_or_default();
@@ -111,14 +194,8 @@ fn descend<S: Send + Sync + 'static>(
             walker.waiting_bytes += state.bytes();
             path.nodes.push(Node { state, by: path.tried.take(), moves, values: Vec::new() });
             laps = laps.wrapping_add(1);
-            if laps.is_multiple_of(1024) {
-                let mut visited = walker.shared.visited();
-                visited.transitions = walker.tally.transitions;
-                visited.waiting = path.nodes.len() as u64;
-                visited.bytes += walker.waiting_bytes;
-                if !go_on(visited) {
-                    return Err(Halt::Stopped(Stopped::Caller));
-                }
+            if laps.is_multiple_of(walker.shared.limits.lap) {
+                ask(walker, path, go_on)?;
             }
         }
         let depth = path.nodes.len() as u32;

@@ -35,6 +35,9 @@ pub(super) struct Offer {
     pub(super) step: Move,
 }
 
+/// Something that can be delivered: to which process, and by what it comes before others there.
+pub(super) type Deliverable = (Process, u64, Move);
+
 /// The process of the test.
 const TEST: Process = Process(0);
 
@@ -47,7 +50,7 @@ impl Processes {
         Process(1 + actor + u32::from(self.crashes && actor >= self.known))
     }
 
-    fn of(self, state: &Snapshot, step: Move) -> Process {
+    pub(super) fn of(self, state: &Snapshot, step: Move) -> Process {
         match step {
             Move::Lane(at) => self.of_actor(state.lanes[at as usize].to),
             Move::Timer(of, _) | Move::Restart(of) => self.of_actor(of),
@@ -58,24 +61,54 @@ impl Processes {
     /// The processes that can move in a state, ascending.
     pub(super) fn runnable(self, state: &Snapshot, runnable: &mut Vec<Process>) {
         runnable.clear();
-        runnable.extend(state.lanes.iter().map(|lane| self.of_actor(lane.to)));
+        if state.actors.len() + 2 <= u64::BITS as usize {
+            // As bits they are in order, and each is there once.
+            let mut bits = 0u64;
+            self.each_runnable(state, |process| bits |= 1 << process.0);
+            while bits != 0 {
+                runnable.push(Process(bits.trailing_zeros()));
+                bits &= bits - 1;
+            }
+        } else {
+            self.each_runnable(state, |process| runnable.push(process));
+            runnable.sort_unstable();
+            runnable.dedup();
+        }
+    }
+
+    /// The processes that can move, some of them several times.
+    #[inline]
+    fn each_runnable(self, state: &Snapshot, mut add: impl FnMut(Process)) {
+        state.lanes.iter().for_each(|lane| add(self.of_actor(lane.to)));
         for (at, actor) in state.actors.iter().enumerate() {
             if !actor.timers.is_empty() || actor.is_down() {
-                runnable.push(self.of_actor(at as u32));
+                add(self.of_actor(at as u32));
             }
         }
         if state.crashes > 0 {
-            runnable.push(self.of(state, Move::Crash));
+            add(self.of(state, Move::Crash));
         }
-        runnable.sort_unstable();
-        runnable.dedup();
+    }
+
+    /// The processes that can move, by rank, where their offers are known.
+    pub(super) fn ranks(self, state: &Snapshot, offers: &[Offer], ranks: &mut Vec<Process>) {
+        let most = offers.iter().map(|offer| offer.rank).max();
+        ranks.clear();
+        ranks.resize(most.map_or(0, |most| most as usize + 1), TEST);
+        for offer in offers {
+            ranks[offer.rank as usize] = self.of(state, offer.step);
+        }
     }
 
     /// All that can be delivered in a state, the cheapest first. `ranks` are the processes that can move, as the
     /// explorer has them. Of two messages that are alike only the older one is there, but both count.
-    pub(super) fn offers(self, state: &Snapshot, ranks: &[Process]) -> Vec<Offer> {
-        // By process, then by what comes first there.
-        let mut all: Vec<(Process, u64, Move)> = Vec::new();
+    pub(super) fn offers(
+        self,
+        state: &Snapshot,
+        ranks: &[Process],
+        all: &mut Vec<Deliverable>,
+    ) -> Vec<Offer> {
+        all.clear();
         let lanes = state.lanes.iter().enumerate();
         all.extend(lanes.map(|(at, lane)| {
             (self.of_actor(lane.to), u64::from(lane.age()), Move::Lane(at as u32))
@@ -99,12 +132,13 @@ impl Processes {
             let rank = ranks.iter().position(|&other| other == process);
             let rank = rank.expect("the explorer has ranked all that can move") as u32;
             for (nth, &(_, _, step)) in alike.iter().enumerate() {
-                if !self.is_alike(state, step, &alike[..nth]) {
+                if nth == 0 || !self.is_alike(state, step, &alike[..nth]) {
                     offers.push(Offer { price: rank + nth as u32, rank, step });
                 }
             }
         }
-        offers.sort_by_key(|offer| (offer.price, offer.rank));
+        // No two have the same price and rank.
+        offers.sort_unstable_by_key(|offer| (offer.price, offer.rank));
         offers
     }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use raddle_trace::{Failure, Guarantee};
+use raddle_trace::{Failure, Guarantee, StateKey};
 
 use crate::model::PropertyKind;
 use crate::snapshot::Described;
@@ -55,7 +55,7 @@ pub enum Stopped {
 /// How far a search over states is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Visited {
-    /// Different states so far.
+    /// Different states so far, or pairs as [`Searched::unique`] has them.
     pub unique: u64,
     /// Steps so far.
     pub transitions: u64,
@@ -125,8 +125,10 @@ pub struct Violation {
 pub struct Searched {
     /// The search, as text.
     pub strategy: String,
-    /// Different states.
+    /// Different states; of an exact stratified search, different pairs of a state and its explorer's state.
     pub unique: u64,
+    /// What was counted as different.
+    pub keys: StateKey,
     /// States that were made: the first, and one by each step that did not panic.
     pub states: u64,
     /// Steps.
@@ -160,6 +162,16 @@ impl Searched {
     }
 }
 
+impl Searched {
+    /// How many different ones there were, and of what.
+    pub(super) fn different(&self) -> String {
+        match self.keys {
+            StateKey::State => format!("{} of them different", self.unique),
+            keys => format!("{} different {}", self.unique, keys.noun(self.unique)),
+        }
+    }
+}
+
 impl fmt::Display for Searched {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(violation) = &self.violation {
@@ -177,8 +189,13 @@ impl fmt::Display for Searched {
         writeln!(f, "covered: {}", self.guarantee)?;
         write!(
             f,
-            "{}: {} states, {} of them different, {} final; {} steps, depth {}",
-            self.strategy, self.states, self.unique, self.finals, self.transitions, self.depth
+            "{}: {} states, {}, {} final; {} steps, depth {}",
+            self.strategy,
+            self.states,
+            self.different(),
+            self.finals,
+            self.transitions,
+            self.depth
         )?;
         for one in &self.properties {
             let what = match (one.kind, one.holds) {

@@ -110,6 +110,48 @@ impl Seen {
         Self { parts, priced, most_bytes, when_full, bytes, dropped }
     }
 
+    /// All of it, to be saved.
+    pub(super) fn save(&self) -> Vec<(Vec<u64>, Vec<u8>)> {
+        let save = |part: &Mutex<Part>| {
+            let part = part.lock().unwrap_or_else(PoisonError::into_inner);
+            (part.slots.clone(), part.prices.clone())
+        };
+        self.parts.iter().map(save).collect()
+    }
+
+    /// As it was saved, with so many that were not kept. `None` if that is no such table.
+    pub(super) fn restored(
+        mut self,
+        saved: Vec<(Vec<u64>, Vec<u8>)>,
+        dropped: u64,
+    ) -> Option<Self> {
+        if saved.len() != PARTS {
+            return None;
+        }
+        let mut bytes = PARTS * size_of::<Mutex<Part>>();
+        let mut parts = Vec::with_capacity(PARTS);
+        for (nth, (slots, prices)) in saved.into_iter().enumerate() {
+            let len = slots.iter().filter(|&&key| key != 0).count();
+            let priced = if self.priced { slots.len() } else { 0 };
+            if slots.len() < FIRST_SLOTS || len * 5 > slots.len() * 4 || prices.len() != priced {
+                return None;
+            }
+            bytes += Part::bytes_of(slots.len(), self.priced);
+            let part = Part { slots, prices, len };
+            let is_found = |(at, &key): (usize, &u64)| {
+                let of_part = (key >> (64 - PARTS.ilog2())) as usize == nth;
+                key == 0 || of_part && part.find(key) == at
+            };
+            if !part.slots.iter().enumerate().all(is_found) {
+                return None;
+            }
+            parts.push(Mutex::new(part));
+        }
+        self.parts = parts.into();
+        (self.bytes, self.dropped) = (AtomicUsize::new(bytes), AtomicU64::new(dropped));
+        Some(self)
+    }
+
     fn key(fingerprint: u64) -> u64 {
         fingerprint.max(1)
     }
@@ -216,6 +258,24 @@ mod tests {
             assert_eq!(seen.len(), 2_000_000);
             assert_eq!(seen.meet(mix(77), 1), Met::Known);
             assert_eq!(seen.meet(mix(77), 0), if priced { Met::Cheaper } else { Met::Known });
+        }
+    }
+
+    #[test]
+    fn what_was_saved_is_there_and_what_is_damaged_is_refused() {
+        for priced in [false, true] {
+            let new = || Seen::new(usize::MAX, WhenFull::Stop, priced);
+            let seen = new();
+            assert!((0..10_000).all(|n| seen.meet(mix(n), 3) == Met::New));
+            let again = new().restored(seen.save(), 7).unwrap();
+            assert_eq!((again.len(), again.bytes(), again.dropped()), (10_000, seen.bytes(), 7));
+            assert!((0..10_000).all(|n| again.meet(mix(n), 3) == Met::Known));
+            assert_eq!(again.meet(mix(77), 1), if priced { Met::Cheaper } else { Met::Known });
+            assert_eq!(again.meet(mix(10_000), 3), Met::New);
+            let mut other = seen.save();
+            other[5].0.rotate_left(1);
+            assert!(new().restored(other, 0).is_none());
+            assert!(new().restored(seen.save()[1..].to_vec(), 0).is_none());
         }
     }
 

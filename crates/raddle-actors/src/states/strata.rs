@@ -20,9 +20,11 @@ use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use raddle_engine::explorer::{Explorer, Process};
+use raddle_engine::states::{SavedEntry, SavedStates};
 
-use super::processes::{Offer, Processes, rank};
+use super::processes::{Deliverable, Offer, Processes, rank};
 use super::report::Refused;
+use super::saved::strayed;
 use super::seen::Met;
 use super::space::text;
 use super::team::{Entry, Shared, Walk};
@@ -71,18 +73,22 @@ pub(super) struct Priced {
     spent: u32,
     /// What costs less was tried.
     level: u32,
-    /// The rest is known once the first level has been tried.
+    /// Known once the first level has been tried.
     offers: Vec<Offer>,
-    /// The processes that can move, by rank.
-    ranks: Vec<Process>,
     /// Values to try at this level: of which offer, and which.
     values: Vec<(u32, Box<[u32]>)>,
 }
 
 impl Strata {
-    pub(super) fn new(asked: &Stratified, processes: Processes) -> Self {
+    /// From its beginning, or from where it was saved.
+    pub(super) fn new(
+        asked: &Stratified,
+        processes: Processes,
+        from: Option<&SavedStates>,
+    ) -> Self {
         // The first round is the stratum without delays, as in the paper.
-        let (bound, finished) = (AtomicU32::new(0), AtomicU32::new(NONE));
+        let (bound, finished) = from.map_or((0, None), |saved| saved.strata);
+        let (bound, finished) = (AtomicU32::new(bound), AtomicU32::new(finished.unwrap_or(NONE)));
         Self { asked: asked.clone(), processes, bound, finished }
     }
 
@@ -125,6 +131,17 @@ impl Strata {
         })
     }
 
+    /// Has the explorer rank the processes that can move.
+    fn rank(
+        &self,
+        explorer: &Explorer,
+        runnable: &[Process],
+        ranks: &mut Vec<Process>,
+    ) -> Result<(), Halt> {
+        self.ask(|| rank(explorer, runnable, ranks))?
+            .map_err(|why| Halt::Refused(Refused::explorer(why)))
+    }
+
     /// What a state is known by.
     fn key(&self, state: &Snapshot, explorer: Option<&Explorer>, depth: Option<u32>) -> u64 {
         let mut key = state.fingerprint();
@@ -138,14 +155,13 @@ impl Strata {
     /// A price as what has been seen has it: 0 is that of strata that are finished.
     fn price(&self, spent: u32) -> u8 {
         let before = self.finished().map_or(0, |finished| finished + 1);
-        (spent - before + 1).min(u8::MAX.into()) as u8
+        spent.saturating_sub(before).saturating_add(1).min(u8::MAX.into()) as u8
     }
 }
 
 impl Priced {
     fn new(explorer: Explorer, spent: u32) -> Self {
-        let (offers, ranks, values) = (Vec::new(), Vec::new(), Vec::new());
-        Self { explorer, spent, level: 0, offers, ranks, values }
+        Self { explorer, spent, level: 0, offers: Vec::new(), values: Vec::new() }
     }
 
     /// What is tried at its level: each with the number of its offer, and its values.
@@ -181,7 +197,10 @@ fn dearer(values: &[u32], of: &[u32]) -> impl Iterator<Item = Box<[u32]>> {
 /// What one expansion needs, for its allocations.
 #[derive(Default)]
 struct Scratch {
+    /// Those that can move, ascending and by rank.
     runnable: Vec<Process>,
+    ranks: Vec<Process>,
+    deliverable: Vec<Deliverable>,
     after: Vec<Process>,
     tried: Vec<(u32, Box<[u32]>)>,
     children: Vec<Entry<Priced>>,
@@ -205,21 +224,25 @@ impl Walk for Strata {
         later: &mut Vec<Entry<Priced>>,
     ) -> Result<(), Halt> {
         let mut scratch = SCRATCH.take();
+        let Scratch { runnable, ranks, deliverable, .. } = &mut scratch;
         if entry.extra.offers.is_empty() {
-            self.processes.runnable(&entry.state, &mut scratch.runnable);
-            let ends = scratch.runnable.is_empty();
+            self.processes.runnable(&entry.state, runnable);
+            let ends = runnable.is_empty();
             if ends || walker.shared.limits.depth.is_some_and(|most| entry.depth >= most) {
                 SCRATCH.set(scratch);
                 walker.tally.cut |= !ends;
                 return if ends { walker.end(&entry.state, entry.way.as_ref()) } else { Ok(()) };
             }
-            let Priced { explorer, ranks, .. } = &mut entry.extra;
-            self.ask(|| rank(explorer, &scratch.runnable, ranks))?
-                .map_err(|why| Halt::Refused(Refused::explorer(why)))?;
-            entry.extra.offers = self.processes.offers(&entry.state, &entry.extra.ranks);
+            self.rank(&entry.extra.explorer, runnable, ranks)?;
+            entry.extra.offers = self.processes.offers(&entry.state, ranks, deliverable);
+            let n = entry.extra.offers.len();
+            if entry.extra.values.iter().any(|(nth, _)| *nth as usize >= n) {
+                return Err(strayed());
+            }
         } else {
-            scratch.runnable.clone_from(&entry.extra.ranks);
-            scratch.runnable.sort_unstable();
+            self.processes.ranks(&entry.state, &entry.extra.offers, ranks);
+            runnable.clone_from(ranks);
+            runnable.sort_unstable();
         }
         let (mut tried, mut children) =
             (std::mem::take(&mut scratch.tried), std::mem::take(&mut scratch.children));
@@ -255,6 +278,44 @@ impl Walk for Strata {
         self.bound.store(next, Ordering::Relaxed);
         true
     }
+
+    fn save(&self, extra: &Priced, saved: &mut SavedEntry) {
+        (saved.spent, saved.tried) = (extra.spent, extra.level);
+        let values = extra.values.iter().map(|(nth, values)| (*nth, values.to_vec()));
+        saved.values = values.collect();
+    }
+
+    fn save_all(&self, saved: &mut SavedStates) {
+        saved.strata = (self.bound.load(Ordering::Relaxed), self.finished());
+    }
+
+    fn follow<S: Send + Sync + 'static>(
+        &self,
+        walker: &Walker<'_, S>,
+        before: &mut Entry<Priced>,
+        step: Move,
+        next: &Snapshot,
+    ) -> Result<Priced, Halt> {
+        let (mut runnable, mut ranks, mut after) = (Vec::new(), Vec::new(), Vec::new());
+        self.processes.runnable(&before.state, &mut runnable);
+        self.rank(&before.extra.explorer, &runnable, &mut ranks)?;
+        let process = self.processes.of(&before.state, step);
+        let rank = ranks.iter().position(|&other| other == process).ok_or_else(strayed)? as u32;
+        let explorer = self.ask(|| {
+            let mut explorer = before.extra.explorer.clone();
+            let around = (runnable.as_slice(), ranks.as_slice(), &mut after);
+            self.go_on(walker, before, (rank, step), next, around, &mut explorer);
+            explorer
+        })?;
+        Ok(Priced::new(explorer, 0))
+    }
+
+    /// What can be delivered is found again when it is gone on from.
+    fn restore(&self, extra: &mut Priced, saved: &SavedEntry) {
+        (extra.spent, extra.level) = (saved.spent, saved.tried);
+        let values = saved.values.iter().map(|(nth, values)| (*nth, values.as_slice().into()));
+        extra.values = values.collect();
+    }
 }
 
 impl Strata {
@@ -266,10 +327,10 @@ impl Strata {
         entry: &Entry<Priced>,
         (rank, step): (u32, Move),
         next: &Snapshot,
-        (runnable, after): (&[Process], &mut Vec<Process>),
+        (runnable, ranks, after): (&[Process], &[Process], &mut Vec<Process>),
         explorer: &mut Explorer,
     ) {
-        for &process in &entry.extra.ranks[..rank as usize] {
+        for &process in &ranks[..rank as usize] {
             explorer.delay(process);
         }
         let did = &walker.space.stepper.did;
@@ -295,8 +356,8 @@ impl Strata {
         }
         let spent = entry.extra.spent + entry.extra.level;
         let depth_key = walker.shared.limits.depth.map(|_| depth);
-        let Scratch { runnable, after, explorer: kept, .. } = scratch;
-        let (took, around) = ((rank, step), (runnable.as_slice(), after));
+        let Scratch { runnable, ranks, after, explorer: kept, .. } = scratch;
+        let (took, around) = ((rank, step), (runnable.as_slice(), ranks.as_slice(), after));
         let (explorer, met) = if self.asked.exact {
             let kept = kept.get_or_insert_with(|| entry.extra.explorer.clone());
             self.ask(|| {

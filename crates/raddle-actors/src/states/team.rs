@@ -11,13 +11,16 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use raddle_engine::states::{SavedEntry, SavedStates, SavedStep};
+
 use super::report::{Refused, Stopped, Visited};
+use super::saved::{Listener, Wish, save_step};
 use super::seen::Seen;
 use super::walker::{Halt, Tally, Walker};
-use super::way::{Step, Way};
+use super::way::{Way, WayPacker, Ways};
 use super::{Space, States};
 use crate::model::Model;
-use crate::snapshot::{Exact, Parcel, Snapshot};
+use crate::snapshot::{Exact, Move, Parcel, Snapshot};
 
 /// A state that is yet to be gone on from.
 pub(super) struct Entry<E> {
@@ -32,24 +35,31 @@ pub(super) struct Entry<E> {
 /// Entries for another thread.
 pub(super) struct Packed<E> {
     states: Parcel,
-    rest: Vec<(u32, Option<Vec<Step>>, E)>,
+    ways: Ways,
+    /// Each with its depth and, if ways are kept, the number of its own.
+    rest: Vec<(u32, Option<u32>, E)>,
 }
 
 impl<E> Packed<E> {
     fn new(entries: Vec<Entry<E>>) -> Self {
         let states = Parcel::pack(entries.iter().map(|entry| &entry.state));
+        let mut packer = WayPacker::default();
         let rest = entries.into_iter().map(|entry| {
-            let way = entry.way.as_ref().map(Way::steps);
-            (entry.depth, way, entry.extra)
+            // Its parts live on in the packer: what is known there by its place stays where it is.
+            let way = entry.way.as_ref().map(|way| packer.add(way));
+            (entry.depth, way, entry.extra, entry.way)
         });
-        Self { states, rest: rest.collect() }
+        let rest: Vec<_> = rest.collect();
+        let rest = rest.into_iter().map(|(depth, way, extra, _)| (depth, way, extra)).collect();
+        Self { states, ways: packer.ways, rest }
     }
 
     fn unpack(self) -> impl Iterator<Item = Entry<E>> {
-        self.states.unpack().zip(self.rest).map(|(state, (depth, way, extra))| Entry {
+        let ways = self.ways.unpack();
+        self.states.unpack().zip(self.rest).map(move |(state, (depth, way, extra))| Entry {
             state,
             depth,
-            way: way.map(Way::from_iter),
+            way: way.map(|number| ways[number as usize].clone()),
             extra,
         })
     }
@@ -78,6 +88,26 @@ pub(super) trait Walk: Sync {
         let _ = shared;
         true
     }
+
+    /// Writes down what an entry has besides its state and the way to it.
+    fn save(&self, extra: &Self::Extra, saved: &mut SavedEntry);
+
+    /// Writes down what the search has besides its entries.
+    fn save_all(&self, saved: &mut SavedStates) {
+        let _ = saved;
+    }
+
+    /// What an entry has after a step to `next`, as long as nothing else is known of it. The step was just taken.
+    fn follow<S: Send + Sync + 'static>(
+        &self,
+        walker: &Walker<'_, S>,
+        before: &mut Entry<Self::Extra>,
+        step: Move,
+        next: &Snapshot,
+    ) -> Result<Self::Extra, Halt>;
+
+    /// Makes what an entry has what it was when it was saved.
+    fn restore(&self, extra: &mut Self::Extra, saved: &SavedEntry);
 }
 
 /// What the threads of a search share.
@@ -92,6 +122,8 @@ pub(super) struct Shared<'a, S> {
     waiting: AtomicU64,
     waiting_bytes: AtomicUsize,
     over: AtomicBool,
+    /// All threads are to hand in what they have.
+    saving: AtomicBool,
     /// How many threads have nothing to do, and nothing on its way to them.
     hungry: AtomicUsize,
     /// One thread after the other sets up its own system.
@@ -99,17 +131,25 @@ pub(super) struct Shared<'a, S> {
 }
 
 impl<'a, S: Send + Sync + 'static> Shared<'a, S> {
-    pub(super) fn new(model: &'a Model<S>, limits: &'a States, exact: Exact, seen: Seen) -> Self {
+    /// `counted`: how many states there have been, of those that are limited.
+    pub(super) fn new(
+        model: &'a Model<S>,
+        limits: &'a States,
+        exact: Exact,
+        seen: Seen,
+        counted: u64,
+    ) -> Self {
         Self {
             model,
             limits,
             seen,
             exact,
-            counted: AtomicU64::new(1),
+            counted: AtomicU64::new(counted),
             transitions: AtomicU64::new(0),
             waiting: AtomicU64::new(0),
             waiting_bytes: AtomicUsize::new(0),
             over: AtomicBool::new(false),
+            saving: AtomicBool::new(false),
             hungry: AtomicUsize::new(0),
             setting_up: Mutex::new(()),
         }
@@ -140,6 +180,18 @@ impl<'a, S: Send + Sync + 'static> Shared<'a, S> {
         }
     }
 
+    /// What it has besides entries, and besides what threads have done.
+    pub(super) fn save(&self) -> SavedStates {
+        let Exact { clock, timers } = self.exact;
+        SavedStates {
+            exact: (clock, timers),
+            seen: self.seen.save(),
+            dropped: self.seen.dropped(),
+            counted: self.counted.load(Ordering::Relaxed),
+            ..SavedStates::default()
+        }
+    }
+
     pub(super) fn walker(&self, space: Space<S>) -> Walker<'_, S> {
         let reached = vec![false; self.model.properties.len()];
         let tally = Tally { reached, ..Tally::default() };
@@ -158,6 +210,23 @@ struct Board<E> {
     tally: Tally,
     /// Nothing is left, or nothing more is wanted.
     done: bool,
+    /// While the search is saved: what threads have handed in, and how many have.
+    saved: SavedParts,
+}
+
+/// What threads hand in when a search is saved.
+#[derive(Default)]
+struct SavedParts {
+    /// How often the search was saved.
+    time: u64,
+    threads: usize,
+    steps: Vec<SavedStep>,
+    /// Those for the next round are behind the others.
+    now: Vec<SavedEntry>,
+    later: Vec<SavedEntry>,
+    tally: Tally,
+    /// An entry has no way.
+    without_ways: bool,
 }
 
 /// The threads of a search.
@@ -170,20 +239,24 @@ struct Team<'a, 'b, S, W: Walk> {
 }
 
 /// Asked by the first thread, now and then: whether to go on.
-pub(super) type GoOn<'a> = &'a mut dyn FnMut(Visited) -> bool;
+pub(super) type GoOn<'a> = &'a mut dyn Listener;
 
-/// How many entries a thread goes on from before it tells how far it is.
-const LAP: u32 = 1024;
 /// With fewer entries than this a thread hands over nothing.
 const LEAST_TO_SHARE: usize = 8;
 /// How many entries are handed over at once.
 const MOST_TO_SHARE: usize = 2048;
 
+/// What a search begins with, or goes on from: for this round and for the next.
+pub(super) struct First<E> {
+    pub(super) now: Vec<Entry<E>>,
+    pub(super) later: Vec<Entry<E>>,
+}
+
 /// Runs a search from these entries to its end, with `walker` on this thread and others besides.
 pub(super) fn run<S: Send + Sync + 'static, W: Walk>(
     walk: &W,
     walker: Walker<'_, S>,
-    first: Vec<Entry<W::Extra>>,
+    first: First<W::Extra>,
     go_on: GoOn<'_>,
 ) -> (Tally, Option<Halt>) {
     let shared = walker.shared;
@@ -196,6 +269,7 @@ pub(super) fn run<S: Send + Sync + 'static, W: Walk>(
         halt: None,
         tally: Tally::default(),
         done: false,
+        saved: SavedParts::default(),
     };
     let team = Team { shared, walk, threads, board: Mutex::new(board), changed: Condvar::new() };
     std::thread::scope(|scope| {
@@ -241,7 +315,10 @@ impl<S: Send + Sync + 'static, W: Walk> Team<'_, '_, S, W> {
             self.shared.model.space_of(self.shared.exact)
         };
         match space {
-            Ok(space) => self.work(nth, self.shared.walker(space), Vec::new(), &mut None),
+            Ok(space) => {
+                let nothing = First { now: Vec::new(), later: Vec::new() };
+                self.work(nth, self.shared.walker(space), nothing, &mut None);
+            }
             Err(why) => self.halt(Halt::Refused(why)),
         }
     }
@@ -256,14 +333,17 @@ impl<S: Send + Sync + 'static, W: Walk> Team<'_, '_, S, W> {
         &self,
         nth: usize,
         mut walker: Walker<'_, S>,
-        first: Vec<Entry<W::Extra>>,
+        First { now, later }: First<W::Extra>,
         go_on: &mut Option<GoOn<'_>>,
     ) {
-        let mut own = Own { now: first.into(), later: Vec::new(), laps: 0, told: Told::default() };
+        let mut own = Own { now: now.into(), later, laps: 0, told: Told::default() };
         while !self.shared.over.load(Ordering::Relaxed) {
+            if self.shared.saving.load(Ordering::Relaxed) {
+                self.hand_in(&own, &walker);
+            }
             let Some(entry) = own.next(W::LAST_FIRST) else {
                 self.tell(&mut own, &walker);
-                if self.idle(nth, &mut own, go_on) {
+                if self.idle(nth, &mut own, &walker, go_on) {
                     continue;
                 }
                 break;
@@ -277,22 +357,85 @@ impl<S: Send + Sync + 'static, W: Walk> Team<'_, '_, S, W> {
                 self.share(&mut own);
             }
             own.laps = own.laps.wrapping_add(1);
-            if own.laps.is_multiple_of(LAP) {
+            if own.laps.is_multiple_of(self.shared.limits.lap) {
                 self.tell(&mut own, &walker);
-                self.ask(go_on);
+                self.ask(&own, &walker, None, go_on);
             }
         }
         self.tell(&mut own, &walker);
         self.board().tally.add(&walker.finish());
     }
 
-    /// Asks whether to go on, if this is the thread that does.
-    fn ask(&self, go_on: &mut Option<GoOn<'_>>) {
-        if let Some(go_on) = go_on
-            && !go_on(self.shared.visited())
-        {
+    /// Asks whether to go on, if this is the thread that does. `idle`: the round in which it has nothing left.
+    fn ask(
+        &self,
+        own: &Own<W::Extra>,
+        walker: &Walker<'_, S>,
+        idle: Option<u64>,
+        go_on: &mut Option<GoOn<'_>>,
+    ) {
+        let Some(listener) = go_on else { return };
+        let mut wish = listener.visited(self.shared.visited());
+        while wish == Wish::Save {
+            wish = listener.saved(self.save(own, walker, idle).map(Box::new));
+        }
+        if wish == Wish::Stop {
             self.halt(Halt::Stopped(Stopped::Caller));
         }
+    }
+
+    /// Has all threads hand in what they have, and puts it together. `None` if the search is over meanwhile, or keeps no
+    /// ways.
+    fn save(
+        &self,
+        own: &Own<W::Extra>,
+        walker: &Walker<'_, S>,
+        idle: Option<u64>,
+    ) -> Option<SavedStates> {
+        let mut board = self.board();
+        // No round begins from here on. What was for the next one is for this one if that has begun just before.
+        self.shared.saving.store(true, Ordering::Relaxed);
+        let begun = idle.is_some_and(|round| round != board.round);
+        board.saved.add(self.walk, own, walker, begun);
+        self.changed.notify_all();
+        while board.saved.threads < self.threads && !self.is_over(&board) {
+            board = self.wait(board);
+        }
+        let Board { saved, parcels, .. } = &mut *board;
+        parcels.iter().for_each(|parcel| saved.add_parcel(self.walk, parcel));
+        let next = SavedParts { time: saved.time + 1, ..SavedParts::default() };
+        let parts = std::mem::replace(saved, next);
+        self.shared.saving.store(false, Ordering::Relaxed);
+        self.changed.notify_all();
+        if self.is_over(&board) {
+            return None;
+        }
+        let mut saved = self.shared.save();
+        self.walk.save_all(&mut saved);
+        parts.finish(saved)
+    }
+
+    /// Hands in what this thread has, and waits until all have done so.
+    fn hand_in(&self, own: &Own<W::Extra>, walker: &Walker<'_, S>) {
+        let mut board = self.board();
+        if !self.shared.saving.load(Ordering::Relaxed) {
+            return;
+        }
+        let time = board.saved.time;
+        board.saved.add(self.walk, own, walker, false);
+        self.changed.notify_all();
+        while board.saved.time == time && !self.is_over(&board) {
+            board = self.wait(board);
+        }
+    }
+
+    fn is_over(&self, board: &Board<W::Extra>) -> bool {
+        board.done || self.shared.over.load(Ordering::Relaxed)
+    }
+
+    fn wait<'b>(&self, board: MutexGuard<'b, Board<W::Extra>>) -> MutexGuard<'b, Board<W::Extra>> {
+        let waited = self.changed.wait_timeout(board, PATIENCE);
+        waited.unwrap_or_else(PoisonError::into_inner).0
     }
 
     /// Tells the others how far this thread is.
@@ -335,26 +478,39 @@ impl<S: Send + Sync + 'static, W: Walk> Team<'_, '_, S, W> {
     }
 
     /// The thread has nothing left for this round. `false` if that is so for good.
-    fn idle(&self, nth: usize, own: &mut Own<W::Extra>, go_on: &mut Option<GoOn<'_>>) -> bool {
+    fn idle(
+        &self,
+        nth: usize,
+        own: &mut Own<W::Extra>,
+        walker: &Walker<'_, S>,
+        go_on: &mut Option<GoOn<'_>>,
+    ) -> bool {
         let mut board = self.board();
         let round = board.round;
         board.later[nth] = own.later.len();
         board.idle += 1;
         self.count_hungry(&board);
-        if board.idle == self.threads && board.parcels.is_empty() {
-            let more = board.later.iter().any(|&later| later > 0);
-            board.done = !more || !self.walk.next_round(self.shared);
-            (board.round, board.idle) = (round + 1, 0);
-            self.count_hungry(&board);
-            self.changed.notify_all();
-        }
         loop {
-            if board.done || self.shared.over.load(Ordering::Relaxed) {
+            let saving = self.shared.saving.load(Ordering::Relaxed);
+            if board.idle == self.threads && board.parcels.is_empty() && !saving {
+                let more = board.later.iter().any(|&later| later > 0);
+                board.done = !more || !self.walk.next_round(self.shared);
+                (board.round, board.idle) = (board.round + 1, 0);
+                self.count_hungry(&board);
+                self.changed.notify_all();
+            }
+            if self.is_over(&board) {
                 return false;
             }
             if board.round != round {
                 own.now.extend(own.later.drain(..));
                 return true;
+            }
+            if saving {
+                drop(board);
+                self.hand_in(own, walker);
+                board = self.board();
+                continue;
             }
             if let Some(packed) = board.parcels.pop() {
                 board.idle -= 1;
@@ -363,16 +519,81 @@ impl<S: Send + Sync + 'static, W: Walk> Team<'_, '_, S, W> {
                 own.now.extend(packed.unpack());
                 return true;
             }
+            board = self.wait(board);
             // The first thread is also the one that is asked how far the search is.
-            let wait = self.changed.wait_timeout(board, PATIENCE);
-            board = wait.unwrap_or_else(PoisonError::into_inner).0;
             if go_on.is_some() {
                 drop(board);
-                self.ask(go_on);
+                self.ask(own, walker, Some(round), go_on);
                 board = self.board();
             }
         }
     }
+}
+
+impl SavedParts {
+    /// What one thread has. `begun`: what it has for the next round is for this one.
+    fn add<S: Send + Sync + 'static, W: Walk>(
+        &mut self,
+        walk: &W,
+        own: &Own<W::Extra>,
+        walker: &Walker<'_, S>,
+        begun: bool,
+    ) {
+        self.threads += 1;
+        self.tally.add(&walker.tally());
+        let mut packer = WayPacker::default();
+        let first = self.steps.len() as u32;
+        let (now, later) = (own.now.iter().zip([false].iter().cycle()), own.later.iter());
+        for (entry, &later) in now.chain(later.zip([!begun].iter().cycle())) {
+            let Some(way) = &entry.way else {
+                self.without_ways = true;
+                return;
+            };
+            let at = after(first, packer.add(way));
+            let saved = saved_entry(walk, at, entry.state.fingerprint(), &entry.extra);
+            if later { self.later.push(saved) } else { self.now.push(saved) }
+        }
+        self.add_steps(packer.ways);
+    }
+
+    /// What is on its way from one thread to another.
+    fn add_parcel<W: Walk>(&mut self, walk: &W, parcel: &Packed<W::Extra>) {
+        let first = self.steps.len() as u32;
+        for (fingerprint, (_, way, extra)) in parcel.states.fingerprints().zip(&parcel.rest) {
+            let Some(way) = *way else {
+                self.without_ways = true;
+                return;
+            };
+            self.now.push(saved_entry(walk, after(first, way), fingerprint, extra));
+        }
+        self.add_steps(parcel.ways.clone());
+    }
+
+    fn add_steps(&mut self, ways: Ways) {
+        let first = self.steps.len() as u32;
+        let steps = ways.steps.into_iter().map(|(before, step)| (after(first, before), step));
+        self.steps.extend(steps.map(save_step));
+    }
+
+    /// All of it, with what is not of one thread; none if the search keeps no ways.
+    fn finish(self, saved: SavedStates) -> Option<SavedStates> {
+        let Self { steps, now: mut entries, later, tally, .. } = self;
+        entries.extend(later.into_iter().map(|entry| SavedEntry { later: true, ..entry }));
+        let done = tally.save();
+        (!self.without_ways).then_some(SavedStates { steps, entries, done, ..saved })
+    }
+}
+
+/// The number of a step among all, of which `first` come before those that it is counted with.
+fn after(first: u32, number: u32) -> u32 {
+    if number == 0 { 0 } else { first + number }
+}
+
+fn saved_entry<W: Walk>(walk: &W, at: u32, fingerprint: u64, extra: &W::Extra) -> SavedEntry {
+    let (later, spent, tried, values) = (false, 0, 0, Vec::new());
+    let mut saved = SavedEntry { at, fingerprint, later, spent, tried, values };
+    walk.save(extra, &mut saved);
+    saved
 }
 
 /// How long a thread without work waits before it looks whether it is to stop.

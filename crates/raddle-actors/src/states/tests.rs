@@ -11,6 +11,7 @@ use raddle_engine::{Ended, Limits, Setup, Stop};
 use raddle_search::DepthFirst;
 use raddle_testing::{Sample, SizeProbes, figures};
 
+use super::saved::Wish;
 use super::*;
 use crate::address::ActorId;
 use crate::mailboxes::Sender;
@@ -758,4 +759,131 @@ fn strata_are_those_of_all_executions_with_so_many_delays() {
     let skipped = sample.programs - compared;
     figures("strata of states", &[("compared", compared), ("skipped", skipped)]);
     assert!(compared >= skipped, "{compared}");
+}
+
+/// Has a search saved after so many laps, and stops it then.
+struct Stopping {
+    laps: u64,
+    saved: Option<SavedStates>,
+}
+
+impl Listener for Stopping {
+    fn visited(&mut self, _: Visited) -> Wish {
+        self.laps = self.laps.saturating_sub(1);
+        if self.laps == 0 { Wish::Save } else { Wish::GoOn }
+    }
+
+    fn saved(&mut self, saved: Option<Box<SavedStates>>) -> Wish {
+        self.saved = saved.map(|saved| *saved);
+        if self.saved.is_some() { Wish::Stop } else { Wish::GoOn }
+    }
+}
+
+/// Searches in parts: what the last part found, and how many parts there were.
+fn in_parts(model: &Model<()>, states: &States, rng: &mut Rng) -> (Searched, u64) {
+    let mut from: Option<SavedStates> = None;
+    for parts in 1.. {
+        let mut stopping = Stopping { laps: 1 + rng.below(8), saved: None };
+        let searched = model.search_from(states, from.take(), &mut stopping);
+        let searched = searched.expect("all can be copied");
+        if searched.stopped != Stopped::Caller {
+            return (searched, parts);
+        }
+        from = stopping.saved;
+        assert!(from.is_some(), "{states}");
+    }
+    unreachable!()
+}
+
+/// Searches a program in parts and as a whole; how many parts there were.
+fn same_in_parts(seed: u64, most: u64) -> u64 {
+    let matters = random(seed).matters();
+    let rare = move |(): &(), view: &View<'_>| {
+        let mut hasher = std::hash::DefaultHasher::new();
+        portrait(view, matters).hash(&mut hasher);
+        hasher.finish() % 97 != seed % 7
+    };
+    let (plain, _, _) = noting(random(seed));
+    let wrong = noting(random(seed)).0.invariant("not that", rare).sometimes("any", |(), _| true);
+    let causal = seed % 2 == 1;
+    let strata = || States::strata(Queue::explorer(causal));
+    let kinds = [
+        States::breadth_first(),
+        States::breadth_first().depth(4),
+        States::breadth_first().cache(20_000, WhenFull::Replace),
+        States::depth_first(),
+        strata(),
+        strata().increment(2).depth(6),
+        strata().exact().delays(3),
+        strata().exact().increment(3),
+        States::breadth_first().threads(2),
+        strata().exact().threads(3),
+        strata().threads(2),
+    ];
+    let mut rng = Rng(seed << 24);
+    let mut parts = 0;
+    for states in kinds {
+        for model in [&plain, &wrong] {
+            let states = States { most, saved: true, lap: 16, ..states.clone() };
+            let whole = model.search(&states).expect("all can be copied");
+            let (searched, n) = in_parts(model, &states, &mut rng);
+            parts += n;
+            assert_eq!(searched.stopped, whole.stopped, "{seed}: {states}");
+            if states.threads > 1 && (whole.stopped != Stopped::Covered || !states.is_exact()) {
+                continue;
+            }
+            let counts = |of: &Searched| (of.unique, of.finals, of.properties.clone());
+            assert_eq!(counts(&searched), counts(&whole), "{seed}: {states}");
+            if states.threads == 1 {
+                let more = |of: &Searched| (of.states, of.transitions, of.depth, of.seen_bytes);
+                assert_eq!(more(&searched), more(&whole), "{seed}: {states}");
+                let wrong = |of: &Searched| of.violation.as_ref().map(|wrong| wrong.steps.clone());
+                assert_eq!(wrong(&searched), wrong(&whole), "{seed}: {states}");
+            }
+        }
+    }
+    parts
+}
+
+impl States {
+    /// Whether the same states are visited on any number of threads, at any time.
+    fn is_exact(&self) -> bool {
+        self.strata.as_ref().is_none_or(|strata| strata.exact)
+    }
+}
+
+#[test]
+fn states_are_searched_in_parts_as_if_nothing_had_happened() {
+    let sample = Sample::new((40, 3_000), (3_000, 20_000));
+    let seeds = (sample.from..).take(sample.programs as usize);
+    let parts: u64 = seeds.map(|seed| same_in_parts(seed, sample.most)).sum();
+    figures("saved-states", &[("compared", sample.programs), ("parts", parts)]);
+    assert!(parts > 40 * sample.programs, "{parts}");
+}
+
+/// What does not fit is refused, whatever it is.
+#[test]
+fn a_search_that_was_saved_by_another_program_is_refused() {
+    let (one, _, _) = noting(random(3));
+    let (other, _, _) = noting(random(8));
+    let states = States { saved: true, lap: 1, ..States::breadth_first() };
+    let mut stopping = Stopping { laps: 3, saved: None };
+    one.search_from(&states, None, &mut stopping).expect("all can be copied");
+    let saved = stopping.saved.expect("it was saved");
+    let telling = &mut Telling(&mut |_| true);
+    let refused = other.search_from(&states, Some(saved.clone()), telling).map(drop);
+    assert!(refused.is_err_and(|why| why.to_string().contains("begin anew")));
+    let damage: [fn(&mut SavedStates); 5] = [
+        |saved| saved.steps[0].after = 7,
+        |saved| saved.steps[0].delivered.0 = 9,
+        |saved| saved.entries[0].at = u32::MAX,
+        |saved| saved.entries[0].fingerprint ^= 1,
+        |saved| saved.done.reached.clear(),
+    ];
+    for damage in damage {
+        let mut saved = saved.clone();
+        damage(&mut saved);
+        let refused = one.search_from(&states, Some(saved), telling).map(drop);
+        assert!(refused.is_err_and(|why| why.to_string().contains("begin anew")));
+    }
 }

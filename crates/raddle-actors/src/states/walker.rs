@@ -76,7 +76,13 @@ type Reached = (Snapshot, Option<Way>);
 impl<S: Send + Sync + 'static> Walker<'_, S> {
     /// What it has done.
     pub(super) fn finish(self) -> Tally {
-        Tally { parts: self.space.stepper.parts(), ..self.tally }
+        self.tally()
+    }
+
+    /// What it has done so far, in this process and in those that it goes on from.
+    pub(super) fn tally(&self) -> Tally {
+        let parts = self.tally.parts + self.space.stepper.parts();
+        Tally { parts, ..self.tally.clone() }
     }
 
     /// A new state. `way` leads to it.

@@ -11,14 +11,13 @@ use raddle_testing::{Rule, Sample, WithinDelays, figures};
 use crate::random::{Program, shrink};
 use crate::{Saw, exhaustive, search};
 
-/// The explorers that are compared, with the rule by which a second implementation has them. The places of `prr` come of
-/// hashes, so that one is compared with plain search alone.
-pub(crate) const EXPLORERS: [(&str, Option<Rule>); 5] = [
-    ("rr", Some(Rule::RoundRobin)),
-    ("rtc", Some(Rule::RunToCompletion)),
-    ("prr(7)", None),
-    ("rtc-latest", Some(Rule::LatestFirst)),
-    ("ordered", Some(Rule::Creation)),
+/// The explorers that are compared, with the rule by which a second implementation has them.
+pub(crate) const EXPLORERS: [(&str, Rule); 5] = [
+    ("rr", Rule::RoundRobin),
+    ("rtc", Rule::RunToCompletion),
+    ("prr(7)", Rule::Random(7)),
+    ("rtc-latest", Rule::LatestFirst),
+    ("ordered", Rule::Creation),
 ];
 
 fn saw(text: &str, most: u64, program: &Arc<Program>) -> Option<Saw> {
@@ -47,12 +46,10 @@ pub(crate) fn compare_program(program: &Arc<Program>, seed: u64, most: u64) -> b
         let plain = saw(&text, u64::MAX, program).expect("it ends");
         assert!(plain.traces.is_subset(&all.traces), "seed {seed}: {text}");
         assert_eq!(plain.repeated + plain.traces.len() as u64, plain.executions);
-        if let Some(rule) = rule {
-            let reference = WithinDelays::new(rule, delays);
-            let expected = search(reference, u64::MAX, &|| program.run()).expect("it ends");
-            assert_eq!(plain.executions, expected.executions, "seed {seed}: {text}");
-            assert_eq!(plain.traces, expected.traces, "seed {seed}: {text}");
-        }
+        let reference = WithinDelays::new(rule, delays);
+        let expected = search(reference, u64::MAX, &|| program.run()).expect("it ends");
+        assert_eq!(plain.executions, expected.executions, "seed {seed}: {text}");
+        assert_eq!(plain.traces, expected.traces, "seed {seed}: {text}");
         for cached in [
             format!("dfs delays({delays}) {explorer} cache"),
             format!("strata({explorer}, exact) delays({delays})"),

@@ -4,22 +4,90 @@
 //! that is blocked goes to the end of the queue at no cost, and so does one that is delayed; a finished one leaves
 //! it. One that cannot move for a while and is not the first, as a thread that waits for a lock, keeps its place.
 
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::ops::{Deref, DerefMut};
+
 use raddle_engine::explorer::{About, DelayingExplorer, Process, ProcessEvent, Runnable};
 
 /// The processes one after the other, each as long as it can go on.
-#[derive(Debug, Default, Hash)]
+#[derive(Clone, Debug, Default, Hash)]
 pub struct QueueOfProcesses {
-    queue: Vec<Process>,
+    queue: Places,
 }
 
-impl Clone for QueueOfProcesses {
-    fn clone(&self) -> Self {
-        Self { queue: self.queue.clone() }
+/// How many processes a queue has without an allocation.
+const FEW: usize = 14;
+
+/// Processes in order. A search over states copies them for every state, so few are kept in place.
+#[derive(Clone)]
+enum Places {
+    Few(u8, [Process; FEW]),
+    Many(Vec<Process>),
+}
+
+impl Default for Places {
+    fn default() -> Self {
+        Self::Few(0, [Process(0); FEW])
+    }
+}
+
+impl Deref for Places {
+    type Target = [Process];
+
+    fn deref(&self) -> &[Process] {
+        match self {
+            Self::Few(len, all) => &all[..usize::from(*len)],
+            Self::Many(all) => all,
+        }
+    }
+}
+
+impl DerefMut for Places {
+    fn deref_mut(&mut self) -> &mut [Process] {
+        match self {
+            Self::Few(len, all) => &mut all[..usize::from(*len)],
+            Self::Many(all) => all,
+        }
+    }
+}
+
+impl fmt::Debug for Places {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl Hash for Places {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (**self).hash(state);
+    }
+}
+
+impl Places {
+    fn insert(&mut self, place: usize, process: Process) {
+        match self {
+            Self::Few(len, all) if usize::from(*len) < FEW => {
+                all[usize::from(*len)] = process;
+                *len += 1;
+                all[place..usize::from(*len)].rotate_right(1);
+            }
+            Self::Few(..) => {
+                let mut all = self.to_vec();
+                all.insert(place, process);
+                *self = Self::Many(all);
+            }
+            Self::Many(all) => all.insert(place, process),
+        }
     }
 
-    /// Without a new allocation: searches copy very often.
-    fn clone_from(&mut self, other: &Self) {
-        self.queue.clone_from(&other.queue);
+    fn remove(&mut self, process: Process) {
+        let Some(place) = self.iter().position(|&other| other == process) else { return };
+        self[place..].rotate_left(1);
+        match self {
+            Self::Few(len, _) => *len -= 1,
+            Self::Many(all) => drop(all.pop()),
+        }
     }
 }
 
@@ -57,11 +125,11 @@ impl QueueOfProcesses {
 
 impl DelayingExplorer for QueueOfProcesses {
     fn start(&mut self, process: Process, _: &About<'_>) {
-        self.queue.push(process);
+        self.queue.insert(self.queue.len(), process);
     }
 
     fn finish(&mut self, process: Process) {
-        self.queue.retain(|&other| other != process);
+        self.queue.remove(process);
     }
 
     fn step(&mut self, event: &ProcessEvent) {
@@ -83,5 +151,36 @@ impl DelayingExplorer for QueueOfProcesses {
     fn rank(&self, runnable: Runnable<'_>, ranks: &mut Vec<Process>) -> bool {
         ranks.extend(self.queue.iter().copied().filter(|&process| runnable.contains(process)));
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use raddle_engine::explorer::{Explorer, ProcessKind};
+
+    use super::*;
+
+    /// Few are kept in place and many are not, which is no difference to a queue.
+    #[test]
+    fn a_queue_is_the_same_however_long_it_was() {
+        let about = About::new(ProcessKind::Thread, "", None);
+        let (mut grown, mut vector) = (QueueOfProcesses::default(), Vec::new());
+        for number in 0..2 * FEW as u32 {
+            grown.insert((number / 2) as usize, Process(number));
+            vector.insert((number / 2) as usize, Process(number));
+            grown.pass_to(Process(number / 3));
+            let place = vector.iter().position(|&other| other == Process(number / 3));
+            vector.rotate_left(place.expect("it is there"));
+            assert_eq!(*grown.queue, vector[..]);
+        }
+        for number in 3..2 * FEW as u32 {
+            grown.finish(Process(number));
+            vector.retain(|&other| other != Process(number));
+            assert_eq!(*grown.queue, vector[..]);
+        }
+        let mut small = QueueOfProcesses::default();
+        vector.iter().for_each(|&process| small.start(process, &about));
+        let fingerprint = |queue| Explorer::new("rr", queue).fingerprint();
+        assert_eq!(fingerprint(grown), fingerprint(small));
     }
 }

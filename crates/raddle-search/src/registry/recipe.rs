@@ -172,6 +172,7 @@ impl Recipe {
             let sampler = StrataSample::new(tracker, self.seed, C1, C2);
             return Ok(built(ThenSample::new(search, sampler, self.seed, most), name));
         }
+        let most = self.memory.as_ref().map(|memory| memory.bytes);
         if let Some(Memory { bytes, store }) = self.memory {
             search.keep_within(bytes, store);
         }
@@ -185,7 +186,8 @@ impl Recipe {
             increment: strata.increment,
             delays,
         });
-        Ok(built(OverStates::where_there_are(asked, Box::new(search), name.clone()), name))
+        let search = OverStates::where_there_are(asked, Box::new(search), name.clone());
+        Ok(built(search.within(most), name))
     }
 
     /// A search over states, or over executions in the same order.
@@ -196,9 +198,10 @@ impl Recipe {
             self.frontier = Some(Frontier::BreadthFirst);
             StateOrder::BreadthFirst
         };
+        let most = self.memory.as_ref().map(|memory| memory.bytes);
         let fallback = self.make_all()?;
         let asked = states.limits.of(order);
-        let strategy = OverStates::new(asked, fallback.strategy, fallback.name);
+        let strategy = OverStates::new(asked, fallback.strategy, fallback.name).within(most);
         Ok(built(strategy, states.to_string()))
     }
 }

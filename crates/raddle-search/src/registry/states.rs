@@ -38,7 +38,7 @@ impl Limits {
 
     pub(super) fn of(self, order: StateOrder) -> AskedStates {
         let threads = self.threads.map_or(1, |threads| threads as usize);
-        AskedStates { order, depth: self.depth, threads }
+        AskedStates { order, depth: self.depth, threads, bytes: None, saved: false }
     }
 }
 

@@ -13,14 +13,13 @@ use raddle_testing::{Rule, Sample, WithinDelays, figures};
 use crate::observed;
 use crate::random::{execute, program};
 
-/// The explorers that are compared, with the rule by which a second implementation has them. The places of `prr` come of
-/// hashes, so that one is compared with plain search alone.
-const EXPLORERS: [(&str, Option<Rule>); 5] = [
-    ("rr", Some(Rule::RoundRobin)),
-    ("rtc", Some(Rule::RunToCompletion)),
-    ("prr(7)", None),
-    ("rtc-latest", Some(Rule::LatestFirst)),
-    ("ordered", Some(Rule::Creation)),
+/// The explorers that are compared, with the rule by which a second implementation has them.
+const EXPLORERS: [(&str, Rule); 5] = [
+    ("rr", Rule::RoundRobin),
+    ("rtc", Rule::RunToCompletion),
+    ("prr(7)", Rule::Random(7)),
+    ("rtc-latest", Rule::LatestFirst),
+    ("ordered", Rule::Creation),
 ];
 
 /// The traces that a search shows; none if it does not end within so many executions.
@@ -59,11 +58,9 @@ fn compare(seed: u64, most: u64) -> bool {
     for delays in 0..3 {
         let plain = whole(&format!("dfs delays({delays}) {explorer}"));
         assert!(plain.is_subset(&all), "seed {seed}: {delays} delays of {explorer}");
-        if let Some(rule) = rule {
-            let mut reference = WithinDelays::new(rule, delays);
-            let expected = shown(&mut reference, explorer, u64::MAX, &body).expect("it ends");
-            assert_eq!(plain, expected, "seed {seed}: {delays} delays of {explorer}");
-        }
+        let mut reference = WithinDelays::new(rule, delays);
+        let expected = shown(&mut reference, explorer, u64::MAX, &body).expect("it ends");
+        assert_eq!(plain, expected, "seed {seed}: {delays} delays of {explorer}");
         for cached in [
             format!("dfs delays({delays}) {explorer} cache"),
             format!("strata({explorer}, exact) delays({delays})"),
