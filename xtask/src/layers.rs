@@ -41,7 +41,7 @@ pub const RULES: &[Rule] = &[
             ],
             &["op", "receive", "vector_clock"],
             &["context", "race", "strategy", "witness"],
-            &["dependence", "fair", "model", "passive"],
+            &["dependence", "fair", "model", "passive", "rounds"],
             &["happens"],
             // Parts of an execution.
             &["announce", "clock", "crash_log", "life", "names", "object"],

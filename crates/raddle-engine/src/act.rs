@@ -6,7 +6,7 @@ use std::panic::Location;
 use std::time::Duration;
 
 use crate::announce::{Double, Single};
-use crate::execution::{Execution, How, erase};
+use crate::execution::{Execution, How, erase, number_of};
 use crate::model::Model;
 use crate::object::Object;
 use crate::op::{Held, ObjectId};
@@ -183,6 +183,9 @@ impl<M: Model> Object<M> {
             if M::CARRIES && (*ex).listeners.needs.messages {
                 let carried = self.model().carried(me, op);
                 (*ex).carry(me, carried);
+            }
+            if (*ex).waits.on {
+                (*ex).task_mut(me).rounds.op = number_of(access, || M::show(op, None));
             }
             let reply = self.model_mut().apply(me, op, option);
             let footprint = [(ObjectId(slot), access)];

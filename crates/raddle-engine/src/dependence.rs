@@ -5,7 +5,7 @@
 //! pair that is declared independent has its argument beside it; all others are dependent.
 
 use crate::op::{Access, NOTHING, ObjectId, TaskId};
-use crate::strategy::{Step, Tasks};
+use crate::strategy::{Step, Tasks, Watch};
 
 /// Whether two accesses to one object depend on each other.
 #[must_use]
@@ -127,6 +127,12 @@ pub fn widest(access: Access) -> Access {
     }
 }
 
+/// Whether a step has changed what a look at its object sees.
+#[must_use]
+pub fn disturbs(access: Access) -> bool {
+    access.changes() && conflict(access, Access::Read)
+}
+
 /// What a step touched, and whose it was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Footprint {
@@ -139,6 +145,10 @@ pub struct Footprint {
     pub also: u64,
     /// See [`Step::learned`].
     pub learned: bool,
+    /// See [`Step::last_resort`].
+    pub last_resort: bool,
+    /// See [`Step::watch`].
+    pub watch: Watch,
     /// If it was a timer's: whose timer it is.
     pub partner: Option<TaskId>,
     /// Its number among the steps of its task, from 1; 0 if it is not known.
@@ -164,6 +174,8 @@ impl Footprint {
             touched,
             also: 0,
             learned: false,
+            last_resort: false,
+            watch: Watch::default(),
             partner,
             nth: 0,
             enabler: None,
@@ -176,7 +188,8 @@ impl Footprint {
     #[must_use]
     pub fn of(step: &Step<'_>) -> Self {
         let footprint = Self::new(step.task, step.footprint, step.partner);
-        Self { waited_for: step.waited_for, also: step.also, learned: step.learned, ..footprint }
+        let Step { waited_for, also, learned, last_resort, watch, .. } = *step;
+        Self { waited_for, also, learned, last_resort, watch, ..footprint }
     }
 
     /// Another step, without which it would not have been possible.
@@ -192,6 +205,8 @@ impl Footprint {
         self.task == other.task
             || self.also & other.also != 0
             || self.meets(other)
+            || (self.watch.objects | other.watch.objects != 0)
+                && (self.watches(other) || other.watches(self))
             || (self.is_special() || other.is_special()) && self.is_tied_to(other)
     }
 
@@ -206,10 +221,16 @@ impl Footprint {
         })
     }
 
+    /// Whether the other changed something that this one watches.
+    fn watches(&self, other: &Self) -> bool {
+        other.touched.iter().any(|&(object, access)| self.watch.contains(object) && disturbs(access))
+    }
+
     /// Whether it may depend on steps that touch other objects.
     #[inline]
     fn is_special(&self) -> bool {
         self.partner.is_some()
+            || self.last_resort
             || self.enabler.is_some()
             || matches!(self.touched[0].1, Access::Observe(_))
     }
@@ -217,7 +238,9 @@ impl Footprint {
     /// Whether one is a timer's of the other's task, saw whether that one is finished, or could not
     /// have been without the other.
     fn is_tied_to(&self, other: &Self) -> bool {
-        self.partner == Some(other.task)
+        self.last_resort
+            || other.last_resort
+            || self.partner == Some(other.task)
             || other.partner == Some(self.task)
             || self.observes(other)
             || other.observes(self)

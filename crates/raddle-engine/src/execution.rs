@@ -14,6 +14,7 @@ mod locking;
 mod messages;
 mod panicking;
 mod passive;
+mod spinning;
 mod state;
 mod steps;
 mod timers;
@@ -21,6 +22,7 @@ mod view;
 mod yields;
 
 pub(crate) use messages::Messages;
+pub(crate) use spinning::number_of;
 pub(crate) use state::{
     Decisions, Detectors, Enabled, Lasting, Listeners, Pace, Shown, VirtualTime,
 };
@@ -38,6 +40,7 @@ use crate::locks::Lock;
 use crate::model::Model;
 use crate::object::Object;
 use crate::op::{Name, TaskId};
+use crate::rounds::Waits;
 use crate::strategy::{Answer, Choice, Event, Label, Plan, Point, Strategy, Taken};
 use crate::tape::Tape;
 use crate::task::{Lineage, NO_SLOT, State, Task};
@@ -77,6 +80,8 @@ pub(crate) mod slow_path {
     pub(crate) const CAPTURE_CONTEXT: u32 = 512;
     /// The strategy is asked on the host's stack.
     pub(crate) const ASK_ON_HOST: u32 = 1024;
+    /// The next look of some task may have to wait for a change.
+    pub(crate) const SPINS: u32 = 2048;
 }
 
 /// What unwinds a task that is cancelled.
@@ -136,6 +141,7 @@ pub struct Execution {
     pub(crate) time: VirtualTime,
     pub(crate) pace: Pace,
     pub(crate) messages: Messages,
+    pub(crate) waits: Waits,
     // The rest is of one execution.
     pub(crate) stamp: u64,
     pub(crate) current: TaskId,
@@ -171,6 +177,7 @@ impl Execution {
             time: VirtualTime::new(),
             pace: Pace::default(),
             messages: Messages::default(),
+            waits: Waits::default(),
             stamp: 0,
             current: TaskId::ROOT,
             me: std::ptr::null_mut(),
@@ -202,6 +209,7 @@ impl Execution {
         self.time.begin();
         self.pace.begin(&self.lasting.limits);
         self.messages.begin();
+        self.waits.begin(self.lasting.settings.rounds.is_some());
         self.stamp = self.lasting.pulse.begin();
         let unasked = self.decisions.strict || self.listeners.recorder.is_some();
         self.slow_path = if unasked { slow_path::NO_STRATEGY } else { 0 };
@@ -293,6 +301,7 @@ impl Execution {
             self.tasks.names.intern(parent, nth, kind)
         };
         self.enter(parent, id, kind);
+        self.task_mut(parent).rounds.forget();
         Some(id)
     }
 

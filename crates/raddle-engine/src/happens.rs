@@ -9,7 +9,7 @@ mod races;
 
 use raddle_trace::hash::mix;
 
-use crate::dependence::{Footprint, conflict, dominates};
+use crate::dependence::{Footprint, conflict, disturbs, dominates};
 use crate::op::{Access, ObjectId, TaskId};
 use crate::strategy::{Event, Step};
 use crate::vector_clock::{self, VectorClock};
@@ -143,6 +143,8 @@ pub struct History {
     width: usize,
     lanes: Vec<Lane>,
     chains: Vec<Chain>,
+    /// The events that [watch](crate::strategy::Watch) objects.
+    watchers: Vec<u32>,
     /// The events that touched a shared resource ([`Footprint::also`]), by its bit.
     resource_events: Vec<Vec<u32>>,
     /// What is before the op that was last asked about in any case.
@@ -384,6 +386,19 @@ impl History {
         }
         // What follows depends on other things than what it is after in any case.
         predecessors.any = false;
+        // Before it is one of the events on its objects.
+        if footprint.watch.objects != 0 {
+            predecessors.add(self.join_watched::<PRINTS>(row, &footprint));
+        }
+        if !self.watchers.is_empty() {
+            predecessors.add(self.join_watchers::<PRINTS>(row, &footprint));
+        }
+        if footprint.last_resort {
+            predecessors.add(self.join_all::<PRINTS>(row));
+        }
+        if footprint.watch.objects != 0 {
+            self.watchers.push(index);
+        }
         let mut before_on = [NONE; 2];
         let mut enabler = NONE;
         for (at, &(object, access)) in footprint.touched.iter().enumerate() {
@@ -427,7 +442,8 @@ impl History {
             enabler,
             before_on,
             sent: sent.is_some(),
-            may_race: predecessors.any,
+            // A step that others had to end before could not have come earlier.
+            may_race: predecessors.any && !footprint.last_resort,
             fingerprint,
         });
         if step.immediate {
@@ -439,6 +455,7 @@ impl History {
     fn take_back(&mut self) {
         let index = self.events.len() as u32 - 1;
         let event = self.events.pop().expect("an event is left to be taken back");
+        self.watchers.pop_if(|watcher| *watcher == index);
         for bit in bits(event.footprint.also) {
             self.resource_events[bit].pop();
         }
@@ -644,6 +661,109 @@ impl History {
             joined.add(self.join_if_new::<PRINTS>(row, look));
         }
         joined
+    }
+
+    /// Joins the changes of objects that a step watches.
+    #[cold]
+    fn join_watched<const PRINTS: bool>(&mut self, row: usize, footprint: &Footprint) -> Joined {
+        let mut joined = Joined::default();
+        // The later ones first, as in `join_work`.
+        for event in self.changes_of(footprint, self.events.len()) {
+            joined.add(self.join_if_new::<PRINTS>(row, event));
+        }
+        joined
+    }
+
+    /// The events before the one at `index` that changed what a step watches, without those that others of them
+    /// follow on the same object. The latest first.
+    fn changes_of(&self, footprint: &Footprint, index: usize) -> Vec<u32> {
+        let mut changes = Vec::new();
+        for object in (0..self.chains.len() as u32).map(ObjectId) {
+            if !footprint.watch.contains(object) {
+                continue;
+            }
+            let mut next = self.chains[object.0 as usize].last;
+            while next != NONE {
+                let (access, before) = self.on(next, object);
+                if (next as usize) < index && disturbs(access) {
+                    changes.push(next);
+                    if dominates(access) {
+                        break;
+                    }
+                }
+                next = before;
+            }
+        }
+        changes.sort_unstable_by(|a, b| b.cmp(a));
+        changes.dedup();
+        changes
+    }
+
+    /// Joins the events that watch what a step changes.
+    #[cold]
+    fn join_watchers<const PRINTS: bool>(&mut self, row: usize, footprint: &Footprint) -> Joined {
+        let mut joined = Joined::default();
+        for at in (0..self.watchers.len()).rev() {
+            let watcher = self.watchers[at];
+            if self.is_watched_by(footprint, watcher) {
+                joined.add(self.join_if_new::<PRINTS>(row, watcher));
+            }
+        }
+        joined
+    }
+
+    /// Whether a step changes what an earlier event watches.
+    fn is_watched_by(&self, footprint: &Footprint, watcher: u32) -> bool {
+        let Some(watcher) = self.events.get(watcher as usize) else { return false };
+        let watch = watcher.footprint.watch;
+        footprint.touched.iter().any(|&(object, access)| watch.contains(object) && disturbs(access))
+    }
+
+    /// Joins the last event of every task.
+    #[cold]
+    fn join_all<const PRINTS: bool>(&mut self, row: usize) -> Joined {
+        let lasts = self.lanes.iter().filter_map(|lane| lane.events.last().copied());
+        let mut lasts: Vec<u32> = lasts.collect();
+        lasts.sort_unstable_by(|a, b| b.cmp(a));
+        let mut joined = Joined::default();
+        for last in lasts {
+            joined.add(self.join_if_new::<PRINTS>(row, last));
+        }
+        joined
+    }
+
+    /// Whether a step that watches could come after the events before `first` and those in `then`: one of
+    /// them changed something since its task last looked at it. `index`: where it was, or would be.
+    #[must_use]
+    pub fn can_go_on(&self, step: &Footprint, index: usize, first: usize, then: &[usize]) -> bool {
+        let Some(lane) = self.lanes.get(step.task.index()) else { return true };
+        let own = lane.events.partition_point(|&event| (event as usize) < index);
+        let looks = &lane.events[own.saturating_sub(step.watch.steps as usize)..own];
+        looks.iter().any(|&look| {
+            let (object, _) = self.events[look as usize].footprint.touched[0];
+            if object == ObjectId::NONE {
+                return false;
+            }
+            let mut next = self.chains[object.0 as usize].last;
+            // Later looks at the same object are among `looks`, too: a change before one of those is not one after it.
+            while next != NONE && next > look {
+                let (access, before) = self.on(next, object);
+                let at = next as usize;
+                let is_there = at < first || then.binary_search(&at).is_ok();
+                if is_there && disturbs(access) && !self.looks_again(looks, object, next) {
+                    return true;
+                }
+                next = before;
+            }
+            false
+        })
+    }
+
+    /// Whether one of these events is about an object and comes after an event.
+    fn looks_again(&self, looks: &[u32], object: ObjectId, after: u32) -> bool {
+        looks.iter().any(|&look| {
+            look > after && self.events[look as usize].footprint.touched[0].0 == object
+        })
     }
 
     /// Joins the last piece of work of every task.

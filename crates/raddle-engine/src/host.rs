@@ -337,7 +337,9 @@ fn outcome(ex: &Execution, ending: &Ending) -> Outcome {
 
 /// The tasks that could move and got nowhere. While a destructor spins that a panic runs, no other task moves.
 fn spinning(ex: &Execution) -> Vec<TaskId> {
-    let options = || ex.options().iter().map(|choice| choice.task);
+    let waits = |task: &&TaskId| ex.task(**task).rounds.waits;
+    let waiting = || ex.tasks.created.iter().filter(waits).copied();
+    let options = || ex.options().iter().map(|choice| choice.task).chain(waiting());
     let held_up = options().find(|&task| ex.task(task).unwinding.held_up);
     held_up.map_or_else(|| options().collect(), |task| vec![task])
 }

@@ -52,6 +52,7 @@ pub mod race;
 pub mod receive;
 mod recorder;
 mod replay;
+mod rounds;
 pub mod rt;
 pub mod scope;
 mod script;

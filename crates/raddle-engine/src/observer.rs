@@ -481,6 +481,8 @@ mod tests {
             context: Context::NONE,
             also: 0,
             learned: false,
+            watch: crate::strategy::Watch::default(),
+            last_resort: false,
             sent_by: None,
             point: None,
             replayed: false,

@@ -528,6 +528,7 @@ pub fn seeded_u64() -> Option<u64> {
         let path = name_hash(&*ex, me);
         let task = (*ex).task_mut(me);
         task.locals.draws += 1;
+        task.rounds.forget();
         Some(mix(seed ^ mix(path ^ mix(task.locals.draws))))
     }
 }
@@ -570,6 +571,28 @@ pub fn yield_now(name: &'static str) {
         Execution::commit(ex, me, &[NOTHING], site, How::Step, || name.to_owned());
         if !(*ex).is_tearing() {
             (*ex).yielded(me);
+        }
+    }
+}
+
+/// Waits until a condition holds, which only looks at objects: where it is evaluated again, nothing that it looked
+/// at before has changed in vain. See `rounds.rs`.
+///
+/// # Panics
+/// Outside an execution.
+#[track_caller]
+pub fn await_until(mut condition: impl FnMut() -> bool) {
+    let ex = Execution::current();
+    assert!(!ex.is_null(), "engine bug: waited for a condition outside an execution");
+    // SAFETY: the current execution, on the stack of its current task; no borrow is held while the condition runs.
+    unsafe {
+        let me = (*ex).current;
+        (*ex).begin_await(me);
+        while !condition() {
+            if !(*ex).await_change(me) {
+                yield_now("await_until");
+                (*ex).begin_await(me);
+            }
         }
     }
 }

@@ -16,6 +16,8 @@ pub(crate) struct Seen {
     pub(crate) spurious: bool,
     pub(crate) unwound: bool,
     pub(crate) seeded: bool,
+    /// A task waited because it had gone round in circles.
+    pub(crate) waited: bool,
 }
 
 impl Seen {
@@ -31,6 +33,9 @@ impl Seen {
                 assumptions.push(Assumption::FairSpins);
             }
         }
+        if let Some(most) = settings.rounds.filter(|_| self.waited) {
+            assumptions.push(Assumption::Rounds(most));
+        }
         if self.spurious && !settings.spurious {
             assumptions.push(Assumption::NothingSpurious);
         }
@@ -43,8 +48,8 @@ impl Seen {
         assumptions
     }
 
-    fn all(&mut self) -> [(&'static str, &mut bool); 7] {
-        let Self { timers, yielded, held_back, idle, spurious, unwound, seeded } = self;
+    fn all(&mut self) -> [(&'static str, &mut bool); 8] {
+        let Self { timers, yielded, held_back, idle, spurious, unwound, seeded, waited } = self;
         [
             ("timers", timers),
             ("yielded", yielded),
@@ -53,6 +58,7 @@ impl Seen {
             ("spurious", spurious),
             ("unwound", unwound),
             ("seeded", seeded),
+            ("waited", waited),
         ]
     }
 

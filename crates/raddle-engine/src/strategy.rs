@@ -237,6 +237,38 @@ impl Tasks {
     }
 }
 
+/// What a step watches: objects of which one had to change before it could come. See `rounds.rs`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Watch {
+    /// The objects, each as a bit, by its number modulo 64. So two may share one, which makes steps dependent that
+    /// are not.
+    pub objects: u64,
+    /// One more than the largest number of them.
+    pub end: u32,
+    /// It looked at them in the so many steps of its task before this one; 0: it watches nothing.
+    pub steps: u32,
+}
+
+impl Watch {
+    /// Adds an object, if it is one.
+    pub fn add(&mut self, object: ObjectId) {
+        if object != ObjectId::NONE {
+            self.objects |= Self::bit(object);
+            self.end = self.end.max(object.0 + 1);
+        }
+    }
+
+    /// Whether an object is one of them, or shares its bit with one.
+    #[must_use]
+    pub fn contains(&self, object: ObjectId) -> bool {
+        object != ObjectId::NONE && self.objects & Self::bit(object) != 0
+    }
+
+    fn bit(object: ObjectId) -> u64 {
+        1 << (object.0 % 64)
+    }
+}
+
 /// What an object is called: the same in every execution, whatever its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Label {
@@ -264,6 +296,11 @@ pub struct Step<'a> {
     /// Whether what it touched besides was learned by running it: in another state it may be something
     /// else.
     pub learned: bool,
+    /// What it watches: objects that its task had looked at in vain, of which one had to change first.
+    pub watch: Watch,
+    /// Its task would have waited for others to change something, but no task could move: it depends on every step
+    /// before it, and could not have come before any.
+    pub last_resort: bool,
     /// The step without which it could not have been, by its number, from 1: the one that sent the
     /// message which this one handles.
     pub sent_by: Option<u64>,

@@ -14,6 +14,7 @@ use crate::object::Object;
 use crate::op::{Access, Held, ObjectId, TaskId};
 use crate::panics::{AllRaised, Raised};
 use crate::passive::Passive;
+use crate::rounds::Rounds;
 
 /// Of a pending op that touches fewer than two objects.
 pub(crate) const NO_SLOT: u32 = u32::MAX;
@@ -177,6 +178,7 @@ pub(crate) struct Task {
     /// Whether it is among the options.
     pub(crate) enabled: bool,
     pub(crate) fair: Fair,
+    pub(crate) rounds: Rounds,
     pub(crate) op: PendingOp,
     pub(crate) lineage: Lineage,
     pub(crate) steps: Steps,
@@ -204,6 +206,7 @@ impl Task {
             passive: None,
             enabled: false,
             fair: Fair::default(),
+            rounds: Rounds::default(),
             op: PendingOp { announced: None, site, context, immediate: false, first_since: None },
             lineage: Lineage::default(),
             steps: Steps::default(),
@@ -226,6 +229,7 @@ impl Task {
         self.passive = None;
         self.enabled = false;
         self.fair.begin();
+        self.rounds.begin();
         self.op = PendingOp {
             announced: None,
             site,

@@ -14,7 +14,7 @@ use raddle_engine::context::Context;
 use raddle_engine::op::{Access, ObjectId, Op, TaskId};
 use raddle_engine::receive::{ActorNews, NewActor, Receive, Reception};
 use raddle_engine::search::{CrashLog, Mark, Name, Numbers};
-use raddle_engine::strategy::{Answer, Choice, Cut, Lane, Stuck, Taken, Tasks, Timer};
+use raddle_engine::strategy::{Answer, Choice, Cut, Lane, Stuck, Taken, Tasks, Timer, Watch};
 
 /// Bytes for one execution: a step that a strategy hears of takes about 200, one that it does not hear of
 /// none. Only what is written is ever memory.
@@ -107,6 +107,8 @@ pub(crate) struct Told {
     pub(crate) context: Context,
     pub(crate) also: u64,
     pub(crate) learned: bool,
+    pub(crate) watch: Watch,
+    pub(crate) last_resort: bool,
     pub(crate) sent_by: Option<u64>,
     pub(crate) point: Option<u32>,
     pub(crate) replayed: bool,

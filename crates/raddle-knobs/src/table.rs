@@ -142,6 +142,40 @@ macro_rules! with_knobs {
             same_to_resume: true,
             line: "whether waits wake, and weak exchanges fail, for no reason",
         }
+        /// After how many rounds a loop that only looks waits for a change.
+        ///
+        /// A task that has made so many successive identical rounds (the same loads, failed compare-exchanges
+        /// and failed tries of locks at the same places of the source) while nothing it read has changed does not
+        /// go on before something it read changes; the guarantee says so. Then a reduction covers programs that
+        /// spin, and every search ends. What a loop does only after more rounds, because it counts them, is out of
+        /// reach, unless nothing else can move: raise the number to what it counts to. Loops that are marked by
+        /// [`hint::await_until`](crate::hint::await_until) wait after each round and need no setting. `None`: 2 with
+        /// `dpor`, no limit for other strategies, whose tasks let each other move after some fifty steps. 0: no limit.
+        ///
+        /// ```
+        /// use raddle::sync::atomic::{AtomicBool, Ordering::SeqCst};
+        ///
+        /// let mut config = raddle::Config::default();
+        /// config.strategy = "dpor".into();
+        /// config.rounds = Some(1);
+        /// let report = raddle::explore(config, || {
+        ///     let ready = AtomicBool::new(false);
+        ///     raddle::thread::scope(|scope| {
+        ///         scope.spawn(|| ready.store(true, SeqCst));
+        ///         while !ready.load(SeqCst) {}
+        ///     });
+        /// })?;
+        /// // The store comes before the first load, or after it and before the second.
+        /// assert_eq!((report.verdict, report.counts.executions), (raddle::Verdict::Covered, 2));
+        /// # Ok::<(), raddle::Error>(())
+        /// ```
+        rounds: Option<u32> {
+            value: (Number u32),
+            default: "none",
+            scope: Search,
+            same_to_resume: true,
+            line: "after how many identical rounds a loop that only looks waits for a change",
+        }
         /// Whether the values of [`rng`](crate::rng()) are decisions.
         data: Data {
             value: (Word "decisions" => Decisions, "seeded" => Seeded),

@@ -317,6 +317,13 @@ fn find_sequence(history: &History, first: usize, later: &Later, then: &mut Vec<
         // It comes instead of that event.
         then.retain(|&index| !history.before(later.index, index));
     }
+    if let Some(last) = &later.step
+        && last.watch.steps > 0
+        && !history.can_go_on(last, later.index, first, then)
+    {
+        // Its task has looked in vain and waits.
+        return false;
+    }
     while let Some(last) = &later.step
         && let Some(other) = history.in_the_way(last, first, then)
     {

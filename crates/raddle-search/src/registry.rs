@@ -39,6 +39,8 @@ pub struct Built {
     pub strategy: Box<dyn Strategy>,
     /// The composition in its shortest form. Building this name gives the same strategy.
     pub name: String,
+    /// Whether it is a reduction that says it has run every execution up to equivalence.
+    pub reduces: bool,
 }
 
 impl fmt::Debug for Built {
@@ -84,7 +86,8 @@ fn build_in(text: &str, environment: Environment) -> Result<Built, BuildError> {
         return Err(Kind::NotHere(part.entry).into());
     }
     let settings = environment.settings;
-    let built = parts.make(environment)?;
+    let mut built = parts.make(environment)?;
+    built.reduces = parts.reduces() && !built.name.starts_with("dpor(eta)");
     match environment::refused(&parts, &settings) {
         Some(reason) => Err(Kind::Settings { name: built.name, reason }.into()),
         None => Ok(built),
@@ -243,7 +246,7 @@ impl<'a> Parts<'a> {
             && let Make::Sampler(make) = sampler.entry.make
         {
             let strategy = make(sampler, &environment)?;
-            return Ok(Built { strategy, name: sampler.canonical() });
+            return Ok(Built { strategy, name: sampler.canonical(), reduces: false });
         }
         let mut recipe = Recipe::new(environment);
         for part in &self.0 {

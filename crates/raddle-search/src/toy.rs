@@ -195,6 +195,8 @@ impl<'a> State<'a> {
             context: raddle_engine::context::Context::NONE,
             also: 0,
             learned: false,
+            watch: raddle_engine::strategy::Watch::default(),
+            last_resort: false,
             sent_by: None,
             point,
             replayed: false,

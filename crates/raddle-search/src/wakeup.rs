@@ -109,6 +109,7 @@ impl<F: Found> Insertion<'_, F> {
     fn is_new(&self, step: &Footprint) -> bool {
         let objects = self.found.objects();
         step.touched.iter().any(|(o, _)| *o != ObjectId::NONE && o.0 >= objects)
+            || step.watch.end > objects
     }
 
     fn fit(&self, branch: &Branch, sequence: &[u32]) -> Fit {
@@ -123,6 +124,7 @@ impl<F: Found> Insertion<'_, F> {
         let mut known = !self.is_new(&theirs);
         if !known
             && !self.strayed.contains(&task)
+            && theirs.watch.end <= self.found.objects()
             && let Some(objects) = self.found.touched(task, theirs.nth)
             // After its timeout, or where it waits, a task's step of that number is another one.
             && theirs.touched.iter().zip(objects).all(|((own, _), object)| {

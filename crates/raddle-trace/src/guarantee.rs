@@ -315,6 +315,9 @@ pub enum Assumption {
     FairYields,
     /// A task that goes on while nothing has changed for many steps counts as one that yields.
     FairSpins,
+    /// A task that has made so many rounds in a row which saw the same waits until something that it saw changes.
+    /// Only named if one had to.
+    Rounds(u32),
     /// No wake-up or weak compare-exchange is spurious. Only named if the program had either.
     NothingSpurious,
     /// A task that unwinds is not interrupted. Only named if one unwound.
@@ -797,6 +800,14 @@ impl fmt::Display for Assumption {
             }
             Self::FairYields => {
                 "a task that yields twice lets every task move that could have in between"
+            }
+            Self::Rounds(most) => {
+                let rounds = if *most == 1 { "round" } else { "rounds" };
+                return write!(
+                    f,
+                    "no task makes more than {most} successive identical {rounds} while nothing it \
+                     reads changes"
+                );
             }
             Self::NothingSpurious => "nothing wakes or fails spuriously",
             Self::UndividedUnwinding => "no switch while a task unwinds",

@@ -94,6 +94,9 @@ pub struct Settings {
     /// The seed of `raddle::rng`, if its values are drawn instead of decided.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data_seed: Option<u64>,
+    /// A task that has looked around in vain so often, and would again, waits for what it saw to change; none: it goes on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rounds: Option<u32>,
 }
 
 /// The decisions of one execution.

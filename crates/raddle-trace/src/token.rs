@@ -68,10 +68,14 @@ fn encode(schedule: &Schedule) -> Vec<u8> {
     let flags = u64::from(settings.timeouts == Timeouts::Idle)
         | u64::from(settings.spurious) << 1
         | u64::from(settings.data_seed.is_some()) << 2
-        | u64::from(settings.timeouts == Timeouts::Never) << 3;
+        | u64::from(settings.timeouts == Timeouts::Never) << 3
+        | u64::from(settings.rounds.is_some()) << 4;
     put(&mut out, flags);
     if let Some(seed) = settings.data_seed {
         put(&mut out, seed);
+    }
+    if let Some(rounds) = settings.rounds {
+        put(&mut out, u64::from(rounds));
     }
     put(&mut out, schedule.tasks.len() as u64 - 1);
     for task in &schedule.tasks[1..] {
@@ -117,13 +121,14 @@ fn decode(payload: &[u8]) -> Result<Schedule, TokenError> {
         8 => Some(Timeouts::Never),
         _ => None,
     };
-    let Some(timeouts) = timeouts.filter(|_| flags <= 15) else {
+    let Some(timeouts) = timeouts.filter(|_| flags <= 31) else {
         return Err(TokenError::new("it has settings that this build does not know"));
     };
     let settings = Settings {
         timeouts,
         spurious: flags & 2 == 2,
         data_seed: if flags & 4 == 4 { Some(take(&mut bytes)?) } else { None },
+        rounds: if flags & 16 == 16 { Some(narrow(take(&mut bytes)?)?) } else { None },
     };
     let mut tasks = vec![TaskName::root()];
     for _ in 0..count(&mut bytes)? {
@@ -243,9 +248,9 @@ mod tests {
                     _ => Decision::Value { task, key: Key::Index(value), of: 5 },
                 }
             });
-        let settings = (0..3_usize, any::<bool>(), any::<Option<u64>>());
+        let settings = (0..3_usize, any::<bool>(), any::<Option<u64>>(), any::<Option<u32>>());
         (settings, proptest::collection::vec(decision, 0..200), any::<u64>()).prop_map(
-            |((timeouts, spurious, data_seed), decisions, steps_hash)| {
+            |((timeouts, spurious, data_seed, rounds), decisions, steps_hash)| {
                 let timeouts = [Timeouts::Any, Timeouts::Idle, Timeouts::Never][timeouts];
                 let mut tasks = vec![TaskName::root()];
                 for (parent, nth, kind) in [
@@ -255,7 +260,7 @@ mod tests {
                 ] {
                     tasks.push(TaskName { parent, nth, kind, label: None });
                 }
-                let settings = Settings { timeouts, spurious, data_seed };
+                let settings = Settings { timeouts, spurious, data_seed, rounds };
                 Schedule { version: VERSION, settings, tasks, decisions, steps_hash }
             },
         )

@@ -18,6 +18,10 @@ use field::{Field, words};
 /// Executions of a sampler, or of [`AUTO`] in all, if neither executions nor time are given.
 pub(crate) const EXECUTIONS: u64 = 10_000;
 
+/// [`Config::rounds`] of a reduction. Few, because each multiplies what there is to run; and more than one, because a
+/// method that is called twice looks twice at the same place.
+pub(crate) const ROUNDS: u32 = 2;
+
 /// The strategy that is used if none is named.
 pub(crate) const AUTO: &str = "auto";
 
@@ -265,6 +269,14 @@ impl Config {
             Data::Decisions => None,
             Data::Seeded => Some(self.seed()),
         };
-        Settings { timeouts: self.timeouts, spurious: self.spurious, data_seed }
+        let rounds = self.rounds.filter(|&most| most > 0);
+        Settings { timeouts: self.timeouts, spurious: self.spurious, data_seed, rounds }
+    }
+
+    /// The same for one search: a reduction cannot cover tasks that spin for ever.
+    pub(crate) fn settings_of(&self, reduces: bool) -> Settings {
+        let rounds = if reduces && self.rounds.is_none() { Some(ROUNDS) } else { None };
+        let settings = self.settings();
+        Settings { rounds: settings.rounds.or(rounds), ..settings }
     }
 }

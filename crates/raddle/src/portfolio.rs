@@ -25,7 +25,7 @@ use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
 use raddle_engine::{Ended, EngineError, Lap, Stop, Strategy};
-use raddle_trace::{Covered, Failure, Note, Report};
+use raddle_trace::{Covered, Failure, Note, Report, Settings};
 
 use crate::checkpoint::{self, How, Keeper};
 use crate::conclusion::{self, note};
@@ -182,6 +182,7 @@ struct Stage {
     executions: u64,
     /// Where what it needs to go on is kept.
     kept: Option<checkpoint::Place>,
+    settings: Settings,
 }
 
 /// Runs the members, so many at once.
@@ -253,7 +254,8 @@ fn stages(
             None => search::build(name, environment)?,
         };
         let kept = keeper.cloned().map(|keeper| checkpoint::Place { keeper, search: first + nth });
-        Ok(Stage { strategy: built.strategy, name: built.name, executions, kept })
+        let settings = job.config.settings_of(built.reduces);
+        Ok(Stage { strategy: built.strategy, name: built.name, executions, kept, settings })
     };
     member.stages.iter().enumerate().map(stage).collect()
 }
@@ -267,7 +269,8 @@ fn run_member(
     test: &dyn Fn(),
 ) -> Result<Found, EngineError> {
     let mut all: Vec<Found> = Vec::new();
-    for Stage { strategy, name, executions, kept } in stages {
+    for Stage { strategy, name, executions, kept, settings } in stages {
+        asked.setup.settings = settings;
         // After a reduction that covered all it sees, a few executions without it are enough.
         let most = if all.last().is_some_and(conclusion::has_covered) {
             AFTER_REDUCTION

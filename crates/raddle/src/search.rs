@@ -97,7 +97,7 @@ pub(crate) fn build(text: &str, environment: Environment) -> Result<Built, Error
 /// What forces executions along a schedule.
 pub(crate) fn forced(schedule: &PartialSchedule, seed: u64) -> Built {
     let strategy = Box::new(Given::new(schedule.clone(), seed));
-    Built { strategy, name: format!("the schedule `{}`", schedule.name) }
+    Built { strategy, name: format!("the schedule `{}`", schedule.name), reduces: false }
 }
 
 /// The error of a line that names no strategy.

@@ -138,7 +138,8 @@ impl Execution {
             (*task).op.immediate = how == How::Wait;
             let first = slots[1] != NO_SLOT && what.first_enabled(me);
             (*task).op.first_since = first.then_some((*ex).n_steps);
-            (*ex).set_enabled(me, what.enabled(me) && how != How::Wait);
+            let waits = (*ex).must_wait(me, what, slots, how);
+            (*ex).set_enabled(me, what.enabled(me) && how != How::Wait && !waits);
             if let How::Timed(timeout) = how {
                 // The timer's step acts on the clock, so the clock is announced with it.
                 Self::clock_slot(ex);

@@ -90,7 +90,7 @@ impl Execution {
                 this.decisions.point = None;
                 match only {
                     Some(only) => only,
-                    None => return this.due_timer(),
+                    None => return this.due_timer().or_else(|| this.last_resort()),
                 }
             };
             let this = &mut *ex;
@@ -115,7 +115,7 @@ impl Execution {
             .find(later)
             .or(self.enabled.options.first())
             .map(|c| c.task);
-        next.or_else(|| self.due_timer())
+        next.or_else(|| self.due_timer()).or_else(|| self.last_resort())
     }
 
     /// The one place where something is decided: the option, and the task that it moves or that asked for
@@ -337,6 +337,7 @@ impl Execution {
                 return 0;
             }
             let task = (*ex).current;
+            (*ex).task_mut(task).rounds.forget();
             let point = (*ex).decisions.point;
             let option = Self::decide::<false>(ex, Options::Value { task, of, during });
             let option = option.map_or(0, |(option, _)| option);

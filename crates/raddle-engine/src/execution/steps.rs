@@ -72,7 +72,13 @@ impl Execution {
                 let text = if this.listeners.takes_text() { show() } else { String::new() };
                 this.tell(task, footprint, site, how, text);
             }
-            if this.n_steps - this.pace.last_change > this.lasting.limits.idle {
+            if this.waits.on {
+                this.note_look(task, footprint, site, how);
+            }
+            // Where tasks go on beyond what they wait for, no other one can move, and that is counted by itself.
+            if this.n_steps - this.pace.last_change > this.lasting.limits.idle
+                && !this.waits.has_resorted_since(this.pace.last_change)
+            {
                 this.idle(task, footprint[0].1, how);
             }
         }
@@ -124,6 +130,7 @@ impl Execution {
             let (also, sent_by, context) =
                 (entry.steps.shared_resources, entry.steps.sent_by, self.context_of(task));
             let learned = entry.passive.is_some();
+            let (watch, last_resort) = (entry.rounds.watch, entry.rounds.last_resort);
             let enabled_since = entry.op.first_since.unwrap_or(entry.fair.enabled_since);
             let timer = entry.timing.timer.filter(|_| matches!(how, How::Timed(_)));
             let timer = timer.map(|timer| self.timer_on(timer, footprint[0].0));
@@ -141,6 +148,8 @@ impl Execution {
                 context,
                 also,
                 learned,
+                watch,
+                last_resort,
                 sent_by,
                 point,
                 replayed,
@@ -218,6 +227,10 @@ impl Execution {
                     continue;
                 }
                 let Some(what) = this.task(task).op.announced else { continue };
+                if this.task(task).rounds.waits {
+                    // What it waits for is a change, of which it has heard when the step was counted.
+                    continue;
+                }
                 let enabled = (*what).enabled(task);
                 if this.enabled.slots[task.index()][1] != NO_SLOT
                     && this.task(task).op.first_since.is_none()

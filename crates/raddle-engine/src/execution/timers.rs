@@ -145,5 +145,7 @@ impl Execution {
         self.set_enabled(task, false);
         self.enabled.slots[task.index()] = [NO_SLOT; 2];
         self.task_mut(task).op.announced = None;
+        self.task_mut(task).rounds.begin();
+        self.note_close(task);
     }
 }

@@ -22,7 +22,11 @@ impl Execution {
     pub(crate) fn stuck(&self) -> Vec<Stuck> {
         let stuck = |&task: &TaskId| {
             let entry = self.task(task);
-            let waits = entry.state == State::Live && !entry.enabled && !entry.op.immediate;
+            // One that waits for a change races with nothing: its objects have not changed since it looked.
+            let waits = entry.state == State::Live
+                && !entry.enabled
+                && !entry.op.immediate
+                && !entry.rounds.waits;
             let what = entry.op.announced.filter(|_| waits && !entry.fiber.is_null())?;
             // SAFETY: the op of a suspended task is valid, and touches models only.
             let footprint = unsafe { (*what).waits_for(task) };

@@ -2,6 +2,7 @@
 
 use super::{Ending, Execution, How, slow_path};
 use crate::op::{Access, TaskId};
+use crate::rounds::FREE_YIELDS;
 use crate::strategy::Choice;
 use crate::task::State;
 
@@ -15,6 +16,9 @@ impl Execution {
         self.pace.fruitless += 1;
         if self.pace.fruitless >= self.lasting.limits.fruitless && self.everyone_moved() {
             self.end(Ending::Livelock { steps: self.n_steps - self.pace.last_change });
+        }
+        if self.is_part_of_waiting(task) {
+            return;
         }
         let now = self.n_steps;
         if let Some(before) = self.task_mut(task).fair.yielded.replace(now) {
@@ -36,6 +40,21 @@ impl Execution {
             }
             self.task_mut(task).fair.waits_for = (now, waits_for);
         }
+    }
+
+    /// Whether a yield need not be fair: the task looks again and again at the same place, which ends by another rule
+    /// ([`crate::rounds`]), or it has not yielded often.
+    fn is_part_of_waiting(&mut self, task: TaskId) -> bool {
+        let idle = self.n_steps - self.pace.last_change > self.lasting.limits.idle;
+        if self.lasting.settings.rounds.is_none() || idle || self.task(task).fiber.is_null() {
+            return false;
+        }
+        let entry = self.task_mut(task);
+        if entry.rounds.yielded_at(entry.op.site) {
+            return true;
+        }
+        entry.rounds.yields += 1;
+        entry.rounds.yields <= FREE_YIELDS
     }
 
     /// A task took a step, and for a long time no task has changed anything: as good as a yield, unless it

@@ -47,10 +47,34 @@ impl History {
                 self.scratch.clone_from(&self.order);
             }
         }
+        self.races_with_changes(index, races);
         self.races_with_looks(happened.footprint.task, index, races);
         if let Some(partner) = happened.partner {
             self.races_with_looks(partner, index, races);
         }
+    }
+
+    /// What changed something that a step watches; and those that watch what it changes.
+    fn races_with_changes(&mut self, index: usize, races: &mut Vec<u32>) {
+        let footprint = self.events[index].footprint;
+        if footprint.watch.objects != 0 {
+            for event in self.changes_of(&footprint, index) {
+                // One that is on its own object is known.
+                if !races.contains(&event) {
+                    self.scratch.clone_from(&self.order);
+                    self.add_race(event, races);
+                }
+            }
+            self.scratch.clone_from(&self.order);
+        }
+        for at in (0..self.watchers.len()).rev() {
+            let watcher = self.watchers[at];
+            let earlier = (watcher as usize) < index && !races.contains(&watcher);
+            if earlier && self.is_watched_by(&footprint, watcher) {
+                self.add_race(watcher, races);
+            }
+        }
+        self.scratch.clone_from(&self.order);
     }
 
     /// Those who looked whether a task is finished.

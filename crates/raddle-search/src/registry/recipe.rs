@@ -77,8 +77,8 @@ impl Recipe {
     /// Makes the search. Its parts fit together (`rules.rs`).
     pub(super) fn make(mut self) -> Result<Built, BuildError> {
         let (probes, bound, seed) = (self.probes.take(), self.bound, self.seed);
-        let Built { strategy, name } = self.make_search()?;
-        let Some(every) = probes else { return Ok(Built { strategy, name }) };
+        let Built { strategy, name, reduces } = self.make_search()?;
+        let Some(every) = probes else { return Ok(Built { strategy, name, reduces }) };
         // Not the numbers that the search draws.
         let seed = seed.rotate_left(32) ^ 0x70_72_6f_62_65;
         let probes = Probes::new(strategy, every, bound, seed);
@@ -207,5 +207,5 @@ impl Recipe {
 }
 
 fn built(strategy: impl Strategy + 'static, name: String) -> Built {
-    Built { strategy: Box::new(strategy), name }
+    Built { strategy: Box::new(strategy), name, reduces: false }
 }

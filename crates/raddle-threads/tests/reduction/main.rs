@@ -11,6 +11,7 @@ mod programs;
 mod random;
 mod receives;
 mod saving;
+mod spins;
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
@@ -64,7 +65,9 @@ pub(crate) fn search<S: Strategy>(
     program: &dyn Fn() -> String,
 ) -> Option<Saw> {
     let mut traces = TraceCounter::new(usize::MAX);
-    let limits = Limits { executions: most, ..Limits::default() };
+    // A loop that never ends is run to this limit in every execution that has it.
+    let fruitless = settings.rounds.map_or(Limits::default().fruitless, |_| 60);
+    let limits = Limits { executions: most, fruitless, ..Limits::default() };
     let setup = Setup { limits, keep_going: true, settings, ..Setup::default() };
     let results = Mutex::new(BTreeSet::new());
     let body = || {

@@ -1,0 +1,457 @@
+//! Programs with loops that wait: every reduction against exhaustive search with the same setting, and what that
+//! runs against a second implementation of the rule (`raddle_engine`, `rounds.rs`).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::panic::Location;
+use std::sync::Arc;
+
+use raddle_engine::observer::{Observer, ObserverNeeds};
+use raddle_engine::op::{Access, ObjectId, TaskId};
+use raddle_engine::strategy::{Cut, Event, Finished};
+use raddle_engine::{Ended, Limits, Setup};
+use raddle_search::rng::Rng;
+use raddle_search::{DepthFirst, Reduction};
+use raddle_testing::{Sample, figures};
+use raddle_threads::sync::Mutex;
+use raddle_threads::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use raddle_threads::{hint, thread};
+use raddle_trace::Settings;
+
+use crate::{best_first, exhaustive, observed, reduced};
+
+#[derive(Clone, Debug)]
+enum Statement {
+    Load(usize),
+    Store(usize, usize),
+    Add(usize),
+    Yield,
+    /// Loads while the word has this value, and yields between.
+    While(usize, usize),
+    WhileYield(usize, usize),
+    /// Loads both while one has a value and the other has one.
+    WhileBoth(usize, usize),
+    /// Loads at most so often, while the word has this value.
+    Times(usize, usize, usize),
+    TimesYield(usize, usize, usize),
+    /// Takes a lock that spins, of compare-exchanges.
+    Spinlock(Vec<Statement>),
+    /// Tries a lock until it has it.
+    TryLock(Vec<Statement>),
+    Await(usize, usize),
+    AwaitBoth(usize, usize),
+    IfOdd(Vec<Statement>),
+}
+
+#[derive(Clone)]
+struct Program {
+    tasks: Vec<Vec<Statement>>,
+    rounds: u32,
+}
+
+impl fmt::Debug for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for task in &self.tasks {
+            writeln!(f, "{task:?}")?;
+        }
+        writeln!(f, "rounds {}", self.rounds)
+    }
+}
+
+struct Generator {
+    rng: Rng,
+    kinds: Vec<u32>,
+}
+
+impl Generator {
+    fn statement(&mut self, depth: u32) -> Statement {
+        let kind = self.kinds[self.rng.below(self.kinds.len() as u32) as usize];
+        let word = self.rng.below(2) as usize;
+        let value = self.rng.below(2) as usize;
+        let body = |this: &mut Self| {
+            let n = if depth == 0 { 0 } else { this.rng.below(2) };
+            (0..n).map(|_| this.statement(depth - 1)).collect()
+        };
+        match kind {
+            0 => Statement::Load(word),
+            1 => Statement::Store(word, value),
+            2 => Statement::Add(word),
+            3 => Statement::Yield,
+            4 => Statement::While(word, value),
+            5 => Statement::WhileYield(word, value),
+            6 => Statement::WhileBoth(value, self.rng.below(2) as usize),
+            7 => Statement::Times(word, value, 1 + self.rng.below(4) as usize),
+            8 => Statement::TimesYield(word, value, 1 + self.rng.below(3) as usize),
+            9 => Statement::Spinlock(body(self)),
+            10 => Statement::TryLock(body(self)),
+            11 => Statement::Await(word, value),
+            12 => Statement::AwaitBoth(value, self.rng.below(2) as usize),
+            _ => Statement::IfOdd(body(self)),
+        }
+    }
+
+    fn program(&mut self, families: &[&[u32]]) -> Program {
+        self.kinds.clear();
+        for _ in 0..2 {
+            let family = families[self.rng.below(families.len() as u32) as usize];
+            self.kinds.extend_from_slice(family);
+        }
+        self.kinds.extend([1, 2]);
+        let n = 2 + self.rng.below(2);
+        let mut task = || {
+            let n = 1 + self.rng.below(3);
+            (0..n).map(|_| self.statement(1)).collect()
+        };
+        let tasks = (0..n).map(|_| task()).collect();
+        Program { tasks, rounds: 1 + self.rng.below(3) }
+    }
+}
+
+/// Loops of all kinds.
+const ALL: [&[u32]; 8] = [
+    &[4, 1, 1],
+    &[5, 1],
+    &[6, 1, 2],
+    &[7, 13, 0],
+    &[8, 1],
+    &[9, 0],
+    &[10, 0, 3],
+    &[11, 12, 1],
+];
+
+/// Those that end by themselves.
+const COUNTED: [&[u32]; 3] = [&[7, 0], &[8, 13], &[7, 3]];
+
+struct Shared {
+    words: [AtomicUsize; 2],
+    spinlock: AtomicUsize,
+    lock: Mutex<usize>,
+}
+
+struct Runner<'a> {
+    shared: &'a Shared,
+    saw: Vec<usize>,
+}
+
+impl Runner<'_> {
+    fn run(&mut self, statements: &[Statement]) {
+        let Shared { words, spinlock, lock } = self.shared;
+        for statement in statements {
+            match statement {
+                Statement::Load(word) => self.saw.push(words[*word].load(SeqCst)),
+                Statement::Store(word, value) => words[*word].store(*value, SeqCst),
+                Statement::Add(word) => self.saw.push(words[*word].fetch_add(1, SeqCst)),
+                Statement::Yield => thread::yield_now(),
+                Statement::While(word, value) => while words[*word].load(SeqCst) == *value {},
+                Statement::WhileYield(word, value) => {
+                    while words[*word].load(SeqCst) == *value {
+                        hint::spin_loop();
+                    }
+                }
+                Statement::WhileBoth(first, second) => {
+                    while words[0].load(SeqCst) == *first && words[1].load(SeqCst) == *second {}
+                }
+                Statement::Times(word, value, times) => {
+                    let ended = (0..*times).find(|_| words[*word].load(SeqCst) != *value);
+                    self.saw.push(ended.unwrap_or(100));
+                }
+                Statement::TimesYield(word, value, times) => {
+                    let ended = (0..*times).find(|_| {
+                        let ended = words[*word].load(SeqCst) != *value;
+                        if !ended {
+                            thread::yield_now();
+                        }
+                        ended
+                    });
+                    self.saw.push(ended.unwrap_or(100));
+                }
+                Statement::Spinlock(body) => {
+                    while spinlock.compare_exchange(0, 1, SeqCst, SeqCst).is_err() {}
+                    self.run(body);
+                    spinlock.store(0, SeqCst);
+                }
+                Statement::TryLock(body) => {
+                    let guard = loop {
+                        if let Ok(guard) = lock.try_lock() {
+                            break guard;
+                        }
+                        thread::yield_now();
+                    };
+                    self.saw.push(*guard);
+                    self.run(body);
+                    drop(guard);
+                }
+                Statement::Await(word, value) => {
+                    hint::await_until(|| words[*word].load(SeqCst) != *value);
+                }
+                Statement::AwaitBoth(first, second) => hint::await_until(|| {
+                    words[0].load(SeqCst) != *first || words[1].load(SeqCst) != *second
+                }),
+                Statement::IfOdd(body) => {
+                    if self.saw.last().is_some_and(|saw| saw % 2 == 1) {
+                        self.run(body);
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn execute(program: &Program) -> String {
+    let words = || AtomicUsize::new(0);
+    let shared = Arc::new(Shared {
+        words: [words(), words()],
+        spinlock: AtomicUsize::new(0),
+        lock: Mutex::new(0),
+    });
+    let start = |statements: &[Statement], shared: &Shared| {
+        let mut runner = Runner { shared, saw: Vec::new() };
+        runner.run(statements);
+        runner.saw
+    };
+    let spawn = |statements: &Vec<Statement>| {
+        let (shared, statements) = (Arc::clone(&shared), statements.clone());
+        thread::spawn(move || start(&statements, &shared))
+    };
+    let children: Vec<_> = program.tasks[1..].iter().map(spawn).collect();
+    let mut saw = vec![start(&program.tasks[0], &shared)];
+    saw.extend(children.into_iter().map(|child| child.join().expect("no panic")));
+    let words = shared.words.each_ref().map(|word| word.load(SeqCst));
+    format!("{saw:?} {words:?}")
+}
+
+/// What a comparison came to: traces, or none if there are too many interleavings.
+fn compare(program: &Program, most: u64) -> Result<Option<(u64, u64, u64)>, String> {
+    let run = || execute(program);
+    let settings = Settings { rounds: Some(program.rounds), ..Settings::default() };
+    let Some(all) = exhaustive(most, settings, &run) else { return Ok(None) };
+    let mut ran = 0;
+    for reduction in [Reduction::Source, Reduction::Classic, Reduction::Optimal] {
+        let Some(saw) = reduced(reduction, 2 * all.executions + 10, settings, &run) else {
+            return Err(format!("{reduction:?} ran more than all"));
+        };
+        let lost = all.traces.difference(&saw.traces).count();
+        let extra = saw.traces.difference(&all.traces).count();
+        if lost + extra > 0 {
+            let of = all.traces.len();
+            return Err(format!("{reduction:?} lost {lost} of {of}, {extra} extra"));
+        }
+        if all.results != saw.results {
+            return Err(format!("{reduction:?}: {:?} instead of {:?}", saw.results, all.results));
+        }
+        ran = saw.executions;
+    }
+    best_first::compare_reduced(&all, settings, &run)?;
+    Ok(Some((all.executions, all.traces.len() as u64, ran)))
+}
+
+#[test]
+fn programs_that_spin_have_the_same_traces_under_every_reduction() {
+    let sample = Sample::new((150, 1_000), (12_000, 3_000));
+    let (mut compared, mut skipped, mut interleavings, mut traces, mut ran) = (0, 0, 0, 0, 0);
+    let mut seed = 180_000 + sample.from;
+    while compared < sample.programs {
+        let program = Generator { rng: Rng::new(seed), kinds: Vec::new() }.program(&ALL);
+        match compare(&program, sample.most) {
+            Ok(None) => skipped += 1,
+            Ok(Some((all, distinct, executions))) => {
+                compared += 1;
+                interleavings += all;
+                traces += distinct;
+                ran += executions;
+            }
+            Err(how) => panic!("seed {seed}: {how}\n{program:?}"),
+        }
+        seed += 1;
+    }
+    assert!(skipped < 2 * compared, "{skipped} skipped, {compared} compared");
+    figures(
+        "spins",
+        &[
+            ("compared", compared),
+            ("skipped", skipped),
+            ("interleavings", interleavings),
+            ("traces", traces),
+            ("optimal", ran),
+        ],
+    );
+}
+
+/// One look, as the second implementation has it.
+type Look = (&'static Location<'static>, ObjectId, u32);
+
+/// Which tasks moved in each execution; and whether a task made more rounds than are allowed, found by comparing
+/// all of them.
+#[derive(Debug)]
+struct Rule {
+    most: usize,
+    moved: Vec<u32>,
+    looks: BTreeMap<TaskId, Vec<Look>>,
+    changes: BTreeMap<ObjectId, u32>,
+    broken: bool,
+    within: BTreeSet<Vec<u32>>,
+    beyond: u64,
+}
+
+impl Rule {
+    fn new(most: u32) -> Self {
+        Self {
+            most: most as usize,
+            moved: Vec::new(),
+            looks: BTreeMap::new(),
+            changes: BTreeMap::new(),
+            broken: false,
+            within: BTreeSet::new(),
+            beyond: 0,
+        }
+    }
+
+    fn changes(&self, object: ObjectId) -> u32 {
+        self.changes.get(&object).copied().unwrap_or(0)
+    }
+
+    /// Whether the looks of a task end with one round too many, of which all objects are as they were.
+    fn is_broken_by(&self, looks: &[Look]) -> bool {
+        (1..=looks.len() / (self.most + 1)).any(|length| {
+            let rounds = &looks[looks.len() - length * (self.most + 1)..];
+            let alike = rounds.chunks(length).all(|round| round == &rounds[..length]);
+            let current = |look: &Look| self.changes(look.1) == look.2;
+            alike && rounds[..length].iter().all(current)
+        })
+    }
+}
+
+impl Observer for Rule {
+    fn needs(&self) -> ObserverNeeds {
+        ObserverNeeds { steps: true, ..ObserverNeeds::default() }
+    }
+
+    fn event(&mut self, event: &Event<'_>, _: Option<Cut>) {
+        let step = match event {
+            Event::Step(step) => step,
+            Event::Spawn { parent, .. } => {
+                self.looks.remove(parent);
+                return;
+            }
+            _ => return,
+        };
+        if !step.immediate {
+            self.moved.push(step.task.0);
+        }
+        let (object, access) = step.footprint[0];
+        if access.changes() {
+            *self.changes.entry(object).or_default() += 1;
+        }
+        let version = self.changes(object);
+        let looks = self.looks.entry(step.task).or_default();
+        match access {
+            Access::Read | Access::Yield if !step.immediate => {
+                looks.push((step.site, object, version));
+                let looks = looks.clone();
+                self.broken |= self.is_broken_by(&looks);
+            }
+            _ => looks.clear(),
+        }
+    }
+
+    fn end(&mut self, _: &Finished<'_>) {
+        let moved = std::mem::take(&mut self.moved);
+        if self.broken {
+            self.beyond += 1;
+        } else {
+            self.within.insert(moved);
+        }
+        self.looks.clear();
+        self.changes.clear();
+        self.broken = false;
+    }
+}
+
+/// The executions of a program without the rule that keep it, and with the rule: and how many break it.
+fn both_ways(program: &Program, most: u64) -> Option<[(BTreeSet<Vec<u32>>, u64); 2]> {
+    let run = |rounds: Option<u32>| {
+        let mut rule = Rule::new(program.rounds);
+        let settings = Settings { rounds, ..Settings::default() };
+        // Without the rule no task is held back for what it does either.
+        let limits = Limits { executions: most, idle: 1_000, ..Limits::default() };
+        let setup = Setup { limits, keep_going: true, settings, ..Setup::default() };
+        let body = || drop(execute(program));
+        let explored =
+            observed(&mut DepthFirst::default(), &mut [&mut rule], &setup, &body);
+        let unfair = explored.assumptions.contains(&raddle_trace::Assumption::FairYields);
+        (explored.ended == Ended::Covered && !unfair).then_some((rule.within, rule.beyond))
+    };
+    Some([run(None)?, run(Some(program.rounds))?])
+}
+
+#[test]
+fn exactly_the_executions_within_the_rule_are_run() {
+    let sample = Sample::new((150, 4_000), (3_000, 20_000));
+    let (mut compared, mut skipped, mut within, mut beyond) = (0, 0, 0, 0);
+    let mut seed = 190_000 + sample.from;
+    while compared < sample.programs {
+        let program = Generator { rng: Rng::new(seed), kinds: Vec::new() }.program(&COUNTED);
+        seed += 1;
+        let Some([(free, without), (ruled, last_resorts)]) = both_ways(&program, sample.most)
+        else {
+            skipped += 1;
+            continue;
+        };
+        let lost = free.difference(&ruled).count();
+        let extra = ruled.difference(&free).count();
+        assert!(lost + extra == 0, "seed {}: {lost} lost, {extra} extra\n{program:?}", seed - 1);
+        // What goes on beyond the rule when nothing else can move is real, too.
+        assert!(last_resorts <= without);
+        compared += 1;
+        within += ruled.len() as u64;
+        beyond += without;
+    }
+    assert!(skipped < 3 * compared, "{skipped} skipped, {compared} compared");
+    assert!(beyond > 0 && within > 0);
+    figures(
+        "spin-rule",
+        &[("compared", compared), ("skipped", skipped), ("within", within), ("beyond", beyond)],
+    );
+}
+
+#[test]
+fn debug_one() {
+    let seed = std::env::var("SEED").ok().and_then(|s| s.parse().ok()).unwrap_or(180_001);
+    let program = Generator { rng: Rng::new(seed), kinds: Vec::new() }.program(&ALL);
+    let settings = Settings { rounds: Some(program.rounds), ..Settings::default() };
+    #[derive(Default)]
+    struct Show(Vec<String>);
+    impl Observer for Show {
+        fn needs(&self) -> ObserverNeeds {
+            ObserverNeeds { steps: true, ..ObserverNeeds::default() }
+        }
+        fn event(&mut self, event: &Event<'_>, cut: Option<Cut>) {
+            if let Event::Step(step) = event {
+                let (o, a) = step.footprint[0];
+                self.0.push(format!("{}:{a:?}{}{}{}", step.task.0, o.0 as i32, if step.watch.steps > 0 { "*" } else { "" }, if step.last_resort { "!" } else { "" }));
+            }
+            if cut.is_some() { self.0.push("CUT".into()); }
+        }
+        fn end(&mut self, f: &Finished<'_>) {
+            eprintln!("{} {}", self.0.iter().take(24).cloned().collect::<Vec<_>>().join(" "), if f.outcome.kind() == "panicked" { format!("{:?}", f.outcome) } else { f.outcome.kind().to_owned() });
+            self.0.clear();
+        }
+    }
+    eprintln!("{program:?}");
+    let run = |strategy: &mut dyn raddle_engine::strategy::Strategy, all: bool| {
+        let limits = Limits { executions: 300, fruitless: 6, ..Limits::default() };
+        let setup = Setup { limits, keep_going: true, settings, ..Setup::default() };
+        let mut traces = raddle_search::traces::TraceCounter::new(usize::MAX);
+        let mut show = Show::default();
+        let mut both: Vec<&mut dyn Observer> = vec![&mut traces];
+        if all { both.push(&mut show); }
+        observed(strategy, &mut both, &setup, &|| drop(execute(&program)));
+        traces.seen().len()
+    };
+    for reduction in [Reduction::Source, Reduction::Optimal] {
+        eprintln!("{reduction:?}");
+        let n = run(&mut raddle_search::Dpor::new(reduction), true);
+        eprintln!("{n}");
+    }
+    eprintln!("all {}", run(&mut DepthFirst::default(), false));
+}
