@@ -69,7 +69,9 @@ fn flush(arguments: &[usize], waits: bool) {
         to_relay
     });
     if waits {
-        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        for thread in threads {
+            thread.join().unwrap();
+        }
     }
     way.send(Told::Flush).unwrap();
     drop(way);

@@ -242,32 +242,36 @@ fn table(criterion: Criterion, rows: &[Row], effort: Effort) -> Table {
     row.push(geometric(ceilings.clone()).map_or("—".to_owned(), |mean| format!("{mean:.2}")));
     table.rows.push(row);
     if criterion == Criterion::Pr {
-        table.notes.push(format!(
-            "Means over repetitions. `schedules`: executions of `bita` with this criterion until it has nothing left to try, at \
-             most {}; `time`: its CPU time. `random`: the strategy `random`, as many executions.",
-            grouped(effort.schedules)
-        ));
-        table.notes.push(format!(
-            "`delays`: on threads with random delays of at most {} ms for {} of real time, in which `bita` was over long before; \
-             then `bita` after as many executions as that has run. The paper reports {THEIRS} × for PR in the same time.",
-            MOST.as_millis(),
-            duration(effort.time_limit.as_secs_f64() * 1e9)
-        ));
-        let below = ceilings.iter().filter(|ceiling| **ceiling < THEIRS).count();
-        table.notes.push(format!(
-            "`most possible`: the most pairs that any repetition of any of the three ways covered, in all of its executions, for one that \
-             delays covered. With as many executions as delays had, none covers more than there is, so this bounds the ratio to its left: \
-             it is below {THEIRS} in {below} of the {} rows that have both. The more executions delays have, the nearer to 1 it \
-             comes, so the ratio for as many executions says something only while both have few.",
-            ceilings.len()
-        ));
-        table.notes.push(
-            "Rows in which one of the two has covered nothing are left out of the geometric means, whichever it is (`∞`: the \
-             other one). Delays draw other orders than a schedule of single steps can: what both cover is not the same set."
-                .to_owned(),
-        );
+        notes(&mut table, &ceilings, effort);
     }
     table
+}
+
+fn notes(table: &mut Table, ceilings: &[f64], effort: Effort) {
+    table.notes.push(format!(
+        "Means over repetitions. `schedules`: executions of `bita` with this criterion until it has nothing left to try, at \
+         most {}; `time`: its CPU time. `random`: the strategy `random`, as many executions.",
+        grouped(effort.schedules)
+    ));
+    table.notes.push(format!(
+        "`delays`: on threads with random delays of at most {} ms for {} of real time, in which `bita` was over long before; \
+         then `bita` after as many executions as that has run. The paper reports {THEIRS} × for PR in the same time.",
+        MOST.as_millis(),
+        duration(effort.time_limit.as_secs_f64() * 1e9)
+    ));
+    let below = ceilings.iter().filter(|ceiling| **ceiling < THEIRS).count();
+    table.notes.push(format!(
+        "`most possible`: the most pairs that any repetition of any of the three ways covered in all of its executions, taken for all \
+         that there are, for one that delays covered. No way covers more than there are, so this bounds the ratio to its left: \
+         it is below {THEIRS} in {below} of the {} rows that have both. The more executions delays have, the nearer to 1 it \
+         comes, so the ratio for as many executions says something only while both have few.",
+        ceilings.len()
+    ));
+    table.notes.push(
+        "Rows in which one of the two has covered nothing are left out of the geometric means, whichever it is (`∞`: the \
+         other one). Delays draw other orders than a schedule of single steps can: what both cover is not the same set."
+            .to_owned(),
+    );
 }
 
 fn ratio(ours: f64, theirs: f64) -> String {

@@ -162,11 +162,11 @@ fn one(
         None => subject.program.call(&arguments),
     };
     let limits = (effort.schedules, effort.cap / 4);
-    let (explored, covered) =
-        search_with(criterion.strategy(), 1, limits, &mut [&mut listener], &body)?;
+    let searched = search_with(criterion.strategy(), 1, limits, &mut [&mut listener], &body);
     if !listener.has_received {
         return Ok(None);
     }
+    let (explored, covered) = searched?;
     let order = match subject.mailboxes {
         None => "channels",
         Some(Mailboxes::Queue) => "queue",

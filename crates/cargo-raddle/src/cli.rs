@@ -258,6 +258,7 @@ impl Args for Knobs {
                 Value::Time => "TIME",
                 Value::Memory | Value::Size => "BYTES",
                 Value::Word(_) | Value::Flag | Value::MaybeFlag => "WORD",
+                Value::Recording => "RECORDING",
                 _ => "N",
             };
             let (expected, variable) = (knob.value.expected(), knob.variable());

@@ -324,7 +324,7 @@ impl Strategy for Bita {
             self.saved.executions > 0 && self.saved.bases.iter().all(|run| run.received.is_empty());
         let unfinished = nothing.then(|| {
             "the first execution received no message, and `bita` goes by the order of receives; choose \
-             another strategy for a test without actors, such as `dpor`"
+             another strategy for a test without actors and channels, such as `dpor`"
                 .to_owned()
         });
         Remarks { unfinished, ..Remarks::default() }

@@ -50,8 +50,8 @@ fn the_first_is_first() {
         let to_main = to_main.clone();
         raddle::thread::spawn(move || to_main.send(number).unwrap());
     }
-    assert_eq!(from_threads.recv(), Ok(1));
-    assert_eq!(from_threads.recv(), Ok(2));
+    let received = [from_threads.recv().unwrap(), from_threads.recv().unwrap()];
+    assert_eq!(received, [1, 2]);
 }
 
 #[raddle::test]
