@@ -814,6 +814,7 @@ fn same_in_parts(seed: u64, most: u64) -> u64 {
         States::depth_first(),
         strata(),
         strata().increment(2).depth(6),
+        strata().delays(2),
         strata().exact().delays(3),
         strata().exact().increment(3),
         States::breadth_first().threads(2),
