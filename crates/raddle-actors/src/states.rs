@@ -214,6 +214,13 @@ impl States {
     }
 }
 
+impl States {
+    /// Whether a state counts once it is gone on from, and not as soon as it is among what has been seen.
+    fn marks_ahead(&self) -> bool {
+        self.strata.as_ref().is_some_and(|strata| !strata.exact)
+    }
+}
+
 impl fmt::Display for States {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.strata, self.order) {
@@ -387,7 +394,8 @@ impl<S: Send + Sync + 'static> Model<S> {
             let processes = Processes::new(&space.first, space.stepper.mailboxes());
             Strata::new(asked, processes, from.as_ref())
         });
-        let priced = states.strata.as_ref().is_some_and(|asked| asked.exact && asked.increment > 1);
+        let is_priced = |asked: &Stratified| !asked.exact || asked.increment > 1;
+        let priced = states.strata.as_ref().is_some_and(is_priced);
         let mut seen = Seen::new(states.cache_bytes, states.when_full, priced);
         if let Some(from) = &mut from {
             let parts = std::mem::take(&mut from.seen);
@@ -399,6 +407,7 @@ impl<S: Send + Sync + 'static> Model<S> {
         if let Some(saved) = &from {
             let tally = Tally::restored(&saved.done, self.properties.len());
             walker.tally = tally.ok_or_else(saved::strayed)?;
+            walker.tally.gone_on = if states.marks_ahead() { shared.seen.free() } else { 0 };
         }
         let from = from.as_ref();
         let (tally, halt) = match &strata {
@@ -410,7 +419,8 @@ impl<S: Send + Sync + 'static> Model<S> {
             None => Self::walk_plainly(states.order, walker, ways, from, go_on),
         };
         let (dropped, seen_bytes) = (shared.seen.dropped(), shared.seen.bytes());
-        let unique = shared.seen.len() + dropped;
+        let seen = shared.seen.len() + dropped;
+        let unique = if states.marks_ahead() { tally.gone_on } else { seen };
         let finished =
             strata.as_ref().filter(|strata| strata.is_exact()).and_then(Strata::finished);
         let whole = !strata.as_ref().is_some_and(Strata::is_cut);
@@ -455,8 +465,10 @@ impl<S: Send + Sync + 'static> Model<S> {
         let entry = strata.first(first, ways).and_then(|entry| {
             if from.is_none() {
                 let key = strata.key_of(&entry, walker.shared.limits.depth.is_some());
-                walker.meet(key, 0)?;
-                walker.visit(&entry.state, 0, || Some(Way::default()))?;
+                walker.meet(key, strata.first_price())?;
+                if strata.is_exact() {
+                    walker.visit(&entry.state, 0, || Some(Way::default()))?;
+                }
             }
             Ok(entry)
         });

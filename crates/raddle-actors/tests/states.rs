@@ -836,14 +836,14 @@ fn a_part(
 
 #[test]
 fn a_search_over_states_that_is_stopped_in_its_midst_ends_as_if_it_was_not() {
-    let model = logs(5, 6).panics_only();
+    let model = logs(5, 5).panics_only();
     let body = || model.run();
     for strategy in OVER_STATES {
         let whole = a_part(strategy, u32::MAX, None, &body).expect_err("it ends");
         let mut from = None;
         let mut parts = 0;
         let ended = loop {
-            match a_part(strategy, 5 + parts, from, &body) {
+            match a_part(strategy, 4 + parts, from, &body) {
                 Ok(saved) => from = Some(saved),
                 Err(ended) => break ended,
             }
@@ -895,5 +895,61 @@ fn explorers_do_the_same_where_executions_are_in_processes_of_their_own() {
         assert_eq!(apart.guarantee, here.guarantee, "{strategy}");
         assert_eq!(apart.counts.executions, here.counts.executions, "{strategy}");
         assert_eq!(apart.counts.steps, here.counts.steps, "{strategy}");
+    }
+}
+
+/// Passes its number on, once it is told to.
+#[derive(Clone, Hash)]
+struct Caller(u32, Address<u32>);
+
+impl Actor for Caller {
+    type Message = ();
+    raddle_actors::snapshots!();
+
+    fn handle(&mut self, (): (), cx: &mut Context<'_, ()>) {
+        cx.send(&self.1, self.0);
+    }
+}
+
+/// Panics if it hears of all callers, the last one first.
+#[derive(Clone, Hash, Default)]
+struct Strict(Vec<u32>);
+
+impl Actor for Strict {
+    type Message = u32;
+    raddle_actors::snapshots!();
+
+    fn handle(&mut self, caller: u32, _cx: &mut Context<'_, u32>) {
+        self.0.push(caller);
+        assert_ne!(self.0, [3, 2, 1, 0], "backwards");
+    }
+}
+
+/// A step that panics is found in its stratum and not before, though all steps of a state are taken at once.
+#[test]
+fn a_panic_is_found_in_its_stratum() {
+    let model = Model::new(|system: &System| {
+        let strict = system.spawn(Strict::default());
+        for number in 0..4 {
+            let caller = system.spawn(Caller(number, strict.clone()));
+            system.send(&caller, ());
+        }
+    })
+    .panics_only();
+    let explorer = || raddle_search::stock_explorer("rr", 1).expect("a stock explorer");
+    let found = |states: &States| {
+        let searched = model.search(states).expect("it can be searched");
+        searched.violation.map(|violation| (violation.what, violation.steps.len()))
+    };
+    let needs = (0..).find(|&k| found(&States::strata(explorer()).exact().delays(k)).is_some());
+    let needs = needs.expect("some number of delays is enough");
+    assert!(needs >= 2, "{needs}");
+    for delays in 0..needs {
+        assert_eq!(found(&States::strata(explorer()).delays(delays)), None, "{delays}");
+    }
+    for states in [States::strata(explorer()).delays(needs), States::strata(explorer())] {
+        let (what, steps) = found(&states).expect("it is there");
+        assert!(what.contains("backwards"), "{what}");
+        assert_eq!(steps, 8, "four callers, and what each sends");
     }
 }

@@ -185,6 +185,13 @@ pub const PARTS: &[Part] = &[
         None,
     ),
     comparison(
+        "saved-states",
+        Tests::InActors,
+        "states::tests::states_are_searched_in_parts_as_if_nothing_had_happened",
+        (1_000, 100, 100),
+        None,
+    ),
+    comparison(
         "isolation",
         Tests::Threads,
         "isolation::every_strategy_does_in_processes_of_its_own_what_it_does_without",

@@ -7,7 +7,7 @@ use raddle_engine::states::{SavedEntry, SavedStates};
 
 use super::report::Stopped;
 use super::saved::{Wish, restore, save_step, step_of, strayed};
-use super::team::{Entry, GoOn, Walk};
+use super::team::{Entry, GoOn, Later, Walk};
 use super::walker::{Halt, Walker, Wrong};
 use super::way::Step;
 use crate::snapshot::{Move, Snapshot};
@@ -29,7 +29,7 @@ impl Walk for BreadthFirst {
         walker: &mut Walker<'_, S>,
         entry: Entry<()>,
         _: &mut VecDeque<Entry<()>>,
-        later: &mut Vec<Entry<()>>,
+        later: &mut Later<()>,
     ) -> Result<(), Halt> {
         let Entry { state, depth, way, extra: () } = entry;
         let way = way.as_ref();
@@ -46,7 +46,7 @@ impl Walk for BreadthFirst {
             loop {
                 let (next, more) = walker.step(&state, step, &mut values, depth + 1, way)?;
                 if let Some((state, way)) = next {
-                    later.push(Entry { state, depth: depth + 1, way, extra: () });
+                    later.push(0, Entry { state, depth: depth + 1, way, extra: () });
                 }
                 if !more {
                     break;

@@ -107,8 +107,10 @@ impl Processes {
         state: &Snapshot,
         ranks: &[Process],
         all: &mut Vec<Deliverable>,
-    ) -> Vec<Offer> {
+        offers: &mut Vec<Offer>,
+    ) {
         all.clear();
+        offers.clear();
         let lanes = state.lanes.iter().enumerate();
         all.extend(lanes.map(|(at, lane)| {
             (self.of_actor(lane.to), u64::from(lane.age()), Move::Lane(at as u32))
@@ -126,7 +128,6 @@ impl Processes {
             all.push((self.of(state, Move::Crash), 0, Move::Crash));
         }
         all.sort_unstable();
-        let mut offers = Vec::with_capacity(all.len());
         for alike in all.chunk_by(|a, b| a.0 == b.0) {
             let process = alike[0].0;
             let rank = ranks.iter().position(|&other| other == process);
@@ -139,7 +140,6 @@ impl Processes {
         }
         // No two have the same price and rank.
         offers.sort_unstable_by_key(|offer| (offer.price, offer.rank));
-        offers
     }
 
     fn is_alike(self, state: &Snapshot, step: Move, older: &[(Process, u64, Move)]) -> bool {

@@ -84,7 +84,8 @@ pub(super) fn step_of(saved: &SavedStep) -> Option<Step> {
 impl Tally {
     pub(super) fn save(&self) -> SavedTally {
         let &Self { transitions, made, finals, depth, cut, parts, .. } = self;
-        SavedTally { transitions, made, finals, depth, cut, parts, reached: self.reached.clone() }
+        let reached = self.reached.clone();
+        SavedTally { transitions, made, finals, depth, cut, parts, reached }
     }
 
     /// As it was saved, of a model with so many properties.
@@ -92,7 +93,9 @@ impl Tally {
         let &SavedTally { transitions, made, finals, depth, cut, parts, .. } = saved;
         let reached = saved.reached.clone();
         let fits = reached.len() == properties;
-        fits.then_some(Self { transitions, made, finals, depth, cut, parts, reached })
+        // What was gone on from is known by what has been seen.
+        let gone_on = 0;
+        fits.then_some(Self { transitions, made, gone_on, finals, depth, cut, parts, reached })
     }
 }
 
@@ -123,7 +126,10 @@ pub(super) fn restore<'a, S: Send + Sync + 'static, W: Walk>(
     }
     let mut entries = Vec::with_capacity(saved.entries.len());
     for one in &saved.entries {
-        let mut entry = states[one.at as usize].take().ok_or_else(strayed)?;
+        let at = one.at as usize;
+        uses[at] -= 1;
+        let entry = if uses[at] == 0 { states[at].take() } else { states[at].clone() };
+        let mut entry = entry.ok_or_else(strayed)?;
         if entry.state.fingerprint() != one.fingerprint {
             return Err(strayed());
         }

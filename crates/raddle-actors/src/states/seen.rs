@@ -195,6 +195,24 @@ impl Seen {
         Met::New
     }
 
+    /// Takes a state that was met at this price and is to be gone on from. `false` if it was met at a lower one since, or
+    /// gone on from.
+    #[inline]
+    pub(super) fn claim(&self, fingerprint: u64, price: u8) -> bool {
+        let key = Self::key(fingerprint);
+        let mut part = self.part(key);
+        let at = part.find(key);
+        if part.slots[at] != key {
+            // It was not kept.
+            return true;
+        }
+        let claimed = part.prices[at] == price;
+        if claimed {
+            part.prices[at] = 0;
+        }
+        claimed
+    }
+
     #[cold]
     fn refuse(&self, part: &mut Part, key: u64, price: u8) -> Met {
         match self.when_full {
@@ -222,6 +240,16 @@ impl Seen {
         for part in &self.parts {
             part.lock().unwrap_or_else(PoisonError::into_inner).prices.fill(0);
         }
+    }
+
+    /// How many states have the price 0, those that were not kept included.
+    pub(super) fn free(&self) -> u64 {
+        let free = |part: &Mutex<Part>| {
+            let part = part.lock().unwrap_or_else(PoisonError::into_inner);
+            let slots = part.slots.iter().zip(&part.prices);
+            slots.filter(|(key, price)| **key != 0 && **price == 0).count() as u64
+        };
+        self.parts.iter().map(free).sum::<u64>() + self.dropped()
     }
 
     /// How many states it has.
@@ -259,6 +287,19 @@ mod tests {
             assert_eq!(seen.meet(mix(77), 1), Met::Known);
             assert_eq!(seen.meet(mix(77), 0), if priced { Met::Cheaper } else { Met::Known });
         }
+    }
+
+    #[test]
+    fn a_state_is_claimed_once_and_at_its_lowest_price() {
+        let seen = Seen::new(usize::MAX, WhenFull::Stop, true);
+        assert_eq!(
+            (seen.meet(7, 9), seen.meet(7, 4), seen.meet(7, 4)),
+            (Met::New, Met::Cheaper, Met::Known)
+        );
+        assert!(!seen.claim(7, 9));
+        assert!(seen.claim(7, 4));
+        assert!(!seen.claim(7, 4));
+        assert_eq!(seen.meet(7, 1), Met::Known);
     }
 
     #[test]

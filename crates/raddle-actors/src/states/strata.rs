@@ -1,13 +1,18 @@
 //! Stratified exhaustive search over states: those that need few delays of an explorer first.
 //!
 //! Desai, Qadeer and Seshia, FSE 2015. A round is a *stratum*, or several if the increment is more than one: what
-//! needs more delays than its bound waits in the frontier, as a state that can be gone on from. A state's options
-//! are tried level by level, the n-th level for n delays. Values that are decided in a step are ordered, too: each
+//! needs more delays than its bound waits in the frontier. Values that are decided in a step are ordered, too: each
 //! costs as much as it is large.
 //!
 //! *As in the paper* what has been seen is program states alone. Then a state may be met first with more delays than
 //! it needs, and what lies behind it is visited later than its stratum; so only the end of the whole search is a
-//! guarantee. *Exact*, what has been seen is pairs of a program's and an explorer's state, each gone on from at its
+//! guarantee. The paper comes back to a state for each further delay. Here all steps are taken when a state is gone on
+//! from, while it is in the processor's caches; the states that they lead to wait for their strata, each marked with its
+//! price among what has been seen. One that is met at a lower price meanwhile is gone on from at that one. What must hold is
+//! looked at when a state's stratum has come, and a step that panics is taken once more then: so nothing is found before its
+//! stratum.
+//!
+//! *Exact*, a state's options are tried level by level, the n-th level for n delays. What has been seen is pairs of a program's and an explorer's state, each gone on from at its
 //! least price; then every finished stratum is one. With an increment of one no pair is met first at a higher price,
 //! because a stratum is finished before the next one begins; else it is gone on from again.
 //!
@@ -17,7 +22,7 @@
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::fmt;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use raddle_engine::explorer::{Explorer, Process};
 use raddle_engine::states::{SavedEntry, SavedStates};
@@ -27,7 +32,7 @@ use super::report::Refused;
 use super::saved::strayed;
 use super::seen::Met;
 use super::space::text;
-use super::team::{Entry, Shared, Walk};
+use super::team::{Entry, Later, Shared, Walk};
 use super::walker::{Halt, Walker};
 use super::way::Way;
 use crate::hash::mix;
@@ -61,12 +66,15 @@ pub(super) struct Strata {
     bound: AtomicU32,
     /// The most delays of the strata before.
     finished: AtomicU32,
+    /// Something needs more delays than were asked for, and one such entry waits: so it is known that not all was visited.
+    left_out: AtomicBool,
 }
 
 /// No stratum is finished.
 const NONE: u32 = u32::MAX;
 
 /// What an entry has besides its state.
+#[derive(Clone)]
 pub(super) struct Priced {
     explorer: Explorer,
     /// How many delays it took to get here.
@@ -89,7 +97,8 @@ impl Strata {
         // The first round is the stratum without delays, as in the paper.
         let (bound, finished) = from.map_or((0, None), |saved| saved.strata);
         let (bound, finished) = (AtomicU32::new(bound), AtomicU32::new(finished.unwrap_or(NONE)));
-        Self { asked: asked.clone(), processes, bound, finished }
+        let left_out = AtomicBool::new(false);
+        Self { asked: asked.clone(), processes, bound, finished, left_out }
     }
 
     /// The first entry; `ways`: with the steps that lead to it and to those that come of it.
@@ -107,6 +116,11 @@ impl Strata {
     pub(super) fn key_of(&self, entry: &Entry<Priced>, limited: bool) -> u64 {
         let explorer = Some(&entry.extra.explorer).filter(|_| self.asked.exact);
         self.key(&entry.state, explorer, limited.then_some(0))
+    }
+
+    /// The price of the first state among what has been seen.
+    pub(super) fn first_price(&self) -> u8 {
+        if self.asked.exact { 0 } else { self.price(0) }
     }
 
     /// Strata up to this number of delays are finished.
@@ -152,8 +166,11 @@ impl Strata {
         depth.map_or(key, |depth| mix(key ^ mix(u64::from(depth) ^ 31 << 40)))
     }
 
-    /// A price as what has been seen has it: 0 is that of strata that are finished.
+    /// A price as what has been seen has it. Exact: 0 is that of strata that are finished; else of what was gone on from.
     fn price(&self, spent: u32) -> u8 {
+        if !self.asked.exact {
+            return spent.saturating_add(1).min(u8::MAX.into()) as u8;
+        }
         let before = self.finished().map_or(0, |finished| finished + 1);
         spent.saturating_sub(before).saturating_add(1).min(u8::MAX.into()) as u8
     }
@@ -201,6 +218,9 @@ struct Scratch {
     runnable: Vec<Process>,
     ranks: Vec<Process>,
     deliverable: Vec<Deliverable>,
+    offers: Vec<Offer>,
+    /// Values to try, those that cost less first.
+    values: Vec<Box<[u32]>>,
     after: Vec<Process>,
     tried: Vec<(u32, Box<[u32]>)>,
     children: Vec<Entry<Priced>>,
@@ -221,8 +241,11 @@ impl Walk for Strata {
         walker: &mut Walker<'_, S>,
         mut entry: Entry<Priced>,
         now: &mut VecDeque<Entry<Priced>>,
-        later: &mut Vec<Entry<Priced>>,
+        later: &mut Later<Priced>,
     ) -> Result<(), Halt> {
+        if !self.asked.exact {
+            return self.go_on_from(walker, entry, now, later);
+        }
         let mut scratch = SCRATCH.take();
         let Scratch { runnable, ranks, deliverable, .. } = &mut scratch;
         if entry.extra.offers.is_empty() {
@@ -234,7 +257,7 @@ impl Walk for Strata {
                 return if ends { walker.end(&entry.state, entry.way.as_ref()) } else { Ok(()) };
             }
             self.rank(&entry.extra.explorer, runnable, ranks)?;
-            entry.extra.offers = self.processes.offers(&entry.state, ranks, deliverable);
+            self.processes.offers(&entry.state, ranks, deliverable, &mut entry.extra.offers);
             let n = entry.extra.offers.len();
             if entry.extra.values.iter().any(|(nth, _)| *nth as usize >= n) {
                 return Err(strayed());
@@ -257,7 +280,7 @@ impl Walk for Strata {
             if spends <= self.bound.load(Ordering::Relaxed) {
                 now.push_back(entry);
             } else {
-                later.push(entry);
+                later.push(spends, entry);
             }
         }
         // The last is next, and the first that was tried is to be.
@@ -273,10 +296,20 @@ impl Walk for Strata {
         if delays.is_some_and(|most| bound >= most) {
             return false;
         }
-        shared.seen.settle();
+        if self.asked.exact {
+            shared.seen.settle();
+        }
         let next = bound.saturating_add(increment).min(delays.unwrap_or(u32::MAX));
         self.bound.store(next, Ordering::Relaxed);
         true
+    }
+
+    fn due(&self, entry: &Entry<Priced>) -> u32 {
+        entry.extra.spent + entry.extra.level
+    }
+
+    fn begun(&self) -> u32 {
+        self.bound.load(Ordering::Relaxed)
     }
 
     fn save(&self, extra: &Priced, saved: &mut SavedEntry) {
@@ -319,6 +352,149 @@ impl Walk for Strata {
 }
 
 impl Strata {
+    /// As in the paper: takes all steps from a state whose stratum has come.
+    fn go_on_from<S: Send + Sync + 'static>(
+        &self,
+        walker: &mut Walker<'_, S>,
+        mut entry: Entry<Priced>,
+        now: &mut VecDeque<Entry<Priced>>,
+        later: &mut Later<Priced>,
+    ) -> Result<(), Halt> {
+        let repeated = entry.extra.values.pop();
+        let limit = walker.shared.limits.depth;
+        if repeated.is_none() {
+            let key = self.key(&entry.state, None, limit.map(|_| entry.depth));
+            if !walker.shared.seen.claim(key, self.price(entry.extra.spent)) {
+                return Ok(());
+            }
+            walker.tally.gone_on += 1;
+            walker.visit(&entry.state, entry.depth, || entry.way.clone())?;
+            if entry.depth > 0 {
+                walker.shared.count_new(walker.waiting_bytes)?;
+            }
+        }
+        let mut scratch = SCRATCH.take();
+        let mut offers = std::mem::take(&mut scratch.offers);
+        let Scratch { runnable, ranks, deliverable, .. } = &mut scratch;
+        self.processes.runnable(&entry.state, runnable);
+        let ends = runnable.is_empty();
+        if ends || limit.is_some_and(|most| entry.depth >= most) {
+            SCRATCH.set(scratch);
+            walker.tally.cut |= !ends;
+            return if ends { walker.end(&entry.state, entry.way.as_ref()) } else { Ok(()) };
+        }
+        self.rank(&entry.extra.explorer, runnable, ranks)?;
+        self.processes.offers(&entry.state, ranks, deliverable, &mut offers);
+        if let Some((nth, values)) = repeated {
+            let step = offers.get(nth as usize).ok_or_else(strayed)?.step;
+            // It has panicked before its stratum had come.
+            return match walker.take(&entry.state, step, &values, entry.way.as_ref()) {
+                Ok(_) => Err(strayed()),
+                Err(halt) => Err(halt),
+            };
+        }
+        let mut children = std::mem::take(&mut scratch.children);
+        for (nth, offer) in offers.iter().enumerate() {
+            let price = entry.extra.spent + offer.price;
+            if self.leaves_out(price) {
+                self.leave_out(&entry, price, later)?;
+                break;
+            }
+            self.take_all(
+                walker,
+                &entry,
+                (nth as u32, *offer),
+                &mut scratch,
+                &mut children,
+                later,
+            )?;
+        }
+        // The last is next, and the first that was tried is to be.
+        now.extend(children.drain(..).rev());
+        SCRATCH.set(Scratch { offers, children, ..scratch });
+        Ok(())
+    }
+
+    /// Whether what costs so much is more than was asked for.
+    fn leaves_out(&self, price: u32) -> bool {
+        self.asked.delays.is_some_and(|most| price > most)
+    }
+
+    /// Has one entry wait that is never due, in place of all that cost too much.
+    fn leave_out(
+        &self,
+        entry: &Entry<Priced>,
+        price: u32,
+        later: &mut Later<Priced>,
+    ) -> Result<(), Halt> {
+        if !self.left_out.swap(true, Ordering::Relaxed) {
+            let extra = Priced::new(self.ask(|| entry.extra.explorer.clone())?, price);
+            let Entry { state, depth, way, .. } = entry;
+            let (state, depth, way) = (state.clone(), *depth, way.clone());
+            later.push(price, Entry { state, depth, way, extra });
+        }
+        Ok(())
+    }
+
+    /// Takes a step with all values that are decided in it. The states that it leads to, if they are to be gone on from, are
+    /// added to `children`, or to `later`.
+    fn take_all<S: Send + Sync + 'static>(
+        &self,
+        walker: &mut Walker<'_, S>,
+        entry: &Entry<Priced>,
+        (nth, offer): (u32, Offer),
+        scratch: &mut Scratch,
+        children: &mut Vec<Entry<Priced>>,
+        later: &mut Later<Priced>,
+    ) -> Result<(), Halt> {
+        let Offer { rank, step, price } = offer;
+        let Scratch { runnable, ranks, after, values: all, .. } = scratch;
+        let bound = self.bound.load(Ordering::Relaxed);
+        let depth = entry.depth + 1;
+        let depth_key = walker.shared.limits.depth.map(|_| depth);
+        all.clear();
+        all.push(Box::default());
+        let mut at = 0;
+        while at < all.len() {
+            let values = std::mem::take(&mut all[at]);
+            at += 1;
+            let spent = entry.extra.spent + price + values.iter().sum::<u32>();
+            if self.leaves_out(spent) {
+                self.leave_out(entry, spent, later)?;
+                continue;
+            }
+            let next = match walker.take(&entry.state, step, &values, entry.way.as_ref()) {
+                Err(Halt::Wrong(_)) if spent > bound => {
+                    let mut extra = Priced::new(self.ask(|| entry.extra.explorer.clone())?, spent);
+                    extra.values.push((nth, values));
+                    let Entry { state, way, .. } = entry;
+                    let (state, way) = (state.clone(), way.clone());
+                    later.push(spent, Entry { state, depth: entry.depth, way, extra });
+                    continue;
+                }
+                next => next?,
+            };
+            let asked = walker.space.stepper.asked();
+            if !asked.is_empty() {
+                all.extend(dearer(&values, asked));
+            }
+            match walker.meet(self.key(&next, None, depth_key), self.price(spent))? {
+                Met::New | Met::Cheaper => {}
+                Met::Known | Met::Full => continue,
+            }
+            let explorer = self.ask(|| {
+                let mut explorer = entry.extra.explorer.clone();
+                let around = (runnable.as_slice(), ranks.as_slice(), &mut *after);
+                self.go_on(walker, entry, (rank, step), &next, around, &mut explorer);
+                explorer
+            })?;
+            let way = entry.way.as_ref().map(|way| way.then(step, &values));
+            let child = Entry { state: next, depth, way, extra: Priced::new(explorer, spent) };
+            if spent <= bound { children.push(child) } else { later.push(spent, child) }
+        }
+        Ok(())
+    }
+
     /// Makes an explorer, which is that of the entry, what it is after a step to `next`, which it took so many delays to
     /// name.
     fn go_on<S>(
@@ -337,7 +513,7 @@ impl Strata {
         self.processes.step(explorer, (&entry.state, step), next, did, runnable, after);
     }
 
-    /// Tries an offer with these values. The state that it leads to, if that is to be gone on from.
+    /// Exact: tries an offer with these values. The state that it leads to, if that is to be gone on from.
     fn take<S: Send + Sync + 'static>(
         &self,
         walker: &mut Walker<'_, S>,
@@ -358,29 +534,17 @@ impl Strata {
         let depth_key = walker.shared.limits.depth.map(|_| depth);
         let Scratch { runnable, ranks, after, explorer: kept, .. } = scratch;
         let (took, around) = ((rank, step), (runnable.as_slice(), ranks.as_slice(), after));
-        let (explorer, met) = if self.asked.exact {
-            let kept = kept.get_or_insert_with(|| entry.extra.explorer.clone());
-            self.ask(|| {
-                kept.clone_from(&entry.extra.explorer);
-                self.go_on(walker, entry, took, &next, around, kept);
-            })?;
-            let key = self.key(&next, Some(kept), depth_key);
-            match walker.meet(key, self.price(spent))? {
-                Met::Known | Met::Full => return Ok(None),
-                met => (self.ask(|| kept.clone())?, met),
-            }
-        } else {
-            match walker.meet(self.key(&next, None, depth_key), 0)? {
-                Met::New => {}
-                _ => return Ok(None),
-            }
-            let explorer = self.ask(|| {
-                let mut explorer = entry.extra.explorer.clone();
-                self.go_on(walker, entry, took, &next, around, &mut explorer);
-                explorer
-            })?;
-            (explorer, Met::New)
-        };
+        let kept = kept.get_or_insert_with(|| entry.extra.explorer.clone());
+        self.ask(|| {
+            kept.clone_from(&entry.extra.explorer);
+            self.go_on(walker, entry, took, &next, around, kept);
+        })?;
+        let key = self.key(&next, Some(kept), depth_key);
+        let met = walker.meet(key, self.price(spent))?;
+        if matches!(met, Met::Known | Met::Full) {
+            return Ok(None);
+        }
+        let explorer = self.ask(|| kept.clone())?;
         let way = || entry.way.as_ref().map(|way| way.then(step, values));
         match met {
             Met::New => {

@@ -5,7 +5,7 @@
 //! nothing left asks for some, and another one hands over half of its own; a round is over when all have
 //! nothing left. So which states belong to a round does not depend on how many threads there are.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -23,6 +23,7 @@ use crate::model::Model;
 use crate::snapshot::{Exact, Move, Parcel, Snapshot};
 
 /// A state that is yet to be gone on from.
+#[derive(Clone)]
 pub(super) struct Entry<E> {
     pub(super) state: Snapshot,
     /// How many steps lead to it.
@@ -65,10 +66,40 @@ impl<E> Packed<E> {
     }
 }
 
+/// What a thread has for rounds to come, by when it is due.
+pub(super) struct Later<E> {
+    by_due: BTreeMap<u32, Vec<Entry<E>>>,
+    len: usize,
+}
+
+impl<E> Later<E> {
+    fn new() -> Self {
+        Self { by_due: BTreeMap::new(), len: 0 }
+    }
+
+    pub(super) fn push(&mut self, due: u32, entry: Entry<E>) {
+        self.by_due.entry(due).or_default().push(entry);
+        self.len += 1;
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &Entry<E>> {
+        self.by_due.values().flatten()
+    }
+
+    /// Adds what is due by then to `now`.
+    fn take(&mut self, until: u32, now: &mut VecDeque<Entry<E>>) {
+        while let Some(first) = self.by_due.first_entry().filter(|first| *first.key() <= until) {
+            let entries = first.remove();
+            self.len -= entries.len();
+            now.extend(entries);
+        }
+    }
+}
+
 /// How a search goes on from an entry.
 pub(super) trait Walk: Sync {
     /// What an entry has besides its state.
-    type Extra: Send;
+    type Extra: Clone + Send;
 
     /// Whether the entry that came last is next.
     const LAST_FIRST: bool;
@@ -80,8 +111,19 @@ pub(super) trait Walk: Sync {
         walker: &mut Walker<'_, S>,
         entry: Entry<Self::Extra>,
         now: &mut VecDeque<Entry<Self::Extra>>,
-        later: &mut Vec<Entry<Self::Extra>>,
+        later: &mut Later<Self::Extra>,
     ) -> Result<(), Halt>;
+
+    /// In which round an entry is due: it is one of those after this one.
+    fn due(&self, entry: &Entry<Self::Extra>) -> u32 {
+        let _ = entry;
+        0
+    }
+
+    /// What is due by then belongs to the round that has begun.
+    fn begun(&self) -> u32 {
+        u32::MAX
+    }
 
     /// A round is over, and something is left for the next one. `false` if that is not wanted.
     fn next_round<S>(&self, shared: &Shared<'_, S>) -> bool {
@@ -119,6 +161,8 @@ pub(super) struct Shared<'a, S> {
     /// Different states, if they are limited.
     counted: AtomicU64,
     transitions: AtomicU64,
+    /// States that were gone on from.
+    gone_on: AtomicU64,
     waiting: AtomicU64,
     waiting_bytes: AtomicUsize,
     over: AtomicBool,
@@ -146,6 +190,7 @@ impl<'a, S: Send + Sync + 'static> Shared<'a, S> {
             exact,
             counted: AtomicU64::new(counted),
             transitions: AtomicU64::new(0),
+            gone_on: AtomicU64::new(0),
             waiting: AtomicU64::new(0),
             waiting_bytes: AtomicUsize::new(0),
             over: AtomicBool::new(false),
@@ -172,8 +217,13 @@ impl<'a, S: Send + Sync + 'static> Shared<'a, S> {
     }
 
     pub(super) fn visited(&self) -> Visited {
+        let unique = if self.limits.marks_ahead() {
+            self.gone_on.load(Ordering::Relaxed)
+        } else {
+            self.seen.len() + self.seen.dropped()
+        };
         Visited {
-            unique: self.seen.len() + self.seen.dropped(),
+            unique,
             transitions: self.transitions.load(Ordering::Relaxed),
             waiting: self.waiting.load(Ordering::Relaxed),
             bytes: self.seen.bytes() + self.waiting_bytes.load(Ordering::Relaxed),
@@ -336,7 +386,9 @@ impl<S: Send + Sync + 'static, W: Walk> Team<'_, '_, S, W> {
         First { now, later }: First<W::Extra>,
         go_on: &mut Option<GoOn<'_>>,
     ) {
-        let mut own = Own { now: now.into(), later, laps: 0, told: Told::default() };
+        let told = Told::default();
+        let mut own = Own { now: now.into(), later: Later::new(), laps: 0, told };
+        later.into_iter().for_each(|entry| own.later.push(self.walk.due(&entry), entry));
         while !self.shared.over.load(Ordering::Relaxed) {
             if self.shared.saving.load(Ordering::Relaxed) {
                 self.hand_in(&own, &walker);
@@ -440,18 +492,20 @@ impl<S: Send + Sync + 'static, W: Walk> Team<'_, '_, S, W> {
 
     /// Tells the others how far this thread is.
     fn tell(&self, own: &mut Own<W::Extra>, walker: &Walker<'_, S>) {
-        let waiting = own.now.len() + own.later.len();
+        let waiting = own.now.len() + own.later.len;
         let now = Told {
             transitions: walker.tally.transitions,
+            gone_on: walker.tally.gone_on,
             waiting: waiting as u64,
             bytes: own.bytes(0),
         };
         let before = std::mem::replace(&mut own.told, now);
-        let Shared { transitions, waiting, waiting_bytes, .. } = self.shared;
+        let Shared { transitions, gone_on, waiting, waiting_bytes, .. } = self.shared;
         let add = |to: &AtomicU64, before: u64, now: u64| {
             to.fetch_add(now.wrapping_sub(before), Ordering::Relaxed);
         };
         add(transitions, before.transitions, now.transitions);
+        add(gone_on, before.gone_on, now.gone_on);
         add(waiting, before.waiting, now.waiting);
         waiting_bytes.fetch_add(now.bytes.wrapping_sub(before.bytes), Ordering::Relaxed);
     }
@@ -487,7 +541,7 @@ impl<S: Send + Sync + 'static, W: Walk> Team<'_, '_, S, W> {
     ) -> bool {
         let mut board = self.board();
         let round = board.round;
-        board.later[nth] = own.later.len();
+        board.later[nth] = own.later.len;
         board.idle += 1;
         self.count_hungry(&board);
         loop {
@@ -503,7 +557,7 @@ impl<S: Send + Sync + 'static, W: Walk> Team<'_, '_, S, W> {
                 return false;
             }
             if board.round != round {
-                own.now.extend(own.later.drain(..));
+                own.later.take(self.walk.begun(), &mut own.now);
                 return true;
             }
             if saving {
@@ -543,8 +597,10 @@ impl SavedParts {
         self.tally.add(&walker.tally());
         let mut packer = WayPacker::default();
         let first = self.steps.len() as u32;
-        let (now, later) = (own.now.iter().zip([false].iter().cycle()), own.later.iter());
-        for (entry, &later) in now.chain(later.zip([!begun].iter().cycle())) {
+        let is_later = |entry: &Entry<W::Extra>| !begun || walk.due(entry) > walk.begun();
+        let now = own.now.iter().map(|entry| (entry, false));
+        let later = own.later.iter().map(|entry| (entry, is_later(entry)));
+        for (entry, later) in now.chain(later) {
             let Some(way) = &entry.way else {
                 self.without_ways = true;
                 return;
@@ -603,6 +659,7 @@ const PATIENCE: Duration = Duration::from_millis(20);
 #[derive(Clone, Copy, Debug, Default)]
 struct Told {
     transitions: u64,
+    gone_on: u64,
     waiting: u64,
     bytes: usize,
 }
@@ -610,7 +667,7 @@ struct Told {
 /// What a thread has to go on from.
 struct Own<E> {
     now: VecDeque<Entry<E>>,
-    later: Vec<Entry<E>>,
+    later: Later<E>,
     laps: u32,
     told: Told,
 }
@@ -623,10 +680,13 @@ impl<E> Own<E> {
     /// About how many bytes it has, if one state has so many; 0: as the first does.
     fn bytes(&self, of_one: usize) -> usize {
         let of_one = match of_one {
-            0 => self.now.front().or(self.later.first()).map_or(0, |entry| entry.state.bytes()),
+            0 => {
+                let first = self.now.front().or_else(|| self.later.iter().next());
+                first.map_or(0, |entry| entry.state.bytes())
+            }
             bytes => bytes,
         };
-        (self.now.len() + self.later.len()) * of_one
+        (self.now.len() + self.later.len) * of_one
     }
 }
 

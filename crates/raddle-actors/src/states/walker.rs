@@ -38,6 +38,8 @@ pub(super) struct Tally {
     pub(super) transitions: u64,
     /// States that were made by steps.
     pub(super) made: u64,
+    /// States that were gone on from, where states are marked before that.
+    pub(super) gone_on: u64,
     pub(super) finals: u64,
     pub(super) depth: u32,
     /// Whether a limit on the depth left something out.
@@ -52,6 +54,7 @@ impl Tally {
     pub(super) fn add(&mut self, more: &Self) {
         self.transitions += more.transitions;
         self.made += more.made;
+        self.gone_on += more.gone_on;
         self.finals += more.finals;
         self.depth = self.depth.max(more.depth);
         self.cut |= more.cut;
