@@ -13,4 +13,5 @@ pub mod independent;
 pub mod locks;
 pub mod messages;
 pub mod readers;
+pub mod spinning;
 pub mod tables;

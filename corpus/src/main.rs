@@ -257,6 +257,7 @@ fn tell(program: &'static Program, arguments: Vec<usize>, asked: &Run) -> Result
         time: asked.time,
         seed: asked.seed,
         traces: asked.traces,
+        rounds: None,
     };
     let report = run(program, &arguments, &ask)?;
     Ok(Told::new(program, arguments, &report))

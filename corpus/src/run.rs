@@ -20,11 +20,20 @@ pub struct Ask {
     pub seed: u64,
     /// Whether distinct partial orders are counted.
     pub traces: bool,
+    /// As `Config::rounds`.
+    pub rounds: Option<u32>,
 }
 
 impl Default for Ask {
     fn default() -> Self {
-        Self { strategy: "dfs".to_owned(), executions: None, time: None, seed: 0, traces: false }
+        Self {
+            strategy: "dfs".to_owned(),
+            executions: None,
+            time: None,
+            seed: 0,
+            traces: false,
+            rounds: None,
+        }
     }
 }
 
@@ -70,6 +79,7 @@ pub fn config(program: &Program, ask: &Ask) -> Config {
     config.time = ask.time;
     config.seed = Some(ask.seed);
     config.traces = ask.traces;
+    config.rounds = ask.rounds;
     config.steps = program.steps;
     config
 }

@@ -69,7 +69,7 @@ pub const RULES: &[Rule] = &[
         krate: "crates/raddle",
         layers: Some(&[
             // Names of std and values, with and without a search.
-            &["cell", "method", "named", "value"],
+            &["cell", "hint", "method", "named", "value"],
             // What a user gives and gets.
             &["error", "progress", "tree"],
             &["config"],

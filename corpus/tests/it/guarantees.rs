@@ -738,6 +738,21 @@ fn an_unfair_scheduler_is_assumed_away_aloud() {
 }
 
 #[test]
+fn rounds_beyond_the_setting_are_assumed_away_aloud() {
+    let with = |rounds: u32| {
+        let settings = move |config: &mut Config| config.rounds = Some(rounds);
+        dfs(settings, || raddle_corpus::counts::spinning::impatient(3))
+    };
+    passes_assuming(&with(2), Assumption::Rounds(2));
+    fails_without(&with(3), Assumption::Rounds(3));
+    assert_eq!(
+        with(2).guarantee.to_string(),
+        "every execution; assuming sequentially consistent memory, no task makes more than 2 \
+         successive identical rounds while nothing it reads changes"
+    );
+}
+
+#[test]
 fn a_spurious_wakeup_is_assumed_away_aloud() {
     let body = || {
         let (set, changed) = (Mutex::new(false), Condvar::new());

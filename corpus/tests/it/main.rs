@@ -24,6 +24,7 @@ mod pages;
 mod protocols;
 mod retraces;
 mod samplers;
+mod spinning;
 mod systems;
 mod table;
 mod traces;

@@ -189,7 +189,7 @@ impl Footprint {
     pub fn of(step: &Step<'_>) -> Self {
         let footprint = Self::new(step.task, step.footprint, step.partner);
         let Step { waited_for, also, learned, last_resort, watch, .. } = *step;
-        Self { waited_for, also, learned, last_resort, watch, ..footprint }
+        Self { also, learned, last_resort, watch, waited_for, ..footprint }
     }
 
     /// Another step, without which it would not have been possible.
@@ -223,7 +223,10 @@ impl Footprint {
 
     /// Whether the other changed something that this one watches.
     fn watches(&self, other: &Self) -> bool {
-        other.touched.iter().any(|&(object, access)| self.watch.contains(object) && disturbs(access))
+        other
+            .touched
+            .iter()
+            .any(|&(object, access)| self.watch.contains(object) && disturbs(access))
     }
 
     /// Whether it may depend on steps that touch other objects.

@@ -161,7 +161,8 @@ impl Rounds {
         let look = Look { site, object, op: self.op, version };
         for length in 1..=LONGEST.min(self.count) {
             let alike = |before: &Look| before.version == version && before.is_like(&look);
-            let run = if self.look(length).is_some_and(alike) { self.runs[length - 1] + 1 } else { 0 };
+            let run =
+                if self.look(length).is_some_and(alike) { self.runs[length - 1] + 1 } else { 0 };
             self.runs[length - 1] = run;
         }
         self.looks[self.count % LONGEST] = Some(look);
@@ -237,6 +238,11 @@ impl Rounds {
         (2..=LONGEST).any(|back| self.look(back).is_some_and(yields))
     }
 
+    /// Whether the next op is the first of another evaluation of a marked condition.
+    pub(crate) fn is_marked(&self) -> bool {
+        self.marked.is_some()
+    }
+
     /// The next op is the first of another evaluation of a condition that has made all looks since the last
     /// effect. `false`: it made none, or too many.
     pub(crate) fn mark(&mut self) -> bool {
@@ -291,5 +297,87 @@ impl Waits {
     /// How often an object was changed.
     pub(crate) fn version(&self, object: ObjectId) -> u32 {
         self.versions.get(object.0 as usize).copied().unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn here() -> &'static Location<'static> {
+        Location::caller()
+    }
+
+    fn next(object: u32, site: &'static Location<'static>) -> Next {
+        Next { site, object: ObjectId(object), op: 0 }
+    }
+
+    #[test]
+    fn a_look_beyond_the_rounds_waits_until_its_object_changes() {
+        let place = here();
+        let mut rounds = Rounds::default();
+        let unchanged = |_: ObjectId| 0;
+        for _ in 0..2 {
+            assert!(!rounds.arrive(Some(2), next(3, place), unchanged));
+            rounds.looked(place, ObjectId(3), 0);
+        }
+        assert!(rounds.is_close(Some(2)) && !rounds.is_close(Some(3)) && !rounds.is_close(None));
+        assert!(rounds.arrive(Some(2), next(3, place), unchanged));
+        assert!(rounds.waits_for(ObjectId(3)) && !rounds.waits_for(ObjectId(4)));
+        assert_eq!(rounds.watch.steps, 1);
+        // It watches, but need not wait: the object has changed.
+        assert!(!rounds.arrive(Some(2), next(3, place), |_| 1));
+        assert!(rounds.watch.contains(ObjectId(3)));
+        // Another place, another object.
+        assert!(!rounds.arrive(Some(2), next(3, here()), unchanged));
+        assert!(!rounds.arrive(Some(2), next(4, place), unchanged));
+        assert_eq!(rounds.watch, Watch::default());
+    }
+
+    #[test]
+    fn the_last_look_of_a_round_waits_for_all_of_its_objects() {
+        let (one, two) = (here(), here());
+        let mut rounds = Rounds::default();
+        for _ in 0..2 {
+            rounds.looked(one, ObjectId(1), 5);
+            assert!(!rounds.arrive(Some(2), next(2, two), |_| 5));
+            rounds.looked(two, ObjectId(2), 5);
+        }
+        assert!(!rounds.arrive(Some(2), next(1, one), |_| 5));
+        rounds.looked(one, ObjectId(1), 5);
+        assert!(rounds.arrive(Some(2), next(2, two), |_| 5));
+        assert!(rounds.waits_for(ObjectId(1)) && rounds.waits_for(ObjectId(2)));
+        // Either change ends the wait.
+        for changed in [1, 2] {
+            let version = |object: ObjectId| if object.0 == changed { 6 } else { 5 };
+            assert!(!rounds.arrive(Some(2), next(2, two), version));
+        }
+    }
+
+    #[test]
+    fn an_effect_begins_anew_and_a_changed_object_is_another_round() {
+        let place = here();
+        let mut rounds = Rounds::default();
+        rounds.looked(place, ObjectId(1), 0);
+        rounds.looked(place, ObjectId(1), 1);
+        assert!(!rounds.arrive(Some(2), next(1, place), |_| 1), "two looks, one of each version");
+        rounds.looked(place, ObjectId(1), 1);
+        assert!(rounds.arrive(Some(2), next(1, place), |_| 1));
+        rounds.forget();
+        assert!(!rounds.arrive(Some(2), next(1, place), |_| 1));
+    }
+
+    #[test]
+    fn a_marked_condition_waits_after_one_evaluation() {
+        let (one, two) = (here(), here());
+        let mut rounds = Rounds::default();
+        assert!(!rounds.mark(), "it has not looked");
+        rounds.looked(one, ObjectId(1), 0);
+        rounds.looked(two, ObjectId(2), 0);
+        assert!(rounds.mark() && rounds.is_close(None));
+        assert!(rounds.arrive(None, next(1, one), |_| 0));
+        assert!(rounds.waits_for(ObjectId(2)));
+        assert!(!rounds.is_close(None), "another evaluation begins");
     }
 }

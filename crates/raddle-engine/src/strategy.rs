@@ -282,6 +282,7 @@ pub struct Label {
 
 /// One executed step.
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct Step<'a> {
     /// Who moved.
     pub task: TaskId,

@@ -100,6 +100,7 @@ pub(crate) enum Offered {
 
 /// A step without its footprint.
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(crate) struct Told {
     pub(crate) task: TaskId,
     pub(crate) touched: u32,

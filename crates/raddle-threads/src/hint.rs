@@ -31,7 +31,7 @@ pub fn await_until(mut condition: impl FnMut() -> bool) {
     let mut rounds = 0_u32;
     while !condition() {
         rounds = rounds.wrapping_add(1);
-        if rounds % 64 == 0 {
+        if rounds.is_multiple_of(64) {
             std::thread::yield_now();
         } else {
             std::hint::spin_loop();

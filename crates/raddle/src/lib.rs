@@ -119,7 +119,10 @@ mod terminal;
 mod tree;
 
 #[cfg(not(feature = "check"))]
-pub use std::{hint, thread, thread_local, time};
+pub use std::{thread, thread_local, time};
+
+#[cfg(not(feature = "check"))]
+pub mod hint;
 
 /// `std::sync`.
 #[cfg(not(feature = "check"))]

@@ -171,6 +171,20 @@ pub const PARTS: &[Part] = &[
         None,
     ),
     comparison(
+        "spins",
+        Tests::Threads,
+        "spins::programs_that_spin_have_the_same_traces_under_every_reduction",
+        (12_000, 500, 5_000),
+        None,
+    ),
+    comparison(
+        "spin-rule",
+        Tests::Threads,
+        "spins::exactly_the_executions_within_the_rule_are_run",
+        (3_000, 500, 5_000),
+        None,
+    ),
+    comparison(
         "saved-threads",
         Tests::Threads,
         "saving::random_programs_are_searched_as_if_nothing_had_happened",

@@ -39,8 +39,10 @@ impl Execution {
         let next = Next { site: self.task(task).op.site, object, op };
         let waits = &self.waits;
         let entry = self.tasks.get_mut(task);
+        let is_marked = entry.rounds.is_marked();
         let waits = entry.rounds.arrive(most, next, |object| waits.version(object));
-        self.lasting.seen.waited |= waits && most.is_some();
+        // A marked loop leaves nothing out.
+        self.lasting.seen.waited |= waits && !is_marked;
         waits
     }
 

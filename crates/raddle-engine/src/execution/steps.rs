@@ -122,8 +122,6 @@ impl Execution {
         let asked = self.n_steps > self.listeners.strategy_from_step;
         let mut recorder = self.listeners.recorder.take();
         if asked || recorder.is_some() {
-            let replayed =
-                point.is_some_and(|point| (point as usize) < self.decisions.plan.prefix.len());
             let entry = self.task(task);
             let is_timer = entry.fiber.is_null() && entry.passive.is_none();
             let partner = is_timer.then_some(entry.timing.owner);
@@ -135,9 +133,8 @@ impl Execution {
             let timer = entry.timing.timer.filter(|_| matches!(how, How::Timed(_)));
             let timer = timer.map(|timer| self.timer_on(timer, footprint[0].0));
             let ended = entry.timing.ended.filter(|_| is_timer);
-            let immediate = how == How::Wait;
             let waited_for = match footprint[0].1 {
-                Access::Observe(other) if !immediate => self.waited_for(other),
+                Access::Observe(other) if how != How::Wait => self.waited_for(other),
                 _ => Tasks::default(),
             };
             let view = View(self);
@@ -152,8 +149,8 @@ impl Execution {
                 last_resort,
                 sent_by,
                 point,
-                replayed,
-                immediate,
+                replayed: point.is_some_and(|at| (at as usize) < self.decisions.plan.prefix.len()),
+                immediate: how == How::Wait,
                 partner,
                 enabled_since,
                 timer,

@@ -16,7 +16,8 @@ use raddle_trace::{Outcome, Settings, Timeouts};
 use crate::{explore_all, failure, outcomes, outcomes_with, panic_message, shared};
 
 const SOON: Duration = Duration::from_millis(10);
-const IDLE: Settings = Settings { timeouts: Timeouts::Idle, spurious: false, data_seed: None, rounds: None };
+const IDLE: Settings =
+    Settings { timeouts: Timeouts::Idle, spurious: false, data_seed: None, rounds: None };
 
 /// [`outcomes_with`], as text: the errors of channels have no order.
 #[track_caller]

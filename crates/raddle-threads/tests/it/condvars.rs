@@ -17,7 +17,7 @@ const NEVER: Settings = settings(Timeouts::Never, false);
 const SPURIOUS: Settings = settings(Timeouts::Any, true);
 
 const fn settings(timeouts: Timeouts, spurious: bool) -> Settings {
-    Settings { timeouts, spurious, ..Settings::default() }
+    Settings { timeouts, spurious, data_seed: None, rounds: None }
 }
 
 /// A value, and the condition variable that tells of its changes.

@@ -11,8 +11,10 @@ use raddle_trace::{Settings, Timeouts};
 
 use crate::{outcomes, outcomes_with, panic_message, shared};
 
-const IDLE: Settings = Settings { timeouts: Timeouts::Idle, spurious: false, data_seed: None, rounds: None };
-const NEVER: Settings = Settings { timeouts: Timeouts::Never, spurious: false, data_seed: None, rounds: None };
+const IDLE: Settings =
+    Settings { timeouts: Timeouts::Idle, spurious: false, data_seed: None, rounds: None };
+const NEVER: Settings =
+    Settings { timeouts: Timeouts::Never, spurious: false, data_seed: None, rounds: None };
 
 fn ms(n: u64) -> Duration {
     Duration::from_millis(n)

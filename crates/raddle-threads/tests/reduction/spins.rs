@@ -108,16 +108,8 @@ impl Generator {
 }
 
 /// Loops of all kinds.
-const ALL: [&[u32]; 8] = [
-    &[4, 1, 1],
-    &[5, 1],
-    &[6, 1, 2],
-    &[7, 13, 0],
-    &[8, 1],
-    &[9, 0],
-    &[10, 0, 3],
-    &[11, 12, 1],
-];
+const ALL: [&[u32]; 8] =
+    [&[4, 1, 1], &[5, 1], &[6, 1, 2], &[7, 13, 0], &[8, 1], &[9, 0], &[10, 0, 3], &[11, 12, 1]];
 
 /// Those that end by themselves.
 const COUNTED: [&[u32]; 3] = [&[7, 0], &[8, 13], &[7, 3]];
@@ -333,7 +325,7 @@ impl Observer for Rule {
                 self.looks.remove(parent);
                 return;
             }
-            _ => return,
+            Event::Value { .. } => return,
         };
         if !step.immediate {
             self.moved.push(step.task.0);
@@ -376,8 +368,7 @@ fn both_ways(program: &Program, most: u64) -> Option<[(BTreeSet<Vec<u32>>, u64);
         let limits = Limits { executions: most, idle: 1_000, ..Limits::default() };
         let setup = Setup { limits, keep_going: true, settings, ..Setup::default() };
         let body = || drop(execute(program));
-        let explored =
-            observed(&mut DepthFirst::default(), &mut [&mut rule], &setup, &body);
+        let explored = observed(&mut DepthFirst::default(), &mut [&mut rule], &setup, &body);
         let unfair = explored.assumptions.contains(&raddle_trace::Assumption::FairYields);
         (explored.ended == Ended::Covered && !unfair).then_some((rule.within, rule.beyond))
     };
@@ -412,46 +403,4 @@ fn exactly_the_executions_within_the_rule_are_run() {
         "spin-rule",
         &[("compared", compared), ("skipped", skipped), ("within", within), ("beyond", beyond)],
     );
-}
-
-#[test]
-fn debug_one() {
-    let seed = std::env::var("SEED").ok().and_then(|s| s.parse().ok()).unwrap_or(180_001);
-    let program = Generator { rng: Rng::new(seed), kinds: Vec::new() }.program(&ALL);
-    let settings = Settings { rounds: Some(program.rounds), ..Settings::default() };
-    #[derive(Default)]
-    struct Show(Vec<String>);
-    impl Observer for Show {
-        fn needs(&self) -> ObserverNeeds {
-            ObserverNeeds { steps: true, ..ObserverNeeds::default() }
-        }
-        fn event(&mut self, event: &Event<'_>, cut: Option<Cut>) {
-            if let Event::Step(step) = event {
-                let (o, a) = step.footprint[0];
-                self.0.push(format!("{}:{a:?}{}{}{}", step.task.0, o.0 as i32, if step.watch.steps > 0 { "*" } else { "" }, if step.last_resort { "!" } else { "" }));
-            }
-            if cut.is_some() { self.0.push("CUT".into()); }
-        }
-        fn end(&mut self, f: &Finished<'_>) {
-            eprintln!("{} {}", self.0.iter().take(24).cloned().collect::<Vec<_>>().join(" "), if f.outcome.kind() == "panicked" { format!("{:?}", f.outcome) } else { f.outcome.kind().to_owned() });
-            self.0.clear();
-        }
-    }
-    eprintln!("{program:?}");
-    let run = |strategy: &mut dyn raddle_engine::strategy::Strategy, all: bool| {
-        let limits = Limits { executions: 300, fruitless: 6, ..Limits::default() };
-        let setup = Setup { limits, keep_going: true, settings, ..Setup::default() };
-        let mut traces = raddle_search::traces::TraceCounter::new(usize::MAX);
-        let mut show = Show::default();
-        let mut both: Vec<&mut dyn Observer> = vec![&mut traces];
-        if all { both.push(&mut show); }
-        observed(strategy, &mut both, &setup, &|| drop(execute(&program)));
-        traces.seen().len()
-    };
-    for reduction in [Reduction::Source, Reduction::Optimal] {
-        eprintln!("{reduction:?}");
-        let n = run(&mut raddle_search::Dpor::new(reduction), true);
-        eprintln!("{n}");
-    }
-    eprintln!("all {}", run(&mut DepthFirst::default(), false));
 }

@@ -1,0 +1,136 @@
+//! Programs that spin: covered by the reductions, and compared with every interleaving within the same rounds.
+
+use raddle::{Covered, Verdict};
+use raddle_corpus::counts::spinning;
+use raddle_corpus::{Ask, Program};
+use raddle_trace::Assumption;
+
+use crate::{check, long, program};
+
+/// A program, its arguments, the rounds; its traces; and whether all interleavings can be run, and in long tests only.
+type Known = (&'static Program, &'static [usize], u32, u64, Brute);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Brute {
+    Always,
+    Long,
+    /// There are too many.
+    Never,
+}
+
+const LOCKS: [Known; 15] = [
+    (&spinning::PETERSON, &[], 1, 24, Brute::Always),
+    (&spinning::PETERSON, &[], 2, 40, Brute::Long),
+    (&spinning::DEKKER, &[], 1, 50, Brute::Long),
+    (&spinning::DEKKER, &[], 2, 102, Brute::Never),
+    (&spinning::BAKERY, &[], 1, 59, Brute::Long),
+    (&spinning::BAKERY, &[], 2, 102, Brute::Never),
+    // Who draws first, and how many loads of the other come before its ticket is called: none to r + 1, after which its
+    // yield waits. So 2 × (r + 2); and so it is with a lock that spins.
+    (&spinning::TICKET_LOCK, &[2, 1], 1, 6, Brute::Always),
+    (&spinning::TICKET_LOCK, &[2, 1], 2, 8, Brute::Always),
+    (&spinning::TICKET_LOCK, &[2, 2], 2, 168, Brute::Never),
+    (&spinning::SPIN_LOCK, &[2, 1], 1, 6, Brute::Always),
+    (&spinning::SPIN_LOCK, &[2, 2], 2, 298, Brute::Never),
+    (&spinning::MCS_LOCK, &[2], 1, 26, Brute::Always),
+    (&spinning::MCS_LOCK, &[2], 2, 42, Brute::Long),
+    (&spinning::SEQLOCK_READER, &[], 1, 20, Brute::Always),
+    (&spinning::SEQLOCK_READER, &[], 2, 25, Brute::Always),
+];
+
+fn ask(strategy: &str, rounds: u32) -> Ask {
+    Ask { traces: true, rounds: Some(rounds), ..Ask::new(strategy) }
+}
+
+/// What is wrong with what is known, if anything is.
+fn compare(&(program, arguments, rounds, traces, brute): &Known) -> Result<(), String> {
+    let what = format!("{}{arguments:?} with {rounds}", program.name);
+    let same =
+        |holds: bool, how: String| if holds { Ok(()) } else { Err(format!("{what}: {how}")) };
+    for strategy in ["dpor", "dpor(source)", "dpor(classic)"] {
+        let report = check(program, arguments, &ask(strategy, rounds));
+        let sentence = report.guarantee.to_string();
+        same(report.verdict == Verdict::Covered, format!("{strategy}: {sentence}"))?;
+        let assumed = report.guarantee.assumptions.contains(&Assumption::Rounds(rounds));
+        same(assumed, format!("{strategy}: {sentence}"))?;
+        let seen = report.guarantee.traces.as_ref().expect("asked for").distinct;
+        let ran = report.counts.executions;
+        same(seen == traces, format!("{strategy}: {seen} traces in {ran} executions"))?;
+    }
+    if brute == Brute::Never || brute == Brute::Long && !long() {
+        return Ok(());
+    }
+    let report = check(program, arguments, &ask("dfs", rounds));
+    let seen = report.guarantee.traces.as_ref().expect("asked for").distinct;
+    let ran = report.counts.executions;
+    same(report.guarantee.covered == Covered::Everything, report.guarantee.to_string())?;
+    same(seen == traces, format!("dfs: {seen} traces in {ran} executions"))
+}
+
+#[test]
+fn dpor_covers_locks_that_spin_and_sees_what_all_interleavings_show() {
+    let wrong: Vec<String> = LOCKS.iter().filter_map(|known| compare(known).err()).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+// One load in each of r rounds; the store comes before the first, between two, or after the last: then the next
+// waits for it.
+#[test]
+fn a_flag_has_as_many_traces_as_there_are_places_for_its_store() {
+    for rounds in 1..6 {
+        let report = check(program("spin-without-yield"), &[], &ask("dpor", rounds));
+        assert_eq!(report.verdict, Verdict::Covered, "{}", report.guarantee);
+        assert_eq!(report.counts.executions, u64::from(rounds) + 1);
+    }
+    // A load more: the last look of a round is the yield.
+    for rounds in 1..6 {
+        let report = check(program("missed-window-fixed"), &[], &ask("dpor", rounds));
+        assert_eq!(report.verdict, Verdict::Covered, "{}", report.guarantee);
+        assert_eq!(report.counts.executions, u64::from(rounds) + 2);
+    }
+}
+
+#[test]
+fn what_follows_n_rounds_is_found_with_n_rounds_and_out_of_reach_with_fewer() {
+    for program in [&spinning::SPIN_THEN_PARK, &spinning::IMPATIENT] {
+        let name = program.name;
+        for (n, rounds) in [(2, 1), (2, 2), (3, 2), (3, 3), (5, 4), (5, 5), (5, 9)] {
+            for strategy in ["dpor", "dfs"] {
+                let report = check(program, &[n], &Ask { traces: false, ..ask(strategy, rounds) });
+                let what =
+                    format!("{name}({n}) with {rounds} under {strategy}: {}", report.guarantee);
+                let found = report.verdict == Verdict::Failed;
+                assert_eq!(found, rounds as usize >= n, "{what}");
+                if !found {
+                    assert_eq!(report.verdict, Verdict::Covered, "{what}");
+                    let assumed = Assumption::Rounds(rounds);
+                    assert!(report.guarantee.assumptions.contains(&assumed), "{what}");
+                    assert!(report.guarantee.to_string().contains("identical round"), "{what}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_marked_loop_needs_no_setting() {
+    for strategy in ["dpor", "dfs", "dfs preemptions(2)", "dpor(source) best-first(pb)"] {
+        let report = check(program("await-flag"), &[], &Ask::new(strategy));
+        assert_eq!(report.verdict, Verdict::Covered, "{strategy}: {}", report.guarantee);
+        assert_eq!(report.counts.executions, 2, "{strategy}");
+        let rounds = |assumption: &Assumption| matches!(assumption, Assumption::Rounds(_));
+        assert!(!report.guarantee.assumptions.iter().any(rounds), "{}", report.guarantee);
+    }
+}
+
+#[test]
+fn a_loop_that_never_ends_is_a_livelock_at_its_place() {
+    for name in ["missed-window", "after-you"] {
+        let report = check(program(name), &[], &Ask::new("dpor"));
+        let failure = report.failure.expect("a livelock");
+        assert_eq!(failure.outcome.kind(), "livelock");
+        let last = failure.trace.events.last().expect("it spins");
+        assert!(last.site.file.ends_with("bugs/spinning.rs"), "{:?}", last.site);
+        assert!(failure.outcome.summary(&failure.trace.tasks).contains("livelock"));
+    }
+}
