@@ -82,7 +82,12 @@ impl Branch {
     /// A step after which anything may come.
     pub(crate) fn free(task: TaskId) -> Self {
         let step = Footprint::new(task, &[], None);
-        Self { step, key: Key::default(), unless: Vec::new(), ways: vec![Way::new(None, Vec::new())] }
+        Self {
+            step,
+            key: Key::default(),
+            unless: Vec::new(),
+            ways: vec![Way::new(None, Vec::new())],
+        }
     }
 
     /// The names of all steps of the sequences that it stands for.
@@ -188,7 +193,7 @@ impl<F: Found> Insertion<'_, F> {
         }
         if !known {
             // Numbers of another execution are left out of the comparison.
-            for (object, _) in theirs.touched.iter_mut() {
+            for (object, _) in &mut theirs.touched {
                 if self.is_new_object(*object) {
                     *object = ObjectId::NONE;
                 }
@@ -227,7 +232,7 @@ impl<F: Found> Insertion<'_, F> {
     }
 
     /// Adds the rest of the sequence after these values, or after all.
-    fn along(&mut self, ways: &mut [Way], values: Option<&[u32]>, sequence: &mut Vec<u32>) {
+    fn along(&mut self, ways: &mut [Way], values: Option<&[u32]>, sequence: &[u32]) {
         if sequence.is_empty() {
             return;
         }
@@ -244,7 +249,7 @@ impl<F: Found> Insertion<'_, F> {
                 continue;
             }
             // There may be more than one way to add it to.
-            self.below(&mut way.children, &mut sequence.clone());
+            self.below(&mut way.children, &mut sequence.to_vec());
             self.droppable = droppable;
         }
     }

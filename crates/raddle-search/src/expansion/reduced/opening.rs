@@ -76,7 +76,8 @@ impl Opener<'_> {
             None if later.ran => Some(history.event(later.index).announced),
             None => last.and_then(|step| history.next_announcement(step.task)),
         };
-        let found = InHistory { history, guide: self.guide, stuck: self.stuck, last, announced, objects };
+        let found =
+            InHistory { history, guide: self.guide, stuck: self.stuck, last, announced, objects };
         let What::Step { options, .. } = &node.what else { return };
         let can_begin = |&link: &u32| options.contains(&found.step(link).task);
         if self.sequence.first().is_some_and(can_begin) {
@@ -190,18 +191,18 @@ impl Found for InHistory<'_> {
 
     fn touched(&self, op: &Footprint, announced: u64) -> Option<[ObjectId; 2]> {
         let Footprint { task, nth, .. } = *op;
-        let (here, touched) = match self.history.event_of(task, nth) {
-            Some(event) => (event.announced, event.footprint.touched),
-            None => {
-                let stuck = self.stuck.iter().find(|stuck| stuck.task == task)?;
-                let next = nth == self.history.events_of(task) + 1;
-                (self.history.next_announcement(task).filter(|_| next)?, stuck.footprint)
-            }
+        let (here, touched) = if let Some(event) = self.history.event_of(task, nth) {
+            (event.announced, event.footprint.touched)
+        } else {
+            let stuck = self.stuck.iter().find(|stuck| stuck.task == task)?;
+            let next = nth == self.history.events_of(task) + 1;
+            (self.history.next_announcement(task).filter(|_| next)?, stuck.footprint)
         };
         // An op that waits may have announced less than it touches in the end.
-        let alike = op.touched.iter().zip(&touched).all(|((own, _), (object, _))| {
-            (*own == ObjectId::NONE) == (*object == ObjectId::NONE)
-        });
+        let alike =
+            op.touched.iter().zip(&touched).all(|((own, _), (object, _))| {
+                (*own == ObjectId::NONE) == (*object == ObjectId::NONE)
+            });
         (here == announced && alike).then(|| touched.map(|(object, _)| object))
     }
 }
