@@ -34,7 +34,12 @@ pub struct Happened {
     sent: bool,
     /// Something it depends on is not before it in any case: only then can it race.
     may_race: bool,
-    fingerprint: u64,
+    /// A number for it and all that is before it, if the history makes fingerprints: in two executions the same only
+    /// if the same steps are before both, in the same order of dependence and with the same values.
+    pub fingerprint: u64,
+    /// A number for its op as it was announced: for its place in its task, and all that the task knew then. Where
+    /// two executions have the same, the task was about to do the same to the same objects, whatever their numbers.
+    pub announced: u64,
 }
 
 /// What a history hears of a step.
@@ -283,7 +288,9 @@ impl History {
         }
         let lane = &mut self.lanes[parent.index()];
         lane.children += 1;
-        let name = mix(lane.name ^ mix(lane.children));
+        // What the parent decided since its last event the child may know.
+        let decided = if lane.values == 0 { 0 } else { mix(lane.values) };
+        let name = mix(lane.name ^ mix(lane.children)).wrapping_add(decided);
         // A parent's timer may have fired since its last event; one that has done nothing yet was
         // itself spawned at some event.
         let last = lane.events.last().max(lane.fired.last()).copied();
@@ -384,6 +391,7 @@ impl History {
             let last = self.lanes[partner.index()].events.last().copied().unwrap_or(NONE);
             predecessors.add(self.join_if_new::<PRINTS>(row, last));
         }
+        let known = predecessors.sum;
         // What follows depends on other things than what it is after in any case.
         predecessors.any = false;
         // Before it is one of the events on its objects.
@@ -428,6 +436,7 @@ impl History {
         lane.events.push(index);
         let nth = lane.events.len() as u32;
         self.clocks[row + task] = nth;
+        let announced = if PRINTS { self.announcement(task, nth, known) } else { 0 };
         let fingerprint =
             if PRINTS { self.fingerprint_of(&footprint, nth, predecessors.sum) } else { 0 };
         footprint.nth = nth;
@@ -445,6 +454,7 @@ impl History {
             // A step that others had to end before could not have come earlier.
             may_race: predecessors.any && !footprint.last_resort,
             fingerprint,
+            announced,
         });
         if step.immediate {
             self.runs_on(own);
@@ -531,6 +541,11 @@ impl History {
             for event in self.follows(lane, index as usize) {
                 joined.add(self.join_if_new::<PRINTS>(row, event));
             }
+            // Who joins a task knows what that decided after its last event.
+            let Lane { values, name, .. } = self.lanes[lane.index()];
+            if PRINTS && values != 0 {
+                joined.sum = joined.sum.wrapping_add(mix(values ^ name));
+            }
             if !step.immediate {
                 self.lanes[lane.index()].looks.push(index);
             }
@@ -546,6 +561,32 @@ impl History {
         let before = self.resource_events[bit].last().copied().unwrap_or(NONE);
         self.resource_events[bit].push(index);
         self.join_if_new::<PRINTS>(row, before)
+    }
+
+    /// The number of an op that a task announces as its `nth`, after what adds up to `known`.
+    fn announcement(&self, task: usize, nth: u32, known: u64) -> u64 {
+        let lane = &self.lanes[task];
+        mix(lane.name ^ mix(u64::from(nth)) ^ mix(known)).wrapping_add(mix(lane.values))
+    }
+
+    /// The same of the op that a task has announced and not done, as if it were done now. A timer has none.
+    #[must_use]
+    pub fn next_announcement(&self, task: TaskId) -> Option<u64> {
+        let lane = self.lanes.get(task.index()).filter(|_| !self.without_fingerprints)?;
+        let born = || lane.born.map_or(NONE, |(last, _)| last);
+        let last = lane.events.last().copied().unwrap_or_else(born);
+        let mut known = self.begin_sum(last);
+        if let Some(&fired) = lane.fired.last()
+            && (last == NONE || !self.before(fired as usize, last as usize))
+        {
+            known = known.wrapping_add(mix(self.events[fired as usize].fingerprint));
+        }
+        Some(self.announcement(task.index(), lane.events.len() as u32 + 1, known))
+    }
+
+    /// What the event at `last` gives to the fingerprint of its task's next one.
+    fn begin_sum(&self, last: u32) -> u64 {
+        mix(self.events.get(last as usize).map_or(0, |last| mix(last.fingerprint)) ^ 1)
     }
 
     /// Makes the fingerprint of a task's `nth` event, which follows what adds up to `predecessors`.
@@ -584,11 +625,7 @@ impl History {
         }
         let mut joined = Joined::default();
         if PRINTS {
-            let first = match self.events.get(last as usize) {
-                None => 0,
-                Some(last) => mix(last.fingerprint),
-            };
-            joined.sum = mix(first ^ 1);
+            joined.sum = self.begin_sum(last);
         }
         joined.add(self.join_if_new::<PRINTS>(row, fired));
         joined

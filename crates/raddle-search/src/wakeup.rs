@@ -5,6 +5,32 @@
 //! decided for a step, or in the code after it, belong to it: the same step with other values goes
 //! on in another way. On the way along a sequence only the values are tried for which a way is
 //! listed: whatever needs others has been found in an execution with those values, and lists them.
+//!
+//! # Which objects are the same
+//!
+//! Whether a branch can begin a sequence hangs on whether its step depends on one of the sequence, and so on
+//! whether the two touch the same object. Objects are numbered where they are first announced, so beyond the state
+//! at the root of the tree the numbers of two executions mean nothing to each other. Nor is a step of one always one of the
+//! other: after another value was read, a task's n-th step touches something else. Three things are known:
+//!
+//! - An object that was announced before the root has the same number in both, and is none that was announced later.
+//! - If a task announces its n-th op after the same past in both ([`Happened::announced`]), the op is the same
+//!   and touches the same objects: their numbers in the one are translated to those in the other.
+//! - If neither holds, the two cannot be told apart now, but they can later. The sequence becomes a branch after the
+//!   one in question, and says so ([`Branch::unless`]). When its turn comes, everything below the step `p` of
+//!   the other has been run. An event there whose [fingerprint](Happened::fingerprint) is that of a step of the
+//!   sequence has the same past as that, and `p` is not in it, because the sequence was found without `p`; `p` came before
+//!   that event and is not in its past, so the two are independent. If this holds for every step of
+//!   the sequence, then the sequence followed by `p` is equivalent to `p` followed by the sequence, and everything
+//!   that goes on from there has been run. So the branch is dropped. The last step of a sequence comes earlier than
+//!   where it was recorded and has another past; there the op must have been announced after the same past, and what
+//!   it touched below `p`, at its [widest](raddle_engine::dependence::widest), be independent of `p`.
+//!
+//! A sequence that ends up in a branch which may be dropped leaves the steps that were not compared on the way
+//! ([`Way::beyond`]): they must have been seen, too.
+//!
+//! [`Happened::announced`]: raddle_engine::happens::Happened::announced
+//! [`Happened::fingerprint`]: raddle_engine::happens::Happened::fingerprint
 
 use raddle_engine::dependence::Footprint;
 use raddle_engine::op::{ObjectId, TaskId};
@@ -14,8 +40,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Branch {
     pub(crate) step: Footprint,
-    /// Tasks that must not sleep on the way, because it is not known that they may.
-    pub(crate) awake: Vec<TaskId>,
+    /// Names the step, and its op as it was announced.
+    pub(crate) key: Key,
+    /// It is not needed if what it leads to is found to have been run after one of these tasks, whose branches are before it.
+    pub(crate) unless: Vec<TaskId>,
     /// By the values that are decided.
     pub(crate) ways: Vec<Way>,
 }
@@ -26,20 +54,49 @@ pub(crate) struct Branch {
 pub(crate) struct Way {
     pub(crate) values: Option<Box<[u32]>>,
     pub(crate) children: Vec<Branch>,
+    /// Steps of sequences that ended here and went on, if they are needed.
+    beyond: Vec<Key>,
+}
+
+/// A step in every execution that has it, with all that is before it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(crate) struct Key {
+    /// Its fingerprint; 0 of the last step of a sequence, which is to come earlier than it did.
+    pub(crate) event: u64,
+    /// Its op as it was announced; 0 if that is not known.
+    pub(crate) announced: u64,
+}
+
+impl Way {
+    fn new(values: Option<Box<[u32]>>, children: Vec<Branch>) -> Self {
+        Self { values, children, beyond: Vec::new() }
+    }
+
+    /// Whether the values decided so far may become those of this way.
+    pub(crate) fn allows(&self, decided: &[u32]) -> bool {
+        self.values.as_ref().is_none_or(|values| values.starts_with(decided))
+    }
 }
 
 impl Branch {
     /// A step after which anything may come.
     pub(crate) fn free(task: TaskId) -> Self {
         let step = Footprint::new(task, &[], None);
-        Self { step, awake: Vec::new(), ways: vec![Way { values: None, children: Vec::new() }] }
+        Self {
+            step,
+            key: Key::default(),
+            unless: Vec::new(),
+            ways: vec![Way::new(None, Vec::new())],
+        }
     }
-}
 
-impl Way {
-    /// Whether the values decided so far may become those of this way.
-    pub(crate) fn allows(&self, decided: &[u32]) -> bool {
-        self.values.as_ref().is_none_or(|values| values.starts_with(decided))
+    /// The names of all steps of the sequences that it stands for.
+    pub(crate) fn keys(&self, keys: &mut Vec<Key>) {
+        keys.push(self.key);
+        for way in &self.ways {
+            keys.extend_from_slice(&way.beyond);
+            way.children.iter().for_each(|child| child.keys(keys));
+        }
     }
 }
 
@@ -48,13 +105,15 @@ impl Way {
 pub(crate) trait Found {
     /// A step.
     fn step(&self, link: u32) -> &Footprint;
+    /// Its name.
+    fn key(&self, link: u32) -> Key;
     /// The values decided in a step and in the code after it. None of the last step, which may see
     /// something else than when it was recorded, and then goes on as it likes.
     fn values(&self, link: u32) -> Option<Box<[u32]>>;
     /// Objects announced before the tree's root: their numbers mean the same in all executions.
     fn objects(&self) -> u32;
-    /// The objects that the `nth` step of a task touched in this execution.
-    fn touched(&self, task: TaskId, nth: u32) -> Option<[ObjectId; 2]>;
+    /// The objects that an op touched in this execution, if it was announced here after the same past.
+    fn touched(&self, op: &Footprint, announced: u64) -> Option<[ObjectId; 2]>;
 }
 
 /// How a branch stands to a sequence.
@@ -69,47 +128,52 @@ enum Fit {
 
 /// Adds a sequence to a wakeup tree, unless a branch of it leads to the same.
 ///
-/// Where that cannot be told, the sequence becomes a branch of its own on which the task in question
-/// must not sleep: nothing is lost, and something may be repeated.
+/// Where that cannot be told, the sequence becomes a branch of its own, which is looked at again when its turn
+/// comes.
 pub(crate) fn insert<F: Found>(branches: &mut Vec<Branch>, sequence: &mut Vec<u32>, found: &F) {
-    Insertion { found, strayed: Vec::new() }.below(branches, sequence);
+    Insertion { found, droppable: false }.below(branches, sequence);
 }
 
 /// A sequence on its way into a tree.
 struct Insertion<'a, F> {
     found: &'a F,
-    /// Tasks of steps on the way that are not in the sequence.
-    strayed: Vec<TaskId>,
+    /// Whether it is below a branch that may be dropped.
+    droppable: bool,
 }
 
 impl<F: Found> Insertion<'_, F> {
     fn below(&mut self, branches: &mut Vec<Branch>, sequence: &mut Vec<u32>) {
-        let mut awake = Vec::new();
+        let mut unless = Vec::new();
         for branch in branches.iter_mut() {
             match self.fit(branch, sequence) {
                 Fit::No => {}
-                Fit::Unknown => awake.push(branch.step.task),
+                Fit::Unknown => unless.push(branch.step.task),
                 Fit::Begins(place) => return self.after(branch, place, sequence),
             }
         }
         let mut chain = self.chain(sequence);
         if let Some(first) = chain.first_mut() {
-            first.awake = awake;
+            first.unless = unless;
         }
         branches.append(&mut chain);
     }
 
     fn chain(&self, sequence: &[u32]) -> Vec<Branch> {
         sequence.iter().rev().fold(Vec::new(), |children, &link| {
-            let ways = vec![Way { values: self.found.values(link), children }];
-            vec![Branch { step: *self.found.step(link), awake: Vec::new(), ways }]
+            let ways = vec![Way::new(self.found.values(link), children)];
+            let (step, key) = (*self.found.step(link), self.found.key(link));
+            vec![Branch { step, key, unless: Vec::new(), ways }]
         })
     }
 
+    /// Whether an object was first announced after the root.
+    fn is_new_object(&self, object: ObjectId) -> bool {
+        object != ObjectId::NONE && object.0 >= self.found.objects()
+    }
+
     fn is_new(&self, step: &Footprint) -> bool {
-        let objects = self.found.objects();
-        step.touched.iter().any(|(o, _)| *o != ObjectId::NONE && o.0 >= objects)
-            || step.watch.end > objects
+        step.touched.iter().any(|(object, _)| self.is_new_object(*object))
+            || step.watch.end > self.found.objects()
     }
 
     fn fit(&self, branch: &Branch, sequence: &[u32]) -> Fit {
@@ -123,18 +187,21 @@ impl<F: Found> Insertion<'_, F> {
         let mut theirs = branch.step;
         let mut known = !self.is_new(&theirs);
         if !known
-            && !self.strayed.contains(&task)
             && theirs.watch.end <= self.found.objects()
-            && let Some(objects) = self.found.touched(task, theirs.nth)
-            // After its timeout, or where it waits, a task's step of that number is another one.
-            && theirs.touched.iter().zip(objects).all(|((own, _), object)| {
-                (*own == ObjectId::NONE) == (object == ObjectId::NONE)
-            })
+            && let Some(objects) = self.found.touched(&theirs, branch.key.announced)
         {
             for (touched, object) in theirs.touched.iter_mut().zip(objects) {
                 touched.0 = object;
             }
             known = true;
+        }
+        if !known {
+            // Numbers of another execution are left out of the comparison.
+            for (object, _) in &mut theirs.touched {
+                if self.is_new_object(*object) {
+                    *object = ObjectId::NONE;
+                }
+            }
         }
         if sequence.iter().any(|link| step(link).dependent(&theirs)) {
             return Fit::No;
@@ -148,14 +215,8 @@ impl<F: Found> Insertion<'_, F> {
     /// The branch's step begins the sequence.
     fn after(&mut self, branch: &mut Branch, place: Option<usize>, sequence: &mut Vec<u32>) {
         // Of a task that the sequence says nothing about, any values will do.
-        #[expect(clippy::single_match_else, reason = "both cases matter")]
-        let values = match place {
-            Some(place) => self.found.values(sequence.remove(place)),
-            None => {
-                self.strayed.push(branch.step.task);
-                None
-            }
-        };
+        let values = place.and_then(|place| self.found.values(sequence.remove(place)));
+        self.droppable |= !branch.unless.is_empty();
         let at = |values: &Option<_>| branch.ways.iter().position(|way| way.values == *values);
         let known = branch.ways.len();
         if let (None, other) = (at(&values), at(&None)) {
@@ -164,7 +225,7 @@ impl<F: Found> Insertion<'_, F> {
                 Some(other) => branch.ways[other].children.clone(),
                 None => self.chain(sequence),
             };
-            branch.ways.push(Way { values: values.clone(), children });
+            branch.ways.push(Way::new(values.clone(), children));
             if other.is_none() {
                 // The new one holds the sequence already.
                 self.along(&mut branch.ways[..known], values.as_deref(), sequence);
@@ -175,20 +236,25 @@ impl<F: Found> Insertion<'_, F> {
     }
 
     /// Adds the rest of the sequence after these values, or after all.
-    fn along(&mut self, ways: &mut [Way], values: Option<&[u32]>, sequence: &mut Vec<u32>) {
+    fn along(&mut self, ways: &mut [Way], values: Option<&[u32]>, sequence: &[u32]) {
         if sequence.is_empty() {
             return;
         }
         let wanted = |way: &&mut Way| values.is_none() || way.values.as_deref() == values;
-        let mut ways = ways.iter_mut().filter(wanted).filter(|way| !way.children.is_empty());
-        let Some(mut way) = ways.next() else { return };
-        for next in ways {
-            // There is more than one way to add it to.
-            let (mut copy, strayed) = (sequence.clone(), self.strayed.clone());
-            self.below(&mut way.children, &mut copy);
-            self.strayed = strayed;
-            way = next;
+        let droppable = self.droppable;
+        for way in ways.iter_mut().filter(wanted) {
+            if way.children.is_empty() {
+                // Whatever comes includes it, as long as the branch is not dropped.
+                if droppable {
+                    way.beyond.extend(sequence.iter().map(|&link| self.found.key(link)));
+                    way.beyond.sort_unstable();
+                    way.beyond.dedup();
+                }
+                continue;
+            }
+            // There may be more than one way to add it to.
+            self.below(&mut way.children, &mut sequence.to_vec());
+            self.droppable = droppable;
         }
-        self.below(&mut way.children, sequence);
     }
 }

@@ -17,10 +17,11 @@
 //! The optimal reduction looks at the races of every execution again, also those of its repeated part: what a
 //! sleeping task covers is known only of whole executions.
 //!
-//! Not optimal, so that a trace may be run twice or an execution be cut: where a sequence has objects that were
-//! first used after the tasks parted, whose numbers mean nothing to the other branch (unless they are
-//! named); with `is_finished` of a task that waits; and where an op that waits for a lock finds it held, in an
-//! order that could not be told to be impossible.
+//! Objects are numbered where they are first used, so their numbers mean nothing to a branch that parted before that.
+//! `wakeup.rs` says how steps are compared all the same, and which sequences are decided about later (`watch.rs`).
+//!
+//! Not optimal, so that a trace may be run twice or an execution be cut: with `is_finished` of a task that waits; and
+//! where an op that waits for a lock finds it held, in an order that could not be told to be impossible.
 //!
 //! With a filter (`hapset/filter.rs`) orders of statements that passing executions have shown are left out:
 //! `HaPSet`'s one extra condition, where races open alternatives.
@@ -38,6 +39,7 @@
 
 mod guide;
 mod opening;
+mod watch;
 
 use raddle_engine::dependence::Footprint;
 use raddle_engine::happens::History;
@@ -50,6 +52,7 @@ use serde::{Deserialize, Serialize};
 
 use self::guide::Guide;
 use self::opening::Opener;
+use self::watch::Watch;
 use crate::estimate::{Children, Kind};
 use crate::hapset::{Filter, SavedFilter};
 use crate::path::{Advance, Decision, Expansion, Path, PathSearch, Standing};
@@ -90,6 +93,8 @@ pub struct Node {
     objects: u32,
     /// What is still to be tried here.
     wakeup: Vec<Branch>,
+    /// What must be seen below the step that is tried now, for branches of `wakeup` not to be needed.
+    watch: Option<Watch>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -166,6 +171,8 @@ struct Current {
     /// Steps heard of.
     heard: usize,
     cut: bool,
+    /// Whether tasks may know more than the partial order of the steps says: times.
+    times_matter: bool,
     /// What could have come instead of events.
     instead: Vec<(u32, Instead)>,
     /// Ops that could not run at the end, or where the execution was cut.
@@ -291,7 +298,7 @@ impl Reduced {
 
     /// A task takes the next step without a question. `false` if it sleeps.
     fn go_on_with(&mut self, task: TaskId) -> bool {
-        self.guide.go_on_with(task, &mut self.sleep);
+        self.guide.go_on_with(task);
         !self.is_asleep(task)
     }
 
@@ -332,7 +339,11 @@ impl Reduced {
     fn node(&mut self, point: &Point<'_>, what: What, guided: bool, wakeup: Vec<Branch>) -> Node {
         let (sleep, event) = (self.sleepers(), self.history.len() as u32);
         let (slept, objects) = (sleep.len() as u32, point.objects);
-        Node { event, what, sleep, slept, guided, objects, wakeup }
+        let watch = match &what {
+            What::Step { task, .. } => Watch::new(*task, &wakeup),
+            What::Value { .. } => None,
+        };
+        Node { event, what, sleep, slept, guided, objects, wakeup, watch }
     }
 
     /// Where no wakeup tree leads: the running task if it is awake, else the first that is.
@@ -347,7 +358,7 @@ impl Reduced {
     }
 
     fn arrive_at_step(&mut self, point: &Point<'_>, choices: &[Choice]) -> Result<Node, Cut> {
-        let led = self.guide.lead(point, &mut self.sleep);
+        let led = self.guide.lead(point);
         let guided = led.is_some();
         let (chosen, wakeup) = match led {
             Some((option, wakeup)) => (Some(option), wakeup),
@@ -420,6 +431,17 @@ impl Reduced {
         None
     }
 
+    /// Notes what the execution has shown of what nodes of its path watch for.
+    fn look_out(&self, path: &mut [Node]) {
+        for node in path {
+            if let Some(watch) = &mut node.watch {
+                let decided = !self.guide.values_of(node.event).is_empty();
+                let doubtful = decided || self.current.times_matter;
+                watch.look(&self.history, node.event as usize, self.current.kept, doubtful);
+            }
+        }
+    }
+
     /// Opens what the races of the execution ask for.
     fn open_races(&mut self, path: &mut [Node]) {
         let Self { history, finder, current, filter, .. } = self;
@@ -465,6 +487,7 @@ impl Expansion for Reduced {
         self.current.other_value = path.last().is_some_and(is_value);
         self.current.heard = 0;
         self.current.cut = false;
+        self.current.times_matter = false;
         self.current.instead.retain(|(index, _)| (*index as usize) < kept);
         self.current.stuck.clear();
         self.done.clear();
@@ -477,6 +500,7 @@ impl Expansion for Reduced {
     }
 
     fn arrive(&mut self, point: &Point<'_>) -> Result<Node, Cut> {
+        self.current.times_matter |= point.pending.strayed();
         match point.options {
             Options::Schedule(choices) => self.arrive_at_step(point, choices),
             Options::Value { task, of, during } => self.arrive_at_value(point, task, of, during),
@@ -504,6 +528,7 @@ impl Expansion for Reduced {
         if !self.current.cut {
             self.current.stuck.extend_from_slice(execution.stuck);
         }
+        self.look_out(path.points_mut());
         self.guide.end();
         if let Some(filter) = &mut self.filter {
             filter.end(execution);
@@ -541,6 +566,9 @@ impl Expansion for Reduced {
                 if let Some(done) = done.filter(|done| !node.sleep.contains(done)) {
                     node.sleep.push(done);
                 }
+                if let Some(watch) = node.watch.take() {
+                    node.wakeup.retain(|branch| !watch.has_seen(branch));
+                }
                 while !node.wakeup.is_empty() {
                     let branch = node.wakeup.remove(0);
                     let What::Step { task, options, .. } = &mut node.what else { break };
@@ -550,9 +578,9 @@ impl Expansion for Reduced {
                         continue;
                     }
                     *task = branch.step.task;
+                    node.watch = Watch::new(*task, &node.wakeup);
                     self.guide.follow(Some(branch.ways), true);
                     self.sleep.clone_from(&node.sleep);
-                    self.sleep.retain(|sleeper| !branch.awake.contains(&sleeper.task));
                     return Advance::Taken;
                 }
             }

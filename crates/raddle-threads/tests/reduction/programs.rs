@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use raddle_threads::Named;
 use raddle_threads::sync::Mutex;
 use raddle_threads::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use raddle_threads::thread;
 
 fn atomics(n: usize) -> Arc<Vec<AtomicUsize>> {
-    Arc::new((0..n).map(|_| AtomicUsize::new(0).named("word")).collect())
+    Arc::new((0..n).map(|_| AtomicUsize::new(0)).collect())
 }
 
 fn run_all(bodies: Vec<Box<dyn FnOnce() + Send>>) {
@@ -111,7 +110,7 @@ pub(crate) fn indexer(n: usize) {
 }
 
 pub(crate) fn file_system(n: usize) {
-    let locks: Vec<_> = (0..32 + 26).map(|_| Mutex::new(0_usize).named("lock")).collect();
+    let locks: Vec<_> = (0..32 + 26).map(|_| Mutex::new(0_usize)).collect();
     run_all(bodies(n, move |t| {
         let i = t % 32;
         let mut inode = locks[i].lock().expect("not poisoned");

@@ -1,6 +1,5 @@
 //! Following a wakeup tree: what is to be tried after the steps so far, and with which values.
 
-use raddle_engine::dependence::Footprint;
 use raddle_engine::op::TaskId;
 use raddle_engine::strategy::Point;
 
@@ -74,7 +73,7 @@ impl Guide {
 
     /// A task takes the next step without a question. The tree goes on below if it names this task,
     /// else it is void.
-    pub(super) fn go_on_with(&mut self, task: TaskId, sleep: &mut Vec<Footprint>) {
+    pub(super) fn go_on_with(&mut self, task: TaskId) {
         self.go_on();
         self.chosen = true;
         let at = self.branches.iter().position(|branch| branch.step.task == task);
@@ -83,23 +82,17 @@ impl Guide {
         self.branches.clear();
         self.lost = false;
         if let Some(branch) = branch {
-            sleep.retain(|sleeper| !branch.awake.contains(&sleeper.task));
             self.ways = Some(branch.ways);
         }
     }
 
     /// The option to which the tree leads at a point, and what else it has there; none if it leads nowhere.
-    pub(super) fn lead(
-        &mut self,
-        point: &Point<'_>,
-        sleep: &mut Vec<Footprint>,
-    ) -> Option<(u32, Vec<Branch>)> {
+    pub(super) fn lead(&mut self, point: &Point<'_>) -> Option<(u32, Vec<Branch>)> {
         self.go_on();
         self.chosen = true;
         while !self.branches.is_empty() {
             let branch = self.branches.remove(0);
             if let Some(option) = point.option_of(branch.step.task) {
-                sleep.retain(|sleeper| !branch.awake.contains(&sleeper.task));
                 self.ways = Some(branch.ways);
                 return Some((option, std::mem::take(&mut self.branches)));
             }

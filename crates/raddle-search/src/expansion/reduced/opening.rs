@@ -9,7 +9,7 @@ use super::guide::Guide;
 use super::{Node, Reduction, What};
 use crate::races::{Later, Reversal};
 use crate::sleep;
-use crate::wakeup::{self, Branch, Found};
+use crate::wakeup::{self, Branch, Found, Key};
 
 /// Opens races in the nodes of a path.
 pub(super) struct Opener<'a> {
@@ -70,7 +70,14 @@ impl Opener<'_> {
         self.sequence.extend(last.map(|_| LAST));
         let node = &mut self.path[at];
         let objects = node.objects;
-        let found = InHistory { history, guide: self.guide, stuck: self.stuck, last, objects };
+        // Where it was announced does not hang on what it then came after.
+        let announced = match later.instead {
+            Some(_) => None,
+            None if later.ran => Some(history.event(later.index).announced),
+            None => last.and_then(|step| history.next_announcement(step.task)),
+        };
+        let found =
+            InHistory { history, guide: self.guide, stuck: self.stuck, last, announced, objects };
         let What::Step { options, .. } = &node.what else { return };
         let can_begin = |&link: &u32| options.contains(&found.step(link).task);
         if self.sequence.first().is_some_and(can_begin) {
@@ -153,6 +160,8 @@ struct InHistory<'a> {
     guide: &'a Guide,
     stuck: &'a [Stuck],
     last: Option<Footprint>,
+    /// The last step as it was announced.
+    announced: Option<u64>,
     objects: u32,
 }
 
@@ -172,12 +181,28 @@ impl Found for InHistory<'_> {
         self.objects
     }
 
-    fn touched(&self, task: TaskId, nth: u32) -> Option<[ObjectId; 2]> {
-        let objects = |touched: &[(ObjectId, Access); 2]| touched.map(|(object, _)| object);
-        if let Some(event) = self.history.event_of(task, nth) {
-            return Some(objects(&event.footprint.touched));
+    fn key(&self, link: u32) -> Key {
+        if link == LAST {
+            return Key { event: 0, announced: self.announced.unwrap_or(0) };
         }
-        let stuck = self.stuck.iter().find(|stuck| stuck.task == task)?;
-        (nth == self.history.events_of(task) + 1).then(|| objects(&stuck.footprint))
+        let event = self.history.event(link as usize);
+        Key { event: event.fingerprint, announced: event.announced }
+    }
+
+    fn touched(&self, op: &Footprint, announced: u64) -> Option<[ObjectId; 2]> {
+        let Footprint { task, nth, .. } = *op;
+        let (here, touched) = if let Some(event) = self.history.event_of(task, nth) {
+            (event.announced, event.footprint.touched)
+        } else {
+            let stuck = self.stuck.iter().find(|stuck| stuck.task == task)?;
+            let next = nth == self.history.events_of(task) + 1;
+            (self.history.next_announcement(task).filter(|_| next)?, stuck.footprint)
+        };
+        // An op that waits may have announced less than it touches in the end.
+        let alike =
+            op.touched.iter().zip(&touched).all(|((own, _), (object, _))| {
+                (*own == ObjectId::NONE) == (*object == ObjectId::NONE)
+            });
+        (here == announced && alike).then(|| touched.map(|(object, _)| object))
     }
 }
