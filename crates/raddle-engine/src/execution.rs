@@ -33,10 +33,10 @@ use crate::announce::Announced;
 use crate::crash_log::Mark;
 use crate::fiber::Fiber;
 use crate::locks::Lock;
-use crate::model::Model;
+use crate::model::{Model, waits_of};
 use crate::object::Object;
 use crate::op::{Name, TaskId};
-use crate::strategy::{Answer, Choice, Event, Label, Plan, Point, Strategy, Taken};
+use crate::strategy::{Answer, Choice, Event, Label, Plan, Point, Strategy, Taken, Waits};
 use crate::tape::Tape;
 use crate::task::{Lineage, NO_SLOT, State, Task};
 use crate::tasks::TaskTable;
@@ -322,12 +322,13 @@ impl Execution {
         kind: &'static str,
         created: &'static Location<'static>,
         name: Option<&'static str>,
+        waits: Waits,
     ) -> u32 {
         if let Some(recorder) = &mut self.listeners.recorder {
             recorder.object(kind, created, name);
         }
         if self.listeners.needs.labels {
-            self.listeners.labels.push(Label { kind, created, name });
+            self.listeners.labels.push(Label { kind, created, name, waits });
         }
         self.n_objects += 1;
         self.n_objects - 1
@@ -352,7 +353,7 @@ impl Execution {
     fn claim_new<M: Model>(&mut self, object: &Object<M>) -> u32 {
         object.take_over(self.stamp);
         let (kind, created, name) = (M::KIND, object.created(), object.name());
-        let slot = self.register(kind, created, name);
+        let slot = self.register(kind, created, name, waits_of::<M>());
         if M::LOCKS {
             self.detectors.locks.known.push(Lock { slot, kind, created, name });
         }

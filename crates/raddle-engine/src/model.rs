@@ -4,6 +4,7 @@ use std::fmt::Debug;
 
 use crate::op::{Access, TaskId};
 use crate::race::Edges;
+use crate::strategy::Waits;
 
 /// A primitive as a state machine. The engine asks; the model never waits.
 ///
@@ -24,6 +25,10 @@ pub trait Model: Debug + Send {
     /// Whether it is a lock: what a task takes of it by an acquiring or sharing op, it holds until
     /// it gives that back. Locks that are held are named in reports, and their order is watched.
     const LOCKS: bool = false;
+
+    /// Of a lock: whether each task that takes it has it alone, so that only an acquiring op waits, and does so
+    /// exactly while more tasks have taken it than have given it back.
+    const EXCLUSIVE: bool = false;
 
     /// Whether `task` could do `op` now.
     fn enabled(&self, task: TaskId, op: Self::Op) -> bool {
@@ -86,5 +91,16 @@ pub trait Model: Debug + Send {
     fn show(op: Self::Op, reply: Option<&Self::Reply>) -> String {
         let _ = reply;
         format!("{op:?}").to_lowercase()
+    }
+}
+
+/// Which ops on the objects of a model wait.
+pub(crate) const fn waits_of<M: Model>() -> Waits {
+    if !M::BLOCKS {
+        Waits::Never
+    } else if M::EXCLUSIVE {
+        Waits::Lock
+    } else {
+        Waits::Unknown
     }
 }
