@@ -11,11 +11,15 @@
 //! that conflict with it are before it or after it, and those before an event of the core are of the core. So at the
 //! moment at which that execution leaves the task, the op is as it is here.
 //!
+//! An op could certainly go on where all that is before it has run, where it never waits, where a count of what was done to its
+//! object says so, and where its objects are as they were when it ran: what changed them by then has run, and
+//! nothing else that changes them.
+//!
 //! Errs: too low where it is not known whether an op could go on.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use raddle_engine::dependence::Footprint;
+use raddle_engine::dependence::{Footprint, conflict};
 use raddle_engine::happens::History;
 use raddle_engine::op::{Access, ObjectId, TaskId};
 use raddle_engine::strategy::Waits;
@@ -42,24 +46,50 @@ struct Ops {
     waits: [Waits; 2],
 }
 
+/// An execution, as cores look at it.
+#[derive(Debug)]
+pub(super) struct Seen<'a> {
+    history: &'a History,
+    /// Which ops on what each event touched wait.
+    waits: &'a [[Waits; 2]],
+    /// The events that changed each object, in order.
+    changes: BTreeMap<ObjectId, Vec<usize>>,
+    /// The events with values, in them or after them: another one may have been decided elsewhere.
+    decided: BTreeSet<usize>,
+}
+
+impl<'a> Seen<'a> {
+    pub(super) fn new(
+        history: &'a History,
+        waits: &'a [[Waits; 2]],
+        values: &[(usize, u32)],
+    ) -> Self {
+        let decided = values.iter().map(|(event, _)| *event).collect();
+        let mut changes: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        for event in 0..history.len() {
+            for (object, access) in history.event(event).footprint.touched {
+                if object != ObjectId::NONE && access.changes() {
+                    changes.entry(object).or_default().push(event);
+                }
+            }
+        }
+        Self { history, waits, changes, decided }
+    }
+}
+
 /// Events of which the cheapest order is looked for.
 #[derive(Debug)]
 pub(super) struct Core<'a> {
+    seen: &'a Seen<'a>,
     history: &'a History,
-    waits: &'a [[Waits; 2]],
     /// The number of events of each task.
     counts: Vec<u32>,
     last: Last,
 }
 
 impl<'a> Core<'a> {
-    pub(super) fn new(
-        history: &'a History,
-        waits: &'a [[Waits; 2]],
-        counts: Vec<u32>,
-        last: Last,
-    ) -> Self {
-        Self { history, waits, counts, last }
+    pub(super) fn new(seen: &'a Seen<'a>, counts: Vec<u32>, last: Last) -> Self {
+        Self { seen, history: seen.history, counts, last }
     }
 
     fn is_last(&self, lane: usize, at: u32) -> bool {
@@ -78,7 +108,7 @@ impl<'a> Core<'a> {
         }
         let event = self.event(lane, at)?;
         let touched = self.history.event(event).footprint.touched;
-        Some(Ops { touched, waits: self.waits[event] })
+        Some(Ops { touched, waits: self.seen.waits[event] })
     }
 
     /// How many steps of a lane are of the core.
@@ -102,20 +132,21 @@ impl<'a> Core<'a> {
             Acquire, Append, Fit, Refused, Release, Share, Take, TryAcquire, TryFit, TryShare,
             TryTake, Unshare,
         };
-        let certain = |(&(object, access), waits): (&(ObjectId, Access), Waits)| match (waits, access)
-        {
-            _ if object == ObjectId::NONE => true,
-            (Waits::Lock, Acquire) | (_, Share) => counted && self.held(object, cut) == 0,
-            // Others that take something, or add something, only make room for it, or a value.
-            (_, Fit(places)) => counted && self.queued(object, cut) < i64::from(places),
-            (_, Take) => counted && self.queued(object, cut) > 0,
-            (Waits::Never, _)
-            | (
-                _,
-                TryAcquire | Refused | Release | TryShare | Unshare | Append | TryFit(_) | TryTake,
-            ) => true,
-            _ => false,
-        };
+        let certain =
+            |(&(object, access), waits): (&(ObjectId, Access), Waits)| match (waits, access) {
+                _ if object == ObjectId::NONE => true,
+                (Waits::Lock, Acquire) | (_, Share) => counted && self.held(object, cut) == 0,
+                // Others that take something, or add something, only make room for it, or a value.
+                (_, Fit(places)) => counted && self.queued(object, cut) < i64::from(places),
+                (_, Take) => counted && self.queued(object, cut) > 0,
+                (Waits::Never, _)
+                | (
+                    _,
+                    TryAcquire | Refused | Release | TryShare | Unshare | Append | TryFit(_)
+                    | TryTake,
+                ) => true,
+                _ => false,
+            };
         ops.touched[0].0 != ObjectId::NONE && ops.touched.iter().zip(ops.waits).all(certain)
     }
 
@@ -139,7 +170,8 @@ impl<'a> Core<'a> {
 
     /// Adds up what was done to an object.
     fn count(&self, object: ObjectId, cut: &[u32], worth: fn(Access) -> i64) -> i64 {
-        let steps = cut.iter().enumerate().flat_map(|(lane, &ran)| (0..ran).map(move |at| (lane, at)));
+        let steps =
+            cut.iter().enumerate().flat_map(|(lane, &ran)| (0..ran).map(move |at| (lane, at)));
         let ops = steps.filter_map(|(lane, at)| self.ops(lane, at));
         let touched = ops.flat_map(|ops| ops.touched).filter(|(other, _)| *other == object);
         touched.map(|(_, access)| worth(access)).sum()
@@ -152,37 +184,73 @@ impl<'a> Core<'a> {
         if self.is_last(lane, at) && !self.last.exact {
             return self.goes_on(&ops, cut, false);
         }
+        let goes_on = self.goes_on(&ops, cut, true);
+        let event = self.event(lane, at);
         if at < self.end(lane) {
-            return self.is_ready(lane, cut) || self.goes_on(&ops, cut, true);
+            let conflicts = ops.touched.iter().all(|(_, access)| conflicts_with_changes(*access));
+            let same = || conflicts && event.is_some_and(|event| self.is_as_it_was(event, cut));
+            return self.is_ready(lane, cut) || goes_on || same();
         }
-        self.goes_on(&ops, cut, true) && self.must_wait(lane, &ops, cut)
+        goes_on && self.must_wait(lane, cut, |other| depends(&ops, &other))
+            || event.is_some_and(|event| self.is_as_it_was(event, cut))
+                && self.must_wait(lane, cut, |other| meets(&ops, &other))
+            || self.runs_into(lane, cut)
     }
 
-    /// Whether an op that is not of the core must come after something that is and is yet to come.
-    fn must_wait(&self, lane: usize, ops: &Ops, cut: &[u32]) -> bool {
-        use Access::{Acquire, Append, Fit, Missed, Read, Take, TryAcquire, TryFit, TryTake, Write};
-        let depends = |other: usize, at: u32| {
-            if self.is_last(other, at) && !self.last.exact {
+    /// Whether a lane that alone has run so far certainly comes, by itself, to an op that must wait for the core and could
+    /// go on: as nothing else has run, it does what it did.
+    fn runs_into(&self, lane: usize, cut: &[u32]) -> bool {
+        let alone = cut.iter().enumerate().all(|(other, &ran)| other == lane || ran == 0);
+        let mut cut = cut.to_vec();
+        while alone
+            && let Some(event) = self.event(lane, cut[lane])
+            && self.is_as_it_was(event, &cut)
+            && let Some(ops) = self.ops(lane, cut[lane])
+        {
+            let waits = |other: Ops| depends(&ops, &other) || meets(&ops, &other);
+            if self.must_wait(lane, &cut, waits) {
+                return true;
+            }
+            if self.seen.decided.contains(&event) {
                 return false;
             }
-            let Some(theirs) = self.ops(other, at) else { return false };
-            theirs.touched.iter().any(|&(object, access)| {
-                let own = ops.touched.iter().filter(|(own, _)| *own == object);
-                object != ObjectId::NONE
-                    && own.copied().any(|(_, own)| {
-                        matches!(
-                            (own, access),
-                            (Read | Missed | Write, Write)
-                                | (Acquire, Acquire | TryAcquire)
-                                | (Append | Fit(_), Append | Fit(_) | TryFit(_))
-                                | (Take, Take | TryTake)
-                        )
-                    })
-            })
+            cut[lane] += 1;
+        }
+        false
+    }
+
+    /// Whether the objects of an event are as they were when it happened.
+    fn is_as_it_was(&self, event: usize, cut: &[u32]) -> bool {
+        let happened = self.history.event(event);
+        let own = self.last.step.task.index();
+        let has_last = cut[own] > self.counts[own];
+        let ran = |event: usize| {
+            let other = self.history.event(event);
+            let lane = other.footprint.task.index();
+            // The last step may be an event of its own task, elsewhere.
+            let of_core = lane != own || other.nth <= self.counts[own];
+            of_core && cut.get(lane).is_some_and(|&ran| ran >= other.nth)
         };
+        let as_it_was = |object: ObjectId| {
+            let changed = self.seen.changes.get(&object).map_or(&[][..], Vec::as_slice);
+            let moved =
+                has_last && self.last.step.touched.iter().any(|(other, _)| *other == object);
+            !moved && changed.iter().all(|&other| other == event || ran(other) == (other < event))
+        };
+        let mut objects = happened.footprint.touched.iter().map(|(object, _)| *object);
+        !happened.immediate
+            && happened.footprint.touched[0].0 != ObjectId::NONE
+            && objects.all(|object| object == ObjectId::NONE || as_it_was(object))
+    }
+
+    /// Whether an op that is not of the core must come after something that is, is yet to come and depends on it.
+    fn must_wait(&self, lane: usize, cut: &[u32], depends: impl Fn(Ops) -> bool) -> bool {
+        let steps = |other: usize| (cut[other]..self.end(other)).map(move |at| (other, at));
         (0..cut.len())
             .filter(|&other| other != lane)
-            .any(|other| (cut[other]..self.end(other)).any(|at| depends(other, at)))
+            .flat_map(steps)
+            .filter(|&(other, at)| self.last.exact || !self.is_last(other, at))
+            .any(|(other, at)| self.ops(other, at).is_some_and(&depends))
     }
 
     /// Whether an order of the core costs at most so much, or it takes too long to find out.
@@ -217,4 +285,48 @@ impl<'a> Core<'a> {
         }
         false
     }
+}
+
+/// The accesses of two ops on one object.
+fn shared<'a>(one: &'a Ops, other: &'a Ops) -> impl Iterator<Item = (Access, Access)> + 'a {
+    one.touched.iter().filter(|(object, _)| *object != ObjectId::NONE).flat_map(
+        |(object, access)| {
+            let theirs = other.touched.iter().filter(move |(theirs, _)| theirs == object);
+            theirs.map(|(_, theirs)| (*access, *theirs))
+        },
+    )
+}
+
+/// Whether an op depends on another one whatever it does there.
+fn depends(ops: &Ops, other: &Ops) -> bool {
+    use Access::{
+        Acquire, Append, Fit, Missed, Read, Refused, Release, Share, Take, TryAcquire, TryFit,
+        TryShare, TryTake, Unshare, Write,
+    };
+    shared(ops, other).any(|pair| {
+        matches!(
+            pair,
+            (Read | Missed | Write, Write)
+                | (Acquire | Share | TryAcquire | TryShare | Refused, Acquire | TryAcquire)
+                | (TryAcquire, Release | Share | TryShare | Unshare)
+                | (Append | Fit(_) | TryFit(_), Append | Fit(_) | TryFit(_))
+                | (Take | TryTake, Take | TryTake)
+        )
+    })
+}
+
+/// Whether an op depends on another one if it does what it did, and all that changes their object depends on that one.
+fn meets(ops: &Ops, other: &Ops) -> bool {
+    let all = other.touched.iter().all(|(_, access)| conflicts_with_changes(*access));
+    all && shared(ops, other).any(|(own, theirs)| conflict(own, theirs))
+}
+
+/// Whether all that changes an object conflicts with this access to it.
+fn conflicts_with_changes(access: Access) -> bool {
+    use Access::{Acquire, Missed, Pass, Read, Refused, Release, TryAcquire, Write, Yield};
+    // A yield is what stands where nothing is touched.
+    matches!(
+        access,
+        Write | Acquire | TryAcquire | Release | Read | Missed | Refused | Pass | Yield
+    )
 }

@@ -4,7 +4,7 @@ use raddle_engine::dependence::Footprint;
 use raddle_engine::op::{Access, ObjectId};
 use raddle_engine::strategy::Waits;
 
-use super::cost::{Core, Last};
+use super::cost::{Core, Last, Seen};
 use super::run::Run;
 use super::units::{Guided, Unit};
 
@@ -105,6 +105,51 @@ impl Run {
         Some(self.after(step, events))
     }
 
+    /// Whether what the later op does is certain where it comes before the event at `first`: it does the same wherever it comes
+    /// earlier, or that event changes its object, so that it was looked up, or nothing that it leaves behind does.
+    fn is_certain(
+        &self,
+        first: usize,
+        before: &[usize],
+        later: &Later,
+        placed: &Footprint,
+    ) -> bool {
+        let changes = |event: usize, object: ObjectId| {
+            let touched = &self.history.event(event).footprint.touched;
+            touched.iter().any(|(other, access)| *other == object && access.changes())
+        };
+        let end = later.index.min(self.history.len());
+        let stays = |access: Access, object: ObjectId| match access {
+            Access::Read
+            | Access::Share
+            | Access::Release
+            | Access::Unshare
+            | Access::Append
+            | Access::Fit(_)
+            | Access::Take => true,
+            // Of a queue: that it has come to its end.
+            Access::Acquire => !self.is_queue(object),
+            _ => false,
+        };
+        let left = |event: &usize| later.has(*event) && before.binary_search(event).is_err();
+        placed.touched.iter().enumerate().all(|(at, &(object, access))| {
+            object == ObjectId::NONE
+                || stays(access, object)
+                || at == 0 && changes(first, object)
+                || !(first..end).filter(left).any(|event| changes(event, object))
+        })
+    }
+
+    fn is_queue(&self, object: ObjectId) -> bool {
+        use Access::{Append, Fit, Take, TryFit, TryTake};
+        (0..self.history.len()).any(|event| {
+            self.history.event(event).footprint.touched.iter().any(|(other, access)| {
+                let queues = matches!(access, Append | Fit(_) | TryFit(_) | Take | TryTake);
+                *other == object && queues
+            })
+        })
+    }
+
     /// The events after the one at `first` that do not depend on it, but on the later op of a race.
     fn met(&self, first: usize, later: &Later) -> Vec<usize> {
         let Some(step) = &later.step else { return Vec::new() };
@@ -174,6 +219,8 @@ impl Run {
         (last, placed): (&Footprint, Option<&Footprint>),
     ) -> Fits {
         let history = &self.history;
+        let vague = vague(last, later.waits);
+        let placed = placed.or(vague.as_ref());
         let width = history.width().max(last.task.index() + 1);
         let join = |into: &mut Vec<u32>, at: usize| {
             let clock = history.clock(at);
@@ -204,21 +251,16 @@ impl Run {
             counts
         };
         let waits = later.waits;
-        // Where waiting is not a matter of accesses, an access is not all that there is to know of an op.
-        let known = |(&(object, access), waits): (&(ObjectId, Access), Waits)| {
-            let queues = matches!(access, Access::Append | Access::Fit(_) | Access::Take);
-            object == ObjectId::NONE || waits != Waits::Unknown || queues
-        };
-        let placed = placed.filter(|placed| placed.touched.iter().zip(waits).all(known));
+        let seen = Seen::new(history, &self.waits, &self.values);
         if let Some(placed) = placed {
             let last = Last { step: *placed, waits, needs: here.clone(), exact: true };
-            if Core::new(history, &self.waits, fixed(&here), last).costs_at_most(k) {
+            if Core::new(&seen, fixed(&here), last).costs_at_most(k) {
                 return Fits::Yes;
             }
         }
         let counts = fixed(&needs);
         let last = Last { step: *last, waits, needs, exact: false };
-        match Core::new(history, &self.waits, counts, last).costs_at_most(k) {
+        match Core::new(&seen, counts, last).costs_at_most(k) {
             false => Fits::No,
             true if placed.is_some() => Fits::Moved,
             true => Fits::Yes,
@@ -342,6 +384,7 @@ impl Opener<'_> {
             }
         }
         if let (Some(k), Some(last)) = (self.bound, &later.step) {
+            let placed = placed.filter(|placed| run.is_certain(first, before, later, placed));
             let fits = run.fits(k, (first, before), later, (last, placed.as_ref()));
             self.found.too_dear += u64::from(fits != Fits::Yes);
             if fits == Fits::No || fits == Fits::Moved && self.move_up(first, placed, later, before)
@@ -367,6 +410,21 @@ impl Opener<'_> {
         later: &Later,
         before: &[usize],
     ) -> bool {
+        let Some(step) = &later.step else { return false };
+        let history = &self.run.history;
+        let objects = step.touched.map(|(object, _)| object);
+        let meets = |&event: &usize| {
+            let other = &history.event(event).footprint;
+            let known =
+                |(object, _): &(ObjectId, _)| *object != ObjectId::NONE && objects.contains(object);
+            !self.run.marks.is_scheduled(event)
+                && !history.happens_before_op(event)
+                && (other.touched.iter().any(known) || other.also & step.also != 0)
+        };
+        if step.partner.is_none() && !(0..first).any(|event| meets(&event)) {
+            // There is nothing that it could come before.
+            return true;
+        }
         let Some(last) = placed else { return false };
         let ([(object, access), (second, _)], [waits, _]) = (last.touched, later.waits);
         if second != ObjectId::NONE || last.also != 0 || !later.ran {
@@ -381,17 +439,13 @@ impl Opener<'_> {
             }
             _ => return false,
         };
-        let history = &self.run.history;
         let on = |event: usize| {
             let touched = history.event(event).footprint.touched;
             touched.into_iter().find(|(other, _)| *other == object).map(|(_, access)| access)
         };
         let known = |access: Access| {
             use Access::{Acquire, Missed, Read, Refused, Release, TryAcquire, Write};
-            matches!(
-                access,
-                Write | Read | Missed | Acquire | Release | TryAcquire | Refused
-            )
+            matches!(access, Write | Read | Missed | Acquire | Release | TryAcquire | Refused)
         };
         if !(0..first).filter_map(on).all(known) {
             return false;
@@ -415,4 +469,18 @@ impl Opener<'_> {
 
 fn later(index: usize, step: Option<Footprint>, waits: [Waits; 2], ran: bool) -> Later {
     Later { index, step, waits, ran, limit: usize::MAX, with: Vec::new() }
+}
+
+/// What an op may do at the least, of which it is not known what it does: all that conflicts with that conflicts with what it
+/// does. An exchange may fail, an attempt at a lock be refused. None if that is not known either.
+fn vague(last: &Footprint, [waits, _]: [Waits; 2]) -> Option<Footprint> {
+    let ((_, access), (second, _)) = (last.touched[0], last.touched[1]);
+    let least = match (waits, access) {
+        (Waits::Never, Access::Write | Access::Missed) => Access::Missed,
+        (Waits::Lock, Access::TryAcquire | Access::Refused) => Access::Refused,
+        _ => return None,
+    };
+    let mut vague = *last;
+    vague.touched[0].1 = least;
+    (second == ObjectId::NONE).then_some(vague)
 }

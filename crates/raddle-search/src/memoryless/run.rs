@@ -33,7 +33,7 @@ pub(super) struct Run {
     heard: usize,
     last: Option<usize>,
     /// Values with the event to which they belong.
-    values: Vec<(usize, u32)>,
+    pub(super) values: Vec<(usize, u32)>,
     /// Steps of the schedule that have been chosen, and values of the last of them.
     next: usize,
     next_value: usize,
@@ -155,7 +155,11 @@ impl Run {
 
     /// An op as it would be after these events: one that waits for a place in a queue, or for a value in it, could not be without
     /// the event that made it so.
-    pub(super) fn after(&self, mut step: Footprint, events: impl Iterator<Item = usize>) -> Footprint {
+    pub(super) fn after(
+        &self,
+        mut step: Footprint,
+        events: impl Iterator<Item = usize>,
+    ) -> Footprint {
         let (object, access) = step.touched[0];
         if !matches!(access, Access::Fit(_) | Access::TryFit(_) | Access::Take | Access::TryTake) {
             return step;

@@ -13,8 +13,24 @@ const UNSEEN: [&str; 3] = ["Timeout", "IsFinished", "Yield"];
 
 /// Statements that may wait, or are about a channel.
 const WAITING: [&str; 18] = [
-    "Section", "Read(", "Write(", "Gated", "Send", "Receive", "Wait", "Park", "Put", "Get", "Hand",
-    "Meet", "Once", "Notify", "TryRead", "TryWrite", "DropSender", "Join",
+    "Section",
+    "Read(",
+    "Write(",
+    "Gated",
+    "Send",
+    "Receive",
+    "Wait",
+    "Park",
+    "Put",
+    "Get",
+    "Hand",
+    "Meet",
+    "Once",
+    "Notify",
+    "TryRead",
+    "TryWrite",
+    "DropSender",
+    "Join",
 ];
 
 /// The bounds that are compared.
