@@ -20,7 +20,7 @@
 //! Kokologiannakis, Vafeiadis, TACAS 2023. Executions that are run may cost more than the bound, so traces may be shown
 //! that are not within it.
 //!
-//! Misses, and says so ([`Gaps`]): what needs the other order of a timeout, of a look whether a task is finished, of a yield, or of
+//! Misses, and says so ([`Gaps`]): what needs the other order of a timeout, of a reading of the clock, of a look whether a task is finished, of a yield, or of
 //! steps of actors. Repeats a trace now and then.
 
 mod cost;
@@ -173,6 +173,8 @@ impl Memoryless {
                 _ => {}
             }
         }
+        // Else the clock was read.
+        self.gaps.timeouts |= !self.gaps.yields && step.pending.strayed();
     }
 }
 
@@ -218,8 +220,8 @@ impl Strategy for Memoryless {
         self.blocked += u64::from(self.run.cut);
         self.effort.impossible += u64::from(self.run.lost);
         let cut_off = execution.outcome.is_cut_off();
-        let yields = execution.yielded;
-        self.gaps |= execution.gaps | Gaps { cut_off, yields, ..Gaps::default() };
+        let (yields, impossible) = (execution.yielded, self.run.lost);
+        self.gaps |= execution.gaps | Gaps { cut_off, yields, impossible, ..Gaps::default() };
         self.gaps.timeouts |= execution.stuck.iter().any(|stuck| stuck.timer.is_some());
         self.strayed |= self.run.has_strayed() && !cut_off;
         if !self.run.cut {
@@ -289,5 +291,67 @@ impl Resumable for Memoryless {
         let new = Self::new();
         *self = Self { bound, left, gaps, executions, blocked, over, strayed, effort, ..new };
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::bound::Bound;
+    use crate::expansion::all::DepthFirst;
+    use crate::order::NonPreemptive;
+    use crate::toy::{self, Op, Toy};
+
+    /// The partial orders that a search shows.
+    fn shown(strategy: &mut dyn Strategy, toy: &Toy) -> BTreeSet<Vec<toy::Moves>> {
+        let (mut plan, mut all) = (Plan::default(), BTreeSet::new());
+        while let Some(execution) = toy::execute(strategy, &mut plan, toy) {
+            if execution.cut.is_none() {
+                all.insert(toy.partial_order(&execution.moves));
+            }
+        }
+        all
+    }
+
+    #[test]
+    fn what_is_within_the_bound_is_shown() {
+        use Op::{Lock, Read, Unlock, Write};
+        let toys = [
+            vec![vec![Write(0), Write(1)], vec![Read(1), Read(0)]],
+            vec![vec![Lock, Write(0), Unlock], vec![Write(0), Lock, Unlock], vec![Read(0)]],
+            vec![vec![Read(0), Write(0)], vec![Read(0), Write(0)], vec![Write(1), Read(0)]],
+            vec![vec![Op::Value(2), Write(0)], vec![Lock, Read(0), Unlock], vec![Lock, Unlock]],
+        ];
+        for toy in toys.map(Toy::new) {
+            for k in 0..4 {
+                let within = DepthFirst::within(NonPreemptive, Bound::Preemptions(k));
+                let all = shown(&mut within.expect("its order does not preempt"), &toy);
+                let mut search = Memoryless::within(k);
+                let seen = shown(&mut search, &toy);
+                assert!(all.is_subset(&seen), "{k}: {toy:?}");
+                assert_eq!(search.covered(), Covered::BoundedEquivalence(k));
+            }
+        }
+    }
+
+    #[test]
+    fn a_yield_takes_the_claim_away() {
+        let toy = Toy::new(vec![vec![Op::Write(0), Op::Yield], vec![Op::Read(0)]]);
+        let mut search = Memoryless::within(1);
+        shown(&mut search, &toy);
+        let Covered::Reduced { gaps, .. } = search.covered() else {
+            panic!("it claims {}", search.covered())
+        };
+        assert_eq!(gaps, Gaps { yields: true, ..Gaps::default() });
+    }
+
+    #[test]
+    fn a_state_of_another_bound_is_refused() {
+        let saved = Memoryless::within(1).save().expect("it can be saved");
+        assert!(Memoryless::within(1).restore(&saved).is_ok());
+        assert!(Memoryless::within(2).restore(&saved).is_err());
+        assert!(Memoryless::new().restore(&saved).is_err());
     }
 }

@@ -101,6 +101,7 @@ fn a_built_search_says_what_it_covered() {
         ("dfs", Covered::Everything),
         ("dfs in-turns", Covered::Everything),
         ("dfs preemptions(1)", Covered::Preemptions(1)),
+        ("dpor preemptions(1)", Covered::BoundedEquivalence(1)),
         ("dfs random", Covered::Everything),
         ("dfs probes(2)", Covered::Everything),
         ("all breadth-first", Covered::Everything),
