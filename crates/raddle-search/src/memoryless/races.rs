@@ -475,12 +475,12 @@ fn later(index: usize, step: Option<Footprint>, waits: [Waits; 2], ran: bool) ->
 /// does. An exchange may fail, an attempt at a lock be refused. None if that is not known either.
 fn vague(last: &Footprint, [waits, _]: [Waits; 2]) -> Option<Footprint> {
     let ((_, access), (second, _)) = (last.touched[0], last.touched[1]);
-    let least = match (waits, access) {
+    let weakest = match (waits, access) {
         (Waits::Never, Access::Write | Access::Missed) => Access::Missed,
         (Waits::Lock, Access::TryAcquire | Access::Refused) => Access::Refused,
         _ => return None,
     };
     let mut vague = *last;
-    vague.touched[0].1 = least;
+    vague.touched[0].1 = weakest;
     (second == ObjectId::NONE).then_some(vague)
 }
