@@ -20,6 +20,10 @@ pub(super) struct Decided {
 
 /// The execution that runs, or the last one.
 #[derive(Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "facts about an execution, independent of each other"
+)]
 pub(super) struct Run {
     pub(super) unit: Unit,
     pub(super) marks: Marks,
