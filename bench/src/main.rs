@@ -6,6 +6,7 @@
 
 mod actors;
 mod bita;
+mod bounded;
 mod default;
 mod delaying;
 mod driver;
@@ -73,6 +74,8 @@ enum Command {
     Estimate(Output),
     /// The default search: its members, what it finds in the corpus and what it covers
     Default(Output),
+    /// `dpor preemptions(k)` beside the traces within the bound, and beside a cache
+    Bounded(Output),
     /// An optimal reduction without wakeup trees beside `dpor`: what docs/decisions rests on
     OptimalSpike(Output),
 }
@@ -247,6 +250,7 @@ fn main() -> ExitCode {
         Command::Delaying(asked) => delaying(&asked),
         Command::Estimate(output) => estimate(&output),
         Command::Default(output) => default(&output),
+        Command::Bounded(output) => bounded(&output),
         Command::OptimalSpike(output) => optimal_spike(&output),
     };
     match done {
@@ -464,6 +468,12 @@ fn default(output: &Output) -> Result<ExitCode, String> {
     let tables = default::measure(output.quick, say);
     let title = "The default search: what it finds and what it covers";
     finish(&render(output, "default", title, &tables), &tables)
+}
+
+fn bounded(output: &Output) -> Result<ExitCode, String> {
+    let tables = bounded::measure(output.quick, &say);
+    let title = "A bound on preemptions together with a reduction";
+    finish(&render(output, "bounded", title, &tables), &tables)
 }
 
 fn optimal_spike(output: &Output) -> Result<ExitCode, String> {

@@ -1,12 +1,10 @@
-//! Whether an optimal reduction needs wakeup trees: `dpor` beside a prototype that has none.
+//! Whether an optimal reduction needs wakeup trees: `dpor` beside the memoryless one, without a bound.
 //!
 //! Both run on the engine, with its dependence and its races. Random programs are also searched in
 //! full, so that a trace that is lost is seen; corpus programs are timed.
 //!
-//! Errs: the prototype repeats no estimate and no saving, which `dpor` has, and keeps vectors where
-//! a product would have arenas.
+//! Errs: the memoryless one makes no estimate, which `dpor` does, and keeps vectors where `dpor` has arenas.
 
-mod memoryless;
 mod programs;
 
 use std::collections::BTreeSet;
@@ -14,10 +12,9 @@ use std::collections::BTreeSet;
 use peer::cpu_time;
 use raddle_engine::observer::Observer;
 use raddle_engine::{Ended, Explored, Limits, Setup, Stop, Strategy, explore_observed};
-use raddle_search::{DepthFirst, Dpor, Reduction, TraceCounter};
+use raddle_search::{DepthFirst, Dpor, Memoryless, Reduction, TraceCounter};
 use raddle_trace::{Assumption, Covered};
 
-use self::memoryless::Memoryless;
 use crate::numbers::{grouped, median, shown};
 use crate::table::Table;
 
@@ -117,7 +114,7 @@ fn compare(programs: u64, progress: &impl Fn(&str)) -> Table {
         let searches = [
             search(Dpor::new(Reduction::Optimal), most, &body).map(|(saw, _)| saw),
             search(Memoryless::new(), most, &body).map(|(saw, _)| saw),
-            search(Memoryless::at_random(seed), most, &body).map(|(saw, _)| saw),
+            search(Memoryless::new().in_any_order(seed), most, &body).map(|(saw, _)| saw),
         ];
         for (at, saw) in searches.into_iter().enumerate() {
             sums[families[0].max(families[1])][at].add(&all, saw);
@@ -163,7 +160,7 @@ fn time(rounds: usize, progress: &impl Fn(&str)) -> Table {
         title: format!("CPU time of an execution, median of {rounds} rounds in turn"),
         header: header.map(str::to_owned).to_vec(),
         notes: vec![
-            "races: looked at for each execution; units, bytes: of the prototype, at most."
+            "races: looked at for each execution; units, bytes: of the memoryless one, at most."
                 .to_owned(),
         ],
         ..Table::default()
@@ -193,9 +190,9 @@ fn time(rounds: usize, progress: &impl Fn(&str)) -> Table {
             shown(Some(dpor), 1),
             shown(Some(memoryless), 1),
             shown(Some(dpor / memoryless), 2),
-            shown(Some(counted.effort.races as f64 / counts.executions as f64), 1),
-            grouped(counted.effort.most as u64),
-            grouped(counted.effort.bytes as u64),
+            shown(Some(counted.effort().races as f64 / counts.executions as f64), 1),
+            grouped(counted.effort().most),
+            grouped(counted.effort().bytes),
         ]);
     }
     table

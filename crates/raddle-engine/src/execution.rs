@@ -37,11 +37,11 @@ use crate::announce::Announced;
 use crate::crash_log::Mark;
 use crate::fiber::Fiber;
 use crate::locks::Lock;
-use crate::model::Model;
+use crate::model::{Model, waits_of};
 use crate::object::Object;
 use crate::op::{Name, TaskId};
-use crate::rounds::Waits;
-use crate::strategy::{Answer, Choice, Event, Label, Plan, Point, Strategy, Taken};
+use crate::rounds::Spinning;
+use crate::strategy::{Answer, Choice, Event, Label, Plan, Point, Strategy, Taken, Waits};
 use crate::tape::Tape;
 use crate::task::{Lineage, NO_SLOT, State, Task};
 use crate::tasks::TaskTable;
@@ -141,7 +141,7 @@ pub struct Execution {
     pub(crate) time: VirtualTime,
     pub(crate) pace: Pace,
     pub(crate) messages: Messages,
-    pub(crate) waits: Waits,
+    pub(crate) waits: Spinning,
     // The rest is of one execution.
     pub(crate) stamp: u64,
     pub(crate) current: TaskId,
@@ -177,7 +177,7 @@ impl Execution {
             time: VirtualTime::new(),
             pace: Pace::default(),
             messages: Messages::default(),
-            waits: Waits::default(),
+            waits: Spinning::default(),
             stamp: 0,
             current: TaskId::ROOT,
             me: std::ptr::null_mut(),
@@ -339,12 +339,13 @@ impl Execution {
         kind: &'static str,
         created: &'static Location<'static>,
         name: Option<&'static str>,
+        waits: Waits,
     ) -> u32 {
         if let Some(recorder) = &mut self.listeners.recorder {
             recorder.object(kind, created, name);
         }
         if self.listeners.needs.labels {
-            self.listeners.labels.push(Label { kind, created, name });
+            self.listeners.labels.push(Label { kind, created, name, waits });
         }
         self.n_objects += 1;
         self.n_objects - 1
@@ -369,7 +370,7 @@ impl Execution {
     fn claim_new<M: Model>(&mut self, object: &Object<M>) -> u32 {
         object.take_over(self.stamp);
         let (kind, created, name) = (M::KIND, object.created(), object.name());
-        let slot = self.register(kind, created, name);
+        let slot = self.register(kind, created, name, waits_of::<M>());
         if M::LOCKS {
             self.detectors.locks.known.push(Lock { slot, kind, created, name });
         }

@@ -5,6 +5,7 @@ use std::fmt::Debug;
 use crate::op::{Access, TaskId};
 use crate::race::Edges;
 use crate::receive::Carried;
+use crate::strategy::Waits;
 
 /// A primitive as a state machine. The engine asks; the model never waits.
 ///
@@ -28,6 +29,10 @@ pub trait Model: Debug + Send {
 
     /// Whether it carries messages that strategies can see: a channel.
     const CARRIES: bool = false;
+
+    /// Of a lock: whether each task that takes it has it alone, so that only an acquiring op waits, and does so
+    /// exactly while more tasks have taken it than have given it back.
+    const EXCLUSIVE: bool = false;
 
     /// Whether `task` could do `op` now.
     fn enabled(&self, task: TaskId, op: Self::Op) -> bool {
@@ -97,5 +102,16 @@ pub trait Model: Debug + Send {
     fn show(op: Self::Op, reply: Option<&Self::Reply>) -> String {
         let _ = reply;
         format!("{op:?}").to_lowercase()
+    }
+}
+
+/// Which ops on the objects of a model wait.
+pub(crate) const fn waits_of<M: Model>() -> Waits {
+    if !M::BLOCKS {
+        Waits::Never
+    } else if M::EXCLUSIVE {
+        Waits::Lock
+    } else {
+        Waits::Unknown
     }
 }

@@ -258,7 +258,7 @@ pub(crate) fn is_look(access: Access) -> bool {
 
 /// What the tasks of an execution wait for by this rule.
 #[derive(Debug, Default)]
-pub(crate) struct Waits {
+pub(crate) struct Spinning {
     /// Looks are counted.
     pub(crate) on: bool,
     /// Changes by object.
@@ -271,7 +271,7 @@ pub(crate) struct Waits {
     pub(crate) resorts: (u64, u64),
 }
 
-impl Waits {
+impl Spinning {
     pub(crate) fn begin(&mut self, on: bool) {
         self.on = on;
         self.versions.clear();

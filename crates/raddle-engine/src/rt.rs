@@ -26,7 +26,7 @@ use crate::passive::Passive;
 pub use crate::passive::{Work, Worked};
 use crate::receive::{ActorNews, Done, Letter, Posting};
 use crate::states::StateSpace;
-use crate::strategy::Stateful;
+use crate::strategy::{Stateful, Waits};
 use crate::task::{Job, NO_SLOT, Run};
 
 /// Whether the caller is a task of an execution.
@@ -723,7 +723,7 @@ pub fn number(kind: &'static str, created: &'static Location<'static>) -> Object
     let ex = Execution::current();
     assert!(!ex.is_null(), "engine bug: numbered an object outside an execution");
     // SAFETY: the current execution, changed for a moment.
-    ObjectId(unsafe { (*ex).register(kind, created, None) })
+    ObjectId(unsafe { (*ex).register(kind, created, None, Waits::Unknown) })
 }
 
 /// A name for an object that was [numbered](number), made only if it is asked for: see

@@ -278,6 +278,20 @@ pub struct Label {
     pub created: &'static Location<'static>,
     /// The name that the program gave it.
     pub name: Option<&'static str>,
+    /// Which of its ops wait.
+    pub waits: Waits,
+}
+
+/// Which ops on an object wait, as far as that can be told from their accesses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Waits {
+    /// None: it is a word, a count or a clock.
+    Never,
+    /// It is a lock that one task has at a time: an op that acquires it waits while it is taken, others do not.
+    Lock,
+    /// That depends on its state in ways that accesses do not show.
+    #[default]
+    Unknown,
 }
 
 /// One executed step.

@@ -14,7 +14,9 @@ use raddle_engine::context::Context;
 use raddle_engine::op::{Access, ObjectId, Op, TaskId};
 use raddle_engine::receive::{ActorNews, NewActor, Receive, Reception};
 use raddle_engine::search::{CrashLog, Mark, Name, Numbers};
-use raddle_engine::strategy::{Answer, Choice, Cut, Lane, Stuck, Taken, Tasks, Timer, Watch};
+use raddle_engine::strategy::{
+    Answer, Choice, Cut, Lane, Stuck, Taken, Tasks, Timer, Waits, Watch,
+};
 
 /// Bytes for one execution: a step that a strategy hears of takes about 200, one that it does not hear of
 /// none. Only what is written is ever memory.
@@ -139,6 +141,7 @@ pub(crate) struct ReceiveEffects {
 pub(crate) struct Labelled {
     pub(crate) created: &'static Location<'static>,
     pub(crate) named: bool,
+    pub(crate) waits: Waits,
 }
 
 // SAFETY: numbers, and references to places in the source, which are statics.

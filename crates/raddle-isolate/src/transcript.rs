@@ -157,7 +157,10 @@ impl Pending for Noting<'_> {
 
     fn label(&self, object: ObjectId) -> Option<Label> {
         let label = self.inner.label(object);
-        let short = |label: Label| Labelled { created: label.created, named: label.name.is_some() };
+        let short = |label: Label| {
+            let Label { created, name, waits, .. } = label;
+            Labelled { created, named: name.is_some(), waits }
+        };
         self.log.put(Entry::Label(label.map(short)));
         if let Some(Label { kind, name, .. }) = label {
             self.log.text(kind);
@@ -482,12 +485,12 @@ impl Pending for Again<'_, '_> {
         let mut hearing = self.0.borrow_mut();
         match hearing.entry() {
             Some(Entry::Label(label)) => {
-                let Labelled { created, named } = label?;
+                let Labelled { created, named, waits } = label?;
                 let kind = hearing.read.text()?;
                 let kind = hearing.texts.keep(&kind);
                 let name = if named { hearing.read.text() } else { None };
                 let name = name.map(|name| hearing.texts.keep(&name));
-                Some(Label { kind, created, name })
+                Some(Label { kind, created, name, waits })
             }
             other => lost("label", other.as_ref()),
         }

@@ -577,6 +577,7 @@ pub(crate) fn came_to_its_end(covered: &Covered) -> bool {
         Covered::Everything
             | Covered::Equivalence
             | Covered::Preemptions(_)
+            | Covered::BoundedEquivalence(_)
             | Covered::Cached { .. }
             | Covered::Delays(_)
             | Covered::Depth(_)

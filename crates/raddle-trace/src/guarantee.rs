@@ -102,6 +102,21 @@ pub struct Gaps {
     pub threads: bool,
     /// Under a reduction that looks only at what was run: ops were left that never ran.
     pub stuck: bool,
+    /// Under a reduction with a bound: an operation had a timeout, or the clock was read.
+    #[serde(default)]
+    pub timeouts: bool,
+    /// Under a reduction with a bound: a task looked whether another is finished.
+    #[serde(default)]
+    pub looks: bool,
+    /// Under a reduction with a bound: a task yielded or spun.
+    #[serde(default)]
+    pub yields: bool,
+    /// Under a reduction with a bound: actors took steps.
+    #[serde(default)]
+    pub actors: bool,
+    /// Under a reduction with a bound: steps that were taken to be possible in another order were not.
+    #[serde(default)]
+    pub impossible: bool,
 }
 
 /// What has been covered.
@@ -128,6 +143,9 @@ pub enum Covered {
         /// How many of these were dropped to make room. What follows them may have been run again.
         dropped: u64,
     },
+    /// Every execution that leaves a task which could go on at most this many times, at least one for each order of
+    /// the steps that depend on each other.
+    BoundedEquivalence(u32),
     /// Every execution that needs at most this many delays of an explorer.
     Delays(u32),
     /// Every execution that follows the default order after this many decisions.
@@ -365,12 +383,18 @@ pub struct Guarantee {
 impl Gaps {
     /// Each that is set, as the reason why a reduction claims less.
     fn reasons(self) -> impl Iterator<Item = &'static str> {
-        let Self { held_back, cut_off, threads, stuck } = self;
+        let Self { held_back, cut_off, threads, stuck, .. } = self;
+        let Self { timeouts, looks, yields, actors, impossible, .. } = self;
         [
             (held_back, "a task that yielded or spun was held back until others had moved"),
             (cut_off, "an execution was cut off by a limit or ended its process"),
             (threads, "threads took steps, and this reduction is for actors alone"),
             (stuck, "operations were left that never ran"),
+            (timeouts, "an operation had a timeout, or the clock was read"),
+            (looks, "a task looked whether another is finished"),
+            (yields && !held_back, "a task yielded or spun"),
+            (actors, "actors took steps"),
+            (impossible, "steps were not possible in an order that was thought to be"),
         ]
         .into_iter()
         .filter_map(|(set, why)| set.then_some(why))
@@ -386,6 +410,11 @@ impl std::ops::BitOr for Gaps {
             cut_off: self.cut_off | other.cut_off,
             threads: self.threads | other.threads,
             stuck: self.stuck | other.stuck,
+            timeouts: self.timeouts | other.timeouts,
+            looks: self.looks | other.looks,
+            yields: self.yields | other.yields,
+            actors: self.actors | other.actors,
+            impossible: self.impossible | other.impossible,
         }
     }
 }
@@ -403,12 +432,22 @@ impl Covered {
         if gaps == Gaps::default() { Self::Equivalence } else { Self::Reduced { executions, gaps } }
     }
 
+    /// The same, where only executions with at most so many preemptions were looked for, if there is a bound.
+    #[must_use]
+    pub fn of_bounded_reduction(executions: u64, gaps: Gaps, preemptions: Option<u32>) -> Self {
+        match (Self::of_reduction(executions, gaps), preemptions) {
+            (Self::Equivalence, Some(k)) => Self::BoundedEquivalence(k),
+            (covered, _) => covered,
+        }
+    }
+
     /// Whether executions were left out because they were taken to be equivalent to others.
     #[must_use]
     pub fn rests_on_equivalence(&self) -> bool {
         matches!(
             self,
             Self::Equivalence
+                | Self::BoundedEquivalence(_)
                 | Self::Cached { .. }
                 | Self::Reduced { .. }
                 | Self::Strata { .. }
@@ -553,6 +592,9 @@ impl fmt::Display for Covered {
             Self::Preemptions(0) => f.write_str("every execution without a preemption"),
             Self::Preemptions(1) => f.write_str("every execution with at most 1 preemption"),
             Self::Preemptions(k) => write!(f, "every execution with at most {k} preemptions"),
+            Self::BoundedEquivalence(k) => {
+                write!(f, "{}, up to equivalence", Self::Preemptions(k))
+            }
             Self::Cached { preemptions, compared, stored, dropped } => {
                 match preemptions {
                     None => write!(f, "{}", Self::Equivalence)?,
@@ -975,6 +1017,34 @@ mod tests {
         assert!(sentence.starts_with("1 execution, after which"), "{sentence}");
         assert!(sentence.contains("had moved, and operations were left that never ran, which"));
         assert_eq!(Covered::of_reduction(189, Gaps::default()), Covered::Equivalence);
+    }
+
+    #[test]
+    fn a_bounded_reduction_claims_what_is_within_its_bound_up_to_equivalence() {
+        let covered = |k, gaps| Covered::of_bounded_reduction(7, gaps, k).to_string();
+        let none = Gaps::default();
+        assert_eq!(
+            covered(Some(0), none),
+            "every execution without a preemption, up to equivalence"
+        );
+        assert_eq!(
+            covered(Some(2), none),
+            "every execution with at most 2 preemptions, up to equivalence"
+        );
+        assert_eq!(covered(None, none), "every execution up to equivalence");
+        assert!(Covered::BoundedEquivalence(2).rests_on_equivalence());
+        // Each thing that it does not see through takes the claim away, and is named.
+        for (gaps, why) in [
+            (Gaps { timeouts: true, ..none }, "an operation had a timeout"),
+            (Gaps { looks: true, ..none }, "a task looked whether another is finished"),
+            (Gaps { yields: true, ..none }, "a task yielded or spun"),
+            (Gaps { actors: true, ..none }, "actors took steps"),
+            (Gaps { cut_off: true, ..none }, "an execution was cut off by a limit"),
+        ] {
+            let sentence = covered(Some(2), none | gaps);
+            assert!(sentence.starts_with("7 executions, after which the search has ended"));
+            assert!(sentence.contains(why), "{sentence}");
+        }
     }
 
     fn sampled(bound: SampleBound) -> String {

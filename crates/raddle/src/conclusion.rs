@@ -42,6 +42,7 @@ pub(crate) fn is_covered(ended: &Ended, counts: &Counts, covered: &Covered) -> b
             Covered::Everything
                 | Covered::Equivalence
                 | Covered::Preemptions(_)
+                | Covered::BoundedEquivalence(_)
                 | Covered::Cached { .. }
                 | Covered::Delays(_)
                 | Covered::Depth(_)
@@ -356,7 +357,9 @@ fn strength(member: &Member) -> (u32, u64) {
         }
         Covered::States { .. } => (5, 0),
         Covered::Preemptions(k) | Covered::Delays(k) => (5, 2 * u64::from(*k) + 1),
-        Covered::Cached { preemptions: Some(k), .. } => (5, 2 * u64::from(*k)),
+        Covered::BoundedEquivalence(k) | Covered::Cached { preemptions: Some(k), .. } => {
+            (5, 2 * u64::from(*k))
+        }
         Covered::Reduced { executions, .. } => (4, *executions),
         Covered::Sample { executions, .. } => (3, *executions),
         Covered::Part { executions, .. } => (2, *executions),

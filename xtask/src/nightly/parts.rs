@@ -185,6 +185,14 @@ pub const PARTS: &[Part] = &[
         None,
     ),
     comparison(
+        "bounded",
+        Tests::Threads,
+        "bounded::a_bounded_reduction_loses_no_trace_within_its_bound",
+        // Each with four bounds.
+        (12_000, 250, 2_000),
+        None,
+    ),
+    comparison(
         "saved-threads",
         Tests::Threads,
         "saving::random_programs_are_searched_as_if_nothing_had_happened",
@@ -289,6 +297,7 @@ pub const PARTS: &[Part] = &[
         "--quick --time-limit 500 --plain-limit 20",
     ),
     bench("page-default", "default.md", "default", "--quick"),
+    bench("page-bounded", "bounded.md", "bounded", "--quick"),
     bench("page-eta", "eta.md", "eta all", "--quick"),
     bench("page-reduction", "reduction.md", "reduction", "--quick"),
     Part {

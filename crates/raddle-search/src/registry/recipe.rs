@@ -16,6 +16,7 @@ use crate::expansion::eta::Eta;
 use crate::expansion::reduced::{Dpor, Reduction};
 use crate::explorers::Tracker;
 use crate::filtered::HapSet;
+use crate::memoryless::Memoryless;
 use crate::order::{Order, StockOrder};
 use crate::over_states::OverStates;
 use crate::probe::Probes;
@@ -93,6 +94,13 @@ impl Recipe {
                 let search = search.knowing(&self.known);
                 let name = search.name();
                 Ok(built(search, name))
+            }
+            Opens::Reduced(Reduction::Optimal) if self.bound != Bound::None => {
+                let name = format!("dpor{}", self.bound.suffix());
+                let Bound::Preemptions(k) = self.bound else {
+                    unreachable!("the rules leave a reduction one bound")
+                };
+                Ok(built(Memoryless::within(k), name))
             }
             Opens::Reduced(reduction) => {
                 let (name, expansion) = match reduction {

@@ -22,7 +22,8 @@ const RULES: &[Rule] = &[
     states_have_their_parts,
     strata_have_their_parts,
     a_filter_names_what_it_filters,
-    a_reduction_has_no_bound,
+    a_reduction_has_few_bounds,
+    a_bounded_reduction_has_no_probes,
     a_wakeup_tree_belongs_to_a_path,
     a_reduction_has_its_own_order,
     a_cache_hides_ends,
@@ -211,15 +212,30 @@ fn a_filter_names_what_it_filters(parts: &Parts<'_>) -> Option<String> {
     ))
 }
 
-/// Counterexample: of one program with channels bounded reduction (Coons et al., OOPSLA 2013) kept 327 of 344
-/// traces at one preemption. The executions of the others within the bound leave a task inside a section where
-/// nothing races, so that the next one blocks and the switch back is free.
-fn a_reduction_has_no_bound(parts: &Parts<'_>) -> Option<String> {
-    let bound = parts.get(Role::Bound).filter(|_| parts.reduces())?.term;
-    Some(format!(
-        "`{bound}` with `dpor` would lose executions: equivalent ones differ in what they cost; write \
-         `dfs {bound} cache`, which runs what follows equivalent prefixes once"
-    ))
+/// Preemptions are bounded by the memoryless form of the optimal reduction (`memoryless.rs`), which knows what all
+/// that a unit leads to must cost. Source and classic sets, and Eta's, have no such units. Counterexample: of one
+/// program with channels bounded reduction (Coons et al., OOPSLA 2013) kept 327 of 344 traces at one preemption. The
+/// executions of the others within the bound leave a task inside a section where nothing races, so that the next
+/// one blocks and the switch back is free.
+///
+/// A delay is one of an explorer, whose order of the tasks hangs on the whole execution so far: equivalent prefixes may
+/// rank the same option differently, so nothing that a unit has in common says what its executions cost.
+fn a_reduction_has_few_bounds(parts: &Parts<'_>) -> Option<String> {
+    let bound = parts.get(Role::Bound).filter(|_| parts.reduces())?;
+    let word = parts.get(Role::Expansion).and_then(Part::word);
+    let (term, kind) = (bound.term, bound.entry.name);
+    match (kind, word) {
+        ("preemptions", None | Some("optimal")) => None,
+        ("preemptions", Some(word)) => Some(format!(
+            "`{term}` with `dpor({word})` would lose executions: equivalent ones differ in what they cost; write \
+             `dpor {term}`, which knows that, or `dfs {term} cache`"
+        )),
+        _ => Some(format!(
+            "`{term}` with `dpor` would lose executions: equivalent ones differ in what they cost; write `dfs \
+             {term}{}`, or bound preemptions",
+            if kind == "depth" { "" } else { " cache" }
+        )),
+    }
 }
 
 /// Source and classic sets need only which siblings were started before; wakeup trees, and Eta's good siblings
@@ -234,6 +250,15 @@ fn a_wakeup_tree_belongs_to_a_path(parts: &Parts<'_>) -> Option<String> {
     Some(format!(
         "`{dpor}` goes depth first: what it tries next belongs to the path it is on; write \
          `dpor(source) {frontier}`"
+    ))
+}
+
+/// What is drawn beside a search says how large its tree is, and a memoryless search has none.
+fn a_bounded_reduction_has_no_probes(parts: &Parts<'_>) -> Option<String> {
+    let bound = parts.get(Role::Bound).filter(|_| parts.reduces())?.term;
+    let probes = parts.get(Role::Probes)?.term;
+    Some(format!(
+        "`{probes}` are for searches with a tree, which `dpor {bound}` has not; leave `{probes}` out"
     ))
 }
 

@@ -69,6 +69,7 @@ pub(crate) fn compositions() -> Vec<String> {
             (Role::Bound, _) => {
                 add(format!("dfs {name}(1)"));
                 add(format!("all random {name}(1)"));
+                add(format!("dpor {name}(1)"));
             }
             (Role::Cache, _) => {
                 add(format!("dfs {name}"));

@@ -52,6 +52,7 @@ fn every_form_has_one_canonical_name_which_builds_the_same() {
         ("probes(3) all random preemptions(2)", "all random preemptions(2) probes(3)"),
         ("dpor probes(5)", "dpor probes(5)"),
         ("all best-first", "all best-first(pb)"),
+        ("preemptions(2) dpor(optimal)", "dpor preemptions(2)"),
         ("best-first(ss,mdpor) all preemptions(2)", "all best-first(ss, mdpor) preemptions(2)"),
         ("all best-first(rand) random", "all best-first(rand) random"),
         (
@@ -100,6 +101,7 @@ fn a_built_search_says_what_it_covered() {
         ("dfs", Covered::Everything),
         ("dfs in-turns", Covered::Everything),
         ("dfs preemptions(1)", Covered::Preemptions(1)),
+        ("dpor preemptions(1)", Covered::BoundedEquivalence(1)),
         ("dfs random", Covered::Everything),
         ("dfs probes(2)", Covered::Everything),
         ("all breadth-first", Covered::Everything),
@@ -320,9 +322,17 @@ fn combinations_without_sense_are_refused_with_the_reason() {
         ("dfs custom", "`custom` is not a search; give an explorer to raddle::explore_by"),
         (
             "dpor(source) preemptions(2)",
-            "`preemptions(2)` with `dpor` would lose executions: equivalent ones differ in what \
-             they cost; write `dfs preemptions(2) cache`, which runs what follows equivalent \
-             prefixes once",
+            "`preemptions(2)` with `dpor(source)` would lose executions: equivalent ones differ in what they \
+             cost; write `dpor preemptions(2)`, which knows that, or `dfs preemptions(2) cache`",
+        ),
+        (
+            "dpor depth(3)",
+            "`depth(3)` with `dpor` would lose executions: equivalent ones differ in what they cost; write `dfs \
+             depth(3)`, or bound preemptions",
+        ),
+        (
+            "dpor preemptions(2) probes",
+            "`probes` are for searches with a tree, which `dpor preemptions(2)` has not; leave `probes` out",
         ),
         (
             "random cache",

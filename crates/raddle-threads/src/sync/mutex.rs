@@ -33,6 +33,7 @@ impl Model for Lock {
     type Reply = bool;
     const KIND: &'static str = "Mutex";
     const LOCKS: bool = true;
+    const EXCLUSIVE: bool = true;
 
     fn enabled(&self, _: TaskId, op: LockOp) -> bool {
         match op {

@@ -1,6 +1,7 @@
 //! Reduction against exhaustive search: the same traces, each once, and the same final states.
 
 mod best_first;
+mod bounded;
 mod cache;
 mod counts;
 mod explorers;
@@ -59,11 +60,24 @@ pub(crate) fn observed(
 
 /// Runs a whole search. `None` if it does not end within `most` executions.
 pub(crate) fn search<S: Strategy>(
-    mut strategy: S,
+    strategy: S,
     most: u64,
     settings: Settings,
     program: &dyn Fn() -> String,
 ) -> Option<Saw> {
+    let (saw, covered) = search_to_its_end(strategy, most, settings, program)?;
+    let claims = !matches!(covered, Covered::Part { .. } | Covered::Reduced { .. });
+    assert!(claims, "it has ended and claims {covered:?}");
+    Some(saw)
+}
+
+/// The same, with what the search claims.
+pub(crate) fn search_to_its_end<S: Strategy>(
+    mut strategy: S,
+    most: u64,
+    settings: Settings,
+    program: &dyn Fn() -> String,
+) -> Option<(Saw, Covered)> {
     let mut traces = TraceCounter::new(usize::MAX);
     // A loop that never ends is run to this limit in every execution that has it.
     let fruitless = settings.rounds.map_or(Limits::default().fruitless, |_| 60);
@@ -81,19 +95,17 @@ pub(crate) fn search<S: Strategy>(
         return None;
     }
     assert_eq!(explored.ended, Ended::Covered);
-    let covered = strategy.covered();
-    let claims = !matches!(covered, Covered::Part { .. } | Covered::Reduced { .. });
-    assert!(claims, "it has ended and claims {covered:?}");
     assert_eq!(explored.counts.rejected, 0);
     let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
     results.extend(explored.kinds.keys().map(|kind| (*kind).to_owned()));
-    Some(Saw {
+    let saw = Saw {
         traces: traces.seen().clone(),
         results,
         executions: explored.counts.executions,
         blocked: explored.counts.blocked,
         repeated: traces.repeated(),
-    })
+    };
+    Some((saw, strategy.covered()))
 }
 
 /// Whether a program cannot be compared, as a few random executions of it tell; most that cannot are known by them.

@@ -272,6 +272,11 @@ pub(crate) fn program(seed: u64) -> Program {
     Generator { rng: Rng::new(seed), kinds: Vec::new() }.program()
 }
 
+/// The program of a seed that is about reference counts.
+pub(crate) fn counting(seed: u64) -> Program {
+    Generator { rng: Rng::new(seed), kinds: Vec::new() }.counting()
+}
+
 /// One task's run of its statements; what it saw goes into the result.
 struct Runner<'a> {
     shared: &'a Arc<Shared>,
@@ -657,11 +662,15 @@ pub(crate) fn check_skips(sample: Sample, compared: u64, skipped: u64, expected:
 const BEST_FIRST_SKIPS: Skips = Skips { exactly: 54, percent: (30, 55) };
 
 /// Drops statements and tasks as long as the program still differs.
-fn shrink(mut program: Program, most: u64) -> Program {
+fn shrink(program: Program, most: u64) -> Program {
+    shrink_while(program, |program| matches!(compare(program, most), Compared::Differs(_)))
+}
+
+/// Drops statements and tasks as long as something holds of the program.
+pub(crate) fn shrink_while(mut program: Program, differs: impl Fn(&Program) -> bool) -> Program {
     if !raddle_testing::shrinks() {
         return program;
     }
-    let differs = |program: &Program| matches!(compare(program, most), Compared::Differs(_));
     'again: loop {
         for task in 0..program.tasks.len() {
             for at in 0..program.tasks[task].len() {
@@ -865,7 +874,7 @@ fn random_programs_of_reference_counts_lose_nothing() {
     let (mut compared, mut too_large, mut all_interleavings, mut all_traces) = (0, 0, 0, 0);
     let mut seed = 300_000 + sample.from;
     while compared < sample.programs {
-        let program = Generator { rng: Rng::new(seed), kinds: Vec::new() }.counting();
+        let program = counting(seed);
         match compare(&program, sample.most) {
             Compared::TooLarge => too_large += 1,
             Compared::Same { interleavings, traces, .. } => {

@@ -88,11 +88,13 @@ impl Priority for Var {
 mod tests {
     use std::panic::Location;
 
+    use raddle_engine::strategy::Waits;
+
     use super::super::candidate;
     use super::*;
 
     fn label(name: Option<&'static str>) -> Label {
-        Label { kind: "Mutex", created: Location::caller(), name }
+        Label { kind: "Mutex", created: Location::caller(), name, waits: Waits::Lock }
     }
 
     #[test]

@@ -1,0 +1,379 @@
+//! The execution that a memoryless search runs: follows its unit, then the default order, and notes what happens.
+
+use raddle_engine::dependence::Footprint;
+use raddle_engine::happens::History;
+use raddle_engine::op::{Access, ObjectId, TaskId};
+use raddle_engine::strategy::{
+    Answer, Choice, Cut, Event, Options, Pending, Plan, Point, Step, Stuck, Timer, Waits,
+};
+
+use super::units::{Guided, Head, Marks, Unit};
+
+/// A decision of the execution.
+#[derive(Debug)]
+pub(super) struct Decided {
+    /// Events before it.
+    pub(super) event: usize,
+    /// Which tasks could move, and what they would have done; empty for a value.
+    pub(super) options: Vec<(TaskId, Access)>,
+}
+
+/// The execution that runs, or the last one.
+#[derive(Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "facts about an execution, independent of each other"
+)]
+pub(super) struct Run {
+    pub(super) unit: Unit,
+    pub(super) marks: Marks,
+    pub(super) history: History,
+    /// Which ops on what each event touched wait.
+    pub(super) waits: Vec<[Waits; 2]>,
+    pub(super) decisions: Vec<u32>,
+    pub(super) points: Vec<Decided>,
+    /// Events known from the execution before, and heard of in this one.
+    kept: usize,
+    heard: usize,
+    last: Option<usize>,
+    /// Values with the event to which they belong.
+    pub(super) values: Vec<(usize, u32)>,
+    /// Steps of the schedule that have been chosen, and values of the last of them.
+    next: usize,
+    next_value: usize,
+    /// Whether the next step has been chosen.
+    chosen: bool,
+    pub(super) cut: bool,
+    /// Whether the unit could not be followed.
+    pub(super) lost: bool,
+    /// Whether a point did not have the option that the unit repeats.
+    strayed: bool,
+    pub(super) timers: Vec<(usize, Timer)>,
+    pub(super) stuck: Vec<Stuck>,
+}
+
+impl Default for Run {
+    fn default() -> Self {
+        Self {
+            unit: Unit::default(),
+            marks: Marks::default(),
+            history: History::plain(),
+            waits: Vec::new(),
+            decisions: Vec::new(),
+            points: Vec::new(),
+            kept: 0,
+            heard: 0,
+            last: None,
+            values: Vec::new(),
+            next: 0,
+            next_value: 0,
+            chosen: false,
+            cut: false,
+            lost: false,
+            strayed: false,
+            timers: Vec::new(),
+            stuck: Vec::new(),
+        }
+    }
+}
+
+impl Run {
+    /// Begins with a unit. What it has in common with the execution before is planned; the rest of its decisions
+    /// is answered point by point, so that the options there are known.
+    pub(super) fn begin(&mut self, unit: Unit, plan: &mut Plan) {
+        let pairs = unit.decisions.iter().zip(&self.decisions);
+        let same = pairs.take_while(|(one, other)| one == other).count().min(self.points.len());
+        self.kept = self.points.get(same).map_or(0, |point| point.event).min(self.history.len());
+        plan.prefix.clear();
+        plan.prefix.extend_from_slice(&unit.decisions[..same]);
+        self.decisions.truncate(same);
+        self.points.truncate(same);
+        self.history.begin(self.kept);
+        self.waits.truncate(self.kept);
+        self.marks.clone_from(&unit.marks);
+        self.unit = unit;
+        (self.heard, self.last, self.next, self.next_value) = (0, None, 0, 0);
+        (self.chosen, self.cut, self.lost, self.strayed) = (false, false, false, false);
+        self.values.clear();
+        self.timers.clear();
+        self.stuck.clear();
+    }
+
+    /// Whether the program did something else than what the unit repeats.
+    pub(super) fn has_strayed(&self) -> bool {
+        self.strayed || !self.cut && self.decisions.len() < self.unit.decisions.len()
+    }
+
+    /// The next step is the schedule's next.
+    fn follow(&mut self) {
+        let at = self.heard;
+        self.marks.scheduled.resize(at, false);
+        self.marks.scheduled.push(true);
+        let task = self.unit.schedule[self.next].task;
+        self.next += 1;
+        self.next_value = 0;
+        self.chosen = true;
+        if self.next == self.unit.schedule.len() {
+            self.unit.fresh = Some(at);
+            if let Some(instead) = self.unit.instead {
+                let (at, from) = (at as u32, self.unit.events as u32);
+                self.marks.heads.push(Head { at, task, from, instead });
+            }
+        }
+    }
+
+    /// A task takes the next step without a question. `false` if the schedule says otherwise.
+    fn goes_on(&mut self, task: TaskId) -> bool {
+        if self.chosen || self.heard < self.unit.events {
+            return true;
+        }
+        match self.unit.schedule.get(self.next) {
+            Some(guided) if guided.task != task => return false,
+            Some(_) => self.follow(),
+            None => {}
+        }
+        true
+    }
+
+    /// Whether a step that comes now could have been the head instead of one of a larger task.
+    ///
+    /// `past`: whether an event is before it.
+    pub(super) fn is_for_another(
+        heads: &[Head],
+        history: &History,
+        step: &Footprint,
+        events: &(impl Iterator<Item = usize> + Clone),
+        past: impl Fn(usize) -> bool,
+    ) -> bool {
+        heads.iter().any(|head| {
+            let from = head.from as usize;
+            let bears = |&event: &usize| {
+                event >= from && history.event(event).footprint.dependent(&head.instead)
+            };
+            step.task < head.task
+                && step.task != head.instead.task
+                && step.dependent(&head.instead)
+                && !events.clone().filter(bears).any(&past)
+        })
+    }
+
+    /// An op as it would be after these events: one that waits for a place in a queue, or for a value in it, could not be without
+    /// the event that made it so.
+    pub(super) fn after(
+        &self,
+        mut step: Footprint,
+        events: impl Iterator<Item = usize>,
+    ) -> Footprint {
+        let (object, access) = step.touched[0];
+        if !matches!(access, Access::Fit(_) | Access::TryFit(_) | Access::Take | Access::TryTake) {
+            return step;
+        }
+        let (mut added, mut taken) = (Vec::new(), Vec::new());
+        for event in events {
+            match self.history.event(event).footprint.touched[0] {
+                (other, Access::Append | Access::Fit(_) | Access::TryFit(_)) if other == object => {
+                    added.push(event);
+                }
+                (other, Access::Take | Access::TryTake) if other == object => taken.push(event),
+                _ => {}
+            }
+        }
+        let by = match access {
+            Access::Fit(places) | Access::TryFit(places) => {
+                added.len().checked_sub(places as usize).and_then(|at| taken.get(at))
+            }
+            _ => added.get(taken.len()),
+        };
+        if let Some(&by) = by {
+            step.enabled_by(&self.history.event(by).footprint);
+        }
+        step
+    }
+
+    /// Whether the pending op of a task could have been a head.
+    fn would_be_for_another(&self, task: TaskId, pending: &dyn Pending) -> bool {
+        if self.marks.heads.iter().all(|head| task >= head.task) {
+            return false;
+        }
+        let Some(op) = pending.op(task) else { return false };
+        let (history, len) = (&self.history, self.history.len());
+        let step = self.after(Footprint::new(task, &[(op.object, op.access)], None), 0..len);
+        let own = history.index_of(task, history.events_of(task));
+        let past = |event: usize| {
+            own.is_some_and(|own| history.before(event, own))
+                || (event..len).any(|other| {
+                    history.before(event, other) && history.event(other).footprint.dependent(&step)
+                })
+        };
+        Self::is_for_another(&self.marks.heads, history, &step, &(0..len), past)
+    }
+
+    fn cut_at(&mut self, pending: &dyn Pending) {
+        self.cut = true;
+        self.stuck = pending.stuck();
+    }
+
+    fn give_up(&mut self) -> Answer {
+        (self.cut, self.lost) = (true, true);
+        self.unit.fresh = None;
+        Answer::Cut(Cut::Redundant)
+    }
+
+    /// The values that were decided in an event, and after it.
+    pub(super) fn values_of(&self, event: usize) -> Box<[u32]> {
+        self.values.iter().filter(|(at, _)| *at == event).map(|(_, value)| *value).collect()
+    }
+
+    /// Decides a value: the schedule's, or the first; then the others become units.
+    fn decide_value(
+        &mut self,
+        task: TaskId,
+        of: u32,
+        during: bool,
+        open: &mut Vec<Unit>,
+    ) -> Option<u32> {
+        if during && !self.goes_on(task) {
+            return None;
+        }
+        let guided = self.next.checked_sub(1).filter(|_| self.next < self.unit.schedule.len());
+        if let Some(at) = guided
+            && let Some(&value) = self.unit.schedule[at].values.get(self.next_value)
+        {
+            self.next_value += 1;
+            return Some(value.min(of - 1));
+        }
+        for option in 1..of {
+            let mut decisions = self.decisions.clone();
+            decisions.push(option);
+            let mut marks = self.marks.clone();
+            let at = if during { Some(self.heard) } else { self.last };
+            marks.valued.extend(at.map(|at| at as u32));
+            let schedule = self.unit.schedule[self.next..].to_vec();
+            let (events, instead) = (self.heard, self.unit.instead);
+            let fresh = Some(self.heard);
+            open.push(Unit { decisions, events, marks, schedule, instead, fresh });
+        }
+        Some(0)
+    }
+
+    /// Decides which task moves: the unit's, or the first that is not for another unit, the running one before
+    /// the others. None if there is none.
+    fn decide_task(&mut self, choices: &[Choice], point: &Point<'_>) -> Option<u32> {
+        if self.next < self.unit.schedule.len() {
+            let option = point.option_of(self.unit.schedule[self.next].task);
+            if option.is_some() {
+                self.follow();
+            } else {
+                self.give_up();
+            }
+            return option;
+        }
+        let own = |option: &u32| {
+            !self.would_be_for_another(choices[*option as usize].task, point.pending)
+        };
+        let running = point.running_option().filter(own);
+        let option = running.or_else(|| (0..choices.len() as u32).find(own));
+        if option.is_some() {
+            self.chosen = true;
+        } else {
+            self.cut_at(point.pending);
+        }
+        option
+    }
+
+    pub(super) fn decide(&mut self, point: &Point<'_>, open: &mut Vec<Unit>) -> Answer {
+        let planned = self.unit.decisions.get(self.decisions.len()).copied();
+        if planned.is_some_and(|option| option >= point.arity()) {
+            self.strayed = true;
+            return self.give_up();
+        }
+        let mut options = Vec::new();
+        let option = match point.options {
+            Options::Value { task, of, during } => {
+                match planned.or_else(|| self.decide_value(task, of, during, open)) {
+                    Some(value) => value,
+                    None => return self.give_up(),
+                }
+            }
+            Options::Schedule(choices) => {
+                let access = |task| point.pending.op(task).map_or(Access::Write, |op| op.access);
+                options.extend(choices.iter().map(|choice| (choice.task, access(choice.task))));
+                self.chosen |= planned.is_some();
+                match planned.or_else(|| self.decide_task(choices, point)) {
+                    Some(option) => option,
+                    None => return Answer::Cut(Cut::Redundant),
+                }
+            }
+        };
+        self.points.push(Decided { event: self.heard, options });
+        self.decisions.push(option);
+        Answer::Take(option)
+    }
+
+    pub(super) fn hear(&mut self, event: &Event<'_>) -> Option<Cut> {
+        match *event {
+            Event::Step(ref step) => return self.stepped(step),
+            _ if self.cut => {}
+            Event::Spawn { parent, child } => self.history.spawn(parent, child),
+            Event::Value { taken, during, .. } => {
+                let at = if during { Some(self.heard) } else { self.last };
+                self.values.extend(at.map(|at| (at, taken.option)));
+            }
+        }
+        None
+    }
+
+    fn stepped(&mut self, step: &Step<'_>) -> Option<Cut> {
+        if self.cut {
+            return None;
+        }
+        let index = self.heard;
+        if !step.immediate && !self.goes_on(step.task) {
+            self.give_up();
+            return Some(Cut::Redundant);
+        }
+        self.heard += 1;
+        if index >= self.kept {
+            self.history.step(step);
+            let waits = |at: usize| {
+                let object = step.footprint.get(at).map(|(object, _)| *object);
+                let object = object.filter(|object| *object != ObjectId::NONE);
+                let label = object.and_then(|object| step.pending.label(object));
+                label.map_or(Waits::Unknown, |label| label.waits)
+            };
+            self.waits.push([waits(0), waits(1)]);
+        }
+        self.timers.extend(step.timer.map(|timer| (index, timer)));
+        if step.immediate {
+            return None;
+        }
+        self.chosen = false;
+        self.last = Some(index);
+        let event = &self.history.event(index).footprint;
+        let past = |other: usize| self.history.before(other, index);
+        if index >= self.unit.events
+            && Self::is_for_another(&self.marks.heads, &self.history, event, &(0..index), past)
+        {
+            self.history.begin(index);
+            self.waits.truncate(index);
+            self.cut_at(step.pending);
+            self.stuck.retain(|stuck| stuck.task != step.task);
+            return Some(Cut::Redundant);
+        }
+        None
+    }
+
+    /// The decision for the event at `first`; none if there was no choice.
+    pub(super) fn point_of(&self, first: usize) -> Option<usize> {
+        let at = self.points.partition_point(|point| point.event < first);
+        (at..self.points.len())
+            .take_while(|&at| self.points[at].event == first)
+            .find(|&at| !self.points[at].options.is_empty())
+    }
+
+    /// A step of a schedule that repeats an event.
+    pub(super) fn guided(&self, event: usize) -> Guided {
+        let task = self.history.event(event).footprint.task;
+        Guided { task, values: self.values_of(event) }
+    }
+}
