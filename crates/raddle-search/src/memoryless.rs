@@ -121,10 +121,7 @@ impl Memoryless {
     /// use raddle_search::Memoryless;
     ///
     /// let search = Memoryless::within(2);
-    /// assert_eq!(
-    ///     search.covered().to_string(),
-    ///     "no execution of a search that did not end (at most 2 preemptions each)"
-    /// );
+    /// assert_eq!(search.covered().to_string(), "no execution of a search that did not end");
     /// ```
     #[must_use]
     pub fn within(preemptions: u32) -> Self {
@@ -204,7 +201,7 @@ impl Strategy for Memoryless {
     }
 
     fn decide(&mut self, point: &Point<'_>) -> Answer {
-        let answer = self.run.decide(point, &mut self.left);
+        let answer = self.run.answer(point, &mut self.left);
         self.note_most();
         answer
     }
@@ -241,11 +238,12 @@ impl Strategy for Memoryless {
     }
 
     fn covered(&self) -> Covered {
-        let (executions, preemptions) = (self.executions, self.bound);
+        let executions = self.executions;
         if self.over {
-            Covered::of_bounded_reduction(executions, self.gaps, preemptions)
+            Covered::of_bounded_reduction(executions, self.gaps, self.bound)
         } else {
-            Covered::Part { executions, preemptions }
+            // Some of them may be beyond the bound.
+            Covered::Part { executions, preemptions: None }
         }
     }
 

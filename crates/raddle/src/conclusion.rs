@@ -352,14 +352,12 @@ fn strength(member: &Member) -> (u32, u64) {
         | Covered::Strata { delays: None, .. }
         | Covered::States { delays: None, depth: None, .. } => (6, 0),
         Covered::Depth(k) => (5, u64::from(*k)),
-        Covered::Strata { delays: Some(k), .. } | Covered::States { delays: Some(k), .. } => {
-            (5, 2 * u64::from(*k))
-        }
+        Covered::BoundedEquivalence(k)
+        | Covered::Cached { preemptions: Some(k), .. }
+        | Covered::Strata { delays: Some(k), .. }
+        | Covered::States { delays: Some(k), .. } => (5, 2 * u64::from(*k)),
         Covered::States { .. } => (5, 0),
         Covered::Preemptions(k) | Covered::Delays(k) => (5, 2 * u64::from(*k) + 1),
-        Covered::BoundedEquivalence(k) | Covered::Cached { preemptions: Some(k), .. } => {
-            (5, 2 * u64::from(*k))
-        }
         Covered::Reduced { executions, .. } => (4, *executions),
         Covered::Sample { executions, .. } => (3, *executions),
         Covered::Part { executions, .. } => (2, *executions),

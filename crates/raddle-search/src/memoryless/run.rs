@@ -281,7 +281,7 @@ impl Run {
         option
     }
 
-    pub(super) fn decide(&mut self, point: &Point<'_>, open: &mut Vec<Unit>) -> Answer {
+    pub(super) fn answer(&mut self, point: &Point<'_>, open: &mut Vec<Unit>) -> Answer {
         let planned = self.unit.decisions.get(self.decisions.len()).copied();
         if planned.is_some_and(|option| option >= point.arity()) {
             self.strayed = true;
