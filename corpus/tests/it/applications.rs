@@ -110,7 +110,7 @@ const COVERED: [(&str, &[usize], &str, u64); 22] = [
     ("stringbuffer", &[], "dpor", 3),
     ("queue", &[3], "dpor", 20),
     ("ring-log", &[3], "dpor", 20),
-    ("quicksort", &[3, 2], "dpor", 168),
+    ("quicksort", &[3, 2], "dpor", 156),
     ("quicksort", &[7, 2], "dfs preemptions(1)", 507),
 ];
 

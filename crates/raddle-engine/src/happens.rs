@@ -83,6 +83,14 @@ struct Lane {
     values: u64,
 }
 
+impl Lane {
+    /// Its last event, or else the one at which it was spawned.
+    fn last_or_birth(&self) -> u32 {
+        let birth = || self.born.map_or(NONE, |(last, _)| last);
+        self.events.last().copied().unwrap_or_else(birth)
+    }
+}
+
 #[derive(Clone, Debug)]
 struct Chain {
     last: u32,
@@ -394,19 +402,7 @@ impl History {
         let known = predecessors.sum;
         // What follows depends on other things than what it is after in any case.
         predecessors.any = false;
-        // Before it is one of the events on its objects.
-        if footprint.watch.objects != 0 {
-            predecessors.add(self.join_watched::<PRINTS>(row, &footprint));
-        }
-        if !self.watchers.is_empty() {
-            predecessors.add(self.join_watchers::<PRINTS>(row, &footprint));
-        }
-        if footprint.last_resort {
-            predecessors.add(self.join_all::<PRINTS>(row));
-        }
-        if footprint.watch.objects != 0 {
-            self.watchers.push(index);
-        }
+        self.add_watched::<PRINTS>(row, index, &footprint, &mut predecessors);
         let mut before_on = [NONE; 2];
         let mut enabler = NONE;
         for (at, &(object, access)) in footprint.touched.iter().enumerate() {
@@ -573,8 +569,7 @@ impl History {
     #[must_use]
     pub fn next_announcement(&self, task: TaskId) -> Option<u64> {
         let lane = self.lanes.get(task.index()).filter(|_| !self.without_fingerprints)?;
-        let born = || lane.born.map_or(NONE, |(last, _)| last);
-        let last = lane.events.last().copied().unwrap_or_else(born);
+        let last = lane.last_or_birth();
         let mut known = self.begin_sum(last);
         if let Some(&fired) = lane.fired.last()
             && (last == NONE || !self.before(fired as usize, last as usize))
@@ -609,13 +604,35 @@ impl History {
         std::iter::once(other).chain((0..lanes).map(TaskId).filter(waited))
     }
 
+    /// Adds what a step that watches objects follows, and notes that it watches; the other way round too.
+    fn add_watched<const PRINTS: bool>(
+        &mut self,
+        row: usize,
+        index: u32,
+        footprint: &Footprint,
+        predecessors: &mut Joined,
+    ) {
+        // Before it is one of the events on its objects.
+        if footprint.watch.objects != 0 {
+            predecessors.add(self.join_watched::<PRINTS>(row, footprint));
+        }
+        if !self.watchers.is_empty() {
+            predecessors.add(self.join_watchers::<PRINTS>(row, footprint));
+        }
+        if footprint.last_resort {
+            predecessors.add(self.join_all::<PRINTS>(row));
+        }
+        if footprint.watch.objects != 0 {
+            self.watchers.push(index);
+        }
+    }
+
     /// Begins the clock of a task's next event; returns what it follows.
     fn begin_row<const PRINTS: bool>(&mut self, task: TaskId) -> Joined {
         let row = self.clocks.len();
         // All events are before it.
         let lane = &self.lanes[task.index()];
-        let born = || lane.born.map_or(NONE, |(last, _)| last);
-        let last = lane.events.last().copied().unwrap_or_else(born);
+        let last = lane.last_or_birth();
         let fired = lane.fired.last().copied().unwrap_or(NONE);
         if last == NONE {
             self.clocks.resize(row + self.width, 0);

@@ -162,8 +162,8 @@ pub const MUTATIONS: &[Mutation] = &[
     Mutation {
         name: "no-spawn-edge",
         file: HAPPENS,
-        old: "let born = || lane.born.map_or(NONE, |(last, _)| last);",
-        new: "let born = || if $ON { NONE } else { lane.born.map_or(NONE, |(last, _)| last) };",
+        old: "let birth = || self.born.map_or(NONE, |(last, _)| last);",
+        new: "let birth = || if $ON { NONE } else { self.born.map_or(NONE, |(last, _)| last) };",
         what: "What a task does is not after what came before its spawn.",
     },
     Mutation {
