@@ -132,6 +132,7 @@ impl StrataSample {
 
     /// How many delays the execution has that runs, or was run last.
     #[must_use]
+    #[expect(clippy::misnamed_getters, reason = "the state has the bound under that name")]
     pub fn delays(&self) -> u32 {
         self.state.placed
     }

@@ -51,9 +51,9 @@ impl<S: Send + Sync + 'static> StateSpace for Offered<S> {
         let states = States::asked(asked)?;
         let model = self.0.clone();
         let (says, told) = sync_channel(0);
-        let (wishes, wished) = sync_channel(0);
+        let (wishes, heard) = sync_channel(0);
         let run = move || {
-            let mut speaker = Speaker { says, wished };
+            let mut speaker = Speaker { says, heard };
             let result = model.search_from(&states, from, &mut speaker);
             if let Ok(searched) = &result {
                 model.reach(searched);
@@ -77,13 +77,13 @@ enum Said {
 /// The searching thread's end.
 struct Speaker {
     says: SyncSender<Said>,
-    wished: Receiver<Wish>,
+    heard: Receiver<Wish>,
 }
 
 impl Speaker {
     /// The other end is gone if nothing more is wanted.
     fn say(&self, said: Said) -> Wish {
-        let wish = self.says.send(said).ok().and_then(|()| self.wished.recv().ok());
+        let wish = self.says.send(said).ok().and_then(|()| self.heard.recv().ok());
         wish.unwrap_or(Wish::Stop)
     }
 }

@@ -95,9 +95,12 @@ impl Tally {
         let fits = reached.len() == properties;
         // What was gone on from is known by what has been seen.
         let gone_on = 0;
-        fits.then_some(Self { transitions, made, gone_on, finals, depth, cut, parts, reached })
+        fits.then_some(Self { transitions, made, gone_on, finals, depth, cut, reached, parts })
     }
 }
+
+/// States to go on from, each with what was saved of it.
+type Restored<'a, X> = Vec<(Entry<X>, &'a SavedEntry)>;
 
 /// The states that a search is to go on from, in order, each with what was saved of it.
 pub(super) fn restore<'a, S: Send + Sync + 'static, W: Walk>(
@@ -105,7 +108,7 @@ pub(super) fn restore<'a, S: Send + Sync + 'static, W: Walk>(
     walker: &mut Walker<'_, S>,
     first: Entry<W::Extra>,
     saved: &'a SavedStates,
-) -> Result<Vec<(Entry<W::Extra>, &'a SavedEntry)>, Halt> {
+) -> Result<Restored<'a, W::Extra>, Halt> {
     // How often each state is needed from here on: those that are no longer are dropped.
     let mut uses = vec![0u32; saved.steps.len() + 1];
     let ends = saved.entries.iter().map(|entry| entry.at);

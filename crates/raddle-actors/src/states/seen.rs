@@ -308,7 +308,7 @@ mod tests {
             let new = || Seen::new(usize::MAX, WhenFull::Stop, priced);
             let seen = new();
             assert!((0..10_000).all(|n| seen.meet(mix(n), 3) == Met::New));
-            let again = new().restored(seen.save(), 7).unwrap();
+            let again = new().restored(seen.save(), 7).expect("it was saved by one like it");
             assert_eq!((again.len(), again.bytes(), again.dropped()), (10_000, seen.bytes(), 7));
             assert!((0..10_000).all(|n| again.meet(mix(n), 3) == Met::Known));
             assert_eq!(again.meet(mix(77), 1), if priced { Met::Cheaper } else { Met::Known });

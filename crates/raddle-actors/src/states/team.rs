@@ -388,7 +388,9 @@ impl<S: Send + Sync + 'static, W: Walk> Team<'_, '_, S, W> {
     ) {
         let told = Told::default();
         let mut own = Own { now: now.into(), later: Later::new(), laps: 0, told };
-        later.into_iter().for_each(|entry| own.later.push(self.walk.due(&entry), entry));
+        for entry in later {
+            own.later.push(self.walk.due(&entry), entry);
+        }
         while !self.shared.over.load(Ordering::Relaxed) {
             if self.shared.saving.load(Ordering::Relaxed) {
                 self.hand_in(&own, &walker);
@@ -454,7 +456,9 @@ impl<S: Send + Sync + 'static, W: Walk> Team<'_, '_, S, W> {
             board = self.wait(board);
         }
         let Board { saved, parcels, .. } = &mut *board;
-        parcels.iter().for_each(|parcel| saved.add_parcel(self.walk, parcel));
+        for parcel in parcels.iter() {
+            saved.add_parcel(self.walk, parcel);
+        }
         let next = SavedParts { time: saved.time + 1, ..SavedParts::default() };
         let parts = std::mem::replace(saved, next);
         self.shared.saving.store(false, Ordering::Relaxed);

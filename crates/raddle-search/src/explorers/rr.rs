@@ -179,7 +179,9 @@ mod tests {
             assert_eq!(*grown.queue, vector[..]);
         }
         let mut small = QueueOfProcesses::default();
-        vector.iter().for_each(|&process| small.start(process, &about));
+        for &process in &vector {
+            small.start(process, &about);
+        }
         let fingerprint = |queue| Explorer::new("rr", queue).fingerprint();
         assert_eq!(fingerprint(grown), fingerprint(small));
     }
