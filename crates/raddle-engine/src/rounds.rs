@@ -78,7 +78,7 @@ impl Look {
     }
 }
 
-/// What a task is about to do, for [`Rounds::watches`].
+/// What a task is about to do, for [`Rounds::arrive`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Next {
     pub(crate) site: &'static Location<'static>,

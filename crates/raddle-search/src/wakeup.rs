@@ -18,7 +18,7 @@
 //!   and touches the same objects: their numbers in the one are translated to those in the other.
 //! - If neither holds, the two cannot be told apart now, but they can later. The sequence becomes a branch after the
 //!   one in question, and says so ([`Branch::unless`]). When its turn comes, everything below the step `p` of
-//!   the other has been run. An event there whose [fingerprint](Happened::fingerprint) is that of a step of the
+//!   the other has been run. An event there whose [fingerprint](raddle_engine::happens::Happened::fingerprint) is that of a step of the
 //!   sequence has the same past as that, and `p` is not in it, because the sequence was found without `p`; `p` came before
 //!   that event and is not in its past, so the two are independent. If this holds for every step of
 //!   the sequence, then the sequence followed by `p` is equivalent to `p` followed by the sequence, and everything
@@ -30,7 +30,6 @@
 //! ([`Way::beyond`]): they must have been seen, too.
 //!
 //! [`Happened::announced`]: raddle_engine::happens::Happened::announced
-//! [`Happened::fingerprint`]: raddle_engine::happens::Happened::fingerprint
 
 use raddle_engine::dependence::Footprint;
 use raddle_engine::op::{ObjectId, TaskId};
