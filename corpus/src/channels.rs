@@ -1,6 +1,6 @@
 //! Threads that talk over channels, for searches that go by the order of messages.
 //!
-//! What actors are in [`actors::systems`](crate::actors::systems) threads are here: whoever receives from a channel
+//! What actors are in [`actors::systems`](crate::actors::systems) threads are here: a thread that receives from a channel
 //! handles one message after another, and a bug is an order in which they should not come. Messages take ways of
 //! different lengths, so that one order is rare among executions at random.
 

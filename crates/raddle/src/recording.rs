@@ -179,8 +179,8 @@ pub(crate) fn options(job: &Job, given: &str, test: &Body) -> Result<Vec<u32>, E
     let wrong = |reason: String| Error::Recording { given: given.to_owned(), reason };
     if recording.settings() != job.config.settings() {
         return Err(wrong(
-            "it was recorded with other settings (timeouts, spurious, data), so its decisions mean something else here; \
-             search with the same"
+            "it was recorded with other settings (timeouts, spurious, rounds, data), so its decisions mean something else \
+             here; search with the same: a token of `dpor` has `rounds = 2` if none were given"
                 .to_owned(),
         ));
     }
