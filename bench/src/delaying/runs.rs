@@ -399,7 +399,8 @@ fn by_default(program: &'static Program, arguments: &[usize], seed: u64, limits:
             let is_it = program.expected.is_met_by(Some(&failure.outcome));
             let end = if is_it { End::Found } else { End::Other(failure.outcome.kind()) };
             let depth = Some(failure.trace.events.len() as u64);
-            Try { depth, ..Try::ended(end, failure.execution) }
+            // `Failure::execution` counts only those of the member that found it.
+            Try { depth, ..Try::ended(end, report.counts.executions) }
         }
         None if report.verdict == raddle::Verdict::Covered => {
             Try::ended(End::Covered, report.counts.executions)
