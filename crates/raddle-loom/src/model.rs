@@ -85,7 +85,7 @@ impl Builder {
         self
     }
 
-    /// Runs the test: `dpor`, or `dfs preemptions(k) cache` with a bound.
+    /// Runs the test: `dpor`, or `dpor preemptions(k)` with a bound.
     ///
     /// # Panics
     /// If an execution fails, with the whole report; or if a `RADDLE_*` variable cannot be read.
@@ -95,7 +95,7 @@ impl Builder {
         F: Fn() + Sync + Send + 'static,
     {
         let strategy = match self.preemption_bound {
-            Some(bound) => format!("dfs preemptions({bound}) cache"),
+            Some(bound) => format!("dpor preemptions({bound})"),
             None => "dpor".to_owned(),
         };
         let mut config = raddle::Config::default();

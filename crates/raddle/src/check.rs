@@ -70,13 +70,37 @@ pub fn render(report: &Report) -> String {
     raddle_report::render(report, &TextOptions::default())
 }
 
+/// [`check_with`] for those who go on with what came of it: neither prints nor panics.
+///
+/// ```
+/// let mut config = raddle::Config::default();
+/// config.strategy = "dfs".into();
+/// let judged = raddle::judge(config, || assert_ne!(raddle::choose(3), 2))?;
+/// assert!(!judged.passed && judged.text.contains("assertion"));
+/// assert_eq!(judged.report.counts.executions, 3);
+/// # Ok::<(), raddle::Error>(())
+/// ```
+///
+/// # Errors
+/// If the test cannot be run.
+#[track_caller]
+pub fn judge<F>(config: Config, test: F) -> Result<Judged, Error>
+where
+    F: Fn() + Send + Sync + 'static,
+{
+    run(config, Location::caller(), &(Arc::new(test) as Body))
+}
+
 /// A report with what the test comes to.
 #[derive(Debug)]
-pub(crate) struct Judged {
-    pub(crate) report: Report,
+#[non_exhaustive]
+pub struct Judged {
+    /// What came of the search. A failure is made small and explained.
+    pub report: Report,
     /// The text of a pass, or that of what is wrong.
-    pub(crate) text: String,
-    pub(crate) passed: bool,
+    pub text: String,
+    /// Whether the test is as its configuration expects it.
+    pub passed: bool,
 }
 
 /// The one place where raddle panics and prints, but for lines of progress.

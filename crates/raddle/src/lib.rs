@@ -182,7 +182,7 @@ pub use raddle_trace::{
 };
 
 #[cfg(feature = "check")]
-pub use check::{check, check_with, render};
+pub use check::{Judged, check, check_with, judge, render};
 #[cfg(feature = "check")]
 pub use config::{Config, Data, Expect, Isolation, Pairs, Receives};
 #[cfg(feature = "check")]
