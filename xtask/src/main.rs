@@ -1,13 +1,14 @@
-//! `cargo xtask tidy`, `size`, `instructions`, `mutate` and `nightly`.
+//! `cargo xtask tidy`, `size`, `instructions`, `crates`, `mutate` and `nightly`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use xtask::{instructions, mutate, nightly, tidy};
+use xtask::{crates, instructions, mutate, nightly, tidy};
 
 const USAGE: &str = "usage: cargo xtask tidy
        cargo xtask size [CHECKOUT]
        cargo xtask instructions CHECKOUT
+       cargo xtask crates [--limit SECONDS] [--page FILE] [CRATE ...]
        cargo xtask mutate [--markdown] [--every-test] [--done FILE] [NAME ...]
        cargo xtask nightly [--time 4h] [--resume] [--keep COMMIT] [--jobs 2] [--pages quick|full|none] [PART ...]";
 
@@ -19,6 +20,7 @@ fn main() -> ExitCode {
         ["size"] => sized(&xtask::root()),
         ["size", other] => sized(Path::new(other)),
         ["instructions", before] => counted(Path::new(before)),
+        ["crates", rest @ ..] => measured(rest),
         ["mutate", rest @ ..] => match mutate::wanted(rest) {
             Ok(wanted) => mutated(&wanted),
             Err(why) => refuse(&why),
@@ -60,6 +62,48 @@ fn counted(before: &Path) -> ExitCode {
     match section.and_then(|section| instructions::write(&page, &section).map(|()| section)) {
         Ok(section) => {
             print(&section);
+            ExitCode::SUCCESS
+        }
+        Err(why) => refuse(&why),
+    }
+}
+
+fn measured(arguments: &[&str]) -> ExitCode {
+    let root = xtask::root();
+    let (mut limit, mut page, mut subjects) = (20, root.join("docs/results/crates.md"), Vec::new());
+    let mut rest = arguments.iter();
+    while let Some(&argument) = rest.next() {
+        match argument {
+            "--limit" => match rest.next().and_then(|text| text.parse().ok()) {
+                Some(seconds) => limit = seconds,
+                None => return refuse("--limit needs a number of seconds"),
+            },
+            "--page" => match rest.next() {
+                Some(file) => page = PathBuf::from(file),
+                None => return refuse("--page needs a file"),
+            },
+            name => {
+                let Some(subject) = crates::SUBJECTS.iter().find(|one| one.name == name) else {
+                    let known: Vec<&str> = crates::SUBJECTS.iter().map(|one| one.name).collect();
+                    return refuse(&format!(
+                        "there is no `{name}`; there are {}",
+                        known.join(", ")
+                    ));
+                };
+                subjects.push(*subject);
+            }
+        }
+    }
+    if subjects.is_empty() {
+        subjects = crates::SUBJECTS.to_vec();
+    }
+    let made = crates::page(&root, &subjects, limit, &say);
+    match made.and_then(|text| {
+        std::fs::write(&page, &text).map_err(|error| format!("{}: {error}", page.display()))?;
+        Ok(text)
+    }) {
+        Ok(text) => {
+            print(&text);
             ExitCode::SUCCESS
         }
         Err(why) => refuse(&why),
