@@ -233,7 +233,7 @@ pub(crate) fn conclude(
     Report {
         version: report::VERSION,
         strategy,
-        seed: config.seed(),
+        seed: config.seed_or_default(),
         test: config.test.clone(),
         verdict,
         guarantee,

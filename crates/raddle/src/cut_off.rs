@@ -58,7 +58,7 @@ pub(crate) fn report(
         version: report::VERSION,
         test: test.clone(),
         strategy: if replay.is_some() { "replay".to_owned() } else { named() },
-        seed: settings.data_seed.unwrap_or_else(|| job.config.seed()),
+        seed: settings.data_seed.unwrap_or_else(|| job.config.seed_or_default()),
         verdict: Verdict::Failed,
         guarantee: Guarantee { covered, traces: None, rejected: 0, assumptions: Vec::new() },
         counts,

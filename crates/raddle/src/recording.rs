@@ -168,7 +168,7 @@ pub(crate) fn replay_dyn(job: &Job, recording: Recording, test: &Body) -> Result
         replayed => replayed?,
     };
     let mut report = conclude(&job.config, replayed);
-    report.seed = seed.unwrap_or_else(|| job.config.seed());
+    report.seed = seed.unwrap_or_else(|| job.config.seed_or_default());
     report.elapsed_ms = began.elapsed().as_millis().try_into().unwrap_or(u64::MAX);
     Ok(report)
 }
