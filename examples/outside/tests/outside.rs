@@ -32,6 +32,7 @@ fn guarded_update() {
     assert_eq!(shared.1.load(SeqCst), 2);
 }
 
+// ANCHOR: sampler
 #[test]
 fn the_sampler_finds_the_lost_update_and_its_failure_replays() {
     let report = explore_with(Config::default(), Bursts::new(0, 3), lost_update).unwrap();
@@ -40,6 +41,7 @@ fn the_sampler_finds_the_lost_update_and_its_failure_replays() {
     let again = raddle::replay(&failure.schedule, lost_update).unwrap();
     assert_eq!(again.verdict, Verdict::Failed);
 }
+// ANCHOR_END: sampler
 
 #[test]
 fn the_sampler_stops_after_as_many_executions_as_any_sampler() {
@@ -48,6 +50,7 @@ fn the_sampler_stops_after_as_many_executions_as_any_sampler() {
     assert_eq!(report.guarantee.covered, Covered::Sample { executions: 10_000, bound: None });
 }
 
+// ANCHOR: priority
 #[test]
 fn the_priority_changes_the_order_of_executions_and_not_their_number() {
     let frontier = || Frontier::BestFirst(vec![Box::new(Contended)]);
@@ -60,7 +63,9 @@ fn the_priority_changes_the_order_of_executions_and_not_their_number() {
     assert_eq!(report.counts.executions, dfs.counts.executions);
     assert_eq!(search(lost_update).unwrap().verdict, Verdict::Failed);
 }
+// ANCHOR_END: priority
 
+// ANCHOR: order
 #[test]
 fn the_order_covers_the_same_executions_and_can_be_bounded() {
     let report = explore_with(Config::default(), DepthFirst::new(NewestFirst), guarded_update);
@@ -74,7 +79,9 @@ fn the_order_covers_the_same_executions_and_can_be_bounded() {
     let report = explore_with(Config::default(), bounded, lost_update).unwrap();
     assert_eq!(report.verdict, Verdict::Failed);
 }
+// ANCHOR_END: order
 
+// ANCHOR: observer
 #[test]
 fn the_observer_sees_where_tasks_wait() {
     let spots = Arc::new(StdMutex::new(HotSpots::default()));
@@ -85,7 +92,9 @@ fn the_observer_sees_where_tasks_wait() {
     assert_eq!(spots.len(), 1, "only `acquire` waits: {spots:?}");
     assert!(spots.keys().all(|(file, _)| file.ends_with("outside.rs")));
 }
+// ANCHOR_END: observer
 
+// ANCHOR: semaphore
 #[test]
 fn the_semaphore_is_covered_by_every_kind_of_search() {
     for strategy in ["dfs", "dpor", "dfs cache"] {
@@ -93,6 +102,7 @@ fn the_semaphore_is_covered_by_every_kind_of_search() {
         assert_eq!(report.verdict, Verdict::Covered, "{strategy}: {report:?}");
     }
 }
+// ANCHOR_END: semaphore
 
 #[test]
 fn a_permit_that_is_never_given_back_is_a_deadlock_in_the_words_of_the_primitive() {
