@@ -429,7 +429,8 @@ impl<T> Arc<T> {
     #[must_use]
     #[track_caller]
     pub fn new_zeroed() -> Arc<MaybeUninit<T>> {
-        Arc::of(sync::Arc::new_zeroed())
+        // `new_zeroed` of std needs Rust 1.92.
+        Arc::of(sync::Arc::new(MaybeUninit::zeroed()))
     }
 
     /// The first handle to a value that does not move.
@@ -543,7 +544,7 @@ impl<T> Arc<[T]> {
     #[must_use]
     #[track_caller]
     pub fn new_zeroed_slice(len: usize) -> Arc<[MaybeUninit<T>]> {
-        Arc::of(sync::Arc::new_zeroed_slice(len))
+        Arc::of((0..len).map(|_| MaybeUninit::zeroed()).collect())
     }
 }
 
