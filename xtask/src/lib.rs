@@ -2,6 +2,7 @@
 
 pub mod instructions;
 pub mod layers;
+pub mod links;
 pub mod mutate;
 pub mod nightly;
 pub mod size;
