@@ -66,7 +66,7 @@ fn sources_with(names: &[&str]) -> BTreeSet<String> {
     let files = Command::new("git").args(["ls-files", "crates"]).current_dir(&root).output();
     let files = String::from_utf8(files.expect("git can be run").stdout).expect("names of ours");
     let is_source = |file: &&str| {
-        file.ends_with(".rs")
+        Path::new(file).extension().is_some_and(|extension| extension == "rs")
             && file.contains("/src/")
             && !file.ends_with("tests.rs")
             && !file.contains("raddle-testing")

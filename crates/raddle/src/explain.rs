@@ -112,5 +112,5 @@ fn told(explain: &Explain, trace: &Trace) -> Explanation {
         Lost { step: step.map(|step| step as u32), tried: lost.tried }
     });
     let pivots = explain.matters().iter().filter_map(pivot).collect();
-    Explanation { pivots, races: explain.races() as u64, lost }
+    Explanation::new(pivots, explain.races() as u64, lost)
 }
