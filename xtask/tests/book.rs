@@ -47,8 +47,9 @@ fn report(text: &str) -> Option<Vec<String>> {
         Some((_, line)) => format!("src/lib.rs{line}"),
         None => word.to_owned(),
     };
+    let rest = rest.split_whitespace().collect::<Vec<_>>().join(" ");
     let (before, time) = rest.split_once(" decisions in ")?;
     let (_, after) = time.split_once(';')?;
-    let words = before.split_whitespace().chain(after.split_whitespace());
+    let words = before.split(' ').chain(after.split(' '));
     Some(words.filter(|word| !is_line(word)).map(place).collect())
 }

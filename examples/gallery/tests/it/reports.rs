@@ -69,18 +69,29 @@ fn with_places_in_raddle(line: &str) -> String {
 fn without_what_varies(said: &str) -> (String, String) {
     let mut text = String::new();
     let mut trace = String::new();
-    for line in said.lines() {
+    let mut lines = said.lines().peekable();
+    while let Some(line) = lines.next() {
         if let Some(path) = line.strip_prefix("the whole trace: ") {
             path.clone_into(&mut trace);
             continue;
         }
-        match line.split_once(" decisions in ") {
-            Some((before, after)) => {
-                let after = after.split_once(';').map_or("", |(_, after)| after);
-                text.push_str(&format!("{before} decisions;{after}\n"));
+        let mut line = with_places_in_raddle(line);
+        if line.starts_with("searched with ") {
+            // Where it is broken depends on how long the time is.
+            while let Some(more) = lines.next_if(|more| more.starts_with("  ")) {
+                line = format!("{line} {}", more.trim_start());
             }
-            None => text.push_str(&format!("{}\n", with_places_in_raddle(line))),
+            line = without_time(&line);
         }
+        text.push_str(&line);
+        text.push('\n');
     }
     (text, trace)
+}
+
+/// What a search did, but for how long it took.
+fn without_time(line: &str) -> String {
+    let Some((before, after)) = line.split_once(" in ") else { return line.to_owned() };
+    let after = after.split_once(';').map_or("", |(_, after)| after);
+    format!("{before};{after}")
 }
