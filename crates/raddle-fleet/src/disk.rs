@@ -1,6 +1,6 @@
 //! A queue in a file, for one process at a time: what it has completed outlives it.
 //!
-//! The file is a redb database. SQLite was the other candidate: its C source takes about a minute of CPU time
+//! The file is a redb database. `SQLite` was the other candidate: its C source takes about a minute of CPU time
 //! to compile, and whoever installs `cargo raddle` compiles it; redb is Rust without dependencies. What is needed is
 //! little: commits that are whole or absent after `kill -9` and after a loss of power, checksums, and a lock on the file.
 //! Both have the first; redb has the second by default.
@@ -115,13 +115,13 @@ impl DiskQueue {
         run: &[u8],
         clock: Arc<dyn Clock>,
     ) -> Result<Self, QueueError> {
-        let opened = quietly(|| {
+        let read = quietly(|| {
             let database = open_checked(&opener).map_err(|error| wrong(&place, error))?;
             let mut inner = Inner::read(&place, &database, run)?;
             inner.database = Some(database);
             Ok(inner)
         });
-        let inner = opened.unwrap_or_else(|| Err(damaged(&place, &"a page makes no sense")))?;
+        let inner = read.unwrap_or_else(|| Err(damaged(&place, &"a page makes no sense")))?;
         Ok(Self { place, opener, clock, inner: Mutex::new(inner) })
     }
 
@@ -158,7 +158,7 @@ impl DiskQueue {
             inner.ledger.ignore();
             return Ok(Completed::Ignored);
         };
-        let record = Record { sequence, unit, worker: lease.worker.clone(), ending };
+        let record = Record { sequence, tag: sequence, unit, worker: lease.worker.clone(), ending };
         let completed = inner.ledger.record(&record);
         inner.records.insert(sequence, record.clone());
         self.note(&mut inner, Change::Record(record));

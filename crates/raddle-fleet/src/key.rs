@@ -7,9 +7,8 @@ use serde::{Deserialize, Serialize};
 
 /// Which unit of a run.
 ///
-/// A unit that a search begins with has record 0 and its number; what is left of a unit is named by the
-/// record that completed it. Records are numbered by the queue, and there is at most one for a unit, so
-/// two units never have the same key.
+/// A unit that a search begins with has record 0 and its number; what is left of a unit is named by the tag of the
+/// record that completed it, which no other record has.
 ///
 /// ```
 /// use raddle_fleet::UnitKey;
@@ -21,7 +20,7 @@ use serde::{Deserialize, Serialize};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct UnitKey {
-    /// The record that left it; 0: the run began with it.
+    /// The tag of the record that left it; 0: the run began with it.
     pub record: u64,
     /// Which of that record's leftovers.
     pub index: u32,
@@ -42,10 +41,10 @@ impl UnitKey {
         Self { generation, ..self }
     }
 
-    /// What this unit left, as number `index`, when it was completed by `record`.
+    /// What this unit left, as number `index`, when it was completed by the record with this tag.
     #[must_use]
-    pub fn leftover(self, record: u64, index: u32) -> Self {
-        Self { record, index, generation: self.generation }
+    pub fn leftover(self, tag: u64, index: u32) -> Self {
+        Self { record: tag, index, generation: self.generation }
     }
 }
 

@@ -53,6 +53,12 @@ impl Ledger {
         self.open.contains_key(&key) || self.done.contains_key(&key)
     }
 
+    /// Whether this unit has no record yet.
+    #[must_use]
+    pub fn is_open(&self, key: UnitKey) -> bool {
+        self.open.contains_key(&key)
+    }
+
     /// Adds a unit that waits, unless it is known.
     pub fn put(&mut self, unit: QueuedUnit) {
         if self.knows(unit.key) {
@@ -72,7 +78,7 @@ impl Ledger {
         };
         self.leases += 1;
         let (number, until) = (self.leases, now.saturating_add(time));
-        let open = self.open.get_mut(&key).expect("what waits is open");
+        let open = self.open.get_mut(&key)?;
         open.attempts += 1;
         open.holder = Some(Holder { worker: worker.to_owned(), number, time, until });
         self.leased.insert((until, key));
@@ -102,12 +108,8 @@ impl Ledger {
 
     /// Takes a unit from its worker, so that it waits again.
     pub fn give_back(&mut self, key: UnitKey, number: u64) {
-        let held = self
-            .open
-            .get_mut(&key)
-            .filter(|open| open.holder.as_ref().is_some_and(|holder| holder.number == number));
-        if let Some(open) = held {
-            let holder = open.holder.take().expect("it was looked at");
+        let Some(open) = self.open.get_mut(&key) else { return };
+        if let Some(holder) = open.holder.take_if(|holder| holder.number == number) {
             self.leased.remove(&(holder.until, key));
             self.waiting.push_front(key);
             self.hungry = false;
@@ -200,7 +202,9 @@ impl Ledger {
                 break;
             }
             self.leased.pop_first();
-            self.open.get_mut(&key).expect("what is leased is open").holder = None;
+            if let Some(open) = self.open.get_mut(&key) {
+                open.holder = None;
+            }
             self.waiting.push_front(key);
             self.lapsed += 1;
         }

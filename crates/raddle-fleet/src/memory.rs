@@ -48,7 +48,7 @@ impl MemoryQueue {
             inner.ledger.ignore();
             return Completed::Ignored;
         };
-        let record = Record { sequence, unit, worker: lease.worker.clone(), ending };
+        let record = Record { sequence, tag: sequence, unit, worker: lease.worker.clone(), ending };
         let completed = inner.ledger.record(&record);
         inner.records.insert(sequence, record);
         completed
@@ -58,7 +58,9 @@ impl MemoryQueue {
 impl Queue for MemoryQueue {
     fn put(&self, units: Vec<QueuedUnit>) -> Result<(), QueueError> {
         let mut inner = self.inner();
-        units.into_iter().for_each(|unit| inner.ledger.put(unit));
+        for unit in units {
+            inner.ledger.put(unit);
+        }
         Ok(())
     }
 

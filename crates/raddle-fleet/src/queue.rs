@@ -106,6 +106,14 @@ pub trait Queue: Send + Sync {
     /// If they cannot be stored.
     fn put(&self, units: Vec<QueuedUnit>) -> Result<(), QueueError>;
 
+    /// Adds units that the queue must have lost: it says that none is there, and they have no record.
+    ///
+    /// # Errors
+    /// If they cannot be stored.
+    fn restore(&self, units: Vec<QueuedUnit>) -> Result<(), QueueError> {
+        self.put(units)
+    }
+
     /// A unit for this worker, for this long; none if none waits.
     ///
     /// # Errors

@@ -42,6 +42,9 @@ pub enum Ending {
 pub struct Record {
     /// Its place among the records of the run. They increase, not always by one.
     pub sequence: u64,
+    /// What its leftovers are named by. No other record of the run has it, not even one that was lost: a server that has
+    /// lost its last messages uses their numbers again.
+    pub tag: u64,
     /// The unit.
     pub unit: UnitKey,
     /// Which worker wrote it.
@@ -57,7 +60,7 @@ impl Record {
             Ending::Done(completion) => &completion.leftovers,
             Ending::GivenUp { .. } => &[],
         };
-        let key = |index| self.unit.leftover(self.sequence, index);
+        let key = |index| self.unit.leftover(self.tag, index);
         (0..)
             .zip(bytes)
             .map(move |(index, bytes)| QueuedUnit { key: key(index), bytes: bytes.clone() })

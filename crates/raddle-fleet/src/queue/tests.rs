@@ -62,7 +62,10 @@ fn a_record_has_the_result_and_the_leftovers_and_there_is_one_for_each_unit() {
         let records = queue.records(0, 9).unwrap();
         let ending = Ending::Done(done(b"r", &[b"a", b"b"]));
         let worker = "w".to_owned();
-        assert_eq!(records, [Record { sequence: 1, unit: UnitKey::root(0), worker, ending }]);
+        assert_eq!(
+            records,
+            [Record { sequence: 1, tag: 1, unit: UnitKey::root(0), worker, ending }]
+        );
         let state = queue.state().unwrap();
         assert_eq!((state.waiting, state.done, state.ignored), (2, 1, 1));
         let next = queue.lease("w", LEASE).unwrap().unwrap().unit;
