@@ -60,6 +60,14 @@ impl Access {
         self.url.split(',').map(hide).collect::<Vec<_>>().join(",")
     }
 
+    /// A user with a password in the first URL.
+    fn user_in_url(&self) -> Option<(String, String)> {
+        let first = self.url.split(',').next()?;
+        let rest = first.split_once("://").map_or(first, |(_, rest)| rest);
+        let (user, password) = rest.rsplit_once('@')?.0.split_once(':')?;
+        Some((user.to_owned(), password.to_owned()))
+    }
+
     async fn options(&self) -> Result<ConnectOptions, QueueError> {
         let unreadable = |path: &PathBuf, error: &dyn fmt::Display| {
             QueueError::new(Problem::Failed, format!("{} cannot be read: {error}", path.display()))
@@ -68,8 +76,8 @@ impl Access {
         if let Some(token) = &self.token {
             options = options.token(token.clone());
         }
-        if let Some((user, password)) = &self.user {
-            options = options.user_and_password(user.clone(), password.clone());
+        if let Some((user, password)) = self.user.clone().or_else(|| self.user_in_url()) {
+            options = options.user_and_password(user, password);
         }
         if let Some(path) = &self.nkey {
             let seed = std::fs::read_to_string(path).map_err(|error| unreadable(path, &error))?;
@@ -118,15 +126,19 @@ impl Nats {
                 format!("no thread for the network could be started: {error}"),
             )
         })?;
-        let urls: Vec<String> = access.url.split(',').map(|url| url.trim().to_owned()).collect();
+        let urls: Vec<String> =
+            access.shown().split(',').map(|url| url.trim().to_owned()).collect();
         let client = runtime.block_on(async {
             let options = access.options().await?;
             options.connect(urls).await.map_err(|error| refused(&access.shown(), &error))
         })?;
+        // It starts a task of its own.
+        let inside = runtime.enter();
         let context = jetstream::context::ContextBuilder::new()
             .timeout(ANSWER)
             .ack_timeout(ANSWER)
             .build(client.clone());
+        drop(inside);
         let nats =
             Self { runtime: Arc::new(runtime), client, context, shown: access.shown().into() };
         nats.has_streams()?;
@@ -147,17 +159,26 @@ impl Nats {
 
     /// `JetStream` must be on.
     fn has_streams(&self) -> Result<(), QueueError> {
-        let asked = self.runtime.block_on(self.context.query_account());
-        asked.map(drop).map_err(|error| {
-            QueueError::new(
-                Problem::Refused,
-                format!(
-                    "{} has no JetStream for this user: {error}; start it with `nats-server --jetstream`, or \
-                     have its operator allow it",
-                    self.shown
-                ),
-            )
-        })
+        // As JSON: older servers leave out what the client would read into a type.
+        let asked: Result<serde_json::Value, _> =
+            self.runtime.block_on(self.context.request("INFO", &()));
+        let why = match asked {
+            Ok(answer) => match answer.get("error") {
+                None => return Ok(()),
+                Some(error) => {
+                    error["description"].as_str().unwrap_or("no reason given").to_owned()
+                }
+            },
+            Err(error) => error.to_string(),
+        };
+        Err(QueueError::new(
+            Problem::Refused,
+            format!(
+                "{} has no JetStream for this user: {why}; start it with `nats-server --jetstream`, or \
+                 have its operator allow it",
+                self.shown
+            ),
+        ))
     }
 
     /// Runs a request to its end, again and again while the server does not answer: all requests may be repeated.

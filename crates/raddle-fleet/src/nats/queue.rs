@@ -307,6 +307,15 @@ impl NatsQueue {
         Ok(Completed::Ignored)
     }
 
+    /// Publishes a record and nothing else, as a worker does that dies in the middle of [`complete`](Queue::complete).
+    ///
+    /// # Errors
+    /// If the server cannot be asked.
+    #[doc(hidden)]
+    pub fn record_only(&self, lease: &Lease, done: Completion) -> Result<(), QueueError> {
+        self.record(lease, &Ending::Done(done)).map(drop)
+    }
+
     /// The unit need not be delivered again. If the server does not hear of it, it is, and its record is found.
     fn acknowledge(&self, number: u64) -> Result<(), QueueError> {
         let Some(message) = self.held().remove(&number) else { return Ok(()) };

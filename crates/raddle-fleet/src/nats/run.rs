@@ -6,7 +6,7 @@ use std::io::Read;
 use std::path::Path;
 use std::time::Duration;
 
-use async_nats::jetstream::{kv, object_store};
+use async_nats::jetstream::{kv, object_store, stream};
 use futures_util::{StreamExt as _, TryStreamExt as _};
 use serde::{Deserialize, Serialize};
 use tokio::io::AsyncReadExt as _;
@@ -138,14 +138,7 @@ impl Run {
         check_name(name)?;
         let replicas = manifest.replicas as usize;
         let runs = runs(nats, replicas)?;
-        let bucket = nats.ask("to make a bucket", || {
-            let config = kv::Config {
-                bucket: format!("raddle-{name}"),
-                num_replicas: replicas,
-                ..kv::Config::default()
-            };
-            nats.context.create_key_value(config)
-        })?;
+        let bucket = bucket(nats, &format!("raddle-{name}"), replicas)?;
         let objects = nats.ask("to make an object store", || {
             let config = object_store::Config {
                 bucket: format!("raddle-{name}"),
@@ -396,11 +389,26 @@ fn runs(nats: &Nats, replicas: usize) -> Result<kv::Store, QueueError> {
     if let Ok(store) = there {
         return Ok(store);
     }
-    nats.ask("to make the bucket of runs", || {
-        let config =
-            kv::Config { bucket: RUNS.to_owned(), num_replicas: replicas, ..kv::Config::default() };
-        nats.context.create_key_value(config)
-    })
+    bucket(nats, RUNS, replicas)
+}
+
+/// A key-value bucket, made if it is missing. The client's own way asks for the account first, in a form that servers
+/// before 2.10 do not answer in.
+fn bucket(nats: &Nats, name: &str, replicas: usize) -> Result<kv::Store, QueueError> {
+    nats.ask("to make a bucket", || {
+        nats.context.get_or_create_stream(stream::Config {
+            name: format!("KV_{name}"),
+            subjects: vec![format!("$KV.{name}.>")],
+            max_messages_per_subject: 1,
+            discard: stream::DiscardPolicy::New,
+            allow_rollup: true,
+            deny_delete: true,
+            allow_direct: true,
+            num_replicas: replicas,
+            ..stream::Config::default()
+        })
+    })?;
+    nats.ask("to find a bucket", || nats.context.get_key_value(name))
 }
 
 /// Names are parts of those of streams and subjects.
