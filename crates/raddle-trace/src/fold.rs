@@ -228,7 +228,9 @@ impl Covered {
             _ => None,
         };
         match (self, other) {
-            (one, other) if one == other => one,
+            // Nothing was drawn, so nothing is to be promised of it.
+            (Self::Sample { executions: 0, .. }, other @ Self::Sample { .. })
+            | (other @ Self::Sample { .. }, Self::Sample { executions: 0, .. }) => other,
             (
                 Self::Sample { executions, bound },
                 Self::Sample { executions: more, bound: other },
@@ -236,6 +238,7 @@ impl Covered {
                 let bound = bound.zip(other).and_then(|(one, other)| one.and(other));
                 Self::Sample { executions: executions + more, bound }
             }
+            (one, other) if one == other => one,
             (one, other) => match (gaps(&one), gaps(&other)) {
                 (Some(first), Some(second)) if first | second != Gaps::default() => {
                     Self::Reduced { executions: 0, gaps: first | second }
@@ -246,6 +249,21 @@ impl Covered {
                     Self::Part { executions: 0, preemptions }
                 }
             },
+        }
+    }
+
+    /// What a sampler has drawn since it had covered `before`.
+    #[must_use]
+    pub fn since(self, before: Self) -> Self {
+        match (self, before) {
+            (
+                Self::Sample { executions, bound },
+                Self::Sample { executions: earlier, bound: then },
+            ) => {
+                let bound = bound.map(|bound| then.map_or(bound, |then| bound.since(then)));
+                Self::Sample { executions: executions.saturating_sub(earlier), bound }
+            }
+            (now, _) => now,
         }
     }
 
@@ -274,6 +292,29 @@ impl Covered {
 }
 
 impl SampleBound {
+    /// What is promised of the samples since it was `before`.
+    fn since(self, before: Self) -> Self {
+        match (self, before) {
+            (
+                Self::Pct { depth, tasks, steps, executions },
+                Self::Pct { steps: earlier, executions: then, .. },
+            ) if steps == earlier => {
+                Self::Pct { depth, tasks, steps, executions: executions.saturating_sub(then) }
+            }
+            (Self::Uniform { interleavings, counting }, Self::Uniform { counting: then, .. }) => {
+                Self::Uniform { interleavings, counting: counting.saturating_sub(then) }
+            }
+            (
+                Self::Selected { objects, interleavings, counting },
+                Self::Selected { counting: then, .. },
+            ) => {
+                let counting = counting.saturating_sub(then);
+                Self::Selected { objects, interleavings, counting }
+            }
+            (now, _) => now,
+        }
+    }
+
     /// What holds of the samples of both, if something does. Each is a promise of one execution, so the weaker one holds of all.
     fn and(self, other: Self) -> Option<Self> {
         match (self, other) {
@@ -299,7 +340,15 @@ impl SampleBound {
             ) if interleavings == same => {
                 Some(Self::Uniform { interleavings, counting: counting + more })
             }
-            (one, other) => (one == other).then_some(one),
+            (
+                Self::Selected { objects, interleavings, counting },
+                Self::Selected { objects: others, interleavings: more, counting: then },
+            ) => Some(Self::Selected {
+                objects: objects.max(others),
+                interleavings: interleavings.max(more),
+                counting: counting + then,
+            }),
+            _ => None,
         }
     }
 }
