@@ -107,6 +107,7 @@ impl Folded {
     fn add(&mut self, result: &UnitResult, method: Method) {
         self.units += 1;
         self.busy_us += result.busy_us;
+        let before = self.counts.executions;
         self.counts.add(&result.counts);
         self.claim = Some(match self.claim {
             Some(before) if method != Method::Whole => before.and(result.claim),
@@ -122,8 +123,10 @@ impl Folded {
             }
             UnitEnd::Memory => self.memory = true,
         }
-        result.failure.iter().for_each(|failure| self.add_failure(failure));
-        result.deaths.iter().for_each(|death| self.add_failure(death));
+        for failure in result.failure.iter().chain(&result.deaths) {
+            let execution = failure.execution + before;
+            self.add_failure(&Failure { execution, ..failure.clone() });
+        }
         self.assumptions.extend_from_slice(&result.assumptions);
         self.assumptions.sort_unstable();
         self.assumptions.dedup();

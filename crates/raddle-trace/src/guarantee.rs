@@ -381,6 +381,12 @@ pub struct Guarantee {
 }
 
 impl Gaps {
+    /// Whether a reduction that keeps a record of what it tried would see through more of it than one that keeps none.
+    #[must_use]
+    pub fn are_of_memoryless(self) -> bool {
+        self.timeouts || self.looks || self.yields || self.actors || self.impossible
+    }
+
     /// Each that is set, as the reason why a reduction claims less.
     fn reasons(self) -> impl Iterator<Item = &'static str> {
         let Self { held_back, cut_off, threads, stuck, .. } = self;

@@ -13,8 +13,10 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::fold::Folded;
 use crate::guarantee::{Assumption, Covered, TraceCount, Unseen};
 use crate::hash::mix;
+use crate::host::Avoid;
 use crate::outcome::Divergence;
 use crate::pairs::Coverage;
 use crate::receives::ReceivesSeen;
@@ -161,6 +163,92 @@ impl Unit {
             tasks: Vec::new(),
         }
     }
+}
+
+/// What there is to be run in units, as a host says before it runs any.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct UnitPlan {
+    /// The version of this format: [`VERSION`].
+    pub version: u32,
+    /// The searches, by number: those of one member of a portfolio one after another.
+    pub searches: Vec<PlannedSearch>,
+    /// At most so many executions of all of them together.
+    pub executions: u64,
+    /// At most so long, in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_ms: Option<u64>,
+    /// Whether the searches are a list of which each is told of.
+    pub listed: bool,
+    /// Whether traces are counted.
+    pub traces: bool,
+    /// Which binary, test, strategies and settings, as text: units of another one mean something else.
+    pub run: String,
+}
+
+/// One search of a test.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PlannedSearch {
+    /// The member of the portfolio whose search it is.
+    pub member: u32,
+    /// Whether it begins only when the one before it, of the same member, has ended without an answer.
+    pub follows: bool,
+    /// The composition.
+    pub line: String,
+    /// How it is run.
+    pub method: Method,
+    /// Why one worker at a time runs it, if so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    /// The seed of all that is drawn.
+    pub seed: u64,
+    /// How many of its executions are run for one of a member of weight 1.
+    pub weight: u64,
+}
+
+impl UnitPlan {
+    /// The unit with which a search begins.
+    #[must_use]
+    pub fn root(&self, search: u32) -> Option<Unit> {
+        let PlannedSearch { line, method, seed, .. } = self.searches.get(search as usize)?;
+        Some(Unit::root(search, line, *method, *seed))
+    }
+}
+
+/// What the driver tells a host that runs units: one JSON object on each line.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "order", rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Order {
+    /// Run this unit, and give back one [`Completed`].
+    Run {
+        /// That.
+        unit: Box<Unit>,
+        /// For how long.
+        quota: Quota,
+        /// How many executions of the search are wanted, if it draws.
+        samples: u64,
+        /// Ways that processes died of.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        avoid: Vec<Avoid>,
+    },
+    /// Give back what is left of the unit that runs, after the execution that runs.
+    Yield {
+        /// In at most so many pieces.
+        pieces: u32,
+    },
+    /// There are no more units.
+    End,
+}
+
+/// What all units of a test came to, for the host that judges it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ToJudge {
+    /// What each search came to, by its number; none of those that were not begun.
+    pub searches: Vec<Option<Folded>>,
+    /// Whether it was stopped, so that something may be left.
+    pub notes: Vec<Note>,
+    /// Wall time in milliseconds.
+    pub elapsed_ms: u64,
 }
 
 /// For how long a host runs a unit before it gives back what is left.
