@@ -73,6 +73,7 @@ mod toy;
 pub mod traces;
 pub mod tree;
 pub mod tree_recorder;
+pub mod units;
 pub mod urw;
 mod wakeup;
 

@@ -238,7 +238,12 @@ impl Covered {
                 Self::Sample { executions, bound },
                 Self::Sample { executions: more, bound: other },
             ) => {
-                let bound = bound.zip(other).and_then(|(one, other)| one.and(other));
+                let bound = match (bound, other) {
+                    (Some(one), Some(other)) => one.and(other),
+                    (Some(one), None) => one.beside_others(more),
+                    (None, Some(other)) => other.beside_others(executions),
+                    (None, None) => None,
+                };
                 Self::Sample { executions: executions + more, bound }
             }
             (one, other) if one == other => one,
@@ -263,7 +268,7 @@ impl Covered {
                 Self::Sample { executions, bound },
                 Self::Sample { executions: earlier, bound: then },
             ) => {
-                let bound = bound.map(|bound| then.map_or(bound, |then| bound.since(then)));
+                let bound = bound.map(|bound| bound.since(then, earlier));
                 Self::Sample { executions: executions.saturating_sub(earlier), bound }
             }
             (now, _) => now,
@@ -295,8 +300,9 @@ impl Covered {
 }
 
 impl SampleBound {
-    /// What is promised of the samples since it was `before`.
-    fn since(self, before: Self) -> Self {
+    /// What is promised of the samples since it was `before`, after so many of them.
+    fn since(self, before: Option<Self>, earlier: u64) -> Self {
+        let Some(before) = before else { return self.counting_by(earlier, u64::saturating_sub) };
         match (self, before) {
             (
                 Self::Pct { depth, tasks, steps, executions },
@@ -315,6 +321,28 @@ impl SampleBound {
                 Self::Selected { objects, interleavings, counting }
             }
             (now, _) => now,
+        }
+    }
+
+    /// With another number of executions that counted steps, of which nothing is promised.
+    fn counting_by(self, executions: u64, change: fn(u64, u64) -> u64) -> Self {
+        match self {
+            Self::Uniform { interleavings, counting } => {
+                Self::Uniform { interleavings, counting: change(counting, executions) }
+            }
+            Self::Selected { objects, interleavings, counting } => {
+                let counting = change(counting, executions);
+                Self::Selected { objects, interleavings, counting }
+            }
+            other => other,
+        }
+    }
+
+    /// Beside so many samples of which nothing is promised.
+    fn beside_others(self, executions: u64) -> Option<Self> {
+        match self {
+            Self::Pos { .. } | Self::Strata { .. } => None,
+            other => Some(other.counting_by(executions, u64::saturating_add)),
         }
     }
 

@@ -4,22 +4,18 @@
 //! have done there. What comes of it is of this run alone; [`raddle_trace::fold`] adds up.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use raddle_engine::observer::Paused;
-use raddle_engine::strategy::{Checkpoint, Unsupported};
-use raddle_engine::{Ended, Explored, Known, Lap, Observer, Stop};
-use raddle_search::hapset::Metric;
-use raddle_search::{
-    PairCoverage, Piece, ReceiveCoverage, TraceCounter, UnitSearch, build_unit, unit_method,
-};
+use raddle_engine::{Ended, Explored, Known, Lap, Pulse, Stop};
+use raddle_search::units::{self, Heard, UnitError};
+use raddle_search::{ReceiveCoverage, build_unit, unit_method};
 use raddle_trace::fold::Folded;
 use raddle_trace::unit::{
-    Bytes, Completed, PlannedSearch, Quota, ToJudge, Unit, UnitEnd, UnitId, UnitPlan, UnitResult,
-    VERSION,
+    Completed, PlannedSearch, Quota, ToJudge, Unit, UnitEnd, UnitId, UnitPlan, UnitResult, VERSION,
 };
-use raddle_trace::{Carried, Covered, Failure, Progress, ReceivesSeen, Report, TaskName};
+use raddle_trace::{Failure, Note, Progress, ReceivesSeen, Report};
 
 use crate::check;
 use crate::checkpoint;
@@ -95,50 +91,35 @@ pub(crate) struct Task {
 
 /// When a unit is to end before its time: how many pieces are wanted then.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Yields(pub(crate) Arc<std::sync::atomic::AtomicU32>);
+pub(crate) struct Yields(pub(crate) Arc<AtomicU32>);
 
-/// Hears what tasks there were at the end, and whether enough is open.
-struct Watch<'a> {
+/// The thread that runs a unit, and what it asks.
+struct Here<'a> {
     control: &'a Control,
+    yields: &'a Yields,
+    /// Whether someone hears how far it is.
     tells: bool,
-    /// End as soon as so many parts are open.
-    enough: Option<u64>,
-    is_enough: &'a AtomicBool,
-    tasks: Vec<TaskName>,
 }
 
-impl Observer for Watch<'_> {
-    fn between(&mut self, search: &mut Paused<'_, '_>) {
-        let executions = search.counts().executions;
-        if executions == 0 {
-            return;
-        }
-        if let Some(enough) = self.enough
-            && search.progress().pending >= enough
-        {
-            self.is_enough.store(true, Ordering::Relaxed);
-        }
+impl units::Host for Here<'_> {
+    fn lap(&self, lap: Lap) -> Stop {
+        self.control.should_stop(lap)
+    }
+
+    fn wanted(&self) -> u32 {
+        self.yields.0.load(Ordering::Relaxed)
+    }
+
+    fn attach(&self, pulse: &'static Pulse) {
+        self.control.attach(pulse);
+    }
+
+    fn between(&self, search: &mut Paused<'_, '_>) {
         if self.tells && self.control.progress_requested() {
+            let executions = search.counts().executions;
             self.control.report_progress(&Progress { executions, ..search.progress() });
         }
     }
-
-    fn finish(&mut self, search: &mut Paused<'_, '_>, _: &Ended) {
-        self.tasks = search.carried().tasks;
-    }
-}
-
-/// What came of running a unit, on the thread that ran it.
-struct Ran {
-    explored: Explored,
-    claim: Covered,
-    pieces: Result<Vec<Piece>, Unsupported>,
-    tasks: Vec<TaskName>,
-    traces: Option<raddle_trace::unit::TraceSet>,
-    coverage: Option<raddle_trace::Coverage>,
-    receives: Option<ReceivesSeen>,
-    /// The part of it that is done, if that is known.
-    done: Option<f64>,
 }
 
 /// Runs a unit. `busy_us`: what the process took so far.
@@ -159,153 +140,42 @@ pub(crate) fn run(
         }
     }
     let environment = search::environment(&job, unit.seed, job.setup().limits.frontier_bytes);
-    let mut search = build_unit(&unit.line, unit.method, samples, environment)
+    let search = build_unit(&unit.line, unit.method, samples, environment)
         .map_err(|error| search::refusal(&unit.line, &error))?;
-    let state = Checkpoint(unit.state.0.clone());
-    let wrong = |why: Unsupported| Error::Host { reason: format!("the unit {}: {why}", unit.id) };
-    search.adopt(&state).map_err(wrong)?;
-    let mut asked = Asked::new(&job);
-    asked.setup.run_twice = unit.id == UnitId::root(unit.search);
-    asked.setup.settings = job.config.settings_of(search.reduces);
-    asked.setup.limits.executions = quota.executions.max(1);
-    let settings = asked.setup.settings;
-    let carried = Carried { tasks: unit.tasks.clone(), ..Carried::default() };
-    let (body, theirs) = (Arc::clone(test), yields.clone());
+    let asked = Asked::new(&job);
+    let mut setup = asked.setup.clone();
+    // Those of other units are compared with what is repeated.
+    setup.run_twice = unit.id == UnitId::root(unit.search);
+    setup.settings = job.config.settings_of(search.reduces);
+    let heard = Heard {
+        traces: asked.traces.then_some(MAX_EXACT_TRACES),
+        pairs: asked.pairs.then_some((asked.known, CALLS)),
+        receives: asked.receives.then_some(asked.known_orders),
+    };
+    let (body, theirs, own) = (Arc::clone(test), yields.clone(), unit.clone());
+    let (settings, tells) = (setup.settings, asked.tells);
     let run = move |control: &Control| {
-        run_here(search, &asked, &carried, quota, &theirs, control, &*body)
+        let here = Here { control, yields: &theirs, tells };
+        match units::run(search, &own, quota, &setup, &heard, &here, &*body) {
+            Ok(completed) => Ok(Ok(completed)),
+            Err(UnitError::Unit(reason)) => Ok(Err(reason)),
+            Err(UnitError::Engine(error)) => Err(error),
+        }
     };
     let time = Duration::from_millis(quota.time_ms);
-    let ran = match supervisor::run_all(&job, Some(time), vec![Box::new(run)]) {
-        Ok(mut results) => results.pop().expect("one search has one result")?,
+    let mut completed = match supervisor::run_all(&job, Some(time), vec![Box::new(run)]) {
+        Ok(mut results) => {
+            let ran = results.pop().expect("one search has one result")?;
+            ran.map_err(|reason| Error::Host { reason })?
+        }
         Err(Error::Hung(hang)) => {
             // If it follows from a panic, that is the failure.
-            let report = cut_off::report(&job, hang, settings, began, test)?;
-            return Ok(of_report(&unit, report));
+            of_report(&unit, cut_off::report(&job, hang, settings, began, test)?)
         }
         Err(error) => return Err(error),
     };
-    let mut completed = of_ran(&unit, ran)?;
     completed.result.busy_us = busy_us().saturating_sub(before);
     Ok(completed)
-}
-
-/// Runs a unit on this thread, and cuts what is left.
-fn run_here(
-    mut search: UnitSearch,
-    asked: &Asked,
-    carried: &Carried,
-    quota: Quota,
-    yields: &Yields,
-    control: &Control,
-    test: &dyn Fn(),
-) -> Result<Ran, raddle_engine::EngineError> {
-    if quota.spread {
-        search.spread();
-    }
-    let needs = search.strategy.needs();
-    let mut pairs = asked.pairs.then(|| {
-        let pairs = PairCoverage::beside(needs, Metric::HapSet, CALLS);
-        if asked.known.is_empty() { pairs } else { pairs.knowing(&asked.known) }
-    });
-    let mut receives = (asked.receives || needs.messages)
-        .then(|| ReceiveCoverage::default().knowing(&asked.known_orders));
-    let mut traces = asked.traces.then(|| TraceCounter::new(MAX_EXACT_TRACES));
-    let is_enough = AtomicBool::new(false);
-    let mut watch = Watch {
-        control,
-        tells: asked.tells,
-        enough: quota.spread.then_some(quota.pieces.into()),
-        is_enough: &is_enough,
-        tasks: Vec::new(),
-    };
-    let mut observers: Vec<&mut dyn Observer> = vec![&mut watch];
-    observers.extend(pairs.as_mut().map(|pairs| pairs as &mut dyn Observer));
-    observers.extend(receives.as_mut().map(|receives| receives as &mut dyn Observer));
-    observers.extend(traces.as_mut().map(|traces| traces as &mut dyn Observer));
-    let mut lap = |lap: Lap| {
-        let between = lap.steps == 0 && lap.executions > 0;
-        let ends = yields.0.load(Ordering::Relaxed) > 0 || is_enough.load(Ordering::Relaxed);
-        if between && ends { Stop::Search } else { control.should_stop(lap) }
-    };
-    let explored = raddle_engine::explore_from(
-        carried,
-        &mut *search.strategy,
-        &mut observers,
-        &asked.setup,
-        &mut lap,
-        &mut |pulse| control.attach(pulse),
-        test,
-    )?;
-    let tasks = watch.tasks;
-    let done = search.strategy.progress().covered;
-    let wanted = yields.0.load(Ordering::Relaxed).max(quota.pieces).max(1);
-    let stopped = matches!(explored.ended, Ended::Executions | Ended::Stopped);
-    let claim = search.claim();
-    let pieces = if stopped { search.cut(wanted as usize) } else { Ok(Vec::new()) };
-    let (coverage, traces) =
-        (pairs.map(|pairs| pairs.coverage()), traces.map(|traces| traces.set()));
-    let receives = receives.map(|receives| receives.seen()).filter(|seen| seen.count.pr.pairs > 0);
-    Ok(Ran { explored, claim, pieces, tasks, traces, coverage, receives, done })
-}
-
-fn of_ran(unit: &Unit, ran: Ran) -> Result<Completed, Error> {
-    let Ran { explored, claim, pieces, tasks, traces, coverage, receives, done } = ran;
-    let pieces = pieces.map_err(|why| Error::Host {
-        reason: format!("the rest of the unit {} cannot be given back: {why}", unit.id),
-    })?;
-    let Explored { ended, counts, failure, deaths, assumptions, notes, .. } = explored;
-    let end = match ended {
-        Ended::Covered | Ended::Executions | Ended::Stopped => UnitEnd::Done,
-        Ended::Failed => UnitEnd::Failed,
-        Ended::Diverged(divergence) => UnitEnd::Diverged { divergence },
-        Ended::Trouble(why) => UnitEnd::Trouble { why },
-        Ended::Memory => UnitEnd::Memory,
-        other => UnitEnd::Trouble {
-            why: format!("the search ended in a way that units do not know: {other:?}"),
-        },
-    };
-    // Of a search that went on after deaths the first of them is its failure.
-    let (failure, mut more) = match (failure, &end) {
-        (Some(failure), UnitEnd::Failed) => (Some(failure), Vec::new()),
-        (failure, _) => (None, failure.into_iter().collect()),
-    };
-    more.extend(deaths);
-    let share = done.map_or(0.0, |done| unit.share * (1.0 - done).max(0.0));
-    #[expect(clippy::cast_precision_loss, reason = "a share has few digits")]
-    let each = share / pieces.len().max(1) as f64;
-    let leftover = |(nth, piece): (usize, Piece)| Unit {
-        version: VERSION,
-        id: unit.id.leftover(nth as u32),
-        generation: 0,
-        search: unit.search,
-        line: piece.line,
-        method: piece.method,
-        seed: unit.seed,
-        prefix: piece.prefix.iter().map(|taken| (taken.option, taken.of)).collect(),
-        spare: claim.preemptions().map(|bound| bound.saturating_sub(piece.spent)),
-        share: each,
-        state: Bytes(piece.state.0),
-        tasks: tasks.clone(),
-    };
-    let leftovers = pieces.into_iter().enumerate().map(leftover).collect();
-    let result = UnitResult {
-        version: VERSION,
-        unit: unit.id,
-        generation: unit.generation,
-        search: unit.search,
-        end,
-        counts,
-        claim,
-        assumptions,
-        failure,
-        deaths: more,
-        notes,
-        traces,
-        coverage,
-        receives,
-        busy_us: 0,
-    };
-    Ok(Completed { result, leftovers })
 }
 
 /// What came of a unit in which an execution panicked and did not come back.
@@ -379,10 +249,10 @@ fn of_folded(job: &Job, line: &str, folded: Folded) -> Found {
         failure.or_else(|| (!deaths.is_empty()).then(|| deaths.remove(0)));
     let mut notes = folded.notes;
     if counts.executions > 0 && counts.max_depth == 0 && failure.is_none() {
-        notes.push(raddle_trace::Note::NothingConcurrent);
+        notes.push(Note::NothingConcurrent);
     }
     if let Ended::Diverged(divergence) = &ended {
-        notes.insert(0, raddle_trace::Note::Diverged(divergence.clone()));
+        notes.insert(0, Note::Diverged(divergence.clone()));
     }
     let mut coverage = folded.coverage;
     if let (Some(coverage), Some(known)) = (&mut coverage, &job.known) {
