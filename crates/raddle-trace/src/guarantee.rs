@@ -447,6 +447,23 @@ impl Covered {
         }
     }
 
+    /// Whether a search that claims this, of no execution that a limit cut off, has run all that it set out to.
+    #[must_use]
+    pub fn is_all_of_a_search(&self) -> bool {
+        matches!(
+            self,
+            Self::Everything
+                | Self::Equivalence
+                | Self::Preemptions(_)
+                | Self::BoundedEquivalence(_)
+                | Self::Cached { .. }
+                | Self::Delays(_)
+                | Self::Depth(_)
+                | Self::Strata { .. }
+                | Self::States { .. }
+        )
+    }
+
     /// Whether executions were left out because they were taken to be equivalent to others.
     #[must_use]
     pub fn rests_on_equivalence(&self) -> bool {

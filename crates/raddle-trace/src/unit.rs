@@ -179,8 +179,8 @@ pub struct UnitPlan {
     pub time_ms: Option<u64>,
     /// Whether the searches are a list of which each is told of.
     pub listed: bool,
-    /// Whether traces are counted.
-    pub traces: bool,
+    /// When a reduction has covered all it sees, so many executions without it are enough.
+    pub after_reduction: u64,
     /// Which binary, test, strategies and settings, as text: units of another one mean something else.
     pub run: String,
 }

@@ -35,20 +35,7 @@ pub(crate) fn verdict(
 
 /// Whether a search has run all that it set out to.
 pub(crate) fn is_covered(ended: &Ended, counts: &Counts, covered: &Covered) -> bool {
-    *ended == Ended::Covered
-        && counts.rejected == 0
-        && matches!(
-            covered,
-            Covered::Everything
-                | Covered::Equivalence
-                | Covered::Preemptions(_)
-                | Covered::BoundedEquivalence(_)
-                | Covered::Cached { .. }
-                | Covered::Delays(_)
-                | Covered::Depth(_)
-                | Covered::Strata { .. }
-                | Covered::States { .. }
-        )
+    *ended == Ended::Covered && counts.rejected == 0 && covered.is_all_of_a_search()
 }
 
 /// The same of what was found.

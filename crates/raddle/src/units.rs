@@ -25,6 +25,7 @@ use crate::cut_off;
 use crate::error::Error;
 use crate::job::{Body, Job};
 use crate::plan::Plan;
+use crate::portfolio::AFTER_REDUCTION;
 use crate::search::{self, Asked, CALLS, Found, MAX_EXACT_TRACES};
 use crate::supervisor::{self, Control};
 
@@ -57,7 +58,7 @@ pub(crate) fn plan(job: &Job) -> Result<UnitPlan, Error> {
         executions: config.executions.unwrap_or(usual),
         time_ms: config.time.map(|time| time.as_millis().try_into().unwrap_or(u64::MAX)),
         listed: plan.listed,
-        traces: config.traces,
+        after_reduction: AFTER_REDUCTION,
         run: run_of(job, &plan, &checkpoint::binary().map_err(host)?),
     })
 }
