@@ -13,12 +13,14 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use raddle_trace::host::{Job, Message, OUTPUT, STOP, VARIABLE, VERSION, Work, page};
+use raddle_trace::unit::ToJudge;
 use raddle_trace::{Death, DecisionTree, Failure};
 
 use crate::checkpoints::Checkpoints;
 use crate::deaths::Deaths;
 use crate::find::Test;
 use crate::os;
+use crate::settings::Workers;
 
 /// From one look at Ctrl-C, or at a host that does not connect, to the next.
 const LOOK: Duration = Duration::from_millis(20);
@@ -65,6 +67,13 @@ impl Desk {
         Ok(path)
     }
 
+    /// A file with what units came to.
+    pub(crate) fn to_judge(&self, judged: &ToJudge) -> io::Result<PathBuf> {
+        let path = self.path("units");
+        serde_json::to_writer(File::create(&path)?, judged).map_err(io::Error::other)?;
+        Ok(path)
+    }
+
     /// A file that says what to keep from.
     fn avoid(&self, deaths: &Deaths) -> io::Result<PathBuf> {
         let path = self.path("avoid");
@@ -108,6 +117,18 @@ pub(crate) struct Hosts<'a> {
     pub(crate) progress: Duration,
     /// Where the tree of decisions is kept, if it is wanted.
     pub(crate) tree: Option<&'a Kept>,
+    /// Whether several hosts share a search.
+    pub(crate) workers: Workers,
+}
+
+/// A host that was started.
+#[derive(Debug)]
+pub(crate) struct Started {
+    child: Child,
+    listener: UnixListener,
+    socket: PathBuf,
+    out: Option<JoinHandle<Tail>>,
+    err: Option<JoinHandle<Tail>>,
 }
 
 /// The tree of decisions that a host has told.
@@ -185,6 +206,22 @@ impl Hosts<'_> {
         more: &[(String, String)],
         hear: &mut dyn FnMut(Message),
     ) -> io::Result<Gone> {
+        let mut started = self.start(test, task, more)?;
+        let mut hear = |message| match (message, self.tree) {
+            (Message::Tree { tree }, Some(kept)) => kept.keep(*tree),
+            (message, _) => hear(message),
+        };
+        let heard = Conversation::default().hold(&mut started.child, &started.listener, &mut hear);
+        started.end(heard)
+    }
+
+    /// Starts a host.
+    pub(crate) fn start(
+        &self,
+        test: &Test,
+        task: Task<'_>,
+        more: &[(String, String)],
+    ) -> io::Result<Started> {
         let Task { work, page, deaths } = task;
         let avoid = deaths.filter(|deaths| !deaths.avoid.is_empty());
         let avoid = avoid.map(|deaths| self.desk.avoid(deaths)).transpose()?;
@@ -220,11 +257,34 @@ impl Hosts<'_> {
         let mut child = command.spawn()?;
         let out = child.stdout.take().map(|pipe| thread::spawn(move || Tail::read(pipe)));
         let err = child.stderr.take().map(|pipe| thread::spawn(move || Tail::read(pipe)));
-        let mut hear = |message| match (message, self.tree) {
-            (Message::Tree { tree }, Some(kept)) => kept.keep(*tree),
-            (message, _) => hear(message),
-        };
-        let heard = Conversation::default().hold(&mut child, &listener, &mut hear);
+        Ok(Started { child, listener, socket, out, err })
+    }
+}
+
+impl Started {
+    /// The process.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// The host's end of the socket; none if it ended without a word, or Ctrl-C was pressed.
+    pub(crate) fn accept(&mut self, said: &mut Conversation) -> io::Result<Option<UnixStream>> {
+        said.accept(&self.child, &self.listener)
+    }
+
+    /// Whether the process has ended.
+    pub(crate) fn has_ended(&self) -> io::Result<bool> {
+        has_ended(&self.child)
+    }
+
+    /// Waits for the end of the process, and not for ever.
+    pub(crate) fn await_end(&self, said: &mut Conversation) -> io::Result<()> {
+        said.await_end(&self.child)
+    }
+
+    /// What is left of a host when all was heard.
+    pub(crate) fn end(self, heard: io::Result<Conversation>) -> io::Result<Gone> {
+        let Self { mut child, socket, out, err, .. } = self;
         // Processes that the test has started go with it, and only then is the number given back.
         os::kill_group(child.id());
         let status = child.wait()?;
@@ -240,7 +300,7 @@ impl Hosts<'_> {
 
 /// What was heard of a host so far.
 #[derive(Debug, Default)]
-struct Conversation {
+pub(crate) struct Conversation {
     greeted: bool,
     answered: bool,
     hung: Option<(u64, String)>,
@@ -300,6 +360,22 @@ impl Conversation {
         Ok(self)
     }
 
+    /// The driver has killed it.
+    pub(crate) fn kill(&mut self, process: u32) {
+        self.killed = true;
+        os::kill_group(process);
+    }
+
+    /// The host has no unit.
+    pub(crate) fn is_idle(&mut self) {
+        self.answered = true;
+    }
+
+    /// The host has a unit.
+    pub(crate) fn is_busy(&mut self) {
+        self.answered = false;
+    }
+
     /// The host's end of the socket; none if it ends without a word.
     fn accept(&mut self, child: &Child, listener: &UnixListener) -> io::Result<Option<UnixStream>> {
         loop {
@@ -323,7 +399,7 @@ impl Conversation {
         }
     }
 
-    fn line(&mut self, line: &str, hear: &mut dyn FnMut(Message)) {
+    pub(crate) fn line(&mut self, line: &str, hear: &mut dyn FnMut(Message)) {
         // A line that was cut off by its writer's death says nothing.
         let Ok(message) = serde_json::from_str::<Message>(line) else { return };
         match &message {
@@ -333,6 +409,8 @@ impl Conversation {
             | Message::Error { .. }
             | Message::Survived { .. }
             | Message::Strategies { .. } => self.answered = true,
+            // One that is given units has said all it has to between two of them.
+            Message::Completed { .. } | Message::Plan { .. } => {}
             _ => {}
         }
         hear(message);
@@ -360,7 +438,7 @@ fn has_ended(child: &Child) -> io::Result<bool> {
 
 /// The end of a stream.
 #[derive(Debug, Default)]
-struct Tail(Vec<u8>);
+pub(crate) struct Tail(Vec<u8>);
 
 impl Tail {
     fn read(mut pipe: impl Read) -> Self {

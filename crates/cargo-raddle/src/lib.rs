@@ -32,6 +32,7 @@ mod run;
 mod settings;
 mod show;
 mod strategies;
+mod workers;
 mod wrong;
 
 pub use command::main;

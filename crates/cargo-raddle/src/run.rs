@@ -49,7 +49,8 @@ impl<'a> Runner<'a> {
         let variables = self.settings.variables();
         let memory = self.settings.host_memory;
         let Self { desk, tree, progress, .. } = *self;
-        let hosts = Hosts { desk, variables: &variables, memory, progress, tree };
+        let workers = self.settings.workers;
+        let hosts = Hosts { desk, variables: &variables, memory, progress, tree, workers };
         work(&hosts)
     }
 
@@ -58,7 +59,9 @@ impl<'a> Runner<'a> {
     pub(crate) fn run(&self, tests: &[Test], show: &mut dyn Show) -> Vec<Tested> {
         let mut all: Vec<Option<Tested>> = vec![None; tests.len()];
         let next = AtomicUsize::new(0);
-        let workers = self.settings.jobs.min(tests.len());
+        // Of all hosts at a time each test has as many as share its search.
+        let hosts = self.settings.workers.count.unwrap_or(1);
+        let workers = (self.settings.jobs / hosts).clamp(1, tests.len().max(1));
         let (send, events) = mpsc::channel();
         self.with_hosts(|hosts| {
             thread::scope(|scope| {
