@@ -237,8 +237,13 @@ fn ask(
     question: Question<'_>,
     hear: &mut dyn FnMut(Progress),
 ) -> Answer {
+    if let (Question::Search, Some(fleet)) = (question, hosts.fleet) {
+        let search = |hear: &mut dyn FnMut(Progress)| fleet.search(hosts, test, hear);
+        return by_workers(hosts, test, search, hear);
+    }
     if let (Question::Search, Some(workers)) = (question, workers::count(hosts, test)) {
-        return by_workers(hosts, test, workers, hear);
+        let search = |hear: &mut dyn FnMut(Progress)| workers::search(hosts, test, workers, hear);
+        return by_workers(hosts, test, search, hear);
     }
     let mut deaths = Deaths::new();
     loop {
@@ -256,11 +261,11 @@ fn ask(
 fn by_workers(
     hosts: &Hosts<'_>,
     test: &Test,
-    workers: usize,
+    search: impl FnOnce(&mut dyn FnMut(Progress)) -> Result<(String, String), String>,
     hear: &mut dyn FnMut(Progress),
 ) -> Answer {
     let mut samples = Vec::new();
-    let found = workers::search(hosts, test, workers, &mut |progress| {
+    let found = search(&mut |progress| {
         keep(&mut samples, &progress);
         hear(progress);
     });

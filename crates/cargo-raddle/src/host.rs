@@ -19,6 +19,7 @@ use raddle_trace::{Death, DecisionTree, Failure};
 use crate::checkpoints::Checkpoints;
 use crate::deaths::Deaths;
 use crate::find::Test;
+use crate::fleet::Fleet;
 use crate::os;
 use crate::settings::Workers;
 
@@ -46,7 +47,8 @@ impl Desk {
         Ok(Self { directory, next: AtomicU64::new(0), checkpoints: None })
     }
 
-    fn path(&self, extension: &str) -> PathBuf {
+    /// A name that no other file there has.
+    pub(crate) fn path(&self, extension: &str) -> PathBuf {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         self.directory.join(format!("{number}.{extension}"))
     }
@@ -119,6 +121,8 @@ pub(crate) struct Hosts<'a> {
     pub(crate) tree: Option<&'a Kept>,
     /// Whether several hosts share a search.
     pub(crate) workers: Workers,
+    /// Other machines that search, if they do.
+    pub(crate) fleet: Option<&'a dyn Fleet>,
 }
 
 /// A host that was started.

@@ -17,6 +17,8 @@ use std::time::{Duration, Instant};
 use raddle_trace::Progress;
 
 use self::board::Board;
+pub(crate) use self::board::Remote;
+pub(crate) use self::worker::{Answer, Found, Host};
 use crate::find::Test;
 use crate::host::Hosts;
 

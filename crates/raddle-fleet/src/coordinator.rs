@@ -38,6 +38,18 @@ impl Coordinator {
         Ok(coordinator)
     }
 
+    /// Adds a unit that the run goes on with, as a search does that follows from what was folded. Repeated, it changes nothing.
+    ///
+    /// # Errors
+    /// If the queue cannot take it.
+    pub fn put(&mut self, queue: &dyn Queue, unit: QueuedUnit) -> Result<(), QueueError> {
+        if self.ledger.knows(unit.key) {
+            return Ok(());
+        }
+        self.ledger.put(unit.clone());
+        queue.put(vec![unit])
+    }
+
     /// Reads the records that came since, and folds those that count. Returns how many there were.
     ///
     /// A record counts if its unit is open. Its leftovers are, from then on; they cannot have records

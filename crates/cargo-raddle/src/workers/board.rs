@@ -1,5 +1,7 @@
 //! What the workers of one test share: which units there are, who has which, and whether it is over.
 
+mod remote;
+
 use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -12,6 +14,8 @@ use raddle_trace::{Covered, Failure, Note, Progress};
 use super::lane::{Lane, Leased};
 use crate::os;
 use crate::settings::Workers;
+
+pub(crate) use self::remote::Remote;
 
 /// Executions after which a host gives back what is left of a unit.
 const UNIT_EXECUTIONS: u64 = 200_000;

@@ -7,8 +7,9 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use raddle_trace::host::{Message, Work};
-use raddle_trace::unit::{Completed, Order};
+use raddle_trace::Failure;
+use raddle_trace::host::{Avoid, Message, Work};
+use raddle_trace::unit::{Completed, Order, UnitPlan};
 
 use super::board::{Board, Given};
 use crate::check::{self, Question};
@@ -21,7 +22,7 @@ use crate::os;
 const LOOK: Duration = Duration::from_millis(10);
 
 /// A host that is given units.
-struct Host {
+pub(crate) struct Host {
     started: Started,
     said: Conversation,
     stream: UnixStream,
@@ -34,12 +35,22 @@ struct Host {
 }
 
 /// What came of a unit that a host was given.
-enum Answer {
+pub(crate) enum Answer {
     Completed(Box<Completed>),
     /// The host could not do its work.
     Error(String),
     /// It is gone.
     Gone,
+}
+
+/// What is known of a host that is gone.
+pub(crate) enum Found {
+    /// It died of what the test does; and how to keep from that.
+    Death(Box<Failure>, Option<Avoid>),
+    /// It died, and nothing is known of why.
+    Nothing,
+    /// It ended, or was killed by us.
+    Silence,
 }
 
 /// Runs units until there are no more. What the tests of its hosts printed last.
@@ -95,8 +106,19 @@ fn fail(board: &Board, why: String, output: String) -> String {
 }
 
 impl Host {
-    /// Starts a host and hears what there is to be run; or why it has nothing to say.
     fn start(board: &Board, hosts: &Hosts<'_>, test: &Test) -> io::Result<Result<Self, String>> {
+        let greeted = Self::greet(hosts, test)?;
+        Ok(greeted.map(|(host, plan)| {
+            board.join(&plan);
+            host
+        }))
+    }
+
+    /// Starts a host and hears what there is to be run; or why it has nothing to say.
+    pub(crate) fn greet(
+        hosts: &Hosts<'_>,
+        test: &Test,
+    ) -> io::Result<Result<(Self, Box<UnitPlan>), String>> {
         let (page, began) = (hosts.desk.page()?, Instant::now());
         let task = Task { work: Work::Units, page: Some(&page), deaths: None };
         let mut started = hosts.start(test, task, &[])?;
@@ -132,9 +154,8 @@ impl Host {
         }
         match (plan, error) {
             (Some(plan), _) => {
-                board.join(&plan);
                 host.said.is_idle();
-                Ok(Ok(host))
+                Ok(Ok((host, plan)))
             }
             (None, error) => {
                 let gone = host.close()?;
@@ -172,11 +193,21 @@ impl Host {
 
     /// Has it run a unit.
     fn run(&mut self, board: &Board, worker: usize, given: &Given) -> io::Result<Answer> {
-        self.said.is_busy();
         let Given { leased, quota, samples, avoid, .. } = given;
         let unit = Box::new(leased.unit.clone());
         let order = Order::Run { unit, quota: *quota, samples: *samples, avoid: avoid.clone() };
-        if self.tell(&order).is_err() {
+        self.obey(&order, &mut |run| board.wants(worker, given, run))
+    }
+
+    /// Has it do what the order says. `wants` hears how many executions it has run, if that is known, and says into
+    /// how many pieces it is to cut what is left, if it is to stop.
+    pub(crate) fn obey(
+        &mut self,
+        order: &Order,
+        wants: &mut dyn FnMut(Option<u64>) -> Option<u32>,
+    ) -> io::Result<Answer> {
+        self.said.is_busy();
+        if self.tell(order).is_err() {
             return Ok(Answer::Gone);
         }
         let (mut asked, mut since) = (false, None);
@@ -195,7 +226,7 @@ impl Host {
             if heard == Some(false) {
                 return Ok(Answer::Gone);
             }
-            if !asked && let Some(pieces) = board.wants(worker, given, run) {
+            if !asked && let Some(pieces) = wants(run) {
                 asked = true;
                 since = Some(Instant::now());
                 if self.tell(&Order::Yield { pieces }).is_err() {
@@ -224,41 +255,51 @@ impl Host {
     }
 
     /// Ends a host that has no unit.
-    fn end(mut self) -> io::Result<Gone> {
+    pub(crate) fn end(mut self) -> io::Result<Gone> {
         let _ = self.tell(&Order::End);
         self.close()
     }
 
     /// Finds out why a host died with a unit, and says so. What its test printed last.
     fn mourn(self, board: &Board, hosts: &Hosts<'_>, test: &Test, given: &Given) -> Option<String> {
+        let Some((gone, found)) = self.examine(hosts, test) else {
+            board.give_back(given);
+            return None;
+        };
+        match found {
+            Found::Death(failure, avoid) => {
+                let stable = failure.unstable.is_none();
+                board.died(given, *failure, avoid, stable);
+            }
+            Found::Nothing => board.give_back(given),
+            Found::Silence => {
+                board.give_back(given);
+                if os::interrupts() == 0 {
+                    board.fail(check::silent(&gone));
+                }
+            }
+        }
+        Some(gone.output)
+    }
+
+    /// Finds out why a host died with a unit.
+    pub(crate) fn examine(self, hosts: &Hosts<'_>, test: &Test) -> Option<(Gone, Found)> {
         let (page, strategy, seed) = (self.page.clone(), self.strategy.clone(), self.seed);
         let kept = hosts.desk.page().ok()?;
         let (elapsed, own) = (self.began.elapsed(), page.clone());
         // The page goes with the host.
         let _ = std::fs::copy(&page, &kept);
-        let Ok(gone) = self.close() else {
-            board.give_back(given);
-            return None;
-        };
+        let gone = self.close().ok()?;
         let Some(death) = gone.death(hosts.memory) else {
             // The driver killed it, or it had said its last word.
-            board.give_back(given);
-            if os::interrupts() == 0 {
-                board.fail(check::silent(&gone));
-            }
-            return Some(gone.output);
+            return Some((gone, Found::Silence));
         };
         let died = Died { death, strategy, seed, elapsed, last: 0 };
         let (report, avoid) = died.report(hosts, test, &kept, Question::Search);
         let _ = (std::fs::remove_file(&kept), std::fs::remove_file(own));
-        match report.failure {
-            Some(failure) => {
-                let stable = failure.unstable.is_none();
-                board.died(given, failure, avoid, stable);
-            }
-            None => board.give_back(given),
-        }
-        Some(gone.output)
+        let found =
+            report.failure.map_or(Found::Nothing, |failure| Found::Death(Box::new(failure), avoid));
+        Some((gone, found))
     }
 }
 

@@ -9,6 +9,7 @@ mod cycle;
 mod deaths;
 mod documents;
 mod finds;
+mod fleet;
 mod interrupts;
 mod replays;
 mod runs;

@@ -90,7 +90,7 @@ fn another(program: &Program) -> Tried {
     let mut manifest = manifest(1);
     Run::begin(&nats, "same", &manifest).unwrap();
     Run::begin(&nats, "same", &manifest).unwrap();
-    manifest.binary.sha256 = "1".to_owned();
+    "1".clone_into(&mut manifest.binary.sha256);
     let error = Run::begin(&nats, "same", &manifest).unwrap_err();
     assert_eq!(error.problem(), Problem::Mismatch);
     assert!(error.to_string().contains("choose another name with --run"), "{error}");

@@ -5,7 +5,7 @@ use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::time::{Duration, Instant};
 
 use raddle_fleet::nats::Access;
-use raddle_fleet::{Completed, Completion, Queue, Turn, Work as _, Worker};
+use raddle_fleet::{Completed, Completion, Queue, Work as _};
 
 use crate::fleet::{Dice, Fleet, LEASE, PACE, SYNTHETIC, expected};
 use crate::process::{Process, connected};
@@ -206,7 +206,9 @@ fn torn_log(program: &Program) -> Tried {
     let mut tail = Vec::new();
     file.read_to_end(&mut tail).unwrap();
     file.seek(SeekFrom::Start(from)).unwrap();
-    tail.iter_mut().for_each(|byte| *byte ^= 0x5a);
+    for byte in &mut tail {
+        *byte ^= 0x5a;
+    }
     file.write_all(&tail).unwrap();
     drop(file);
     server.run();
@@ -226,28 +228,28 @@ fn killed_node(program: &Program) -> Tried {
     let url = servers.iter().map(Server::url).collect::<Vec<_>>().join(",");
     let nats = connect(&Access { url: url.clone(), ..Access::default() });
     let fleet = Fleet::begin(&nats, "three", 3);
-    let mut next = 20;
+    let mut next = 15;
     let mut nth = 0;
     let killing = |done: u64| {
         if done >= next && nth < 2 {
-            next = done + 25;
+            next = done + 20;
             servers[nth].kill();
             servers[nth].run();
             servers[nth].wait();
             nth += 1;
         }
     };
-    with_deaths(&url, fleet, 40, killing);
+    with_deaths(&url, fleet, 25, killing);
     assert_eq!(nth, 2);
     Ok(())
 }
 
 fn large(program: &Program) -> Tried {
-    let server = Server::start_with(program, "127.0.0.1", "max_payload: 65536");
+    let server = Server::start_with(program, "127.0.0.1", "max_payload: 262144");
     let fleet = Fleet::begin(&connected(&server.url()), "large", 1);
     let queue = &fleet.queue;
     let lease = queue.lease("w", LEASE).unwrap().unwrap();
-    let big = vec![7; 300_000];
+    let big = vec![7; 900_000];
     let done = Completion { result: big.clone(), leftovers: vec![big.clone()] };
     assert!(matches!(queue.complete(&lease, done.clone()), Ok(Completed::Recorded(1))));
     let records = queue.records(0, 10).unwrap();
@@ -258,7 +260,7 @@ fn large(program: &Program) -> Tried {
 
 /// Not a test of its own: all of it, again and again, for the nightly run.
 fn soak(program: &Program) -> Tried {
-    let Some(time) = std::env::var("RADDLE_SOAK").ok() else { return Ok(()) };
+    let Some(time) = std::env::var("FLEET_SOAK").ok() else { return Ok(()) };
     let time = time.trim_end_matches('s').parse().map(Duration::from_secs).unwrap();
     let began = Instant::now();
     let mut rounds = 0;
@@ -271,6 +273,5 @@ fn soak(program: &Program) -> Tried {
         rounds += 1;
     }
     crate::say(&format!("{rounds} rounds"));
-    let _ = (Worker { name: String::new(), lease: LEASE, pace: PACE }, Turn::Idle);
     Ok(())
 }

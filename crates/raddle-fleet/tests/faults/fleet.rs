@@ -12,7 +12,7 @@ use crate::DEADLINE;
 use crate::process::Process;
 
 /// Short, so that a killed worker is noticed soon. Nothing is decided by it but how long a test takes.
-pub(crate) const LEASE: Duration = Duration::from_millis(1_000);
+pub(crate) const LEASE: Duration = Duration::from_secs(1);
 pub(crate) const TREE: Node = Node { leaves: 6_000, seed: 2_024 };
 pub(crate) const SYNTHETIC: Synthetic = Synthetic { rounds: 300, failures: 997, leaves: 60 };
 pub(crate) const PACE: Pace =

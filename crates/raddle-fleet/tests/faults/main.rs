@@ -6,8 +6,9 @@
 //!
 //! Where there is no `nats-server` the tests are skipped, and say so; with `NATS_TESTS=required` they fail
 //! instead. `NATS_TESTS` may also name the program. What needs a right that this user does not have (a network of its own,
-//! a small disk) is skipped by name. `RADDLE_SOAK=120s` repeats the faults for so long.
+//! a small disk) is skipped by name. `FLEET_SOAK=120s` repeats the faults for so long.
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
+#![expect(clippy::unnecessary_wraps, reason = "some tests say that they could not be tried")]
 
 mod bad_input;
 mod faults;
