@@ -89,8 +89,7 @@ impl Coordinator {
     /// Whether every unit has its record.
     #[must_use]
     pub fn is_finished(&self) -> bool {
-        let state = self.ledger.state();
-        state.is_finished()
+        self.ledger.n_open() == 0 && self.ledger.n_done().0 > 0
     }
 
     /// Units without a record.
@@ -99,11 +98,16 @@ impl Coordinator {
         self.ledger.open_units()
     }
 
+    /// How many units have no record.
+    #[must_use]
+    pub fn n_open(&self) -> usize {
+        self.ledger.n_open()
+    }
+
     /// How many units are done, and how many of those were given up.
     #[must_use]
     pub fn done(&self) -> (u64, u64) {
-        let state = self.ledger.state();
-        (state.done, state.given_up)
+        self.ledger.n_done()
     }
 
     /// Records that were not folded, because their unit had one or was itself left by a record that was not.

@@ -8,7 +8,7 @@
 //! *Leases are not stored.* Workers of an embedded queue end with its process, so after a restart every open unit waits.
 //!
 //! *Commits are gathered.* One that reaches the disk costs milliseconds, and a unit may take a hundred. So changes wait for
-//! half a second (`INTERVAL`), and are then committed together, by the next call. A process that is killed loses those that
+//! half a second, or for a hundred times what the last commit took, and are then committed together, by the next call. A process that is killed loses those that
 //! waited: their units are open again and are run once more. [`Queue::sync`] is for what must not be lost.
 //!
 //! *A file that is damaged is refused*, before anything of it is used: every page is checked when it is opened.
@@ -32,8 +32,10 @@ use crate::ledger::Ledger;
 use crate::queue::{Completed, Held, Lease, Queue, QueueState};
 use crate::record::{Completion, Ending, QueuedUnit, Record, VERSION};
 
-/// How long changes wait for others before they are committed.
+/// How long changes wait for others before they are committed, at least.
 const INTERVAL: Duration = Duration::from_millis(500);
+/// They wait for so many times what the last commit took: a hundredth of the time goes into commits, whatever the disk.
+const SHARE: u32 = 100;
 
 type StoredKey = (u64, u32, u32);
 
@@ -73,6 +75,8 @@ struct Inner {
     changes: Vec<Change>,
     /// When the first of the changes was made.
     since: Duration,
+    /// What the last commit took.
+    took: Duration,
 }
 
 /// What is not in the file yet.
@@ -131,15 +135,19 @@ impl DiskQueue {
 
     /// Commits what waits, if it has waited long enough or `now` is none.
     fn commit(&self, inner: &mut Inner, now: Option<Duration>) -> Result<(), QueueError> {
-        let due = now.is_none_or(|now| now >= inner.since + INTERVAL);
+        let wait = INTERVAL.max(inner.took * SHARE);
+        let due = now.is_none_or(|now| now >= inner.since + wait);
         if inner.changes.is_empty() || !due {
             return Ok(());
         }
-        inner.write(&self.opener).map_err(|error| {
+        let began = self.clock.now();
+        let written = inner.write(&self.opener).map_err(|error| {
             // redb refuses everything after a failed write, until it is opened again.
             inner.database = None;
             wrong(&self.place, error)
-        })
+        });
+        inner.took = self.clock.now().saturating_sub(began);
+        written
     }
 
     fn note(&self, inner: &mut Inner, change: Change) {
@@ -260,6 +268,7 @@ impl Inner {
             folded: None,
             changes: Vec::new(),
             since: Duration::ZERO,
+            took: Duration::ZERO,
         };
         if stored.version != VERSION.to_le_bytes() {
             return Err(QueueError::new(

@@ -31,7 +31,8 @@ struct Holder {
 #[derive(Clone, Debug, Default)]
 pub struct Ledger {
     open: HashMap<UnitKey, Open>,
-    /// Invariant: the keys of all open units without a holder.
+    /// Invariant: has the keys of all open units without a holder, each once. A unit that was recorded while it waited stays until
+    /// its turn comes: to look for it would take long.
     waiting: VecDeque<UnitKey>,
     /// Invariant: those of all open units with one, by the time at which their leases lapse.
     leased: BTreeSet<(Duration, UnitKey)>,
@@ -72,9 +73,15 @@ impl Ledger {
     /// A unit for a worker.
     pub fn lease(&mut self, worker: &str, time: Duration, now: Duration) -> Option<Lease> {
         self.expire(now);
-        let Some(key) = self.waiting.pop_front() else {
-            self.hungry = !self.leased.is_empty();
-            return None;
+        let key = loop {
+            match self.waiting.pop_front() {
+                Some(key) if self.open.contains_key(&key) => break key,
+                Some(_) => {}
+                None => {
+                    self.hungry = !self.leased.is_empty();
+                    return None;
+                }
+            }
         };
         self.leases += 1;
         let (number, until) = (self.leases, now.saturating_add(time));
@@ -86,7 +93,7 @@ impl Ledger {
             unit: QueuedUnit { key, bytes: open.bytes.clone() },
             worker: worker.to_owned(),
             attempt: open.attempts,
-            waiting: self.waiting.len() as u64,
+            waiting: (self.open.len() - self.leased.len()) as u64,
             number,
         })
     }
@@ -128,13 +135,8 @@ impl Ledger {
             self.ignored += 1;
             return Completed::Ignored;
         }
-        match self.open.remove(&record.unit) {
-            Some(Open { holder: Some(holder), .. }) => {
-                self.leased.remove(&(holder.until, record.unit));
-            }
-            Some(_) => self.waiting.retain(|key| *key != record.unit),
-            // Its own record may not have been heard of yet.
-            None => {}
+        if let Some(Open { holder: Some(holder), .. }) = self.open.remove(&record.unit) {
+            self.leased.remove(&(holder.until, record.unit));
         }
         self.done.insert(record.unit, record.sequence);
         self.last = self.last.max(record.sequence);
@@ -157,6 +159,18 @@ impl Ledger {
     /// A result was ignored before it came here.
     pub(crate) fn ignore(&mut self) {
         self.ignored += 1;
+    }
+
+    /// How many units have no record.
+    #[must_use]
+    pub fn n_open(&self) -> usize {
+        self.open.len()
+    }
+
+    /// How many have one, and how many of those were given up.
+    #[must_use]
+    pub fn n_done(&self) -> (u64, u64) {
+        (self.done.len() as u64, self.given_up)
     }
 
     /// The keys of all units that are not done, in order.
@@ -183,7 +197,7 @@ impl Ledger {
         }
         let workers = workers.into_iter();
         QueueState {
-            waiting: self.waiting.len() as u64,
+            waiting: (self.open.len() - self.leased.len()) as u64,
             leased: self.leased.len() as u64,
             done: self.done.len() as u64,
             given_up: self.given_up,

@@ -182,7 +182,7 @@ impl Machines<'_> {
                 told = Some(Instant::now());
                 let progress = remote.progress();
                 hear(progress);
-                let (done, open) = (coordinator.done().0, coordinator.open_units().len() as u64);
+                let (done, open) = (coordinator.done().0, coordinator.n_open() as u64);
                 let (failures, at) = (remote.failures(), now());
                 self.tell(
                     run,

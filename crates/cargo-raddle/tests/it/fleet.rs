@@ -24,7 +24,7 @@ use raddle::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use raddle::thread;
 
 /// 12! / 3!^4 executions.
-#[raddle::test(strategy = "dfs", executions = "all")]
+#[raddle::test(strategy = "dfs", executions = 1_000_000)]
 fn many() {
     let n = AtomicU32::new(0);
     thread::scope(|scope| {
@@ -35,7 +35,7 @@ fn many() {
     assert_eq!(n.load(SeqCst), 12);
 }
 
-#[raddle::test(strategy = "dfs", executions = "all")]
+#[raddle::test(strategy = "dfs", executions = 1_000_000)]
 fn lossy() {
     let n = AtomicU32::new(0);
     thread::scope(|scope| {
