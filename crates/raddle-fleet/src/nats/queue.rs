@@ -45,6 +45,8 @@ pub struct NatsQueue {
     held: Mutex<HashMap<u64, jetstream::Message>>,
     leases: AtomicU64,
     ignored: AtomicU64,
+    /// The last record that was lost with all before it, when that was noticed.
+    lost: AtomicU64,
 }
 
 impl fmt::Debug for NatsQueue {
@@ -146,6 +148,7 @@ impl NatsQueue {
             held: Mutex::default(),
             leases: AtomicU64::new(0),
             ignored: AtomicU64::new(0),
+            lost: AtomicU64::new(0),
             nats,
         })
     }
@@ -349,6 +352,43 @@ impl NatsQueue {
         Ok(Some(Lease { unit, worker: worker.to_owned(), attempt, waiting, number }))
     }
 
+    /// A message of the stream of records; none if it is lost for good: a server whose disk was damaged has gaps.
+    async fn fetch(
+        &self,
+        sequence: u64,
+    ) -> Result<Option<jetstream::message::StreamMessage>, String> {
+        match self.done.direct_get(sequence).await {
+            Ok(message) => return Ok(Some(message)),
+            Err(error) if error.kind() != DirectGetErrorKind::NotFound => {
+                return Err(error.to_string());
+            }
+            // A server that lags behind does not have it yet. The leader knows.
+            Err(_) => {}
+        }
+        match self.done.get_raw_message(sequence).await {
+            Ok(message) => Ok(Some(message)),
+            Err(error) if error.kind() == LastRawMessageErrorKind::NoMessageFound => Ok(None),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    /// All records up to the last are lost, from some place on. That is no harm, their units are put again; unless it goes
+    /// on so: a server whose file is damaged may take records that it cannot read.
+    fn notice_loss(&self, last: u64) -> Result<(), QueueError> {
+        let before = self.lost.fetch_max(last, Ordering::Relaxed);
+        if before == 0 || before == last {
+            return Ok(());
+        }
+        let from = self.nats.shown();
+        Err(QueueError::new(
+            Problem::Corrupt,
+            format!(
+                "{from} takes records and cannot read them (numbers {before} to {last}): the files of its JetStream are \
+                 damaged. Nothing is said of the run; remove it, mend or replace the server's store, and begin anew"
+            ),
+        ))
+    }
+
     async fn next(&self) -> Result<Option<jetstream::Message>, String> {
         let batch = self.consumer.batch().max_messages(1).expires(WAIT).messages().await;
         let mut batch = batch.map_err(|error| error.to_string())?;
@@ -407,28 +447,33 @@ impl Queue for NatsQueue {
         let last =
             self.nats.ask("to look for records", || self.done.get_info())?.state.last_sequence;
         let most = u64::try_from(most).unwrap_or(u64::MAX);
-        let through = last.min(after.saturating_add(most));
-        let messages = self.nats.ask("to read records", || async {
-            let one = |sequence| async move {
-                match self.done.direct_get(sequence).await {
-                    Ok(message) => Ok(Some(message)),
-                    // A server that lags behind: what comes after it must wait too.
-                    Err(error) if error.kind() == DirectGetErrorKind::NotFound => Ok(None),
-                    Err(error) => Err(error.to_string()),
-                }
+        let (from, mut after) = (after, after);
+        while after < last {
+            let through = last.min(after.saturating_add(most));
+            let messages = self.nats.ask("to read records", || async {
+                futures_util::stream::iter(after + 1..=through)
+                    .map(|sequence| self.fetch(sequence))
+                    .buffered(AHEAD)
+                    .collect::<Vec<_>>()
+                    .await
+                    .into_iter()
+                    .collect::<Result<Vec<_>, String>>()
+            })?;
+            let read = |message: jetstream::message::StreamMessage| {
+                self.read_record(message.sequence, &message.subject, &message.payload)
             };
-            let all: Vec<_> = futures_util::stream::iter(after + 1..=through)
-                .map(one)
-                .buffered(AHEAD)
-                .collect()
-                .await;
-            all.into_iter().collect::<Result<Vec<_>, String>>()
-        })?;
-        let messages = messages.into_iter().map_while(|message| message);
-        let read = |message: jetstream::message::StreamMessage| {
-            self.read_record(message.sequence, &message.subject, &message.payload)
-        };
-        messages.map(read).collect()
+            let records: Vec<Record> =
+                messages.into_iter().flatten().map(read).collect::<Result<_, _>>()?;
+            if !records.is_empty() {
+                return Ok(records);
+            }
+            // All of them were lost.
+            after = through;
+        }
+        if last > from {
+            self.notice_loss(last)?;
+        }
+        Ok(Vec::new())
     }
 
     /// Records stay: what was folded only saves reading them again.

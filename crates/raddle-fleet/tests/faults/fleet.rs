@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 
 use raddle_fleet::nats::{Binary, Manifest, Nats, NatsQueue, Run, RunState};
 use raddle_fleet::synthetic::{Node, Sum, Synthetic};
-use raddle_fleet::{Coordinator, Ending, Pace, Queue, QueuedUnit, Record, UnitKey};
+use raddle_fleet::{
+    Coordinator, Ending, Pace, Problem, Queue, QueueError, QueuedUnit, Record, UnitKey,
+};
 
 use crate::DEADLINE;
 use crate::process::Process;
@@ -65,10 +67,18 @@ impl Fleet {
 
     /// Folds what came, and says how many units are done.
     pub(crate) fn poll(&mut self) -> u64 {
+        self.try_poll().unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// The same of a server that may be damaged.
+    pub(crate) fn try_poll(&mut self) -> Result<u64, QueueError> {
         let sum = &mut self.sum;
+        let polled = self.coordinator.poll(&self.queue, &mut |record| added(sum, record));
         // While there is no server there is nothing to fold.
-        let _ = self.coordinator.poll(&self.queue, &mut |record| added(sum, record));
-        self.coordinator.done().0
+        match polled {
+            Err(error) if error.problem() != Problem::Unreachable => Err(error),
+            _ => Ok(self.coordinator.done().0),
+        }
     }
 
     /// Folds until every unit is done; `fault` hears how many are, after each look.
