@@ -51,7 +51,6 @@ pub(crate) fn plan(job: &Job) -> Result<UnitPlan, Error> {
     }
     let config = &job.config;
     let usual = if config.time.is_none() && plan.samples { EXECUTIONS } else { u64::MAX };
-    let host = |reason| Error::Host { reason };
     Ok(UnitPlan {
         version: VERSION,
         searches,
@@ -59,13 +58,13 @@ pub(crate) fn plan(job: &Job) -> Result<UnitPlan, Error> {
         time_ms: config.time.map(|time| time.as_millis().try_into().unwrap_or(u64::MAX)),
         listed: plan.listed,
         after_reduction: AFTER_REDUCTION,
-        run: run_of(job, &plan, &checkpoint::binary().map_err(host)?),
+        run: run_of(job, &plan),
     })
 }
 
 /// Which run it is: what must be the same for units to mean the same.
-fn run_of(job: &Job, plan: &Plan, binary: &str) -> String {
-    let mut text = format!("binary {binary}\n");
+fn run_of(job: &Job, plan: &Plan) -> String {
+    let mut text = String::new();
     let config = &job.config;
     let mut line = |name: &str, value: &str| text.push_str(&format!("{name} {value}\n"));
     line("test", config.test.as_deref().unwrap_or_default());

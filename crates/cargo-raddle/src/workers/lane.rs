@@ -8,7 +8,7 @@ use raddle_fleet::{
     Completed as Stored, Completion, DiskQueue, Ending, Lease, Queue, QueuedUnit, UnitKey,
 };
 use raddle_trace::fold::Fold;
-use raddle_trace::unit::{Completed, Method, PlannedSearch, Unit, UnitPlan, UnitResult};
+use raddle_trace::unit::{Completed, Method, PlannedSearch, Unit, UnitResult};
 use raddle_trace::{Covered, Gaps};
 use serde::{Deserialize, Serialize};
 
@@ -63,7 +63,7 @@ impl Lane {
     /// Opens the lane's file, or begins one. `anew`: what is there is of no use.
     pub(super) fn open(
         path: &Path,
-        plan: &UnitPlan,
+        run: &str,
         search: u32,
         planned: PlannedSearch,
         anew: bool,
@@ -74,7 +74,7 @@ impl Lane {
         {
             return Err(format!("{}: {error}", path.display()));
         }
-        let run = format!("{}search {search} {}\n", plan.run, planned.line);
+        let run = format!("{run}search {search} {}\n", planned.line);
         let queue = DiskQueue::open(path, run.as_bytes()).map_err(|error| error.to_string())?;
         Self::over(Box::new(queue), search, planned)
     }

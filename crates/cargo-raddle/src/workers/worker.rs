@@ -7,6 +7,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use raddle_trace::Death;
 use raddle_trace::host::{Message, Work};
 use raddle_trace::unit::{Completed, Order};
 
@@ -19,6 +20,9 @@ use crate::os;
 
 /// How often a worker looks whether others wait, while its host runs a unit.
 const LOOK: Duration = Duration::from_millis(10);
+
+/// The number of `SIGKILL`, everywhere.
+const KILL: i32 = 9;
 
 /// A host that is given units.
 struct Host {
@@ -248,14 +252,22 @@ impl Host {
             }
             return Some(gone.output);
         };
-        let died = Died { death, strategy, seed, elapsed, last: 0 };
-        let (report, avoid) = died.report(hosts, test, &kept, Question::Search);
-        let _ = (std::fs::remove_file(&kept), std::fs::remove_file(own));
-        match report.failure {
-            Some(failure) => {
-                let stable = failure.unstable.is_none();
-                board.died(given, failure, avoid, stable);
+        // Whoever kills hosts may kill one that goes the same way again, too.
+        let tries = if death == Death::signal(KILL) { 3 } else { 1 };
+        let mut last = None;
+        for _ in 0..tries {
+            let (death, strategy) = (death.clone(), strategy.clone());
+            let died = Died { death, strategy, seed, elapsed, last: 0 };
+            let (report, avoid) = died.report(hosts, test, &kept, Question::Search);
+            let stable = report.failure.as_ref().is_some_and(|failure| failure.unstable.is_none());
+            last = report.failure.map(|failure| (failure, avoid, stable));
+            if !stable {
+                break;
             }
+        }
+        let _ = (std::fs::remove_file(&kept), std::fs::remove_file(own));
+        match last {
+            Some((failure, avoid, stable)) => board.died(given, failure, avoid, stable),
             None => board.give_back(given),
         }
         Some(gone.output)
