@@ -433,8 +433,6 @@ impl Conversation {
             | Message::Error { .. }
             | Message::Survived { .. }
             | Message::Strategies { .. } => self.answered = true,
-            // One that is given units has said all it has to between two of them.
-            Message::Completed { .. } | Message::Plan { .. } => {}
             _ => {}
         }
         hear(message);

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use raddle_trace::fold::Folded;
 use raddle_trace::host::Avoid;
-use raddle_trace::unit::{Completed, Method, PlannedSearch, Quota, ToJudge, UnitPlan};
+use raddle_trace::unit::{Completed, Method, PlannedSearch, Quota, ToJudge, TraceSet, UnitPlan};
 use raddle_trace::{Covered, Failure, Note, Progress};
 
 use super::lane::{Lane, Leased};
@@ -367,7 +367,7 @@ impl Board {
         for lane in lanes {
             executions += lane.fold.sum.counts.executions;
             pending += lane.fold.open() as u64;
-            traces = traces.or(lane.fold.sum.traces.as_ref().map(|traces| traces.count()));
+            traces = traces.or(lane.fold.sum.traces.as_ref().map(TraceSet::count));
         }
         let plan = state.plan.as_ref();
         let limit_executions = plan.map(|plan| plan.executions).filter(|most| *most < u64::MAX);

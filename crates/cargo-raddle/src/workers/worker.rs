@@ -119,8 +119,9 @@ impl Host {
                 }
             }
         });
-        let (strategy, seed) = (String::new(), 0);
-        let mut host = Self { started, said, stream, lines, reader, page, strategy, seed, began };
+        let strategy = String::new();
+        let mut host =
+            Self { started, said, stream, lines, reader, page, strategy, seed: 0, began };
         let mut plan = None;
         let mut error = None;
         while plan.is_none() && error.is_none() {
