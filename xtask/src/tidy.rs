@@ -26,6 +26,7 @@ const ONLY: &[(&str, &[&str])] = &[
     (
         "cargo-raddle",
         &[
+            "raddle-fleet",
             "raddle-knobs",
             "raddle-report",
             "raddle-trace",
@@ -36,6 +37,7 @@ const ONLY: &[(&str, &[&str])] = &[
             "libc",
             "memchr",
             "quick-junit",
+            "serde",
             "serde_json",
             "toml",
         ],

@@ -83,12 +83,17 @@ pub(crate) struct Test {
     pub(crate) build: Build,
 }
 
-/// A NATS server. A user and a password may stand in the URL; NATS_USER, NATS_PASSWORD and NATS_TOKEN are read, too.
+/// A server. A user and a password may stand in its URL; the variables that the server's own tools know are read, too.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Server")]
 pub(crate) struct Server {
-    /// Where it is: nats://host:4222, or tls://...; of a cluster several, with commas between them
-    #[arg(long, value_name = "URL")]
+    // As a text and not as documentation, where it would be taken for a link.
+    #[arg(
+        long,
+        value_name = "URL",
+        help = "The NATS server: nats://host:4222, or tls://...; of a cluster several, with commas between them. A user and a \
+                password may stand in it; NATS_USER, NATS_PASSWORD and NATS_TOKEN are read, too"
+    )]
     pub(crate) nats: String,
     /// A file with credentials
     #[arg(long, value_name = "FILE")]

@@ -1,6 +1,8 @@
 //! One host: a test binary started for one job, heard to its end, whatever end that is.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
+use std::hash::{DefaultHasher, Hasher as _};
 use std::io::{self, BufRead as _, BufReader, Read, Write as _};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::os::unix::process::ExitStatusExt as _;
@@ -35,6 +37,8 @@ const KEPT: usize = 64 << 10;
 pub(crate) struct Desk {
     directory: PathBuf,
     next: AtomicU64,
+    /// Numbers of test binaries, by their paths.
+    binaries: Mutex<BTreeMap<PathBuf, String>>,
     /// Where hosts leave what their searches need to go on, if they are to.
     pub(crate) checkpoints: Option<Checkpoints>,
 }
@@ -44,13 +48,27 @@ impl Desk {
         // Short: the path of a socket has at most 107 bytes.
         let directory = std::env::temp_dir().join(format!("raddle-{}", std::process::id()));
         fs::create_dir_all(&directory)?;
-        Ok(Self { directory, next: AtomicU64::new(0), checkpoints: None })
+        let (next, binaries) = (AtomicU64::new(0), Mutex::default());
+        Ok(Self { directory, next, binaries, checkpoints: None })
     }
 
     /// A name that no other file there has.
     pub(crate) fn path(&self, extension: &str) -> PathBuf {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         self.directory.join(format!("{number}.{extension}"))
+    }
+
+    /// A number for a test binary: of the same bytes the same.
+    pub(crate) fn binary(&self, path: &Path) -> io::Result<String> {
+        let mut known = self.binaries.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = known.get(path) {
+            return Ok(known.clone());
+        }
+        let mut hasher = DefaultHasher::new();
+        hasher.write(&fs::read(path)?);
+        let number = format!("{:016x}", hasher.finish());
+        known.insert(path.to_owned(), number.clone());
+        Ok(number)
     }
 
     /// A file for options, all holes.
@@ -210,12 +228,16 @@ impl Hosts<'_> {
         more: &[(String, String)],
         hear: &mut dyn FnMut(Message),
     ) -> io::Result<Gone> {
+        let patient = matches!(task.work, Work::Judge { .. });
         let mut started = self.start(test, task, more)?;
         let mut hear = |message| match (message, self.tree) {
             (Message::Tree { tree }, Some(kept)) => kept.keep(*tree),
             (message, _) => hear(message),
         };
-        let heard = Conversation::default().hold(&mut started.child, &started.listener, &mut hear);
+        // What was found before Ctrl-C was pressed is to be told.
+        let interrupts = if patient { os::interrupts() } else { 0 };
+        let said = Conversation { interrupts, ..Conversation::default() };
+        let heard = said.hold(&mut started.child, &started.listener, &mut hear);
         started.end(heard)
     }
 
@@ -295,7 +317,7 @@ impl Started {
         let _ = fs::remove_file(&socket);
         let read = |tail: Option<JoinHandle<Tail>>| tail.and_then(|tail| tail.join().ok());
         let (out, err) = (read(out).unwrap_or_default(), read(err).unwrap_or_default());
-        let Conversation { greeted, answered, hung, killed } = heard?;
+        let Conversation { greeted, answered, hung, killed, .. } = heard?;
         let output = [out.own(), err.own()].concat();
         let complaint = err.text();
         Ok(Gone { status, greeted, answered, hung, killed, output, complaint })
@@ -309,6 +331,8 @@ pub(crate) struct Conversation {
     answered: bool,
     hung: Option<(u64, String)>,
     killed: bool,
+    /// How often Ctrl-C was pressed before it began.
+    interrupts: u32,
 }
 
 impl Conversation {
@@ -343,12 +367,12 @@ impl Conversation {
                 Err(RecvTimeoutError::Timeout) if has_ended(child)? => break,
                 Err(RecvTimeoutError::Timeout) => {}
             }
-            if os::interrupts() > 0 && told.is_none() {
+            if os::interrupts() > self.interrupts && told.is_none() {
                 told = Some(Instant::now());
                 let _ = stream.write_all(format!("{STOP}\n").as_bytes());
             }
             let late = told.is_some_and(|told| told.elapsed() > GRACE);
-            if late || os::interrupts() > 1 {
+            if late || os::interrupts() > self.interrupts + 1 {
                 self.killed = true;
                 os::kill_group(child.id());
             }
@@ -394,7 +418,7 @@ impl Conversation {
             if has_ended(child)? {
                 return Ok(None);
             }
-            if os::interrupts() > 0 {
+            if os::interrupts() > self.interrupts {
                 self.killed = true;
                 os::kill_group(child.id());
                 return Ok(None);
@@ -413,8 +437,6 @@ impl Conversation {
             | Message::Error { .. }
             | Message::Survived { .. }
             | Message::Strategies { .. } => self.answered = true,
-            // One that is given units has said all it has to between two of them.
-            Message::Completed { .. } | Message::Plan { .. } => {}
             _ => {}
         }
         hear(message);

@@ -44,7 +44,8 @@ pub(crate) fn search(
     let checkpoints = hosts.desk.checkpoints.as_ref().ok_or("there is no place for units")?;
     checkpoints.prepare().map_err(|error| format!("no place for units: {error}"))?;
     let file = checkpoints.units(&test.id);
-    let board = Board::new(hosts.workers, workers, file, checkpoints.resumes());
+    let binary = hosts.desk.binary(&test.binary.path).map_err(|error| error.to_string())?;
+    let board = Board::new(hosts.workers, workers, file, binary, checkpoints.resumes());
     let mut output = String::new();
     thread::scope(|scope| {
         // The thread that starts a host waits for it: a host dies with its thread.

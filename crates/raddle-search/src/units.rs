@@ -118,7 +118,7 @@ pub fn run(
     search
         .adopt(&Checkpoint(unit.state.0.clone()))
         .map_err(|why| UnitError::Unit(format!("the unit {}: {why}", unit.id)))?;
-    let mut setup = setup.clone();
+    let mut setup = *setup;
     setup.limits.executions = quota.executions.max(1);
     let carried = Carried { tasks: unit.tasks.clone(), ..Carried::default() };
     let ran = run_here(search, &setup, &carried, quota, heard, host, test);

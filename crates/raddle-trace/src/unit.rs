@@ -181,7 +181,8 @@ pub struct UnitPlan {
     pub listed: bool,
     /// When a reduction has covered all it sees, so many executions without it are enough.
     pub after_reduction: u64,
-    /// Which binary, test, strategies and settings, as text: units of another one mean something else.
+    /// Which test, strategies and settings, as text: units of another one mean something else, and so do those of another
+    /// binary, which whoever keeps units must add.
     pub run: String,
 }
 

@@ -136,7 +136,7 @@ pub(crate) fn settings(job: &Job) -> BTreeMap<String, String> {
 }
 
 /// A number for the running binary, as text. Of the same file it is the same.
-pub(crate) fn binary() -> Result<String, String> {
+fn binary() -> Result<String, String> {
     static BINARY: OnceLock<Result<String, String>> = OnceLock::new();
     BINARY.get_or_init(hashed_binary).clone()
 }

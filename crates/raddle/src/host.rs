@@ -236,7 +236,7 @@ fn judge(
     let judged: ToJudge =
         serde_json::from_slice(&bytes).map_err(|error| wrong(format!("{file}: {error}")))?;
     let report = units::report(job, judged, test)?;
-    finish(job, report, test, channel)
+    Ok(finish(job, report, test, channel))
 }
 
 /// Separates what the test prints from what the harness does. Not by the macros, whose output the
@@ -253,16 +253,11 @@ fn search(job: &mut Job, test: &Body, channel: &Channel) -> Result<Option<String
     if let Some(tree) = &job.config.tree {
         channel.say(&Message::Tree { tree: Box::new(tree.decisions()) });
     }
-    finish(job, explored?, test, channel)
+    Ok(finish(job, explored?, test, channel))
 }
 
 /// Says what a report comes to.
-fn finish(
-    job: &Job,
-    report: Report,
-    test: &Body,
-    channel: &Channel,
-) -> Result<Option<String>, Error> {
+fn finish(job: &Job, report: Report, test: &Body, channel: &Channel) -> Option<String> {
     let found =
         &mut |report: &Report| channel.say(&Message::Found { report: Box::new(report.clone()) });
     let Judged { report, text, passed } = check::finish_report(job, report, test, None, found);
@@ -272,7 +267,7 @@ fn finish(
         expected: (expect != Expect::Pass).then(|| expect.name().to_owned()),
         as_expected: passed,
     });
-    Ok((!passed).then_some(text))
+    (!passed).then_some(text)
 }
 
 /// Replays a recording, and makes its failure as small as it can in the time of `minimise`.

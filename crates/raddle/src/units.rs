@@ -3,6 +3,7 @@
 //! A unit is run by a fresh engine that begins with the numbers which tasks had where the unit was cut, so it does what it would
 //! have done there. What comes of it is of this run alone; [`raddle_trace::fold`] adds up.
 
+use std::fmt::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -51,7 +52,6 @@ pub(crate) fn plan(job: &Job) -> Result<UnitPlan, Error> {
     }
     let config = &job.config;
     let usual = if config.time.is_none() && plan.samples { EXECUTIONS } else { u64::MAX };
-    let host = |reason| Error::Host { reason };
     Ok(UnitPlan {
         version: VERSION,
         searches,
@@ -59,15 +59,17 @@ pub(crate) fn plan(job: &Job) -> Result<UnitPlan, Error> {
         time_ms: config.time.map(|time| time.as_millis().try_into().unwrap_or(u64::MAX)),
         listed: plan.listed,
         after_reduction: AFTER_REDUCTION,
-        run: run_of(job, &plan, &checkpoint::binary().map_err(host)?),
+        run: run_of(job, &plan),
     })
 }
 
 /// Which run it is: what must be the same for units to mean the same.
-fn run_of(job: &Job, plan: &Plan, binary: &str) -> String {
-    let mut text = format!("binary {binary}\n");
+fn run_of(job: &Job, plan: &Plan) -> String {
+    let mut text = String::new();
     let config = &job.config;
-    let mut line = |name: &str, value: &str| text.push_str(&format!("{name} {value}\n"));
+    let mut line = |name: &str, value: &str| {
+        let _ = writeln!(text, "{name} {value}");
+    };
     line("test", config.test.as_deref().unwrap_or_default());
     line("package", config.env.package.as_deref().unwrap_or_default());
     for (strategy, seed) in plan.searches() {
@@ -144,7 +146,7 @@ pub(crate) fn run(
     let search = build_unit(&unit.line, unit.method, samples, environment)
         .map_err(|error| search::refusal(&unit.line, &error))?;
     let asked = Asked::new(&job);
-    let mut setup = asked.setup.clone();
+    let mut setup = asked.setup;
     // Those of other units are compared with what is repeated.
     setup.run_twice = unit.id == UnitId::root(unit.search);
     setup.settings = job.config.settings_of(search.reduces);

@@ -23,6 +23,7 @@ pub(super) fn connect(server: &Server) -> Result<Nats, Wrong> {
 }
 
 /// What is wrong with a server is a mistake of the command's; what it loses is the tool's.
+#[expect(clippy::needless_pass_by_value, reason = "it is passed to `map_err`")]
 pub(super) fn wrong(error: QueueError) -> Wrong {
     match error.problem() {
         Problem::Refused | Problem::Mismatch | Problem::Unreachable => {

@@ -170,10 +170,7 @@ impl Machines<'_> {
                 workers.insert(record.worker.clone());
                 take_up(remote, record);
             });
-            let new = match patient(polled, &mut silent)? {
-                Some(new) => new,
-                None => continue,
-            };
+            let Some(new) = patient(polled, &mut silent)? else { continue };
             for unit in remote.roots().iter().map(queued) {
                 coordinator.put(&queue, unit)?;
             }
@@ -242,7 +239,7 @@ fn take_up(remote: &Remote, record: &Record) {
     match read() {
         Ok(completed) => remote.fold(&completed),
         Err(error) => {
-            remote.give_up(&format!("what worker {} wrote cannot be read: {error}", record.worker))
+            remote.give_up(&format!("what worker {} wrote cannot be read: {error}", record.worker));
         }
     }
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use raddle_trace::fold::Folded;
 use raddle_trace::host::Avoid;
-use raddle_trace::unit::{Completed, Method, PlannedSearch, Quota, ToJudge, UnitPlan};
+use raddle_trace::unit::{Completed, Method, PlannedSearch, Quota, ToJudge, TraceSet, UnitPlan};
 use raddle_trace::{Covered, Failure, Note, Progress};
 
 use super::lane::{Lane, Leased};
@@ -52,6 +52,8 @@ pub(super) struct Board {
     unit_time: Duration,
     /// The file of the first search's units; those of others are beside it.
     file: PathBuf,
+    /// A number for the test binary.
+    binary: String,
     resume: bool,
     began: Instant,
     state: Mutex<State>,
@@ -86,13 +88,20 @@ pub(super) struct Given {
 }
 
 impl Board {
-    pub(super) fn new(workers: Workers, count: usize, file: PathBuf, resume: bool) -> Self {
+    pub(super) fn new(
+        workers: Workers,
+        count: usize,
+        file: PathBuf,
+        binary: String,
+        resume: bool,
+    ) -> Self {
         let state = State { live: vec![0; count], ..State::default() };
         Self {
             workers: count,
             unit_executions: workers.unit_executions.unwrap_or(UNIT_EXECUTIONS),
             unit_time: workers.unit_time.unwrap_or(UNIT_TIME),
             file,
+            binary,
             resume,
             began: Instant::now(),
             state: Mutex::new(state),
@@ -151,7 +160,8 @@ impl Board {
         search: u32,
         planned: PlannedSearch,
     ) -> Result<(), String> {
-        let lane = Lane::open(&self.file(search), plan, search, planned, !self.resume)?;
+        let run = format!("binary {}\n{}", self.binary, plan.run);
+        let lane = Lane::open(&self.file(search), &run, search, planned, !self.resume)?;
         state.lanes.push(lane);
         Ok(())
     }
@@ -232,13 +242,8 @@ impl Board {
     fn give(&self, state: &mut State, worker: usize) -> Result<Option<Given>, String> {
         let Some(plan) = &state.plan else { return Ok(None) };
         let samples = plan.executions;
-        let left = state.left();
-        if left == 0 {
-            if state.lanes.iter().all(|lane| lane.running() == 0) {
-                state.end(Stop::Executions);
-            }
-            return Ok(None);
-        }
+        // Members of a list take turns, so none has much at a time.
+        let turn = if plan.listed { plan.after_reduction } else { u64::MAX };
         let mut order: Vec<usize> = (0..state.lanes.len()).collect();
         order.retain(|&at| !state.lanes[at].is_over() && state.lane_left(at) > 0);
         // Whose member has run the fewest for its weight.
@@ -248,11 +253,11 @@ impl Board {
             run / lane.planned.weight.max(1)
         });
         for at in order {
-            let most = left.min(state.lane_left(at));
+            let most = state.lane_left(at);
             let lane = &mut state.lanes[at];
             let Some(leased) = lane.lease(worker)? else { continue };
             let fair = (most / (2 * self.workers as u64)).max(100);
-            let executions = self.unit_executions.min(fair).min(most);
+            let executions = self.unit_executions.min(fair).min(most).min(turn);
             lane.allow(&leased.lease, executions);
             let alone = lane.fold.open() == 1 && self.workers > 1;
             let spread = alone && lane.planned.method != Method::Whole;
@@ -366,7 +371,7 @@ impl Board {
         for lane in lanes {
             executions += lane.fold.sum.counts.executions;
             pending += lane.fold.open() as u64;
-            traces = traces.or(lane.fold.sum.traces.as_ref().map(|traces| traces.count()));
+            traces = traces.or(lane.fold.sum.traces.as_ref().map(TraceSet::count));
         }
         let plan = state.plan.as_ref();
         let limit_executions = plan.map(|plan| plan.executions).filter(|most| *most < u64::MAX);
@@ -454,9 +459,9 @@ impl State {
         let lane = &self.lanes[at];
         let Some(plan) = &self.plan else { return 0 };
         if !lane.planned.follows {
-            return u64::MAX;
+            return self.left();
         }
-        // It follows a reduction: if that covered all it sees, a few are enough.
+        // It follows a reduction: if that covered all it sees, a few are enough, whatever the others have run.
         let covered = self.lanes.iter().any(|other| {
             other.planned.member == lane.planned.member
                 && !other.planned.follows
@@ -464,7 +469,7 @@ impl State {
                 && other.covers()
         });
         if !covered {
-            return u64::MAX;
+            return self.left();
         }
         let run = lane.fold.sum.counts.executions.saturating_add(lane.allowed());
         plan.after_reduction.saturating_sub(run)

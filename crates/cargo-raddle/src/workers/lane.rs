@@ -8,12 +8,12 @@ use raddle_fleet::{
     Completed as Stored, Completion, DiskQueue, Ending, Lease, Queue, QueuedUnit, UnitKey,
 };
 use raddle_trace::fold::Fold;
-use raddle_trace::unit::{Completed, Method, PlannedSearch, Unit, UnitPlan, UnitResult};
+use raddle_trace::unit::{Completed, Method, PlannedSearch, Unit, UnitResult};
 use raddle_trace::{Covered, Gaps};
 use serde::{Deserialize, Serialize};
 
 /// Workers of this process hold their units until they are done with them, or gone.
-const LEASE: Duration = Duration::from_secs(365 * 24 * 3600);
+const LEASE: Duration = Duration::from_hours(365 * 24);
 /// After so many records what they came to is kept in their place.
 const FOLD_EVERY: u64 = 256;
 /// So many of them are read at a time.
@@ -63,7 +63,7 @@ impl Lane {
     /// Opens the lane's file, or begins one. `anew`: what is there is of no use.
     pub(super) fn open(
         path: &Path,
-        plan: &UnitPlan,
+        run: &str,
         search: u32,
         planned: PlannedSearch,
         anew: bool,
@@ -74,7 +74,7 @@ impl Lane {
         {
             return Err(format!("{}: {error}", path.display()));
         }
-        let run = format!("{}search {search} {}\n", plan.run, planned.line);
+        let run = format!("{run}search {search} {}\n", planned.line);
         let queue = DiskQueue::open(path, run.as_bytes()).map_err(|error| error.to_string())?;
         Self::over(Box::new(queue), search, planned)
     }

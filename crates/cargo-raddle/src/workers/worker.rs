@@ -7,9 +7,9 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use raddle_trace::Failure;
 use raddle_trace::host::{Avoid, Message, Work};
 use raddle_trace::unit::{Completed, Order, UnitPlan};
+use raddle_trace::{Death, Failure};
 
 use super::board::{Board, Given};
 use crate::check::{self, Question};
@@ -20,6 +20,9 @@ use crate::os;
 
 /// How often a worker looks whether others wait, while its host runs a unit.
 const LOOK: Duration = Duration::from_millis(10);
+
+/// The number of `SIGKILL`, everywhere.
+const KILL: i32 = 9;
 
 /// A host that is given units.
 pub(crate) struct Host {
@@ -137,8 +140,9 @@ impl Host {
                 }
             }
         });
-        let (strategy, seed) = (String::new(), 0);
-        let mut host = Self { started, said, stream, lines, reader, page, strategy, seed, began };
+        let strategy = String::new();
+        let mut host =
+            Self { started, said, stream, lines, reader, page, strategy, seed: 0, began };
         let mut plan = None;
         let mut error = None;
         while plan.is_none() && error.is_none() {
@@ -294,12 +298,23 @@ impl Host {
             // The driver killed it, or it had said its last word.
             return Some((gone, Found::Silence));
         };
-        let died = Died { death, strategy, seed, elapsed, last: 0 };
-        let (report, avoid) = died.report(hosts, test, &kept, Question::Search);
+        // Whoever kills hosts may kill one that goes the same way again, too.
+        let tries = if death == Death::signal(KILL) { 3 } else { 1 };
+        let mut last = Found::Nothing;
+        for _ in 0..tries {
+            let (death, strategy) = (death.clone(), strategy.clone());
+            let died = Died { death, strategy, seed, elapsed, last: 0 };
+            let (report, avoid) = died.report(hosts, test, &kept, Question::Search);
+            let stable = report.failure.as_ref().is_some_and(|failure| failure.unstable.is_none());
+            last = report
+                .failure
+                .map_or(Found::Nothing, |failure| Found::Death(Box::new(failure), avoid));
+            if !stable {
+                break;
+            }
+        }
         let _ = (std::fs::remove_file(&kept), std::fs::remove_file(own));
-        let found =
-            report.failure.map_or(Found::Nothing, |failure| Found::Death(Box::new(failure), avoid));
-        Some((gone, found))
+        Some((gone, last))
     }
 }
 

@@ -14,6 +14,7 @@ mod interrupts;
 mod replays;
 mod runs;
 mod terminals;
+mod workers;
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -227,7 +227,7 @@ impl<O: Order> TreeSearch<O> {
 
     /// Gives away candidates, those first that leave the path early: most follows them.
     pub(super) fn give(&mut self, n: usize) -> Result<Vec<Work>, Unsupported> {
-        let mut all = self.to_give()?;
+        let mut all = self.candidates_to_give()?;
         // One stays, unless one is being run.
         let running = matches!(self.stage, Stage::Running(_));
         let most = if running { all.len() } else { all.len().saturating_sub(1) };
@@ -243,12 +243,12 @@ impl<O: Order> TreeSearch<O> {
                 "be taken apart before its first execution, in one, or with a cache",
             ));
         }
-        let all = self.to_give()?;
+        let all = self.candidates_to_give()?;
         Ok(self.give_these(all))
     }
 
     /// The candidates that may be given away.
-    fn to_give(&mut self) -> Result<Vec<(Key, u32, Pending)>, Unsupported> {
+    fn candidates_to_give(&mut self) -> Result<Vec<(Key, u32, Pending)>, Unsupported> {
         if self.expansion != TreeExpansion::All {
             return Err(REDUCED);
         }
