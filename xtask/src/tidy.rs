@@ -22,6 +22,10 @@ const ONLY: &[(&str, &[&str])] = &[
     ("raddle-search", &["raddle-engine", "raddle-knobs", "raddle-trace", "postcard", "serde"]),
     ("raddle-threads", &["raddle-engine", "raddle-trace"]),
     ("raddle-report", &["raddle-trace", "serde_json"]),
+    (
+        "raddle-fleet",
+        &["async-nats", "futures-util", "postcard", "redb", "ring", "serde", "serde_json", "tokio"],
+    ),
     ("raddle-macros", &["proc-macro2", "quote", "raddle-knobs", "syn"]),
     (
         "cargo-raddle",
