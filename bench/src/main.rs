@@ -351,7 +351,7 @@ fn eta(asked: &Eta) -> Result<ExitCode, String> {
 fn fleet_sim(asked: &FleetSim) -> Result<ExitCode, String> {
     let message = asked.message.map_or(fleet_sim::COSTS.message, |message| message * 1_000);
     let costs = fleet_sim::Costs { message, ..fleet_sim::COSTS };
-    let parts = fleet_sim::measure(asked.quick, costs, &say);
+    let parts = fleet_sim::measure(asked.quick, costs, raddle_fleet::Pace::default(), &say);
     let date = asked.date.clone().unwrap_or_else(machine::today);
     let quick = if asked.quick { " --quick" } else { "" };
     let message = asked.message.map_or(String::new(), |message| format!(" --message {message}"));

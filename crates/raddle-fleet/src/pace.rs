@@ -39,10 +39,10 @@ pub struct Pace {
 impl Default for Pace {
     fn default() -> Self {
         Self {
-            short: Duration::from_millis(100),
+            short: Duration::from_millis(200),
             long: Duration::from_secs(5),
-            enough: 64,
-            parts: 32,
+            enough: 3_000,
+            parts: 5,
             executions: u64::MAX,
         }
     }
