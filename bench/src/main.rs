@@ -12,6 +12,7 @@ mod delaying;
 mod driver;
 mod estimate;
 mod eta;
+mod fleet_sim;
 mod foundation;
 mod gambit;
 mod hapset;
@@ -76,6 +77,8 @@ enum Command {
     Default(Output),
     /// `dpor preemptions(k)` beside the traces within the bound, and beside a cache
     Bounded(Output),
+    /// Fleets of 1 to 10,000 workers, simulated with measured costs, beside Eta's
+    FleetSim(FleetSim),
     /// An optimal reduction without wakeup trees beside `dpor`: what docs/decisions rests on
     OptimalSpike(Output),
 }
@@ -219,6 +222,25 @@ struct Delaying {
     date: Option<String>,
 }
 
+#[derive(Debug, Args)]
+struct FleetSim {
+    /// Up to 1,000 workers
+    #[arg(long)]
+    quick: bool,
+    /// What a message costs the server, in microseconds, if it is not what was measured
+    #[arg(long, value_name = "MICROSECONDS")]
+    message: Option<u64>,
+    /// Print one JSON object for each number that is compared
+    #[arg(long)]
+    json: bool,
+    /// Also write the tables to DIR/fleet-sim.md and the plot to DIR/fleet-sim/*.svg
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// The date for the head of the tables; today if left out
+    #[arg(long, value_name = "YYYY-MM-DD")]
+    date: Option<String>,
+}
+
 /// What every command takes.
 #[derive(Debug, Args)]
 struct Output {
@@ -251,6 +273,7 @@ fn main() -> ExitCode {
         Command::Estimate(output) => estimate(&output),
         Command::Default(output) => default(&output),
         Command::Bounded(output) => bounded(&output),
+        Command::FleetSim(asked) => fleet_sim(&asked),
         Command::OptimalSpike(output) => optimal_spike(&output),
     };
     match done {
@@ -321,6 +344,24 @@ fn eta(asked: &Eta) -> Result<ExitCode, String> {
         let name =
             if asked.what == eta::What::All { "eta".to_owned() } else { format!("eta-{what}") };
         part::write(dir, &name, &text, &parts, "eta")?;
+    }
+    finish_parts(parts, asked.json, text)
+}
+
+fn fleet_sim(asked: &FleetSim) -> Result<ExitCode, String> {
+    let message = asked.message.map_or(fleet_sim::COSTS.message, |message| message * 1_000);
+    let costs = fleet_sim::Costs { message, ..fleet_sim::COSTS };
+    let parts = fleet_sim::measure(asked.quick, costs, raddle_fleet::Pace::default(), &say);
+    let date = asked.date.clone().unwrap_or_else(machine::today);
+    let quick = if asked.quick { " --quick" } else { "" };
+    let message = asked.message.map_or(String::new(), |message| format!(" --message {message}"));
+    let text = format!(
+        "# Fleets of 1 to 10,000 workers, simulated\n\n\
+         `cargo run --release -p raddle-bench -- fleet-sim{quick}{message} --out docs/results`, {date}\n\n{}",
+        part::markdown(&parts, "fleet-sim")
+    );
+    if let Some(dir) = &asked.out {
+        part::write(dir, "fleet-sim", &text, &parts, "fleet-sim")?;
     }
     finish_parts(parts, asked.json, text)
 }

@@ -89,6 +89,7 @@ pub const RULES: &[Rule] = &[
             // A test.
             &["explain", "learned", "minimise"],
             &["check"],
+            &["units"],
             &["host", "migrate"],
             &["harness"],
         ]),

@@ -22,10 +22,15 @@ const ONLY: &[(&str, &[&str])] = &[
     ("raddle-search", &["raddle-engine", "raddle-knobs", "raddle-trace", "postcard", "serde"]),
     ("raddle-threads", &["raddle-engine", "raddle-trace"]),
     ("raddle-report", &["raddle-trace", "serde_json"]),
+    (
+        "raddle-fleet",
+        &["async-nats", "futures-util", "postcard", "redb", "ring", "serde", "serde_json", "tokio"],
+    ),
     ("raddle-macros", &["proc-macro2", "quote", "raddle-knobs", "syn"]),
     (
         "cargo-raddle",
         &[
+            "raddle-fleet",
             "raddle-knobs",
             "raddle-report",
             "raddle-trace",
@@ -36,6 +41,7 @@ const ONLY: &[(&str, &[&str])] = &[
             "libc",
             "memchr",
             "quick-junit",
+            "serde",
             "serde_json",
             "toml",
         ],

@@ -13,6 +13,7 @@ use crate::find::Test;
 use crate::host::{Gone, Hosts, Task};
 use crate::os;
 use crate::regressions;
+use crate::workers;
 
 /// How often the curve of a search is kept, at most, before every second point is dropped.
 const SAMPLES: usize = 512;
@@ -66,13 +67,15 @@ pub(crate) enum What {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Question<'a> {
     Search,
+    /// What workers found is in this file.
+    Judge(&'a str),
     Recording(&'a str, What),
 }
 
 impl<'a> Question<'a> {
     pub(crate) fn recording(self) -> Option<&'a str> {
         match self {
-            Self::Search => None,
+            Self::Search | Self::Judge(_) => None,
             Self::Recording(recording, _) => Some(recording),
         }
     }
@@ -80,6 +83,7 @@ impl<'a> Question<'a> {
     fn work(self) -> Work {
         match self {
             Self::Recording(_, What::Minimise | What::MinimiseApart) => Work::Minimise,
+            Self::Judge(file) => Work::Judge { file: file.to_owned() },
             _ => Work::Search,
         }
     }
@@ -234,6 +238,14 @@ fn ask(
     question: Question<'_>,
     hear: &mut dyn FnMut(Progress),
 ) -> Answer {
+    if let (Question::Search, Some(fleet)) = (question, hosts.fleet) {
+        let search = |hear: &mut dyn FnMut(Progress)| fleet.search(hosts, test, hear);
+        return by_workers(hosts, test, search, hear);
+    }
+    if let (Question::Search, Some(workers)) = (question, workers::count(hosts, test)) {
+        let search = |hear: &mut dyn FnMut(Progress)| workers::search(hosts, test, workers, hear);
+        return by_workers(hosts, test, search, hear);
+    }
     let mut deaths = Deaths::new();
     loop {
         let (answer, avoid) = ask_once(hosts, test, question, &deaths, hear);
@@ -242,6 +254,37 @@ fn ask(
         }
         if let Some(answer) = deaths.after(answer, avoid) {
             return answer;
+        }
+    }
+}
+
+/// Has several hosts share a search, and one more judge what they found.
+fn by_workers(
+    hosts: &Hosts<'_>,
+    test: &Test,
+    search: impl FnOnce(&mut dyn FnMut(Progress)) -> Result<(String, String), String>,
+    hear: &mut dyn FnMut(Progress),
+) -> Answer {
+    let mut samples = Vec::new();
+    let found = search(&mut |progress| {
+        keep(&mut samples, &progress);
+        hear(progress);
+    });
+    match found {
+        Ok((file, output)) => {
+            let question = Question::Judge(&file);
+            let (mut answer, _) = ask_once(hosts, test, question, &Deaths::new(), &mut |_| {});
+            let _ = std::fs::remove_file(&file);
+            answer.samples = samples;
+            if answer.output.is_empty() {
+                answer.output = last_lines(&output);
+            }
+            answer
+        }
+        Err(why) => {
+            let output = String::new();
+            let (report, expected, error) = (None, None, Some(why));
+            Answer { report, expected, error, passed: false, output, samples }
         }
     }
 }
@@ -334,7 +377,7 @@ fn ask_for(
 }
 
 /// Why a host said nothing.
-fn silent(gone: &Gone) -> String {
+pub(crate) fn silent(gone: &Gone) -> String {
     if gone.killed || os::interrupts() > 0 {
         return "it was stopped before it could say anything".to_owned();
     }

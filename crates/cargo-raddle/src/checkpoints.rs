@@ -46,6 +46,21 @@ impl Checkpoints {
         ]
     }
 
+    /// The file with the units of a search that several hosts share.
+    pub(crate) fn units(&self, test: &TestId) -> PathBuf {
+        self.file(test, "units")
+    }
+
+    /// Whether tests go on from what an earlier run has left.
+    pub(crate) fn resumes(&self) -> bool {
+        self.resume
+    }
+
+    /// Makes the directory.
+    pub(crate) fn prepare(&self) -> io::Result<()> {
+        fs::create_dir_all(&self.directory)
+    }
+
     /// Whether there is something to go on from that was kept since then.
     pub(crate) fn is_newer(&self, test: &TestId, than: SystemTime) -> bool {
         let kept = fs::metadata(self.file(test, "checkpoint"));
@@ -58,7 +73,7 @@ impl Checkpoints {
             return Ok(tests);
         }
         let left = |test: &Test| {
-            ["checkpoint", "waits"].iter().any(|kind| self.file(&test.id, kind).is_file())
+            ["checkpoint", "units", "waits"].iter().any(|kind| self.file(&test.id, kind).is_file())
         };
         let left: Vec<Test> = tests.into_iter().filter(left).collect();
         if left.is_empty() {

@@ -24,6 +24,12 @@ pub(crate) struct Cli {
 pub(crate) enum Asked {
     /// Build, find the raddle tests, and run them
     Test(Box<Test>),
+    /// Have other machines search one test, and fold what they find (see the chapter on fleets in the book)
+    Coordinate(Box<Coordinate>),
+    /// Run parts of the searches that `coordinate` has begun, until they are over
+    Work(Box<Work>),
+    /// Say how runs of many machines stand, or show one as a live page
+    Status(Box<Status>),
     /// Say which raddle tests there are
     List(List),
     /// Run one recorded execution again
@@ -75,6 +81,103 @@ pub(crate) struct Test {
     pub(crate) resume: bool,
     #[command(flatten)]
     pub(crate) build: Build,
+}
+
+/// A server. A user and a password may stand in its URL; the variables that the server's own tools know are read, too.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Server")]
+pub(crate) struct Server {
+    // As a text and not as documentation, where it would be taken for a link.
+    #[arg(
+        long,
+        value_name = "URL",
+        help = "The NATS server: nats://host:4222, or tls://...; of a cluster several, with commas between them. A user and a \
+                password may stand in it; NATS_USER, NATS_PASSWORD and NATS_TOKEN are read, too"
+    )]
+    pub(crate) nats: String,
+    /// A file with credentials
+    #[arg(long, value_name = "FILE")]
+    pub(crate) nats_creds: Option<PathBuf>,
+    /// A file with the seed of an nkey
+    #[arg(long, value_name = "FILE")]
+    pub(crate) nats_nkey: Option<PathBuf>,
+    /// A file with certificates of authorities to trust
+    #[arg(long, value_name = "FILE")]
+    pub(crate) nats_ca: Option<PathBuf>,
+    /// A file with our own certificate
+    #[arg(long, value_name = "FILE", requires = "nats_key")]
+    pub(crate) nats_cert: Option<PathBuf>,
+    /// A file with the key of our certificate
+    #[arg(long, value_name = "FILE", requires = "nats_cert")]
+    pub(crate) nats_key: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Coordinate {
+    #[command(flatten)]
+    pub(crate) server: Server,
+    /// What the run is called; if left out, the test and the beginning of the binary's hash
+    #[arg(long, value_name = "NAME")]
+    pub(crate) run: Option<String>,
+    /// How long a worker may be silent before another gets what it had: 30s, 2m
+    #[arg(long, value_name = "TIME", default_value = "30s")]
+    pub(crate) lease: String,
+    /// Copies that the servers of a cluster keep of everything: 1 or 3
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) replicas: u32,
+    /// Do not store the test binary on the server: workers have it, and name it by --binary
+    #[arg(long)]
+    pub(crate) no_upload: bool,
+    /// Serve a live page on this port of the loopback; 0: any
+    #[arg(long, value_name = "PORT")]
+    pub(crate) page: Option<u16>,
+    #[command(flatten)]
+    pub(crate) test: Test,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Work {
+    #[command(flatten)]
+    pub(crate) server: Server,
+    /// Which run; if left out, the one that is open
+    #[arg(long, value_name = "NAME")]
+    pub(crate) run: Option<String>,
+    /// A test binary whose SHA-256 this is may be fetched from the server and run; may be repeated
+    #[arg(long, value_name = "SHA256")]
+    pub(crate) trust: Vec<String>,
+    /// The test binary, if this machine has it; nothing is fetched then
+    #[arg(long, value_name = "FILE", conflicts_with = "trust")]
+    pub(crate) binary: Option<PathBuf>,
+    /// The directory in which the test runs; if left out, an empty one that is removed afterwards
+    #[arg(long, value_name = "DIRECTORY")]
+    pub(crate) directory: Option<PathBuf>,
+    /// Hosts at a time; if left out, as many as there are processors
+    #[arg(long, value_name = "N")]
+    pub(crate) hosts: Option<usize>,
+    /// What this worker is called; if left out, the machine and the process
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// How long to wait for the run to begin: 30s, 10m
+    #[arg(long, value_name = "TIME", default_value = "1m")]
+    pub(crate) wait: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Status {
+    #[command(flatten)]
+    pub(crate) server: Server,
+    /// Only this run
+    #[arg(long, value_name = "NAME")]
+    pub(crate) run: Option<String>,
+    /// What to write: lines for people, or one JSON object for each run
+    #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
+    pub(crate) format: Format,
+    /// Serve a live page of the run on this port of the loopback until Ctrl-C; 0: any
+    #[arg(long, value_name = "PORT", requires = "run")]
+    pub(crate) page: Option<u16>,
+    /// Remove the run and all it has on the server
+    #[arg(long, requires = "run")]
+    pub(crate) remove: bool,
 }
 
 #[derive(Debug, Args)]

@@ -15,6 +15,7 @@ use crate::check::Regressions;
 use crate::checkpoints::{self, Checkpoints};
 use crate::cli::{self, Asked, Build, Chosen, Cli, Format};
 use crate::find::{self, Test};
+use crate::fleet::{self, Fleet};
 use crate::host::Kept;
 use crate::page::Of;
 use crate::print::{self, Side};
@@ -50,7 +51,10 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         }
     };
     let done = match &cli.command {
-        Asked::Test(asked) => test(asked, &given),
+        Asked::Test(asked) => test(asked, &given, None),
+        Asked::Coordinate(asked) => fleet::coordinate(asked, &given),
+        Asked::Work(asked) => fleet::work(asked),
+        Asked::Status(asked) => fleet::status(asked),
         Asked::List(asked) => list(asked),
         Asked::Replay(asked) => replay::replay(asked),
         Asked::Minimise(asked) => replay::minimise(asked),
@@ -95,7 +99,11 @@ pub(crate) fn settings(project: &Project, flags: &cli::Settings) -> Result<Setti
     Settings::read(&project.root, flags)
 }
 
-fn test(asked: &cli::Test, given: &[String]) -> Result<u8, Wrong> {
+pub(crate) fn test(
+    asked: &cli::Test,
+    given: &[String],
+    fleet: Option<&dyn Fleet>,
+) -> Result<u8, Wrong> {
     // First what can be wrong without building.
     let project = Project::load(asked.build.manifest_path.as_deref())?;
     let settings = settings(&project, &asked.settings)?;
@@ -110,6 +118,13 @@ fn test(asked: &cli::Test, given: &[String]) -> Result<u8, Wrong> {
     if asked.tree.is_some() && tests.len() != 1 {
         return Err(Wrong::usage(format!(
             "--tree is for one test, and there are {}; write the name of one, with --exact if it is part \
+             of others",
+            tests.len()
+        )));
+    }
+    if fleet.is_some() && tests.len() != 1 {
+        return Err(Wrong::usage(format!(
+            "a run of many machines is of one test, and there are {}; write the name of one, with --exact if it is part \
              of others",
             tests.len()
         )));
@@ -129,7 +144,7 @@ fn test(asked: &cli::Test, given: &[String]) -> Result<u8, Wrong> {
     let progress = run::PROGRESS;
     let kept = Kept::new(TREE);
     let tree = asked.tree.as_ref().map(|_| &kept);
-    let runner = Runner { desk: &desk, settings: &settings, regressions, tree, progress };
+    let runner = Runner { desk: &desk, settings: &settings, regressions, tree, progress, fleet };
     if let (Some(strategy), Some(test)) = (settings.knobs.get("strategy"), tests.first()) {
         strategies::check(&runner, test, strategy)?;
     }

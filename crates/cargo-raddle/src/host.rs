@@ -1,6 +1,8 @@
 //! One host: a test binary started for one job, heard to its end, whatever end that is.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
+use std::hash::{DefaultHasher, Hasher as _};
 use std::io::{self, BufRead as _, BufReader, Read, Write as _};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::os::unix::process::ExitStatusExt as _;
@@ -13,12 +15,15 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use raddle_trace::host::{Job, Message, OUTPUT, STOP, VARIABLE, VERSION, Work, page};
+use raddle_trace::unit::ToJudge;
 use raddle_trace::{Death, DecisionTree, Failure};
 
 use crate::checkpoints::Checkpoints;
 use crate::deaths::Deaths;
 use crate::find::Test;
+use crate::fleet::Fleet;
 use crate::os;
+use crate::settings::Workers;
 
 /// From one look at Ctrl-C, or at a host that does not connect, to the next.
 const LOOK: Duration = Duration::from_millis(20);
@@ -32,6 +37,8 @@ const KEPT: usize = 64 << 10;
 pub(crate) struct Desk {
     directory: PathBuf,
     next: AtomicU64,
+    /// Numbers of test binaries, by their paths.
+    binaries: Mutex<BTreeMap<PathBuf, String>>,
     /// Where hosts leave what their searches need to go on, if they are to.
     pub(crate) checkpoints: Option<Checkpoints>,
 }
@@ -41,12 +48,27 @@ impl Desk {
         // Short: the path of a socket has at most 107 bytes.
         let directory = std::env::temp_dir().join(format!("raddle-{}", std::process::id()));
         fs::create_dir_all(&directory)?;
-        Ok(Self { directory, next: AtomicU64::new(0), checkpoints: None })
+        let (next, binaries) = (AtomicU64::new(0), Mutex::default());
+        Ok(Self { directory, next, binaries, checkpoints: None })
     }
 
-    fn path(&self, extension: &str) -> PathBuf {
+    /// A name that no other file there has.
+    pub(crate) fn path(&self, extension: &str) -> PathBuf {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         self.directory.join(format!("{number}.{extension}"))
+    }
+
+    /// A number for a test binary: of the same bytes the same.
+    pub(crate) fn binary(&self, path: &Path) -> io::Result<String> {
+        let mut known = self.binaries.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = known.get(path) {
+            return Ok(known.clone());
+        }
+        let mut hasher = DefaultHasher::new();
+        hasher.write(&fs::read(path)?);
+        let number = format!("{:016x}", hasher.finish());
+        known.insert(path.to_owned(), number.clone());
+        Ok(number)
     }
 
     /// A file for options, all holes.
@@ -62,6 +84,13 @@ impl Desk {
     pub(crate) fn recording(&self, failure: &Failure) -> io::Result<PathBuf> {
         let path = self.path("json");
         serde_json::to_writer(File::create(&path)?, failure).map_err(io::Error::other)?;
+        Ok(path)
+    }
+
+    /// A file with what units came to.
+    pub(crate) fn to_judge(&self, judged: &ToJudge) -> io::Result<PathBuf> {
+        let path = self.path("units");
+        serde_json::to_writer(File::create(&path)?, judged).map_err(io::Error::other)?;
         Ok(path)
     }
 
@@ -108,6 +137,20 @@ pub(crate) struct Hosts<'a> {
     pub(crate) progress: Duration,
     /// Where the tree of decisions is kept, if it is wanted.
     pub(crate) tree: Option<&'a Kept>,
+    /// Whether several hosts share a search.
+    pub(crate) workers: Workers,
+    /// Other machines that search, if they do.
+    pub(crate) fleet: Option<&'a dyn Fleet>,
+}
+
+/// A host that was started.
+#[derive(Debug)]
+pub(crate) struct Started {
+    child: Child,
+    listener: UnixListener,
+    socket: PathBuf,
+    out: Option<JoinHandle<Tail>>,
+    err: Option<JoinHandle<Tail>>,
 }
 
 /// The tree of decisions that a host has told.
@@ -185,6 +228,26 @@ impl Hosts<'_> {
         more: &[(String, String)],
         hear: &mut dyn FnMut(Message),
     ) -> io::Result<Gone> {
+        let patient = matches!(task.work, Work::Judge { .. });
+        let mut started = self.start(test, task, more)?;
+        let mut hear = |message| match (message, self.tree) {
+            (Message::Tree { tree }, Some(kept)) => kept.keep(*tree),
+            (message, _) => hear(message),
+        };
+        // What was found before Ctrl-C was pressed is to be told.
+        let interrupts = if patient { os::interrupts() } else { 0 };
+        let said = Conversation { interrupts, ..Conversation::default() };
+        let heard = said.hold(&mut started.child, &started.listener, &mut hear);
+        started.end(heard)
+    }
+
+    /// Starts a host.
+    pub(crate) fn start(
+        &self,
+        test: &Test,
+        task: Task<'_>,
+        more: &[(String, String)],
+    ) -> io::Result<Started> {
         let Task { work, page, deaths } = task;
         let avoid = deaths.filter(|deaths| !deaths.avoid.is_empty());
         let avoid = avoid.map(|deaths| self.desk.avoid(deaths)).transpose()?;
@@ -220,18 +283,41 @@ impl Hosts<'_> {
         let mut child = command.spawn()?;
         let out = child.stdout.take().map(|pipe| thread::spawn(move || Tail::read(pipe)));
         let err = child.stderr.take().map(|pipe| thread::spawn(move || Tail::read(pipe)));
-        let mut hear = |message| match (message, self.tree) {
-            (Message::Tree { tree }, Some(kept)) => kept.keep(*tree),
-            (message, _) => hear(message),
-        };
-        let heard = Conversation::default().hold(&mut child, &listener, &mut hear);
+        Ok(Started { child, listener, socket, out, err })
+    }
+}
+
+impl Started {
+    /// The process.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// The host's end of the socket; none if it ended without a word, or Ctrl-C was pressed.
+    pub(crate) fn accept(&mut self, said: &mut Conversation) -> io::Result<Option<UnixStream>> {
+        said.accept(&self.child, &self.listener)
+    }
+
+    /// Whether the process has ended.
+    pub(crate) fn has_ended(&self) -> io::Result<bool> {
+        has_ended(&self.child)
+    }
+
+    /// Waits for the end of the process, and not for ever.
+    pub(crate) fn await_end(&self, said: &mut Conversation) -> io::Result<()> {
+        said.await_end(&self.child)
+    }
+
+    /// What is left of a host when all was heard.
+    pub(crate) fn end(self, heard: io::Result<Conversation>) -> io::Result<Gone> {
+        let Self { mut child, socket, out, err, .. } = self;
         // Processes that the test has started go with it, and only then is the number given back.
         os::kill_group(child.id());
         let status = child.wait()?;
         let _ = fs::remove_file(&socket);
         let read = |tail: Option<JoinHandle<Tail>>| tail.and_then(|tail| tail.join().ok());
         let (out, err) = (read(out).unwrap_or_default(), read(err).unwrap_or_default());
-        let Conversation { greeted, answered, hung, killed } = heard?;
+        let Conversation { greeted, answered, hung, killed, .. } = heard?;
         let output = [out.own(), err.own()].concat();
         let complaint = err.text();
         Ok(Gone { status, greeted, answered, hung, killed, output, complaint })
@@ -240,11 +326,13 @@ impl Hosts<'_> {
 
 /// What was heard of a host so far.
 #[derive(Debug, Default)]
-struct Conversation {
+pub(crate) struct Conversation {
     greeted: bool,
     answered: bool,
     hung: Option<(u64, String)>,
     killed: bool,
+    /// How often Ctrl-C was pressed before it began.
+    interrupts: u32,
 }
 
 impl Conversation {
@@ -279,12 +367,12 @@ impl Conversation {
                 Err(RecvTimeoutError::Timeout) if has_ended(child)? => break,
                 Err(RecvTimeoutError::Timeout) => {}
             }
-            if os::interrupts() > 0 && told.is_none() {
+            if os::interrupts() > self.interrupts && told.is_none() {
                 told = Some(Instant::now());
                 let _ = stream.write_all(format!("{STOP}\n").as_bytes());
             }
             let late = told.is_some_and(|told| told.elapsed() > GRACE);
-            if late || os::interrupts() > 1 {
+            if late || os::interrupts() > self.interrupts + 1 {
                 self.killed = true;
                 os::kill_group(child.id());
             }
@@ -298,6 +386,22 @@ impl Conversation {
             self.line(&line, hear);
         }
         Ok(self)
+    }
+
+    /// The driver has killed it.
+    pub(crate) fn kill(&mut self, process: u32) {
+        self.killed = true;
+        os::kill_group(process);
+    }
+
+    /// The host has no unit.
+    pub(crate) fn is_idle(&mut self) {
+        self.answered = true;
+    }
+
+    /// The host has a unit.
+    pub(crate) fn is_busy(&mut self) {
+        self.answered = false;
     }
 
     /// The host's end of the socket; none if it ends without a word.
@@ -314,7 +418,7 @@ impl Conversation {
             if has_ended(child)? {
                 return Ok(None);
             }
-            if os::interrupts() > 0 {
+            if os::interrupts() > self.interrupts {
                 self.killed = true;
                 os::kill_group(child.id());
                 return Ok(None);
@@ -323,7 +427,7 @@ impl Conversation {
         }
     }
 
-    fn line(&mut self, line: &str, hear: &mut dyn FnMut(Message)) {
+    pub(crate) fn line(&mut self, line: &str, hear: &mut dyn FnMut(Message)) {
         // A line that was cut off by its writer's death says nothing.
         let Ok(message) = serde_json::from_str::<Message>(line) else { return };
         match &message {
@@ -360,7 +464,7 @@ fn has_ended(child: &Child) -> io::Result<bool> {
 
 /// The end of a stream.
 #[derive(Debug, Default)]
-struct Tail(Vec<u8>);
+pub(crate) struct Tail(Vec<u8>);
 
 impl Tail {
     fn read(mut pipe: impl Read) -> Self {

@@ -8,7 +8,7 @@
 //! Reading order: `cli` (what can be asked for), `project` (cargo builds), `find` (which tests are
 //! raddle's), `host` (one process), `check` (one test: saved schedules first, then the search, then
 //! what is left of a host that died), `run` (many tests at a time), `show` (what a person or a program
-//! sees of it); then a file for each other command.
+//! sees of it); then a file for each other command; those of many machines are in `fleet`.
 
 mod check;
 mod checkpoints;
@@ -21,6 +21,7 @@ mod documents;
 mod estimate;
 mod export;
 mod find;
+mod fleet;
 mod host;
 mod os;
 mod page;
@@ -32,6 +33,7 @@ mod run;
 mod settings;
 mod show;
 mod strategies;
+mod workers;
 mod wrong;
 
 pub use command::main;

@@ -132,6 +132,14 @@ impl Project {
 }
 
 impl Binary {
+    /// One that another machine has built; it runs in this directory.
+    #[cfg(feature = "nats")]
+    pub(crate) fn from_elsewhere(path: PathBuf, directory: PathBuf) -> Self {
+        let (id, version) = (String::new(), String::new());
+        let package = Package { id, name: String::new(), version, directory };
+        Self { package, target: String::new(), path, libraries: Vec::new() }
+    }
+
     /// A command that runs the binary as `cargo test` would: in the directory of its package, with
     /// cargo's variables. Misses: what build scripts set by `rustc-env` for run time, which is nothing.
     pub(crate) fn command(&self) -> Command {

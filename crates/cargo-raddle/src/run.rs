@@ -10,6 +10,7 @@ use raddle_trace::exit;
 
 use crate::check::{self, Heard, Regressions, Tested};
 use crate::find::Test;
+use crate::fleet::Fleet;
 use crate::host::{Desk, Hosts, Kept};
 use crate::os;
 use crate::settings::Settings;
@@ -29,6 +30,8 @@ pub(crate) struct Runner<'a> {
     pub(crate) tree: Option<&'a Kept>,
     /// From one word of progress to the next.
     pub(crate) progress: Duration,
+    /// Other machines that search, if they do.
+    pub(crate) fleet: Option<&'a dyn Fleet>,
 }
 
 enum Event {
@@ -41,15 +44,16 @@ impl<'a> Runner<'a> {
     /// Of a command that neither looks at saved regressions nor keeps trees.
     pub(crate) fn plain(desk: &'a Desk, settings: &'a Settings) -> Self {
         let regressions = Regressions::LeftAlone;
-        Self { desk, settings, regressions, tree: None, progress: PROGRESS }
+        Self { desk, settings, regressions, tree: None, progress: PROGRESS, fleet: None }
     }
 
     /// How a host is started.
     pub(crate) fn with_hosts<T>(&self, work: impl FnOnce(&Hosts<'_>) -> T) -> T {
         let variables = self.settings.variables();
         let memory = self.settings.host_memory;
-        let Self { desk, tree, progress, .. } = *self;
-        let hosts = Hosts { desk, variables: &variables, memory, progress, tree };
+        let Self { desk, tree, progress, fleet, .. } = *self;
+        let workers = self.settings.workers;
+        let hosts = Hosts { desk, variables: &variables, memory, progress, tree, workers, fleet };
         work(&hosts)
     }
 
@@ -58,7 +62,9 @@ impl<'a> Runner<'a> {
     pub(crate) fn run(&self, tests: &[Test], show: &mut dyn Show) -> Vec<Tested> {
         let mut all: Vec<Option<Tested>> = vec![None; tests.len()];
         let next = AtomicUsize::new(0);
-        let workers = self.settings.jobs.min(tests.len());
+        // Of all hosts at a time each test has as many as share its search.
+        let hosts = self.settings.workers.count.unwrap_or(1);
+        let workers = (self.settings.jobs / hosts).clamp(1, tests.len().max(1));
         let (send, events) = mpsc::channel();
         self.with_hosts(|hosts| {
             thread::scope(|scope| {

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use raddle_knobs::{Given, KNOBS, Knob, PREFIX, PROFILE, nearest};
 use raddle_trace::host::VARIABLE;
@@ -27,6 +28,7 @@ pub(crate) struct Settings {
     /// Variables for hosts, by name of the knob.
     pub(crate) knobs: BTreeMap<&'static str, String>,
     pub(crate) jobs: usize,
+    pub(crate) workers: Workers,
     pub(crate) host_memory: Option<u64>,
 }
 
@@ -92,7 +94,8 @@ impl Settings {
         let processors = || std::thread::available_parallelism().map_or(1, usize::from);
         let jobs = jobs.and_then(|jobs| jobs.try_into().ok()).unwrap_or_else(processors);
         let host_memory = take_number(&mut values, "host_memory");
-        Ok(Self { knobs: values, jobs, host_memory })
+        let workers = Workers::take(&mut values)?;
+        Ok(Self { knobs: values, jobs, workers, host_memory })
     }
 
     /// What is set in the environment of each host.
@@ -115,6 +118,41 @@ impl Settings {
     pub(crate) fn or(mut self, name: &'static str, value: &str) -> Self {
         self.knobs.entry(name).or_insert_with(|| value.to_owned());
         self
+    }
+}
+
+/// How many hosts share the search of one test, and for how long each has a part of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Workers {
+    /// None: a test has one host, which runs its search whole.
+    pub(crate) count: Option<usize>,
+    pub(crate) unit_executions: Option<u64>,
+    pub(crate) unit_time: Option<Duration>,
+}
+
+impl Workers {
+    fn take(values: &mut BTreeMap<&'static str, String>) -> Result<Self, Wrong> {
+        let count = take_number(values, "workers");
+        let unit_executions = take_number(values, "unit_executions");
+        let unit_time = match values.remove("unit_time") {
+            None => None,
+            Some(text) => {
+                raddle_knobs::find("unit_time").and_then(|knob| match knob.value.parse(&text)? {
+                    Given::Time(time) => Some(time),
+                    _ => None,
+                })
+            }
+        };
+        let none = [("workers", count), ("unit_executions", unit_executions)]
+            .into_iter()
+            .find(|(_, given)| *given == Some(0));
+        if let Some((name, _)) = none {
+            return Err(Wrong::usage(format!(
+                "{name} is `0`, and so nothing would be run; write at least 1, or leave it out"
+            )));
+        }
+        let count = count.map(|count| count.try_into().unwrap_or(usize::MAX));
+        Ok(Self { count, unit_executions, unit_time })
     }
 }
 

@@ -524,6 +524,8 @@ pub struct Work {
     pub prefix: Vec<Taken>,
     /// What the part's strategy needs to go on from there.
     pub state: Checkpoint,
+    /// What the prefix costs under the bound of the search; 0 if there is none.
+    pub spent: u32,
 }
 
 /// A strategy's state, from which the registry entry that made it can go on.
@@ -684,6 +686,24 @@ pub trait Divisible {
     /// # Errors
     /// If this one cannot be split, or not now.
     fn split(&mut self, n: usize) -> Result<Vec<Work>, Unsupported>;
+
+    /// Into how many parts all that is left could be divided now; 0 if nothing is left.
+    fn parts(&self) -> usize;
+
+    /// What this part and all others cover together, if each of them is run to its end and says the same.
+    fn claim(&self) -> Covered;
+
+    /// From now on, runs what opens many parts before what ends soon. What is run in the end is the same.
+    fn spread(&mut self) {}
+
+    /// Gives away all that is left, as prefixes: everything that begins so and is within the bound is to be run.
+    /// The states are of no use to others than this strategy.
+    ///
+    /// # Errors
+    /// If what is left is not of that kind.
+    fn dissolve(&mut self) -> Result<Vec<Work>, Unsupported> {
+        Err(Unsupported("be taken apart into prefixes"))
+    }
 }
 
 /// A strategy that knows how far it is.

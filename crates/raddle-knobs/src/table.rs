@@ -517,6 +517,24 @@ macro_rules! with_knobs {
             scope: Driver,
             line: "hosts at a time; as many as there are processors if left out",
         }
+        workers: Option<u32> {
+            value: (Number u32),
+            default: "none",
+            scope: Driver,
+            line: "hosts that share the search of one test; of `jobs` hosts each test then takes so many",
+        }
+        unit_executions: Option<u64> {
+            value: (Number u64),
+            default: "none",
+            scope: Driver,
+            line: "with `workers`: executions after which a host gives back what is left of its part; 200,000 if left out",
+        }
+        unit_time: Option<Duration> {
+            value: (Time),
+            default: "none",
+            scope: Driver,
+            line: "with `workers`: the time after which it does; 1s if left out",
+        }
         host_memory: Option<u64> {
             value: (Memory),
             default: "none",

@@ -31,6 +31,7 @@
 //! `raddle-engine`. Nothing here iterates over a hash map, so that one seed gives one search.
 
 pub mod bita;
+pub mod blocks;
 pub mod bound;
 mod cache;
 mod counted;
@@ -72,6 +73,7 @@ mod toy;
 pub mod traces;
 pub mod tree;
 pub mod tree_recorder;
+pub mod units;
 pub mod urw;
 mod wakeup;
 
@@ -96,8 +98,8 @@ pub use probe::Probes;
 pub use random::Random;
 pub use receives::ReceiveCoverage;
 pub use registry::{
-    Arguments, BuildError, Built, CHOICES, Entry, Environment, LEARNING, Memory, PRIORITIES,
-    REGISTRY, Role, Status, build, stock_explorer,
+    Arguments, BuildError, Built, CHOICES, Entry, Environment, LEARNING, Memory, PRIORITIES, Piece,
+    REGISTRY, Role, Status, UnitSearch, build, build_unit, stock_explorer, unit_method,
 };
 pub use replay::Replay;
 pub use rff::Rff;

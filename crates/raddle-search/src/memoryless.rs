@@ -36,14 +36,15 @@
 //! `dfs delays(k) cache` is there for that.
 
 mod cost;
+mod lineage;
 mod races;
 mod run;
 mod units;
 
 use raddle_engine::op::Access;
 use raddle_engine::strategy::{
-    Answer, Checkpoint, Cut, Estimating, Event, Finished, Needs, Plan, Point, Remarks, Resumable,
-    Step, Strategy, Unsupported,
+    Answer, Checkpoint, Cut, Divisible, Estimating, Event, Finished, Needs, Plan, Point, Remarks,
+    Resumable, Step, Strategy, Taken, Unsupported, Work,
 };
 use raddle_trace::{Covered, Gaps, Outcome, Progress};
 use serde::{Deserialize, Serialize};
@@ -70,6 +71,16 @@ pub struct Effort {
     pub bytes: u64,
 }
 
+/// Which unit is next. What is run in the end does not hang on it.
+#[derive(Clone, Debug)]
+enum Takes {
+    /// The one that was opened last: few are open at a time.
+    Last,
+    /// The one that was opened first: many are.
+    First,
+    Any(Rng),
+}
+
 /// The strategy.
 #[derive(Debug)]
 pub struct Memoryless {
@@ -83,8 +94,8 @@ pub struct Memoryless {
     over: bool,
     running: bool,
     strayed: bool,
-    /// Takes units in any order instead of the last first.
-    any_order: Option<Rng>,
+    /// In which order units are taken.
+    takes: Takes,
     effort: Effort,
 }
 
@@ -121,7 +132,7 @@ impl Memoryless {
             over: false,
             running: false,
             strayed: false,
-            any_order: None,
+            takes: Takes::Last,
             effort: Effort::default(),
         }
     }
@@ -143,7 +154,7 @@ impl Memoryless {
     /// The same, but what is known is run in any order: what is run in the end must not differ.
     #[must_use]
     pub fn in_any_order(self, seed: u64) -> Self {
-        Self { any_order: Some(Rng::new(seed)), ..self }
+        Self { takes: Takes::Any(Rng::new(seed)), ..self }
     }
 
     /// What it did so far.
@@ -157,6 +168,13 @@ impl Memoryless {
             Some(k) => format!("memoryless preemptions({k})"),
             None => "memoryless".to_owned(),
         }
+    }
+
+    /// The state of a search that has these units left.
+    fn write(&self, left: Vec<Unit>) -> Checkpoint {
+        let Self { bound, gaps, executions, blocked, over, strayed, effort, .. } = *self;
+        let saved = Saved { bound, left, gaps, executions, blocked, over, strayed, effort };
+        state::write(&self.name(), &saved)
     }
 
     fn bytes(&self) -> u64 {
@@ -199,11 +217,16 @@ impl Strategy for Memoryless {
         if self.strayed {
             return false;
         }
-        if let Some(rng) = self.any_order.as_mut().filter(|_| !self.left.is_empty()) {
-            let (at, last) = (rng.below(self.left.len() as u32) as usize, self.left.len() - 1);
-            self.left.swap(at, last);
-        }
-        let Some(unit) = self.left.pop() else {
+        let next = match &mut self.takes {
+            _ if self.left.is_empty() => None,
+            Takes::Last => self.left.pop(),
+            Takes::First => Some(self.left.remove(0)),
+            Takes::Any(rng) => {
+                let at = rng.below(self.left.len() as u32) as usize;
+                Some(self.left.swap_remove(at))
+            }
+        };
+        let Some(unit) = next else {
             self.over = true;
             return false;
         };
@@ -267,8 +290,42 @@ impl Strategy for Memoryless {
         Some(self)
     }
 
+    fn divisible(&mut self) -> Option<&mut dyn Divisible> {
+        Some(self)
+    }
+
     fn estimating(&self) -> Option<&dyn Estimating> {
         Some(self)
+    }
+}
+
+/// A unit is all that a worker has to know, so the units that are left are parts as they are.
+impl Divisible for Memoryless {
+    /// The oldest first: most follows them.
+    fn split(&mut self, n: usize) -> Result<Vec<Work>, Unsupported> {
+        if self.running {
+            return Err(RUNNING);
+        }
+        let given: Vec<Unit> = self.left.drain(..n.min(self.left.len())).collect();
+        let work = |unit: Unit| {
+            // Of how many options each was taken is not known; that it was one of more than one is.
+            let taken = |&option: &u32| Taken { option, of: option.max(1) + 1 };
+            let prefix = unit.decisions.iter().map(taken).collect();
+            Work { prefix, state: self.write(vec![unit]), spent: 0 }
+        };
+        Ok(given.into_iter().map(work).collect())
+    }
+
+    fn parts(&self) -> usize {
+        self.left.len() + usize::from(self.running)
+    }
+
+    fn claim(&self) -> Covered {
+        Covered::of_bounded_reduction(self.executions, self.gaps, self.bound)
+    }
+
+    fn spread(&mut self) {
+        self.takes = Takes::First;
     }
 }
 
@@ -285,13 +342,10 @@ impl Estimating for Memoryless {
 
 impl Resumable for Memoryless {
     fn save(&mut self) -> Result<Checkpoint, Unsupported> {
-        if self.running || self.any_order.is_some() {
+        if self.running || matches!(self.takes, Takes::Any(_)) {
             return Err(RUNNING);
         }
-        let Self { bound, ref left, gaps, executions, blocked, over, strayed, effort, .. } = *self;
-        let left = left.clone();
-        let saved = Saved { bound, left, gaps, executions, blocked, over, strayed, effort };
-        Ok(state::write(&self.name(), &saved))
+        Ok(self.write(self.left.clone()))
     }
 
     fn restore(&mut self, state: &Checkpoint) -> Result<(), Unsupported> {

@@ -347,6 +347,15 @@ impl Divisible for OverStates {
         };
         Ok(parts.into_iter().map(sealed).collect())
     }
+
+    // Where it goes from state to state it is one part, so it is not run in units.
+    fn parts(&self) -> usize {
+        1
+    }
+
+    fn claim(&self) -> Covered {
+        self.covered()
+    }
 }
 
 impl Estimating for OverStates {

@@ -347,6 +347,20 @@ impl<E: Expansion> Divisible for PathSearch<E> {
     fn split(&mut self, n: usize) -> Result<Vec<Work>, Unsupported> {
         E::split(self, n)
     }
+
+    fn parts(&self) -> usize {
+        if self.stage == Stage::Last {
+            return 0;
+        }
+        let pending = |children: &Children| children.pending as usize;
+        let pending: usize = self.children().iter().flatten().map(pending).sum();
+        pending + usize::from(self.stage == Stage::Planned)
+    }
+
+    fn claim(&self) -> Covered {
+        let Standing { executions, .. } = self.standing();
+        self.expansion.covered(Standing { ended: true, whole: !self.diverged, executions })
+    }
 }
 
 impl<E: Expansion> Estimating for PathSearch<E> {

@@ -241,6 +241,15 @@ impl<S: Strategy> Divisible for Probes<S> {
         }
         Ok(parts)
     }
+
+    // Its probes are of the whole space: it is not run in units.
+    fn parts(&self) -> usize {
+        1
+    }
+
+    fn claim(&self) -> Covered {
+        self.covered()
+    }
 }
 
 impl<S: Strategy> Resumable for Probes<S> {

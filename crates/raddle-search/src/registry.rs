@@ -15,6 +15,7 @@ mod recipe;
 mod rules;
 mod states;
 mod table;
+mod units;
 
 use std::fmt;
 
@@ -29,6 +30,7 @@ use self::table::Make;
 pub use self::table::{
     Arguments, CHOICES, Entry, LEARNING, PRIORITIES, REGISTRY, Role, Status, names,
 };
+pub use self::units::{Piece, UnitSearch, build_unit, unit_method};
 use crate::filtered::{HapSet, Over};
 use crate::grammar::{Arg, Composition, Term};
 use crate::tree::priority::{MOST, Preemptions, Priority, Sum};
@@ -248,13 +250,18 @@ impl<'a> Parts<'a> {
             let strategy = make(sampler, &environment)?;
             return Ok(Built { strategy, name: sampler.canonical(), reduces: false });
         }
+        self.recipe(environment)?.make()
+    }
+
+    /// The parts of a search, each in its slot.
+    fn recipe(&self, environment: Environment) -> Result<Recipe, BuildError> {
         let mut recipe = Recipe::new(environment);
         for part in &self.0 {
             if let Make::Part(set) = part.entry.make {
                 set(part, &mut recipe)?;
             }
         }
-        recipe.make()
+        Ok(recipe)
     }
 }
 

@@ -22,7 +22,8 @@ use std::collections::BTreeSet;
 use raddle_engine::happens::History;
 use raddle_engine::observer::{Observer, ObserverNeeds};
 use raddle_engine::strategy::{Checkpoint, Cut, Event, Finished, Plan, Resumable, Unsupported};
-use raddle_trace::{Progress, TraceCount, Unseen};
+use raddle_trace::unit::TraceSet;
+use raddle_trace::{Progress, Sketch, TraceCount, Unseen};
 
 use crate::state::{FOREIGN, Reader, Writer};
 
@@ -81,7 +82,7 @@ impl Counted {
         }
         // Else it has just what was seen.
         if self.overflown {
-            writer.bytes(&self.sketch.registers);
+            writer.bytes(self.sketch.registers());
         }
     }
 
@@ -99,11 +100,7 @@ impl Counted {
         let (seen, once) = (set(reader)?, set(reader)?);
         let mut sketch = Sketch::default();
         if overflown {
-            let registers = reader.bytes()?;
-            if registers.len() != sketch.registers.len() {
-                return Err(FOREIGN);
-            }
-            sketch.registers.copy_from_slice(registers);
+            sketch = Sketch::from_registers(reader.bytes()?).ok_or(FOREIGN)?;
         } else {
             for trace in &seen {
                 sketch.insert(*trace);
@@ -154,6 +151,19 @@ impl TraceCounter {
         let (once, executions) = (once.len() as u64, *drawn);
         let unseen = (executions > 0).then_some(Unseen { once, executions });
         TraceCount { distinct: seen.len() as u64, exact: true, error: 0.0, unseen }
+    }
+
+    /// All of it, to be merged with what other parts of the search have shown.
+    #[must_use]
+    pub fn set(&self) -> TraceSet {
+        let Counted { seen, once, sketch, overflown, repeated, drawn } = &self.counted;
+        TraceSet {
+            seen: seen.clone(),
+            once: once.clone(),
+            sketch: overflown.then(|| sketch.clone()),
+            repeated: *repeated,
+            drawn: *drawn,
+        }
     }
 
     fn note(&mut self, fingerprint: u64) {
@@ -228,57 +238,6 @@ impl Resumable for TraceCounter {
     }
 }
 
-/// Registers of a sketch, as a power of two.
-const BITS: u32 = 14;
-
-/// How many different numbers there were, in 16 KiB: `HyperLogLog`, Flajolet, Fusy, Gandouet and
-/// Meunier, `AofA` 2007.
-///
-/// Each number goes, by its first bits, to a register, which keeps the longest row of zeros after
-/// them. The numbers must look random, as fingerprints do.
-#[derive(Clone, Debug)]
-pub struct Sketch {
-    registers: Vec<u8>,
-}
-
-impl Default for Sketch {
-    fn default() -> Self {
-        Self { registers: vec![0; 1 << BITS] }
-    }
-}
-
-impl Sketch {
-    /// The standard error of the estimate: 1.04 divided by the root of the number of registers.
-    pub const ERROR: f64 = 1.04 / 128.0;
-
-    /// Takes note of a number.
-    pub fn insert(&mut self, number: u64) {
-        let register = (number >> (u64::BITS - BITS)) as usize;
-        // The marker ends the row of zeros where the number does.
-        let zeros = (number << BITS | 1 << (BITS - 1)).leading_zeros() as u8 + 1;
-        let longest = &mut self.registers[register];
-        *longest = (*longest).max(zeros);
-    }
-
-    /// About how many different numbers there were.
-    #[must_use]
-    pub fn estimate(&self) -> u64 {
-        let registers = f64::from(1_u32 << BITS);
-        let sum: f64 = self.registers.iter().map(|&zeros| 0.5_f64.powi(zeros.into())).sum();
-        let raw = 0.7213 / (1.0 + 1.079 / registers) * registers * registers / sum;
-        let empty: u32 = self.registers.iter().map(|&zeros| u32::from(zeros == 0)).sum();
-        // Where most registers are empty, how many are says more.
-        let estimate = if raw <= 2.5 * registers && empty > 0 {
-            registers * (registers / f64::from(empty)).ln()
-        } else {
-            raw
-        };
-        #[expect(clippy::cast_sign_loss, reason = "it is a number of things")]
-        let estimate = estimate.round() as u64;
-        estimate
-    }
-}
-
 #[cfg(test)]
 #[expect(clippy::cast_precision_loss, reason = "small numbers")]
 mod tests {
@@ -311,8 +270,8 @@ mod tests {
         let mut sketch = Sketch::default();
         sketch.insert(0);
         sketch.insert(u64::MAX);
-        assert_eq!(sketch.registers[0], 51);
-        assert_eq!(sketch.registers[(1 << BITS) - 1], 1);
+        assert_eq!(sketch.registers()[0], 51);
+        assert_eq!(sketch.registers().last(), Some(&1));
     }
 
     /// The executions of a strategy that shows these traces.

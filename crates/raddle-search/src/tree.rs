@@ -646,6 +646,30 @@ impl<O: Order> Divisible for TreeSearch<O> {
     fn split(&mut self, n: usize) -> Result<Vec<Work>, Unsupported> {
         self.give(n)
     }
+
+    fn parts(&self) -> usize {
+        match self.stage {
+            Stage::First => 1,
+            Stage::Last => 0,
+            Stage::Running(_) => self.store.pending() as usize + 1,
+            Stage::Ended => self.store.pending() as usize,
+        }
+    }
+
+    fn claim(&self) -> Covered {
+        let executions = self.executions;
+        match self.expansion {
+            _ if self.diverged => {
+                Covered::Part { executions, preemptions: self.bound.preemptions() }
+            }
+            TreeExpansion::All => self.covered_within(None),
+            _ => Covered::of_reduction(executions, self.gaps),
+        }
+    }
+
+    fn dissolve(&mut self) -> Result<Vec<Work>, Unsupported> {
+        self.give_all()
+    }
 }
 
 impl<O: Order> Estimating for TreeSearch<O> {

@@ -390,6 +390,12 @@ impl Guarantee {
 }
 
 impl Gaps {
+    /// Whether a reduction that keeps a record of what it tried would see through more of it than one that keeps none.
+    #[must_use]
+    pub fn are_of_memoryless(self) -> bool {
+        self.timeouts || self.looks || self.yields || self.actors || self.impossible
+    }
+
     /// Each that is set, as the reason why a reduction claims less.
     fn reasons(self) -> impl Iterator<Item = &'static str> {
         let Self { held_back, cut_off, threads, stuck, .. } = self;
@@ -448,6 +454,23 @@ impl Covered {
             (Self::Equivalence, Some(k)) => Self::BoundedEquivalence(k),
             (covered, _) => covered,
         }
+    }
+
+    /// Whether a search that claims this, of no execution that a limit cut off, has run all that it set out to.
+    #[must_use]
+    pub fn is_all_of_a_search(&self) -> bool {
+        matches!(
+            self,
+            Self::Everything
+                | Self::Equivalence
+                | Self::Preemptions(_)
+                | Self::BoundedEquivalence(_)
+                | Self::Cached { .. }
+                | Self::Delays(_)
+                | Self::Depth(_)
+                | Self::Strata { .. }
+                | Self::States { .. }
+        )
     }
 
     /// Whether executions were left out because they were taken to be equivalent to others.

@@ -18,6 +18,7 @@ use crate::report::{Failure, Report};
 use crate::schedule::{Decision, Key, Schedule, Settings, TaskName};
 use crate::trace::{Event, ObjectName, Raised, Trace};
 use crate::tree::DecisionTree;
+use crate::unit::{Completed, UnitPlan};
 
 /// The version of everything in this module.
 pub const VERSION: u32 = 1;
@@ -120,6 +121,15 @@ pub enum Work {
     Minimise,
     /// Say which strategies there are.
     Strategies,
+    /// Say what there is to be run ([`Message::Plan`]), then run one unit after another, as [`Order`](crate::unit::Order)s
+    /// on the socket say.
+    Units,
+    /// Units came to what is in this file, a [`ToJudge`](crate::unit::ToJudge): make a report of it, and end as the test
+    /// does.
+    Judge {
+        /// The file.
+        file: String,
+    },
 }
 
 /// What a host says, one on each line.
@@ -187,6 +197,16 @@ pub enum Message {
     Survived {
         /// How it ended.
         outcome: Box<Outcome>,
+    },
+    /// What there is to be run in units.
+    Plan {
+        /// That.
+        plan: Box<UnitPlan>,
+    },
+    /// What came of a unit.
+    Completed {
+        /// That, and what is left of it.
+        completed: Box<Completed>,
     },
     /// The answer to [`Work::Strategies`].
     Strategies {

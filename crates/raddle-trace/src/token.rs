@@ -199,7 +199,8 @@ fn checksum(bytes: &[u8]) -> u32 {
     bytes.iter().fold(0x811c_9dc5, |hash, &byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
 
-fn to_text(bytes: &[u8]) -> String {
+/// Bytes as letters, digits, `-` and `_`.
+pub(crate) fn to_text(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len() * 4 / 3 + 2);
     for chunk in bytes.chunks(3) {
         let word = chunk.iter().fold(0, |word, &byte| word << 8 | u32::from(byte));
@@ -211,7 +212,8 @@ fn to_text(bytes: &[u8]) -> String {
     text
 }
 
-fn from_text(text: &str) -> Result<Vec<u8>, TokenError> {
+/// Reads what [`to_text`] made.
+pub(crate) fn from_text(text: &str) -> Result<Vec<u8>, TokenError> {
     let mut bytes = Vec::with_capacity(text.len() * 3 / 4);
     for chunk in text.as_bytes().chunks(4) {
         let mut word = 0u32;

@@ -149,26 +149,29 @@ pub(crate) fn explore_with_learned_pairs(
     caller: Option<&Location<'_>>,
     test: &Body,
 ) -> Result<Report, Error> {
+    with_learned_pairs(job, caller, test, &mut |job| explore_dyn(job.clone(), test))
+}
+
+/// The same with another way to come to a report.
+pub(crate) fn with_learned_pairs(
+    job: &mut Job,
+    caller: Option<&Location<'_>>,
+    test: &Body,
+    explore: &mut dyn FnMut(&Job) -> Result<Report, Error>,
+) -> Result<Report, Error> {
     if job.config.replay.is_some() {
-        return explore_dyn(job.clone(), test);
+        return explore(job);
     }
     let (failed, kept_said) = partial::run_kept(job, test)?;
     if let Some(report) = failed {
         return Ok(report);
     }
+    let said = load_learned(job, caller)?;
     let config = &job.config;
     let keeps = (config.pairs == Pairs::Keep, config.receives == Receives::Keep);
-    let error = |why| Error::Learned { why };
     let (file, orders) =
         (learned_file(config, caller, "pairs"), learned_file(config, caller, "receives"));
-    let mut said = None;
-    if keeps.0 {
-        (job.known, said) = learned::load(file.as_deref()).map_err(error)?;
-    }
-    if keeps.1 {
-        job.known_orders = learned::load_orders(orders.as_deref()).map_err(error)?;
-    }
-    let mut report = explore_dyn(job.clone(), test)?;
+    let mut report = explore(job)?;
     report.notes.extend(kept_said.into_iter().chain(said.map(note)));
     if let (true, true, Some(seen)) = (keeps.1, report.verdict.is_pass(), &report.receives) {
         let saved = learned::save_orders(orders.as_deref(), &seen.orders);
@@ -180,6 +183,24 @@ pub(crate) fn explore_with_learned_pairs(
         report.notes.extend(learned::save(file.as_deref(), pairs).err().map(note));
     }
     Ok(report)
+}
+
+/// Gives a job what earlier runs have learned, if that is kept. What there is to say of it.
+pub(crate) fn load_learned(
+    job: &mut Job,
+    caller: Option<&Location<'_>>,
+) -> Result<Option<String>, Error> {
+    let error = |why| Error::Learned { why };
+    let mut said = None;
+    if job.config.pairs == Pairs::Keep {
+        let file = learned_file(&job.config, caller, "pairs");
+        (job.known, said) = learned::load(file.as_deref()).map_err(error)?;
+    }
+    if job.config.receives == Receives::Keep {
+        let file = learned_file(&job.config, caller, "receives");
+        job.known_orders = learned::load_orders(file.as_deref()).map_err(error)?;
+    }
+    Ok(said)
 }
 
 /// Whether a report is what the test is to have. A failure is made small and explained, and saved if it is

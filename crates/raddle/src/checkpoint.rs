@@ -127,7 +127,7 @@ pub(crate) fn named(config: &Config, error: Error) -> Error {
 }
 
 /// What decides which executions there are, besides strategy and seed.
-fn settings(job: &Job) -> BTreeMap<String, String> {
+pub(crate) fn settings(job: &Job) -> BTreeMap<String, String> {
     let limits = job.setup().limits;
     let (steps, tasks) = (Some(limits.steps), Some(limits.tasks));
     let config = Config { steps, tasks, ..job.config.clone() };

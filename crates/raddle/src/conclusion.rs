@@ -35,20 +35,7 @@ pub(crate) fn verdict(
 
 /// Whether a search has run all that it set out to.
 pub(crate) fn is_covered(ended: &Ended, counts: &Counts, covered: &Covered) -> bool {
-    *ended == Ended::Covered
-        && counts.rejected == 0
-        && matches!(
-            covered,
-            Covered::Everything
-                | Covered::Equivalence
-                | Covered::Preemptions(_)
-                | Covered::BoundedEquivalence(_)
-                | Covered::Cached { .. }
-                | Covered::Delays(_)
-                | Covered::Depth(_)
-                | Covered::Strata { .. }
-                | Covered::States { .. }
-        )
+    *ended == Ended::Covered && counts.rejected == 0 && covered.is_all_of_a_search()
 }
 
 /// The same of what was found.
@@ -117,7 +104,7 @@ fn with_more(mut first: Found, second: Found) -> Found {
     let before = first.explored.counts.executions;
     first.coverage = then(first.coverage, before, second.coverage);
     first.receives = merged(first.receives, second.receives.as_ref(), before);
-    add(&mut first.explored.counts, &counts);
+    first.explored.counts.add(&counts);
     merge(&mut first.explored.assumptions, second.explored.assumptions);
     first.name = format!("{}, then {name}", first.name);
     first
@@ -133,7 +120,7 @@ fn after(first: Found, mut second: Found) -> Found {
     second.coverage = then(coverage, before, second.coverage);
     second.receives = merged(receives, second.receives.as_ref(), before);
     let mut counts = explored.counts;
-    add(&mut counts, &second.explored.counts);
+    counts.add(&second.explored.counts);
     let last = &mut second.explored;
     last.counts = counts;
     merge(&mut last.assumptions, explored.assumptions);
@@ -190,7 +177,7 @@ pub(crate) fn conclude(
     let mut receives: Option<ReceivesSeen> = None;
     for one in &found {
         receives = merged(receives, one.receives.as_ref(), 0);
-        add(&mut counts, &one.explored.counts);
+        counts.add(&one.explored.counts);
         coverage = beside(coverage, one.coverage.as_ref());
         tell(&mut notes, one, plan.listed);
     }
@@ -294,11 +281,7 @@ fn beside(before: Option<Coverage>, more: Option<&Coverage>) -> Option<Coverage>
     let (Some(mut coverage), Some(more)) = (before.clone(), more) else {
         return before.or_else(|| more.cloned());
     };
-    let known = coverage.count.known - coverage.count.added;
-    coverage.pairs.merge(&more.pairs);
-    coverage.count.known = coverage.pairs.len() as u64;
-    coverage.count.added = coverage.count.known - known;
-    coverage.count.last = coverage.count.last.max(more.count.last);
+    coverage.add_beside(more);
     Some(coverage)
 }
 
@@ -350,17 +333,6 @@ fn strength(member: &Member) -> (u32, u64) {
         Covered::Part { executions, .. } => (2, *executions),
         _ => (1, 0),
     }
-}
-
-fn add(counts: &mut Counts, more: &Counts) {
-    counts.executions += more.executions;
-    counts.rejected += more.rejected;
-    counts.blocked += more.blocked;
-    counts.steps += more.steps;
-    counts.decisions += more.decisions;
-    counts.max_steps = counts.max_steps.max(more.max_steps);
-    counts.max_depth = counts.max_depth.max(more.max_depth);
-    counts.max_tasks = counts.max_tasks.max(more.max_tasks);
 }
 
 #[cfg(test)]

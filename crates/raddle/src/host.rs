@@ -9,13 +9,14 @@ use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::os::unix::net::UnixStream;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
 use std::time::Duration;
 
 use raddle_engine::{AfterOptions, Known, Tape};
 use raddle_search::registry::{Entry, Status, names};
 use raddle_trace::host::{Avoid, Job as HostJob, Message, OUTPUT, Part, STOP, VERSION, Work, page};
+use raddle_trace::unit::{Order as UnitOrder, ToJudge};
 use raddle_trace::{Progress, Report};
 
 use crate::check::{self, Judged};
@@ -29,6 +30,7 @@ use crate::progress::{Observer, ShowProgress};
 use crate::recording::Recording;
 use crate::supervisor;
 use crate::tree::Tree;
+use crate::units::{self, Yields};
 
 mod memory;
 
@@ -78,15 +80,17 @@ fn work(config: Config, test: &Body) -> Result<Option<String>, Error> {
         seed: config.seed_or_default(),
     });
     let stop = Arc::new(AtomicBool::new(false));
-    listen(theirs, Arc::clone(&stop))?;
+    let (orders, yields) = listen(theirs, Arc::clone(&stop))?;
     let tape = tape(&asked)?;
-    let mut job =
-        Job { hosted: Some(Hosted { stop, tape }), ..configured(config, &asked, &channel) };
+    let hosted = Some(Hosted { stop, tape, units: false });
+    let mut job = Job { hosted, ..configured(config, &asked, &channel) };
     fence();
     let result = match asked.work {
         Work::Search => search(&mut job, test, &channel),
         Work::Retrace { page } => retrace(&job, &page, test, &channel),
         Work::Minimise => minimised(&job, test, &channel),
+        Work::Units => serve_units(&mut job, &orders, &yields, test, &channel).map(|()| None),
+        Work::Judge { file } => judge(&mut job, &file, test, &channel),
         Work::Strategies => plan::check_names(&job.config).map(|()| {
             channel.say(&Message::Strategies { parts: strategies() });
             None
@@ -162,20 +166,77 @@ fn avoiding(tape: Tape, path: &str) -> Result<Tape, Error> {
     Ok(tape.avoiding(ways.into_iter().map(known).collect()))
 }
 
-/// Hears the driver. If it is gone, the host ends too: nothing else would end a search that has no limit.
-fn listen(stream: UnixStream, stop: Arc<AtomicBool>) -> Result<(), Error> {
+/// Hears the driver. If it is gone, the host ends too: nothing else would end a search that has no limit. What is to be run in
+/// units comes through the channel; that what is left of one is wanted is set at once.
+fn listen(
+    stream: UnixStream,
+    stop: Arc<AtomicBool>,
+) -> Result<(mpsc::Receiver<UnitOrder>, Yields), Error> {
+    let (send, orders) = mpsc::channel();
+    let yields = Yields::default();
+    let wanted = yields.clone();
     let listen = move || {
         for line in BufReader::new(stream).lines() {
             match line {
-                Ok(line) if line == STOP => stop.store(true, Ordering::Relaxed),
-                Ok(_) => {}
+                Ok(line) if line == STOP => {
+                    wanted.0.store(1, Ordering::Relaxed);
+                    stop.store(true, Ordering::Relaxed);
+                }
+                Ok(line) => match serde_json::from_str(&line) {
+                    Ok(UnitOrder::Yield { pieces }) => {
+                        wanted.0.store(pieces.max(1), Ordering::Relaxed);
+                    }
+                    // What is not understood is of a newer driver, which has compared versions.
+                    Ok(order) => {
+                        // One that was meant for the unit before came too late.
+                        wanted.0.store(0, Ordering::Relaxed);
+                        drop(send.send(order));
+                    }
+                    Err(_) => {}
+                },
                 Err(_) => break,
             }
         }
         memory::end_group();
     };
     let spawned = thread::Builder::new().name("raddle-host".to_owned()).spawn(listen);
-    spawned.map(drop).map_err(|error| Error::Thread { reason: error.to_string() })
+    spawned.map_err(|error| Error::Thread { reason: error.to_string() })?;
+    Ok((orders, yields))
+}
+
+/// Says what there is to be run, and runs one unit after another.
+fn serve_units(
+    job: &mut Job,
+    orders: &mpsc::Receiver<UnitOrder>,
+    yields: &Yields,
+    test: &Body,
+    channel: &Channel,
+) -> Result<(), Error> {
+    check::load_learned(job, None)?;
+    channel.say(&Message::Plan { plan: Box::new(units::plan(job)?) });
+    for order in orders {
+        let UnitOrder::Run { unit, quota, samples, avoid } = order else { break };
+        let known = |Avoid { options, death }| Known { options, death };
+        let avoid = avoid.into_iter().map(known).collect();
+        let task = units::Task { unit: *unit, quota, samples, avoid };
+        let completed = units::run(job, task, yields, test, memory::busy_us)?;
+        channel.say(&Message::Completed { completed: Box::new(completed) });
+    }
+    Ok(())
+}
+
+/// Makes a report of what units came to, and judges the test by it.
+fn judge(
+    job: &mut Job,
+    file: &str,
+    test: &Body,
+    channel: &Channel,
+) -> Result<Option<String>, Error> {
+    let bytes = fs::read(file).map_err(|error| wrong(format!("{file}: {error}")))?;
+    let judged: ToJudge =
+        serde_json::from_slice(&bytes).map_err(|error| wrong(format!("{file}: {error}")))?;
+    let report = units::report(job, judged, test)?;
+    Ok(finish(job, report, test, channel))
 }
 
 /// Separates what the test prints from what the harness does. Not by the macros, whose output the
@@ -192,16 +253,21 @@ fn search(job: &mut Job, test: &Body, channel: &Channel) -> Result<Option<String
     if let Some(tree) = &job.config.tree {
         channel.say(&Message::Tree { tree: Box::new(tree.decisions()) });
     }
+    Ok(finish(job, explored?, test, channel))
+}
+
+/// Says what a report comes to.
+fn finish(job: &Job, report: Report, test: &Body, channel: &Channel) -> Option<String> {
     let found =
         &mut |report: &Report| channel.say(&Message::Found { report: Box::new(report.clone()) });
-    let Judged { report, text, passed } = check::finish_report(job, explored?, test, None, found);
+    let Judged { report, text, passed } = check::finish_report(job, report, test, None, found);
     let expect = job.config.expect;
     channel.say(&Message::Finished {
         report: Box::new(report),
         expected: (expect != Expect::Pass).then(|| expect.name().to_owned()),
         as_expected: passed,
     });
-    Ok((!passed).then_some(text))
+    (!passed).then_some(text)
 }
 
 /// Replays a recording, and makes its failure as small as it can in the time of `minimise`.

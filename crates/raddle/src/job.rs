@@ -50,6 +50,8 @@ pub(crate) struct Hosted {
     pub(crate) stop: Arc<AtomicBool>,
     /// Where options are kept.
     pub(crate) tape: Option<Tape>,
+    /// Whether it runs units, of which nothing may be lost: an execution that runs when its time is over comes to its end.
+    pub(crate) units: bool,
 }
 
 impl From<Config> for Job {

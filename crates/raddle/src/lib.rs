@@ -63,7 +63,7 @@ mod value;
 // - what is run, where its files lie, and the thread that keeps the time for it: job, files, supervisor;
 // - one search, and what it leaves for later: checkpoint, spill, reporter, search;
 // - the searches of one report, or a replay: plan, conclusion, portfolio, recording, explore;
-// - a test: minimise, explain, learned, terminal, check, host, harness.
+// - a test: minimise, explain, learned, terminal, check, units, host, harness.
 #[cfg(feature = "check")]
 mod check;
 #[cfg(feature = "check")]
@@ -121,6 +121,8 @@ mod supervisor;
 mod terminal;
 #[cfg(feature = "check")]
 mod tree;
+#[cfg(all(feature = "check", unix))]
+mod units;
 
 #[cfg(not(feature = "check"))]
 pub use std::{thread, thread_local, time};

@@ -39,7 +39,8 @@ use crate::supervisor::{self, Control};
 
 mod turns;
 
-use turns::{AFTER_REDUCTION, Place, State, Turns};
+pub(crate) use turns::AFTER_REDUCTION;
+use turns::{Place, State, Turns};
 
 /// Runs all of them and reports.
 pub(crate) fn explore(mut job: Job, plan: &Plan, test: &Body) -> Result<Report, Error> {

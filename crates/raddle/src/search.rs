@@ -26,10 +26,10 @@ use crate::tree::Tree;
 
 /// By how many of the innermost calls statements are told apart where pairs are only counted. None: to
 /// walk the stack before each step costs more than all the rest.
-const CALLS: u8 = 0;
+pub(crate) const CALLS: u8 = 0;
 
 /// Partial orders that are counted one by one: some 50 MB.
-const MAX_EXACT_TRACES: usize = 1_000_000;
+pub(crate) const MAX_EXACT_TRACES: usize = 1_000_000;
 
 /// What every search of a job is run with.
 #[derive(Clone, Debug)]

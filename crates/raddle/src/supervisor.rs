@@ -180,7 +180,7 @@ fn on_threads<T: Send + 'static>(
     time: Option<Duration>,
     searches: Vec<Search<T>>,
 ) -> Result<Vec<Result<T, Error>>, Error> {
-    let keeps = job.config.checkpoint.is_some();
+    let keeps = job.config.checkpoint.is_some() || runs_units(job);
     let control = || Control {
         finish_current_execution: AtomicBool::new(keeps),
         watched: job.config.watchdog.is_some(),
@@ -203,6 +203,10 @@ fn on_threads<T: Send + 'static>(
     let results = Supervisor::new(job, time, &controls).wait(&receive)?;
     workers.into_iter().for_each(Worker::give_back);
     Ok(results.into_iter().map(finish).collect())
+}
+
+fn runs_units(job: &Job) -> bool {
+    job.hosted.as_ref().is_some_and(|hosted| hosted.units)
 }
 
 type Work = Box<dyn FnOnce() + Send>;
@@ -263,6 +267,8 @@ struct Supervisor<'a> {
     checkpoint_every: Option<Duration>,
     /// Whether executions that run when the search is to end may come to their end.
     finish_current_execution: bool,
+    /// However long that takes.
+    units: bool,
     /// Wall time of earlier parts of the search.
     searched: Duration,
 }
@@ -384,6 +390,7 @@ impl<'a> Supervisor<'a> {
             stop: job.hosted.as_ref().map(|hosted| &*hosted.stop),
             checkpoint_every: config.checkpoint_every.filter(|_| keeps),
             finish_current_execution: keeps,
+            units: runs_units(job),
             searched: job.searched,
         }
     }
@@ -494,7 +501,7 @@ impl<'a> Supervisor<'a> {
         let patience_is_over = now >= *ended.get_or_insert(now) + PATIENCE;
         for control in self.controls {
             control.order.store(END, Ordering::Relaxed);
-            if patience_is_over {
+            if patience_is_over && !self.units {
                 control.finish_current_execution.store(false, Ordering::Relaxed);
             }
         }

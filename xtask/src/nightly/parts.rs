@@ -39,6 +39,8 @@ pub enum Tests {
     InSearch,
     /// `corpus/tests/it`.
     Corpus,
+    /// `crates/raddle-fleet/tests/faults`.
+    Fleet,
 }
 
 impl Tests {
@@ -53,6 +55,7 @@ impl Tests {
             Self::InActors => "-p raddle-actors --features check --lib",
             Self::InSearch => "-p raddle-search --lib",
             Self::Corpus => "-p raddle-corpus --test it",
+            Self::Fleet => "-p raddle-fleet --test faults",
         }
     }
 
@@ -64,6 +67,7 @@ impl Tests {
             Self::Actors | Self::Protocol | Self::InActors => "crates/raddle-actors",
             Self::InSearch => "crates/raddle-search",
             Self::Corpus => "corpus",
+            Self::Fleet => "crates/raddle-fleet",
         }
     }
 }
@@ -279,6 +283,8 @@ pub const PARTS: &[Part] = &[
     ),
     Part { name: "saved-searches", kind: Kind::Tests(Tests::InSearch, &["registry::saving::"]) },
     Part { name: "protocol", kind: Kind::Tests(Tests::Protocol, &[]) },
+    // Faults of all kinds again and again: `FLEET_SOAK` says for how long.
+    Part { name: "fleet", kind: Kind::Tests(Tests::Fleet, &[]) },
     Part { name: "allocations", kind: Kind::Tests(Tests::Allocations, &[]) },
     bench("page-estimates", "estimates.md", "estimate", "--quick"),
     bench("page-states", "states.md", "states", "--quick"),

@@ -31,7 +31,7 @@ pub(crate) fn started_with(command: &mut Command) -> (Child, BufReader<ChildStdo
 }
 
 /// The processes that a process has started and that are still there.
-fn children(of: u32) -> Vec<u32> {
+pub(crate) fn children(of: u32) -> Vec<u32> {
     let mut found = Vec::new();
     for thread in std::fs::read_dir(format!("/proc/{of}/task")).unwrap() {
         let path = thread.unwrap().path().join("children");

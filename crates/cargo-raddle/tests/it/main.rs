@@ -9,10 +9,12 @@ mod cycle;
 mod deaths;
 mod documents;
 mod finds;
+mod fleet;
 mod interrupts;
 mod replays;
 mod runs;
 mod terminals;
+mod workers;
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -17,7 +17,7 @@
 use std::fmt;
 
 use raddle_engine::strategy::{
-    Cut, Event, Finished, Needs, Options, Point, Taken, Unsupported, Work,
+    Checkpoint, Cut, Event, Finished, Needs, Options, Point, Taken, Unsupported, Work,
 };
 use raddle_trace::Covered;
 use serde::{Deserialize, Serialize};
@@ -65,6 +65,8 @@ pub struct All<O = NonPreemptive> {
     bound: Bound,
     /// What the options taken on the path cost. Never more than the bound's limit.
     spent: u32,
+    /// What of that is not in the points: of a part that was given away as a prefix.
+    before: u32,
     /// The point at which options were given away, if there is one; and the first rank that was.
     given: Option<(usize, u32)>,
     cache: Option<Box<Cache>>,
@@ -76,6 +78,7 @@ pub struct All<O = NonPreemptive> {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SavedAll {
     order: u64,
+    before: u32,
     given: Option<(u64, u32)>,
     used: Used,
     /// None of a part, which begins with an empty cache.
@@ -97,6 +100,7 @@ impl<O: Order> DepthFirst<O> {
             order,
             bound: Bound::None,
             spent: 0,
+            before: 0,
             given: None,
             cache: None,
             marks: Vec::new(),
@@ -122,6 +126,17 @@ impl<O: Order> DepthFirst<O> {
     pub fn cached(mut self, prefixes: usize) -> Self {
         self.expansion.cache = Some(Box::new(Cache::new(prefixes)));
         self
+    }
+}
+
+impl<O: Order> DepthFirst<O> {
+    /// The state of a part that has every execution within the bound which begins with these decisions, for which
+    /// `spent` was paid.
+    #[must_use]
+    pub(crate) fn below(&self, prefix: &[Taken], spent: u32) -> Checkpoint {
+        let points: Vec<Ranked> = prefix.iter().map(|&taken| Ranked::fixed(taken)).collect();
+        let (order, used) = (self.expansion.order.state(), Used::default());
+        self.save_part(&points, SavedAll { order, before: spent, given: None, used, cache: None })
     }
 }
 
@@ -228,7 +243,7 @@ impl<O: Order> Expansion for All<O> {
     }
 
     fn children(&self, path: &[Ranked]) -> Vec<Children> {
-        let mut spent = 0;
+        let mut spent = self.before;
         let children = |(index, point): (usize, &Ranked)| {
             let of = self.width(index, *point, spent);
             let spare = self.bound.limit().saturating_sub(spent);
@@ -270,7 +285,8 @@ impl<O: Order> Expansion for All<O> {
         let mut parts = Vec::new();
         let known = search.known().len();
         let cost = |points: &[Ranked]| points.iter().map(|point| point.cost()).sum::<u32>();
-        let mut spent = cost(&search.known()[..search.floor.min(known)]);
+        let before = search.expansion.before;
+        let mut spent = before + cost(&search.known()[..search.floor.min(known)]);
         while parts.len() < n && search.floor < known {
             let floor = search.floor;
             let mut point = search.known()[floor];
@@ -286,10 +302,12 @@ impl<O: Order> Expansion for All<O> {
             let mut points = search.known()[..floor].to_vec();
             points.push(point);
             let order = search.expansion.order.state();
-            let saved = SavedAll { order, given: None, used: Used::default(), cache: None };
+            let used = Used::default();
+            let saved = SavedAll { order, before, given: None, used, cache: None };
             let state = search.save_part(&points, saved);
             let taken = |point: &Ranked| Taken { option: point.option(), of: point.of() };
-            parts.push(Work { prefix: points.iter().map(taken).collect(), state });
+            let spent = before + cost(&points);
+            parts.push(Work { prefix: points.iter().map(taken).collect(), state, spent });
         }
         Ok(parts)
     }
@@ -301,7 +319,8 @@ impl<O: Order> Expansion for All<O> {
         }
         let cache = self.cache.as_ref().map(|cache| (self.marks.clone(), cache.save()));
         let given = self.given.map(|(at, rank)| (at as u64, rank));
-        Ok(SavedAll { order: self.order.state(), given, used: self.used(), cache })
+        let (order, before) = (self.order.state(), self.before);
+        Ok(SavedAll { order, before, given, used: self.used(), cache })
     }
 
     fn restore(&mut self, saved: SavedAll, path: &[Ranked]) -> Result<(), Unsupported> {
@@ -310,7 +329,10 @@ impl<O: Order> Expansion for All<O> {
             Some(_) => return Err(FOREIGN),
             None => None,
         };
-        let mut spent = 0_u32;
+        let mut spent = saved.before;
+        if spent > self.bound.limit() {
+            return Err(FOREIGN);
+        }
         for (index, point) in path.iter().enumerate() {
             spent = spent.checked_add(point.cost()).ok_or(FOREIGN)?;
             let given = given.is_some_and(|(at, rank)| at == index && point.rank() >= rank);
@@ -336,7 +358,7 @@ impl<O: Order> Expansion for All<O> {
         } else if saved.cache.is_some() {
             return Err(FOREIGN);
         }
-        (self.spent, self.given) = (spent, given);
+        (self.spent, self.before, self.given) = (spent, saved.before, given);
         self.order.set_state(saved.order);
         Ok(())
     }

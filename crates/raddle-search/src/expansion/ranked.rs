@@ -1,5 +1,6 @@
 //! The options of a point in the order in which they are tried, and what they cost.
 
+use raddle_engine::strategy::Taken;
 use serde::{Deserialize, Serialize};
 
 use crate::bound::Price;
@@ -20,6 +21,11 @@ impl Ranked {
     pub(crate) fn new(of: u32, default: u32, price: Price) -> Self {
         assert!(default < of, "an order takes one of the options");
         Self { of, default, rank: 0, price }
+    }
+
+    /// A point at which this option is taken, and no other will be.
+    pub(crate) fn fixed(taken: Taken) -> Self {
+        Self { of: taken.of, default: taken.option, rank: 0, price: Price::Free }
     }
 
     /// The rank of the option that is taken.

@@ -379,7 +379,8 @@ impl Opener<'_> {
                             && step(&other).dependent(last)
                     })
             };
-            if Run::is_for_another(&marks.heads, &run.history, last, &events, past) {
+            let known = (&run.history, &run.lineage);
+            if Run::is_for_another(&marks.heads, known, last, &events, past) {
                 return;
             }
         }

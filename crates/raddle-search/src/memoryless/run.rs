@@ -7,6 +7,7 @@ use raddle_engine::strategy::{
     Answer, Choice, Cut, Event, Options, Pending, Plan, Point, Step, Stuck, Timer, Waits,
 };
 
+use super::lineage::Lineage;
 use super::units::{Guided, Head, Marks, Unit};
 
 /// A decision of the execution.
@@ -28,6 +29,7 @@ pub(super) struct Run {
     pub(super) unit: Unit,
     pub(super) marks: Marks,
     pub(super) history: History,
+    pub(super) lineage: Lineage,
     /// Which ops on what each event touched wait.
     pub(super) waits: Vec<[Waits; 2]>,
     pub(super) decisions: Vec<u32>,
@@ -58,6 +60,7 @@ impl Default for Run {
             unit: Unit::default(),
             marks: Marks::default(),
             history: History::plain(),
+            lineage: Lineage::default(),
             waits: Vec::new(),
             decisions: Vec::new(),
             points: Vec::new(),
@@ -140,7 +143,7 @@ impl Run {
     /// `past`: whether an event is before it.
     pub(super) fn is_for_another(
         heads: &[Head],
-        history: &History,
+        (history, lineage): (&History, &Lineage),
         step: &Footprint,
         events: &(impl Iterator<Item = usize> + Clone),
         past: impl Fn(usize) -> bool,
@@ -150,7 +153,7 @@ impl Run {
             let bears = |&event: &usize| {
                 event >= from && history.event(event).footprint.dependent(&head.instead)
             };
-            step.task < head.task
+            lineage.precedes(step.task, head.task)
                 && step.task != head.instead.task
                 && step.dependent(&head.instead)
                 && !events.clone().filter(bears).any(&past)
@@ -192,7 +195,7 @@ impl Run {
 
     /// Whether the pending op of a task could have been a head.
     fn would_be_for_another(&self, task: TaskId, pending: &dyn Pending) -> bool {
-        if self.marks.heads.iter().all(|head| task >= head.task) {
+        if !self.marks.heads.iter().any(|head| self.lineage.precedes(task, head.task)) {
             return false;
         }
         let Some(op) = pending.op(task) else { return false };
@@ -205,7 +208,8 @@ impl Run {
                     history.before(event, other) && history.event(other).footprint.dependent(&step)
                 })
         };
-        Self::is_for_another(&self.marks.heads, history, &step, &(0..len), past)
+        let known = (history, &self.lineage);
+        Self::is_for_another(&self.marks.heads, known, &step, &(0..len), past)
     }
 
     fn cut_at(&mut self, pending: &dyn Pending) {
@@ -314,7 +318,10 @@ impl Run {
         match *event {
             Event::Step(ref step) => return self.stepped(step),
             _ if self.cut => {}
-            Event::Spawn { parent, child } => self.history.spawn(parent, child),
+            Event::Spawn { parent, child } => {
+                self.lineage.born(parent, child);
+                self.history.spawn(parent, child);
+            }
             Event::Value { taken, during, .. } => {
                 let at = if during { Some(self.heard) } else { self.last };
                 self.values.extend(at.map(|at| (at, taken.option)));
@@ -351,8 +358,9 @@ impl Run {
         self.last = Some(index);
         let event = &self.history.event(index).footprint;
         let past = |other: usize| self.history.before(other, index);
+        let known = (&self.history, &self.lineage);
         if index >= self.unit.events
-            && Self::is_for_another(&self.marks.heads, &self.history, event, &(0..index), past)
+            && Self::is_for_another(&self.marks.heads, known, event, &(0..index), past)
         {
             self.history.begin(index);
             self.waits.truncate(index);

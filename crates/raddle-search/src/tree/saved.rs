@@ -227,6 +227,28 @@ impl<O: Order> TreeSearch<O> {
 
     /// Gives away candidates, those first that leave the path early: most follows them.
     pub(super) fn give(&mut self, n: usize) -> Result<Vec<Work>, Unsupported> {
+        let mut all = self.candidates_to_give()?;
+        // One stays, unless one is being run.
+        let running = matches!(self.stage, Stage::Running(_));
+        let most = if running { all.len() } else { all.len().saturating_sub(1) };
+        all.sort_by_key(|(.., pending)| pending.point);
+        all.truncate(n.min(most));
+        Ok(self.give_these(all))
+    }
+
+    /// Gives away all candidates, in the order of the frontier.
+    pub(super) fn give_all(&mut self) -> Result<Vec<Work>, Unsupported> {
+        if matches!(self.stage, Stage::First | Stage::Running(_)) || self.visited.is_some() {
+            return Err(Unsupported(
+                "be taken apart before its first execution, in one, or with a cache",
+            ));
+        }
+        let all = self.candidates_to_give()?;
+        Ok(self.give_these(all))
+    }
+
+    /// The candidates that may be given away.
+    fn candidates_to_give(&mut self) -> Result<Vec<(Key, u32, Pending)>, Unsupported> {
         if self.expansion != TreeExpansion::All {
             return Err(REDUCED);
         }
@@ -238,18 +260,18 @@ impl<O: Order> TreeSearch<O> {
             let valid = self.store.valid(bin, entries, entries.len());
             all.extend(valid.into_iter().map(|pending| (key, bin, pending)));
         }
-        // One stays, unless one is being run.
+        Ok(all)
+    }
+
+    fn give_these(&mut self, mut all: Vec<(Key, u32, Pending)>) -> Vec<Work> {
         let running = matches!(self.stage, Stage::Running(_));
-        let most = if running { all.len() } else { all.len().saturating_sub(1) };
-        all.sort_by_key(|(.., pending)| pending.point);
-        all.truncate(n.min(most));
         let works = all.iter_mut().map(|(key, _, pending)| self.work(*key, pending)).collect();
         self.drop_given(&all);
         if !all.is_empty() {
             self.whole = false;
             self.current.is_known &= running;
         }
-        Ok(works)
+        works
     }
 
     /// A candidate as a part of the search. Its preemptions are counted anew.
@@ -277,7 +299,7 @@ impl<O: Order> TreeSearch<O> {
                 visited: self.visited.as_ref().map(|visited| visited.of_part()),
             },
         );
-        Work { prefix, state }
+        Work { prefix, state, spent: pending.cost }
     }
 
     /// Candidates that were given away are not this search's any more.

@@ -13,6 +13,7 @@ mod random;
 mod receives;
 mod saving;
 mod spins;
+mod units;
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};

@@ -14,7 +14,7 @@ use crate::supervisor::Control;
 /// For how many executions the other members go on, together, once a member with a reduction or a cache has
 /// covered all that it sees. It does not see what tasks share outside raddle's types, and may have left out an
 /// execution that fails because of it; samplers leave nothing out.
-pub(super) const AFTER_REDUCTION: u64 = 500;
+pub(crate) const AFTER_REDUCTION: u64 = 500;
 
 /// Who may run, and how much is left to run.
 #[derive(Debug)]

@@ -1,0 +1,99 @@
+//! A search whose units other machines run: here is only folded what they have recorded, and decided what is next.
+
+use std::path::PathBuf;
+
+use raddle_trace::unit::{Completed, ToJudge, Unit, UnitPlan};
+use raddle_trace::{Note, Progress};
+
+use super::{Board, Stop};
+use crate::settings::Workers;
+
+/// Such a search. Nothing of it must outlive this process: the records do.
+pub(crate) struct Remote {
+    board: Board,
+}
+
+impl Remote {
+    /// `file` is for what needs not be kept.
+    pub(crate) fn new(file: PathBuf, plan: &UnitPlan) -> Self {
+        let board = Board::new(Workers::default(), 1, file, String::new(), false);
+        board.join(plan);
+        Self { board }
+    }
+
+    /// The units that its searches begin with, by the number of the search: more than before, if one follows from what was
+    /// folded.
+    pub(crate) fn roots(&self) -> Vec<Unit> {
+        let state = self.board.state();
+        let root = |lane: &super::Lane| {
+            let planned = &lane.planned;
+            Unit::root(lane.search, &planned.line, planned.method, planned.seed)
+        };
+        state.lanes.iter().map(root).collect()
+    }
+
+    /// Folds what came of a unit.
+    pub(crate) fn fold(&self, record: &Completed) {
+        let mut state = self.board.state();
+        let found = state.lanes.iter_mut().find(|lane| lane.search == record.result.search);
+        let Some(lane) = found else {
+            let search = record.result.search;
+            state.end(Stop::Error(format!("a record is of search {search}, which was not begun")));
+            return;
+        };
+        let method = lane.planned.method;
+        lane.fold.complete(record, method);
+        if let Err(why) = self.board.advance(&mut state) {
+            state.end(Stop::Error(why));
+        }
+        let run: u64 = state.lanes.iter().map(|lane| lane.fold.sum.counts.executions).sum();
+        if run >= state.limit {
+            state.end(Stop::Executions);
+        }
+    }
+
+    /// A unit cannot be run, so nothing can be said of the whole.
+    pub(crate) fn give_up(&self, why: &str) {
+        let why = format!("a part of the search could not be run by any worker: {why}");
+        self.board.state().end(Stop::Error(why));
+    }
+
+    /// Whether nothing more is to be run: all was, an answer was found, or a limit is reached.
+    pub(crate) fn is_over(&self) -> bool {
+        let mut state = self.board.state();
+        self.board.look(&mut state);
+        state.stop.is_some()
+    }
+
+    /// Whether the limit of time, or Ctrl-C, ended it.
+    pub(crate) fn is_interrupted(&self) -> bool {
+        self.board.stopped() == Some(Stop::Interrupted)
+    }
+
+    /// How far it is.
+    pub(crate) fn progress(&self) -> Progress {
+        self.board.progress()
+    }
+
+    /// The failures that were folded, a line each.
+    pub(crate) fn failures(&self) -> Vec<String> {
+        let state = self.board.state();
+        let sums = state.lanes.iter().map(|lane| &lane.fold.sum);
+        let all = sums.flat_map(|sum| sum.failure.iter().chain(&sum.deaths));
+        all.map(|failure| failure.outcome.summary(&failure.trace.tasks)).collect()
+    }
+
+    /// What all units came to; `workers` have run them. `again` is the command that goes on, if it was stopped.
+    pub(crate) fn end(mut self, workers: usize, again: &str) -> Result<ToJudge, String> {
+        self.board.workers = workers;
+        let mut judged = self.board.end(workers)?;
+        let before = judged.notes.len();
+        judged.notes.retain(|note| !matches!(note, Note::Kept { .. }));
+        if judged.notes.len() < before {
+            let text =
+                format!("the run is not over, and its workers go on; fold the rest with: {again}");
+            judged.notes.push(Note::Text { text });
+        }
+        Ok(judged)
+    }
+}

@@ -1,0 +1,322 @@
+//! One worker: a thread with a host, to which it gives one unit after another.
+
+use std::io::{self, BufRead as _, BufReader, Write as _};
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use raddle_trace::host::{Avoid, Message, Work};
+use raddle_trace::unit::{Completed, Order, UnitPlan};
+use raddle_trace::{Death, Failure};
+
+use super::board::{Board, Given};
+use crate::check::{self, Question};
+use crate::deaths::Died;
+use crate::find::Test;
+use crate::host::{Conversation, Gone, Hosts, Started, Task};
+use crate::os;
+
+/// How often a worker looks whether others wait, while its host runs a unit.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// The number of `SIGKILL`, everywhere.
+const KILL: i32 = 9;
+
+/// A host that is given units.
+pub(crate) struct Host {
+    started: Started,
+    said: Conversation,
+    stream: UnixStream,
+    lines: Receiver<String>,
+    reader: JoinHandle<()>,
+    page: PathBuf,
+    strategy: String,
+    seed: u64,
+    began: Instant,
+}
+
+/// What came of a unit that a host was given.
+pub(crate) enum Answer {
+    Completed(Box<Completed>),
+    /// The host could not do its work.
+    Error(String),
+    /// It is gone.
+    Gone,
+}
+
+/// What is known of a host that is gone.
+pub(crate) enum Found {
+    /// It died of what the test does; and how to keep from that.
+    Death(Box<Failure>, Option<Avoid>),
+    /// It died, and nothing is known of why.
+    Nothing,
+    /// It ended, or was killed by us.
+    Silence,
+}
+
+/// Runs units until there are no more. What the tests of its hosts printed last.
+pub(super) fn work(board: &Board, hosts: &Hosts<'_>, test: &Test, worker: usize) -> String {
+    let mut output = String::new();
+    let mut host = None;
+    while board.stopped().is_none() {
+        if host.is_none() {
+            match Host::start(board, hosts, test) {
+                Ok(Ok(started)) => host = Some(started),
+                Ok(Err(why)) => return fail(board, why, output),
+                Err(error) => {
+                    return fail(board, format!("its host could not be run: {error}"), output);
+                }
+            }
+        }
+        let Some(mut own) = host.take() else { continue };
+        let Some(given) = board.next(worker) else {
+            host = Some(own);
+            break;
+        };
+        match own.run(board, worker, &given) {
+            Ok(Answer::Completed(record)) => {
+                board.complete(worker, &given, &record);
+                host = Some(own);
+            }
+            Ok(Answer::Error(why)) => {
+                board.give_back(&given);
+                board.fail(why);
+                host = Some(own);
+            }
+            Ok(Answer::Gone) => {
+                let said = own.mourn(board, hosts, test, &given);
+                output = said.unwrap_or(output);
+            }
+            Err(error) => {
+                board.give_back(&given);
+                return fail(board, format!("its host could not be heard: {error}"), output);
+            }
+        }
+    }
+    if let Some(own) = host
+        && let Ok(gone) = own.end()
+    {
+        output = gone.output;
+    }
+    output
+}
+
+fn fail(board: &Board, why: String, output: String) -> String {
+    board.fail(why);
+    output
+}
+
+impl Host {
+    fn start(board: &Board, hosts: &Hosts<'_>, test: &Test) -> io::Result<Result<Self, String>> {
+        let greeted = Self::greet(hosts, test)?;
+        Ok(greeted.map(|(host, plan)| {
+            board.join(&plan);
+            host
+        }))
+    }
+
+    /// Starts a host and hears what there is to be run; or why it has nothing to say.
+    pub(crate) fn greet(
+        hosts: &Hosts<'_>,
+        test: &Test,
+    ) -> io::Result<Result<(Self, Box<UnitPlan>), String>> {
+        let (page, began) = (hosts.desk.page()?, Instant::now());
+        let task = Task { work: Work::Units, page: Some(&page), deaths: None };
+        let mut started = hosts.start(test, task, &[])?;
+        let mut said = Conversation::default();
+        let Some(stream) = started.accept(&mut said)? else {
+            let gone = started.end(Ok(said))?;
+            return Ok(Err(check::silent(&gone)));
+        };
+        let (send, lines) = mpsc::channel();
+        let theirs = stream.try_clone()?;
+        let reader = thread::spawn(move || {
+            for line in BufReader::new(theirs).lines() {
+                let Ok(line) = line else { break };
+                if send.send(line).is_err() {
+                    break;
+                }
+            }
+        });
+        let strategy = String::new();
+        let mut host =
+            Self { started, said, stream, lines, reader, page, strategy, seed: 0, began };
+        let mut plan = None;
+        let mut error = None;
+        while plan.is_none() && error.is_none() {
+            match host.hear(&mut |message| match message {
+                Message::Plan { plan: found } => plan = Some(found),
+                Message::Error { text } => error = Some(text),
+                _ => {}
+            })? {
+                Some(true) => {}
+                None if os::interrupts() == 0 => {}
+                _ => break,
+            }
+        }
+        match (plan, error) {
+            (Some(plan), _) => {
+                host.said.is_idle();
+                Ok(Ok((host, plan)))
+            }
+            (None, error) => {
+                let gone = host.close()?;
+                Ok(Err(error.unwrap_or_else(|| check::silent(&gone))))
+            }
+        }
+    }
+
+    /// Hears one line; none if there is none yet, `false` if there will be no more.
+    fn hear(&mut self, act: &mut dyn FnMut(Message)) -> io::Result<Option<bool>> {
+        match self.lines.recv_timeout(LOOK) {
+            Ok(line) => {
+                let (mut strategy, mut seed) = (None, None);
+                self.said.line(&line, &mut |message| {
+                    if let Message::Hello { strategy: name, seed: number, .. } = &message {
+                        (strategy, seed) = (Some(name.clone()), Some(*number));
+                    }
+                    act(message);
+                });
+                self.strategy = strategy.unwrap_or(std::mem::take(&mut self.strategy));
+                self.seed = seed.unwrap_or(self.seed);
+                Ok(Some(true))
+            }
+            Err(RecvTimeoutError::Disconnected) => Ok(Some(false)),
+            Err(RecvTimeoutError::Timeout) if self.started.has_ended()? => Ok(Some(false)),
+            Err(RecvTimeoutError::Timeout) => Ok(None),
+        }
+    }
+
+    fn tell(&mut self, order: &Order) -> io::Result<()> {
+        let mut line = serde_json::to_string(order).map_err(io::Error::other)?;
+        line.push('\n');
+        self.stream.write_all(line.as_bytes())
+    }
+
+    /// Has it run a unit.
+    fn run(&mut self, board: &Board, worker: usize, given: &Given) -> io::Result<Answer> {
+        let Given { leased, quota, samples, avoid, .. } = given;
+        let unit = Box::new(leased.unit.clone());
+        let order = Order::Run { unit, quota: *quota, samples: *samples, avoid: avoid.clone() };
+        self.obey(&order, &mut |run| board.wants(worker, given, run))
+    }
+
+    /// Has it do what the order says. `wants` hears how many executions it has run, if that is known, and says into
+    /// how many pieces it is to cut what is left, if it is to stop.
+    pub(crate) fn obey(
+        &mut self,
+        order: &Order,
+        wants: &mut dyn FnMut(Option<u64>) -> Option<u32>,
+    ) -> io::Result<Answer> {
+        self.said.is_busy();
+        if self.tell(order).is_err() {
+            return Ok(Answer::Gone);
+        }
+        let (mut asked, mut since) = (false, None);
+        loop {
+            let (mut answer, mut run) = (None, None);
+            let heard = self.hear(&mut |message| match message {
+                Message::Completed { completed } => answer = Some(Answer::Completed(completed)),
+                Message::Progress { progress } => run = Some(progress.executions),
+                Message::Error { text } => answer = Some(Answer::Error(text)),
+                _ => {}
+            })?;
+            if let Some(answer) = answer {
+                self.said.is_idle();
+                return Ok(answer);
+            }
+            if heard == Some(false) {
+                return Ok(Answer::Gone);
+            }
+            if !asked && let Some(pieces) = wants(run) {
+                asked = true;
+                since = Some(Instant::now());
+                if self.tell(&Order::Yield { pieces }).is_err() {
+                    return Ok(Answer::Gone);
+                }
+            }
+            // After a second Ctrl-C nothing is waited for.
+            let late = since.is_some_and(|since: Instant| since.elapsed() > GRACE);
+            if os::interrupts() > 1 || late && os::interrupts() > 0 {
+                self.said.kill(self.started.id());
+            }
+        }
+    }
+
+    /// What is left of a host that is silent.
+    fn close(mut self) -> io::Result<Gone> {
+        self.started.await_end(&mut self.said)?;
+        let Self { started, said, stream, reader, page, .. } = self;
+        os::kill_group(started.id());
+        // Only now: while the host lives, a closed socket would end it.
+        drop(stream);
+        let _ = reader.join();
+        let gone = started.end(Ok(said));
+        let _ = std::fs::remove_file(page);
+        gone
+    }
+
+    /// Ends a host that has no unit.
+    pub(crate) fn end(mut self) -> io::Result<Gone> {
+        let _ = self.tell(&Order::End);
+        self.close()
+    }
+
+    /// Finds out why a host died with a unit, and says so. What its test printed last.
+    fn mourn(self, board: &Board, hosts: &Hosts<'_>, test: &Test, given: &Given) -> Option<String> {
+        let Some((gone, found)) = self.examine(hosts, test) else {
+            board.give_back(given);
+            return None;
+        };
+        match found {
+            Found::Death(failure, avoid) => {
+                let stable = failure.unstable.is_none();
+                board.died(given, *failure, avoid, stable);
+            }
+            Found::Nothing => board.give_back(given),
+            Found::Silence => {
+                board.give_back(given);
+                if os::interrupts() == 0 {
+                    board.fail(check::silent(&gone));
+                }
+            }
+        }
+        Some(gone.output)
+    }
+
+    /// Finds out why a host died with a unit.
+    pub(crate) fn examine(self, hosts: &Hosts<'_>, test: &Test) -> Option<(Gone, Found)> {
+        let (page, strategy, seed) = (self.page.clone(), self.strategy.clone(), self.seed);
+        let kept = hosts.desk.page().ok()?;
+        let (elapsed, own) = (self.began.elapsed(), page.clone());
+        // The page goes with the host.
+        let _ = std::fs::copy(&page, &kept);
+        let gone = self.close().ok()?;
+        let Some(death) = gone.death(hosts.memory) else {
+            // The driver killed it, or it had said its last word.
+            return Some((gone, Found::Silence));
+        };
+        // Whoever kills hosts may kill one that goes the same way again, too.
+        let tries = if death == Death::signal(KILL) { 3 } else { 1 };
+        let mut last = Found::Nothing;
+        for _ in 0..tries {
+            let (death, strategy) = (death.clone(), strategy.clone());
+            let died = Died { death, strategy, seed, elapsed, last: 0 };
+            let (report, avoid) = died.report(hosts, test, &kept, Question::Search);
+            let stable = report.failure.as_ref().is_some_and(|failure| failure.unstable.is_none());
+            last = report
+                .failure
+                .map_or(Found::Nothing, |failure| Found::Death(Box::new(failure), avoid));
+            if !stable {
+                break;
+            }
+        }
+        let _ = (std::fs::remove_file(&kept), std::fs::remove_file(own));
+        Some((gone, last))
+    }
+}
+
+/// How long a host may take to give back its unit after Ctrl-C.
+const GRACE: Duration = Duration::from_secs(5);

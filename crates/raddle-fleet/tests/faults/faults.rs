@@ -1,0 +1,303 @@
+//! Deaths, stalls, duplicates and lost messages.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use raddle_fleet::nats::Access;
+use raddle_fleet::{Completed, Completion, Problem, Queue, Work as _};
+
+use crate::fleet::{Dice, Fleet, LEASE, PACE, SYNTHETIC, expected};
+use crate::process::{Process, connected};
+use crate::server::{Program, Server, connect};
+use crate::{Test, Tried};
+
+pub(crate) const TESTS: &[Test] = &[
+    ("an_undisturbed_run_finds_what_one_process_finds", undisturbed),
+    ("workers_killed_at_random_change_nothing", killed_workers),
+    ("a_coordinator_killed_and_restarted_changes_nothing", killed_coordinator),
+    ("workers_go_on_while_there_is_no_coordinator", no_coordinator),
+    ("the_late_result_of_a_stalled_worker_is_ignored", stalled),
+    ("units_delivered_twice_count_once", duplicated),
+    ("a_worker_that_dies_between_its_record_and_its_leftovers_loses_nothing", half_completed),
+    ("a_server_killed_and_restarted_changes_nothing", killed_server),
+    ("a_server_that_has_lost_its_last_records_changes_nothing", torn_log),
+    ("a_server_whose_files_are_damaged_is_noticed_or_changes_nothing", damaged_log),
+    ("one_of_three_servers_killed_and_restarted_changes_nothing", killed_node),
+    ("what_is_too_large_for_a_message_gets_through", large),
+    ("faults_of_all_kinds_for_as_long_as_asked", soak),
+];
+
+fn worker_names() -> impl Iterator<Item = String> {
+    (0..).map(|nth| format!("w{nth}"))
+}
+
+fn undisturbed(program: &Program) -> Tried {
+    let server = Server::start(program);
+    let fleet = Fleet::begin(&connected(&server.url()), "plain", 1);
+    let workers = ["a", "b"].map(|name| Process::worker(&server.url(), "plain", name));
+    fleet.end(workers.into());
+    Ok(())
+}
+
+/// Kills a worker each time that `every` more units are done, and starts another.
+fn with_deaths(url: &str, mut fleet: Fleet, every: u64, mut also: impl FnMut(u64)) {
+    let name = fleet.run.name().to_owned();
+    let mut names = worker_names();
+    let mut start = || Process::worker(url, &name, &names.next().unwrap());
+    let mut workers = vec![start(), start()];
+    let mut dice = Dice(7);
+    let mut next = every;
+    let mut deaths = 0;
+    fleet.drive(|done| {
+        also(done);
+        if done >= next {
+            next = done + every;
+            // Dropped, it is killed.
+            workers[dice.below(2)] = start();
+            deaths += 1;
+        }
+    });
+    assert!(deaths >= 1, "no worker was killed");
+    fleet.end(workers);
+}
+
+fn killed_workers(program: &Program) -> Tried {
+    let server = Server::start(program);
+    let fleet = Fleet::begin(&connected(&server.url()), "deaths", 1);
+    with_deaths(&server.url(), fleet, 25, |_| ());
+    Ok(())
+}
+
+fn killed_coordinator(program: &Program) -> Tried {
+    let server = Server::start(program);
+    let fleet = Fleet::begin(&connected(&server.url()), "leader", 1);
+    let _workers = ["a", "b"].map(|name| Process::worker(&server.url(), "leader", name));
+    let start = || Process::start(&["coordinator", &server.url(), "leader"]);
+    for _ in 0..3 {
+        // Killed after what it says first.
+        start().until("folded");
+    }
+    let sum = start().until("sum");
+    let wanted = expected();
+    assert_eq!(sum, format!("sum {} {} {:?}", wanted.leaves, wanted.sum, wanted.failures));
+    drop(fleet);
+    Ok(())
+}
+
+fn no_coordinator(program: &Program) -> Tried {
+    let server = Server::start(program);
+    let fleet = Fleet::begin(&connected(&server.url()), "alone", 1);
+    let mut worker = Process::worker(&server.url(), "alone", "a");
+    // It has found nothing more to do, and nothing was folded yet.
+    worker.until("idle");
+    assert_eq!(fleet.coordinator.done().0, 0);
+    fleet.end(vec![worker]);
+    Ok(())
+}
+
+fn stalled(program: &Program) -> Tried {
+    let server = Server::start(program);
+    let mut fleet = Fleet::begin(&connected(&server.url()), "stalled", 1);
+    // This process stalls: it has a unit and says nothing for longer than the lease.
+    let lease = fleet.queue.lease("slow", LEASE).unwrap().unwrap();
+    let slice = PACE.of(&lease);
+    let late = SYNTHETIC.clone().run(&lease.unit, slice, &false.into()).unwrap();
+    let worker = Process::worker(&server.url(), "stalled", "quick");
+    fleet.drive(|_| ());
+    assert_eq!(&fleet.sum, expected());
+    assert_eq!(fleet.queue.complete(&lease, late), Ok(Completed::Ignored));
+    let before = fleet.queue.state().unwrap().done;
+    fleet.end(vec![worker]);
+    // A whole process, stopped in the middle of what it does.
+    let fleet = Fleet::begin(&connected(&server.url()), "stopped", 1);
+    let mut stopped = Process::worker(&server.url(), "stopped", "slow");
+    stopped.until("recorded");
+    stopped.signal(libc::SIGSTOP);
+    let mut fleet = fleet;
+    let quick = Process::worker(&server.url(), "stopped", "quick");
+    fleet.drive(|_| ());
+    stopped.signal(libc::SIGCONT);
+    fleet.end(vec![stopped, quick]);
+    assert!(before > 0);
+    Ok(())
+}
+
+fn duplicated(program: &Program) -> Tried {
+    let server = Server::start(program);
+    let mut fleet = Fleet::begin(&connected(&server.url()), "twice", 1);
+    let workers = ["a", "b"].map(|name| Process::worker(&server.url(), "twice", name));
+    let began = Instant::now();
+    let mut repeated = 0;
+    while !fleet.coordinator.is_finished() {
+        // Every unit that is open is put once more, those that workers have among them.
+        repeated += fleet.coordinator.open_units().len();
+        fleet.coordinator.repair(&fleet.queue).unwrap();
+        for _ in 0..20 {
+            fleet.poll();
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        assert!(began.elapsed() < crate::DEADLINE);
+    }
+    assert!(repeated > 10, "{repeated} units were put again");
+    fleet.end(workers.into());
+    Ok(())
+}
+
+fn half_completed(program: &Program) -> Tried {
+    let server = Server::start(program);
+    let nats = connected(&server.url());
+    let fleet = Fleet::begin(&nats, "half", 1);
+    // The record is there, and neither its leftovers nor the acknowledgement.
+    let lease = fleet.queue.lease("dying", LEASE).unwrap().unwrap();
+    let done = SYNTHETIC.clone().run(&lease.unit, PACE.of(&lease), &false.into()).unwrap();
+    assert!(done.leftovers.len() > 1);
+    fleet.queue.record_only(&lease, done).unwrap();
+    let worker = Process::worker(&server.url(), "half", "heir");
+    fleet.end(vec![worker]);
+    Ok(())
+}
+
+fn killed_server(program: &Program) -> Tried {
+    let mut server = Server::start(program);
+    let url = server.url();
+    let mut fleet = Fleet::begin(&connected(&url), "server", 1);
+    let workers = ["a", "b"].map(|name| Process::worker(&url, "server", name));
+    let mut next = 20;
+    let mut deaths = 0;
+    fleet.drive(|done| {
+        if done >= next && deaths < 3 {
+            next = done + 20;
+            deaths += 1;
+            server.kill();
+            server.run();
+            server.wait();
+        }
+    });
+    assert!(deaths > 1, "{deaths}");
+    fleet.end(workers.into());
+    Ok(())
+}
+
+/// A run of which some units are done, without workers; then its server is killed and the last file of its records is changed.
+fn torn(program: &Program, name: &str, change: impl Fn(&mut Vec<u8>)) -> (Server, Fleet) {
+    let mut server = Server::start(program);
+    let url = server.url();
+    let mut fleet = Fleet::begin(&connected(&url), name, 1);
+    {
+        let _workers = ["a", "b"].map(|worker| Process::worker(&url, name, worker));
+        let began = Instant::now();
+        while fleet.poll() < 40 {
+            assert!(began.elapsed() < crate::DEADLINE);
+        }
+    }
+    server.kill();
+    let blocks = format!("store/jetstream/$G/streams/raddle-{name}-done/msgs");
+    let mut files: Vec<_> = fs::read_dir(server.directory.0.join(blocks))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "blk"))
+        .collect();
+    files.sort();
+    let file = files.last().unwrap();
+    let mut bytes = fs::read(file).unwrap();
+    change(&mut bytes);
+    fs::write(file, bytes).unwrap();
+    server.run();
+    server.wait();
+    // What this coordinator has folded is not what the server has: a new one folds that.
+    let before = fleet.coordinator.done().0;
+    let fleet = Fleet::begin(&connected(&url), name, 1);
+    let has = fleet.queue.state().unwrap().done;
+    assert!(has < before, "the server has lost nothing: {has} of {before}");
+    (server, fleet)
+}
+
+fn torn_log(program: &Program) -> Tried {
+    let cut = |bytes: &mut Vec<u8>| bytes.truncate(bytes.len() - bytes.len() / 10);
+    let (server, fleet) = torn(program, "torn", cut);
+    let worker = Process::worker(&server.url(), "torn", "heir");
+    fleet.end(vec![worker]);
+    Ok(())
+}
+
+fn damaged_log(program: &Program) -> Tried {
+    let turn = |bytes: &mut Vec<u8>| {
+        let (from, to) = (bytes.len() - bytes.len() / 10, bytes.len() - bytes.len() / 20);
+        bytes.truncate(to);
+        for byte in &mut bytes[from..] {
+            *byte ^= 0x5a;
+        }
+    };
+    let (server, mut fleet) = torn(program, "damaged", turn);
+    let worker = Process::worker(&server.url(), "damaged", "heir");
+    let began = Instant::now();
+    // Either the server mends itself, or what it takes cannot be read and that is said. Nothing wrong is folded.
+    while !fleet.coordinator.is_finished() {
+        if let Err(error) = fleet.try_poll() {
+            assert_eq!(error.problem(), Problem::Corrupt, "{error}");
+            assert!(error.to_string().contains("Nothing is said of the run"), "{error}");
+            return Ok(());
+        }
+        let nothing = |state: raddle_fleet::QueueState| state.waiting + state.leased == 0;
+        if fleet.queue.state().is_ok_and(nothing) {
+            fleet.coordinator.repair(&fleet.queue).unwrap();
+        }
+        assert!(began.elapsed() < crate::DEADLINE, "{:?}", fleet.queue.state());
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    fleet.end(vec![worker]);
+    Ok(())
+}
+
+fn killed_node(program: &Program) -> Tried {
+    let mut servers = Server::cluster(program);
+    let url = servers.iter().map(Server::url).collect::<Vec<_>>().join(",");
+    let nats = connect(&Access { url: url.clone(), ..Access::default() });
+    let fleet = Fleet::begin(&nats, "three", 3);
+    let mut next = 15;
+    let mut nth = 0;
+    let killing = |done: u64| {
+        if done >= next && nth < 2 {
+            next = done + 20;
+            servers[nth].kill();
+            servers[nth].run();
+            servers[nth].wait();
+            nth += 1;
+        }
+    };
+    with_deaths(&url, fleet, 25, killing);
+    assert_eq!(nth, 2);
+    Ok(())
+}
+
+fn large(program: &Program) -> Tried {
+    let server = Server::start_with(program, "127.0.0.1", "max_payload: 262144");
+    let fleet = Fleet::begin(&connected(&server.url()), "large", 1);
+    let queue = &fleet.queue;
+    let lease = queue.lease("w", LEASE).unwrap().unwrap();
+    let big = vec![7; 900_000];
+    let done = Completion { result: big.clone(), leftovers: vec![big.clone()] };
+    assert!(matches!(queue.complete(&lease, done.clone()), Ok(Completed::Recorded(1))));
+    let records = queue.records(0, 10).unwrap();
+    assert_eq!(records[0].ending, raddle_fleet::Ending::Done(done));
+    assert_eq!(queue.lease("w", LEASE).unwrap().unwrap().unit.bytes, big);
+    Ok(())
+}
+
+/// Not a test of its own: all of it, again and again, for the nightly run.
+fn soak(program: &Program) -> Tried {
+    let Some(time) = std::env::var("FLEET_SOAK").ok() else { return Ok(()) };
+    let time = time.trim_end_matches('s').parse().map(Duration::from_secs).unwrap();
+    let began = Instant::now();
+    let mut rounds = 0;
+    while began.elapsed() < time {
+        for test in
+            [killed_workers, killed_node, killed_server, duplicated, torn_log, killed_coordinator]
+        {
+            test(program)?;
+        }
+        rounds += 1;
+    }
+    crate::say(&format!("{rounds} rounds"));
+    Ok(())
+}

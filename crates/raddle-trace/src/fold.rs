@@ -1,0 +1,555 @@
+//! Adds up what the units of one search came to, so that parts which together are the whole claim the whole.
+//!
+//! A [`Fold`] knows which units are open: the first ones, less those that were completed, plus their leftovers. A record
+//! of a unit that is not open is ignored, so a second result of a unit, or one that comes late, changes nothing; nor does the
+//! order in which records come. Nothing but the numbers of the open units is needed for that.
+//!
+//! *What is claimed.* Each result says what all parts cover together if each of them ends and says the same
+//! ([`UnitResult::claim`]). If no unit is open, that is the guarantee, with the weakest of what parts
+//! said; else it is "the first n executions of a search that did not end".
+//!
+//! *Which failure.* Workers find failures in an order that hangs on time, and the first ends the search. Of those that were
+//! reported the one with the fewest decisions is shown, of equal ones that with the fewest steps, then the first by its text.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::guarantee::{Assumption, Covered, Gaps, SampleBound};
+use crate::outcome::{Divergence, Outcome};
+use crate::pairs::Coverage;
+use crate::receives::{ActorReceives, OrderSet, ReceivesSeen};
+use crate::report::{Counts, Failure, Note};
+use crate::unit::{
+    Completed, MAX_EXACT_TRACES, Method, TraceSet, Unit, UnitEnd, UnitId, UnitResult,
+};
+
+/// Adds up one search.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Fold {
+    /// Units that are to be run, with their shares.
+    open: BTreeMap<UnitId, f64>,
+    /// What was found so far.
+    pub sum: Folded,
+}
+
+/// What the units of a search that were completed came to.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Folded {
+    /// How many units were completed.
+    pub units: u64,
+    /// What was done.
+    pub counts: Counts,
+    /// What all parts cover together, if none is open.
+    pub claim: Option<Covered>,
+    /// Whether nothing is open.
+    pub over: bool,
+    /// The failure that ended the search, if one did.
+    pub failure: Option<Failure>,
+    /// Executions that ended their process, one for each way of doing so at each place.
+    pub deaths: Vec<Failure>,
+    /// Where an execution did not repeat itself.
+    pub diverged: Option<Divergence>,
+    /// Why a strategy could not go on.
+    pub trouble: Option<String>,
+    /// Whether more alternatives were known than may be kept.
+    pub memory: bool,
+    /// What the guarantee rests on.
+    pub assumptions: Vec<Assumption>,
+    /// What else there is to say.
+    pub notes: Vec<Note>,
+    /// The traces, if they were counted.
+    pub traces: Option<TraceSet>,
+    /// Pairs of statements, if they were learned.
+    pub coverage: Option<Coverage>,
+    /// Orders of receives, if there were any. Its counts and open pairs are those of one part: who shows them counts
+    /// them again from `orders`.
+    pub receives: Option<ReceivesSeen>,
+    /// The share of the search that was run, by what its points look like.
+    pub share: f64,
+    /// Processor time of hosts, in microseconds.
+    pub busy_us: u64,
+}
+
+impl Fold {
+    /// A search that consists of these units.
+    #[must_use]
+    pub fn new(units: &[Unit]) -> Self {
+        let open = units.iter().map(|unit| (unit.id, unit.share)).collect();
+        Self { open, sum: Folded::default() }
+    }
+
+    /// Whether a unit is still to be run, or runs.
+    #[must_use]
+    pub fn is_open(&self, unit: UnitId) -> bool {
+        self.open.contains_key(&unit)
+    }
+
+    /// How many units are open.
+    #[must_use]
+    pub fn open(&self) -> usize {
+        self.open.len()
+    }
+
+    /// Takes in a record; `false` if its unit is not open, because it was completed before: then nothing changes.
+    pub fn complete(&mut self, record: &Completed, method: Method) -> bool {
+        let Some(share) = self.open.remove(&record.result.unit) else { return false };
+        let left: f64 = record.leftovers.iter().map(|unit| unit.share).sum();
+        self.sum.share += (share - left).max(0.0);
+        self.open.extend(record.leftovers.iter().map(|unit| (unit.id, unit.share)));
+        self.sum.add(&record.result, method);
+        self.sum.over = self.open.is_empty();
+        true
+    }
+}
+
+impl Folded {
+    fn add(&mut self, result: &UnitResult, method: Method) {
+        self.units += 1;
+        self.busy_us += result.busy_us;
+        let before = self.counts.executions;
+        self.counts.add(&result.counts);
+        self.claim = Some(match self.claim {
+            Some(before) if method != Method::Whole => before.and(result.claim),
+            _ => result.claim,
+        });
+        match &result.end {
+            UnitEnd::Done | UnitEnd::Failed => {}
+            UnitEnd::Diverged { divergence } => {
+                self.diverged.get_or_insert_with(|| divergence.clone());
+            }
+            UnitEnd::Trouble { why } => {
+                self.trouble.get_or_insert_with(|| why.clone());
+            }
+            UnitEnd::Memory => self.memory = true,
+        }
+        for failure in result.failure.iter().chain(&result.deaths) {
+            let execution = failure.execution + before;
+            self.add_failure(&Failure { execution, ..failure.clone() });
+        }
+        self.assumptions.extend_from_slice(&result.assumptions);
+        self.assumptions.sort_unstable();
+        self.assumptions.dedup();
+        result.notes.iter().for_each(|note| self.add_note(note));
+        if let Some(traces) = &result.traces {
+            self.traces.get_or_insert_default().merge(traces, MAX_EXACT_TRACES);
+        }
+        if let Some(coverage) = &result.coverage {
+            match &mut self.coverage {
+                Some(before) => before.add_beside(coverage),
+                none => *none = Some(coverage.clone()),
+            }
+        }
+        if let Some(receives) = &result.receives {
+            match &mut self.receives {
+                Some(before) => before.add_orders(receives),
+                none => *none = Some(receives.clone()),
+            }
+        }
+    }
+
+    /// Adds a failure that some worker found.
+    pub fn add_failure(&mut self, failure: &Failure) {
+        if matches!(failure.outcome, Outcome::Died { .. }) {
+            let same = |known: &Failure| known.outcome == failure.outcome;
+            if !self.deaths.iter().any(same) {
+                self.deaths.push(failure.clone());
+                self.deaths.sort_by_cached_key(order);
+            }
+            return;
+        }
+        let better = self.failure.as_ref().is_none_or(|known| order(failure) < order(known));
+        if better {
+            self.failure = Some(failure.clone());
+        }
+    }
+
+    fn add_note(&mut self, note: &Note) {
+        match note {
+            Note::Leaked { tasks } => {
+                let known = self.notes.iter_mut().find_map(|known| match known {
+                    Note::Leaked { tasks } => Some(tasks),
+                    _ => None,
+                });
+                match known {
+                    Some(known) => *known += tasks,
+                    None => self.notes.push(note.clone()),
+                }
+            }
+            // Of a part that says little; of the whole it is said if no execution had a decision.
+            Note::NothingConcurrent => {}
+            _ if self.notes.contains(note) => {}
+            _ => self.notes.push(note.clone()),
+        }
+    }
+
+    /// What the search has covered.
+    #[must_use]
+    pub fn covered(&self) -> Covered {
+        let executions = self.counts.executions;
+        let claim = self.claim.unwrap_or(Covered::Part { executions: 0, preemptions: None });
+        let whole = self.over
+            && self.failure.is_none()
+            && self.diverged.is_none()
+            && self.trouble.is_none()
+            && !self.memory;
+        match claim.with_executions(executions) {
+            sample @ Covered::Sample { .. } => sample,
+            covered if whole => covered,
+            covered => Covered::Part { executions, preemptions: covered.preemptions() },
+        }
+    }
+}
+
+/// What failures are ordered by.
+fn order(failure: &Failure) -> (usize, usize, String) {
+    let text = format!("{:?} {:?}", failure.schedule.decisions, failure.outcome);
+    (failure.schedule.decisions.len(), failure.trace.events.len(), text)
+}
+
+impl Counts {
+    /// Adds what another part did.
+    pub fn add(&mut self, more: &Self) {
+        self.executions += more.executions;
+        self.rejected += more.rejected;
+        self.blocked += more.blocked;
+        self.steps += more.steps;
+        self.decisions += more.decisions;
+        self.max_steps = self.max_steps.max(more.max_steps);
+        self.max_depth = self.max_depth.max(more.max_depth);
+        self.max_tasks = self.max_tasks.max(more.max_tasks);
+    }
+}
+
+impl Covered {
+    /// What two parts of one search cover together that claim this and `other`: the weaker claim.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        let gaps = |covered: &Self| match *covered {
+            Self::Equivalence | Self::BoundedEquivalence(_) => Some(Gaps::default()),
+            Self::Reduced { gaps, .. } => Some(gaps),
+            _ => None,
+        };
+        match (self, other) {
+            // Nothing was drawn, so nothing is to be promised of it.
+            (Self::Sample { executions: 0, .. }, other @ Self::Sample { .. })
+            | (other @ Self::Sample { .. }, Self::Sample { executions: 0, .. }) => other,
+            (
+                Self::Sample { executions, bound },
+                Self::Sample { executions: more, bound: other },
+            ) => {
+                let bound = match (bound, other) {
+                    (Some(one), Some(other)) => one.and(other),
+                    (Some(one), None) => one.beside_others(more),
+                    (None, Some(other)) => other.beside_others(executions),
+                    (None, None) => None,
+                };
+                Self::Sample { executions: executions + more, bound }
+            }
+            (one, other) if one == other => one,
+            (one, other) => match (gaps(&one), gaps(&other)) {
+                (Some(first), Some(second)) if first | second != Gaps::default() => {
+                    Self::Reduced { executions: 0, gaps: first | second }
+                }
+                _ => {
+                    let preemptions =
+                        one.preemptions().filter(|_| one.preemptions() == other.preemptions());
+                    Self::Part { executions: 0, preemptions }
+                }
+            },
+        }
+    }
+
+    /// What a sampler has drawn since it had covered `before`.
+    #[must_use]
+    pub fn since(self, before: Self) -> Self {
+        match (self, before) {
+            (
+                Self::Sample { executions, bound },
+                Self::Sample { executions: earlier, bound: then },
+            ) => {
+                let bound = bound.map(|bound| bound.since(then, earlier));
+                Self::Sample { executions: executions.saturating_sub(earlier), bound }
+            }
+            (now, _) => now,
+        }
+    }
+
+    /// The same, of so many executions.
+    #[must_use]
+    pub fn with_executions(self, executions: u64) -> Self {
+        match self {
+            Self::Part { preemptions, .. } => Self::Part { executions, preemptions },
+            Self::Reduced { gaps, .. } => Self::Reduced { executions, gaps },
+            Self::Sample { bound, .. } => Self::Sample { executions, bound },
+            other => other,
+        }
+    }
+
+    /// The bound on preemptions under which the search ran, if there is one.
+    #[must_use]
+    pub fn preemptions(&self) -> Option<u32> {
+        match *self {
+            Self::Preemptions(k) | Self::BoundedEquivalence(k) => Some(k),
+            Self::Cached { preemptions, .. }
+            | Self::Part { preemptions, .. }
+            | Self::Guided { preemptions, .. } => preemptions,
+            _ => None,
+        }
+    }
+}
+
+impl SampleBound {
+    /// What is promised of the samples since it was `before`, after so many of them.
+    fn since(self, before: Option<Self>, earlier: u64) -> Self {
+        let Some(before) = before else { return self.counting_by(earlier, u64::saturating_sub) };
+        match (self, before) {
+            (
+                Self::Pct { depth, tasks, steps, executions },
+                Self::Pct { steps: earlier, executions: then, .. },
+            ) if steps == earlier => {
+                Self::Pct { depth, tasks, steps, executions: executions.saturating_sub(then) }
+            }
+            (Self::Uniform { interleavings, counting }, Self::Uniform { counting: then, .. }) => {
+                Self::Uniform { interleavings, counting: counting.saturating_sub(then) }
+            }
+            (
+                Self::Selected { objects, interleavings, counting },
+                Self::Selected { counting: then, .. },
+            ) => {
+                let counting = counting.saturating_sub(then);
+                Self::Selected { objects, interleavings, counting }
+            }
+            (now, _) => now,
+        }
+    }
+
+    /// With another number of executions that counted steps, of which nothing is promised.
+    fn counting_by(self, executions: u64, change: fn(u64, u64) -> u64) -> Self {
+        match self {
+            Self::Uniform { interleavings, counting } => {
+                Self::Uniform { interleavings, counting: change(counting, executions) }
+            }
+            Self::Selected { objects, interleavings, counting } => {
+                let counting = change(counting, executions);
+                Self::Selected { objects, interleavings, counting }
+            }
+            other => other,
+        }
+    }
+
+    /// Beside so many samples of which nothing is promised.
+    fn beside_others(self, executions: u64) -> Option<Self> {
+        match self {
+            Self::Pos { .. } | Self::Strata { .. } => None,
+            other => Some(other.counting_by(executions, u64::saturating_add)),
+        }
+    }
+
+    /// What holds of the samples of both, if something does. Each is a promise of one execution, so the weaker one holds of all.
+    fn and(self, other: Self) -> Option<Self> {
+        match (self, other) {
+            (
+                Self::Pct { depth, tasks, steps, executions },
+                Self::Pct { depth: same, tasks: other_tasks, steps: other_steps, executions: more },
+            ) if depth == same => {
+                // Of those that were drawn with fewer steps nothing is promised at the larger number.
+                let executions = match steps.cmp(&other_steps) {
+                    std::cmp::Ordering::Less => more,
+                    std::cmp::Ordering::Equal => executions + more,
+                    std::cmp::Ordering::Greater => executions,
+                };
+                let (tasks, steps) = (tasks.max(other_tasks), steps.max(other_steps));
+                Some(Self::Pct { depth, tasks, steps, executions })
+            }
+            (Self::Pos { tasks, steps }, Self::Pos { tasks: more, steps: longer }) => {
+                Some(Self::Pos { tasks: tasks.max(more), steps: steps.max(longer) })
+            }
+            (
+                Self::Uniform { interleavings, counting },
+                Self::Uniform { interleavings: same, counting: more },
+            ) if interleavings == same => {
+                Some(Self::Uniform { interleavings, counting: counting + more })
+            }
+            (
+                Self::Selected { objects, interleavings, counting },
+                Self::Selected { objects: others, interleavings: more, counting: then },
+            ) => Some(Self::Selected {
+                objects: objects.max(others),
+                interleavings: interleavings.max(more),
+                counting: counting + then,
+            }),
+            _ => None,
+        }
+    }
+}
+
+impl Coverage {
+    /// Adds what another search has learned beside this one. The series stays that of the first.
+    pub fn add_beside(&mut self, more: &Self) {
+        let known = self.count.known - self.count.added;
+        self.pairs.merge(&more.pairs);
+        self.count.known = self.pairs.len() as u64;
+        self.count.added = self.count.known.saturating_sub(known);
+        self.count.last = self.count.last.max(more.count.last);
+        self.new.merge(&more.new);
+    }
+}
+
+impl ReceivesSeen {
+    /// Adds the orders that another part has shown, and nothing else of it but what failed.
+    fn add_orders(&mut self, more: &Self) {
+        self.orders.merge(&more.orders);
+        self.count.added += more.count.added;
+        for pair in more.uncovered.iter().filter(|pair| pair.must) {
+            if !self.uncovered.contains(pair) {
+                self.uncovered.push(pair.clone());
+            }
+        }
+        if self.failing.is_none() {
+            self.failing.clone_from(&more.failing);
+        }
+    }
+}
+
+impl OrderSet {
+    /// Adds all orders of another set.
+    pub fn merge(&mut self, other: &Self) {
+        for actor in &other.actors {
+            match self.actors.iter_mut().find(|known| known.actor == actor.actor) {
+                Some(known) => known.merge(actor),
+                None => self.actors.push(actor.clone()),
+            }
+        }
+    }
+}
+
+impl ActorReceives {
+    fn merge(&mut self, other: &Self) {
+        let mut numbers = Vec::with_capacity(other.receives.len());
+        for receive in &other.receives {
+            let known = self.receives.iter().position(|known| known.receive == receive.receive);
+            let at = known.unwrap_or_else(|| {
+                self.receives.push(receive.clone());
+                for rows in [&mut self.pr, &mut self.pcr, &mut self.pbr] {
+                    rows.push(Vec::new());
+                }
+                self.receives.len() - 1
+            });
+            self.receives[at].changes |= receive.changes;
+            numbers.push(at as u32);
+        }
+        let merge = |own: &mut Vec<Vec<u32>>, theirs: &[Vec<u32>]| {
+            for (later, earlier) in theirs.iter().enumerate() {
+                let (Some(&later), true) = (numbers.get(later), later < numbers.len()) else {
+                    continue;
+                };
+                let Some(row) = own.get_mut(later as usize) else { continue };
+                row.extend(earlier.iter().filter_map(|&at| numbers.get(at as usize)));
+                row.sort_unstable();
+                row.dedup();
+            }
+        };
+        merge(&mut self.pr, &other.pr);
+        merge(&mut self.pcr, &other.pcr);
+        merge(&mut self.pbr, &other.pbr);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::receives::{Identity, KnownReceive};
+
+    fn unit(id: u64, share: f64) -> Unit {
+        Unit { id: UnitId(id), share, ..Unit::root(0, "dfs", Method::DepthFirst, 1) }
+    }
+
+    fn record(unit: u64, executions: u64, claim: Covered, leftovers: Vec<Unit>) -> Completed {
+        let result = UnitResult {
+            version: crate::unit::VERSION,
+            unit: UnitId(unit),
+            generation: 0,
+            search: 0,
+            end: UnitEnd::Done,
+            counts: Counts { executions, ..Counts::default() },
+            claim,
+            assumptions: vec![],
+            failure: None,
+            deaths: vec![],
+            notes: vec![],
+            traces: None,
+            coverage: None,
+            receives: None,
+            busy_us: 0,
+        };
+        Completed { result, leftovers }
+    }
+
+    fn add(fold: &mut Fold, record: &Completed) -> bool {
+        fold.complete(record, Method::DepthFirst)
+    }
+
+    #[test]
+    fn parts_that_are_all_there_claim_the_whole_and_others_do_not() {
+        let mut fold = Fold::new(&[unit(1, 1.0)]);
+        let first = record(1, 5, Covered::Everything, vec![unit(2, 0.5), unit(3, 0.25)]);
+        assert!(add(&mut fold, &first));
+        assert_eq!(fold.sum.covered(), Covered::Part { executions: 5, preemptions: None });
+        assert!(add(&mut fold, &record(2, 7, Covered::Everything, vec![])));
+        assert!(!fold.sum.over);
+        assert!(add(&mut fold, &record(3, 1, Covered::Everything, vec![])));
+        assert_eq!(fold.sum.covered(), Covered::Everything);
+        assert_eq!(fold.sum.counts.executions, 13);
+        assert!((fold.sum.share - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_second_result_of_a_unit_is_ignored() {
+        let mut fold = Fold::new(&[unit(1, 1.0)]);
+        let first = record(1, 5, Covered::Everything, vec![unit(2, 0.5)]);
+        assert!(add(&mut fold, &first));
+        let before = fold.clone();
+        // Late, and cut in another way.
+        assert!(!add(&mut fold, &first));
+        assert!(!add(&mut fold, &record(1, 9, Covered::Everything, vec![unit(9, 0.1)])));
+        assert_eq!(fold, before);
+    }
+
+    #[test]
+    fn one_part_with_a_gap_is_a_gap_of_the_whole() {
+        let gaps = Gaps { yields: true, ..Gaps::default() };
+        for (one, other) in [
+            (Covered::Equivalence, Covered::Reduced { executions: 4, gaps }),
+            (Covered::Reduced { executions: 4, gaps }, Covered::BoundedEquivalence(2)),
+        ] {
+            assert_eq!(one.and(other), Covered::Reduced { executions: 0, gaps });
+        }
+        assert_eq!(Covered::Preemptions(2).and(Covered::Preemptions(2)), Covered::Preemptions(2));
+        let part = Covered::Part { executions: 0, preemptions: None };
+        assert_eq!(Covered::Preemptions(2).and(Covered::Everything), part);
+    }
+
+    #[test]
+    fn orders_of_receives_are_merged_by_identity() {
+        let receive = |n| KnownReceive { receive: Identity(n), ..KnownReceive::default() };
+        let actor = |receives: &[u64], pr: Vec<Vec<u32>>| ActorReceives {
+            actor: Identity(1),
+            receives: receives.iter().copied().map(receive).collect(),
+            pcr: vec![vec![]; pr.len()],
+            pbr: vec![vec![]; pr.len()],
+            pr,
+            ..ActorReceives::default()
+        };
+        // 5 before 6; then 6 before 5 and 7.
+        let mut all =
+            OrderSet { actors: vec![actor(&[5, 6], vec![vec![], vec![0]])], ..OrderSet::default() };
+        let more = OrderSet {
+            actors: vec![actor(&[6, 7, 5], vec![vec![], vec![0], vec![0]])],
+            ..OrderSet::default()
+        };
+        all.merge(&more);
+        let merged = actor(&[5, 6, 7], vec![vec![1], vec![0], vec![1]]);
+        assert_eq!(all.actors, [merged]);
+    }
+}
