@@ -240,6 +240,9 @@ fn ask(
     if let (Question::Search, Some(workers)) = (question, workers::count(hosts, test)) {
         return by_workers(hosts, test, workers, hear);
     }
+    if let Question::Search = question {
+        workers::forget(hosts, test);
+    }
     let mut deaths = Deaths::new();
     loop {
         let (answer, avoid) = ask_once(hosts, test, question, &deaths, hear);
