@@ -12,6 +12,7 @@ mod delaying;
 mod driver;
 mod estimate;
 mod eta;
+mod fleet;
 mod fleet_sim;
 mod foundation;
 mod gambit;
@@ -59,6 +60,8 @@ enum Command {
     States(Output),
     /// What a host of cargo raddle costs beside plain cargo test, in instructions (needs valgrind)
     Driver(Output),
+    /// What sharing one search among hosts costs, and what cutting it adds
+    Fleet(Output),
     /// Messages per second of actors on threads beside kameo, ractor and actix
     Actors(Output),
     /// Eta's tables and figures beside ours, on the actor programs of the corpus
@@ -265,6 +268,7 @@ fn main() -> ExitCode {
         Command::States(output) => states(&output),
         Command::Actors(output) => actors(&output),
         Command::Driver(output) => driver(&output),
+        Command::Fleet(output) => fleet(&output),
         Command::Eta(asked) => eta(&asked),
         Command::Hapset(asked) => hapset(&asked),
         Command::Gambit(asked) => gambit(&asked),
@@ -527,6 +531,12 @@ fn driver(output: &Output) -> Result<ExitCode, String> {
     let tables = [driver::measure(output.quick, &say)?, driver::speed(output.quick, &say)?];
     let title = "Driver: what a host costs beside plain cargo test";
     finish(&render(output, "driver", title, &tables), &tables)
+}
+
+fn fleet(output: &Output) -> Result<ExitCode, String> {
+    let tables = [fleet::throughput(output.quick, &say)?, fleet::redundancy(&say)?];
+    let title = "Hosts that share one search";
+    finish(&render(output, "fleet", title, &tables), &tables)
 }
 
 fn actors(output: &Output) -> Result<ExitCode, String> {

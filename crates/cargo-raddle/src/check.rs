@@ -246,6 +246,9 @@ fn ask(
         let search = |hear: &mut dyn FnMut(Progress)| workers::search(hosts, test, workers, hear);
         return by_workers(hosts, test, search, hear);
     }
+    if let Question::Search = question {
+        workers::forget(hosts, test);
+    }
     let mut deaths = Deaths::new();
     loop {
         let (answer, avoid) = ask_once(hosts, test, question, &deaths, hear);

@@ -51,6 +51,11 @@ impl Checkpoints {
         self.file(test, "units")
     }
 
+    /// Whether a test is to go on from what one host has left.
+    pub(crate) fn has_checkpoint(&self, test: &TestId) -> bool {
+        self.resume && self.file(test, "checkpoint").is_file()
+    }
+
     /// Whether tests go on from what an earlier run has left.
     pub(crate) fn resumes(&self) -> bool {
         self.resume

@@ -129,6 +129,12 @@ pub(crate) fn test(
             tests.len()
         )));
     }
+    if asked.tree.is_some() && settings.workers.count.is_some() {
+        return Err(Wrong::usage(
+            "--tree shows what one host has decided, and with --workers several share the search; leave one of \
+             them out",
+        ));
+    }
     os::catch_interrupts();
     let began = Instant::now();
     let mut desk = run::desk()?;

@@ -61,7 +61,7 @@ pub fn markdown() -> String {
         "Each is a flag, a variable, a key of a profile in `raddle.toml`, and (but for {}) a field of\n\
          `raddle::Config` and a knob of `#[raddle::test]`.\n\n\
          | setting | value | if not set | what it is |\n|---|---|---|---|",
-        own.join(" and ")
+        own.join(", ")
     );
     for Knob { name, value, default, line, .. } in knobs() {
         let _ = writeln!(out, "| `{name}` | {} | {default} | {line} |", value.expected());

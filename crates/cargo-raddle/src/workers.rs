@@ -29,8 +29,19 @@ const LOOK: Duration = Duration::from_millis(50);
 pub(crate) fn count(hosts: &Hosts<'_>, test: &Test) -> Option<usize> {
     let checkpoints = hosts.desk.checkpoints.as_ref()?;
     let left = checkpoints.resumes() && Board::is_kept(&checkpoints.units(&test.id));
+    if !left && checkpoints.has_checkpoint(&test.id) {
+        // What is to go on was begun by one host.
+        return None;
+    }
     let processors = || thread::available_parallelism().map_or(1, usize::from);
     hosts.workers.count.or_else(|| left.then(processors))
+}
+
+/// A test begins anew in one host: units of an earlier run are of no use.
+pub(crate) fn forget(hosts: &Hosts<'_>, test: &Test) {
+    if let Some(checkpoints) = hosts.desk.checkpoints.as_ref().filter(|kept| !kept.resumes()) {
+        let _ = std::fs::remove_file(checkpoints.units(&test.id));
+    }
 }
 
 /// Has so many hosts search. The file for the host that makes the report of it, and what the test printed last; or

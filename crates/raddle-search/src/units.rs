@@ -115,6 +115,9 @@ pub fn run(
     host: &dyn Host,
     test: &dyn Fn(),
 ) -> Result<Completed, UnitError> {
+    if let Some(stateful) = search.strategy.stateful() {
+        stateful.expect_saving();
+    }
     search
         .adopt(&Checkpoint(unit.state.0.clone()))
         .map_err(|why| UnitError::Unit(format!("the unit {}: {why}", unit.id)))?;

@@ -1,0 +1,197 @@
+//! What sharing one search among hosts costs: processor time beside hosts that know nothing of each other, and what cutting
+//! a search into units adds to its executions.
+//!
+//! Everything is run as a user would: `cargo raddle test` over the programs of `tests/fleet.rs`. Times are those of the
+//! processor, of driver and hosts together, less those of a run with one execution; so what else the machine does matters little.
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use crate::numbers::grouped;
+use crate::table::Table;
+
+/// Runs of which the least time counts: what disturbs one can only add to it.
+const RUNS: usize = 3;
+
+/// What a run came to.
+#[derive(Clone, Debug, Default)]
+struct Ran {
+    executions: u64,
+    blocked: u64,
+    traces: u64,
+    units: u64,
+    /// Processor time, in seconds.
+    busy: f64,
+}
+
+/// `cargo raddle`, built as the programs are.
+fn driver() -> Result<PathBuf, String> {
+    let output = Command::new(env!("CARGO"))
+        .args(["build", "--profile", "nightly", "-p", "cargo-raddle"])
+        .arg("--message-format=json-render-diagnostics")
+        .stderr(Stdio::inherit())
+        .output()
+        .map_err(|error| format!("could not run cargo: {error}"))?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let messages = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let mut paths = messages.filter_map(|m| m["executable"].as_str().map(PathBuf::from));
+    paths.next().ok_or_else(|| "cargo built no driver".to_owned())
+}
+
+/// The command that runs a program.
+fn command(driver: &PathBuf, program: &str, strategy: &str, more: &[String]) -> Command {
+    // The shell says what its children took.
+    let mut command = Command::new("sh");
+    command.args(["-c", "\"$@\"; times", "sh"]).arg(driver).args(["raddle", "test"]);
+    command.args(["--cargo-profile", "nightly", "-p", "raddle-bench", "--test", "fleet"]);
+    command.args(["--no-regressions", "--format=json", "--exact", program, "--strategy", strategy]);
+    command.args(more).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    command
+}
+
+/// What a command wrote.
+fn read(text: &str) -> Result<Ran, String> {
+    let mut ran = Ran::default();
+    for line in text.lines() {
+        let Ok(event) = serde_json::from_str::<Value>(line) else { continue };
+        if event["event"] != "test-finished" {
+            continue;
+        }
+        let report = &event["report"];
+        if !matches!(report["verdict"].as_str(), Some("covered" | "passed")) {
+            return Err(format!("it did not pass: {event}"));
+        }
+        let count = |name: &str| report["counts"][name].as_u64().unwrap_or(0);
+        (ran.executions, ran.blocked) = (count("executions"), count("blocked"));
+        ran.traces = report["guarantee"]["traces"]["distinct"].as_u64().unwrap_or(0);
+        let notes = report["notes"].as_array().into_iter().flatten();
+        let mut said = notes.filter_map(|note| note["text"].as_str()?.split_once(" in "));
+        let units =
+            said.find_map(|(_, rest)| rest.split(' ').next()?.replace(',', "").parse().ok());
+        ran.units = units.unwrap_or(0);
+    }
+    let times = text.lines().last().unwrap_or_default();
+    let seconds = |time: &str| -> Option<f64> {
+        let (minutes, seconds) = time.strip_suffix('s')?.split_once('m')?;
+        Some(60.0 * minutes.parse::<f64>().ok()? + seconds.parse::<f64>().ok()?)
+    };
+    ran.busy = times.split_whitespace().filter_map(seconds).sum();
+    if ran.executions == 0 { Err(format!("nothing was run:\n{text}")) } else { Ok(ran) }
+}
+
+/// Runs commands side by side; what they took together.
+fn run(commands: Vec<Command>) -> Result<Vec<Ran>, String> {
+    let started = commands.into_iter().map(|mut command| command.spawn());
+    let children = started.collect::<Result<Vec<_>, _>>().map_err(|error| error.to_string())?;
+    let mut all = Vec::new();
+    for child in children {
+        let output = child.wait_with_output().map_err(|error| error.to_string())?;
+        all.push(read(&String::from_utf8_lossy(&output.stdout))?);
+    }
+    Ok(all)
+}
+
+/// Two hosts that share a search beside two that do not know of each other.
+pub(crate) fn throughput(quick: bool, say: &dyn Fn(&str)) -> Result<Table, String> {
+    let driver = driver()?;
+    let header = [
+        "program",
+        "strategy",
+        "executions",
+        "apart: µs each",
+        "2 workers: µs each",
+        "units",
+        "apart ÷ shared",
+    ];
+    let mut table = Table {
+        title: "Processor time of an execution: two hosts apart, and two that share one search"
+            .to_owned(),
+        header: header.map(str::to_owned).into(),
+        ..Table::default()
+    };
+    for (program, all) in [("short", 369_600), ("long", 3_432)] {
+        for strategy in ["dfs", "dpor"] {
+            say(&format!("fleet: {program}, {strategy}"));
+            let half = format!("--executions={}", all / 2);
+            let (mut apart, mut shared, mut units) = (f64::MAX, f64::MAX, 0);
+            let least = |more: &[&str]| -> Result<f64, String> {
+                let more: Vec<String> = more.iter().map(ToString::to_string).collect();
+                let one = run(vec![command(&driver, program, strategy, &more)])?;
+                Ok(one.iter().map(|ran| ran.busy).sum())
+            };
+            let begin_apart = 2.0 * least(&["--executions=1"])?;
+            let begin_shared = least(&["--executions=1", "--workers=2"])?;
+            for _ in 0..if quick { 1 } else { RUNS } {
+                let two = || command(&driver, program, strategy, &[half.clone()]);
+                let took: f64 = run(vec![two(), two()])?.iter().map(|ran| ran.busy).sum();
+                apart = apart.min(took - begin_apart);
+                let more = ["--workers=2".to_owned()];
+                let one = run(vec![command(&driver, program, strategy, &more)])?;
+                let Some(ran) = one.first() else { continue };
+                if ran.executions != all {
+                    return Err(format!("{program}, {strategy}: {} executions", ran.executions));
+                }
+                if ran.busy - begin_shared < shared {
+                    (shared, units) = (ran.busy - begin_shared, ran.units);
+                }
+            }
+            #[expect(clippy::cast_precision_loss, reason = "counts are small")]
+            let each = |busy: f64| 1e6 * busy / all as f64;
+            table.rows.push(vec![
+                program.to_owned(),
+                strategy.to_owned(),
+                grouped(all),
+                format!("{:.2}", each(apart)),
+                format!("{:.2}", each(shared)),
+                grouped(units),
+                format!("{:.1} %", 100.0 * apart / shared),
+            ]);
+        }
+    }
+    table.notes.push(
+        "Processor time of driver and hosts, less that of a run with one execution; the least of the runs. Apart: two drivers \
+         with one host each, half of the executions each."
+            .to_owned(),
+    );
+    Ok(table)
+}
+
+/// What cutting adds to the executions of a search.
+pub(crate) fn redundancy(say: &dyn Fn(&str)) -> Result<Table, String> {
+    let driver = driver()?;
+    let header =
+        ["strategy", "workers", "units", "traces", "executions", "cut", "more than one worker's"];
+    let mut table = Table {
+        title: "Executions of a search of 34,650 traces, however it is cut".to_owned(),
+        header: header.map(str::to_owned).into(),
+        ..Table::default()
+    };
+    for strategy in ["dfs", "dpor"] {
+        let mut first = None;
+        let ways: [&[&str]; 4] = [
+            &["--workers=1"],
+            &["--workers=2"],
+            &["--workers=4", "--unit-executions=1000"],
+            &["--workers=8", "--unit-executions=50"],
+        ];
+        for way in ways {
+            say(&format!("fleet: {strategy} {}", way.join(" ")));
+            let mut more: Vec<String> = way.iter().map(ToString::to_string).collect();
+            more.push("--traces=true".to_owned());
+            let ran = run(vec![command(&driver, "cut", strategy, &more)])?.remove(0);
+            let own = *first.get_or_insert(ran.executions);
+            table.rows.push(vec![
+                format!("`{strategy}`"),
+                way[0].trim_start_matches("--workers=").to_owned(),
+                grouped(ran.units),
+                grouped(ran.traces),
+                grouped(ran.executions),
+                grouped(ran.blocked),
+                format!("{}", ran.executions.abs_diff(own)),
+            ]);
+        }
+    }
+    Ok(table)
+}
