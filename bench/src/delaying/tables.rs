@@ -23,7 +23,7 @@ pub(crate) fn of(measured: &Measured) -> Vec<Table> {
     vec![samplers, exhaustive, explorers(measured), sampling(measured), score(measured)]
 }
 
-fn name(size: Size) -> &'static str {
+pub(crate) fn name(size: Size) -> &'static str {
     match size {
         Size::Small => "Small",
         Size::Large => "Large",
