@@ -146,9 +146,9 @@ fn run(program: &Program, arguments: &[usize], strategy: &mut dyn Strategy, most
     explored.map_or(0, |explored| explored.counts.executions)
 }
 
-/// Failures in 1,000 executions.
-fn per_thousand(failures: u64, executions: u64) -> String {
-    let rate = 1_000.0 * failures as f64 / executions.max(1) as f64;
+/// Failures in 1,000 of those that were run.
+fn per_thousand(failures: u64, of: u64) -> String {
+    let rate = 1_000.0 * failures as f64 / of.max(1) as f64;
     match rate {
         _ if failures == 0 => "0".to_owned(),
         rate if rate < 10.0 => format!("{rate:.1}"),
@@ -173,9 +173,10 @@ fn sample(
 ) -> String {
     let inner = StrataSample::new(Tracker::new(explorer), 1, samples, 1).from_delays(delays);
     let mut strategy = FailingSamples { inner, program, failed: false, failures: 0 };
+    // The execution without a delay comes first.
     let most = 1 + u64::from(samples) * u64::from(delays);
-    let executions = run(program, arguments, &mut strategy, most);
-    per_thousand(strategy.failures, executions)
+    run(program, arguments, &mut strategy, most);
+    per_thousand(strategy.failures, samples.into())
 }
 
 /// All bugs that are asked for.
@@ -184,7 +185,10 @@ pub(crate) fn measure(asked: &Asked, progress: &dyn Fn(&str)) -> Table {
     let mut header: Vec<_> = ["bug", "explorer", "delays of RS", "RS"].map(str::to_owned).to_vec();
     header.extend(DELAYS.map(|delays| format!("{delays} delays")));
     let mut table = Table {
-        title: format!("{}: failures in 1,000 executions", super::tables::name(asked.size)),
+        title: format!(
+            "{}: of 1,000 executions or samples, how many fail",
+            super::tables::name(asked.size)
+        ),
         header,
         ..Table::default()
     };
@@ -204,9 +208,17 @@ pub(crate) fn measure(asked: &Asked, progress: &dyn Fn(&str)) -> Table {
     }
     table.notes.push(format!(
         "`RS`: of {} executions drawn at random. `delays of RS`: how many delays of the explorer such an execution is, \
-         the median of those that do not fail. `n delays`: of {samples} samples with n delays each, at random places. A sample \
-         of n delays is n executions, all of which count, and is a failure if one of them fails.",
+         the median of those that do not fail. `n delays`: of {samples} samples with n delays each, at random places; a sample \
+         counts once if one of its executions fails. It costs n executions, so what it finds for its cost is this by n.",
         grouped(draws)
     ));
+    table.notes.push(
+        "So this is why sampling by delays needs more executions than `random` where it does: samples with few delays are \
+         close to the explorer's own execution and seldom fail; those with as many delays as an execution at random has \
+         fail more often, and cost as many executions each. What is more, a delay is drawn from the places after the \
+         one before, as in the paper, so that on average each halves what is left: the later ones of many delays are all \
+         near the end."
+            .to_owned(),
+    );
     table
 }

@@ -240,6 +240,9 @@ fn dearer(values: &[u32], of: &[u32]) -> impl Iterator<Item = Box<[u32]>> {
     })
 }
 
+/// For those that can move after a step, and what can be delivered to them.
+type After = (Vec<Process>, Vec<Deliverable>);
+
 /// What one expansion needs, for its allocations.
 #[derive(Default)]
 struct Scratch {
@@ -250,7 +253,7 @@ struct Scratch {
     offers: Vec<Offer>,
     /// Values to try, those that cost less first.
     values: Vec<Box<[u32]>>,
-    after: (Vec<Process>, Vec<Deliverable>),
+    after: After,
     tried: Vec<(u32, Box<[u32]>)>,
     children: Vec<Entry<Priced>>,
     /// The explorer after a step to a state that may be known.
@@ -382,7 +385,7 @@ impl Walk for Strata {
         step: Move,
         next: &Snapshot,
     ) -> Result<Priced, Halt> {
-        let (mut runnable, mut ranks, mut after) = <(Vec<_>, Vec<_>, (Vec<_>, Vec<_>))>::default();
+        let (mut runnable, mut ranks, mut after) = <(Vec<_>, Vec<_>, After)>::default();
         self.processes.runnable(&before.state, &mut runnable, &mut after.1);
         self.rank(&before.extra.explorer, &runnable, &mut ranks)?;
         let process = self.processes.of(&before.state, step);
@@ -560,7 +563,7 @@ impl Strata {
         entry: &Entry<Priced>,
         (rank, step): (u32, Move),
         next: &Snapshot,
-        (runnable, ranks, after): (&[Process], &[Process], &mut (Vec<Process>, Vec<Deliverable>)),
+        (runnable, ranks, after): (&[Process], &[Process], &mut After),
         explorer: &mut Explorer,
     ) {
         for &process in &ranks[..rank as usize] {
