@@ -157,10 +157,10 @@ impl QueueOfProcesses {
 
     /// Puts those before a process last: they are blocked, and were passed.
     fn pass_to(&mut self, process: Process) {
-        if let Some(place) = self.queue.iter().position(|&other| other == process) {
-            if place > 0 {
-                self.queue.pass(place);
-            }
+        if let Some(place) = self.queue.iter().position(|&other| other == process)
+            && place > 0
+        {
+            self.queue.pass(place);
         }
     }
 
