@@ -23,7 +23,7 @@ use crate::table::Table;
 /// Which part of the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum What {
-    /// All that is counted: everything but the rates
+    /// All that is counted and was not made for one bug: everything but the rates and the priorities
     All,
     /// Executions and states to each bug
     Bugs,
@@ -31,7 +31,7 @@ pub(crate) enum What {
     Failures,
     /// An explorer written for one program
     Custom,
-    /// Priorities of processes for the deepest bugs
+    /// Priorities of processes, to try on a bug: `--bug` and `--order`
     Priorities,
     /// States per second and bytes per state
     Rates,
@@ -101,7 +101,7 @@ pub(crate) fn measure(asked: &Asked, progress: &dyn Fn(&str)) -> Vec<Part> {
     if is(What::Custom) {
         all.push(custom::measure(asked.limits, progress));
     }
-    if is(What::Priorities) {
+    if asked.what == What::Priorities {
         all.push(priorities::measure(asked, asked.order.as_deref(), progress));
     }
     // Apart, because they hang on the machine and on what else it does.
