@@ -4,6 +4,8 @@
 
 mod columns;
 mod custom;
+mod density;
+mod priorities;
 mod rates;
 mod runs;
 mod tables;
@@ -11,7 +13,9 @@ mod tables;
 use std::time::Duration;
 
 use clap::ValueEnum;
+use raddle_corpus::program::Program;
 
+use self::columns::Column;
 use self::runs::{Limits, Size};
 use crate::part::Part;
 use crate::table::Table;
@@ -19,22 +23,33 @@ use crate::table::Table;
 /// Which part of the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum What {
+    /// All that is counted and was not made for one bug: everything but the rates and the priorities
     All,
     /// Executions and states to each bug
     Bugs,
+    /// How often samples with so many delays fail
+    Failures,
     /// An explorer written for one program
     Custom,
+    /// Priorities of processes, to try on a bug: `--bug` and `--order`
+    Priorities,
     /// States per second and bytes per state
     Rates,
 }
 
 /// What the command line asks for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Asked {
     pub(crate) what: What,
     pub(crate) quick: bool,
     pub(crate) size: Size,
     pub(crate) limits: Limits,
+    /// How the names of bugs begin, if not all are asked for.
+    pub(crate) bugs: Vec<String>,
+    /// The names of columns, if not all are asked for.
+    pub(crate) columns: Vec<String>,
+    /// Priorities of processes, instead of those that are known for each bug.
+    pub(crate) order: Option<String>,
 }
 
 impl Asked {
@@ -55,23 +70,42 @@ impl Asked {
             runs: runs.unwrap_or(usual.runs),
         };
         let size = if large { Size::Large } else { Size::Small };
-        Self { what, quick, size, limits }
+        let (bugs, columns) = (Vec::new(), Vec::new());
+        Self { what, quick, size, limits, bugs, columns, order: None }
+    }
+
+    /// Whether a bug is asked for.
+    fn has(&self, bug: &Program) -> bool {
+        let begins = |name: &String| bug.name.starts_with(name.as_str());
+        self.bugs.is_empty() || self.bugs.iter().any(begins)
+    }
+
+    /// Whether a column is asked for.
+    fn runs(&self, column: &Column) -> bool {
+        self.columns.is_empty() || self.columns.iter().any(|name| name == column.name)
     }
 }
 
 /// Measures what was asked for.
-pub(crate) fn measure(asked: Asked, progress: &dyn Fn(&str)) -> Vec<Part> {
+pub(crate) fn measure(asked: &Asked, progress: &dyn Fn(&str)) -> Vec<Part> {
     let is = |what| asked.what == what || asked.what == What::All;
     let mut all: Vec<Table> = Vec::new();
     if is(What::Bugs) {
-        let measured = runs::all(asked.size, asked.limits, progress);
+        let measured = runs::all(asked, progress);
         all.extend(tables::of(&measured));
         all.push(tables::columns());
+    }
+    if is(What::Failures) {
+        all.push(density::measure(asked, progress));
     }
     if is(What::Custom) {
         all.push(custom::measure(asked.limits, progress));
     }
-    if is(What::Rates) {
+    if asked.what == What::Priorities {
+        all.push(priorities::measure(asked, asked.order.as_deref(), progress));
+    }
+    // Apart, because they hang on the machine and on what else it does.
+    if asked.what == What::Rates {
         all.push(rates::measure(asked.quick, progress));
     }
     all.into_iter().map(Part::from).collect()
@@ -90,7 +124,8 @@ injector of failures among them. Each bug is a variant of a correct protocol, an
 message for which the receiver has no use, a panic of a handler, or a violated monitor. Each program has a small \
 size and a large one of at least 200 steps. Large sizes were chosen by looking at `random` alone: it must need at \
 least 100 executions. What it needs is in the column RS. `delaying.md` has the small sizes and \
-`delaying-bugs-large.md` the large ones.
+`delaying-bugs-large.md` the large ones. Searches are given up after so many executions or states, so that a slower \
+machine has the same tables; how many states are visited in a second is in `states.md`.
 
 How these programs differ from those of the paper, which are written in P and not published:
 

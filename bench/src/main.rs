@@ -214,6 +214,15 @@ struct Delaying {
     /// How often whatever draws is run
     #[arg(long)]
     runs: Option<usize>,
+    /// Only the bugs whose names begin like this; can be given several times
+    #[arg(long, value_name = "NAME")]
+    bug: Vec<String>,
+    /// Only the strategies with these names, as the tables have them; can be given several times
+    #[arg(long, value_name = "NAME")]
+    column: Vec<String>,
+    /// With `priorities`: names of processes, the highest priority first, with commas between them
+    #[arg(long, value_name = "NAMES")]
+    order: Option<String>,
     /// Print one JSON object for each number that is compared
     #[arg(long)]
     json: bool,
@@ -466,10 +475,9 @@ fn bita(asked: &Bita) -> Result<ExitCode, String> {
 fn delaying(asked: &Delaying) -> Result<ExitCode, String> {
     let &Delaying { what, quick, large, executions, states, time, memory, runs, .. } = asked;
     let limits = ((executions, states), (time, memory));
-    let parts = delaying::measure(
-        delaying::Asked::new(what, (quick, large), limits.0, limits.1, runs),
-        &say,
-    );
+    let (bugs, columns, order) = (asked.bug.clone(), asked.column.clone(), asked.order.clone());
+    let limited = delaying::Asked::new(what, (quick, large), limits.0, limits.1, runs);
+    let parts = delaying::measure(&delaying::Asked { bugs, columns, order, ..limited }, &say);
     let mut words =
         vec![what.to_possible_value().map_or(String::new(), |value| value.get_name().to_owned())];
     words.extend(quick.then(|| "--quick".to_owned()));
@@ -479,10 +487,14 @@ fn delaying(asked: &Delaying) -> Result<ExitCode, String> {
     words.extend(time.map(|time| format!("--time {time}")));
     words.extend(memory.map(|memory| format!("--memory {memory}")));
     words.extend(runs.map(|runs| format!("--runs {runs}")));
+    words.extend(asked.bug.iter().map(|bug| format!("--bug {bug}")));
+    words.extend(asked.column.iter().map(|column| format!("--column '{column}'")));
+    words.extend(asked.order.iter().map(|order| format!("--order '{order}'")));
     let date = asked.date.clone().unwrap_or_else(machine::today);
     let text = format!(
         "# Delaying explorers on protocols\n\n\
-         `cargo run --release -p raddle-bench -- delaying {} --out docs/results`, {date}, {}\n\n{}\n{}",
+         `cargo run{} -p raddle-bench -- delaying {} --out docs/results`, {date}, {}\n\n{}\n{}",
+        machine::profile(),
         words.join(" "),
         machine::size(),
         delaying::PREFACE,
@@ -573,7 +585,8 @@ fn render(output: &Output, command: &str, title: &str, tables: &[Table]) -> Stri
         let quick = if output.quick { " --quick" } else { "" };
         let _ = writeln!(
             text,
-            "# {title}\n\n`cargo run --release -p raddle-bench -- {command}{quick} --markdown`, {date}, {}\n",
+            "# {title}\n\n`cargo run{} -p raddle-bench -- {command}{quick} --markdown`, {date}, {}\n",
+            machine::profile(),
             machine::size()
         );
     }

@@ -7,7 +7,7 @@
 use clap::ValueEnum;
 use peer::{Frontier, Network, StatesMeasurement, Subject};
 
-use crate::numbers::{grouped, median, number, shown, verdict};
+use crate::numbers::{grouped, median, number, shown};
 use crate::peers::{PeerError, Peers, Tool};
 use crate::table::{Comparison, Table};
 
@@ -24,8 +24,14 @@ pub(crate) fn measure(peers: &Peers, quick: bool, progress: impl Fn(&str)) -> Ve
 }
 
 /// What the searches of [`own`] are, the plain one first.
-const OWN: [Frontier; 4] =
-    [Frontier::Bfs, Frontier::BfsTwoThreads, Frontier::Strata, Frontier::StrataTwoThreads];
+const OWN: [Frontier; 6] = [
+    Frontier::Bfs,
+    Frontier::BfsTwoThreads,
+    Frontier::Strata,
+    Frontier::StrataTwoThreads,
+    Frontier::StrataRtc,
+    Frontier::StrataExact,
+];
 
 /// raddle's searches beside each other: on two threads, and by strata.
 fn own(peers: &Peers, rounds: usize, progress: &impl Fn(&str)) -> Table {
@@ -39,8 +45,11 @@ fn own(peers: &Peers, rounds: usize, progress: &impl Fn(&str)) -> Table {
         "÷",
         "strata(rr), 2 threads",
         "÷",
+        "strata(rtc)",
+        "÷",
+        "strata(rr, exact)",
+        "÷",
         "bytes per state",
-        "",
     ];
     let mut table = Table {
         title: format!(
@@ -48,12 +57,16 @@ fn own(peers: &Peers, rounds: usize, progress: &impl Fn(&str)) -> Table {
         ),
         header: header.map(str::to_owned).to_vec(),
         notes: [
-            "CPU time is that of all threads together, so a search on two threads with the speed of one thread \
-             has ÷ 1: asked for is at least 0.85 of the same search on one thread.",
-            "strata(rr): stratified exhaustive search by a round-robin explorer with a cache of program states. ÷ is \
-             by the speed of bfs: asked for is at least 0.8.",
-            "bytes per state: of what has been seen, all in, at the end of the search by strata; asked for is at \
-             most 16. What is yet to be gone on from comes on top.",
+            "All searches of a row take turns, round after round. CPU time is that of all threads together: if two \
+             threads do not hinder each other, each visits as many states per CPU second as one alone. ÷ after a \
+             search on two threads is by the same search on one thread; ÷ after the others is by bfs.",
+            "strata(rr), strata(rtc): stratified exhaustive search (Desai, Qadeer and Seshia, FSE 2015): the states that \
+             need few delays of a round-robin or a run-to-completion explorer come first. What has been seen is states \
+             of the program, as in bfs, and at the end all searches have visited the same ones.",
+            "strata(rr, exact): what has been seen is pairs of a state of the program and one of the explorer. There are \
+             more of those than states: the column has pairs per CPU second.",
+            "bytes per state: of the table of what has been seen, all in, at the end of strata(rr). States that are yet to be \
+             gone on from come on top.",
         ]
         .map(str::to_owned)
         .to_vec(),
@@ -91,8 +104,9 @@ fn own_rounds(
 #[expect(clippy::cast_precision_loss, reason = "all are far below 2^52")]
 fn add_own(table: &mut Table, row: &str, rounds: &[Vec<StatesMeasurement>]) {
     let first = &rounds[0][0];
-    let wrong = rounds.iter().flatten().find(|one| one.unique != first.unique);
-    if let Some(other) = wrong {
+    let counts_pairs = |one: &&StatesMeasurement| one.frontier == Frontier::StrataExact;
+    let mut others = rounds.iter().flatten().filter(|one| !counts_pairs(one));
+    if let Some(other) = others.find(|one| one.unique != first.unique) {
         table.failures.push(format!(
             "{row}: one search visited {} states and another {}",
             first.unique, other.unique
@@ -102,22 +116,24 @@ fn add_own(table: &mut Table, row: &str, rounds: &[Vec<StatesMeasurement>]) {
         let all: Vec<_> = rounds.iter().map(|round| round[nth].clone()).collect();
         median(speeds(&all))
     };
-    let [bfs, bfs_two, strata, strata_two] = [0, 1, 2, 3].map(speed);
+    let [bfs, bfs_two, strata, strata_two, rtc, exact] = [0, 1, 2, 3, 4, 5].map(speed);
     let bytes = rounds[0][2].seen_bytes.unwrap_or(0) as f64 / first.unique as f64;
-    let ratios = [bfs_two / bfs, strata / bfs, strata_two / strata];
-    let passes = [ratios[0] >= 0.85, ratios[1] >= 0.8, ratios[2] >= 0.85, bytes <= 16.0];
+    let ratio = |ours: f64, by: f64| shown(Some(ours / by), 2);
     table.rows.push(vec![
         row.to_owned(),
         grouped(first.unique),
         number(Some(bfs)),
         number(Some(bfs_two)),
-        shown(Some(ratios[0]), 2),
+        ratio(bfs_two, bfs),
         number(Some(strata)),
-        shown(Some(ratios[1]), 2),
+        ratio(strata, bfs),
         number(Some(strata_two)),
-        shown(Some(ratios[2]), 2),
+        ratio(strata_two, strata),
+        number(Some(rtc)),
+        ratio(rtc, bfs),
+        number(Some(exact)),
+        ratio(exact, bfs),
         shown(Some(bytes), 1),
-        verdict(&passes.map(Some)).to_owned(),
     ]);
 }
 
@@ -130,7 +146,7 @@ fn table(peers: &Peers, frontier: Frontier, rounds: usize, progress: &impl Fn(&s
         Frontier::Bfs => "breadth-first",
         _ => "depth-first",
     };
-    let header = ["protocol", "states", "different", "raddle", "±", "stateright", "±", "÷", ""];
+    let header = ["protocol", "states", "different", "raddle", "±", "stateright", "±", "÷"];
     let mut table = Table {
         title: format!(
             "Different states per CPU second, {order}, one thread, median of {rounds} rounds"
@@ -156,7 +172,7 @@ fn table(peers: &Peers, frontier: Frontier, rounds: usize, progress: &impl Fn(&s
 
 fn notes() -> Vec<String> {
     [
-        "÷ is raddle's speed by stateright's: asked for is at least 1. ± is half of what lies \
+        "÷ is raddle's speed by stateright's: above 1 raddle is faster. ± is half of what lies \
          between the slowest and the fastest round, by the median.",
         "Both tools run the same text of each protocol, with one invariant and one goal, and count \
          the same states. stateright is told that every handler changes its state: otherwise it \
@@ -168,6 +184,13 @@ fn notes() -> Vec<String> {
          write and then read.",
         "unordered: messages arrive in any order (stateright's unordered, non-duplicating \
          network). ordered: in the order in which they were sent, between each two.",
+        "Every row has the same numbers of states for both tools, all and different ones, in both \
+         orders: the command fails if one has not.",
+        "raddle does not run a handler again for a message that its actor has met in the same state \
+         before, which most of ÷ comes from. Protocols whose handlers spawn actors, decide values, \
+         tell monitors or ask for the time gain nothing by it.",
+        "Not compared: searches on several threads, symmetry reduction, which raddle does not have, \
+         and memory.",
     ]
     .map(str::to_owned)
     .to_vec()
@@ -229,7 +252,6 @@ fn add(table: &mut Table, row: &str, order: &str, measured: &[Vec<StatesMeasurem
         number(Some(peer)),
         spread(&speeds[1]),
         shown(ratio, 2),
-        verdict(&[ratio.map(|ratio| ratio >= 1.0)]).to_owned(),
     ]);
     table.comparisons.push(Comparison {
         table: "states",
@@ -267,7 +289,7 @@ mod tests {
         let peer = vec![measured("stateright", 10, 4_000)];
         let mut table = Table::default();
         add(&mut table, "paxos", "breadth-first", &[ours, peer]);
-        let row = ["paxos", "30", "10", "10,000,000", "75 %", "5,000,000", "0 %", "2.00", "pass"];
+        let row = ["paxos", "30", "10", "10,000,000", "75 %", "5,000,000", "0 %", "2.00"];
         assert_eq!(table.rows, [row]);
         assert!(table.failures.is_empty());
     }

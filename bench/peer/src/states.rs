@@ -47,6 +47,10 @@ pub enum Frontier {
     Strata,
     /// The same on two threads.
     StrataTwoThreads,
+    /// By delays of a run-to-completion explorer.
+    StrataRtc,
+    /// By delays of a round-robin explorer, with a cache of program states together with those of the explorer.
+    StrataExact,
 }
 
 /// What one search of states counted.

@@ -20,6 +20,7 @@ use raddle_search::explorers::{QueueOfProcesses, RandomRoundRobin, RunToCompleti
 use raddle_search::{Environment, StrataSample};
 use raddle_trace::Covered;
 
+use super::Asked;
 use super::columns::{COLUMNS, Column, How};
 use crate::numbers::median;
 
@@ -56,22 +57,19 @@ impl Limits {
     pub(crate) const FULL: Self = Self {
         executions: 5_000,
         states: 500_000,
-        cpu: Duration::from_secs(1),
-        bytes: 1 << 30,
+        cpu: Duration::from_mins(5),
+        bytes: 4 << 30,
         runs: 5,
     };
     /// That all of it works.
     pub(crate) const QUICK: Self = Self {
         executions: 100,
         states: 1_000,
-        cpu: Duration::from_millis(100),
+        cpu: Duration::from_mins(1),
         bytes: 1 << 28,
         runs: 1,
     };
 }
-
-/// Up to which the delays of a bug are looked for.
-const MOST_DELAYS: u32 = 12;
 
 /// How a search ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -122,6 +120,11 @@ pub(crate) struct Cell {
 }
 
 impl Cell {
+    /// Of a column that was not asked for.
+    fn left_out() -> Self {
+        Self { tries: vec![Try::refused(&"it was not asked for")], wanted: 1 }
+    }
+
     /// The search in the middle: those that have not found the bug come last.
     pub(crate) fn middle(&self) -> &Try {
         let mut sorted: Vec<_> = self.tries.iter().collect();
@@ -157,20 +160,28 @@ pub(crate) struct Measured {
 }
 
 /// Runs everything.
-pub(crate) fn all(size: Size, limits: Limits, progress: &dyn Fn(&str)) -> Measured {
+pub(crate) fn all(asked: &Asked, progress: &dyn Fn(&str)) -> Measured {
     let begin = cpu_time();
-    let mut bugs = Vec::new();
+    let &Asked { size, limits, .. } = asked;
+    let mut measured = Vec::new();
     for protocol in PROTOCOLS {
-        for program in protocol.test.bugs {
+        let bugs = protocol.test.bugs.iter();
+        for program in bugs.filter(|bug| asked.has(bug)) {
             progress(&format!("{size:?}: {}", program.name));
             let arguments = size.of(program);
             let steps = steps(&protocol.test.correct, &arguments);
-            let cells = COLUMNS.iter().map(|column| cell(program, &arguments, column, limits));
-            let cells = cells.collect();
-            bugs.push(Bug { program, arguments, steps, cells });
+            let cell = |column| {
+                if asked.runs(column) {
+                    cell(program, &arguments, column, limits)
+                } else {
+                    Cell::left_out()
+                }
+            };
+            let cells = COLUMNS.iter().map(cell).collect();
+            measured.push(Bug { program, arguments, steps, cells });
         }
     }
-    Measured { size, limits, bugs, cpu: cpu_time().saturating_sub(begin) }
+    Measured { size, limits, bugs: measured, cpu: cpu_time().saturating_sub(begin) }
 }
 
 fn steps(correct: &'static Program, arguments: &[usize]) -> u64 {
@@ -217,7 +228,9 @@ fn search(
         How::Strategy(strategy) => by_executions(program, arguments, strategy, seed, limits),
         How::Sampling(name) => by_samples(program, arguments, explorer(name, seed), seed, limits),
         How::PreemptionBounds => by_preemptions(program, arguments, limits),
-        How::Strata(name) => by_strata(program, arguments, &explorer(name, seed), limits),
+        How::Strata(name) => {
+            by_states(program, arguments, States::strata(explorer(name, seed)), limits)
+        }
         How::BreadthFirst => by_states(program, arguments, States::breadth_first(), limits),
         How::Default => by_default(program, arguments, seed, limits),
     };
@@ -225,7 +238,7 @@ fn search(
     done
 }
 
-fn setup(program: &Program, limits: Limits) -> Setup {
+pub(crate) fn setup(program: &Program, limits: Limits) -> Setup {
     let usual = raddle_engine::Limits::default();
     let limits = raddle_engine::Limits {
         executions: limits.executions,
@@ -334,7 +347,7 @@ fn by_preemptions(program: &'static Program, arguments: &[usize], limits: Limits
 }
 
 /// An explorer by its name.
-fn explorer(name: &str, seed: u64) -> Explorer {
+pub(crate) fn explorer(name: &str, seed: u64) -> Explorer {
     match name {
         "rr" => Explorer::new(name, QueueOfProcesses::default()),
         "rtc" => Explorer::new(name, RunToCompletion::default()),
@@ -344,21 +357,13 @@ fn explorer(name: &str, seed: u64) -> Explorer {
     }
 }
 
-/// Visits states by strata until the bug shows; then, not counted, looks how many delays that took.
-fn by_strata(program: &Program, arguments: &[usize], explorer: &Explorer, limits: Limits) -> Try {
-    let strata = || States::strata(explorer.clone());
-    let done = by_states(program, arguments, strata(), limits);
-    if done.end != End::Found {
-        return done;
-    }
-    let shows = |delays: &u32| {
-        by_states(program, arguments, strata().delays(*delays), limits).end == End::Found
-    };
-    Try { departures: (0..MOST_DELAYS).find(shows), ..done }
-}
-
 /// Visits states until the bug shows.
-fn by_states(program: &Program, arguments: &[usize], states: States, limits: Limits) -> Try {
+pub(crate) fn by_states(
+    program: &Program,
+    arguments: &[usize],
+    states: States,
+    limits: Limits,
+) -> Try {
     let states = states.states(limits.states).bytes(limits.bytes as usize);
     let begin = cpu_time();
     let mut go_on = |_| cpu_time().saturating_sub(begin) < limits.cpu;
@@ -376,8 +381,10 @@ fn by_states(program: &Program, arguments: &[usize], states: States, limits: Lim
                 (None, Stopped::Covered) => End::Covered,
                 (None, _) => End::Limit,
             };
-            let depth = searched.violation.map(|violation| violation.steps.len() as u64);
-            Try { depth, ..Try::ended(end, searched.unique) }
+            let violation = searched.violation.as_ref();
+            let depth = violation.map(|violation| violation.steps.len() as u64);
+            let departures = violation.and_then(|violation| violation.delays);
+            Try { depth, departures, ..Try::ended(end, searched.unique) }
         }
     }
 }

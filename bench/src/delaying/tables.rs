@@ -23,7 +23,7 @@ pub(crate) fn of(measured: &Measured) -> Vec<Table> {
     vec![samplers, exhaustive, explorers(measured), sampling(measured), score(measured)]
 }
 
-fn name(size: Size) -> &'static str {
+pub(crate) fn name(size: Size) -> &'static str {
     match size {
         Size::Small => "Small",
         Size::Large => "Large",
@@ -198,10 +198,8 @@ fn sampling(measured: &Measured) -> Table {
          `places`: the most decisions of one execution at which a delay can be put, L. A sample draws its delays one after \
          the other, each from all places that are left, so one certain way to put in n delays is drawn with a chance of \
          about 1 / L^n, and `places ^ delays` samples are needed where only one way shows the bug. `executions to that \
-         stratum`: those with fewer delays that come first. `random` draws every step, so it departs from any order at \
-         every second step: that should help where many departures, at places that do not matter much, are as good as few \
-         at certain ones, and hurt where a long execution must go its usual way but for a few places. The columns let a \
-         reader compare the two; they do not prove the reason."
+         stratum`: those with fewer delays that come first. How often samples and executions at random fail is in a \
+         table of its own below."
             .to_owned(),
     );
     table

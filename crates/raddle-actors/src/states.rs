@@ -243,6 +243,8 @@ struct Walked {
     finished: Option<u32>,
     /// Nothing was left out because it needs too many delays.
     whole: bool,
+    /// Of a stratified search: the most delays of the strata that were begun.
+    begun: Option<u32>,
 }
 
 const NOT_THE_SAME: &str =
@@ -327,7 +329,7 @@ impl<S: Send + Sync + 'static> Model<S> {
         go_on: GoOn<'_>,
     ) -> Result<Searched, Halt> {
         let exact = space.stepper.exact;
-        let Walked { tally, unique, dropped, seen_bytes, mut halt, finished, whole } =
+        let Walked { tally, unique, dropped, seen_bytes, mut halt, finished, whole, begun } =
             self.walk(states, space, states.saved, from, go_on)?;
         if let Some(Halt::Wrong(wrong)) = &halt
             && wrong.way.is_none()
@@ -341,7 +343,8 @@ impl<S: Send + Sync + 'static> Model<S> {
             Some(Halt::Wrong(wrong)) => (Stopped::Violated, Some(wrong)),
             Some(other) => return Err(other),
         };
-        let violation = wrong.as_ref().map(|wrong| self.violation(exact, wrong)).transpose()?;
+        let violation =
+            wrong.as_ref().map(|wrong| self.violation(exact, wrong, begun)).transpose()?;
         let (parts, depth) = (tally.parts, states.depth.filter(|_| tally.cut));
         let keys = states
             .strata
@@ -424,7 +427,8 @@ impl<S: Send + Sync + 'static> Model<S> {
         let finished =
             strata.as_ref().filter(|strata| strata.is_exact()).and_then(Strata::finished);
         let whole = !strata.as_ref().is_some_and(Strata::is_cut);
-        Ok(Walked { tally, unique, dropped, seen_bytes, halt, finished, whole })
+        let begun = strata.as_ref().map(Strata::begun);
+        Ok(Walked { tally, unique, dropped, seen_bytes, halt, finished, whole, begun })
     }
 
     fn walk_plainly(
@@ -517,7 +521,12 @@ impl<S: Send + Sync + 'static> Model<S> {
     }
 
     /// What is wrong, as the steps that lead there and as an execution.
-    fn violation(&self, exact: Exact, wrong: &Wrong) -> Result<Violation, Halt> {
+    fn violation(
+        &self,
+        exact: Exact,
+        wrong: &Wrong,
+        delays: Option<u32>,
+    ) -> Result<Violation, Halt> {
         let Space { mut stepper, first: mut state, .. } =
             self.space_of(exact).map_err(Halt::Refused)?;
         let way = wrong.way.as_deref().unwrap_or_default();
@@ -536,7 +545,7 @@ impl<S: Send + Sync + 'static> Model<S> {
             }
         }
         let (failure, options) = follow(leads, &|| self.run());
-        Ok(Violation { what: wrong.what.clone(), steps, failure, options })
+        Ok(Violation { what: wrong.what.clone(), steps, delays, failure, options })
     }
 
     /// Searches, and panics with what was found unless it is a pass.

@@ -69,7 +69,11 @@ impl<'a> About<'a> {
 
 /// The processes that can move now, ascending. Never empty.
 #[derive(Clone, Copy, Debug)]
-pub struct Runnable<'a>(&'a [Process]);
+pub struct Runnable<'a> {
+    all: &'a [Process],
+    /// A bit for each of those with a number below 64: explorers ask very often.
+    low: u64,
+}
 
 impl<'a> Runnable<'a> {
     /// These processes.
@@ -80,31 +84,37 @@ impl<'a> Runnable<'a> {
     pub fn new(processes: &'a [Process]) -> Self {
         assert!(!processes.is_empty(), "some process can move");
         assert!(processes.is_sorted_by(|a, b| a < b), "processes are ascending");
-        Self(processes)
+        let low = processes.iter().take_while(|process| process.0 < u64::BITS);
+        let low = low.fold(0, |low, process| low | 1 << process.0);
+        Self { all: processes, low }
     }
 
     /// Whether this process can move.
     #[must_use]
+    #[inline]
     pub fn contains(&self, process: Process) -> bool {
-        self.0.binary_search(&process).is_ok()
+        if process.0 < u64::BITS {
+            return self.low >> process.0 & 1 == 1;
+        }
+        self.all.binary_search(&process).is_ok()
     }
 
     /// The one created first.
     #[must_use]
     pub fn first(&self) -> Process {
-        self.0[0]
+        self.all[0]
     }
 
     /// All of them, ascending.
     pub fn iter(&self) -> impl Iterator<Item = Process> + 'a {
-        self.0.iter().copied()
+        self.all.iter().copied()
     }
 
     /// How many there are.
     #[must_use]
     #[expect(clippy::len_without_is_empty, reason = "never empty")]
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.all.len()
     }
 }
 
@@ -222,6 +232,12 @@ pub trait DelayingExplorer: Clone + Hash + fmt::Debug + Send + Sync + 'static {
     /// Gives up this process, which `next` has just named.
     fn delay(&mut self, process: Process);
 
+    /// Whether it makes something of [`ProcessEvent::Blocked`] where that is of an actor. One that does not saves a search over
+    /// states the time to find out, and may not be told.
+    fn hears_blocked(&self) -> bool {
+        true
+    }
+
     /// All that can move, in the order in which `next` names them while each is delayed. `false`: that is found out by
     /// delaying a copy, which is what an explorer does that leaves this out. It is for speed alone; debug builds compare.
     fn rank(&self, runnable: Runnable<'_>, ranks: &mut Vec<Process>) -> bool {
@@ -256,6 +272,7 @@ trait Erased: Send + Sync {
     fn as_any(&self) -> &dyn Any;
     /// `false` if they are of different types.
     fn copy_from(&mut self, other: &dyn Any) -> bool;
+    fn hears_blocked(&self) -> bool;
     fn rank(&self, runnable: Runnable<'_>, ranks: &mut Vec<Process>) -> bool;
     fn fingerprint(&self) -> u64;
     fn start(&mut self, process: Process, about: &About<'_>);
@@ -277,6 +294,10 @@ impl<E: DelayingExplorer> Erased for E {
 
     fn copy_from(&mut self, other: &dyn Any) -> bool {
         other.downcast_ref::<E>().map(|other| self.clone_from(other)).is_some()
+    }
+
+    fn hears_blocked(&self) -> bool {
+        DelayingExplorer::hears_blocked(self)
     }
 
     fn rank(&self, runnable: Runnable<'_>, ranks: &mut Vec<Process>) -> bool {
@@ -331,6 +352,12 @@ impl Explorer {
     #[must_use]
     pub fn fingerprint(&self) -> u64 {
         self.inner.fingerprint()
+    }
+
+    /// See [`DelayingExplorer::hears_blocked`].
+    #[must_use]
+    pub fn hears_blocked(&self) -> bool {
+        self.inner.hears_blocked()
     }
 
     /// See [`DelayingExplorer::start`].

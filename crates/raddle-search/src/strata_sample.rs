@@ -88,6 +88,8 @@ pub struct StrataSample {
     tracker: Tracker,
     c1: u32,
     c2: u32,
+    /// Delays of the samples that come first, after the execution without one.
+    first: u32,
     state: State,
 }
 
@@ -127,7 +129,14 @@ impl StrataSample {
             longest: 0,
             executions: 0,
         };
-        Self { tracker, c1: c1.max(1), c2: c2.max(1), state }
+        Self { tracker, c1: c1.max(1), c2: c2.max(1), first: 0, state }
+    }
+
+    /// Leaves out the samples with fewer delays.
+    #[must_use]
+    pub fn from_delays(mut self, delays: u32) -> Self {
+        self.first = delays;
+        self
     }
 
     /// How many delays the execution has that runs, or was run last.
@@ -164,7 +173,8 @@ impl StrataSample {
         if self.wants_start() && (self.state.base.is_some() || self.state.start.is_some()) {
             self.state.samples += 1;
             if self.state.samples >= self.wanted(self.state.delays) {
-                (self.state.delays, self.state.samples) = (self.state.delays.saturating_add(1), 0);
+                let next = self.state.delays.saturating_add(1).max(self.first);
+                (self.state.delays, self.state.samples) = (next, 0);
             }
             self.state.placed = 0;
             if let Some(start) = self.state.start.take() {
@@ -270,7 +280,8 @@ impl Strategy for StrataSample {
 
 impl StrataSample {
     fn identity(&self) -> String {
-        format!("{NAME} {} {} {}", self.tracker.name(), self.c1, self.c2)
+        let first = if self.first == 0 { String::new() } else { format!(" from {}", self.first) };
+        format!("{NAME} {} {} {}{first}", self.tracker.name(), self.c1, self.c2)
     }
 }
 

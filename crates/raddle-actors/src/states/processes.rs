@@ -35,8 +35,28 @@ pub(super) struct Offer {
     pub(super) step: Move,
 }
 
-/// Something that can be delivered: to which process, and by what it comes before others there.
-pub(super) type Deliverable = (Process, u64, Move);
+/// Something that can be delivered.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Deliverable {
+    /// To whom.
+    process: Process,
+    /// What is less comes first: the rank of the process, above the age among what can be delivered to it.
+    key: u64,
+    step: Move,
+}
+
+/// How many bits of a key are the age. The rest is the rank.
+const AGE_BITS: u32 = 40;
+
+impl Deliverable {
+    /// How many delays of the explorer lead to the process.
+    fn rank(&self) -> u32 {
+        (self.key >> AGE_BITS) as u32
+    }
+}
+
+/// So many processes are kept as bits, or by number.
+const FEW: usize = u64::BITS as usize;
 
 /// The process of the test.
 const TEST: Process = Process(0);
@@ -58,35 +78,52 @@ impl Processes {
         }
     }
 
-    /// The processes that can move in a state, ascending.
-    pub(super) fn runnable(self, state: &Snapshot, runnable: &mut Vec<Process>) {
+    /// The processes that can move in a state, ascending, and all that can be delivered to them.
+    pub(super) fn runnable(
+        self,
+        state: &Snapshot,
+        runnable: &mut Vec<Process>,
+        all: &mut Vec<Deliverable>,
+    ) {
         runnable.clear();
-        if state.actors.len() + 2 <= u64::BITS as usize {
+        all.clear();
+        if state.actors.len() + 2 <= FEW {
             // As bits they are in order, and each is there once.
             let mut bits = 0u64;
-            self.each_runnable(state, |process| bits |= 1 << process.0);
+            self.each(state, |one| {
+                bits |= 1 << one.process.0;
+                all.push(one);
+            });
             while bits != 0 {
                 runnable.push(Process(bits.trailing_zeros()));
                 bits &= bits - 1;
             }
         } else {
-            self.each_runnable(state, |process| runnable.push(process));
+            self.each(state, |one| all.push(one));
+            runnable.extend(all.iter().map(|one| one.process));
             runnable.sort_unstable();
             runnable.dedup();
         }
     }
 
-    /// The processes that can move, some of them several times.
+    /// All that can be delivered.
     #[inline]
-    fn each_runnable(self, state: &Snapshot, mut add: impl FnMut(Process)) {
-        state.lanes.iter().for_each(|lane| add(self.of_actor(lane.to)));
+    fn each(self, state: &Snapshot, mut add: impl FnMut(Deliverable)) {
+        let of = |process, key, step| Deliverable { process, key, step };
+        for (at, lane) in state.lanes.iter().enumerate() {
+            add(of(self.of_actor(lane.to), lane.age().into(), Move::Lane(at as u32)));
+        }
         for (at, actor) in state.actors.iter().enumerate() {
-            if !actor.timers.is_empty() || actor.is_down() {
-                add(self.of_actor(at as u32));
+            let (at, process) = (at as u32, self.of_actor(at as u32));
+            for nth in 0..actor.timers.len() as u32 {
+                add(of(process, 1 << 32 | u64::from(nth), Move::Timer(at, nth)));
+            }
+            if actor.is_down() {
+                add(of(process, 1 << 33, Move::Restart(at)));
             }
         }
         if state.crashes > 0 {
-            add(self.of(state, Move::Crash));
+            add(of(self.of(state, Move::Crash), 0, Move::Crash));
         }
     }
 
@@ -100,55 +137,58 @@ impl Processes {
         }
     }
 
-    /// All that can be delivered in a state, the cheapest first. `ranks` are the processes that can move, as the
-    /// explorer has them. Of two messages that are alike only the older one is there, but both count.
+    /// All that can be delivered in a state, the cheapest first: `all`, with what it costs. `ranks` are the processes
+    /// that can move, as the explorer has them. Of two messages that are alike only the older one is there, but both count.
     pub(super) fn offers(
         self,
         state: &Snapshot,
         ranks: &[Process],
-        all: &mut Vec<Deliverable>,
+        all: &mut [Deliverable],
         offers: &mut Vec<Offer>,
     ) {
-        all.clear();
+        const UNRANKED: &str = "the explorer has ranked all that can move";
         offers.clear();
-        let lanes = state.lanes.iter().enumerate();
-        all.extend(lanes.map(|(at, lane)| {
-            (self.of_actor(lane.to), u64::from(lane.age()), Move::Lane(at as u32))
-        }));
-        for (at, actor) in state.actors.iter().enumerate() {
-            let (at, process) = (at as u32, self.of_actor(at as u32));
-            let timers = 0..actor.timers.len() as u32;
-            let timer = |nth: u32| (process, 1 << 32 | u64::from(nth), Move::Timer(at, nth));
-            all.extend(timers.map(timer));
-            if actor.is_down() {
-                all.push((process, 1 << 33, Move::Restart(at)));
+        let mut rank_of = [u8::MAX; FEW];
+        let is_few = state.actors.len() + 2 <= FEW;
+        if is_few {
+            let ranks = ranks.iter().enumerate();
+            ranks.for_each(|(rank, process)| rank_of[process.0 as usize] = rank as u8);
+        }
+        for one in &mut *all {
+            let rank = if is_few {
+                let rank = rank_of[one.process.0 as usize];
+                assert!(rank != u8::MAX, "{UNRANKED}");
+                rank.into()
+            } else {
+                let rank = ranks.iter().position(|&other| other == one.process);
+                rank.expect(UNRANKED) as u64
+            };
+            one.key |= rank << AGE_BITS;
+        }
+        all.sort_unstable_by(|a, b| a.key.cmp(&b.key).then_with(|| a.step.cmp(&b.step)));
+        // Where the deliverables of the same process begin.
+        let mut first = 0;
+        for (at, one) in all.iter().enumerate() {
+            let (rank, step) = (one.rank(), one.step);
+            if all[first].rank() != rank {
+                first = at;
+            }
+            if at == first || !self.is_alike(state, step, &all[first..at]) {
+                offers.push(Offer { price: rank + (at - first) as u32, rank, step });
             }
         }
-        if state.crashes > 0 {
-            all.push((self.of(state, Move::Crash), 0, Move::Crash));
+        // No two have the same price and rank. If each process has one they are in order.
+        if offers.len() > ranks.len() {
+            offers.sort_unstable_by_key(|offer| (offer.price, offer.rank));
         }
-        all.sort_unstable();
-        for alike in all.chunk_by(|a, b| a.0 == b.0) {
-            let process = alike[0].0;
-            let rank = ranks.iter().position(|&other| other == process);
-            let rank = rank.expect("the explorer has ranked all that can move") as u32;
-            for (nth, &(_, _, step)) in alike.iter().enumerate() {
-                if nth == 0 || !self.is_alike(state, step, &alike[..nth]) {
-                    offers.push(Offer { price: rank + nth as u32, rank, step });
-                }
-            }
-        }
-        // No two have the same price and rank.
-        offers.sort_unstable_by_key(|offer| (offer.price, offer.rank));
     }
 
-    fn is_alike(self, state: &Snapshot, step: Move, older: &[(Process, u64, Move)]) -> bool {
+    fn is_alike(self, state: &Snapshot, step: Move, older: &[Deliverable]) -> bool {
         let hash = |step| match step {
             Move::Lane(at) => Some(state.lanes[at as usize].hash),
             Move::Timer(..) | Move::Crash | Move::Restart(_) => None,
         };
-        let same =
-            |other: &(Process, u64, Move)| hash(other.2).is_some_and(|of| Some(of) == hash(step));
+        let same = |other: &Deliverable| hash(other.step).is_some_and(|of| Some(of) == hash(step));
         !self.mailboxes.senders_matter() && older.iter().any(same)
     }
 
@@ -176,7 +216,7 @@ impl Processes {
             explorer.step(&ProcessEvent::Ordered { names });
         }
         let mut runnable = Vec::new();
-        self.runnable(first, &mut runnable);
+        self.runnable(first, &mut runnable, &mut Vec::new());
         let all = (0..1 + self.known + u32::from(self.crashes)).map(Process);
         Self::block(explorer, all, &runnable);
     }
@@ -196,7 +236,7 @@ impl Processes {
     }
 
     /// Tells an explorer of a step, after it was delayed until it named the process that moves. `before` could move
-    /// before the step; `after` is for those that can move after it.
+    /// before the step; `after` is for those that can move after it, and what can be delivered to them.
     pub(super) fn step(
         self,
         explorer: &mut Explorer,
@@ -204,7 +244,7 @@ impl Processes {
         to: &Snapshot,
         did: &[Happened],
         before: &[Process],
-        after: &mut Vec<Process>,
+        (after, deliverable): (&mut Vec<Process>, &mut Vec<Deliverable>),
     ) {
         let process = self.of(from, step);
         explorer.step(&ProcessEvent::Ran { process });
@@ -217,7 +257,10 @@ impl Processes {
             explorer.step(&ProcessEvent::Received { process, from });
         }
         self.tell(explorer, process, to, did);
-        self.runnable(to, after);
+        if !explorer.hears_blocked() {
+            return;
+        }
+        self.runnable(to, after, deliverable);
         let new = from.actors.len() as u32..to.actors.len() as u32;
         let new = new.map(|actor| self.of_actor(actor));
         Self::block(explorer, before.iter().copied().chain(new), after);

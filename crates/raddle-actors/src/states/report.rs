@@ -113,6 +113,8 @@ pub struct Violation {
     pub what: String,
     /// The steps that lead there from the beginning.
     pub steps: Vec<Delivery>,
+    /// Of a stratified search: these steps need at most so many delays. With an increment of one, exactly so many.
+    pub delays: Option<u32>,
     /// The same as an execution of the engine: a schedule, which `raddle::replay` takes, and a trace.
     /// None if the model did something else when it was run once more.
     pub failure: Option<Failure>,

@@ -1,8 +1,9 @@
 //! What has been seen: a table of fingerprints that the threads of a search share.
 //!
-//! Each state is one slot of 8 bytes and, where a search asks for it, one byte of price. The table is in
-//! parts with a lock each, which grow by themselves: then only one part is there twice for a moment. Parts
-//! are between 4/7 and 4/5 full once they have grown, so that a state takes at most 15.75 bytes.
+//! A state is a key of 8 bytes and, where a search asks for it, a price of one byte. Keys are in lines of the size that a
+//! processor fetches at once, eight in a line, or seven and their prices: so to meet a state takes one access to memory that
+//! is far away. The table is in parts with a lock each, which grow by themselves: then only one part is there twice for a
+//! moment. Parts are between 3/5 and 4/5 full once they have grown, so that a state takes at most 15.3 bytes.
 //!
 //! Where a state came from is not kept: the way to a violation is found again by searching again.
 
@@ -11,7 +12,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A power of two.
 const PARTS: usize = 64;
-const FIRST_SLOTS: usize = 16;
+const FIRST_LINES: usize = 2;
 
 /// What happens when there is no room for a state that is new.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -48,52 +49,121 @@ pub(super) struct Seen {
     dropped: AtomicU64,
 }
 
+/// Keys, and in the last word of a line with prices the price of each, one byte after the other.
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+struct Line([u64; 8]);
+
+/// How many keys a line with prices has.
+const PRICED: usize = 7;
+
+impl Line {
+    const EMPTY: Self = Self([0; 8]);
+
+    /// 0 is no key.
+    #[inline]
+    fn key(&self, place: usize) -> u64 {
+        self.0[place]
+    }
+
+    #[inline]
+    fn price(&self, place: usize) -> u8 {
+        (self.0[PRICED] >> (8 * place)) as u8
+    }
+
+    #[inline]
+    fn set_price(&mut self, place: usize, price: u8) {
+        let shift = 8 * place;
+        self.0[PRICED] = self.0[PRICED] & !(0xff << shift) | u64::from(price) << shift;
+    }
+}
+
 struct Part {
-    /// 0 is no fingerprint.
-    slots: Vec<u64>,
-    /// By slot; empty if states have no price.
-    prices: Vec<u8>,
+    lines: Vec<Line>,
+    priced: bool,
     len: usize,
 }
 
+/// Where a key is: in which line, and where in it.
+type Place = (usize, usize);
+
 impl Part {
-    fn new(slots: usize, priced: bool) -> Self {
-        Self { slots: vec![0; slots], prices: vec![0; if priced { slots } else { 0 }], len: 0 }
+    fn new(lines: usize, priced: bool) -> Self {
+        Self { lines: vec![Line::EMPTY; lines], priced, len: 0 }
+    }
+
+    /// How many keys a line has.
+    #[inline]
+    fn width(&self) -> usize {
+        width(self.priced)
+    }
+
+    /// How many keys there is room for.
+    fn slots(&self) -> usize {
+        self.lines.len() * self.width()
     }
 
     /// Where this key is looked for first. The first bits of a key say which part it is in.
     #[inline]
-    fn home(&self, key: u64) -> usize {
+    fn home(&self, key: u64) -> Place {
         let within = key << PARTS.ilog2();
-        ((u128::from(within) * self.slots.len() as u128) >> 64) as usize
+        let line = u128::from(within) * self.lines.len() as u128;
+        let place = (line & u128::from(u64::MAX)) * self.width() as u128;
+        ((line >> 64) as usize, (place >> 64) as usize)
     }
 
-    /// The slot of this key, or the one where it would be.
+    /// Where this key is, or where it would be.
     #[inline]
-    fn find(&self, key: u64) -> usize {
-        let mut at = self.home(key);
-        while self.slots[at] != key && self.slots[at] != 0 {
-            at += 1;
-            if at == self.slots.len() {
-                at = 0;
+    fn find(&self, key: u64) -> Place {
+        let (mut line, mut place) = self.home(key);
+        loop {
+            let found = self.lines[line].key(place);
+            if found == key || found == 0 {
+                return (line, place);
+            }
+            place += 1;
+            if place == self.width() {
+                (line, place) = (line + 1, 0);
+                if line == self.lines.len() {
+                    line = 0;
+                }
             }
         }
-        at
     }
 
-    fn bytes_of(slots: usize, priced: bool) -> usize {
-        slots * (size_of::<u64>() + usize::from(priced))
+    /// The place before this one.
+    fn before(&self, (line, place): Place) -> Place {
+        match (line, place.checked_sub(1)) {
+            (line, Some(before)) => (line, before),
+            (0, None) => (self.lines.len() - 1, self.width() - 1),
+            (line, None) => (line - 1, self.width() - 1),
+        }
     }
 
-    fn grow(&mut self, slots: usize) {
-        let priced = !self.prices.is_empty();
-        let old = std::mem::replace(self, Self::new(slots, priced));
-        for (from, &key) in old.slots.iter().enumerate() {
-            if key != 0 {
-                let at = self.find(key);
-                self.slots[at] = key;
-                if priced {
-                    self.prices[at] = old.prices[from];
+    #[inline]
+    fn set(&mut self, (line, place): Place, key: u64, price: u8) {
+        self.lines[line].0[place] = key;
+        if self.priced {
+            self.lines[line].set_price(place, price);
+        }
+    }
+
+    /// All keys in their order, 0 where there is none, with their prices, which are 0 where there are none.
+    fn each(&self) -> impl Iterator<Item = (u64, u8)> {
+        let of =
+            |line: &Line, place| (line.key(place), if self.priced { line.price(place) } else { 0 });
+        self.lines.iter().flat_map(move |line| (0..self.width()).map(move |at| of(line, at)))
+    }
+
+    fn grow(&mut self, lines: usize) {
+        let old = std::mem::replace(self, Self::new(lines, self.priced));
+        for line in &old.lines {
+            for place in 0..self.width() {
+                let key = line.key(place);
+                if key != 0 {
+                    let at = self.find(key);
+                    let price = if self.priced { line.price(place) } else { 0 };
+                    self.set(at, key, price);
                 }
             }
         }
@@ -101,50 +171,59 @@ impl Part {
     }
 }
 
+fn width(priced: bool) -> usize {
+    if priced { PRICED } else { size_of::<Line>() / size_of::<u64>() }
+}
+
+/// What was saved of one part: its keys, and their prices if they have any.
+type SavedPart = (Vec<u64>, Vec<u8>);
+
 impl Seen {
     /// With room for at most about so many bytes. `priced`: each has a price.
     pub(super) fn new(most_bytes: usize, when_full: WhenFull, priced: bool) -> Self {
-        let parts = (0..PARTS).map(|_| Mutex::new(Part::new(FIRST_SLOTS, priced))).collect();
-        let bytes = PARTS * (size_of::<Mutex<Part>>() + Part::bytes_of(FIRST_SLOTS, priced));
+        let parts = (0..PARTS).map(|_| Mutex::new(Part::new(FIRST_LINES, priced))).collect();
+        let bytes = PARTS * (size_of::<Mutex<Part>>() + FIRST_LINES * size_of::<Line>());
         let (bytes, dropped) = (AtomicUsize::new(bytes), AtomicU64::new(0));
         Self { parts, priced, most_bytes, when_full, bytes, dropped }
     }
 
     /// All of it, to be saved.
-    pub(super) fn save(&self) -> Vec<(Vec<u64>, Vec<u8>)> {
+    pub(super) fn save(&self) -> Vec<SavedPart> {
         let save = |part: &Mutex<Part>| {
             let part = part.lock().unwrap_or_else(PoisonError::into_inner);
-            (part.slots.clone(), part.prices.clone())
+            let (keys, prices): SavedPart = part.each().unzip();
+            (keys, if self.priced { prices } else { Vec::new() })
         };
         self.parts.iter().map(save).collect()
     }
 
     /// As it was saved, with so many that were not kept. `None` if that is no such table.
-    pub(super) fn restored(
-        mut self,
-        saved: Vec<(Vec<u64>, Vec<u8>)>,
-        dropped: u64,
-    ) -> Option<Self> {
+    pub(super) fn restored(mut self, saved: Vec<SavedPart>, dropped: u64) -> Option<Self> {
         if saved.len() != PARTS {
             return None;
         }
         let mut bytes = PARTS * size_of::<Mutex<Part>>();
         let mut parts = Vec::with_capacity(PARTS);
-        for (nth, (slots, prices)) in saved.into_iter().enumerate() {
-            let len = slots.iter().filter(|&&key| key != 0).count();
-            let priced = if self.priced { slots.len() } else { 0 };
-            if slots.len() < FIRST_SLOTS || len * 5 > slots.len() * 4 || prices.len() != priced {
+        for (nth, (keys, mut prices)) in saved.into_iter().enumerate() {
+            let (len, width) = (keys.iter().filter(|key| **key != 0).count(), width(self.priced));
+            let has_prices = prices.len() == if self.priced { keys.len() } else { 0 };
+            let is_whole = keys.len() >= FIRST_LINES * width && keys.len().is_multiple_of(width);
+            if !has_prices || !is_whole || len * 5 > keys.len() * 4 {
                 return None;
             }
-            bytes += Part::bytes_of(slots.len(), self.priced);
-            let part = Part { slots, prices, len };
+            let mut part = Part { len, ..Part::new(keys.len() / width, self.priced) };
+            prices.resize(keys.len(), 0);
+            for (at, (&key, &price)) in keys.iter().zip(&prices).enumerate() {
+                part.set((at / width, at % width), key, price);
+            }
             let is_found = |(at, &key): (usize, &u64)| {
                 let of_part = (key >> (64 - PARTS.ilog2())) as usize == nth;
-                key == 0 || of_part && part.find(key) == at
+                key == 0 || of_part && part.find(key) == (at / width, at % width)
             };
-            if !part.slots.iter().enumerate().all(is_found) {
+            if !keys.iter().enumerate().all(is_found) {
                 return None;
             }
+            bytes += part.lines.len() * size_of::<Line>();
             parts.push(Mutex::new(part));
         }
         self.parts = parts.into();
@@ -167,30 +246,25 @@ impl Seen {
         let key = Self::key(fingerprint);
         let mut part = self.part(key);
         let mut at = part.find(key);
-        if part.slots[at] == key {
-            return match part.prices.get_mut(at) {
-                Some(known) if price < *known => {
-                    *known = price;
-                    Met::Cheaper
-                }
-                _ => Met::Known,
-            };
+        let (line, place) = at;
+        if part.lines[line].key(place) == key {
+            if !part.priced || part.lines[line].price(place) <= price {
+                return Met::Known;
+            }
+            part.lines[line].set_price(place, price);
+            return Met::Cheaper;
         }
-        if (part.len + 1) * 5 > part.slots.len() * 4 {
-            let slots = part.slots.len() * 7 / 5;
-            let (before, after) = (part.slots.len(), slots);
-            let more = Part::bytes_of(after, self.priced) - Part::bytes_of(before, self.priced);
-            if self.bytes.load(Ordering::Relaxed) + more > self.most_bytes {
+        if (part.len + 1) * 5 > part.slots() * 4 {
+            let lines = part.lines.len();
+            let more = (lines / 3).max(1);
+            if self.bytes.load(Ordering::Relaxed) + more * size_of::<Line>() > self.most_bytes {
                 return self.refuse(&mut part, key, price);
             }
-            self.bytes.fetch_add(more, Ordering::Relaxed);
-            part.grow(slots);
+            self.bytes.fetch_add(more * size_of::<Line>(), Ordering::Relaxed);
+            part.grow(lines + more);
             at = part.find(key);
         }
-        part.slots[at] = key;
-        if let Some(new) = part.prices.get_mut(at) {
-            *new = price;
-        }
+        part.set(at, key, price);
         part.len += 1;
         Met::New
     }
@@ -201,14 +275,15 @@ impl Seen {
     pub(super) fn claim(&self, fingerprint: u64, price: u8) -> bool {
         let key = Self::key(fingerprint);
         let mut part = self.part(key);
-        let at = part.find(key);
-        if part.slots[at] != key {
+        let (line, place) = part.find(key);
+        let line = &mut part.lines[line];
+        if line.key(place) != key {
             // It was not kept.
             return true;
         }
-        let claimed = part.prices[at] == price;
+        let claimed = line.price(place) == price;
         if claimed {
-            part.prices[at] = 0;
+            line.set_price(place, 0);
         }
         claimed
     }
@@ -223,11 +298,8 @@ impl Seen {
                 // found by way of it. If its first place is free there is none, and it is not kept.
                 let free = part.find(key);
                 if free != part.home(key) {
-                    let at = free.checked_sub(1).unwrap_or(part.slots.len() - 1);
-                    part.slots[at] = key;
-                    if let Some(known) = part.prices.get_mut(at) {
-                        *known = price;
-                    }
+                    let at = part.before(free);
+                    part.set(at, key, price);
                 }
             }
         }
@@ -238,7 +310,10 @@ impl Seen {
     /// From now on nothing that was seen is met at a lower price.
     pub(super) fn settle(&self) {
         for part in &self.parts {
-            part.lock().unwrap_or_else(PoisonError::into_inner).prices.fill(0);
+            let mut part = part.lock().unwrap_or_else(PoisonError::into_inner);
+            if part.priced {
+                part.lines.iter_mut().for_each(|line| line.0[PRICED] = 0);
+            }
         }
     }
 
@@ -246,8 +321,7 @@ impl Seen {
     pub(super) fn free(&self) -> u64 {
         let free = |part: &Mutex<Part>| {
             let part = part.lock().unwrap_or_else(PoisonError::into_inner);
-            let slots = part.slots.iter().zip(&part.prices);
-            slots.filter(|(key, price)| **key != 0 && **price == 0).count() as u64
+            part.each().filter(|(key, price)| *key != 0 && *price == 0).count() as u64
         };
         self.parts.iter().map(free).sum::<u64>() + self.dropped()
     }

@@ -10,7 +10,7 @@
 //! from, while it is in the processor's caches; the states that they lead to wait for their strata, each marked with its
 //! price among what has been seen. One that is met at a lower price meanwhile is gone on from at that one. What must hold is
 //! looked at when a state's stratum has come, and a step that panics is taken once more then: so nothing is found before its
-//! stratum.
+//! stratum. One whose stratum is this one need not be marked: if strata come one by one there is no lower price for it.
 //!
 //! *Exact*, a state's options are tried level by level, the n-th level for n delays. What has been seen is pairs of a program's and an explorer's state, each gone on from at its
 //! least price; then every finished stratum is one. With an increment of one no pair is met first at a higher price,
@@ -19,7 +19,7 @@
 //! With a limit on the depth, states are told apart by their depth as well: a state that is met too deep to go on
 //! from may be met again at a smaller one.
 
-use std::cell::RefCell;
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -79,11 +79,18 @@ pub(super) struct Priced {
     explorer: Explorer,
     /// How many delays it took to get here.
     spent: u32,
-    /// What costs less was tried.
+    /// Exact: what costs less was tried. Else 1 if what must hold was looked at when the state was met.
     level: u32,
-    /// Known once the first level has been tried.
+    /// Most entries that wait have none, and there are very many.
+    rest: Option<Box<Rest>>,
+}
+
+/// What an entry has that was gone on from, and is to be gone on from again.
+#[derive(Clone, Default)]
+struct Rest {
+    /// Exact: known once the first level has been tried.
     offers: Vec<Offer>,
-    /// Values to try at this level: of which offer, and which.
+    /// Values to try, exact at this level: of which offer, and which.
     values: Vec<(u32, Box<[u32]>)>,
 }
 
@@ -157,6 +164,7 @@ impl Strata {
     }
 
     /// What a state is known by.
+    #[inline]
     fn key(&self, state: &Snapshot, explorer: Option<&Explorer>, depth: Option<u32>) -> u64 {
         let mut key = state.fingerprint();
         if let Some(explorer) = explorer {
@@ -178,7 +186,15 @@ impl Strata {
 
 impl Priced {
     fn new(explorer: Explorer, spent: u32) -> Self {
-        Self { explorer, spent, level: 0, offers: Vec::new(), values: Vec::new() }
+        Self { explorer, spent, level: 0, rest: None }
+    }
+
+    fn offers(&self) -> &[Offer] {
+        self.rest.as_ref().map_or(&[], |rest| &rest.offers)
+    }
+
+    fn rest(&mut self) -> &mut Rest {
+        self.rest.get_or_insert_default()
     }
 
     /// What is tried at its level: each with the number of its offer, and its values.
@@ -186,13 +202,26 @@ impl Priced {
         let at = |(_, offer): &(usize, &Offer)| offer.price == self.level;
         let of = |(nth, _): (usize, &Offer)| (nth as u32, Box::default());
         tried.clear();
-        tried.extend(self.offers.iter().enumerate().filter(at).map(of));
-        tried.append(&mut self.values);
+        tried.extend(self.offers().iter().enumerate().filter(at).map(of));
+        if let Some(rest) = &mut self.rest {
+            tried.append(&mut rest.values);
+        }
     }
 
     fn is_done(&self) -> bool {
-        let last = self.offers.last().map_or(0, |offer| offer.price);
-        self.level > last && self.values.is_empty()
+        let last = self.offers().last().map_or(0, |offer| offer.price);
+        self.level > last && self.rest.as_ref().is_none_or(|rest| rest.values.is_empty())
+    }
+}
+
+/// A copy of an explorer, in the place of one that is no longer needed if there is one.
+fn copy(explorer: &Explorer, spare: &mut Vec<Explorer>) -> Explorer {
+    match spare.pop() {
+        None => explorer.clone(),
+        Some(mut copy) => {
+            copy.clone_from(explorer);
+            copy
+        }
     }
 }
 
@@ -211,6 +240,9 @@ fn dearer(values: &[u32], of: &[u32]) -> impl Iterator<Item = Box<[u32]>> {
     })
 }
 
+/// For those that can move after a step, and what can be delivered to them.
+type After = (Vec<Process>, Vec<Deliverable>);
+
 /// What one expansion needs, for its allocations.
 #[derive(Default)]
 struct Scratch {
@@ -221,15 +253,32 @@ struct Scratch {
     offers: Vec<Offer>,
     /// Values to try, those that cost less first.
     values: Vec<Box<[u32]>>,
-    after: Vec<Process>,
+    after: After,
     tried: Vec<(u32, Box<[u32]>)>,
     children: Vec<Entry<Priced>>,
     /// The explorer after a step to a state that may be known.
     explorer: Option<Explorer>,
+    /// Explorers of states that were gone on from.
+    spare: Vec<Explorer>,
+}
+
+/// How many explorers are kept for their allocations.
+const SPARE: usize = 64;
+
+impl Scratch {
+    fn take() -> Box<Self> {
+        SCRATCH.take().unwrap_or_default()
+    }
+
+    /// Keeps it for the next expansion.
+    fn keep(self: Box<Self>) {
+        SCRATCH.set(Some(self));
+    }
 }
 
 thread_local! {
-    static SCRATCH: RefCell<Scratch> = RefCell::default();
+    /// In a box: it is moved twice for each state.
+    static SCRATCH: Cell<Option<Box<Scratch>>> = const { Cell::new(None) };
 }
 
 impl Walk for Strata {
@@ -243,27 +292,33 @@ impl Walk for Strata {
         now: &mut VecDeque<Entry<Priced>>,
         later: &mut Later<Priced>,
     ) -> Result<(), Halt> {
+        let mut scratch = Scratch::take();
         if !self.asked.exact {
-            return self.go_on_from(walker, entry, now, later);
+            self.go_on_from(walker, &mut entry, &mut scratch, now, later)?;
+            if scratch.spare.len() < SPARE {
+                scratch.spare.push(entry.extra.explorer);
+            }
+            scratch.keep();
+            return Ok(());
         }
-        let mut scratch = SCRATCH.take();
-        let Scratch { runnable, ranks, deliverable, .. } = &mut scratch;
-        if entry.extra.offers.is_empty() {
-            self.processes.runnable(&entry.state, runnable);
+        let Scratch { runnable, ranks, deliverable, .. } = &mut *scratch;
+        if entry.extra.offers().is_empty() {
+            self.processes.runnable(&entry.state, runnable, deliverable);
             let ends = runnable.is_empty();
             if ends || walker.shared.limits.depth.is_some_and(|most| entry.depth >= most) {
-                SCRATCH.set(scratch);
+                scratch.keep();
                 walker.tally.cut |= !ends;
                 return if ends { walker.end(&entry.state, entry.way.as_ref()) } else { Ok(()) };
             }
             self.rank(&entry.extra.explorer, runnable, ranks)?;
-            self.processes.offers(&entry.state, ranks, deliverable, &mut entry.extra.offers);
-            let n = entry.extra.offers.len();
-            if entry.extra.values.iter().any(|(nth, _)| *nth as usize >= n) {
+            let rest = entry.extra.rest();
+            self.processes.offers(&entry.state, ranks, deliverable, &mut rest.offers);
+            let n = rest.offers.len();
+            if rest.values.iter().any(|(nth, _)| *nth as usize >= n) {
                 return Err(strayed());
             }
         } else {
-            self.processes.ranks(&entry.state, &entry.extra.offers, ranks);
+            self.processes.ranks(&entry.state, entry.extra.offers(), ranks);
             runnable.clone_from(ranks);
             runnable.sort_unstable();
         }
@@ -285,7 +340,8 @@ impl Walk for Strata {
         }
         // The last is next, and the first that was tried is to be.
         now.extend(children.drain(..).rev());
-        SCRATCH.set(Scratch { tried, children, ..scratch });
+        (scratch.tried, scratch.children) = (tried, children);
+        scratch.keep();
         Ok(())
     }
 
@@ -305,7 +361,7 @@ impl Walk for Strata {
     }
 
     fn due(&self, entry: &Entry<Priced>) -> u32 {
-        entry.extra.spent + entry.extra.level
+        entry.extra.spent + if self.asked.exact { entry.extra.level } else { 0 }
     }
 
     fn begun(&self) -> u32 {
@@ -314,8 +370,8 @@ impl Walk for Strata {
 
     fn save(&self, extra: &Priced, saved: &mut SavedEntry) {
         (saved.spent, saved.tried) = (extra.spent, extra.level);
-        let values = extra.values.iter().map(|(nth, values)| (*nth, values.to_vec()));
-        saved.values = values.collect();
+        let values = extra.rest.iter().flat_map(|rest| &rest.values);
+        saved.values = values.map(|(nth, values)| (*nth, values.to_vec())).collect();
     }
 
     fn save_all(&self, saved: &mut SavedStates) {
@@ -329,8 +385,8 @@ impl Walk for Strata {
         step: Move,
         next: &Snapshot,
     ) -> Result<Priced, Halt> {
-        let (mut runnable, mut ranks, mut after) = (Vec::new(), Vec::new(), Vec::new());
-        self.processes.runnable(&before.state, &mut runnable);
+        let (mut runnable, mut ranks, mut after) = <(Vec<_>, Vec<_>, After)>::default();
+        self.processes.runnable(&before.state, &mut runnable, &mut after.1);
         self.rank(&before.extra.explorer, &runnable, &mut ranks)?;
         let process = self.processes.of(&before.state, step);
         let rank = ranks.iter().position(|&other| other == process).ok_or_else(strayed)? as u32;
@@ -347,7 +403,10 @@ impl Walk for Strata {
     fn restore(&self, extra: &mut Priced, saved: &SavedEntry) {
         (extra.spent, extra.level) = (saved.spent, saved.tried);
         let values = saved.values.iter().map(|(nth, values)| (*nth, values.as_slice().into()));
-        extra.values = values.collect();
+        extra.rest = None;
+        if !saved.values.is_empty() {
+            extra.rest().values.extend(values);
+        }
     }
 }
 
@@ -356,13 +415,14 @@ impl Strata {
     fn go_on_from<S: Send + Sync + 'static>(
         &self,
         walker: &mut Walker<'_, S>,
-        mut entry: Entry<Priced>,
+        entry: &mut Entry<Priced>,
+        scratch: &mut Scratch,
         now: &mut VecDeque<Entry<Priced>>,
         later: &mut Later<Priced>,
     ) -> Result<(), Halt> {
-        let repeated = entry.extra.values.pop();
+        let repeated = entry.extra.rest.as_mut().and_then(|rest| rest.values.pop());
         let limit = walker.shared.limits.depth;
-        if repeated.is_none() {
+        if repeated.is_none() && entry.extra.level == 0 {
             let key = self.key(&entry.state, None, limit.map(|_| entry.depth));
             if !walker.shared.seen.claim(key, self.price(entry.extra.spent)) {
                 return Ok(());
@@ -373,17 +433,15 @@ impl Strata {
                 walker.shared.count_new(walker.waiting_bytes)?;
             }
         }
-        let mut scratch = SCRATCH.take();
-        let mut offers = std::mem::take(&mut scratch.offers);
-        let Scratch { runnable, ranks, deliverable, .. } = &mut scratch;
-        self.processes.runnable(&entry.state, runnable);
+        let Scratch { runnable, ranks, deliverable, .. } = scratch;
+        self.processes.runnable(&entry.state, runnable, deliverable);
         let ends = runnable.is_empty();
         if ends || limit.is_some_and(|most| entry.depth >= most) {
-            SCRATCH.set(scratch);
             walker.tally.cut |= !ends;
             return if ends { walker.end(&entry.state, entry.way.as_ref()) } else { Ok(()) };
         }
         self.rank(&entry.extra.explorer, runnable, ranks)?;
+        let mut offers = std::mem::take(&mut scratch.offers);
         self.processes.offers(&entry.state, ranks, deliverable, &mut offers);
         if let Some((nth, values)) = repeated {
             let step = offers.get(nth as usize).ok_or_else(strayed)?.step;
@@ -397,21 +455,15 @@ impl Strata {
         for (nth, offer) in offers.iter().enumerate() {
             let price = entry.extra.spent + offer.price;
             if self.leaves_out(price) {
-                self.leave_out(&entry, price, later)?;
+                self.leave_out(entry, price, later)?;
                 break;
             }
-            self.take_all(
-                walker,
-                &entry,
-                (nth as u32, *offer),
-                &mut scratch,
-                &mut children,
-                later,
-            )?;
+            let offer = (nth as u32, *offer);
+            self.take_all(walker, entry, offer, scratch, &mut children, later)?;
         }
         // The last is next, and the first that was tried is to be.
         now.extend(children.drain(..).rev());
-        SCRATCH.set(Scratch { offers, children, ..scratch });
+        (scratch.offers, scratch.children) = (offers, children);
         Ok(())
     }
 
@@ -448,7 +500,7 @@ impl Strata {
         later: &mut Later<Priced>,
     ) -> Result<(), Halt> {
         let Offer { rank, step, price } = offer;
-        let Scratch { runnable, ranks, after, values: all, .. } = scratch;
+        let Scratch { runnable, ranks, after, values: all, spare, .. } = scratch;
         let bound = self.bound.load(Ordering::Relaxed);
         let depth = entry.depth + 1;
         let depth_key = walker.shared.limits.depth.map(|_| depth);
@@ -466,7 +518,7 @@ impl Strata {
             let next = match walker.take(&entry.state, step, &values, entry.way.as_ref()) {
                 Err(Halt::Wrong(_)) if spent > bound => {
                     let mut extra = Priced::new(self.ask(|| entry.extra.explorer.clone())?, spent);
-                    extra.values.push((nth, values));
+                    extra.rest().values.push((nth, values));
                     let Entry { state, way, .. } = entry;
                     let (state, way) = (state.clone(), way.clone());
                     later.push(spent, Entry { state, depth: entry.depth, way, extra });
@@ -478,18 +530,26 @@ impl Strata {
             if !asked.is_empty() {
                 all.extend(dearer(&values, asked));
             }
-            match walker.meet(self.key(&next, None, depth_key), self.price(spent))? {
+            let at_once = spent <= bound && self.asked.increment == 1;
+            let key_price = if at_once { 0 } else { self.price(spent) };
+            match walker.meet(self.key(&next, None, depth_key), key_price)? {
                 Met::New | Met::Cheaper => {}
                 Met::Known | Met::Full => continue,
             }
+            let way = || entry.way.as_ref().map(|way| way.then(step, &values));
+            if at_once {
+                walker.tally.gone_on += 1;
+                walker.visit(&next, depth, way)?;
+                walker.shared.count_new(walker.waiting_bytes)?;
+            }
             let explorer = self.ask(|| {
-                let mut explorer = entry.extra.explorer.clone();
+                let mut explorer = copy(&entry.extra.explorer, spare);
                 let around = (runnable.as_slice(), ranks.as_slice(), &mut *after);
                 self.go_on(walker, entry, (rank, step), &next, around, &mut explorer);
                 explorer
             })?;
-            let way = entry.way.as_ref().map(|way| way.then(step, &values));
-            let child = Entry { state: next, depth, way, extra: Priced::new(explorer, spent) };
+            let extra = Priced { level: at_once.into(), ..Priced::new(explorer, spent) };
+            let child = Entry { state: next, depth, way: way(), extra };
             if spent <= bound { children.push(child) } else { later.push(spent, child) }
         }
         Ok(())
@@ -503,13 +563,14 @@ impl Strata {
         entry: &Entry<Priced>,
         (rank, step): (u32, Move),
         next: &Snapshot,
-        (runnable, ranks, after): (&[Process], &[Process], &mut Vec<Process>),
+        (runnable, ranks, after): (&[Process], &[Process], &mut After),
         explorer: &mut Explorer,
     ) {
         for &process in &ranks[..rank as usize] {
             explorer.delay(process);
         }
         let did = &walker.space.stepper.did;
+        let after = (&mut after.0, &mut after.1);
         self.processes.step(explorer, (&entry.state, step), next, did, runnable, after);
     }
 
@@ -522,13 +583,13 @@ impl Strata {
         values: &[u32],
         scratch: &mut Scratch,
     ) -> Result<Option<Entry<Priced>>, Halt> {
-        let Offer { rank, step, .. } = entry.extra.offers[nth as usize];
+        let Offer { rank, step, .. } = entry.extra.offers()[nth as usize];
         let depth = entry.depth + 1;
         let next = walker.take(&entry.state, step, values, entry.way.as_ref())?;
         let stepper = &walker.space.stepper;
         if !stepper.asked().is_empty() {
             let more = dearer(values, stepper.asked());
-            entry.extra.values.extend(more.map(|values| (nth, values)));
+            entry.extra.rest().values.extend(more.map(|values| (nth, values)));
         }
         let spent = entry.extra.spent + entry.extra.level;
         let depth_key = walker.shared.limits.depth.map(|_| depth);

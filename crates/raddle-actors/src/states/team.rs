@@ -91,7 +91,12 @@ impl<E> Later<E> {
         while let Some(first) = self.by_due.first_entry().filter(|first| *first.key() <= until) {
             let entries = first.remove();
             self.len -= entries.len();
-            now.extend(entries);
+            if now.is_empty() {
+                // Without copying them: they are very many.
+                *now = entries.into();
+            } else {
+                now.extend(entries);
+            }
         }
     }
 }

@@ -53,6 +53,10 @@ impl DelayingExplorer for Ordered {
         }
     }
 
+    fn hears_blocked(&self) -> bool {
+        false
+    }
+
     fn next(&self, runnable: Runnable<'_>) -> Process {
         let mut order = self.order.iter().map(|(process, _)| *process);
         order.find(|&process| runnable.contains(process)).unwrap_or(runnable.first())

@@ -39,6 +39,10 @@ impl DelayingExplorer for RandomRoundRobin {
         self.queue.step(event);
     }
 
+    fn hears_blocked(&self) -> bool {
+        false
+    }
+
     fn next(&self, runnable: Runnable<'_>) -> Process {
         self.queue.next(runnable)
     }

@@ -11,19 +11,46 @@ use std::ops::{Deref, DerefMut};
 use raddle_engine::explorer::{About, DelayingExplorer, Process, ProcessEvent, Runnable};
 
 /// The processes one after the other, each as long as it can go on.
-#[derive(Clone, Debug, Default, Hash)]
+#[derive(Debug, Default, Hash)]
 pub struct QueueOfProcesses {
     queue: Places,
+}
+
+impl Clone for QueueOfProcesses {
+    fn clone(&self) -> Self {
+        Self { queue: self.queue.clone() }
+    }
+
+    fn clone_from(&mut self, other: &Self) {
+        self.queue.clone_from(&other.queue);
+    }
 }
 
 /// How many processes a queue has without an allocation.
 const FEW: usize = 14;
 
 /// Processes in order. A search over states copies them for every state, so few are kept in place.
-#[derive(Clone)]
 enum Places {
     Few(u8, [Process; FEW]),
     Many(Vec<Process>),
+}
+
+impl Clone for Places {
+    fn clone(&self) -> Self {
+        match self {
+            Self::Few(len, all) => Self::Few(*len, *all),
+            Self::Many(all) => Self::Many(all.clone()),
+        }
+    }
+
+    /// Without a new allocation, and without a look at what was there.
+    fn clone_from(&mut self, other: &Self) {
+        match (&mut *self, other) {
+            (Self::Few(len, all), Self::Few(of, others)) => (*len, *all) = (*of, *others),
+            (Self::Many(all), Self::Many(others)) => all.clone_from(others),
+            _ => *self = other.clone(),
+        }
+    }
 }
 
 impl Default for Places {
@@ -65,6 +92,26 @@ impl Hash for Places {
 }
 
 impl Places {
+    /// Puts those before a place last. They are few, so that one by one is fastest.
+    fn pass(&mut self, place: usize) {
+        match self {
+            Self::Few(len, all) => {
+                let (len, old) = (usize::from(*len), *all);
+                let (passed, rest) = old[..len].split_at(place);
+                all[..rest.len()].copy_from_slice(rest);
+                all[rest.len()..len].copy_from_slice(passed);
+            }
+            Self::Many(all) => all.rotate_left(place),
+        }
+    }
+
+    /// Puts the one at a place last.
+    fn give_up(&mut self, place: usize) {
+        for at in place + 1..self.len() {
+            self.swap(at - 1, at);
+        }
+    }
+
     fn insert(&mut self, place: usize, process: Process) {
         match self {
             Self::Few(len, all) if usize::from(*len) < FEW => {
@@ -110,15 +157,17 @@ impl QueueOfProcesses {
 
     /// Puts those before a process last: they are blocked, and were passed.
     fn pass_to(&mut self, process: Process) {
-        if let Some(place) = self.queue.iter().position(|&other| other == process) {
-            self.queue.rotate_left(place);
+        if let Some(place) = self.queue.iter().position(|&other| other == process)
+            && place > 0
+        {
+            self.queue.pass(place);
         }
     }
 
     /// Puts a process last.
     pub(super) fn last(&mut self, process: Process) {
         if let Some(place) = self.queue.iter().position(|&other| other == process) {
-            self.queue[place..].rotate_left(1);
+            self.queue.give_up(place);
         }
     }
 }
@@ -138,14 +187,20 @@ impl DelayingExplorer for QueueOfProcesses {
         }
     }
 
+    fn hears_blocked(&self) -> bool {
+        false
+    }
+
     fn next(&self, runnable: Runnable<'_>) -> Process {
         let next = self.queue.iter().copied().find(|&process| runnable.contains(process));
         next.unwrap_or(runnable.first())
     }
 
     fn delay(&mut self, process: Process) {
-        self.pass_to(process);
-        self.last(process);
+        if let Some(place) = self.queue.iter().position(|&other| other == process) {
+            // Those before it are blocked, and were passed.
+            self.queue.pass((place + 1) % self.queue.len());
+        }
     }
 
     fn rank(&self, runnable: Runnable<'_>, ranks: &mut Vec<Process>) -> bool {

@@ -75,6 +75,10 @@ impl DelayingExplorer for RunToCompletion {
         }
     }
 
+    fn hears_blocked(&self) -> bool {
+        false
+    }
+
     fn next(&self, runnable: Runnable<'_>) -> Process {
         self.queue.next(runnable)
     }

@@ -203,7 +203,7 @@ impl Tracker {
     }
 
     /// What each option of this point costs, by option, after it was ranked.
-    pub(crate) fn prices_at(&mut self, point: &Point<'_>) -> &[u32] {
+    pub fn prices_at(&mut self, point: &Point<'_>) -> &[u32] {
         if let Options::Value { of, .. } = point.options {
             self.prices.clear();
             self.prices.extend(0..of);
@@ -224,7 +224,7 @@ impl Tracker {
     }
 
     /// An execution begins.
-    pub(crate) fn begin(&mut self) {
+    pub fn begin(&mut self) {
         self.explorer = self.fresh.clone();
         self.processes.clear();
         self.of_task.clear();
@@ -238,7 +238,7 @@ impl Tracker {
     }
 
     /// Notes what happens. No code of the explorer runs here.
-    pub(crate) fn heard(&mut self, event: &Event<'_>) {
+    pub fn heard(&mut self, event: &Event<'_>) {
         match *event {
             Event::Spawn { parent, child } => self.news.push(News::Spawn { parent, child }),
             Event::Step(ref step) if !step.immediate => {
@@ -256,12 +256,12 @@ impl Tracker {
     }
 
     /// Notes what was done to an actor. No code of the explorer runs here.
-    pub(crate) fn dealt_with(&mut self, news: ActorNews) {
+    pub fn dealt_with(&mut self, news: ActorNews) {
         self.news.push(News::Actor(news));
     }
 
     /// Ranks the options of a point between tasks; says which is free. None if the explorer is in trouble.
-    pub(crate) fn rank(&mut self, point: &Point<'_>) -> Option<u32> {
+    pub fn rank(&mut self, point: &Point<'_>) -> Option<u32> {
         self.ask(|this| {
             this.catch_up(point);
             let runnable = Runnable::new(&this.runnable);
@@ -300,7 +300,7 @@ impl Tracker {
 
     /// A point was answered with this option, by a plan or by the search: the explorer gives up what comes before
     /// it.
-    pub(crate) fn take(&mut self, point: &Point<'_>, option: u32) {
+    pub fn take(&mut self, point: &Point<'_>, option: u32) {
         let Options::Schedule(choices) = point.options else { return };
         let task = choices[option as usize].task;
         let taken = self.ask(|this| {
