@@ -1,14 +1,15 @@
-//! `cargo xtask tidy`, `size`, `instructions`, `crates`, `mutate` and `nightly`.
+//! `cargo xtask tidy`, `size`, `instructions`, `budgets`, `crates`, `mutate` and `nightly`.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use xtask::{crates, instructions, mutate, nightly, tidy};
+use xtask::{budgets, crates, instructions, mutate, nightly, tidy};
 
 const USAGE: &str = "usage: cargo xtask tidy
        cargo xtask size [CHECKOUT]
        cargo xtask instructions CHECKOUT
        cargo xtask crates [--limit SECONDS] [--page FILE] [CRATE ...]
+       cargo xtask budgets [--update]
        cargo xtask mutate [--markdown] [--every-test] [--done FILE] [NAME ...]
        cargo xtask nightly [--time 4h] [--resume] [--keep COMMIT] [--jobs 2] [--pages quick|full|none] [PART ...]";
 
@@ -21,6 +22,8 @@ fn main() -> ExitCode {
         ["size", other] => sized(Path::new(other)),
         ["instructions", before] => counted(Path::new(before)),
         ["crates", rest @ ..] => measured(rest),
+        ["budgets"] => budgeted(false),
+        ["budgets", "--update"] => budgeted(true),
         ["mutate", rest @ ..] => match mutate::wanted(rest) {
             Ok(wanted) => mutated(&wanted),
             Err(why) => refuse(&why),
@@ -106,6 +109,10 @@ fn measured(arguments: &[&str]) -> ExitCode {
             print(&text);
             ExitCode::SUCCESS
         }
+fn budgeted(update: bool) -> ExitCode {
+    match budgets::check(&xtask::root(), update, &say) {
+        Ok(budgets::Verdict::Kept | budgets::Verdict::NotCompared) => ExitCode::SUCCESS,
+        Ok(budgets::Verdict::Exceeded) => ExitCode::FAILURE,
         Err(why) => refuse(&why),
     }
 }
