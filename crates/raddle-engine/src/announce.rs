@@ -23,6 +23,12 @@ pub(crate) trait Announced {
         self.enabled(task)
     }
     fn may_expire(&self, task: TaskId) -> bool;
+    /// Whether it can run if and only if each other such op on its object can: it takes a lock that one task has at a
+    /// time.
+    fn queues(&self, task: TaskId) -> bool {
+        let _ = task;
+        false
+    }
     /// Whether it ends by its timer and in no other way.
     fn is_sleep(&self) -> bool {
         false
@@ -41,9 +47,15 @@ pub(crate) trait Announced {
 #[derive(Debug)]
 pub(crate) struct Single<'a, M: Model> {
     pub(crate) object: &'a Object<M>,
-    /// Where the caller has it: to copy it here would cost more than the rest of a step's
-    /// announcement.
+    /// A copy that the caller does not use itself, or what it does with the op could not be folded: others may reach
+    /// this one.
     pub(crate) op: &'a M::Op,
+}
+
+/// See [`Announced::queues`].
+#[inline]
+pub(crate) fn queues<M: Model>(object: &Object<M>, op: M::Op, task: TaskId) -> bool {
+    M::EXCLUSIVE && object.model().access(task, op) == Access::Acquire
 }
 
 impl<M: Model> Announced for Single<'_, M> {
@@ -57,6 +69,10 @@ impl<M: Model> Announced for Single<'_, M> {
 
     fn may_expire(&self, task: TaskId) -> bool {
         self.object.model().may_expire(task, *self.op)
+    }
+
+    fn queues(&self, task: TaskId) -> bool {
+        queues(self.object, *self.op, task)
     }
 
     fn expire(&self, task: TaskId) {
