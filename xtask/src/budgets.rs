@@ -24,7 +24,7 @@ struct Row {
     program: String,
     strategy: String,
     /// Executions of the short run and of the long one.
-    lengths: [u64; 2],
+    lengths: [u32; 2],
     /// Instructions of an execution.
     budget: f64,
     /// Why it needs as many as it does, where a change made it need more.
@@ -132,7 +132,7 @@ fn judge(cost: f64, budget: f64) -> (f64, Judgement) {
 
 /// The instructions of an execution.
 fn cost(binary: &Path, row: &Row) -> Result<f64, String> {
-    let count = |executions: u64| {
+    let count = |executions: u32| {
         let arguments = [&*row.program, &*row.strategy, &*executions.to_string()];
         let (did, instructions) = instructions::run(binary, arguments)?;
         let executions: f64 = did
@@ -175,14 +175,14 @@ fn parse(text: &str) -> Result<Table, String> {
         let words: Vec<&str> = line.split_whitespace().collect();
         let wrong = || format!("{TABLE}:{}: not `program strategy few many instructions`", at + 1);
         match words.as_slice() {
-            ["rustc", version] => table.compiler = (*version).to_owned(),
+            ["rustc", version] => (*version).clone_into(&mut table.compiler),
             [program, strategy, few, many, budget] => {
-                let number = |word: &str| word.replace(',', "").parse::<u64>().map_err(|_| wrong());
+                let number = |word: &str| word.parse::<u32>().map_err(|_| wrong());
                 table.rows.push(Row {
                     program: (*program).to_owned(),
                     strategy: (*strategy).to_owned(),
                     lengths: [number(few)?, number(many)?],
-                    budget: number(budget)? as f64,
+                    budget: number(budget)?.into(),
                     reason: reason.to_owned(),
                 });
             }

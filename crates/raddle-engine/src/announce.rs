@@ -29,6 +29,10 @@ pub(crate) trait Announced {
         let _ = task;
         false
     }
+    /// Whether it touches nothing.
+    fn is_yield(&self) -> bool {
+        false
+    }
     /// Whether it ends by its timer and in no other way.
     fn is_sleep(&self) -> bool {
         false
@@ -142,6 +146,10 @@ impl<A: Model, B: Model> Announced for Double<'_, A, B> {
 pub(crate) struct Yield(pub(crate) &'static str);
 
 impl Announced for Yield {
+    fn is_yield(&self) -> bool {
+        true
+    }
+
     fn enabled(&self, _: TaskId) -> bool {
         true
     }
@@ -170,6 +178,10 @@ impl Announced for Yield {
 pub(crate) struct Sleep;
 
 impl Announced for Sleep {
+    fn is_yield(&self) -> bool {
+        true
+    }
+
     fn enabled(&self, _: TaskId) -> bool {
         false
     }

@@ -152,7 +152,9 @@ mod tests {
     fn sets_are_added_and_taken_out_as_a_whole() {
         let of = |numbers: &[u32]| {
             let mut bits = Bits::new();
-            numbers.iter().for_each(|&number| drop(bits.insert(number)));
+            for &number in numbers {
+                bits.insert(number);
+            }
             bits
         };
         let mut bits = of(&[1, 70]);

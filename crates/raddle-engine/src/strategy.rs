@@ -44,6 +44,10 @@ pub enum Options<'a> {
 pub trait Pending: fmt::Debug {
     /// The announced op of a task that is not finished.
     fn op(&self, task: TaskId) -> Option<Op>;
+    /// Whether a task has announced to yield: less to ask than [`op`](Self::op).
+    fn yields(&self, task: TaskId) -> bool {
+        self.op(task).is_some_and(|op| op.access == Access::Yield)
+    }
     /// From where a task's announced op was called, if [`Needs::contexts`].
     fn context(&self, task: TaskId) -> Context {
         let _ = task;

@@ -174,7 +174,7 @@ impl RaceFinder {
         other_value: bool,
         mut found: impl FnMut(&History, usize, &Later),
     ) {
-        let Some(known) = &self.known else { return };
+        let Some(known) = self.known.as_ref().filter(|known| !known.is_empty()) else { return };
         history.seen_since(kept, &mut self.seen);
         if other_value {
             self.seen.clear();
@@ -306,13 +306,11 @@ impl Reversal {
                 initials.push(task);
             }
             let free = |last: &&Footprint| !event.footprint.dependent(last);
-            free_last = free_last.filter(|_| !history.happens_before_op(index)).filter(free);
+            free_last = free_last.filter(|last| !history.happens_before_op(index) && free(last));
         }
         initials.retain(|task| {
             let event = history.index_of(*task, firsts[task.index()]);
-            let clock = event.map_or(&[][..], |event| history.clock(event));
-            let mut known = clock.iter().zip(&*firsts).enumerate();
-            known.all(|(lane, (known, first))| lane == task.index() || known < first)
+            event.is_none_or(|event| history.knows_only_its_own(event, firsts))
         });
         initials.extend(free_last.map(|last| last.task));
     }
@@ -321,11 +319,7 @@ impl Reversal {
 /// The events after the one at `first` that do not depend on it: with the later op after them a
 /// sequence that reverses the race. `false` if there is no such sequence.
 fn find_sequence(history: &History, first: usize, later: &Later, then: &mut Vec<usize>) -> bool {
-    then.clear();
-    let after = first + 1..history.len();
-    then.extend(
-        after.filter(|&index| !history.event(index).immediate && !history.before(first, index)),
-    );
+    history.independent_after(first, then);
     if later.instead.is_some() {
         // It comes instead of that event.
         then.retain(|&index| !history.before(later.index, index));

@@ -157,6 +157,16 @@ impl Pending for View {
         unsafe { (*self.0).op_of(task) }
     }
 
+    fn yields(&self, task: TaskId) -> bool {
+        // SAFETY: as above; the op of a suspended task is valid, and touches models only.
+        let yields = unsafe {
+            let entry = (*self.0).task(task);
+            entry.op.announced.is_some_and(|what| (*what).is_yield())
+        };
+        debug_assert_eq!(yields, self.op(task).is_some_and(|op| op.access == Access::Yield));
+        yields
+    }
+
     fn context(&self, task: TaskId) -> Context {
         // SAFETY: as above.
         unsafe { (*self.0).context_of(task) }
