@@ -136,6 +136,9 @@ pub(crate) struct Level {
     sizes: Sizes,
     /// Children that were left, those without a size among them.
     left: u32,
+    /// Where it is on the path. Not part of what is saved, where the levels are in order.
+    #[serde(skip)]
+    index: u32,
     /// The size of the first of them, which costs nothing under a bound; 0 if it has none.
     first: f64,
     /// The executions run in them.
@@ -258,7 +261,7 @@ pub(crate) struct Levels {
     /// Points of the path.
     length: usize,
     /// Those of which a child was left, ascending: on a long path they are few.
-    known: Vec<(usize, Level)>,
+    known: Vec<Level>,
     spread: Spread,
 }
 
@@ -272,8 +275,8 @@ struct AllLevels {
 impl From<Levels> for AllLevels {
     fn from(Levels { length, known, spread }: Levels) -> Self {
         let mut levels = vec![Level::default(); length];
-        for (index, level) in known {
-            levels[index] = level;
+        for level in known {
+            levels[level.index as usize] = level;
         }
         Self { levels, spread }
     }
@@ -282,8 +285,9 @@ impl From<Levels> for AllLevels {
 impl From<AllLevels> for Levels {
     fn from(AllLevels { levels, spread }: AllLevels) -> Self {
         let length = levels.len();
-        let is_known = |(_, level): &(usize, Level)| *level != Level::default();
-        Self { length, known: levels.into_iter().enumerate().filter(is_known).collect(), spread }
+        let known = levels.into_iter().zip(0..).filter(|(level, _)| *level != Level::default());
+        let known = known.map(|(level, index)| Level { index, ..level }).collect();
+        Self { length, known, spread }
     }
 }
 
@@ -327,7 +331,7 @@ impl Levels {
 
     /// Whether its numbers can be, if they were read from a saved state.
     pub(crate) fn is_valid(&self) -> bool {
-        let mut reals = self.known.iter().flat_map(|(_, level)| {
+        let mut reals = self.known.iter().flat_map(|level| {
             let Sizes { space, doubt, logs, squares, .. } = level.sizes;
             [space, doubt, logs, squares, level.run]
         });
@@ -344,31 +348,31 @@ impl Levels {
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        self.known.capacity() * size_of::<(usize, Level)>()
+        self.known.capacity() * size_of::<Level>()
     }
 
     /// Drops all points from `length` on; what follows them has not been run.
     pub(crate) fn truncate(&mut self, length: usize) {
         self.length = self.length.min(length);
-        while self.known.pop_if(|(index, _)| *index >= length).is_some() {}
+        while self.known.pop_if(|level| level.index as usize >= length).is_some() {}
     }
 
     /// The last point goes on to another child.
     #[inline]
     pub(crate) fn add(&mut self, child: Size) {
         let last = self.length.checked_sub(1).expect("a path has a point");
-        if self.known.last().is_none_or(|(index, _)| *index < last) {
-            self.known.push((last, Level::default()));
+        if self.known.last().is_none_or(|level| (level.index as usize) < last) {
+            self.known.push(Level { index: last as u32, ..Level::default() });
         }
-        self.known.last_mut().expect("it is known").1.add(child);
+        self.known.last_mut().expect("it is known").add(child);
     }
 
     /// The last point is left, and is said to have `of` children.
     #[inline]
     pub(crate) fn pop(&mut self, of: u32) -> Size {
         self.length = self.length.checked_sub(1).expect("a path has a point");
-        let known = self.known.pop_if(|(index, _)| *index == self.length);
-        let (_, level) = known.unwrap_or_default();
+        let known = self.known.pop_if(|level| level.index as usize == self.length);
+        let level = known.unwrap_or_default();
         self.spread.add(&level.sizes);
         let (space, doubt) = level.sizes.estimate(of);
         Size { space, doubt, run: level.run }
@@ -382,7 +386,7 @@ impl Levels {
         now: Option<Size>,
         children: impl Fn(usize) -> Option<Children>,
     ) -> Option<Reading> {
-        let known = self.known.partition_point(|(index, _)| *index < length);
+        let known = self.known.partition_point(|level| (level.index as usize) < length);
         let mut known = self.known[..known].iter().rev().peekable();
         let (mut child, mut share) = (now, f64::from(now.is_some()));
         let mut done = now.map_or(0.0, |now| now.run);
@@ -390,8 +394,8 @@ impl Levels {
         let (mut spread, mut pending) = (self.spread, 0.0);
         let mut bounded = Bounded { length, known: Vec::new(), used: false };
         for index in (0..length).rev() {
-            let level = known.next_if(|(known, _)| *known == index);
-            let mut level = level.map_or_else(Level::default, |(_, level)| *level);
+            let level = known.next_if(|level| level.index as usize == index);
+            let mut level = level.copied().unwrap_or_default();
             let visited = Children { of: level.left + 1, pending: 0, dearer: None };
             let children = children(index).unwrap_or(visited);
             let of = children.of.max(visited.of);

@@ -276,6 +276,21 @@ impl Reversal {
         later: &mut Later,
         access: impl FnOnce(&[usize], &Footprint) -> Option<Access>,
     ) -> bool {
+        let found = self.find_without_initials(history, first, later, access);
+        if found {
+            self.find_initials(history, later.step.as_ref());
+        }
+        found
+    }
+
+    /// The same, for those who need not know all [initials](Self::initials) but ask [who begins](Self::begins).
+    pub(crate) fn find_without_initials(
+        &mut self,
+        history: &History,
+        first: usize,
+        later: &mut Later,
+        access: impl FnOnce(&[usize], &Footprint) -> Option<Access>,
+    ) -> bool {
         if !find_sequence(history, first, later, &mut self.then) {
             return false;
         }
@@ -287,8 +302,33 @@ impl Reversal {
                 step.also = u64::MAX;
             }
         }
-        self.find_initials(history, later.step.as_ref());
         true
+    }
+
+    /// Whether a task can begin the sequence, whose last step is `last`: it is one of the initials.
+    pub(crate) fn begins(
+        &mut self,
+        history: &History,
+        last: Option<&Footprint>,
+        task: TaskId,
+    ) -> bool {
+        let is_own = |&&index: &&usize| history.event(index).footprint.task == task;
+        let begins = if let Some(&own) = self.then.iter().find(is_own) {
+            let earlier = self.then.iter().take_while(|&&index| index < own);
+            !earlier.into_iter().any(|&index| history.before(index, own))
+        } else {
+            last.filter(|last| last.task == task).is_some_and(|last| {
+                self.then.iter().all(|&index| {
+                    !history.happens_before_op(index)
+                        && !history.event(index).footprint.dependent(last)
+                })
+            })
+        };
+        if cfg!(debug_assertions) {
+            self.find_initials(history, last);
+            assert_eq!(begins, self.initials.contains(&task), "{task:?} is an initial, or not");
+        }
+        begins
     }
 
     fn find_initials(&mut self, history: &History, last: Option<&Footprint>) {
