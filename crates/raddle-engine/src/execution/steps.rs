@@ -87,13 +87,19 @@ impl Execution {
             self.messages.join(task, ended, self.n_steps, site);
         }
         if self.n_steps > self.listeners.notify_from_step {
-            let text = if self.listeners.takes_text() { show() } else { String::new() };
-            self.tell(task, footprint, site, how, text);
+            if self.listeners.recorder.is_none() && self.listeners.witness.is_none() {
+                // Nearly always: the step is told because the strategy asks for it.
+                self.tell_strategy(task, footprint, site, how, None);
+            } else {
+                let text = if self.listeners.takes_text() { show() } else { String::new() };
+                self.tell_all(task, footprint, site, how, text);
+            }
         }
         self.look_after(task, footprint, site, how);
     }
 
     /// The part of [`attend`](Self::attend) that is the same for all models.
+    #[inline]
     fn look_after(
         &mut self,
         task: TaskId,
@@ -139,23 +145,6 @@ impl Execution {
         }
     }
 
-    #[inline(never)]
-    fn tell(
-        &mut self,
-        task: TaskId,
-        footprint: &[(ObjectId, Access)],
-        site: &'static Location<'static>,
-        how: How,
-        text: String,
-    ) {
-        if self.listeners.recorder.is_none() && self.listeners.witness.is_none() {
-            // Nearly always: the step is told because the strategy asks for it.
-            self.tell_strategy(task, footprint, site, how, None);
-        } else {
-            self.tell_all(task, footprint, site, how, text);
-        }
-    }
-
     #[cold]
     fn tell_all(
         &mut self,
@@ -189,6 +178,7 @@ impl Execution {
     }
 
     /// Tells the strategy of a step, if it is to hear of it, and the recorder.
+    #[inline(never)]
     fn tell_strategy(
         &mut self,
         task: TaskId,
