@@ -109,6 +109,10 @@ fn measured(arguments: &[&str]) -> ExitCode {
             print(&text);
             ExitCode::SUCCESS
         }
+        Err(why) => refuse(&why),
+    }
+}
+
 fn budgeted(update: bool) -> ExitCode {
     match budgets::check(&xtask::root(), update, &say) {
         Ok(budgets::Verdict::Kept | budgets::Verdict::NotCompared) => ExitCode::SUCCESS,

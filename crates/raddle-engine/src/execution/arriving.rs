@@ -71,7 +71,7 @@ impl Execution {
         unsafe { (*ex).slow_path == slow_path::STARTING && !std::thread::panicking() }
     }
 
-    /// The short way for the op at which a task stops that has run on, as a new one does: whoever resumed it goes on.
+    /// The short way for the op at which a task stops that has run on, as a new one does: the code that resumed it goes on.
     ///
     /// # Safety
     /// As for [`turn`](Self::turn), but for the flag, and [`is_first`](Self::is_first).
