@@ -96,10 +96,21 @@ fn text(before: &str, after: &str, rows: &[(String, f64, f64)]) -> String {
 
 /// Builds the measured binary of a checkout.
 fn build(checkout: &Path) -> Result<Built, String> {
-    let arguments = "build --locked --release -p raddle-bench --bin one-search \
-                     --message-format json-render-diagnostics";
+    let binary = binary(checkout, "-p raddle-bench --bin one-search")?;
+    let head = Command::new("git")
+        .args(["rev-parse", "--short", "HEAD"])
+        .current_dir(checkout)
+        .output()
+        .map_err(|error| format!("could not run git: {error}"))?;
+    let commit = String::from_utf8_lossy(&head.stdout).trim().to_owned();
+    Ok(Built { commit, binary })
+}
+
+/// Builds a binary of a checkout in release without link-time optimisation, and says where it is.
+pub(crate) fn binary(checkout: &Path, which: &str) -> Result<PathBuf, String> {
     let output = Command::new(env!("CARGO"))
-        .args(arguments.split_whitespace())
+        .args("build --locked --release --message-format json-render-diagnostics".split(' '))
+        .args(which.split(' '))
         .current_dir(checkout)
         .env("CARGO_PROFILE_RELEASE_LTO", "off")
         .env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16")
@@ -113,14 +124,7 @@ fn build(checkout: &Path) -> Result<Built, String> {
     let said = String::from_utf8_lossy(&output.stdout);
     let messages = said.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let path = |message: Value| message["executable"].as_str().map(PathBuf::from);
-    let binary = messages.filter_map(path).next_back().ok_or("cargo built no one-search")?;
-    let head = Command::new("git")
-        .args(["rev-parse", "--short", "HEAD"])
-        .current_dir(checkout)
-        .output()
-        .map_err(|error| format!("could not run git: {error}"))?;
-    let commit = String::from_utf8_lossy(&head.stdout).trim().to_owned();
-    Ok(Built { commit, binary })
+    messages.filter_map(path).next_back().ok_or_else(|| format!("cargo built nothing for {which}"))
 }
 
 /// The instructions of a step.
@@ -137,9 +141,16 @@ struct Counted {
 }
 
 fn count(binary: &Path, case: &Case, executions: u64) -> Result<Counted, String> {
+    let (did, instructions) = run(binary, [case.program, case.search, &executions.to_string()])?;
+    let steps = steps(&did).ok_or_else(|| format!("no number of steps in `{did}`"))?;
+    Ok(Counted { instructions, steps })
+}
+
+/// Runs a search under valgrind: what it printed, and its instructions.
+pub(crate) fn run(binary: &Path, arguments: [&str; 3]) -> Result<(String, f64), String> {
     let mut command = Command::new("valgrind");
     command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]).arg(binary);
-    command.args([case.program, case.search, &executions.to_string()]);
+    command.args(arguments);
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("RADDLE_") {
             command.env_remove(&name);
@@ -148,19 +159,24 @@ fn count(binary: &Path, case: &Case, executions: u64) -> Result<Counted, String>
     let output = command.stdin(Stdio::null()).output();
     let output = output.map_err(|error| format!("could not run valgrind: {error}"))?;
     let (did, said) = (text_of(&output.stdout), text_of(&output.stderr));
-    let counted = read(&did, &said).filter(|_| output.status.success());
-    counted.ok_or_else(|| format!("{command:?}: {did}{said}"))
+    let collected = collected(&said).filter(|_| output.status.success());
+    let collected = collected.ok_or_else(|| format!("{command:?}: {did}{said}"))?;
+    Ok((did, collected))
 }
 
 fn text_of(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Of what the search printed, `executions blocked steps why`, and of what valgrind did.
-fn read(did: &str, said: &str) -> Option<Counted> {
-    let steps = did.split(' ').nth(2)?.parse().ok()?;
+/// Of what the search printed: `executions blocked steps why`.
+fn steps(did: &str) -> Option<f64> {
+    did.split(' ').nth(2)?.parse().ok()
+}
+
+/// Of what valgrind printed.
+fn collected(said: &str) -> Option<f64> {
     let collected = said.lines().find_map(|line| line.split_once("Collected : "))?.1;
-    Some(Counted { instructions: collected.trim().parse().ok()?, steps })
+    collected.trim().parse().ok()
 }
 
 #[cfg(test)]
@@ -177,9 +193,9 @@ mod tests {
 
     #[test]
     fn steps_and_instructions_are_read_from_what_is_printed() {
-        let counted = read("200 0 1800 Executions\n", "==1== Events : Ir\n==1== Collected : 42\n");
-        let counted = counted.expect("both are there");
-        assert_eq!((counted.steps, counted.instructions), (1_800.0, 42.0));
-        assert!(read("one-search: no program\n", "").is_none());
+        assert_eq!(steps("200 0 1800 Executions\n"), Some(1_800.0));
+        assert_eq!(collected("==1== Events : Ir\n==1== Collected : 42\n"), Some(42.0));
+        assert_eq!(steps("one-search: no program\n"), None);
+        assert_eq!(collected(""), None);
     }
 }

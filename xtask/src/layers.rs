@@ -27,6 +27,7 @@ pub const RULES: &[Rule] = &[
         layers: Some(&[
             // Vocabulary: ids and accesses, what a search answers, what a primitive says of itself.
             &[
+                "bits",
                 "debug",
                 "explorer",
                 "states",
@@ -35,6 +36,7 @@ pub const RULES: &[Rule] = &[
                 "limits",
                 "panics",
                 "pulse",
+                "rng",
                 "seen",
                 "store",
                 "tape",

@@ -1,5 +1,6 @@
 //! Chores of the workspace, as functions that tests can call.
 
+pub mod budgets;
 pub mod crates;
 pub mod instructions;
 pub mod layers;

@@ -1,14 +1,16 @@
-//! `cargo xtask tidy`, `size`, `instructions`, `crates`, `mutate` and `nightly`.
+//! `cargo xtask tidy`, `size`, `instructions`, `budgets`, `crates`, `mutate` and `nightly`.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use xtask::{crates, instructions, mutate, nightly, tidy};
+use xtask::{budgets, crates, instructions, mutate, nightly, tidy};
 
 const USAGE: &str = "usage: cargo xtask tidy
        cargo xtask size [CHECKOUT]
        cargo xtask instructions CHECKOUT
+       cargo xtask budgets [--update]
        cargo xtask crates [--limit SECONDS] [--page FILE] [CRATE ...]
+       cargo xtask budgets [--update]
        cargo xtask mutate [--markdown] [--every-test] [--done FILE] [NAME ...]
        cargo xtask nightly [--time 4h] [--resume] [--keep COMMIT] [--jobs 2] [--pages quick|full|none] [PART ...]";
 
@@ -20,7 +22,11 @@ fn main() -> ExitCode {
         ["size"] => sized(&xtask::root()),
         ["size", other] => sized(Path::new(other)),
         ["instructions", before] => counted(Path::new(before)),
+        ["budgets"] => budgeted(false),
+        ["budgets", "--update"] => budgeted(true),
         ["crates", rest @ ..] => measured(rest),
+        ["budgets"] => budgeted(false),
+        ["budgets", "--update"] => budgeted(true),
         ["mutate", rest @ ..] => match mutate::wanted(rest) {
             Ok(wanted) => mutated(&wanted),
             Err(why) => refuse(&why),
@@ -106,6 +112,14 @@ fn measured(arguments: &[&str]) -> ExitCode {
             print(&text);
             ExitCode::SUCCESS
         }
+        Err(why) => refuse(&why),
+    }
+}
+
+fn budgeted(update: bool) -> ExitCode {
+    match budgets::check(&xtask::root(), update, &say) {
+        Ok(budgets::Verdict::Kept | budgets::Verdict::NotCompared) => ExitCode::SUCCESS,
+        Ok(budgets::Verdict::Exceeded) => ExitCode::FAILURE,
         Err(why) => refuse(&why),
     }
 }

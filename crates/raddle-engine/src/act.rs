@@ -5,11 +5,11 @@
 use std::panic::Location;
 use std::time::Duration;
 
-use crate::announce::{Double, Single};
+use crate::announce::{Double, Single, queues};
 use crate::execution::{Execution, How, erase, number_of};
 use crate::model::Model;
 use crate::object::Object;
-use crate::op::{Held, ObjectId};
+use crate::op::{Access, Held, ObjectId};
 use crate::outside::both_outside;
 use crate::task::NO_SLOT;
 
@@ -30,7 +30,8 @@ impl<M: Model> Object<M> {
     ///
     /// # Panics
     /// If another search, or a thread outside, uses the object at the same time.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "with the op known, what is done with it folds")]
+    #[inline(always)]
     #[track_caller]
     pub fn step(&self, op: M::Op) -> M::Reply {
         self.step_at(op, Location::caller())
@@ -40,14 +41,18 @@ impl<M: Model> Object<M> {
     ///
     /// # Panics
     /// If another search, or a thread outside, uses the object at the same time.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "with the op known, what is done with it folds")]
+    #[inline(always)]
     pub fn step_at(&self, op: M::Op, site: &'static Location<'static>) -> M::Reply {
+        // All that is rare uses this copy, so that nothing but registers needs the other.
+        let announced = op;
         let ex = Execution::current();
         if ex.is_null() {
-            return self.outside(op, None).expect("an op without a timeout does not time out");
+            let reply = self.outside(announced, None);
+            return reply.expect("an op without a timeout does not time out");
         }
         let slot = self.claim(ex);
-        let single = Single { object: self, op: &op };
+        let single = Single { object: self, op: &announced };
         // SAFETY: `ex` is the current execution, on the stack of its current task, and `single`
         // outlives the wait.
         unsafe {
@@ -57,19 +62,28 @@ impl<M: Model> Object<M> {
                 (*task).op.site = site;
                 (*ex).announce(site);
                 if M::BLOCKS {
-                    let index = (*ex).current.index();
-                    (&mut (*ex).enabled.slots)[index] = [slot, NO_SLOT];
-                    Execution::turn(ex, self.model().enabled((*ex).current, op));
-                    (&mut (*ex).enabled.slots)[index] = [NO_SLOT; 2];
+                    let me = (*ex).current;
+                    let enabled = self.model().enabled(me, op);
+                    Execution::turn(ex, enabled, slot, queues(self, op, me));
                 } else {
                     // No other step can disable it, so there is no need to check again that it is enabled.
-                    Execution::turn(ex, true);
+                    Execution::turn(ex, true, NO_SLOT, false);
                 }
+                (*task).op.announced = None;
+            } else if Execution::is_first(ex) {
+                let me = (*ex).current;
+                let task = (*ex).me;
+                (*task).op.announced = Some(erase(&single));
+                (*task).op.site = site;
+                (*ex).announce(site);
+                let slot = if M::BLOCKS { slot } else { NO_SLOT };
+                let queues = queues(self, op, me);
+                Execution::first_turn(ex, self.model().enabled(me, op), slot, queues);
                 (*task).op.announced = None;
             } else {
                 Execution::arrive(ex, &single, [slot, NO_SLOT], site, How::Step);
             }
-            self.apply(ex, slot, op, site, How::Step)
+            self.apply(ex, slot, op, &announced, site, How::Step)
         }
     }
 
@@ -146,54 +160,66 @@ impl<M: Model> Object<M> {
         how: How,
     ) -> Option<M::Reply> {
         let slot = self.claim(execution);
-        let single = Single { object: self, op: &op };
+        let announced = op;
+        let single = Single { object: self, op: &announced };
         // SAFETY: `execution` is the current one, and `single` outlives the wait.
         unsafe {
             if !Execution::arrive(execution, &single, [slot, NO_SLOT], site, how) {
                 return None;
             }
-            let reply = self.apply(execution, slot, op, site, how);
+            let reply = self.apply(execution, slot, op, &announced, site, how);
             let me = (*execution).current;
             (*execution).task_mut(me).op.first_since = None;
             Some(reply)
         }
     }
 
-    /// Does `op`, whose turn it is.
+    /// Does `op`, whose turn it is. `announced` is a copy of it, for whatever is rare.
     ///
     /// # Safety
     /// `ex` is the current execution, on the stack of its current task, which has arrived.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "as for `step`")]
+    #[inline(always)]
     unsafe fn apply(
         &self,
         ex: *mut Execution,
         slot: u32,
         op: M::Op,
+        announced: &M::Op,
         site: &'static Location<'static>,
         how: How,
     ) -> M::Reply {
         // SAFETY: by contract.
         unsafe {
             let me = (*ex).current;
-            let option = Execution::option_of_step(ex, self.model(), op, site);
+            let of = self.model().options(me, op, &(*ex).lasting.settings);
+            let option = if of < 2 {
+                0
+            } else {
+                Execution::option_of_step(ex, self.model(), *announced, of, site)
+            };
             let access = self.model().access(me, op);
             if (*ex).detectors.track_races {
-                (*ex).synchronise(self.model(), op, option, slot, site);
+                (*ex).synchronise(self.model(), *announced, option, slot, site);
             }
             if M::CARRIES && (*ex).listeners.needs.messages {
-                let carried = self.model().carried(me, op);
+                let carried = self.model().carried(me, *announced);
                 (*ex).carry(me, carried);
             }
             if (*ex).waits.on {
-                (*ex).task_mut(me).rounds.op = number_of(access, || M::show(op, None));
+                let number = number_of(access, || M::show(*announced, None));
+                (*ex).task_mut(me).rounds.op = number;
             }
             let reply = self.model_mut().apply(me, op, option);
             let footprint = [(ObjectId(slot), access)];
-            Execution::commit(ex, me, &footprint, site, how, || M::show(op, Some(&reply)));
+            let task = (*ex).me;
+            let show = || M::show(*announced, Some(&reply));
+            Execution::commit(ex, (me, task), &footprint, site, how, show);
             if M::LOCKS {
                 (*ex).hold(Held { slot, shared: false, site }, access, M::keeps_share(op));
             }
-            if M::BLOCKS {
+            // To see whether a task has finished changes nothing for others.
+            if M::BLOCKS && !matches!(access, Access::Observe(_)) {
                 Execution::wake(ex, slot);
             }
             reply
@@ -257,7 +283,8 @@ fn both<A: Model, B: Model>(
             (*execution).task_mut(me).op.first_since = None;
             return None;
         }
-        let option = Execution::option_of_step(execution, first.model(), first_op, site);
+        let of = first.model().options(me, first_op, &(*execution).lasting.settings);
+        let option = Execution::option_of_step(execution, first.model(), first_op, of, site);
         let footprint = [
             (ObjectId(slots[0]), first.model().access(me, first_op)),
             (ObjectId(slots[1]), second.model().access(me, second_op)),
@@ -270,7 +297,8 @@ fn both<A: Model, B: Model>(
             first.model_mut().apply(me, first_op, option),
             second.model_mut().apply(me, second_op, 0),
         );
-        Execution::commit(execution, me, &footprint, site, how, || {
+        let task = (*execution).me;
+        Execution::commit(execution, (me, task), &footprint, site, how, || {
             A::show(first_op, Some(&replies.0))
         });
         (*execution).task_mut(me).op.first_since = None;

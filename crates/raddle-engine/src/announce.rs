@@ -23,6 +23,16 @@ pub(crate) trait Announced {
         self.enabled(task)
     }
     fn may_expire(&self, task: TaskId) -> bool;
+    /// Whether it can run if and only if each other such op on its object can: it takes a lock that one task has at a
+    /// time.
+    fn queues(&self, task: TaskId) -> bool {
+        let _ = task;
+        false
+    }
+    /// Whether it touches nothing.
+    fn is_yield(&self) -> bool {
+        false
+    }
     /// Whether it ends by its timer and in no other way.
     fn is_sleep(&self) -> bool {
         false
@@ -41,9 +51,15 @@ pub(crate) trait Announced {
 #[derive(Debug)]
 pub(crate) struct Single<'a, M: Model> {
     pub(crate) object: &'a Object<M>,
-    /// Where the caller has it: to copy it here would cost more than the rest of a step's
-    /// announcement.
+    /// A copy that the caller does not use itself, or what it does with the op could not be folded: others may reach
+    /// this one.
     pub(crate) op: &'a M::Op,
+}
+
+/// See [`Announced::queues`].
+#[inline]
+pub(crate) fn queues<M: Model>(object: &Object<M>, op: M::Op, task: TaskId) -> bool {
+    M::EXCLUSIVE && object.model().access(task, op) == Access::Acquire
 }
 
 impl<M: Model> Announced for Single<'_, M> {
@@ -57,6 +73,10 @@ impl<M: Model> Announced for Single<'_, M> {
 
     fn may_expire(&self, task: TaskId) -> bool {
         self.object.model().may_expire(task, *self.op)
+    }
+
+    fn queues(&self, task: TaskId) -> bool {
+        queues(self.object, *self.op, task)
     }
 
     fn expire(&self, task: TaskId) {
@@ -126,6 +146,10 @@ impl<A: Model, B: Model> Announced for Double<'_, A, B> {
 pub(crate) struct Yield(pub(crate) &'static str);
 
 impl Announced for Yield {
+    fn is_yield(&self) -> bool {
+        true
+    }
+
     fn enabled(&self, _: TaskId) -> bool {
         true
     }
@@ -154,6 +178,10 @@ impl Announced for Yield {
 pub(crate) struct Sleep;
 
 impl Announced for Sleep {
+    fn is_yield(&self) -> bool {
+        true
+    }
+
     fn enabled(&self, _: TaskId) -> bool {
         false
     }

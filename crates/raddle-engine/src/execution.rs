@@ -19,6 +19,7 @@ mod state;
 mod steps;
 mod timers;
 mod view;
+mod waiting;
 mod yields;
 
 pub(crate) use messages::Messages;
@@ -82,6 +83,11 @@ pub(crate) mod slow_path {
     pub(crate) const ASK_ON_HOST: u32 = 1024;
     /// The next look of some task may have to wait for a change.
     pub(crate) const SPINS: u32 = 2048;
+    /// Limits and the caller's clock are to be looked at.
+    pub(crate) const CHECK_DUE: u32 = 4096;
+    /// Those for which a point is decided otherwise than by asking the strategy, or on another stack.
+    pub(crate) const ANSWERED: u32 =
+        UNFAIR | FORCED | TEARING | NO_STRATEGY | ENDING | ASK_ON_HOST | CAPTURE_CONTEXT;
 }
 
 /// What unwinds a task that is cancelled.
@@ -223,13 +229,17 @@ impl Execution {
         }
         self.n_steps = 0;
         self.n_objects = 0;
+        if self.check_is_due() {
+            self.slow_path |= slow_path::CHECK_DUE;
+        }
         self.target = None;
         self.strayed = false;
         self.ending = None;
     }
 
-    /// The execution of this OS thread; null outside.
-    #[inline]
+    /// The execution of this OS thread; null outside. Not inlined: in other crates a thread-local is reached by a
+    /// pointer to a function, which costs twice as much.
+    #[inline(never)]
     pub(crate) fn current() -> *mut Self {
         CURRENT.get()
     }
@@ -385,30 +395,55 @@ impl Execution {
         }
     }
 
+    #[inline]
     fn set_enabled(&mut self, task: TaskId, enabled: bool) {
-        let entry = self.task(task);
-        if entry.enabled == enabled {
-            return;
-        }
-        let seq = entry.lineage.seq;
-        let n_steps = self.n_steps;
-        let current = self.current;
+        let (n_steps, current) = (self.n_steps, self.current);
+        let entry = self.tasks.get_mut(task);
+        let place = entry.lineage.seq;
         if enabled {
-            let later = |choice: &Choice| self.task(choice.task).lineage.seq > seq;
-            let at =
-                self.enabled.options.iter().position(later).unwrap_or(self.enabled.options.len());
-            self.enabled.options.insert(at, Choice { task });
-            self.task_mut(task).fair.enabled_since = n_steps;
-        } else {
-            self.enabled.options.retain(|choice| choice.task != task);
-            self.task_mut(task).fair.disabled = (current, n_steps);
+            if self.enabled.places.insert(place) {
+                self.enabled.count += 1;
+                self.enabled.change();
+                entry.fair.enabled_since = n_steps;
+            }
+        } else if self.enabled.places.remove(place) {
+            self.enabled.count -= 1;
+            self.enabled.change();
+            entry.fair.disabled = (current, n_steps);
         }
-        self.task_mut(task).enabled = enabled;
+    }
+
+    /// Whether a task of this execution is among the options.
+    #[inline]
+    pub(crate) fn is_enabled(&self, task: TaskId) -> bool {
+        self.enabled.places.contains(self.task(task).lineage.seq)
+    }
+
+    /// Brings the list of options up to date.
+    #[inline]
+    fn list_options(&mut self) {
+        if !self.enabled.is_listed {
+            self.list_options_anew();
+        }
+    }
+
+    #[inline(never)]
+    fn list_options_anew(&mut self) {
+        let Self { enabled, tasks, .. } = self;
+        enabled.options.clear();
+        let mut from = 0;
+        while let Some(place) = enabled.places.next(from) {
+            enabled.options.push(Choice { task: tasks.created[place as usize] });
+            from = place + 1;
+        }
+        (enabled.is_listed, enabled.is_counted) = (true, false);
+        debug_assert_eq!(enabled.options.len(), enabled.count as usize);
     }
 
     /// The task that moved last, if leaving it now is a preemption.
+    #[inline]
     fn running(&self) -> Option<TaskId> {
-        (!self.enabled.last_yielded && self.task(self.enabled.last).enabled)
+        (!self.enabled.last_yielded && self.is_enabled(self.enabled.last))
             .then_some(self.enabled.last)
     }
 
@@ -461,7 +496,7 @@ impl Execution {
                 Self::bury(ex, task);
             } else if (*entry).state == State::Exited {
                 (*entry).fiber = std::ptr::null_mut();
-                Fiber::recycle(fiber);
+                (*ex).tasks.idlers.keep(fiber);
             }
         }
     }
@@ -502,6 +537,7 @@ impl Execution {
             });
         } else {
             self.pace.next_check = (self.n_steps + CHECK_EVERY).min(self.lasting.limits.steps);
+            self.slow_path &= !slow_path::CHECK_DUE;
         }
     }
 
@@ -510,8 +546,8 @@ impl Execution {
     }
 
     /// Those who can move.
-    pub(crate) fn options(&self) -> &[Choice] {
-        &self.enabled.options
+    pub(crate) fn options(&self) -> impl Iterator<Item = TaskId> {
+        self.enabled.places.iter().map(|place| self.tasks.created[place as usize])
     }
 }
 

@@ -236,8 +236,15 @@ impl Exploration<'_, '_> {
         let mut ran = if let Some(apart) = apart {
             apart.run(search, asked, body, lap, number)?
         } else {
+            search.listeners.generator = asked.generator().cloned();
             search.ask(asked);
-            search.run(body, lap, number)
+            let ran = search.run(body, lap, number);
+            let drawn = search.listeners.generator.take();
+            if let (Some(drawn), Some(own)) = (drawn, audience.while_running().generator()) {
+                debug_assert!(*own == drawn, "the strategy has drawn as often as the engine");
+                *own = drawn;
+            }
+            ran
         };
         *leaked += ran.leaked;
         // What fails is run once more for its trace anyway.

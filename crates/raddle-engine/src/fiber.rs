@@ -83,6 +83,24 @@ struct Pool {
     created: usize,
 }
 
+/// Fibers without a job that a search has at hand: the pool of its OS thread is further away. It gives them back when
+/// it is over.
+#[derive(Debug, Default)]
+pub(crate) struct Idlers(Vec<*mut Fiber>);
+
+impl Idlers {
+    /// Keeps a fiber whose job is done.
+    #[inline]
+    pub(crate) fn keep(&mut self, fiber: *mut Fiber) {
+        self.0.push(fiber);
+    }
+
+    /// Gives all of them to the pool of the calling OS thread.
+    pub(crate) fn give_back(&mut self) {
+        self.0.drain(..).for_each(Fiber::recycle);
+    }
+}
+
 /// Fibers that an OS thread left behind for others, at most [`MAX_LEFT`].
 static LEFT: Mutex<Vec<Idle>> = Mutex::new(Vec::new());
 const MAX_LEFT: usize = 256;
@@ -137,8 +155,26 @@ impl Drop for Pool {
 }
 
 impl Fiber {
-    /// A fiber that will run `job` when resumed. `None` if no stack can be had.
-    pub(crate) fn take(stack_size: usize, job: fn()) -> Option<*mut Fiber> {
+    /// A fiber that will run `job` when resumed, one of those at hand if it fits. `None` if no stack can be had.
+    #[inline]
+    pub(crate) fn take(idle: &mut Idlers, stack_size: usize, job: fn()) -> Option<*mut Fiber> {
+        let fiber = match idle.0.pop() {
+            // SAFETY: live, and without another user.
+            Some(fiber) if unsafe { (*fiber).stack_size >= stack_size } => fiber,
+            Some(fiber) => {
+                Self::recycle(fiber);
+                Self::find(stack_size)?
+            }
+            None => Self::find(stack_size)?,
+        };
+        // SAFETY: live, and owned by the caller from here on.
+        unsafe { (*fiber).job = Some(job) };
+        Some(fiber)
+    }
+
+    /// A fiber of the pool, one that another OS thread has left, or a new one.
+    #[cold]
+    fn find(stack_size: usize) -> Option<*mut Fiber> {
         let pooled = POOL.with_borrow_mut(|pool| {
             // Nearly always the last one fits: all tasks of a search have the same stack size.
             // SAFETY: the pool's pointers are live, and an idle fiber has no other user.
@@ -153,10 +189,7 @@ impl Fiber {
             let at = left.iter().rposition(fits)?;
             Some(left.swap_remove(at).0)
         };
-        let fiber = pooled.or_else(left).or_else(|| Self::create(stack_size))?;
-        // SAFETY: live, and owned by the caller from here on.
-        unsafe { (*fiber).job = Some(job) };
-        Some(fiber)
+        pooled.or_else(left).or_else(|| Self::create(stack_size))
     }
 
     fn create(stack_size: usize) -> Option<*mut Fiber> {
@@ -263,6 +296,11 @@ impl Fiber {
 
     /// Gives a fiber back whose job is done.
     pub(crate) fn recycle(fiber: *mut Fiber) {
-        POOL.with_borrow_mut(|pool| pool.idle.push(fiber));
+        let pooled = POOL.try_with(|pool| pool.borrow_mut().idle.push(fiber));
+        if pooled.is_err() {
+            // The OS thread is on its way out, and its pool has gone already.
+            let mut left = LEFT.lock().unwrap_or_else(PoisonError::into_inner);
+            left.push(Idle(fiber));
+        }
     }
 }

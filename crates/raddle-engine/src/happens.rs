@@ -262,11 +262,35 @@ impl History {
     pub fn seen_since(&self, from: usize, seen: &mut Vec<u32>) {
         seen.clear();
         seen.resize(self.width, u32::MAX);
-        for index in (from..self.events.len()).filter(|&index| !self.events[index].immediate) {
-            for (seen, known) in seen.iter_mut().zip(self.clock(index)) {
-                *seen = (*seen).min(*known);
+        let rows = self.clocks.chunks_exact(self.width.max(1));
+        for (event, row) in self.events.iter().zip(rows).skip(from) {
+            if !event.immediate {
+                for (seen, known) in seen.iter_mut().zip(row) {
+                    *seen = (*seen).min(*known);
+                }
             }
         }
+    }
+
+    /// The events after the one at `first` that were chosen and did not have it before them, ascending.
+    pub fn independent_after(&self, first: usize, then: &mut Vec<usize>) {
+        then.clear();
+        let event = &self.events[first];
+        let (lane, nth) = (event.footprint.task.index(), event.nth);
+        let rows = self.clocks.chunks_exact(self.width);
+        for (index, (event, row)) in self.events.iter().zip(rows).enumerate().skip(first + 1) {
+            if !event.immediate && row[lane] < nth {
+                then.push(index);
+            }
+        }
+    }
+
+    /// Whether, of the tasks' events from these numbers on, an event knows its own alone: it does not depend on those of
+    /// other tasks. By task; none: [`u32::MAX`].
+    #[must_use]
+    pub fn knows_only_its_own(&self, index: usize, firsts: &[u32]) -> bool {
+        let known = |(known, first): (&u32, &u32)| u32::from(known >= first);
+        self.clock(index).iter().zip(firsts).map(known).sum::<u32>() <= 1
     }
 
     /// Prepares for an execution that repeats the first `kept` events.

@@ -96,10 +96,10 @@ pub(crate) unsafe fn run(
                 continue;
             }
             Execution::drain(ex, None);
-            match Execution::ask::<false>(ex) {
+            match Execution::ask(ex) {
                 Next::Run(next) => Execution::resume(ex, next, false),
                 Next::Host if (*ex).ending.is_some() || (*ex).check_is_due() => {}
-                Next::Host if !(*ex).options().is_empty() => {
+                Next::Host if (*ex).enabled.count > 0 => {
                     unreachable!("engine bug: no task was chosen although some could move")
                 }
                 Next::Host => {
@@ -176,7 +176,9 @@ pub(crate) unsafe fn start(ex: *mut Execution, task: TaskId, job: Job, stack_siz
     // SAFETY: `ex` is live; nothing here switches.
     unsafe {
         let stack_size = stack_size.max((*ex).lasting.stack_size);
-        let Some(fiber) = Fiber::take(stack_size, task_main) else { return false };
+        let Some(fiber) = Fiber::take(&mut (*ex).tasks.idlers, stack_size, task_main) else {
+            return false;
+        };
         let task = (*ex).task_mut(task);
         task.fiber = fiber;
         task.job = Some(job);
@@ -350,7 +352,7 @@ fn outcome(ex: &Execution, ending: &Ending) -> Outcome {
 fn spinning(ex: &Execution) -> Vec<TaskId> {
     let waits = |task: &&TaskId| ex.task(**task).rounds.waits;
     let waiting = || ex.tasks.created.iter().filter(waits).copied();
-    let options = || ex.options().iter().map(|choice| choice.task).chain(waiting());
+    let options = || ex.options().chain(waiting());
     let held_up = options().find(|&task| ex.task(task).unwinding.held_up);
     held_up.map_or_else(|| options().collect(), |task| vec![task])
 }

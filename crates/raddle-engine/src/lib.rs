@@ -17,6 +17,7 @@
 
 mod act;
 mod announce;
+mod bits;
 pub mod cell;
 mod clock;
 pub mod context;
@@ -52,6 +53,7 @@ pub mod race;
 pub mod receive;
 mod recorder;
 mod replay;
+pub mod rng;
 mod rounds;
 pub mod rt;
 pub mod scope;

@@ -568,7 +568,8 @@ pub fn yield_now(name: &'static str) {
     unsafe {
         Execution::arrive(ex, &what, [NO_SLOT; 2], site, How::Step);
         let me = (*ex).current;
-        Execution::commit(ex, me, &[NOTHING], site, How::Step, || name.to_owned());
+        let task = (*ex).me;
+        Execution::commit(ex, (me, task), &[NOTHING], site, How::Step, || name.to_owned());
         if !(*ex).is_tearing() {
             (*ex).yielded(me);
         }

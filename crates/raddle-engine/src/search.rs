@@ -90,7 +90,8 @@ thread_local! {
 
 impl Drop for Search {
     fn drop(&mut self) {
-        if let Some(execution) = self.execution.take() {
+        if let Some(mut execution) = self.execution.take() {
+            execution.tasks.idlers.give_back();
             if !self.reusable {
                 return;
             }

@@ -12,6 +12,7 @@ use raddle_trace::{Covered, Gaps, Note, Outcome, Progress};
 use crate::context::Context;
 use crate::op::{Access, ObjectId, Op, TaskId};
 use crate::receive::{ActorNews, Effects, Receive, ReceiveName};
+use crate::rng::Rng;
 use crate::states::StateSpace;
 
 /// One option of a [`Options::Schedule`] point.
@@ -43,6 +44,10 @@ pub enum Options<'a> {
 pub trait Pending: fmt::Debug {
     /// The announced op of a task that is not finished.
     fn op(&self, task: TaskId) -> Option<Op>;
+    /// Whether a task has announced to yield: less to ask than [`op`](Self::op).
+    fn yields(&self, task: TaskId) -> bool {
+        self.op(task).is_some_and(|op| op.access == Access::Yield)
+    }
     /// From where a task's announced op was called, if [`Needs::contexts`].
     fn context(&self, task: TaskId) -> Context {
         let _ = task;
@@ -584,6 +589,13 @@ pub trait Strategy: Send {
     /// Picks an option at a point that the plan does not answer.
     fn decide(&mut self, point: &Point<'_>) -> Answer;
 
+    /// What it draws from, if it answers every point with [`Rng::below`] of the number of options and asks nothing else
+    /// of the point. The engine then draws itself, from a copy that it gives back before [`end`](Self::end), and need not
+    /// call [`decide`](Self::decide). Not to be forwarded by a strategy that decides something itself.
+    fn generator(&mut self) -> Option<&mut Rng> {
+        None
+    }
+
     /// The plan has answered a point between tasks with this option, if [`Needs::on_host`].
     fn passed(&mut self, point: &Point<'_>, option: u32) {
         let _ = (point, option);
@@ -757,6 +769,10 @@ impl<S: Strategy + ?Sized> Strategy for Box<S> {
 
     fn decide(&mut self, point: &Point<'_>) -> Answer {
         (**self).decide(point)
+    }
+
+    fn generator(&mut self) -> Option<&mut Rng> {
+        (**self).generator()
     }
 
     fn passed(&mut self, point: &Point<'_>, option: u32) {

@@ -86,6 +86,15 @@ pub(crate) struct PendingOp {
     /// The number of steps before an op could run that is no scheduling point, or the first
     /// part of one on two objects.
     pub(crate) first_since: Option<u64>,
+    /// The lock in whose queue it is, and how often that had flipped when it came.
+    pub(crate) queue: (u32, u64),
+}
+
+impl PendingOp {
+    fn none(site: &'static Location<'static>) -> Self {
+        let (context, queue) = (Context::NONE, (NO_SLOT, 0));
+        Self { announced: None, site, context, immediate: false, first_since: None, queue }
+    }
 }
 
 /// What a task did last. Steps are by their number in the execution, from 1; 0: none.
@@ -175,8 +184,6 @@ pub(crate) struct Task {
     pub(crate) job: Option<Job>,
     /// Of a task whose steps others run.
     pub(crate) passive: Option<Passive>,
-    /// Whether it is among the options.
-    pub(crate) enabled: bool,
     pub(crate) fair: Fair,
     pub(crate) rounds: Rounds,
     pub(crate) op: PendingOp,
@@ -198,16 +205,14 @@ pub(crate) struct Task {
 impl Task {
     pub(crate) fn absent() -> Self {
         let site = Location::caller();
-        let context = Context::NONE;
         Self {
             state: State::Absent,
             fiber: std::ptr::null_mut(),
             job: None,
             passive: None,
-            enabled: false,
             fair: Fair::default(),
             rounds: Rounds::default(),
-            op: PendingOp { announced: None, site, context, immediate: false, first_since: None },
+            op: PendingOp::none(site),
             lineage: Lineage::default(),
             steps: Steps::default(),
             timing: Timing::default(),
@@ -227,16 +232,9 @@ impl Task {
         self.counted_drops = 0;
         self.job = None;
         self.passive = None;
-        self.enabled = false;
         self.fair.begin();
         self.rounds.begin();
-        self.op = PendingOp {
-            announced: None,
-            site,
-            context: Context::NONE,
-            immediate: false,
-            first_since: None,
-        };
+        self.op = PendingOp::none(site);
         self.lineage = lineage;
         self.steps = Steps::default();
         self.timing = Timing::default();

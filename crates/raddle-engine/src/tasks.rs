@@ -2,6 +2,7 @@
 
 use raddle_trace::{TaskKind, TaskName};
 
+use crate::fiber::Idlers;
 use crate::names::Names;
 use crate::op::{Name, TaskId};
 use crate::task::{State, Task};
@@ -19,12 +20,15 @@ pub(crate) struct TaskTable {
     pub(crate) n_live: u32,
     /// Panics of this execution, of all tasks.
     pub(crate) n_panics: u32,
+    /// Stacks for tasks to come.
+    pub(crate) idlers: Idlers,
 }
 
 impl TaskTable {
     pub(crate) fn new() -> Self {
         let list = vec![Box::new(Task::absent())];
-        Self { list, names: Names::new(), created: Vec::new(), n_live: 0, n_panics: 0 }
+        let (names, idlers) = (Names::new(), Idlers::default());
+        Self { list, names, created: Vec::new(), n_live: 0, n_panics: 0, idlers }
     }
 
     /// Forgets the last search. Keeps every allocation.

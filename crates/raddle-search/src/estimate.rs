@@ -131,11 +131,14 @@ impl Sizes {
 }
 
 /// One point of the current path: what is known of the children that were left.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Level {
     sizes: Sizes,
     /// Children that were left, those without a size among them.
     left: u32,
+    /// Where it is on the path. Not part of what is saved, where the levels are in order.
+    #[serde(skip)]
+    index: u32,
     /// The size of the first of them, which costs nothing under a bound; 0 if it has none.
     first: f64,
     /// The executions run in them.
@@ -253,9 +256,39 @@ impl Bounded {
 
 /// The points of the current path, and the variance among siblings.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(from = "AllLevels", into = "AllLevels")]
 pub(crate) struct Levels {
+    /// Points of the path.
+    length: usize,
+    /// Those of which a child was left, ascending: on a long path they are few.
+    known: Vec<Level>,
+    spread: Spread,
+}
+
+/// The same with every point of the path, as it is saved.
+#[derive(Serialize, Deserialize)]
+struct AllLevels {
     levels: Vec<Level>,
     spread: Spread,
+}
+
+impl From<Levels> for AllLevels {
+    fn from(Levels { length, known, spread }: Levels) -> Self {
+        let mut levels = vec![Level::default(); length];
+        for level in known {
+            levels[level.index as usize] = level;
+        }
+        Self { levels, spread }
+    }
+}
+
+impl From<AllLevels> for Levels {
+    fn from(AllLevels { levels, spread }: AllLevels) -> Self {
+        let length = levels.len();
+        let known = levels.into_iter().zip(0..).filter(|(level, _)| *level != Level::default());
+        let known = known.map(|(level, index)| Level { index, ..level }).collect();
+        Self { length, known, spread }
+    }
 }
 
 /// What can be read from the path.
@@ -293,45 +326,53 @@ pub struct Children {
 impl Levels {
     /// A path of so many points, of which nothing is known.
     pub(crate) fn new(length: usize) -> Self {
-        Self { levels: vec![Level::default(); length], spread: Spread::default() }
+        Self { length, ..Self::default() }
     }
 
     /// Whether its numbers can be, if they were read from a saved state.
     pub(crate) fn is_valid(&self) -> bool {
-        let mut reals = self.levels.iter().flat_map(|level| {
+        let mut reals = self.known.iter().flat_map(|level| {
             let Sizes { space, doubt, logs, squares, .. } = level.sizes;
             [space, doubt, logs, squares, level.run]
         });
         reals.all(f64::is_finite) && self.spread.sum.is_finite() && self.spread.weight.is_finite()
     }
 
+    #[inline]
     pub(crate) fn push(&mut self) {
-        self.levels.push(Level::default());
+        self.length += 1;
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.levels.len()
+        self.length
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        self.levels.capacity() * size_of::<Level>()
+        self.known.capacity() * size_of::<Level>()
     }
 
     /// Drops all points from `length` on; what follows them has not been run.
     pub(crate) fn truncate(&mut self, length: usize) {
-        self.levels.truncate(length);
+        self.length = self.length.min(length);
+        while self.known.pop_if(|level| level.index as usize >= length).is_some() {}
     }
 
     /// The last point goes on to another child.
     #[inline]
     pub(crate) fn add(&mut self, child: Size) {
-        self.levels.last_mut().expect("a path has a point").add(child);
+        let last = self.length.checked_sub(1).expect("a path has a point");
+        if self.known.last().is_none_or(|level| (level.index as usize) < last) {
+            self.known.push(Level { index: last as u32, ..Level::default() });
+        }
+        self.known.last_mut().expect("it is known").add(child);
     }
 
     /// The last point is left, and is said to have `of` children.
     #[inline]
     pub(crate) fn pop(&mut self, of: u32) -> Size {
-        let level = self.levels.pop().expect("a path has a point");
+        self.length = self.length.checked_sub(1).expect("a path has a point");
+        let known = self.known.pop_if(|level| level.index as usize == self.length);
+        let level = known.unwrap_or_default();
         self.spread.add(&level.sizes);
         let (space, doubt) = level.sizes.estimate(of);
         Size { space, doubt, run: level.run }
@@ -345,13 +386,16 @@ impl Levels {
         now: Option<Size>,
         children: impl Fn(usize) -> Option<Children>,
     ) -> Option<Reading> {
-        let levels = &self.levels[..length];
+        let known = self.known.partition_point(|level| (level.index as usize) < length);
+        let mut known = self.known[..known].iter().rev().peekable();
         let (mut child, mut share) = (now, f64::from(now.is_some()));
         let mut done = now.map_or(0.0, |now| now.run);
         let mut covered = now.and_then(|now| now.space).unwrap_or(0.0);
         let (mut spread, mut pending) = (self.spread, 0.0);
         let mut bounded = Bounded { length, known: Vec::new(), used: false };
-        for (index, level) in levels.iter().enumerate().rev() {
+        for index in (0..length).rev() {
+            let level = known.next_if(|level| level.index as usize == index);
+            let mut level = level.copied().unwrap_or_default();
             let visited = Children { of: level.left + 1, pending: 0, dearer: None };
             let children = children(index).unwrap_or(visited);
             let of = children.of.max(visited.of);
@@ -360,7 +404,6 @@ impl Levels {
             pending += f64::from(children.pending);
             share = (share + f64::from(level.left)) / f64::from(of);
             spread.add(&level.sizes);
-            let mut level = *level;
             if let Some(child) = child {
                 level.add(child);
             }

@@ -23,7 +23,7 @@
 //! change point after the first `k` decisions.
 //! Overreports: its bound, for bugs that need certain values too: the chance to draw those comes on top.
 
-use raddle_engine::op::{Access, TaskId};
+use raddle_engine::op::TaskId;
 use raddle_engine::strategy::{
     Answer, Checkpoint, Choice, Finished, Needs, Options, Plan, Point, Resumable, Strategy,
     Unsupported,
@@ -176,7 +176,7 @@ impl Strategy for Pct {
         }
         self.decisions = self.decisions.saturating_add(1);
         let task = choices[chosen].task;
-        if point.pending.op(task).is_some_and(|op| op.access == Access::Yield) {
+        if point.pending.yields(task) {
             self.lower_for_yield(task);
         }
         Answer::Take(chosen as u32)

@@ -174,7 +174,7 @@ impl RaceFinder {
         other_value: bool,
         mut found: impl FnMut(&History, usize, &Later),
     ) {
-        let Some(known) = &self.known else { return };
+        let Some(known) = self.known.as_ref().filter(|known| !known.is_empty()) else { return };
         history.seen_since(kept, &mut self.seen);
         if other_value {
             self.seen.clear();
@@ -276,6 +276,21 @@ impl Reversal {
         later: &mut Later,
         access: impl FnOnce(&[usize], &Footprint) -> Option<Access>,
     ) -> bool {
+        let found = self.find_without_initials(history, first, later, access);
+        if found {
+            self.find_initials(history, later.step.as_ref());
+        }
+        found
+    }
+
+    /// The same, for those who need not know all [initials](Self::initials) but ask [who begins](Self::begins).
+    pub(crate) fn find_without_initials(
+        &mut self,
+        history: &History,
+        first: usize,
+        later: &mut Later,
+        access: impl FnOnce(&[usize], &Footprint) -> Option<Access>,
+    ) -> bool {
         if !find_sequence(history, first, later, &mut self.then) {
             return false;
         }
@@ -287,8 +302,33 @@ impl Reversal {
                 step.also = u64::MAX;
             }
         }
-        self.find_initials(history, later.step.as_ref());
         true
+    }
+
+    /// Whether a task can begin the sequence, whose last step is `last`: it is one of the initials.
+    pub(crate) fn begins(
+        &mut self,
+        history: &History,
+        last: Option<&Footprint>,
+        task: TaskId,
+    ) -> bool {
+        let is_own = |&&index: &&usize| history.event(index).footprint.task == task;
+        let begins = if let Some(&own) = self.then.iter().find(is_own) {
+            let earlier = self.then.iter().take_while(|&&index| index < own);
+            !earlier.into_iter().any(|&index| history.before(index, own))
+        } else {
+            last.filter(|last| last.task == task).is_some_and(|last| {
+                self.then.iter().all(|&index| {
+                    !history.happens_before_op(index)
+                        && !history.event(index).footprint.dependent(last)
+                })
+            })
+        };
+        if cfg!(debug_assertions) {
+            self.find_initials(history, last);
+            assert_eq!(begins, self.initials.contains(&task), "{task:?} is an initial, or not");
+        }
+        begins
     }
 
     fn find_initials(&mut self, history: &History, last: Option<&Footprint>) {
@@ -306,13 +346,11 @@ impl Reversal {
                 initials.push(task);
             }
             let free = |last: &&Footprint| !event.footprint.dependent(last);
-            free_last = free_last.filter(|_| !history.happens_before_op(index)).filter(free);
+            free_last = free_last.filter(|last| !history.happens_before_op(index) && free(last));
         }
         initials.retain(|task| {
             let event = history.index_of(*task, firsts[task.index()]);
-            let clock = event.map_or(&[][..], |event| history.clock(event));
-            let mut known = clock.iter().zip(&*firsts).enumerate();
-            known.all(|(lane, (known, first))| lane == task.index() || known < first)
+            event.is_none_or(|event| history.knows_only_its_own(event, firsts))
         });
         initials.extend(free_last.map(|last| last.task));
     }
@@ -321,11 +359,7 @@ impl Reversal {
 /// The events after the one at `first` that do not depend on it: with the later op after them a
 /// sequence that reverses the race. `false` if there is no such sequence.
 fn find_sequence(history: &History, first: usize, later: &Later, then: &mut Vec<usize>) -> bool {
-    then.clear();
-    let after = first + 1..history.len();
-    then.extend(
-        after.filter(|&index| !history.event(index).immediate && !history.before(first, index)),
-    );
+    history.independent_after(first, then);
     if later.instead.is_some() {
         // It comes instead of that event.
         then.retain(|&index| !history.before(later.index, index));

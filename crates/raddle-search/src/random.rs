@@ -47,6 +47,10 @@ impl Strategy for Random {
         Answer::Take(self.rng.below(point.arity()))
     }
 
+    fn generator(&mut self) -> Option<&mut Rng> {
+        Some(&mut self.rng)
+    }
+
     fn end(&mut self, _: &Finished<'_>) {
         self.executions += 1;
     }

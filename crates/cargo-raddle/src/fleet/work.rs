@@ -276,13 +276,15 @@ impl Work for HostWork<'_> {
 
 /// A unit that ended with the death of its host.
 fn ended(unit: &Unit, failure: Failure, deaths: Vec<Failure>) -> Completed {
+    let mut counts = Counts::default();
+    counts.executions = 1;
     let result = UnitResult {
         version: VERSION,
         unit: unit.id,
         generation: unit.generation,
         search: unit.search,
         end: UnitEnd::Failed,
-        counts: Counts { executions: 1, ..Counts::default() },
+        counts,
         claim: Covered::Part { executions: 1, preemptions: None },
         assumptions: Vec::new(),
         failure: Some(failure),

@@ -11,28 +11,86 @@ use crate::task::{NO_SLOT, Task};
 
 impl Execution {
     /// The short way, for an op that just waits for its turn: nothing unusual is going on, and
-    /// the caller has announced it.
+    /// the caller has announced it. `slot`: its object, if it can be disabled; `queues` as in
+    /// [`Announced::queues`].
     ///
     /// # Safety
     /// `ex` is the current execution with no flag of [`slow_path`] set, called on the stack of its current
     /// task.
-    #[expect(
-        clippy::inline_always,
-        reason = "after a switch every return is mispredicted: keep them few"
-    )]
-    #[inline(always)]
-    pub(crate) unsafe fn turn(ex: *mut Self, enabled: bool) {
-        // SAFETY: by contract; no borrow is held over the switch.
+    #[inline]
+    pub(crate) unsafe fn turn(ex: *mut Self, enabled: bool, slot: u32, queues: bool) {
+        // SAFETY: by contract.
         unsafe {
-            if enabled && (*ex).enabled.options.len() == 1 && !(*ex).check_is_due() {
+            if enabled && (*ex).enabled.count == 1 {
                 (*ex).decisions.point = None;
                 return;
             }
+            Self::take_turns(ex, enabled, slot, queues);
+        }
+    }
+
+    /// The part of [`turn`](Self::turn) that asks. `slot`: the object to watch meanwhile, if the op can be disabled.
+    #[inline(never)]
+    unsafe fn take_turns(ex: *mut Self, enabled: bool, slot: u32, queues: bool) {
+        // SAFETY: as in `turn`; no borrow is held over the switch.
+        unsafe {
             let (me, task) = ((*ex).current, (*ex).me);
             if !enabled {
                 (*ex).set_enabled(me, false);
             }
-            Self::pass::<true>(ex, me, task);
+            let chosen = Self::choose::<true>(ex);
+            if chosen == Some(me) {
+                return;
+            }
+            // What is chosen may change the object before this task is suspended, if it is no task with a stack.
+            if slot != NO_SLOT {
+                (*ex).watch(me, [slot, NO_SLOT], queues);
+            }
+            let next = match chosen {
+                Some(chosen) if (*ex).task(chosen).fiber.is_null() => Self::step_for(ex, chosen),
+                Some(chosen) => Next::Run(chosen),
+                None => Next::Host,
+            };
+            if next != Next::Run(me) {
+                (*ex).target = if let Next::Run(next) = next { Some(next) } else { None };
+                Self::suspend(me, task);
+            }
+            if slot != NO_SLOT {
+                (*ex).unwatch(me);
+            }
+        }
+    }
+
+    /// Whether the current task runs on to its next op, and nothing else is unusual.
+    ///
+    /// # Safety
+    /// `ex` is the current execution.
+    #[inline]
+    pub(crate) unsafe fn is_first(ex: *mut Self) -> bool {
+        // SAFETY: by contract.
+        unsafe { (*ex).slow_path == slow_path::STARTING && !std::thread::panicking() }
+    }
+
+    /// The short way for the op at which a task stops that has run on, as a new one does: the code that resumed it goes on.
+    ///
+    /// # Safety
+    /// As for [`turn`](Self::turn), but for the flag, and [`is_first`](Self::is_first).
+    #[inline(never)]
+    pub(crate) unsafe fn first_turn(ex: *mut Self, enabled: bool, slot: u32, queues: bool) {
+        // SAFETY: by contract; no borrow is held over the switch.
+        unsafe {
+            let (me, task) = ((*ex).current, (*ex).me);
+            (*task).op.immediate = false;
+            (*task).op.first_since = None;
+            (*ex).set_enabled(me, enabled);
+            if slot != NO_SLOT {
+                (*ex).watch(me, [slot, NO_SLOT], queues);
+            }
+            (*ex).slow_path = 0;
+            Self::suspend(me, task);
+            if slot != NO_SLOT {
+                (*ex).unwatch(me);
+            }
         }
     }
 
@@ -69,14 +127,14 @@ impl Execution {
         reason = "after a switch every return is mispredicted: keep them few"
     )]
     #[inline(always)]
-    unsafe fn pass<const ORDINARY: bool>(ex: *mut Self, me: TaskId, task: *mut Task) {
+    unsafe fn pass(ex: *mut Self, me: TaskId, task: *mut Task) {
         // SAFETY: as in `arrive`.
         unsafe {
-            if !ORDINARY && (*ex).slow_path & slow_path::ASK_ON_HOST != 0 {
+            if (*ex).slow_path & slow_path::ASK_ON_HOST != 0 {
                 (*ex).target = None;
                 return Self::suspend(me, task);
             }
-            match Self::ask::<ORDINARY>(ex) {
+            match Self::ask(ex) {
                 Next::Run(next) if next == me => return,
                 Next::Run(next) => (*ex).target = Some(next),
                 Next::Host => (*ex).target = None,
@@ -134,12 +192,13 @@ impl Execution {
                 return Self::arrive_unwinding(ex, what, slots, me, how);
             }
             (*task).op.announced = Some(erase(what));
-            (&mut (*ex).enabled.slots)[me.index()] = slots;
             (*task).op.immediate = how == How::Wait;
             let first = slots[1] != NO_SLOT && what.first_enabled(me);
             (*task).op.first_since = first.then_some((*ex).n_steps);
             let waits = (*ex).must_wait(me, what, slots, how);
             (*ex).set_enabled(me, what.enabled(me) && how != How::Wait && !waits);
+            let queues = how == How::Step && !waits && what.queues(me);
+            (*ex).watch(me, slots, queues);
             if let How::Timed(timeout) = how {
                 // The timer's step acts on the clock, so the clock is announced with it.
                 Self::clock_slot(ex);
@@ -151,7 +210,7 @@ impl Execution {
             } else if !(*ex).enabled.run_on.is_empty() && Self::drain(ex, Some(me)) {
                 // This very op has become enabled: run on.
             } else {
-                Self::pass::<false>(ex, me, task);
+                Self::pass(ex, me, task);
             }
             if (*ex).slow_path & slow_path::STARTING == 0 {
                 // Invariant: a task that runs is among the options until it announces an op that
@@ -160,7 +219,7 @@ impl Execution {
             }
             (*task).op.announced = None;
             (*task).op.immediate = false;
-            (&mut (*ex).enabled.slots)[me.index()] = [NO_SLOT; 2];
+            (*ex).unwatch(me);
             if let How::Timed(_) = how {
                 (*ex).disarm(me);
                 if (*task).timing.timed_out {
@@ -211,8 +270,8 @@ impl Execution {
             (*task).unwinding.held_up = true;
             (*task).op.announced = Some(erase(what));
             (*task).op.immediate = false;
-            (&mut (*ex).enabled.slots)[me.index()] = slots;
             (*ex).set_enabled(me, false);
+            (*ex).watch(me, slots, false);
             (*ex).enabled.forced = Some(me);
             (*ex).slow_path |= slow_path::FORCED;
             (*ex).target = None;
@@ -226,7 +285,7 @@ impl Execution {
             (*ex).enabled.forced = None;
             (*ex).slow_path &= !(slow_path::FORCED | slow_path::FOREIGN_UNWIND);
             (*task).op.announced = None;
-            (&mut (*ex).enabled.slots)[me.index()] = [NO_SLOT; 2];
+            (*ex).unwatch(me);
             true
         }
     }

@@ -2,7 +2,7 @@
 //! strategy, or not asked at all where there is one option.
 //!
 //! There is one procedure, [`ask`](Execution::ask) with [`choose`](Execution::choose) and
-//! [`decide`](Execution::decide). Their parameter `ORDINARY` says that no flag of
+//! [`decide`](Execution::decide). The parameter `ORDINARY` says that no flag of
 //! [`slow_path`] is set: then what the flags stand for need not be looked at, and the compiler leaves it out.
 
 use std::panic::Location;
@@ -20,16 +20,15 @@ impl Execution {
     /// Who moves next?
     ///
     /// # Safety
-    /// `ex` is live; called on the stack of its current task, or on the host's. If `ORDINARY`, no flag of
-    /// [`slow_path`] is set.
+    /// `ex` is live; called on the stack of its current task, or on the host's.
     #[inline]
-    pub(crate) unsafe fn ask<const ORDINARY: bool>(ex: *mut Self) -> Next {
+    pub(crate) unsafe fn ask(ex: *mut Self) -> Next {
         // SAFETY: by contract; no borrow is held over what may switch.
         unsafe {
-            if !ORDINARY && (*ex).ending.is_some() || (*ex).check_is_due() {
+            if (*ex).ending.is_some() || (*ex).check_is_due() {
                 return Next::Host;
             }
-            match Self::choose::<ORDINARY>(ex) {
+            match Self::choose::<false>(ex) {
                 None => Next::Host,
                 Some(chosen) if (*ex).task(chosen).fiber.is_null() => Self::step_for(ex, chosen),
                 Some(chosen) => Next::Run(chosen),
@@ -38,7 +37,7 @@ impl Execution {
     }
 
     /// The chosen one has no stack: its step is taken here, and the question is put again.
-    unsafe fn step_for(ex: *mut Self, mut chosen: TaskId) -> Next {
+    pub(super) unsafe fn step_for(ex: *mut Self, mut chosen: TaskId) -> Next {
         // SAFETY: as in `ask`; no borrow is held over `fire`, `work` and `drain`, which switch.
         unsafe {
             // The task on whose stack this runs; none on the host's.
@@ -66,7 +65,7 @@ impl Execution {
 
     /// The task that moves next, with a stack or without. `None`: none can, or the execution is over.
     #[inline]
-    unsafe fn choose<const ORDINARY: bool>(ex: *mut Self) -> Option<TaskId> {
+    pub(super) unsafe fn choose<const ORDINARY: bool>(ex: *mut Self) -> Option<TaskId> {
         // SAFETY: as in `ask`; nothing here switches.
         unsafe {
             let this = &mut *ex;
@@ -81,31 +80,93 @@ impl Execution {
                     this.keep_fair();
                 }
             }
-            let options = if unfair { &this.enabled.fair_options } else { &this.enabled.options };
-            let chosen = if options.len() > 1 {
-                let many: *const [Choice] = options.as_slice();
-                Self::decide::<ORDINARY>(ex, Options::Schedule(&*many))?.1
-            } else {
-                let only = options.first().map(|choice| choice.task);
+            if !unfair && this.enabled.count < 2 {
                 this.decisions.point = None;
-                match only {
-                    Some(only) => only,
-                    None => return this.due_timer().or_else(|| this.last_resort()),
+                let Some(only) = this.enabled.places.next(0) else {
+                    return this.due_timer().or_else(|| this.last_resort());
+                };
+                let only = this.tasks.created[only as usize];
+                this.note_preemption::<ORDINARY>(only);
+                return Some(only);
+            }
+            if this.listeners.draws && (ORDINARY || this.slow_path & slow_path::ANSWERED == 0) {
+                return Some(Self::draw(ex));
+            }
+            this.list_options();
+            let options = if unfair { &this.enabled.fair_options } else { &this.enabled.options };
+            let chosen = match options.as_slice() {
+                [] => {
+                    this.decisions.point = None;
+                    return this.due_timer().or_else(|| this.last_resort());
+                }
+                [only] => {
+                    let only = only.task;
+                    this.decisions.point = None;
+                    only
+                }
+                many => {
+                    let many: *const [Choice] = many;
+                    Self::decide::<ORDINARY>(ex, Options::Schedule(&*many))?.1
                 }
             };
-            let this = &mut *ex;
-            if !ORDINARY && this.listeners.recorder.is_some() {
-                this.decisions.preempting = this.running().is_some_and(|running| running != chosen);
-            }
+            (*ex).note_preemption::<ORDINARY>(chosen);
             Some(chosen)
         }
     }
 
+    /// Notes for the trace whether to choose this task is a preemption.
+    #[inline]
+    fn note_preemption<const ORDINARY: bool>(&mut self, chosen: TaskId) {
+        if !ORDINARY && self.listeners.recorder.is_some() {
+            self.decisions.preempting = self.running().is_some_and(|running| running != chosen);
+        }
+    }
+
+    /// What [`decide`](Self::decide) would do where the strategy is a generator and no more: there are options, no plan
+    /// answers, and nothing is kept but what was taken.
+    #[inline]
+    unsafe fn draw(ex: *mut Self) -> TaskId {
+        // SAFETY: as in `decide`.
+        unsafe {
+            let this = &mut *ex;
+            let (index, of) = (this.decisions.taken.len(), this.enabled.count);
+            let option = this.listeners.generator.as_mut().map_or(0, |rng| rng.below(of));
+            if cfg!(debug_assertions) {
+                this.list_options();
+                let many: *const [Choice] = this.enabled.options.as_slice();
+                assert_eq!(Self::asked(ex, index, Options::Schedule(&*many)), option);
+            }
+            let this = &mut *ex;
+            let chosen = if this.enabled.is_listed {
+                this.enabled.options[option as usize].task
+            } else {
+                this.unlisted(option)
+            };
+            this.decisions.taken.push(Taken { option, of });
+            this.decisions.point = Some(index as u32);
+            chosen
+        }
+    }
+
+    /// An option where the list of them is out of date. Where there are many and they change in every step, as those do
+    /// who wait for a lock, to list them would cost more than to count.
+    #[inline(never)]
+    fn unlisted(&mut self, option: u32) -> TaskId {
+        if self.enabled.count <= 8 || self.enabled.is_counted {
+            self.list_options();
+            return self.enabled.options[option as usize].task;
+        }
+        self.enabled.is_counted = true;
+        let place = self.enabled.places.nth(option).expect("there are as many as are counted");
+        self.tasks.created[place as usize]
+    }
+
     /// The next in turn, or the task that unwinds as soon as it can go on.
     fn choose_forced(&mut self, forced: TaskId) -> Option<TaskId> {
-        if self.task(forced).enabled {
+        if self.is_enabled(forced) {
             return Some(forced);
         }
+        self.list_options();
         let after = self.task(self.enabled.last).lineage.seq;
         let later = |choice: &&Choice| self.task(choice.task).lineage.seq > after;
         let next = self
@@ -180,9 +241,28 @@ impl Execution {
         None
     }
 
-    /// The strategy's answer.
+    /// The strategy's answer, drawn in its place if it is one that only draws.
     #[inline]
     unsafe fn ask_strategy(ex: *mut Self, index: usize, options: Options<'_>) -> u32 {
+        // SAFETY: as in `ask`.
+        unsafe {
+            if let Some(generator) = &mut (*ex).listeners.generator {
+                let drawn = generator.below(match options {
+                    Options::Schedule(choices) => choices.len() as u32,
+                    Options::Value { of, .. } => of,
+                });
+                if cfg!(debug_assertions) {
+                    assert_eq!(Self::asked(ex, index, options), drawn);
+                }
+                return drawn;
+            }
+            Self::asked(ex, index, options)
+        }
+    }
+
+    /// The strategy's own answer.
+    #[inline]
+    unsafe fn asked(ex: *mut Self, index: usize, options: Options<'_>) -> u32 {
         // SAFETY: as in `ask`; the strategy does not reach the execution but through `Pending`,
         // which only reads.
         unsafe {
@@ -355,23 +435,9 @@ impl Execution {
         }
     }
 
-    /// Which way a step goes, if its model has several.
-    #[inline]
-    pub(crate) unsafe fn option_of_step<M: Model>(
-        ex: *mut Self,
-        model: &M,
-        op: M::Op,
-        site: &'static Location<'static>,
-    ) -> u32 {
-        // SAFETY: as in `value`.
-        unsafe {
-            let of = model.options((*ex).current, op, &(*ex).lasting.settings);
-            if of < 2 { 0 } else { Self::decide_way(ex, model, op, of, site) }
-        }
-    }
-
+    /// Which way a step goes of which its model has so many.
     #[inline(never)]
-    unsafe fn decide_way<M: Model>(
+    pub(crate) unsafe fn option_of_step<M: Model>(
         ex: *mut Self,
         model: &M,
         op: M::Op,
@@ -380,6 +446,9 @@ impl Execution {
     ) -> u32 {
         // SAFETY: as in `value`.
         unsafe {
+            if of < 2 {
+                return 0;
+            }
             let me = (*ex).current;
             (*ex).task_mut(me).op.site = site;
             if let Some(script) = &mut (*ex).decisions.script {

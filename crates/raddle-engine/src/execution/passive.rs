@@ -60,7 +60,7 @@ impl Execution {
             match result {
                 Ok(Worked { touched, also, sent_by, site }) if (*ex).ending.is_none() => {
                     ((*entry).steps.shared_resources, (*entry).steps.sent_by) = (also, sent_by);
-                    Self::commit(ex, task, &touched, site, How::Step, || work.show());
+                    Self::commit(ex, (task, entry), &touched, site, How::Step, || work.show());
                     ((*entry).steps.shared_resources, (*entry).steps.sent_by) = (0, None);
                     work.worked(token);
                 }
@@ -84,7 +84,8 @@ impl Execution {
             let at = entry.op.site;
             let touched = [(object, Access::Write), NOTHING];
             // The step that failed is the last one of the trace.
-            Self::commit(ex, task, &touched, at, How::Step, || {
+            let entry: *mut Task = &raw mut *(&mut (*ex).tasks.list)[task.index()];
+            Self::commit(ex, (task, entry), &touched, at, How::Step, || {
                 let work = (*ex).task(task).passive.as_ref();
                 work.map_or_else(String::new, |passive| passive.work.show())
             });

@@ -130,6 +130,7 @@ impl Execution {
     /// A marked condition is evaluated: all looks from here on are its own.
     pub(crate) fn begin_await(&mut self, task: TaskId) {
         self.waits.on = true;
+        self.set_carefree();
         self.task_mut(task).rounds.forget();
         self.note_close(task);
     }

@@ -7,6 +7,7 @@ use std::rc::Rc;
 use raddle_trace::Settings;
 
 use super::{CHECK_EVERY, NoStrategy};
+use crate::bits::Bits;
 use crate::clock::Clock;
 use crate::crash_log::{CrashLog, Mark};
 use crate::limits::{Limits, Teardown};
@@ -16,6 +17,7 @@ use crate::op::{ObjectId, TaskId};
 use crate::pulse::Pulse;
 use crate::race::Detector;
 use crate::recorder::Recorder;
+use crate::rng::Rng;
 use crate::script::Script;
 use crate::seen::Seen;
 use crate::strategy::{Choice, Cut, Label, Needs, Plan, Strategy, Taken};
@@ -52,12 +54,25 @@ pub(crate) struct Shown {
 /// Who can move, and who moved last. For one execution.
 #[derive(Debug)]
 pub(crate) struct Enabled {
-    /// Enabled tasks, in order of creation.
+    /// Enabled tasks, by their places in the order of creation.
+    pub(crate) places: Bits,
+    /// How many they are.
+    pub(crate) count: u32,
+    /// The same as a list, if it is up to date.
     pub(crate) options: Vec<Choice>,
+    pub(crate) is_listed: bool,
+    /// If it is not: an option was taken since it was.
+    pub(crate) is_counted: bool,
     /// Those of them that need not wait for another to move.
     pub(crate) fair_options: Vec<Choice>,
-    /// The objects of pending ops, by task id.
+    /// Who looks again when an object has changed, each by itself: by place.
+    pub(crate) watching: Bits,
+    /// The objects of their pending ops, by task id.
     pub(crate) slots: Vec<[u32; 2]>,
+    /// By object: who waits for it or may come to, all alike.
+    pub(crate) queues: Vec<Queue>,
+    /// How many tasks are in all of them.
+    pub(crate) n_queued: u32,
     /// Tasks whose immediate op has become enabled.
     pub(crate) run_on: Vec<TaskId>,
     /// A task that unwinds and has to wait: the others run without questions until it can go on.
@@ -67,11 +82,35 @@ pub(crate) struct Enabled {
     pub(crate) last_yielded: bool,
 }
 
+/// The tasks that have announced to take a lock which one task has at a time. They can move while it is free, and none
+/// of them can otherwise, so they are enabled and disabled together.
+#[derive(Debug, Default)]
+pub(crate) struct Queue {
+    /// By place.
+    pub(crate) members: Bits,
+    pub(crate) count: u32,
+    /// Whether they can move.
+    pub(crate) is_free: bool,
+    /// How often that changed.
+    pub(crate) flips: u64,
+    /// When they could last move again: after which step, and the number of that flip.
+    pub(crate) enabled: (u64, u64),
+    /// The step after which they last could not, by whom, and the number of that flip.
+    pub(crate) disabled: (u64, TaskId, u64),
+}
+
 impl Enabled {
     pub(super) fn new() -> Self {
         Self {
+            places: Bits::new(),
+            count: 0,
             options: Vec::new(),
+            is_listed: true,
+            is_counted: false,
             fair_options: Vec::new(),
+            watching: Bits::new(),
+            queues: Vec::new(),
+            n_queued: 0,
             slots: vec![[NO_SLOT; 2]],
             run_on: Vec::new(),
             forced: None,
@@ -80,8 +119,26 @@ impl Enabled {
         }
     }
 
+    /// The list of options is out of date.
+    #[inline]
+    pub(super) fn change(&mut self) {
+        (self.is_listed, self.is_counted) = (false, false);
+    }
+
     pub(super) fn begin(&mut self) {
+        self.places.clear();
+        self.count = 0;
         self.options.clear();
+        self.is_listed = true;
+        self.watching.clear();
+        if self.n_queued > 0 {
+            // The last execution ended before they had moved.
+            self.n_queued = 0;
+            for queue in &mut self.queues {
+                queue.members.clear();
+                queue.count = 0;
+            }
+        }
         self.run_on.clear();
         self.forced = None;
         self.last = TaskId::ROOT;
@@ -156,6 +213,10 @@ impl Decisions {
 pub(crate) struct Listeners {
     pub(crate) strategy: *mut dyn Strategy,
     pub(crate) needs: Needs,
+    /// What the strategy draws from, if that is all it does: then the engine draws in its place.
+    pub(crate) generator: Option<Rng>,
+    /// Whether that is all that is done at a point, on the short way.
+    pub(crate) draws: bool,
     /// Only in an execution that is run for its trace.
     pub(crate) recorder: Option<Box<Recorder>>,
     /// Only in an execution that is run twice.
@@ -182,6 +243,8 @@ impl Listeners {
         Self {
             strategy,
             needs: Needs::default(),
+            generator: None,
+            draws: false,
             recorder: None,
             witness: None,
             labels: Vec::new(),
@@ -197,6 +260,7 @@ impl Listeners {
     pub(super) fn renew(&mut self, tape: Option<Tape>) {
         self.strategy = std::ptr::null_mut::<NoStrategy>();
         self.needs = Needs::default();
+        self.generator = None;
         self.recorder = None;
         self.witness = None;
         self.tape = tape;
@@ -222,6 +286,10 @@ impl Listeners {
         if let Some(tape) = self.tape {
             tape.begin();
         }
+        self.draws = self.generator.is_some()
+            && !self.needs.plans
+            && !self.has_crash_log
+            && decisions.plan.prefix.is_empty();
         let asked = self.needs.steps && !decisions.strict;
         self.strategy_from_step = if asked { decisions.plan.steps_to_skip } else { u64::MAX };
         self.notify_from_step = if self.takes_text() { 0 } else { self.strategy_from_step };
@@ -285,10 +353,13 @@ pub(crate) struct Pace {
     pub(crate) fruitless: u64,
     /// When limits and the caller's clock are looked at next.
     pub(crate) next_check: u64,
+    /// Steps up to this one need no attention: none is told, nothing idles, no limit is due. No later than it must be.
+    pub(crate) carefree: u64,
 }
 
 impl Pace {
     pub(super) fn begin(&mut self, limits: &Limits) {
-        *self = Self { last_change: 0, fruitless: 0, next_check: CHECK_EVERY.min(limits.steps) };
+        let next_check = CHECK_EVERY.min(limits.steps);
+        *self = Self { last_change: 0, fruitless: 0, next_check, carefree: 0 };
     }
 }

@@ -9,8 +9,9 @@ use crate::context;
 use crate::fiber::Fiber;
 use crate::model::Model;
 use crate::op::{Access, ObjectId, TaskId};
+use crate::recorder::Recorder;
 use crate::strategy::{Event, Step, Tasks};
-use crate::task::NO_SLOT;
+use crate::task::Task;
 
 impl Execution {
     /// What the step of the current task on an object passes on and takes over.
@@ -32,11 +33,11 @@ impl Execution {
     /// Counts a step and tells the strategy and the observers that listen.
     ///
     /// # Safety
-    /// `ex` is the current execution; `task` has just applied its op.
+    /// `ex` is the current execution; `task`, by its number and its entry, has just applied its op.
     #[inline]
     pub(crate) unsafe fn commit(
         ex: *mut Self,
-        task: TaskId,
+        (task, entry): (TaskId, *mut Task),
         footprint: &[(ObjectId, Access)],
         site: &'static Location<'static>,
         how: How,
@@ -48,40 +49,91 @@ impl Execution {
             if this.is_tearing() {
                 return;
             }
-            this.n_steps += 1;
-            this.lasting.pulse.step(this.n_steps, task.0, site);
-            let number = this.n_steps;
-            this.task_mut(task).steps.last = number;
+            let number = this.n_steps + 1;
+            this.n_steps = number;
+            this.lasting.pulse.step(number, task.0, site);
+            let steps = &mut (*entry).steps;
+            steps.last = number;
             if how != How::Wait {
                 // A wait that runs on is not a move: it must not look like a preemption.
+                steps.last_move = number;
                 this.enabled.last = task;
                 this.enabled.last_yielded = false;
-                this.task_mut(task).steps.last_move = this.n_steps;
             }
             // Time that passes is no change: a task that only watches the clock does not get on.
             if footprint.iter().any(|(id, access)| access.changes() && id.0 != this.time.slot) {
-                this.pace.last_change = this.n_steps;
+                this.pace.last_change = number;
                 this.pace.fruitless = 0;
             }
-            if this.listeners.needs.messages
-                && let (How::Wait, Access::Observe(ended)) = (how, footprint[0].1)
-            {
-                this.messages.join(task, ended, number, site);
-            }
-            if this.n_steps > this.listeners.notify_from_step {
-                let text = if this.listeners.takes_text() { show() } else { String::new() };
-                this.tell(task, footprint, site, how, text);
-            }
-            if this.waits.on {
-                this.note_look(task, footprint, site, how);
-            }
-            // Where tasks go on beyond what they wait for, no other one can move, and that is counted by itself.
-            if this.n_steps - this.pace.last_change > this.lasting.limits.idle
-                && !this.waits.has_resorted_since(this.pace.last_change)
-            {
-                this.idle(task, footprint[0].1, how);
+            if number > this.pace.carefree {
+                this.attend(task, footprint, site, how, show);
             }
         }
+    }
+
+    /// What some steps need: to be told, to be looked at because nothing gets on, or a look at the limits.
+    #[inline(never)]
+    fn attend(
+        &mut self,
+        task: TaskId,
+        footprint: &[(ObjectId, Access)],
+        site: &'static Location<'static>,
+        how: How,
+        show: impl FnOnce() -> String,
+    ) {
+        if self.listeners.needs.messages
+            && let (How::Wait, Access::Observe(ended)) = (how, footprint[0].1)
+        {
+            self.messages.join(task, ended, self.n_steps, site);
+        }
+        if self.n_steps > self.listeners.notify_from_step {
+            if self.listeners.recorder.is_none() && self.listeners.witness.is_none() {
+                // Nearly always: the step is told because the strategy asks for it.
+                self.tell_strategy(task, footprint, site, how, None);
+            } else {
+                let text = if self.listeners.takes_text() { show() } else { String::new() };
+                self.tell_all(task, footprint, site, how, text);
+            }
+        }
+        self.look_after(task, footprint, site, how);
+    }
+
+    /// The part of [`attend`](Self::attend) that is the same for all models.
+    #[inline]
+    fn look_after(
+        &mut self,
+        task: TaskId,
+        footprint: &[(ObjectId, Access)],
+        site: &'static Location<'static>,
+        how: How,
+    ) {
+        if self.waits.on {
+            self.note_look(task, footprint, site, how);
+        }
+        // Where tasks go on beyond what they wait for, no other one can move, and that is counted by itself.
+        if self.n_steps - self.pace.last_change > self.lasting.limits.idle
+            && !self.waits.has_resorted_since(self.pace.last_change)
+        {
+            self.idle(task, footprint[0].1, how);
+        }
+        if self.check_is_due() {
+            self.slow_path |= slow_path::CHECK_DUE;
+        }
+        if self.n_steps <= self.listeners.notify_from_step {
+            self.set_carefree();
+        }
+    }
+
+    /// Computes how many steps need no attention. To be called when one of the reasons for it may come earlier than
+    /// before; that it may come later is found out when the time has come.
+    pub(super) fn set_carefree(&mut self) {
+        self.pace.carefree = if self.listeners.needs.messages || self.waits.on {
+            0
+        } else {
+            let idle = self.pace.last_change.saturating_add(self.lasting.limits.idle);
+            let check = self.pace.next_check.saturating_sub(1);
+            self.listeners.notify_from_step.min(idle).min(check)
+        };
     }
 
     /// Tells what was recorded, if the strategy or an observer is to hear it as it happens.
@@ -94,7 +146,7 @@ impl Execution {
     }
 
     #[cold]
-    fn tell(
+    fn tell_all(
         &mut self,
         task: TaskId,
         footprint: &[(ObjectId, Access)],
@@ -119,59 +171,66 @@ impl Execution {
             }
             self.note_went_on(task);
         }
-        let asked = self.n_steps > self.listeners.strategy_from_step;
         let mut recorder = self.listeners.recorder.take();
-        if asked || recorder.is_some() {
-            let entry = self.task(task);
-            let is_timer = entry.fiber.is_null() && entry.passive.is_none();
-            let partner = is_timer.then_some(entry.timing.owner);
-            let (also, sent_by, context) =
-                (entry.steps.shared_resources, entry.steps.sent_by, self.context_of(task));
-            let learned = entry.passive.is_some();
-            let (watch, last_resort) = (entry.rounds.watch, entry.rounds.last_resort);
-            let enabled_since = entry.op.first_since.unwrap_or(entry.fair.enabled_since);
-            let timer = entry.timing.timer.filter(|_| matches!(how, How::Timed(_)));
-            let timer = timer.map(|timer| self.timer_on(timer, footprint[0].0));
-            let ended = entry.timing.ended.filter(|_| is_timer);
-            let waited_for = match footprint[0].1 {
-                Access::Observe(other) if how != How::Wait => self.waited_for(other),
-                _ => Tasks::default(),
-            };
-            let view = View(self);
-            let event = Event::Step(Step {
-                task,
-                footprint,
-                site,
-                context,
-                also,
-                learned,
-                watch,
-                last_resort,
-                sent_by,
-                point,
-                replayed: point.is_some_and(|at| (at as usize) < self.decisions.plan.prefix.len()),
-                immediate: how == How::Wait,
-                partner,
-                enabled_since,
-                timer,
-                ended,
-                waited_for,
-                pending: &view,
-            });
-            if let (Some(recorder), Event::Step(step)) = (&mut recorder, &event) {
-                recorder.step(step);
-            }
-            if asked {
-                // SAFETY: the strategy outlives the search, and holds no way back to the execution.
-                let cut = unsafe { (*self.listeners.strategy).step(&event) };
-                if cut.is_some() {
-                    self.decisions.cut = cut;
-                    self.slow_path |= slow_path::NO_STRATEGY;
-                }
-            }
-        }
+        self.tell_strategy(task, footprint, site, how, recorder.as_deref_mut());
         self.listeners.recorder = recorder;
         self.recount();
+    }
+
+    /// Tells the strategy of a step, if it is to hear of it, and the recorder.
+    #[inline(never)]
+    fn tell_strategy(
+        &mut self,
+        task: TaskId,
+        footprint: &[(ObjectId, Access)],
+        site: &'static Location<'static>,
+        how: How,
+        recorder: Option<&mut Recorder>,
+    ) {
+        let asked = self.n_steps > self.listeners.strategy_from_step;
+        if !asked && recorder.is_none() {
+            return;
+        }
+        let entry = self.task(task);
+        let point = if how == How::Wait { None } else { self.decisions.point };
+        let is_timer = entry.fiber.is_null() && entry.passive.is_none();
+        let timer = entry.timing.timer.filter(|_| matches!(how, How::Timed(_)));
+        let waited_for = match footprint[0].1 {
+            Access::Observe(other) if how != How::Wait => self.waited_for(other),
+            _ => Tasks::default(),
+        };
+        let view = View(self);
+        let event = Event::Step(Step {
+            task,
+            footprint,
+            site,
+            context: if is_timer { self.context_of(task) } else { entry.op.context },
+            also: entry.steps.shared_resources,
+            learned: entry.passive.is_some(),
+            watch: entry.rounds.watch,
+            last_resort: entry.rounds.last_resort,
+            sent_by: entry.steps.sent_by,
+            point,
+            replayed: point.is_some_and(|at| (at as usize) < self.decisions.plan.prefix.len()),
+            immediate: how == How::Wait,
+            partner: is_timer.then_some(entry.timing.owner),
+            enabled_since: entry.op.first_since.unwrap_or_else(|| self.enabled_since(task)),
+            timer: timer.map(|timer| self.timer_on(timer, footprint[0].0)),
+            ended: entry.timing.ended.filter(|_| is_timer),
+            waited_for,
+            pending: &view,
+        });
+        if let (Some(recorder), Event::Step(step)) = (recorder, &event) {
+            recorder.step(step);
+        }
+        if asked {
+            // SAFETY: the strategy outlives the search, and holds no way back to the execution.
+            let cut = unsafe { (*self.listeners.strategy).step(&event) };
+            if cut.is_some() {
+                self.decisions.cut = cut;
+                self.slow_path |= slow_path::NO_STRATEGY;
+            }
+        }
     }
 
     /// Records the functions of the program that led to the last step of a task. None if it has no stack, or is on
@@ -203,49 +262,6 @@ impl Execution {
             }
             tasks.insert(other);
             next = other;
-        }
-    }
-
-    /// Looks again at the ops that are pending on an object whose state may have changed.
-    ///
-    /// # Safety
-    /// `ex` is the current execution.
-    pub(crate) unsafe fn wake(ex: *mut Self, slot: u32) {
-        // SAFETY: by contract; nothing here switches. Announced ops of suspended tasks are valid,
-        // and they touch models only.
-        unsafe {
-            let this = &mut *ex;
-            if this.is_tearing() {
-                return;
-            }
-            for index in 0..this.tasks.created.len() {
-                let task = this.tasks.created[index];
-                if !this.enabled.slots[task.index()].contains(&slot) {
-                    continue;
-                }
-                let Some(what) = this.task(task).op.announced else { continue };
-                if this.task(task).rounds.waits {
-                    // What it waits for is a change, of which it has heard when the step was counted.
-                    continue;
-                }
-                let enabled = (*what).enabled(task);
-                if this.enabled.slots[task.index()][1] != NO_SLOT
-                    && this.task(task).op.first_since.is_none()
-                    && (*what).first_enabled(task)
-                {
-                    this.task_mut(task).op.first_since = Some(this.n_steps);
-                }
-                if !this.task(task).op.immediate {
-                    this.set_enabled(task, enabled);
-                    this.rearm(task);
-                } else if enabled {
-                    this.task_mut(task).op.first_since = Some(this.n_steps);
-                    this.task_mut(task).op.announced = None;
-                    this.enabled.slots[task.index()] = [NO_SLOT; 2];
-                    this.enabled.run_on.push(task);
-                    this.slow_path |= slow_path::RUN_ON;
-                }
-            }
         }
     }
 }

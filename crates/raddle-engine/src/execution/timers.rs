@@ -8,7 +8,7 @@ use super::{Ending, Execution, How, slow_path};
 use crate::announce::Announced;
 use crate::op::{Access, ObjectId, TaskId};
 use crate::strategy::Timer;
-use crate::task::{NO_SLOT, State};
+use crate::task::{State, Task};
 
 impl Execution {
     /// Gives a pending timed op its timer: one more task, of the environment, with one op.
@@ -48,7 +48,7 @@ impl Execution {
         if self.task(lane).timing.by_itself && self.task(lane).timing.armed {
             // SAFETY: the op of a suspended task is valid, and touches models only.
             let may_expire = unsafe { (*what).may_expire(task) };
-            if !may_expire && self.task(lane).enabled {
+            if !may_expire && self.is_enabled(lane) {
                 self.task_mut(lane).timing.disabled_since = Some(self.n_steps);
             }
             self.set_enabled(lane, may_expire);
@@ -110,17 +110,19 @@ impl Execution {
             entry.timing.timed_out = true;
             entry.op.announced = None;
             let site = entry.op.site;
-            this.enabled.slots[owner.index()] = [NO_SLOT; 2];
+            this.unwatch(owner);
             this.enabled.run_on.push(owner);
             this.slow_path |= slow_path::RUN_ON;
             let change = this.pace.last_change;
             let fruitless = this.pace.fruitless;
             let footprint = this.timer_on(lane, object).footprint;
             let show = || format!("timeout of {shown}");
-            Self::commit(ex, lane, &footprint, site, How::Step, show);
+            let entry: *mut Task = &raw mut *this.tasks.list[lane.index()];
+            Self::commit(ex, (lane, entry), &footprint, site, How::Step, show);
             // To fire is to yield: a loop of timeouts in which nothing else happens is fruitless.
             (*ex).pace.last_change = change;
             (*ex).pace.fruitless = fruitless;
+            (*ex).set_carefree();
             (*ex).yielded(lane);
         }
     }
@@ -143,9 +145,11 @@ impl Execution {
     /// A task is over: it has no op any more.
     pub(crate) fn forget_pending(&mut self, task: TaskId) {
         self.set_enabled(task, false);
-        self.enabled.slots[task.index()] = [NO_SLOT; 2];
+        self.unwatch(task);
         self.task_mut(task).op.announced = None;
-        self.task_mut(task).rounds.begin();
-        self.note_close(task);
+        if self.waits.on {
+            self.task_mut(task).rounds.begin();
+            self.note_close(task);
+        }
     }
 }

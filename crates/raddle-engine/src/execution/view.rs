@@ -24,17 +24,15 @@ impl Execution {
             let entry = self.task(task);
             // One that waits for a change races with nothing: its objects have not changed since it looked.
             let waits = entry.state == State::Live
-                && !entry.enabled
+                && !self.is_enabled(task)
                 && !entry.op.immediate
                 && !entry.rounds.waits;
             let what = entry.op.announced.filter(|_| waits && !entry.fiber.is_null())?;
             // SAFETY: the op of a suspended task is valid, and touches models only.
             let footprint = unsafe { (*what).waits_for(task) };
             let enabled_since = entry.op.first_since;
-            let timer = entry.timing.timer.filter(|&timer| {
-                let timer = self.task(timer);
-                timer.timing.armed && !timer.enabled
-            });
+            let timer = entry.timing.timer;
+            let timer = timer.filter(|&t| self.task(t).timing.armed && !self.is_enabled(t));
             // SAFETY: as above.
             let object = unsafe { (*what).footprint(task)[0].0 };
             let timer = timer.map(|timer| self.timer_on(timer, object));
@@ -159,6 +157,16 @@ impl Pending for View {
         unsafe { (*self.0).op_of(task) }
     }
 
+    fn yields(&self, task: TaskId) -> bool {
+        // SAFETY: as above; the op of a suspended task is valid, and touches models only.
+        let yields = unsafe {
+            let entry = (*self.0).task(task);
+            entry.op.announced.is_some_and(|what| (*what).is_yield())
+        };
+        debug_assert_eq!(yields, self.op(task).is_some_and(|op| op.access == Access::Yield));
+        yields
+    }
+
     fn context(&self, task: TaskId) -> Context {
         // SAFETY: as above.
         unsafe { (*self.0).context_of(task) }
@@ -246,7 +254,9 @@ impl Pending for View {
         let execution = unsafe { &*self.0 };
         let blocked = |&task: &TaskId| {
             let entry = execution.task(task);
-            entry.state == State::Live && !entry.enabled && entry.op.announced.is_some()
+            entry.state == State::Live
+                && !execution.is_enabled(task)
+                && entry.op.announced.is_some()
         };
         execution.tasks.created.iter().copied().filter(blocked).collect()
     }

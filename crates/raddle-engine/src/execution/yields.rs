@@ -29,9 +29,9 @@ impl Execution {
             let owner = if timer { self.task(task).timing.owner } else { task };
             waits_for.extend(self.tasks.created.iter().copied().filter(|&other| {
                 let entry = self.task(other);
-                let starved = entry.enabled && entry.fair.enabled_since <= before;
-                let by = entry.fair.disabled.0;
-                let pushed = (by == task || by == owner) && entry.fair.disabled.1 > before;
+                let starved = self.is_enabled(other) && self.enabled_since(other) <= before;
+                let (by, at) = self.disabled(other);
+                let pushed = (by == task || by == owner) && at > before;
                 let live = entry.state == State::Live;
                 other != task && live && (starved || pushed) && entry.steps.last_move <= before
             }));
@@ -70,14 +70,14 @@ impl Execution {
 
     /// Leaves in `fair_options` those who need not wait for another to move.
     pub(super) fn keep_fair(&mut self) {
+        self.list_options();
         let mut fair = std::mem::take(&mut self.enabled.fair_options);
         fair.clear();
         let may_move = |choice: &Choice| {
             let (since, waits_for) = &self.task(choice.task).fair.waits_for;
-            !waits_for.iter().any(|&other| {
-                let other = self.task(other);
-                other.enabled && other.steps.last_move <= *since
-            })
+            !waits_for
+                .iter()
+                .any(|&other| self.is_enabled(other) && self.task(other).steps.last_move <= *since)
         };
         fair.extend(self.enabled.options.iter().copied().filter(may_move));
         self.lasting.seen.held_back |= fair.len() < self.enabled.options.len();
@@ -92,10 +92,10 @@ impl Execution {
     /// something changed, and none is about to change something. If not, it was only unlucky.
     pub(super) fn everyone_moved(&self) -> bool {
         let lately = self.pace.last_change.midpoint(self.n_steps);
-        self.enabled.options.iter().all(|choice| {
-            let changes = self.op_of(choice.task).is_some_and(|op| op.access.changes());
-            let timer = self.task(choice.task).fiber.is_null();
-            self.task(choice.task).steps.last_move > lately && (timer || !changes)
+        self.options().all(|task| {
+            let changes = self.op_of(task).is_some_and(|op| op.access.changes());
+            let timer = self.task(task).fiber.is_null();
+            self.task(task).steps.last_move > lately && (timer || !changes)
         })
     }
 }

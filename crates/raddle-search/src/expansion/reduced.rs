@@ -422,7 +422,9 @@ impl Reduced {
             return Some(self.cut_at(step.stuck()));
         }
         self.history.step(step);
-        sleep::wake(&mut self.sleep, &Footprint::of(step));
+        if !self.sleep.is_empty() {
+            sleep::wake(&mut self.sleep, &Footprint::of(step));
+        }
         self.current.instead.extend(Instead::of(step).map(|instead| (index, instead)));
         if !step.immediate {
             self.guide.chosen = false;

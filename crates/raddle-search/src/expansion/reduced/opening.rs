@@ -28,25 +28,31 @@ impl Opener<'_> {
         let node = &mut self.path[at];
         let mut later = *later;
         let access = |then: &[usize], step: &Footprint| node.access_after(history, then, step);
+        if self.reduction == Reduction::Optimal {
+            if !self.reversal.find_without_initials(history, first, &mut later, access) {
+                return;
+            }
+            let last = later.step.as_ref();
+            let mut sleepers = node.sleep.iter();
+            // One that sleeps and could begin the sequence has it covered.
+            if sleepers.any(|sleeper| self.reversal.begins(history, last, sleeper.task)) {
+                return;
+            }
+            if !node.covers(history, &later, &self.reversal.then) {
+                self.open_sequence(history, at, later);
+            }
+            return;
+        }
         if !self.reversal.find(history, first, &mut later, access) {
             return;
         }
         let initials = &self.reversal.initials;
-        // One that sleeps and could begin the sequence has it covered.
         if node.sleep.iter().any(|sleeper| initials.contains(&sleeper.task)) {
             return;
         }
-        match self.reduction {
-            Reduction::Source => node.open_initial(initials, &later),
-            Reduction::Classic => {
-                node.open_initial(initials, &later);
-                node.open_racing(&later);
-            }
-            Reduction::Optimal => {
-                if !node.covers(history, &later, &self.reversal.then) {
-                    self.open_sequence(history, at, later);
-                }
-            }
+        node.open_initial(initials, &later);
+        if self.reduction == Reduction::Classic {
+            node.open_racing(&later);
         }
     }
 

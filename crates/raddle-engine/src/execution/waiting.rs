@@ -1,0 +1,178 @@
+//! Pending ops that are looked at again when their objects have changed.
+//!
+//! Only the op of a task that is suspended is among them: one that is chosen at once needs none of this. Ops that take a
+//! lock which one task has at a time are in its queue, because they are enabled and disabled together; every other op
+//! is asked by itself.
+
+use super::{Execution, slow_path};
+use crate::op::TaskId;
+use crate::task::NO_SLOT;
+
+impl Execution {
+    /// From now on the pending op of a task is looked at again when one of these objects changes. `queues`: it takes
+    /// the first, as all others in its queue do ([`Announced::queues`](crate::announce::Announced::queues)).
+    pub(super) fn watch(&mut self, task: TaskId, slots: [u32; 2], queues: bool) {
+        if slots[0] == NO_SLOT {
+            return;
+        }
+        let Self { enabled, tasks, .. } = self;
+        let entry = tasks.get_mut(task);
+        let place = entry.lineage.seq;
+        if !queues {
+            enabled.watching.insert(place);
+            enabled.slots[task.index()] = slots;
+            return;
+        }
+        let at = slots[0] as usize;
+        if enabled.queues.len() <= at {
+            enabled.queues.resize_with(at + 1, Default::default);
+        }
+        let queue = &mut enabled.queues[at];
+        let can_move = enabled.places.contains(place);
+        if queue.count == 0 {
+            queue.is_free = can_move;
+        }
+        debug_assert_eq!(queue.is_free, can_move, "a lock is free for all or for none");
+        queue.members.insert(place);
+        queue.count += 1;
+        enabled.n_queued += 1;
+        entry.op.queue = (slots[0], queue.flips);
+    }
+
+    /// The op of a task is no longer pending.
+    #[inline]
+    pub(super) fn unwatch(&mut self, task: TaskId) {
+        let entry = self.tasks.get(task);
+        if entry.op.queue.0 == NO_SLOT {
+            self.enabled.watching.remove(entry.lineage.seq);
+        } else {
+            self.leave_queue(task);
+        }
+    }
+
+    fn leave_queue(&mut self, task: TaskId) {
+        let (since, disabled) = (self.enabled_since(task), self.disabled(task));
+        let entry = self.tasks.get_mut(task);
+        let queue = &mut self.enabled.queues[entry.op.queue.0 as usize];
+        queue.members.remove(entry.lineage.seq);
+        queue.count -= 1;
+        self.enabled.n_queued -= 1;
+        entry.op.queue.0 = NO_SLOT;
+        (entry.fair.enabled_since, entry.fair.disabled) = (since, disabled);
+    }
+
+    /// The step after which a task that can move could do so without a break since.
+    pub(super) fn enabled_since(&self, task: TaskId) -> u64 {
+        let entry = self.task(task);
+        let (slot, flips) = entry.op.queue;
+        let own = entry.fair.enabled_since;
+        if slot == NO_SLOT {
+            return own;
+        }
+        let (since, flip) = self.enabled.queues[slot as usize].enabled;
+        if flip > flips { since } else { own }
+    }
+
+    /// By whom and when a task was last disabled.
+    pub(super) fn disabled(&self, task: TaskId) -> (TaskId, u64) {
+        let entry = self.task(task);
+        let (slot, flips) = entry.op.queue;
+        let own = entry.fair.disabled;
+        if slot == NO_SLOT {
+            return own;
+        }
+        let (step, by, flip) = self.enabled.queues[slot as usize].disabled;
+        if flip > flips { (by, step) } else { own }
+    }
+
+    /// Looks again at the ops that are pending on an object whose state may have changed.
+    ///
+    /// # Safety
+    /// `ex` is the current execution.
+    #[inline]
+    pub(crate) unsafe fn wake(ex: *mut Self, slot: u32) {
+        // SAFETY: by contract; nothing here switches.
+        unsafe {
+            let this = &mut *ex;
+            if this.is_tearing() {
+                return;
+            }
+            if this.enabled.queues.get(slot as usize).is_some_and(|queue| queue.count > 0) {
+                this.wake_queue(slot as usize);
+            }
+            if this.enabled.watching.next(0).is_some() {
+                this.wake_each(slot);
+            }
+        }
+    }
+
+    /// Enables or disables those who wait for a lock.
+    fn wake_queue(&mut self, slot: usize) {
+        let (n_steps, current) = (self.n_steps, self.current);
+        let first = self.enabled.queues[slot].members.next(0).expect("it has members");
+        let is_free = self.could_run(first);
+        debug_assert!(
+            self.enabled.queues[slot].members.iter().all(|place| self.could_run(place) == is_free),
+            "a lock is free for all or for none"
+        );
+        let enabled = &mut self.enabled;
+        let queue = &mut enabled.queues[slot];
+        if queue.is_free == is_free {
+            return;
+        }
+        queue.is_free = is_free;
+        queue.flips += 1;
+        if is_free {
+            queue.enabled = (n_steps, queue.flips);
+            enabled.count += enabled.places.add(&queue.members);
+        } else {
+            queue.disabled = (n_steps, current, queue.flips);
+            enabled.count -= enabled.places.take_out(&queue.members);
+        }
+        enabled.change();
+    }
+
+    /// Whether the pending op of the task with this place could run.
+    fn could_run(&self, place: u32) -> bool {
+        let task = self.tasks.created[place as usize];
+        // SAFETY: announced ops of suspended tasks are valid, and touch models only.
+        self.task(task).op.announced.is_some_and(|what| unsafe { (*what).enabled(task) })
+    }
+
+    /// Asks the ops one by one that are pending on an object.
+    fn wake_each(&mut self, slot: u32) {
+        let mut from = 0;
+        while let Some(place) = self.enabled.watching.next(from) {
+            from = place + 1;
+            let task = self.tasks.created[place as usize];
+            let slots = self.enabled.slots[task.index()];
+            if !slots.contains(&slot) {
+                continue;
+            }
+            let Some(what) = self.task(task).op.announced else { continue };
+            if self.task(task).rounds.waits {
+                // What it waits for is a change, of which it has heard when the step was counted.
+                continue;
+            }
+            // SAFETY: announced ops of suspended tasks are valid, and touch models only.
+            let (enabled, first_enabled) = unsafe {
+                let first = slots[1] != NO_SLOT && self.task(task).op.first_since.is_none();
+                ((*what).enabled(task), first && (*what).first_enabled(task))
+            };
+            let n_steps = self.n_steps;
+            if first_enabled {
+                self.task_mut(task).op.first_since = Some(n_steps);
+            }
+            if !self.task(task).op.immediate {
+                self.set_enabled(task, enabled);
+                self.rearm(task);
+            } else if enabled {
+                let op = &mut self.task_mut(task).op;
+                (op.first_since, op.announced) = (Some(n_steps), None);
+                self.enabled.watching.remove(place);
+                self.enabled.run_on.push(task);
+                self.slow_path |= slow_path::RUN_ON;
+            }
+        }
+    }
+}
