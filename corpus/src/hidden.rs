@@ -3,7 +3,7 @@
 //! Each has an execution that fails, or does not repeat itself, because of state outside raddle's types. A strategy
 //! that runs every interleaving of the visible steps meets it. One that leaves out interleavings which differ in
 //! the order of independent steps alone need not: between these steps the order matters, and nothing says so.
-//! `docs/hidden-state.md` has a table of it, which `tests/it/hidden.rs` compares with what happens.
+//! `book/src/hidden-state.md` has a table of it, which `tests/it/hidden.rs` compares with what happens.
 //!
 //! These programs are in no other list: they break the rule that nothing is kept between executions, and
 //! some are not sound on real threads.

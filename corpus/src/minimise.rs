@@ -55,7 +55,7 @@ pub fn table(all: &[Small]) -> String {
          |---|---:|---:|---:|---:|---|---:|\n",
     );
     for Small { program, seed, minimised } in all {
-        let Minimised { from, to, executions, least } = minimised;
+        let Minimised { from, to, executions, least, .. } = minimised;
         let known = program.preemptions.map(|count| count(&program.defaults()).to_string());
         let _ = writeln!(
             text,

@@ -69,9 +69,9 @@ pub const RULES: &[Rule] = &[
         krate: "crates/raddle",
         layers: Some(&[
             // Names of std and values, with and without a search.
-            &["cell", "hint", "method", "named", "value"],
+            &["cell", "extend", "hint", "method", "named", "value"],
             // What a user gives and gets.
-            &["error", "progress", "tree"],
+            &["custom", "error", "progress", "tree"],
             &["config"],
             // What is run, where its files lie, what is written meanwhile, and the thread that keeps the time for it.
             &["files", "job", "terminal"],

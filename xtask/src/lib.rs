@@ -3,6 +3,7 @@
 pub mod crates;
 pub mod instructions;
 pub mod layers;
+pub mod links;
 pub mod mutate;
 pub mod nightly;
 pub mod size;

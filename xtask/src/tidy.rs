@@ -114,6 +114,11 @@ fn source(text: &str, headless: bool) -> Vec<(usize, &'static str)> {
 }
 
 pub(crate) fn rust_files(root: &Path) -> Result<Vec<PathBuf>, String> {
+    files_with(root, "rs")
+}
+
+/// The files below a directory that have this extension, sources of others apart.
+pub(crate) fn files_with(root: &Path, wanted: &str) -> Result<Vec<PathBuf>, String> {
     let mut found = Vec::new();
     let mut directories = vec![root.to_owned()];
     while let Some(directory) = directories.pop() {
@@ -126,7 +131,7 @@ pub(crate) fn rust_files(root: &Path) -> Result<Vec<PathBuf>, String> {
                 if !SKIPPED.contains(&name.as_str()) {
                     directories.push(path);
                 }
-            } else if path.extension().is_some_and(|extension| extension == "rs") {
+            } else if path.extension().is_some_and(|extension| extension == wanted) {
                 found.push(path);
             }
         }

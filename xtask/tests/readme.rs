@@ -48,3 +48,15 @@ fn normal(text: &str, build: &Path) -> String {
     };
     text.lines().map(line).collect()
 }
+
+#[test]
+fn the_readme_shows_the_file_of_its_test() {
+    let root = xtask::root();
+    let readme = std::fs::read_to_string(root.join("README.md")).expect("there is one");
+    let shown = readme.split_once("```rust\n").and_then(|(_, rest)| rest.split_once("```"));
+    let file = std::fs::read_to_string(root.join("examples/tour/tests/readme.rs"));
+    let file = file.expect("there is one");
+    // Without its header, which says what the README says.
+    let (_, code) = file.split_once('\n').expect("a header");
+    assert_eq!(shown.expect("code in the README").0, code);
+}

@@ -1,7 +1,7 @@
 //! An event that stays set once it is, with a short way for those who need not wait.
 //!
 //! The shape is .NET's `ManualResetEventSlim`: a flag, a count of those who wait, and a lock with a
-//! condition that is used only if somebody does.
+//! condition that is used only if a thread does.
 
 use raddle::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use raddle::sync::{Condvar, Mutex};
@@ -13,7 +13,7 @@ use crate::program::{Expected, Parameter, Program, parameter};
 /// The library.
 pub const LIBRARY: Library = Library {
     name: "manual-reset event",
-    line: "a flag, a count of those who wait, a lock only if somebody does",
+    line: "a flag, a count of those who wait, a lock only if one does",
     tests: &[Test {
         correct: of("event", "n times one sets, t wait, the last of them answers", |n, t| {
             test(Flaw::None, n, t);
@@ -44,13 +44,13 @@ const fn of(name: &'static str, line: &'static str, body: fn(usize, usize)) -> P
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Flaw {
     None,
-    /// Nobody waits yet when set looks, and the flag is not up yet when the other does. It waits
+    /// No thread waits yet when set looks, and the flag is not up yet when the other does. It waits
     /// for a notification that is not sent.
     WaitersFirst,
     /// The notification can come after the other looked at the flag for the last time, and before
     /// it waits.
     Unlocked,
-    /// Between the look at the flag and the count of waiters the event is set, and nobody is there
+    /// Between the look at the flag and the count of waiters the event is set, and no thread is there
     /// to be notified.
     LateCount,
 }

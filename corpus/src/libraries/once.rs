@@ -47,11 +47,11 @@ const DONE: usize = 2;
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Flaw {
     None,
-    /// Two see that nobody is at it, and both say that they are. It is made twice.
+    /// Two threads see that none is at it, and both say that they are. It is made twice.
     TwoSteps,
     /// The state says that the value is there before it is stored. Another reads what is no value.
     EarlyDone,
-    /// Who waits looks only for success. After a failure nobody makes it, and it waits on.
+    /// Who waits looks only for success. After a failure no thread makes it, and it waits on.
     WaitsForDone,
 }
 

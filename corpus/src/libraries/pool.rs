@@ -65,7 +65,7 @@ const fn of(name: &'static str, line: &'static str, body: fn(usize, usize)) -> P
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Flaw {
     None,
-    /// A worker sees no job and no shutdown; both are announced to nobody; then it waits.
+    /// A worker sees no job and no shutdown; both are announced while no thread waits; then it waits.
     Unlocked,
     /// Between the look for shutdown and the lock all workers leave. The job is accepted and never
     /// run.

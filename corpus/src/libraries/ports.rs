@@ -345,7 +345,7 @@ impl Causality {
     }
 }
 
-/// When one has failed the others end, and somebody hears of it.
+/// When one has failed the others end, and the caller hears of it.
 fn causality(flaw: Flaw, n: usize, t: usize) {
     let dispatcher = Dispatcher::new(flaw);
     let handlers = n * t;

@@ -58,7 +58,7 @@ enum Flaw {
     /// An attempt to write counts itself among those who wait, and forgets to take that back when
     /// it fails. Readers let it go first for ever.
     LeakedWaiter,
-    /// All readers that wait may go on when nobody writes. One is woken.
+    /// All readers that wait may go on when no thread writes. One is woken.
     WakesOne,
     /// To upgrade lets go and comes back. What was read before may have changed.
     SilentUpgrade,

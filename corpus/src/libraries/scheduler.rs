@@ -83,7 +83,7 @@ enum Flaw {
     /// The promise is kept, and then the answer written. Who waits reads half of it.
     EarlyReady,
     /// A task is started by one that has not seen the cancellation, after the queue was emptied.
-    /// Nobody runs it, and somebody waits for it.
+    /// No thread runs it, and one waits for it.
     LateStart,
 }
 

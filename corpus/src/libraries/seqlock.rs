@@ -1,6 +1,6 @@
-//! A sequence lock: readers take no lock, and read again if somebody wrote meanwhile.
+//! A sequence lock: readers take no lock, and read again if a writer came meanwhile.
 //!
-//! The shape is that of Linux's `seqlock_t`: a count that is odd while somebody writes.
+//! The shape is that of Linux's `seqlock_t`: a count that is odd while a thread writes.
 
 use raddle::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use raddle::thread;
@@ -11,7 +11,7 @@ use crate::program::{Expected, Parameter, Program, parameter};
 /// The library.
 pub const LIBRARY: Library = Library {
     name: "sequence lock",
-    line: "a count that is odd while somebody writes; readers read again",
+    line: "a count that is odd while a thread writes; readers read again",
     tests: &[Test {
         correct: of("seqlock", "t increment two words n times, others read them", |n, t| {
             test(Flaw::None, n, t);

@@ -1,7 +1,7 @@
 //! A value of two versions: readers pin the current one, writers fill the other and then switch.
 //!
 //! The shape is read-copy-update with counts of readers, as in user-space RCU and in left-right
-//! locks: readers never wait, writers wait until nobody is left in the old version.
+//! locks: readers never wait, writers wait until no reader is left in the old version.
 
 use raddle::sync::Mutex;
 use raddle::sync::atomic::{AtomicUsize, Ordering::SeqCst};

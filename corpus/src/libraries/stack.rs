@@ -100,7 +100,7 @@ impl Stack {
     }
 }
 
-/// Nobody gets a place that another has, and in the end all are there.
+/// No thread gets a place that another has, and in the end all are there.
 fn test(flaw: Flaw, n: usize, t: usize) {
     const PLACES: usize = 3;
     let stack = Stack::new(flaw, PLACES);

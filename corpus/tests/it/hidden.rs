@@ -10,7 +10,7 @@ use raddle_corpus::hidden;
 /// What the columns are of.
 const STRATEGIES: [&str; 7] = ["dfs", "random", "pos", "pct(3)", "dpor", "dfs cache", "dpor | pos"];
 
-const PAGE: &str = include_str!("../../../docs/hidden-state.md");
+const PAGE: &str = include_str!("../../../book/src/hidden-state.md");
 
 /// What a strategy says of a program.
 fn said(strategy: &str, program: fn()) -> &'static str {
@@ -40,7 +40,7 @@ fn the_table_of_the_documentation_says_what_happens() {
             write!(table, " {} |", said(strategy, program.run)).expect("a string grows");
         }
     }
-    assert!(PAGE.contains(&table), "docs/hidden-state.md needs this table:\n{table}");
+    assert!(PAGE.contains(&table), "book/src/hidden-state.md needs this table:\n{table}");
 }
 
 /// A reduction says on what it rests, and the members of a portfolio go on after it.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use raddle_trace::events::{Ending, Retried, TestId};
 use raddle_trace::host::{Avoid, Message, Work};
-use raddle_trace::{Failure, Note, Outcome, Progress, Report, Verdict};
+use raddle_trace::{Note, Outcome, Progress, Report, Verdict};
 
 use crate::deaths::{self, Deaths, Died};
 use crate::find::Test;
@@ -193,7 +193,8 @@ fn make_small(hosts: &Hosts<'_>, test: &Test, answer: &mut Answer) {
         {
             death.clone_from(known);
         }
-        *failure = Failure { execution: failure.execution, ..smaller };
+        smaller.execution = failure.execution;
+        *failure = smaller;
     }
 }
 

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant, SystemTime};
 use raddle_trace::events::TestId;
 use raddle_trace::host::{Avoid, Message, Retraced, Work, page};
 use raddle_trace::{
-    Counts, Covered, Death, Divergence, Failure, Guarantee, Note, Outcome, Report, Verdict, report,
+    Counts, Covered, Death, Divergence, Failure, Guarantee, Note, Outcome, Report, Verdict,
 };
 
 use crate::check::{Answer, Question};
@@ -170,15 +170,12 @@ impl Died {
             }
         };
         let trace = &failure.trace;
-        let counts = Counts {
-            executions: execution,
-            steps: trace.events.len() as u64,
-            decisions: failure.schedule.decisions.len() as u64,
-            max_steps: trace.events.len() as u64,
-            max_depth: failure.schedule.decisions.len() as u64,
-            max_tasks: trace.tasks.len() as u64,
-            ..Counts::default()
-        };
+        let mut counts = Counts::default();
+        counts.executions = execution;
+        counts.steps = trace.events.len() as u64;
+        counts.decisions = failure.schedule.decisions.len() as u64;
+        (counts.max_steps, counts.max_depth) = (counts.steps, counts.decisions);
+        counts.max_tasks = trace.tasks.len() as u64;
         notes.push(Note::Text {
             text: "the process of the test ended, so steps and decisions are those of the last \
                    execution alone"
@@ -189,23 +186,13 @@ impl Died {
             Some(_) => Covered::Replay,
             None => Covered::Part { executions: execution, preemptions: None },
         };
-        let report = Report {
-            version: report::VERSION,
-            test: Some(test.id.test.clone()),
-            strategy: if recording.is_some() { "replay".to_owned() } else { self.strategy },
-            seed: self.seed,
-            verdict: Verdict::Failed,
-            guarantee: Guarantee { covered, traces: None, rejected: 0, assumptions: Vec::new() },
-            counts,
-            failure: Some(failure),
-            others: Vec::new(),
-            notes,
-            progress: None,
-            coverage: None,
-            receives: None,
-            members: Vec::new(),
-            elapsed_ms: self.elapsed.as_millis().try_into().unwrap_or(u64::MAX),
-        };
+        let strategy = if recording.is_some() { "replay".to_owned() } else { self.strategy };
+        let guarantee = Guarantee::new(covered);
+        let mut report = Report::new(strategy, Verdict::Failed, guarantee, counts);
+        report.test = Some(test.id.test.clone());
+        report.seed = self.seed;
+        (report.failure, report.notes) = (Some(failure), notes);
+        report.elapsed_ms = self.elapsed.as_millis().try_into().unwrap_or(u64::MAX);
         (report, avoid)
     }
 

@@ -42,7 +42,7 @@ fn knobs() -> impl Iterator<Item = &'static Knob> {
     KNOBS.iter().filter(|knob| knob.is_flag())
 }
 
-/// The reference part of `docs/cargo-raddle.md`.
+/// The reference part of `book/src/cargo-raddle.md`.
 #[must_use]
 pub fn markdown() -> String {
     let mut out = String::from("## Commands\n");

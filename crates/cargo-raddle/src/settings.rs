@@ -153,7 +153,7 @@ fn check_variables(variables: &[(String, String)]) -> Result<(), Wrong> {
         }
         let hint = match nearest(name, known.iter().map(String::as_str)) {
             Some(near) => format!("did you mean {near}?"),
-            None => "unset it, or see docs/cargo-raddle.md for those there are".to_owned(),
+            None => "unset it; `cargo raddle help test` has those there are".to_owned(),
         };
         return Err(Wrong::usage(format!("there is no variable {name}; {hint}")));
     }

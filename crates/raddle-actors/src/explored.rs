@@ -8,6 +8,11 @@
 //! A test that handles all messages waits until no work is left; that is no choice. A test that counts
 //! steps, or looks after each, depends on the order of all of them, and they on each other: then there
 //! is nothing that a reduction could leave out, and it does not.
+//!
+//! # Why: Links are tasks, not actors
+//! The plan was that an actor is a task and its pending op a receive with a choice of channel. Then the order of two
+//! messages would be decided at the sends and again at the receive. A link for each pair makes it one decision, and
+//! needs no other kind of option.
 
 use std::panic::Location;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -2,6 +2,10 @@
 //!
 //! [`Faults`] is taken apart without `..` wherever its parts matter, so that a new kind of fault is a
 //! compile error in each of these places.
+//!
+//! # Why: Faults and reduction
+//! With losses, duplicates or crashes all steps share a bit, so nothing is left out. A crash with a footprint by its
+//! victim was built and lost traces: what a step touches must not hang on the values decided in it (`docs/ARCHITECTURE.md`, invariants of the searches).
 
 /// What may go wrong, and how often. Each is a decision of the search.
 ///

@@ -8,6 +8,10 @@
 //!
 //! What a state leaves out: who sent a message, where messages keep no order; numbers of timers (see
 //! [`rank`](crate::hash::rank)); the time, until a handler asks for it ([`Exact`]).
+//!
+//! # Why: States
+//! Snapshots are on one OS thread (`Rc`): messages need not be `Sync`. A handler that meets the same message in the
+//! same state again is not run again; the fingerprints that this rests on are in the guarantee, as parts.
 
 mod lanes;
 mod parcel;

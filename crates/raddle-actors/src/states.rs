@@ -377,7 +377,7 @@ impl<S: Send + Sync + 'static> Model<S> {
             violation,
             seen_bytes,
             stopped,
-            guarantee: Guarantee { covered, traces: None, rejected: 0, assumptions: Vec::new() },
+            guarantee: Guarantee::new(covered),
         })
     }
 

@@ -10,6 +10,11 @@
 //!   before, and keeps its fingerprint, for searches over states.
 //!
 //! What the two do differently is in the methods of the trait, each with its reason.
+//!
+//! # Why: a step that looks at several actors touches bits of a mask
+//! A step may touch up to 64 things besides its object (`Step::also`): mailboxes in a queue, monitors, invariants,
+//! budgets. Two steps that share a bit depend on each other; names are hashed to bits, so strangers may share one,
+//! which costs executions and misses none.
 
 use std::any::type_name;
 use std::panic::Location;

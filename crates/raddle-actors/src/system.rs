@@ -31,8 +31,8 @@ pub enum Manager {
     /// Handlers of one actor never run at the same time, and messages from one actor to another stay in
     /// order. A handler that panics stops its actor; the others go on, and
     /// [`handle_all`](System::handle_all), [`shutdown`](System::shutdown) or the drop of the last
-    /// [`System`] passes the panic on. An actor that stops is dropped at once, and one that nobody has
-    /// the address of, nor a timer, is dropped as well; all the others when the system ends. A
+    /// [`System`] passes the panic on. An actor that stops is dropped at once, and one whose
+    /// address no actor, timer or thread has is dropped as well; all the others when the system ends. A
     /// `System` that an actor has keeps its system from ending.
     Concurrent {
         /// How many threads; 0: as many as the machine has.
@@ -246,7 +246,7 @@ impl System {
     /// The world of a system that was set up and of which nothing has been handled.
     ///
     /// # Errors
-    /// If somebody keeps the system.
+    /// If the system is kept elsewhere.
     #[cfg(feature = "check")]
     pub(crate) fn into_world(self) -> Result<World, String> {
         let Inner::Serial(serial) = self.inner else {
@@ -367,8 +367,8 @@ impl System {
     /// Asks an actor and waits for its answer; messages are handled meanwhile.
     ///
     /// # Panics
-    /// If all is handled and there is no answer. With the concurrent manager: if nobody has the
-    /// [`Reply`] any more and there is no answer; and inside a handler, which would wait for itself.
+    /// If all is handled and there is no answer. With the concurrent manager: if the [`Reply`]
+    /// was dropped and there is no answer; and inside a handler, which would wait for itself.
     #[track_caller]
     pub fn ask<M, T>(&self, to: &Address<M>, question: impl FnOnce(Reply<T>) -> M) -> T
     where
@@ -465,7 +465,7 @@ impl System {
     /// matters. To drop the last handle does the same.
     ///
     /// # Panics
-    /// With the concurrent manager, if a handler has panicked and nobody has been told; and inside a
+    /// With the concurrent manager, if a handler has panicked and the panic was not passed on yet; and inside a
     /// handler.
     #[track_caller]
     pub fn shutdown(self) {

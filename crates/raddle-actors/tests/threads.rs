@@ -267,7 +267,7 @@ impl Actor for Friend {
             ToFriend::Meet(other) => self.other = Some(other),
             ToFriend::Stop => cx.stop(),
             ToFriend::Later(counted) => {
-                cx.set_timer(Duration::from_hours(1), ToFriend::Later(counted));
+                cx.set_timer(Duration::from_secs(3600), ToFriend::Later(counted));
             }
         }
     }

@@ -3,6 +3,13 @@
 //! Two steps are independent if, wherever both are next, doing them in either order is possible
 //! and leads to the same state. Everything a reduction leaves out rests on this table, so every
 //! pair that is declared independent has its argument beside it; all others are dependent.
+//!
+//! # Why: Reduction: what an op waits for is in its access
+//! A race is two dependent steps of which the later could have come first. Whether it could is a matter of what it
+//! waits for: a lock that is held, a place in a queue, a token, one certain step of another task (`Roused`). So each of
+//! these is an access of its own in `op.rs`, with its independent pairs and their arguments in `dependence.rs`. A
+//! failed attempt (`Missed`, `Refused`) is told from a look (`Read`), because where it comes earlier it may do
+//! something else.
 
 use crate::op::{Access, NOTHING, ObjectId, TaskId};
 use crate::strategy::{Step, Tasks, Watch};

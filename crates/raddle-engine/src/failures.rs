@@ -112,5 +112,7 @@ fn failure(found: Ran, again: Ran, schedule: Schedule, trace: Trace, execution: 
     };
     // The repeated outcome knows more: where locks were taken. If it is another one, keep ours.
     let outcome = if unstable.is_none() { again.outcome } else { found.outcome };
-    Failure { outcome, schedule, trace, execution, unstable, minimised: None, explanation: None }
+    let mut failure = Failure::new(outcome, schedule, trace, execution);
+    failure.unstable = unstable;
+    failure
 }

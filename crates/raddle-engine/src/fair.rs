@@ -14,6 +14,20 @@
 //! Misses: executions in which a task yields twice and goes on while another that could move all
 //! the time stands still; and those in which it takes more than fifty steps while nothing changes and
 //! that other one stands still. Real schedulers can do that; the guarantee names it.
+//!
+//! # Why: Yields
+//! The plan was that a task which yields is not picked before another has moved. That loses outcomes after a single
+//! yield. Instead: fair scheduling (Musuvathi & Qadeer, PLDI 2008): only a task that yields twice while another could
+//! move all the time has to wait for it. A step after fifty of which none has changed anything counts as a yield, so
+//! that loops need not say that they wait.
+//!
+//! # Why: DPOR and fairness
+//! Where a task was held back after yields, which is left to loops that change something, executions that are
+//! equivalent to fair ones may be unfair, so the reduction says of such a program only how many executions it ran.
+//! Timeouts that fire only when nothing else can move are refused: such a step comes after all before it, whatever they
+//! touch; which timer it is hangs on deadlines, which are read from the clock without a step when a wait begins; and of
+//! equal deadlines the wait that began first is due first, an order of steps that are otherwise independent. So two
+//! executions with the same order of dependent steps may fire different timers.
 
 use crate::op::TaskId;
 

@@ -1,4 +1,15 @@
 //! Runs one execution from the host's stack: starts the body, resumes the chosen task, ends it.
+//!
+//! # Why: Unwinding
+//! A task that unwinds is not interrupted, but if it must wait (a destructor that joins a worker) the others run on in
+//! turn, without decisions, until it can go on.
+//!
+//! # Why: After a failure nothing of the test runs on
+//! To unwind the tasks that are left runs their destructors, and those of real code spin for a peer, panic, or abort
+//! when they are dropped by a panic: the failure would be lost. So they are left where they are, on stacks that are
+//! kept for good: others may have pointers to what is there, so a stack cannot be used again. A process keeps at most
+//! `MOST_KEPT` of them, then it unwinds and says so; what makes a failure small stops earlier. Tasks of executions that
+//! end early without a failure are unwound, or memory had no bound. `host.rs`, `fiber.rs`.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};

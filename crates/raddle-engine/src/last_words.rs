@@ -5,6 +5,13 @@
 //! runs before anything is unwound. A handler of `SIGABRT` hands it to the thread that watches the search, which runs
 //! the execution again for its trace and reports it; the thread that aborts waits for ever. Without one that
 //! watches, the handler prints it and the process ends. Elsewhere than on Unix nothing is printed.
+//!
+//! # Why: A panic that is being handled belongs to the test
+//! A task that panics unwinds, because it may be caught or joined: that is what the program does. If the process does
+//! not survive that, the hook has noted the panic before: the driver hears of it (`Told::Panicked`). Without a driver
+//! the hook has noted what was decided until then, too, and `last_words.rs` catches `SIGABRT`: the OS thread that
+//! aborts is left behind, as one is that hangs, and another goes the same way for the trace (`raddle/src/cut_off.rs`).
+//! The process goes on. Whether a thread that hangs still unwinds only it can know, so it is asked by a signal.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

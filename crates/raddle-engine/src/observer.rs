@@ -3,6 +3,10 @@
 //! The engine holds a list of observers beside the one strategy. They are notified of what happens in each
 //! execution and of its end, and may look at the whole search between two executions. They choose nothing
 //! and cut nothing, so a search with them runs the executions that it runs without.
+//!
+//! # Why: A strategy that repeats a prefix need not hear of it again
+//! A strategy that repeats a prefix need not hear of it again (`Plan::steps_to_skip`). An observer that asks for steps
+//! hears of all of them; the strategy beside it still skips those.
 
 use raddle_trace::{Carried, Counts, Covered, Divergence, Progress};
 

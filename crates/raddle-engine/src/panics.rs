@@ -1,4 +1,8 @@
 //! Panics of tasks: what the hook keeps of them, and what a payload says.
+//!
+//! # Why: One panic hook
+//! The place of a panic is known to the hook alone. Ours holds no setting and hands on whatever happens outside
+//! executions.
 
 use std::any::Any;
 

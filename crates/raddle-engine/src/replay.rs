@@ -68,16 +68,12 @@ pub fn replay(
             .or_else(|| other_steps(schedule, &again, &trace)),
     };
     let ex = &*search;
-    let counts = Counts {
-        executions: 1,
-        rejected: u64::from(matches!(ran.outcome, Outcome::Limit { .. })),
-        blocked: 0,
-        steps: ex.n_steps,
-        decisions: ex.decisions.taken.len() as u64,
-        max_steps: ex.n_steps,
-        max_depth: ex.decisions.taken.len() as u64,
-        max_tasks: ex.tasks.created.len() as u64,
-    };
+    let mut counts = Counts::default();
+    counts.executions = 1;
+    counts.rejected = u64::from(matches!(ran.outcome, Outcome::Limit { .. }));
+    (counts.steps, counts.decisions) = (ex.n_steps, ex.decisions.taken.len() as u64);
+    (counts.max_steps, counts.max_depth) = (counts.steps, counts.decisions);
+    counts.max_tasks = ex.tasks.created.len() as u64;
     let assumptions = ex.lasting.seen.assumptions(setup.settings);
     let (outcome, decisions) = (ran.outcome, ex.decisions.taken.clone());
     Ok(Replayed { outcome, schedule: again, decisions, trace, divergence, counts, assumptions })

@@ -46,6 +46,17 @@
 //! Misses: what a task does only after more than `r` such rounds, unless nothing else could move. Rounds
 //! that are longer than [`LONGEST`] are no rounds here: the fairness of [`fair`](crate::fair) is for those, and so it
 //! is for `is_finished`, and for rounds with an effect.
+//!
+//! # Why: Spinning is waiting
+//! Fairness is no property of a partial order, so a reduction could not cover a program that spins. With
+//! `Settings::rounds` a task that has looked around r times and seen the same waits for a change of what it saw. The
+//! step that ends the wait *watches* the objects of the round (`Step::watch`): it depends on every step that changes
+//! one of them, as an op that waits for a lock depends on what gives it back, and where a race would have it come
+//! before the first change there is no such sequence (`History::can_go_on`). Changes are counted, not compared: whether
+//! a value is back is a matter of when one looks. Where nothing else can move the tasks that wait so go on in turn, one
+//! step each (`Step::last_resort`), because a loop may count where the engine cannot see it; such a step depends on all
+//! before it. The setting is of a search and not of all: `raddle` gives it to reductions (`Built::reduces`), so that
+//! samplers still go beyond it. `rounds.rs` has the argument.
 
 use std::panic::Location;
 

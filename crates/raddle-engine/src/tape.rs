@@ -4,6 +4,11 @@
 //! read afterwards, each option is left there as it is taken: two stores for each decision, and
 //! nothing without such memory. Options are in order of creation, so their indexes mean the same in
 //! the next process. The words are those of [`raddle_trace::host::page`].
+//!
+//! # Why: A fresh host goes the way again
+//! After a death the search goes on in a fresh host, which runs again all that the one before had run since it last
+//! kept a checkpoint, and is kept from the options that led to the death (`Tape::avoiding`): exact for every strategy,
+//! since a search depends on its seed and the test alone, and as slow as the way there was long.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 

@@ -1,7 +1,7 @@
 //! Places in the source as links that a terminal can follow: the OSC 8 sequence.
 //!
-//! A terminal that does not know it shows the text alone; a few old ones show the sequence. So whoever
-//! prints says whether there are to be links, and [`Links::for_terminal`] has a guess.
+//! A terminal that does not know it shows the text alone; a few old ones show the sequence. So the caller
+//! says whether there are to be links, and [`Links::for_terminal`] has a guess.
 
 use std::path::{Path, PathBuf};
 

@@ -3,7 +3,7 @@
 use raddle_trace::{
     Assumption, CellAccess, CellOp, Counts, Covered, DataRace, Decision, Divergence, Event,
     Failure, Guarantee, HeldLock, Missing, Nested, Note, ObjectName, Outcome, Panic, Raised,
-    Report, Schedule, Site, TaskKind, TaskName, Trace, Verdict, Waiting, report,
+    Report, Schedule, Site, TaskKind, TaskName, Trace, Verdict, Waiting,
 };
 
 pub(crate) const FILE: &str = "tests/account.rs";
@@ -36,54 +36,25 @@ pub(crate) fn panic(task: u32, message: &str, line: u32) -> Panic {
 
 /// A report of a search that found no failure.
 pub(crate) fn passed(verdict: Verdict, covered: Covered) -> Report {
-    Report {
-        version: report::VERSION,
-        test: Some("transfers".to_owned()),
-        strategy: "pct(3)".to_owned(),
-        seed: 7,
-        verdict,
-        guarantee: Guarantee {
-            covered,
-            traces: None,
-            rejected: 0,
-            assumptions: vec![Assumption::SequentialConsistency],
-        },
-        counts: Counts {
-            executions: 12,
-            rejected: 0,
-            blocked: 0,
-            steps: 96,
-            decisions: 41,
-            max_steps: 9,
-            max_depth: 5,
-            max_tasks: 3,
-        },
-        failure: None,
-        others: Vec::new(),
-        notes: Vec::new(),
-        progress: None,
-        coverage: None,
-        receives: None,
-        members: Vec::new(),
-        elapsed_ms: 2,
-    }
+    let mut guarantee = Guarantee::new(covered);
+    guarantee.assumptions = vec![Assumption::SequentialConsistency];
+    let mut counts = Counts::default();
+    (counts.executions, counts.steps, counts.decisions) = (12, 96, 41);
+    (counts.max_steps, counts.max_depth, counts.max_tasks) = (9, 5, 3);
+    let mut report = Report::new("pct(3)".to_owned(), verdict, guarantee, counts);
+    report.test = Some("transfers".to_owned());
+    (report.seed, report.elapsed_ms) = (7, 2);
+    report
 }
 
 /// A report of a search that found this.
 pub(crate) fn failed(trace: Trace, outcome: Outcome) -> Report {
     let decisions = trace.events.iter().map(|event| Decision::Run(event.task)).collect();
     let schedule = Schedule { tasks: trace.tasks.clone(), decisions, ..Schedule::default() };
-    let failure = Failure {
-        outcome,
-        schedule,
-        trace,
-        execution: 12,
-        unstable: None,
-        minimised: None,
-        explanation: None,
-    };
     let covered = Covered::Sample { executions: 12, bound: None };
-    Report { failure: Some(failure), ..passed(Verdict::Failed, covered) }
+    let mut report = passed(Verdict::Failed, covered);
+    report.failure = Some(Failure::new(outcome, schedule, trace, 12));
+    report
 }
 
 /// Two threads read a counter before either writes it.

@@ -67,28 +67,10 @@ impl Default for TextOptions {
 /// use raddle_report::{TextOptions, render};
 /// use raddle_trace::{Assumption, Counts, Covered, Guarantee, Report, Verdict};
 ///
-/// let report = Report {
-///     version: raddle_trace::report::VERSION,
-///     test: Some("queue_is_fifo".into()),
-///     strategy: "dfs".into(),
-///     seed: 0,
-///     verdict: Verdict::Covered,
-///     guarantee: Guarantee {
-///         covered: Covered::Everything,
-///         traces: None,
-///         rejected: 0,
-///         assumptions: vec![Assumption::SequentialConsistency],
-///     },
-///     counts: Counts { executions: 20, steps: 120, decisions: 70, ..Counts::default() },
-///     failure: None,
-///     others: Vec::new(),
-///     notes: Vec::new(),
-///     progress: None,
-///     coverage: None,
-///     receives: None,
-///     members: Vec::new(),
-///     elapsed_ms: 3,
-/// };
+/// let mut guarantee = Guarantee::new(Covered::Everything);
+/// guarantee.assumptions = vec![Assumption::SequentialConsistency];
+/// let mut report = Report::new("dfs".into(), Verdict::Covered, guarantee, Counts::default());
+/// report.test = Some("queue_is_fifo".into());
 /// let text = render(&report, &TextOptions::default());
 /// assert!(text.starts_with(
 ///     "COVERED queue_is_fifo: every execution; assuming sequentially consistent memory\n"
@@ -647,7 +629,7 @@ pub(crate) fn made_small(minimised: &Minimised) -> String {
         let preemptions = count(size.preemptions.into(), "preemption");
         format!("{preemptions} in {}", count(size.steps, "step"))
     };
-    let Minimised { from, to, executions, least } = minimised;
+    let Minimised { from, to, executions, least, .. } = minimised;
     let what = if from == to {
         size(to)
     } else {

@@ -14,7 +14,7 @@ use crate::waits::{op_on_object, verb_and_rest};
 /// use raddle_trace::{Explanation, Lost, Trace};
 ///
 /// let lost = Some(Lost { step: None, tried: 300 });
-/// let why = Explanation { lost, ..Explanation::default() };
+/// let why = Explanation::new(Vec::new(), 0, lost);
 /// assert_eq!(
 ///     raddle_report::explanation(&why, &Trace::default()),
 ///     ["all of 300 executions that were tried fail: it is no matter of the order"]

@@ -12,6 +12,10 @@
 //! A task that took different numbers of steps is counted with the most.
 //! Misses: tasks that no counting execution had. They are known to take no steps, and so is a task
 //! that goes beyond its count: who weighs by this must not let either wait for ever.
+//!
+//! # Why: What is counted has names
+//! `urw` and `surw` weigh tasks by steps counted in their first executions. Object numbers mean nothing in another
+//! execution, so an object is named by the steps that touch it, and a task by (parent, n-th spawn).
 
 use raddle_engine::op::{ObjectId, TaskId};
 use raddle_engine::strategy::{Choice, Step, Unsupported};

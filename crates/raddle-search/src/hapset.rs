@@ -27,6 +27,19 @@
 //! Misses: failures whose orders of statements have all been seen in executions that passed, if not
 //! together. [`Covered::Guided`](raddle_trace::Covered::Guided) says so.
 //! Overreports: nothing.
+//!
+//! # Why: predecessors are directly before
+//! The definition of Wang, Said and Gupta takes the last event of each other task on an object; their example, and what
+//! they say of atomicity, takes only those since the task's own last event there. So do we: `check; use` that no other
+//! task divides leaves nothing before `use`.
+//!
+//! # Why: nothing is taken back
+//! What was opened because its order was new is run, also if another execution has shown that order since. To ask again
+//! was built and measured: fewer executions, and 47 of the 122 bugs that the corpus then had were missed instead of 35.
+//!
+//! # Why: asked before it is learned
+//! Whether an order is new is asked with what was known before the step, and of every step that came while the task was
+//! about to move, as in the paper. With what the step itself shows, and of races alone, five more were missed.
 
 mod filter;
 mod laps;

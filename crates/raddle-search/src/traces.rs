@@ -11,6 +11,11 @@
 //! Misses: a trace whose fingerprint is that of another. Among a million traces there is such a
 //! pair with a chance of 3 in 10^8.
 //! Overreports: nothing while exact; the estimates err both ways.
+//!
+//! # Why: Good–Turing after counting
+//! The estimate speaks of the executions that were drawn with the chances that stay: all of `random` and `pos`, those
+//! after the counting ones of `urw` and `surw`, none of `pct(d)`, which learns its length as it goes. A strategy says
+//! so by `Plan::memoryless` when an execution begins.
 
 use std::collections::BTreeSet;
 

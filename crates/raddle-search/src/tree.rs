@@ -55,6 +55,11 @@
 //! the same decisions. The engine compares an execution with the one before it as far as they share their
 //! decisions, which is less here than depth first.
 //! Overreports: nothing.
+//!
+//! # Why: One tree for every frontier
+//! Breadth-first, random and best-first differ in what a candidate costs and in which one of equal cost is taken
+//! (`tree/candidates.rs`); the tree, the bound, sleep sets, the saved form and the parts for others are the same. So
+//! each goes with `all`, `dpor(source)` and `dpor(classic)`.
 
 mod branches;
 mod candidates;

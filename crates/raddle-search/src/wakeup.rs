@@ -30,6 +30,10 @@
 //! ([`Way::beyond`]): they must have been seen, too.
 //!
 //! [`Happened::announced`]: raddle_engine::happens::Happened::announced
+//!
+//! # Why: Reduction: values are part of a step
+//! A wakeup sequence carries the values decided in its steps and in the code after them, and only those are tried along
+//! it.
 
 use raddle_engine::dependence::Footprint;
 use raddle_engine::op::{ObjectId, TaskId};

@@ -1,6 +1,6 @@
 //! `std::sync`, `std::thread`, `std::time` and `std::hint` as models under raddle's control.
 //!
-//! Same paths, names and signatures as std (`docs/std-api.md` has them all, and `tests/std_api` checks it). Inside an execution every op is announced to the
+//! Same paths, names and signatures as std (`book/src/std-api.md` has them all, and `tests/std_api` checks it). Inside an execution every op is announced to the
 //! engine and takes place when the strategy says so; outside, the same types behave as std's. One
 //! file for each primitive: its model (a state machine, tested alone) and the API above it. [`cell`]
 //! has what std has no need of: plain data whose accesses are checked for data races.

@@ -20,7 +20,7 @@ use raddle_engine::rt;
 
 /// How long the virtual machine has been up when an execution begins, so that a program can look
 /// back a little: a year.
-const UPTIME: Duration = Duration::from_hours(365 * 24);
+const UPTIME: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 const MIXED: &str = "raddle: a time from inside an execution and one from outside cannot be \
                      compared: one is virtual, the other real. Read both clocks inside the \

@@ -37,6 +37,7 @@ pub struct Lost {
 
 /// Why an execution fails.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Explanation {
     /// The races whose order matters. In the order of their second steps.
     pub pivots: Vec<Pivot>,
@@ -44,6 +45,14 @@ pub struct Explanation {
     pub races: u64,
     /// Where it was lost; none if that could not be found out with the steps there were.
     pub lost: Option<Lost>,
+}
+
+impl Explanation {
+    /// What was found out about a failure.
+    #[must_use]
+    pub fn new(pivots: Vec<Pivot>, races: u64, lost: Option<Lost>) -> Self {
+        Self { pivots, races, lost }
+    }
 }
 
 impl Trace {

@@ -368,6 +368,7 @@ impl From<Timeouts> for TimeoutsUsed {
 
 /// What a search has covered, under which assumptions, and what it had to leave out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Guarantee {
     /// What has been covered.
     pub covered: Covered,
@@ -378,6 +379,14 @@ pub struct Guarantee {
     pub rejected: u64,
     /// Under which assumptions, in a fixed order.
     pub assumptions: Vec<Assumption>,
+}
+
+impl Guarantee {
+    /// That this has been covered, under no assumption yet.
+    #[must_use]
+    pub fn new(covered: Covered) -> Self {
+        Self { covered, traces: None, rejected: 0, assumptions: Vec::new() }
+    }
 }
 
 impl Gaps {

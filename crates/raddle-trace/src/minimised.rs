@@ -24,6 +24,7 @@ pub struct Size {
 
 /// What was done to make a failing execution small.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Minimised {
     /// What was found.
     pub from: Size,
@@ -33,6 +34,14 @@ pub struct Minimised {
     pub executions: u64,
     /// Whether no execution with fewer preemptions shows this failure.
     pub least: bool,
+}
+
+impl Minimised {
+    /// How a failure was made small.
+    #[must_use]
+    pub fn new(from: Size, to: Size, executions: u64, least: bool) -> Self {
+        Self { from, to, executions, least }
+    }
 }
 
 impl Outcome {

@@ -1,4 +1,8 @@
 //! How one execution ended: what the program did, as data.
+//!
+//! # Why: The first panic leads
+//! Of several panics the earliest that was not handled is the one to look at, or what it comes of if it only passes on
+//! another (`Panic::is_passed_on`). A deadlock, livelock or limit after it is told as what followed.
 
 use std::fmt;
 

@@ -53,6 +53,7 @@ impl fmt::Display for Verdict {
 
 /// How much was done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Counts {
     /// Executions that were run, the rejected ones among them.
     pub executions: u64,
@@ -75,6 +76,7 @@ pub struct Counts {
 
 /// An execution that did what the program must not do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Failure {
     /// What it did.
     pub outcome: Outcome,
@@ -93,6 +95,15 @@ pub struct Failure {
     /// Why it fails, if that was looked into.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explanation: Option<Explanation>,
+}
+
+impl Failure {
+    /// A failure as it was found: stable, as far as is known, and neither made small nor explained.
+    #[must_use]
+    pub fn new(outcome: Outcome, schedule: Schedule, trace: Trace, execution: u64) -> Self {
+        let (unstable, minimised, explanation) = (None, None, None);
+        Self { outcome, schedule, trace, execution, unstable, minimised, explanation }
+    }
 }
 
 /// A lock that a task took while it held another.
@@ -161,6 +172,7 @@ pub enum Note {
 
 /// One of several searches that were run for one report: a member of a portfolio.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Member {
     /// The composition, as it would be typed.
     pub strategy: String,
@@ -174,8 +186,23 @@ pub struct Member {
     pub counts: Counts,
 }
 
+impl Member {
+    /// What one of several searches found.
+    #[must_use]
+    pub fn new(
+        strategy: String,
+        seed: u64,
+        verdict: Verdict,
+        guarantee: Guarantee,
+        counts: Counts,
+    ) -> Self {
+        Self { strategy, seed, verdict, guarantee, counts }
+    }
+}
+
 /// The result of a search.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Report {
     /// The version of this format: [`VERSION`].
     pub version: u32,
@@ -215,4 +242,28 @@ pub struct Report {
     pub members: Vec<Member>,
     /// Wall time in milliseconds, as measured by the caller.
     pub elapsed_ms: u64,
+}
+
+impl Report {
+    /// A report of a search by this strategy. What else there is to say is set in its fields.
+    #[must_use]
+    pub fn new(strategy: String, verdict: Verdict, guarantee: Guarantee, counts: Counts) -> Self {
+        Self {
+            version: VERSION,
+            test: None,
+            strategy,
+            seed: 0,
+            verdict,
+            guarantee,
+            counts,
+            failure: None,
+            others: Vec::new(),
+            notes: Vec::new(),
+            progress: None,
+            coverage: None,
+            receives: None,
+            members: Vec::new(),
+            elapsed_ms: 0,
+        }
+    }
 }

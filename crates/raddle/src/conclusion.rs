@@ -4,7 +4,7 @@ use raddle_engine::Ended;
 use raddle_search::ReceiveCoverage;
 use raddle_trace::{
     Assumption, Counts, Coverage, Covered, Guarantee, Member, Note, PairCount, PairSet, Probed,
-    Progress, ReceivesSeen, Report, Verdict, report,
+    Progress, ReceivesSeen, Report, Verdict,
 };
 
 use crate::config::{AUTO, Config};
@@ -230,23 +230,13 @@ pub(crate) fn conclude(
     let failed = failed_by.and_then(|by| found.into_iter().nth(by)).map(|by| by.explored);
     let (failure, others) =
         failed.map_or((None, Vec::new()), |explored| (explored.failure, explored.deaths));
-    Report {
-        version: report::VERSION,
-        strategy,
-        seed: config.seed(),
-        test: config.test.clone(),
-        verdict,
-        guarantee,
-        counts,
-        progress,
-        failure,
-        others,
-        notes,
-        coverage,
-        receives,
-        members,
-        elapsed_ms: 0,
-    }
+    let mut report = Report::new(strategy, verdict, guarantee, counts);
+    report.seed = config.seed_or_default();
+    report.test.clone_from(&config.test);
+    (report.failure, report.others, report.notes) = (failure, others, notes);
+    (report.progress, report.coverage, report.receives) = (progress, coverage, receives);
+    report.members = members;
+    report
 }
 
 /// The name of all that was run; of a choice that was raddle's, without what did not come to run.
@@ -293,13 +283,10 @@ fn summary(found: &Found, seed: u64) -> Member {
         assumptions.push(Assumption::SharedThroughRaddle);
         assumptions.sort_unstable();
     }
-    let guarantee = Guarantee {
-        covered: *covered,
-        traces: *traces,
-        rejected: explored.counts.rejected,
-        assumptions,
-    };
-    Member { strategy: name.clone(), seed, verdict, guarantee, counts: explored.counts }
+    let mut guarantee = Guarantee::new(*covered);
+    (guarantee.traces, guarantee.rejected) = (*traces, explored.counts.rejected);
+    guarantee.assumptions = assumptions;
+    Member::new(name.clone(), seed, verdict, guarantee, explored.counts)
 }
 
 /// What members have learned beside each other. The series is that of the first.
@@ -395,7 +382,11 @@ mod tests {
 
     #[test]
     fn failures_come_before_doubts_and_doubts_before_passes() {
-        let counts = |executions, rejected| Counts { executions, rejected, ..Counts::default() };
+        let counts = |executions, rejected| {
+            let mut counts = Counts::default();
+            (counts.executions, counts.rejected) = (executions, rejected);
+            counts
+        };
         let of = |failed, diverged, counts: Counts| {
             let (verdict, why) = verdict(failed, diverged, &counts, Verdict::Covered);
             (verdict, why.is_some())

@@ -11,6 +11,7 @@ use crate::progress::{Observer, ShowProgress};
 use crate::tree::Tree;
 
 mod field;
+mod setters;
 mod vars;
 
 use field::{Field, words};
@@ -157,9 +158,9 @@ macro_rules! config {
         /// A budget that is `None` is not limited, except as said.
         ///
         /// ```
-        /// let mut config = raddle::Config::default();
-        /// config.strategy = "pct(3)".into();
-        /// config.executions = Some(1_000);
+        /// let mut config = raddle::Config::default().strategy("pct(3)").executions(1_000);
+        /// // The fields are public: to take a limit back, assign to its field.
+        /// config.executions = None;
         /// ```
         #[derive(Clone, Debug, PartialEq, Eq)]
         #[non_exhaustive]
@@ -246,7 +247,7 @@ impl Config {
     }
 
     /// The seed of all that is drawn.
-    pub(crate) fn seed(&self) -> u64 {
+    pub(crate) fn seed_or_default(&self) -> u64 {
         self.seed.unwrap_or(0)
     }
 
@@ -267,7 +268,7 @@ impl Config {
     pub(crate) fn settings(&self) -> Settings {
         let data_seed = match self.data {
             Data::Decisions => None,
-            Data::Seeded => Some(self.seed()),
+            Data::Seeded => Some(self.seed_or_default()),
         };
         let rounds = self.rounds.filter(|&most| most > 0);
         Settings { timeouts: self.timeouts, spurious: self.spurious, data_seed, rounds }

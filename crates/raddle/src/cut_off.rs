@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use raddle_engine::{AfterOptions, Setup, Teardown};
 use raddle_trace::host::Retraced;
 use raddle_trace::{
-    Counts, Covered, Death, Failure, Guarantee, Note, Outcome, Report, Settings, Verdict, report,
+    Counts, Covered, Death, Failure, Guarantee, Note, Outcome, Report, Settings, Verdict,
 };
 
 use crate::conclusion::note;
@@ -39,38 +39,25 @@ pub(crate) fn report(
     };
     let Some(failure) = failure else { return Err(Error::Hung(hang)) };
     let (steps, decisions) = (failure.trace.events.len(), failure.schedule.decisions.len());
-    let counts = Counts {
-        executions: hang.execution,
-        steps: steps as u64,
-        decisions: decisions as u64,
-        max_steps: steps as u64,
-        max_depth: decisions as u64,
-        max_tasks: failure.trace.tasks.len() as u64,
-        ..Counts::default()
-    };
+    let mut counts = Counts::default();
+    counts.executions = hang.execution;
+    (counts.steps, counts.decisions) = (steps as u64, decisions as u64);
+    (counts.max_steps, counts.max_depth) = (counts.steps, counts.decisions);
+    counts.max_tasks = failure.trace.tasks.len() as u64;
     let Config { replay, test, .. } = &job.config;
     let covered = match replay {
         Some(_) => Covered::Replay,
         None => Covered::Part { executions: hang.execution, preemptions: None },
     };
     let named = || job.config.composition().unwrap_or_else(|| job.config.strategy.clone());
-    Ok(Report {
-        version: report::VERSION,
-        test: test.clone(),
-        strategy: if replay.is_some() { "replay".to_owned() } else { named() },
-        seed: settings.data_seed.unwrap_or_else(|| job.config.seed()),
-        verdict: Verdict::Failed,
-        guarantee: Guarantee { covered, traces: None, rejected: 0, assumptions: Vec::new() },
-        counts,
-        notes: notes(&failure.outcome),
-        failure: Some(failure),
-        others: Vec::new(),
-        progress: None,
-        coverage: None,
-        receives: None,
-        members: Vec::new(),
-        elapsed_ms: began.elapsed().as_millis().try_into().unwrap_or(u64::MAX),
-    })
+    let strategy = if replay.is_some() { "replay".to_owned() } else { named() };
+    let mut report = Report::new(strategy, Verdict::Failed, Guarantee::new(covered), counts);
+    report.test.clone_from(test);
+    report.seed = settings.data_seed.unwrap_or_else(|| job.config.seed_or_default());
+    report.notes = notes(&failure.outcome);
+    report.failure = Some(failure);
+    report.elapsed_ms = began.elapsed().as_millis().try_into().unwrap_or(u64::MAX);
+    Ok(report)
 }
 
 fn notes(outcome: &Outcome) -> Vec<Note> {

@@ -1,5 +1,9 @@
 //! What the tool itself could not do. What the tested program does is never an error: that is an
 //! [`Outcome`](raddle_trace::Outcome).
+//!
+//! # Why: Error types are written by hand
+//! All but the driver's are in what users' tests compile, where `thiserror` would be two more crates; the driver's is a
+//! sentence with an exit code (`Wrong`), with nothing to derive.
 
 use std::convert::Infallible;
 use std::fmt;

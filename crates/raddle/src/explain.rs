@@ -61,7 +61,7 @@ pub(crate) fn explain_dyn(
     }
     let settings = failure.schedule.settings;
     let setup = Setup { settings, loud: false, calls: false, keep_going: true, ..job.setup() };
-    let (given, seed) = (failure.clone(), job.config.seed());
+    let (given, seed) = (failure.clone(), job.config.seed_or_default());
     let quiet = job.quiet(job.config.minimise);
     supervisor::run(&quiet, move |control| why(&given, seed, &setup, control, &*test))
 }
@@ -112,5 +112,5 @@ fn told(explain: &Explain, trace: &Trace) -> Explanation {
         Lost { step: step.map(|step| step as u32), tried: lost.tried }
     });
     let pivots = explain.matters().iter().filter_map(pivot).collect();
-    Explanation { pivots, races: explain.races() as u64, lost }
+    Explanation::new(pivots, explain.races() as u64, lost)
 }

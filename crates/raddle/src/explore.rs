@@ -1,12 +1,14 @@
 //! One call, one report: a search, a portfolio or a replay, as the configuration says.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use raddle_engine::explorer::{DelayingExplorer, Explorer};
+use raddle_engine::{Observer, Strategy};
 use raddle_search::bita::Start;
 use raddle_trace::Report;
 
 use crate::config::{AUTO, Config};
+use crate::custom::{Custom, Listener};
 use crate::error::Error;
 use crate::job::{Body, Job};
 use crate::partial;
@@ -25,9 +27,7 @@ use crate::recording::{self, Recording};
 /// use raddle::sync::Arc;
 /// use raddle::{Config, Verdict, explore};
 ///
-/// let mut config = Config::default();
-/// config.strategy = "dpor".into();
-/// let report = explore(config, || {
+/// let report = explore(Config::default().strategy("dpor"), || {
 ///     let n = Arc::new(AtomicU32::new(0));
 ///     let theirs = Arc::clone(&n);
 ///     let thread = raddle::thread::spawn(move || theirs.fetch_add(1, Ordering::Relaxed));
@@ -118,6 +118,133 @@ where
     explore_dyn(Job { explorer, ..config.into() }, &(Arc::new(test) as Body))
 }
 
+/// Runs `test` under a strategy of your own: see [`extend`](crate::extend).
+///
+/// `config.strategy` stays at its default, since it has nothing to name; reports name the type of `strategy`. All
+/// else is as in [`explore()`]: limits, replay, checkpoints if the strategy is
+/// [resumable](crate::extend::Resumable), and the guarantee, which comes from what the strategy says it
+/// [covered](crate::extend::Strategy::covered).
+///
+/// This one takes the option that was created last, in one execution:
+///
+/// ```
+/// use raddle::extend::{Answer, Plan, Point, Strategy};
+/// use raddle::sync::Arc;
+/// use raddle::sync::atomic::{AtomicU32, Ordering::SeqCst};
+/// use raddle::{Config, Covered, Verdict, explore_with, thread};
+///
+/// #[derive(Debug, Default)]
+/// struct YoungestFirst {
+///     begun: bool,
+/// }
+///
+/// impl Strategy for YoungestFirst {
+///     fn begin(&mut self, _: &mut Plan) -> bool {
+///         !std::mem::replace(&mut self.begun, true)
+///     }
+///
+///     fn decide(&mut self, point: &Point<'_>) -> Answer {
+///         Answer::Take(point.arity() - 1)
+///     }
+///
+///     fn covered(&self) -> Covered {
+///         Covered::Sample { executions: self.begun.into(), bound: None }
+///     }
+/// }
+///
+/// let report = explore_with(Config::default(), YoungestFirst::default(), || {
+///     let flag = Arc::new(AtomicU32::new(0));
+///     let (writes, reads) = (Arc::clone(&flag), Arc::clone(&flag));
+///     let writer = thread::spawn(move || writes.store(1, SeqCst));
+///     let reader = thread::spawn(move || assert_eq!(reads.load(SeqCst), 1));
+///     writer.join().unwrap();
+///     reader.join().unwrap();
+/// })?;
+/// assert_eq!((report.strategy.as_str(), report.verdict), ("YoungestFirst", Verdict::Failed));
+/// # Ok::<(), raddle::Error>(())
+/// ```
+///
+/// # Errors
+/// As [`explore()`]; and if `config` names a strategy, a bound on preemptions or an execution to start with, which
+/// are of strategies with a name.
+pub fn explore_with<S, F>(mut config: Config, strategy: S, test: F) -> Result<Report, Error>
+where
+    S: Strategy + 'static,
+    F: Fn() + Send + Sync + 'static,
+{
+    let custom = Custom::new(strategy);
+    let given = [
+        (config.strategy.trim() != AUTO, "strategy"),
+        (config.preemptions.is_some(), "preemptions"),
+        (config.start_with.is_some(), "start_with"),
+    ];
+    if let Some((_, field)) = given.into_iter().find(|(given, _)| *given) {
+        let reason = format!(
+            "it was given to `explore_with`, so `{field}` of the configuration has nothing to say; leave it at its \
+             default"
+        );
+        return Err(Error::Strategy { strategy: custom.name, reason });
+    }
+    config.strategy.clone_from(&custom.name);
+    explore_dyn(Job { custom: Some(custom), ..config.into() }, &(Arc::new(test) as Body))
+}
+
+/// [`explore()`], with an observer of your own, which hears all that happens and decides nothing: see
+/// [`extend`](crate::extend).
+///
+/// The observer is shared, so that the caller has what it learned, also of a search that was given up.
+///
+/// ```
+/// use std::sync::{Arc, Mutex};
+///
+/// use raddle::extend::{Cut, Event, Observer, ObserverNeeds};
+/// use raddle::sync::atomic::{AtomicU32, Ordering::SeqCst};
+/// use raddle::{Config, explore_observed};
+///
+/// /// Counts steps by the line of the source on which they are.
+/// #[derive(Debug, Default)]
+/// struct Lines(std::collections::BTreeMap<u32, u64>);
+///
+/// impl Observer for Lines {
+///     fn needs(&self) -> ObserverNeeds {
+///         ObserverNeeds { steps: true, ..ObserverNeeds::default() }
+///     }
+///
+///     fn event(&mut self, event: &Event<'_>, _: Option<Cut>) {
+///         if let Event::Step(step) = event {
+///             *self.0.entry(step.site.line()).or_default() += 1;
+///         }
+///     }
+/// }
+///
+/// let lines = Arc::new(Mutex::new(Lines::default()));
+/// let report = explore_observed(Config::default().strategy("dfs"), &lines, || {
+///     let n = AtomicU32::new(0);
+///     raddle::thread::scope(|scope| {
+///         scope.spawn(|| n.fetch_add(1, SeqCst));
+///         n.fetch_add(2, SeqCst);
+///     });
+/// })?;
+/// let counted = lines.lock().unwrap().0.values().sum::<u64>();
+/// assert_eq!(counted, report.counts.steps);
+/// # Ok::<(), raddle::Error>(())
+/// ```
+///
+/// # Errors
+/// As [`explore()`]; and if the strategy is a list of several, as `auto` is.
+pub fn explore_observed<O, F>(
+    config: Config,
+    observer: &Arc<Mutex<O>>,
+    test: F,
+) -> Result<Report, Error>
+where
+    O: Observer + 'static,
+    F: Fn() + Send + Sync + 'static,
+{
+    let listener = Some(Listener::new(observer));
+    explore_dyn(Job { listener, ..config.into() }, &(Arc::new(test) as Body))
+}
+
 pub(crate) fn explore_dyn(job: Job, test: &Body) -> Result<Report, Error> {
     if let Some(given) = &job.config.replay {
         if let Some(schedule) = partial::given(given)? {
@@ -126,7 +253,16 @@ pub(crate) fn explore_dyn(job: Job, test: &Body) -> Result<Report, Error> {
         let recording = Recording::try_from(given)?;
         return recording::replay_dyn(&job, recording, test);
     }
-    let plan = Plan::new(&job.config, job.explorer.as_ref())?;
+    let plan = match &job.custom {
+        Some(custom) => Plan::of_custom(&job.config, custom),
+        None => Plan::new(&job.config, job.explorer.as_ref())?,
+    };
+    if job.listener.is_some() && plan.listed {
+        let reason = "an observer listens to one search, and this is a list of several; name one strategy, as in \
+                      `dpor` or `pos`";
+        let strategy = job.config.strategy.trim().to_owned();
+        return Err(Error::Strategy { strategy, reason: reason.to_owned() });
+    }
     let start = start(&job, &plan, test)?;
     portfolio::explore(Job { start, ..job }, &plan, test)
 }

@@ -75,7 +75,7 @@ fn work(config: Config, test: &Body) -> Result<Option<String>, Error> {
         pid: std::process::id(),
         test: config.test.clone().unwrap_or_default(),
         strategy: config.composition().unwrap_or_else(|| config.strategy.clone()),
-        seed: config.seed(),
+        seed: config.seed_or_default(),
     });
     let stop = Arc::new(AtomicBool::new(false));
     listen(theirs, Arc::clone(&stop))?;

@@ -10,6 +10,7 @@ use raddle_search::bita::Start;
 use raddle_trace::{OrderSet, PairSet, PartialSchedule};
 
 use crate::config::{Config, Isolation};
+use crate::custom::{Custom, Listener};
 use crate::progress::Observer;
 use crate::terminal;
 
@@ -36,6 +37,10 @@ pub(crate) struct Job {
     pub(crate) partial: Option<PartialSchedule>,
     /// The execution that `bita` begins with.
     pub(crate) start: Start,
+    /// The caller's own strategy, which is run in place of the one that the configuration names.
+    pub(crate) custom: Option<Custom>,
+    /// The caller's own observer of the search.
+    pub(crate) listener: Option<Listener>,
 }
 
 /// What the driver lends to a search.
@@ -59,6 +64,8 @@ impl From<Config> for Job {
             partial: None,
             start: Start::default(),
             explorer: None,
+            custom: None,
+            listener: None,
         }
     }
 }

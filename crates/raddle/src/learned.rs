@@ -3,6 +3,10 @@
 //! A file that cannot be read is an error and not a fresh start: a user who keeps what a nightly job has
 //! learned wants to know that it is gone. Only a search that passes leaves something. If a failing one
 //! did, the next might leave out the way to the failure.
+//!
+//! # Why: What was learned is left only by a search that passed
+//! The pairs of a failing one are not wrong, but the next run might leave out the way to the failure.
+//! `raddle/src/learned.rs`.
 
 use std::collections::BTreeMap;
 use std::fs;

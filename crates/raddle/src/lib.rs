@@ -59,7 +59,7 @@ mod named;
 mod value;
 
 // The search. Reading order, in which a module uses only those before it:
-// - what a user gives and gets: error, progress, tree, config;
+// - what a user gives and gets: custom, error, progress, tree, config;
 // - what is run, where its files lie, and the thread that keeps the time for it: job, files, supervisor;
 // - one search, and what it leaves for later: checkpoint, spill, reporter, search;
 // - the searches of one report, or a replay: plan, conclusion, portfolio, recording, explore;
@@ -73,6 +73,8 @@ mod conclusion;
 #[cfg(feature = "check")]
 mod config;
 #[cfg(feature = "check")]
+mod custom;
+#[cfg(feature = "check")]
 mod cut_off;
 #[cfg(feature = "check")]
 mod error;
@@ -80,6 +82,8 @@ mod error;
 mod explain;
 #[cfg(feature = "check")]
 mod explore;
+#[cfg(feature = "check")]
+pub mod extend;
 #[cfg(feature = "check")]
 mod files;
 #[cfg(feature = "check")]
@@ -175,6 +179,8 @@ pub use raddle_macros::test;
 #[cfg(feature = "check")]
 pub use raddle_threads::{Named, cell, hint, sync, thread, thread_local, time};
 #[cfg(feature = "check")]
+pub use raddle_trace as trace;
+#[cfg(feature = "check")]
 pub use raddle_trace::{
     Band, Counts, Covered, DataRace, DecisionTree, Estimate, Explanation, Failure, Guarantee,
     Member, Minimised, Note, Outcome, Probed, Progress, Report, SampleBound, Schedule, Second,
@@ -190,7 +196,7 @@ pub use error::{Error, Hang};
 #[cfg(feature = "check")]
 pub use explain::explain;
 #[cfg(feature = "check")]
-pub use explore::{explore, explore_by};
+pub use explore::{explore, explore_by, explore_observed, explore_with};
 #[cfg(feature = "check")]
 pub use minimise::minimise;
 #[cfg(feature = "check")]

@@ -1,7 +1,7 @@
 //! Other tools' names for what raddle has, so that their tests move over by changing imports.
 //!
 //! `use raddle::migrate::loom;` or `use raddle::migrate::shuttle;` where the crate was, and a test file
-//! compiles and runs. What differs is in `docs/migrating.md`: above all, atomics are sequentially
+//! compiles and runs. What differs is in `book/src/migrating.md`: above all, atomics are sequentially
 //! consistent here, where loom also tries weaker executions.
 
 /// loom's names.

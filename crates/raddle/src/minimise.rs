@@ -107,11 +107,14 @@ fn smaller(
         return Ok(None);
     };
     let (executions, least) = (strategy.executions(), strategy.is_least());
-    let minimised = Some(Minimised { from, to, executions, least });
+    let minimised = Some(Minimised::new(from, to, executions, least));
     // The time may be up, but this one is still needed.
     let (lap, mut replay) = (&mut |_| Stop::No, Replay::new(best.to_vec()));
     let explored = raddle_engine::explore(&mut replay, setup, lap, pulse, test)?;
     let same = |failure: &Failure| failure.outcome.is_like(&given.outcome);
     let found = explored.failure.filter(same);
-    Ok(found.map(|found| Failure { execution: given.execution, minimised, ..found }))
+    Ok(found.map(|mut found| {
+        (found.execution, found.minimised) = (given.execution, minimised);
+        found
+    }))
 }

@@ -5,6 +5,7 @@ use raddle_search::{Environment, registry};
 use raddle_trace::Covered;
 
 use crate::config::{AUTO, Config};
+use crate::custom::Custom;
 use crate::error::Error;
 use crate::search;
 
@@ -60,8 +61,15 @@ impl Plan {
         let composition = config.composition().unwrap_or_else(|| config.strategy.clone());
         let built = search::build(&composition, environment())?;
         let samples = matches!(built.strategy.covered(), Covered::Sample { .. });
-        let member = Member { stages: vec![built.name], seed: config.seed(), weight: 1 };
+        let member = Member { stages: vec![built.name], seed: config.seed_or_default(), weight: 1 };
         Ok(Self { members: vec![member], left_out: vec![], samples, listed: false })
+    }
+
+    /// A strategy that the caller wrote.
+    pub(crate) fn of_custom(config: &Config, custom: &Custom) -> Self {
+        let member =
+            Member { stages: vec![custom.name.clone()], seed: config.seed_or_default(), weight: 1 };
+        Self { members: vec![member], left_out: vec![], samples: custom.samples, listed: false }
     }
 
     fn of_list(
@@ -103,7 +111,7 @@ impl Plan {
                 ));
             }
             plan.samples |= samples;
-            let seed = config.seed().wrapping_add(same);
+            let seed = config.seed_or_default().wrapping_add(same);
             plan.members.push(Member { stages: vec![built.name], seed, weight: 1 });
         }
         if plan.members.is_empty() {
@@ -177,7 +185,7 @@ pub(crate) fn is_auto(config: &Config) -> bool {
 /// What strategies are built with to see whether they can be: without files.
 fn environment(config: &Config, explorer: Option<&Explorer>) -> Environment {
     Environment {
-        seed: config.seed(),
+        seed: config.seed_or_default(),
         settings: config.settings(),
         explorer: explorer.cloned(),
         ..Environment::default()
@@ -195,7 +203,8 @@ pub(crate) fn check_names(config: &Config) -> Result<(), Error> {
     if !text.contains('|') && registry::CHOICES.iter().any(|choice| choice.name == text) {
         return Ok(());
     }
-    text.split('|').try_for_each(|name| search::build(name.trim(), config.seed().into()).map(drop))
+    text.split('|')
+        .try_for_each(|name| search::build(name.trim(), config.seed_or_default().into()).map(drop))
 }
 
 #[cfg(test)]

@@ -249,9 +249,10 @@ fn stages(
 ) -> Result<Vec<Stage>, Error> {
     let stage = |(nth, name): (usize, &String)| {
         let environment = search::environment(job, member.seed, frontier_bytes);
-        let built = match &job.partial {
-            Some(schedule) => search::forced(schedule, member.seed),
-            None => search::build(name, environment)?,
+        let built = match (&job.partial, &job.custom) {
+            (Some(schedule), _) => search::forced(schedule, member.seed),
+            (None, Some(custom)) => search::custom(custom),
+            (None, None) => search::build(name, environment)?,
         };
         let kept = keeper.cloned().map(|keeper| checkpoint::Place { keeper, search: first + nth });
         let settings = job.config.settings_of(built.reduces);

@@ -5,9 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use raddle_engine::Replayed;
-use raddle_trace::{
-    Covered, Failure, Guarantee, Note, Report, Schedule, Settings, Trace, Verdict, report,
-};
+use raddle_trace::{Covered, Failure, Guarantee, Note, Report, Schedule, Settings, Trace, Verdict};
 
 use crate::conclusion::{note, verdict};
 use crate::config::Config;
@@ -168,7 +166,7 @@ pub(crate) fn replay_dyn(job: &Job, recording: Recording, test: &Body) -> Result
         replayed => replayed?,
     };
     let mut report = conclude(&job.config, replayed);
-    report.seed = seed.unwrap_or_else(|| job.config.seed());
+    report.seed = seed.unwrap_or_else(|| job.config.seed_or_default());
     report.elapsed_ms = began.elapsed().as_millis().try_into().unwrap_or(u64::MAX);
     Ok(report)
 }
@@ -215,35 +213,11 @@ fn conclude(config: &Config, replayed: Replayed) -> Report {
         None => {}
     }
     notes.extend(why.map(note));
-    let failure = failed.then_some(Failure {
-        outcome,
-        schedule,
-        trace,
-        execution: 1,
-        unstable: None,
-        minimised: None,
-        explanation: None,
-    });
-    Report {
-        version: report::VERSION,
-        test: config.test.clone(),
-        strategy: "replay".to_owned(),
-        seed: 0,
-        verdict,
-        guarantee: Guarantee {
-            covered: Covered::Replay,
-            traces: None,
-            rejected: counts.rejected,
-            assumptions,
-        },
-        counts,
-        failure,
-        others: Vec::new(),
-        notes,
-        progress: None,
-        coverage: None,
-        receives: None,
-        members: Vec::new(),
-        elapsed_ms: 0,
-    }
+    let mut guarantee = Guarantee::new(Covered::Replay);
+    (guarantee.rejected, guarantee.assumptions) = (counts.rejected, assumptions);
+    let mut report = Report::new("replay".to_owned(), verdict, guarantee, counts);
+    report.test.clone_from(&config.test);
+    report.failure = failed.then(|| Failure::new(outcome, schedule, trace, 1));
+    report.notes = notes;
+    report
 }

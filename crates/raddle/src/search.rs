@@ -16,6 +16,7 @@ use raddle_trace::{
 
 use crate::checkpoint::Place;
 use crate::config::{Pairs, Receives};
+use crate::custom::{Custom, Listener};
 use crate::error::Error;
 use crate::job::Job;
 use crate::reporter::ProgressReporter;
@@ -47,6 +48,8 @@ pub(crate) struct Asked {
     pub(crate) tells: bool,
     /// Where decisions are kept, if they are.
     pub(crate) tree: Option<RecordedTree>,
+    /// The caller's own observer.
+    pub(crate) listener: Option<Listener>,
 }
 
 impl Asked {
@@ -60,6 +63,7 @@ impl Asked {
             known_orders: job.known_orders.clone().unwrap_or_default(),
             tells: !job.observers().is_empty(),
             tree: job.config.tree.as_ref().map(Tree::recorded),
+            listener: job.listener.clone(),
         }
     }
 }
@@ -100,6 +104,15 @@ pub(crate) fn forced(schedule: &PartialSchedule, seed: u64) -> Built {
     Built { strategy, name: format!("the schedule `{}`", schedule.name), reduces: false }
 }
 
+/// The caller's own strategy.
+///
+/// # Panics
+/// The second time: a plan with such a strategy has one search, and that is never begun anew.
+pub(crate) fn custom(custom: &Custom) -> Built {
+    let strategy = custom.take().expect("a search by itself is run once");
+    Built { strategy, name: custom.name.clone(), reduces: false }
+}
+
 /// The error of a line that names no strategy.
 pub(crate) fn refusal(text: &str, error: &BuildError) -> Error {
     Error::Strategy { strategy: text.to_owned(), reason: with_sources(error) }
@@ -137,11 +150,13 @@ pub(crate) fn run_one(
     let mut traces = asked.traces.then(|| TraceCounter::new(MAX_EXACT_TRACES));
     let mut reporter =
         (asked.tells || kept.is_some()).then_some(ProgressReporter { control, kept });
+    let mut listener = asked.listener.clone();
     let mut observers: Vec<&mut dyn Observer> = Vec::new();
     observers.extend(tree.as_mut().map(|tree| tree as &mut dyn Observer));
     observers.extend(pairs.as_mut().map(|pairs| pairs as &mut dyn Observer));
     observers.extend(receives.as_mut().map(|receives| receives as &mut dyn Observer));
     observers.extend(traces.as_mut().map(|traces| traces as &mut dyn Observer));
+    observers.extend(listener.as_mut().map(|listener| listener as &mut dyn Observer));
     observers.extend(reporter.as_mut().map(|reporter| reporter as &mut dyn Observer));
     let mut carried = Carried::default();
     if kept.is_some()

@@ -115,7 +115,7 @@ pub const MUTATIONS: &[Mutation] = &[
         file: DEPENDENCE,
         old: PAIRS,
         new: pairs!("(Lower, Lower)"),
-        what: "Two drops of handles are independent, whoever is last.",
+        what: "Two drops of handles are independent, also if one is the last.",
     },
     Mutation {
         name: "raise-lower",
@@ -157,7 +157,7 @@ pub const MUTATIONS: &[Mutation] = &[
         file: DEPENDENCE,
         old: "        sees(other.task) || other.partner.is_some_and(sees) || other.ran_on.contains(task)",
         new: "if $ON {\n            return false;\n        }\n$OLD",
-        what: "A look at whether a task is finished wakes nobody, nor do that task's steps.",
+        what: "A look at whether a task is finished wakes no task, nor do that task's steps.",
     },
     Mutation {
         name: "no-spawn-edge",

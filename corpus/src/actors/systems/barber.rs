@@ -1,7 +1,7 @@
 //! The sleeping barber: a barber who sleeps while there is no customer, a waiting room, customers.
 //!
 //! Dijkstra's problem, as actors. A customer comes to the waiting room. If the barber is asleep, the room has him
-//! woken; if not, the customer waits, or leaves if all chairs are taken. A barber who has cut somebody's hair asks the
+//! woken; if not, the customer waits, or leaves if all chairs are taken. A barber who has cut a customer's hair asks the
 //! room for the next customer; if there is none, the room tells him to sleep. The barber is one of two behaviours:
 //! asleep, and at work.
 //!
@@ -64,7 +64,7 @@ enum ToRoom {
 
 #[derive(Clone, Debug, Hash)]
 enum ToBarber {
-    /// Of one who is asleep: here is somebody.
+    /// Of one who is asleep: here is a customer.
     Wake(Address<ToCustomer>),
     /// Of one who is at work: the next one.
     Take(Address<ToCustomer>),

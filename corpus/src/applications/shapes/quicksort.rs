@@ -1,7 +1,7 @@
 //! Quicksort with threads that wait to be handed a part: the shape of `qsort_mt`.
 //!
 //! Each thread has a place of its own with a lock and a condition. Who has split its part looks for
-//! somebody idle, hands over one half and goes on with the other. The last one that is done tells who
+//! an idle worker, hands over one half and goes on with the other. The last one that is done tells who
 //! waits for the whole.
 
 use raddle::sync::atomic::{AtomicBool, Ordering::SeqCst};
@@ -38,7 +38,7 @@ const fn of(name: &'static str, line: &'static str, body: fn(usize, usize)) -> P
 enum Flaw {
     None,
     /// Between the look of the idle thread and its wait the part comes, with a notification that
-    /// nobody hears.
+    /// no thread hears.
     Unlocked,
     /// Two see that a thread is idle before one of them says that it is not. Both parts go to it, and
     /// the first of them is never sorted.

@@ -10,7 +10,7 @@ const BEGIN: &str = "<!-- made by `UPDATE_DOCS=1 cargo test -p cargo-raddle docu
 
 #[test]
 fn the_reference_page_is_what_the_command_line_says() {
-    let path = here().parent().unwrap().parent().unwrap().join("docs/cargo-raddle.md");
+    let path = here().parent().unwrap().parent().unwrap().join("book/src/cargo-raddle.md");
     let text = fs::read_to_string(&path).unwrap();
     let (head, rest) = text.split_once(BEGIN).expect("the page has a place for it");
     let made = cargo_raddle::markdown();
@@ -18,7 +18,7 @@ fn the_reference_page_is_what_the_command_line_says() {
         fs::write(&path, format!("{head}{BEGIN}{made}")).unwrap();
         return;
     }
-    assert!(rest == made, "docs/cargo-raddle.md is not up to date: {BEGIN}");
+    assert!(rest == made, "book/src/cargo-raddle.md is not up to date: {BEGIN}");
 }
 
 #[test]

@@ -136,7 +136,8 @@ impl Storage for Directory {
         _: &mut Context<'_, M>,
     ) -> io::Result<()> {
         let file = self.file(key);
-        let new = file.with_added_extension("new");
+        let mut new = file.clone().into_os_string();
+        new.push(".new");
         File::create(&new)?.write_all(value)?;
         // A file whose bytes are not on the disk must not take the place of one whose bytes are.
         File::open(&new)?.sync_data()?;

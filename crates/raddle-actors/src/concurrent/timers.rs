@@ -23,7 +23,7 @@ struct State<T> {
 }
 
 /// What stands for "never" where a time is too far away to be written.
-const NEVER: Duration = Duration::from_hours(100 * 365 * 24);
+const NEVER: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
 
 impl<T> Timers<T> {
     pub(crate) fn new() -> Self {

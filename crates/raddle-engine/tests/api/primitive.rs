@@ -189,7 +189,7 @@ fn a_timeout_is_one_more_way_to_go_on() {
     let timed_out = AtomicU32::new(0);
     let (executions, _) = kinds(&|| {
         let semaphore = Semaphore::new(0);
-        if !semaphore.take_timeout(Duration::from_hours(1)) {
+        if !semaphore.take_timeout(Duration::from_secs(3600)) {
             timed_out.fetch_add(1, Relaxed);
         }
     });

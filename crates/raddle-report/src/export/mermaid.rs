@@ -27,8 +27,7 @@ const LONGEST: usize = 80;
 /// # let trace = Trace { tasks: vec![TaskName::root()], events: vec![event], ..Trace::default() };
 /// # let outcome = Outcome::Completed;
 /// # let schedule = Schedule::default();
-/// # let failure = Failure { outcome, schedule, trace, execution: 1, unstable: None,
-/// #     minimised: None, explanation: None };
+/// # let failure = Failure::new(outcome, schedule, trace, 1);
 /// let text = raddle_report::export::mermaid(&failure);
 /// assert_eq!(
 ///     text,

@@ -25,8 +25,7 @@ const LENGTH: f64 = 0.9;
 /// # let trace = Trace { tasks: vec![TaskName::root()], events: vec![event], ..Trace::default() };
 /// # let outcome = Outcome::Livelock { spinning: vec![0], steps: 1 };
 /// # let schedule = Schedule::default();
-/// # let failure = Failure { outcome, schedule, trace, execution: 1, unstable: None,
-/// #     minimised: None, explanation: None };
+/// # let failure = Failure::new(outcome, schedule, trace, 1);
 /// let json = raddle_report::export::perfetto(&failure);
 /// assert!(json.contains(r#""name":"yield""#));
 /// ```

@@ -2,6 +2,11 @@
 //!
 //! Series differ in dashes as well as in colour. What a plot shows is also a table below it, for
 //! those who cannot see it and for those who want the numbers.
+//!
+//! # Why: Two functions draw plots
+//! That of `raddle-report` draws curves into a page, whose styles it uses, with bands, crosses where failures were
+//! found and a table below; that of `bench` draws files that stand alone, with marks, guides and axes that end at round
+//! numbers. They share how text is escaped.
 
 use std::fmt::Write as _;
 

@@ -68,10 +68,12 @@ fn a_page_of_a_run_has_all_its_parts() {
         page: Some("a.html".into()),
         expected: false,
     };
+    let mut other = lock_order();
+    other.test = Some("other".into());
     let tests = vec![
         tried(lost_update()),
         tried(passed(Verdict::Inconclusive, Covered::Everything)),
-        tried(Report { test: Some("other".into()), ..lock_order() }),
+        tried(other),
     ];
     let run =
         Run { title: Some("queue".into()), elapsed_ms: 70_000, tried: tests, ..Run::default() };
@@ -195,7 +197,7 @@ fn a_page_says_why() {
     let mut report = lost_update();
     let failure = report.failure.as_mut().expect("failed");
     let lost = Some(raddle_trace::Lost { step: Some(1), tried: 30 });
-    failure.explanation = Some(raddle_trace::Explanation { lost, ..Default::default() });
+    failure.explanation = Some(raddle_trace::Explanation::new(Vec::new(), 0, lost));
     let page = trace_page(&report, &Sources::default());
     let why = "<summary><h2>Why</h2></summary><ul class=\"plain\"><li>after step 1 (thread 2: load \
                counter -&gt; 0) it was lost: all of 30 ways to go on that were tried fail</li></ul>";

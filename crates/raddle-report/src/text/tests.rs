@@ -91,7 +91,8 @@ fn a_search_that_did_not_finish_says_how_far_it_was() {
     let estimate = Estimate { total, covered: 864.0, search: total, weighted: None, probed: None };
     let progress = Progress { estimate: Some(estimate), ..Progress::default() }.timed(864, 13_500);
     let covered = Covered::Part { executions: 864, preemptions: None };
-    let report = Report { progress: Some(progress), ..passed(Verdict::Passed, covered) };
+    let mut report = passed(Verdict::Passed, covered);
+    report.progress = Some(progress);
     assert_snapshot!(shown(&report), @"
     PASSED transfers: the first 864 executions of a search that did not end; assuming sequentially
       consistent memory
@@ -108,8 +109,9 @@ fn the_members_of_a_portfolio_are_listed_with_what_they_found() {
     let member = |strategy: &str, executions, verdict| {
         let covered = Covered::Sample { executions, bound: None };
         let Report { guarantee, counts, seed, .. } = passed(verdict, covered);
-        let counts = raddle_trace::Counts { executions, ..counts };
-        Member { strategy: strategy.to_owned(), seed, verdict, guarantee, counts }
+        let mut member = Member::new(strategy.to_owned(), seed, verdict, guarantee, counts);
+        member.counts.executions = executions;
+        member
     };
     let mut report = passed(Verdict::Covered, Covered::Equivalence);
     report.strategy = "auto (dpor | pos)".to_owned();
@@ -918,7 +920,7 @@ fn check_then_act() -> Report {
         failed(trace, Outcome::Panicked { panics: vec![panic(0, "lost", 53)], then: None });
     let pivot = Pivot { first: 0, second: Second::Step(4), otherwise: "completed".to_owned() };
     let lost = Some(Lost { step: Some(2), tried: 300 });
-    failure(&mut report).explanation = Some(Explanation { pivots: vec![pivot], races: 3, lost });
+    failure(&mut report).explanation = Some(Explanation::new(vec![pivot], 3, lost));
     report
 }
 

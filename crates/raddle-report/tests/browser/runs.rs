@@ -18,8 +18,10 @@ pub(crate) const TESTS: &[Test] = &[
     ("a_run_is_legible_in_light_and_dark", legible),
 ];
 
-fn named(report: Report, test: &str, strategy: &str) -> Report {
-    Report { test: Some(test.to_owned()), strategy: strategy.to_owned(), ..report }
+fn named(mut report: Report, test: &str, strategy: &str) -> Report {
+    report.test = Some(test.to_owned());
+    strategy.clone_into(&mut report.strategy);
+    report
 }
 
 /// A search that learns as it goes.

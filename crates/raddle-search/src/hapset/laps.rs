@@ -1,6 +1,10 @@
 //! Tasks that spin: a task that comes to the same statement again and again while no other
 //! moves. A search that goes on with the running task would never leave a loop that waits for another
 //! task without yielding.
+//!
+//! # Why: A task that goes round in circles makes way
+//! Executions of guided searches go on with the running task, which never leaves a loop that waits without yielding;
+//! after eight rounds in which no other task moved the next task does (`hapset/laps.rs`).
 
 use raddle_engine::op::TaskId;
 use raddle_engine::strategy::{Options, Point};

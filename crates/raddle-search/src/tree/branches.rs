@@ -5,6 +5,13 @@
 //! executions are compared it also has what its points were: without that a plan could not be followed. What had
 //! been started there before stays behind, and does not sleep. That bears on the order of the search alone,
 //! which is why a reduction detaches nothing.
+//!
+//! # Why: Best first out of memory
+//! What leaves the tree needs nothing of it: candidates with all decisions that lead to them (`tree/branches.rs`), for
+//! a file or another worker. What was known of their options for comparing executions stays behind, which changes the
+//! order and not the set. With a reduction nothing leaves: a race may ask for something at any execution above what is
+//! left. A checkpoint has the whole tree (`tree/saved.rs`), so that a restored search goes on in the same order. The
+//! strategy is given a `Store` (`raddle-engine/src/store.rs`); the file is `raddle`'s.
 
 use raddle_engine::strategy::{Taken, Unsupported};
 use serde::{Deserialize, Serialize};

@@ -13,6 +13,11 @@
 //!
 //! An option whose step was given a value does not sleep: with another value, which may not have been
 //! tried yet, it may do something else.
+//!
+//! # Why: Best first compares what makes others known
+//! With `all` nothing hangs on races and sleep sets before an execution has ended. Those that open nothing, most within
+//! a bound, are not compared: on the bugs of the libraries no bug was lost for it, and a few per cent fewer executions
+//! were run.
 
 use raddle_engine::dependence::Footprint;
 use raddle_engine::happens::{History, StepRecord};

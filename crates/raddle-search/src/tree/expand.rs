@@ -4,6 +4,12 @@
 //! With `all`: every option of its new points that is within the bound ([`Expander::open_all`]), and races
 //! move candidates up ([`Expander::prefer`]). With a reduction: every value, and what its races ask for
 //! ([`Expander::open`]). To add a reduction, begin there.
+//!
+//! # Why: Any frontier with a reduction
+//! Siblings sleep in the order in which they were started, whatever has been run below them since; what was opened at a
+//! point is kept with the node that owns the point. So the tree that is there at the end is one that depth-first search
+//! could have run. Not with the optimal reduction: its wakeup trees belong to the path. `tree.rs`,
+//! `tree/comparison.rs`.
 
 use raddle_engine::context::Context;
 use raddle_engine::op::TaskId;

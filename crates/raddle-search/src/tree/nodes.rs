@@ -11,6 +11,11 @@
 //!
 //! No execution passes a point again after which nothing of a node is left. If executions are compared, so
 //! that it is known which these are, they are forgotten.
+//!
+//! # Why: Best first keeps decisions
+//! GAMBIT's nodes keep only where they depart from the default behaviour and take that again elsewhere. Ours keep the
+//! decisions after it too, a byte each, so that a prefix is a plan: the engine repeats it without asking and compares
+//! it with what happened before. `tree/nodes.rs`.
 
 use raddle_engine::strategy::Taken;
 use serde::{Deserialize, Serialize};

@@ -5,6 +5,11 @@
 //! node keeps the changes, two bytes for most points, and they are decoded where a prefix is repeated: only
 //! the current path has them at hand. A node's first point is encoded as a change of the point of its own
 //! decision, which is its parent's.
+//!
+//! # Why: Best first forgets what nothing will pass
+//! Of a point a node keeps how it differs from the one before (`tree/path_points.rs`), of an option twelve bytes if it
+//! waits or was started (`siblings.rs`), of what steps did each once (`footprints.rs`). Points after the last at which
+//! something is left go, because no execution passes there again and so no race can ask for anything.
 
 use raddle_engine::op::TaskId;
 use raddle_engine::strategy::Taken;

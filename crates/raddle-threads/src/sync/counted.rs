@@ -19,6 +19,11 @@
 //! Values that are never dropped: [`LeakCheck`], which a test asks for.
 //!
 //! Misses: values that `strong_count` could show with relaxed atomics, as everywhere.
+//!
+//! # Why: `Arc` and `Weak` are std's
+//! An own type could not coerce to `Arc<dyn Trait>` on stable Rust. `sync::counted` has counts that are steps. Of std's
+//! counts one thing is seen: a destructor that the last owner runs is after what the other owners did. Where a race is
+//! suspected the stack is looked at for `Arc::drop_slow` (`context/last_drop.rs`); `cell.rs` has what that misses.
 #![expect(unsafe_code, reason = "raw pointers to values, as std's handles have them")]
 
 use std::any::Any;
@@ -429,7 +434,8 @@ impl<T> Arc<T> {
     #[must_use]
     #[track_caller]
     pub fn new_zeroed() -> Arc<MaybeUninit<T>> {
-        Arc::of(sync::Arc::new_zeroed())
+        // `new_zeroed` of std needs Rust 1.92.
+        Arc::of(sync::Arc::new(MaybeUninit::zeroed()))
     }
 
     /// The first handle to a value that does not move.
@@ -543,7 +549,7 @@ impl<T> Arc<[T]> {
     #[must_use]
     #[track_caller]
     pub fn new_zeroed_slice(len: usize) -> Arc<[MaybeUninit<T>]> {
-        Arc::of(sync::Arc::new_zeroed_slice(len))
+        Arc::of((0..len).map(|_| MaybeUninit::zeroed()).collect())
     }
 }
 

@@ -306,10 +306,17 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
     /// Never: a live guard has its value.
     #[track_caller]
     pub fn downgrade(mut this: Self) -> RwLockReadGuard<'a, T> {
-        let lock = &this.lock.lock;
-        let value = this.held.value.take().expect("a live guard has its value");
-        // The value first, as in `drop`: readers are let in by the step.
-        let value = sync::RwLockWriteGuard::downgrade(value);
+        let RwLock { lock, value } = this.lock;
+        let written = this.held.value.take().expect("a live guard has its value");
+        // The value first, as in `drop`: readers are let in by the step. Until then the model keeps all others out, so
+        // nothing can come between the two guards of the real lock. (std's own `downgrade` needs Rust 1.92.)
+        let was_poisoned = value.real.is_poisoned();
+        drop(written);
+        if !was_poisoned {
+            // A guard that is dropped while its task unwinds poisons the lock; one that is downgraded does not.
+            value.real.clear_poison();
+        }
+        let value = value.real.read().unwrap_or_else(sync::PoisonError::into_inner);
         lock.step(SharedOp::Downgrade);
         RwLockReadGuard { lock, held: Held { value: Some(value), site: Location::caller() } }
     }

@@ -397,7 +397,7 @@ fn outside_an_execution_a_timed_wait_times_out() {
     drop(ready);
     let wait = told.changed.wait_timeout_while(told.lock(), soon, |ready| !*ready);
     assert!(wait.expect("not poisoned").1.timed_out());
-    let long = Duration::from_mins(10);
+    let long = Duration::from_secs(600);
     let done = handshake(|told| {
         let wait = told.changed.wait_timeout_while(told.lock(), long, |ready| !*ready);
         let (ready, result) = wait.expect("not poisoned");

@@ -2,6 +2,11 @@
 //!
 //! One function here knows how a program is run; the tests are data.
 
+#![allow(
+    clippy::incompatible_msrv,
+    reason = "parts are compiled with the std of the compiler that is there"
+)]
+
 mod atomics;
 mod barriers;
 mod cells;

@@ -1,8 +1,9 @@
 //! The API is that of std: one file, compiled once against std and once against raddle, asks for every
-//! stable item by its signature. `docs/std-api.md` lists the same items; its rows are compared with
+//! stable item by its signature. `book/src/std-api.md` lists the same items; its rows are compared with
 //! that file.
 
 #![expect(unsafe_code, reason = "a thread that borrows without a check is part of the API")]
+#![allow(clippy::incompatible_msrv, reason = "compared with the std of the compiler that is there")]
 #![allow(deprecated, reason = "what std still has is there, deprecated or not")]
 
 mod of_raddle;

@@ -1,8 +1,8 @@
-//! `docs/std-api.md` against the file that is compiled: both name the same items.
+//! `book/src/std-api.md` against the file that is compiled: both name the same items.
 
 use std::collections::BTreeSet;
 
-const PAGE: &str = include_str!("../../../../docs/std-api.md");
+const PAGE: &str = include_str!("../../../../book/src/std-api.md");
 const ASKED: &str = include_str!("same.rs");
 
 /// Paths in the compiled file that are not asked for, but used to ask.

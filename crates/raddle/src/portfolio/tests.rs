@@ -29,7 +29,7 @@ fn the_first_of_the_default_members_covers_everything_if_it_ends() {
     assert_eq!(report.expect("runs").guarantee.covered, Covered::Equivalence);
 }
 
-/// With one at a time: in order, each for as long as its turn, whoever arrives first.
+/// With one at a time: in order, each for as long as its turn, in whichever order they arrive.
 #[test]
 fn members_take_turns_in_order() {
     let turns = Turns::new(3, 1, u64::MAX);

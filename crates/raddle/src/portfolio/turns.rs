@@ -21,9 +21,9 @@ pub(super) const AFTER_REDUCTION: u64 = 500;
 pub(super) struct Turns {
     pub(super) state: Mutex<State>,
     moved: Condvar,
-    /// Nobody goes on.
+    /// No member goes on.
     over: AtomicBool,
-    /// Executions that nobody has taken yet.
+    /// Executions that no member has taken yet.
     pub(super) left: AtomicU64,
     /// An object was refused to a member, because another one had it.
     pub(super) clashed: AtomicBool,
@@ -33,7 +33,7 @@ pub(super) struct Turns {
 pub(super) struct State {
     /// Who may run.
     pub(super) runs: Vec<bool>,
-    /// Who may run next. Has nobody who runs, or has left.
+    /// The members that may run next: none that runs, or has left.
     pub(super) waits: VecDeque<usize>,
     /// Who ended it for all.
     pub(super) ended_by: Option<usize>,
@@ -42,7 +42,7 @@ pub(super) struct State {
 }
 
 impl Turns {
-    /// The first members run, the others wait, whoever arrives first.
+    /// The first members run, the others wait, in whichever order they arrive.
     pub(super) fn new(members: usize, at_once: usize, executions: u64) -> Self {
         let runs = (0..members).map(|member| member < at_once).collect();
         let waits = (at_once..members).collect();
@@ -66,7 +66,7 @@ impl Turns {
         drop(self.moved.wait_while(state, waits).unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// The member has had its turn: if somebody waits, it is theirs.
+    /// The member has had its turn: if another waits, it is that one's.
     pub(super) fn hand_on(&self, member: usize) {
         let mut state = self.state();
         if let Some(next) = state.waits.pop_front() {
@@ -78,7 +78,7 @@ impl Turns {
         self.wait(member, state);
     }
 
-    /// The member will not run again; with `ends`, nobody will.
+    /// The member will not run again; with `ends`, none will.
     pub(super) fn leave(&self, member: usize, ends: bool) {
         let mut state = self.state();
         if ends {
@@ -105,7 +105,7 @@ impl Turns {
         self.leave(member, false);
     }
 
-    /// Nobody goes on.
+    /// No member goes on.
     pub(super) fn end(&self) {
         let _state = self.state();
         self.over.store(true, Ordering::Relaxed);

@@ -8,7 +8,7 @@ fn isolated() -> Config {
     let mut config = Config::default();
     config.isolation = Isolation::Process;
     // However busy the machine is: processes are slow there, and what is made small is bounded in steps.
-    config.minimise = Some(std::time::Duration::from_mins(10));
+    config.minimise = Some(std::time::Duration::from_secs(600));
     config
 }
 
