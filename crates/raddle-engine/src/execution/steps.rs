@@ -127,7 +127,7 @@ impl Execution {
             let partner = is_timer.then_some(entry.timing.owner);
             let (also, sent_by, context) =
                 (entry.steps.shared_resources, entry.steps.sent_by, self.context_of(task));
-            let learned = entry.passive.is_some();
+            let (learned, decided) = (entry.passive.is_some(), entry.steps.decided);
             let (watch, last_resort) = (entry.rounds.watch, entry.rounds.last_resort);
             let enabled_since = entry.op.first_since.unwrap_or(entry.fair.enabled_since);
             let timer = entry.timing.timer.filter(|_| matches!(how, How::Timed(_)));
@@ -145,6 +145,7 @@ impl Execution {
                 context,
                 also,
                 learned,
+                decided,
                 watch,
                 last_resort,
                 sent_by,
