@@ -238,7 +238,7 @@ impl Strategy for AtRandom {
     fn step(&mut self, event: &Event<'_>) -> Option<Cut> {
         match event {
             Event::Spawn { parent, child } => self.spawned(*parent, *child),
-            Event::Value { .. } => {}
+            Event::Value { .. } | Event::Unasked { .. } => {}
             Event::Step(step) => self.executed(step),
         }
         None

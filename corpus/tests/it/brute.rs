@@ -3,7 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use raddle_engine::strategy::{Answer, Finished, Options as Offered, Plan, Point, Strategy};
+use raddle_engine::happens::History;
+use raddle_engine::observer::ObserverNeeds;
+use raddle_engine::strategy::{
+    Answer, Cut, Event, Finished, Options as Offered, Plan, Point, Strategy,
+};
 use raddle_engine::{Ended, Limits, Observer, Setup, Stop, explore, explore_observed};
 use raddle_search::TraceCounter;
 use raddle_testing::{Rule, WithinDelays};
@@ -85,6 +89,43 @@ pub(crate) fn every_execution(body: &dyn Fn()) -> BTreeMap<Options, Cost> {
     let explored = explore(&mut brute, &Setup::default(), &mut |_| Stop::No, &mut |_| {}, body);
     assert_eq!(explored.expect("a search can run here").ended, Ended::Covered);
     brute.all
+}
+
+/// The traces of `body` that have an execution with at most so many preemptions.
+pub(crate) fn traces_within_preemptions(body: &dyn Fn(), most: u32) -> BTreeSet<u64> {
+    let (mut brute, mut prints) = (Brute::default(), Prints::default());
+    let (lap, pulse) = (&mut |_| Stop::No, &mut |_| {});
+    let setup = Setup::default();
+    let explored = explore_observed(&mut brute, &mut [&mut prints], &setup, lap, pulse, body);
+    assert_eq!(explored.expect("a search can run here").ended, Ended::Covered);
+    let within = |(one, _): &&(Options, u64)| brute.all[one].preemptions <= most;
+    prints.all.iter().filter(within).map(|(_, trace)| *trace).collect()
+}
+
+/// The trace of each execution.
+#[derive(Default)]
+struct Prints {
+    history: History,
+    all: Vec<(Options, u64)>,
+}
+
+impl Observer for Prints {
+    fn needs(&self) -> ObserverNeeds {
+        ObserverNeeds { steps: true, ..ObserverNeeds::default() }
+    }
+
+    fn begin(&mut self, _: &Plan) {
+        self.history.begin(0);
+    }
+
+    fn event(&mut self, event: &Event<'_>, _: Option<Cut>) {
+        self.history.hear(event);
+    }
+
+    fn end(&mut self, execution: &Finished<'_>) {
+        let options = execution.decisions.iter().map(|taken| taken.option).collect();
+        self.all.push((options, self.history.fingerprint()));
+    }
 }
 
 /// The executions of `body` that need at most so many delays of `rr`, with how many, and their traces.

@@ -22,7 +22,9 @@ use raddle_engine::receive::ActorNews;
 use raddle_engine::strategy::{Answer, Cut, Event, Finished, Needs, Plan, Point, Strategy, Taken};
 use raddle_trace::{Assumption, Decision, Gaps, Outcome, SampleBound};
 
-use crate::brute::{Options, Searched, every_execution, search, within_delays};
+use crate::brute::{
+    Options, Searched, every_execution, search, traces_within_preemptions, within_delays,
+};
 use crate::program;
 
 // ---- what was covered ---------------------------------------------------------------------------
@@ -60,6 +62,13 @@ fn examine(searched: &Searched, body: &dyn Fn()) -> Result<(), String> {
         }
         Covered::Preemptions(k) => all_within(&|one| Some(all[one].preemptions), k),
         Covered::Depth(k) => all_within(&|one| Some(all[one].depth), k),
+        Covered::BoundedEquivalence(k) => {
+            holds(ended, "every trace within a bound, and there is more to run")?;
+            holds(run.len() as u64 == n, "an execution was run twice")?;
+            // On its way it may show traces that need more.
+            let within = traces_within_preemptions(body, k);
+            holds(within.is_subset(&searched.traces), "a trace is missing")
+        }
         Covered::Delays(k) => {
             let (delays, _) = within_delays(body, u32::MAX);
             if ended {
@@ -121,6 +130,9 @@ fn every_strategy_does_what_it_says() {
             ("dfs preemptions(1)", u64::MAX),
             ("dfs preemptions(2)", u64::MAX),
             ("dfs preemptions(9)", u64::MAX),
+            ("dpor preemptions(0)", u64::MAX),
+            ("dpor preemptions(1)", u64::MAX),
+            ("dpor preemptions(9)", u64::MAX),
             ("dfs random", u64::MAX),
             ("all breadth-first", u64::MAX),
             ("all breadth-first in-turns", u64::MAX),
@@ -295,6 +307,31 @@ fn a_bound_that_lets_one_less_through_is_noticed() {
     let says = |_| Covered::Preemptions(1);
     let broken = || Broken { says, ..Broken::new("dfs preemptions(0)") };
     notices("an execution is missing", broken, u64::MAX);
+}
+
+#[test]
+fn a_bounded_reduction_that_lost_a_trace_is_noticed() {
+    let missing = Err("a trace is missing".to_owned());
+    let more = |_| Covered::BoundedEquivalence(3);
+    for small in [("inc", &[2][..]), ("inc", &[3])] {
+        let broken = || Broken { says: more, ..Broken::new("dpor preemptions(0)") };
+        assert_eq!(examined(&mut broken(), u64::MAX, small), missing, "{small:?}");
+        // The last unit is never run.
+        let all = |text: &str| {
+            let program = program(small.0);
+            search(&mut *build(text), u64::MAX, &|| program.call(small.1)).counts.executions
+        };
+        let ends = all("dpor preemptions(3)") - 1;
+        let broken = || Broken { ends, ..Broken::new("dpor preemptions(3)") };
+        let says = |_| Covered::BoundedEquivalence(3);
+        assert_eq!(
+            examined(&mut Broken { says, ..broken() }, u64::MAX, small),
+            missing,
+            "{small:?}"
+        );
+    }
+    let broken = || Broken { says: more, ..Broken::new("dpor preemptions(3)") };
+    notices("every trace within a bound, and there is more to run", broken, 1);
 }
 
 #[test]

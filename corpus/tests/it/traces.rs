@@ -66,7 +66,7 @@ struct Executed {
     event: Event,
     footprint: Vec<(ObjectId, Access)>,
     /// Mailboxes that it sent to, where their order counts.
-    also: u64,
+    also: u128,
     /// The number of the step that roused it.
     rouser: Option<usize>,
     /// The number of the step that sent its message.
@@ -122,7 +122,7 @@ impl Observer for Collect {
     fn event(&mut self, event: &strategy::Event<'_>, _: Option<Cut>) {
         let step = match event {
             strategy::Event::Step(step) => step,
-            strategy::Event::Spawn { .. } => return,
+            strategy::Event::Spawn { .. } | strategy::Event::Unasked { .. } => return,
             strategy::Event::Value { task, taken, .. } => {
                 return self.values.entry(task.0).or_default().push(taken.option);
             }

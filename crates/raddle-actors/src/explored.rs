@@ -19,6 +19,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use raddle_engine::receive::{Done, Effects, Receive, ReceiveName};
 use raddle_engine::rt::{self, Link, Object, Work, Worked};
+use raddle_engine::strategy::Decided;
 use raddle_engine::{Access, Model, ObjectId, TaskId};
 
 use crate::actor::Actor;
@@ -26,9 +27,10 @@ use crate::address::{ActorId, Address};
 use crate::letters::{Letters, MessageType};
 use crate::mailboxes::Sender;
 use crate::serial::lock;
+use crate::things::ALL;
 use crate::view::View;
 use crate::waiter::Waiter;
-use crate::world::{ALL, Message, ONLY_SET_UP, Stepped, World};
+use crate::world::{Message, ONLY_SET_UP, Stepped, World};
 
 /// Whether there is work: what a test waits for.
 #[derive(Debug, Default)]
@@ -244,10 +246,10 @@ impl Explored {
         site: &'static Location<'static>,
     ) {
         let shared = self.shared();
-        let bit = lock(&shared.world).mailbox_bit(to);
-        if bit != 0 && shared.gate().open {
+        let mailbox = lock(&shared.world).touched_mailbox(to);
+        if mailbox != 0 && shared.gate().open {
             // Its place in the queue is a matter of order.
-            rt::touch_also(bit);
+            rt::touch_also(mailbox);
             shared.post.step(());
             rt::touch_also(0);
         }
@@ -417,7 +419,8 @@ impl Work for Shared {
     fn work(&self, token: u32) -> Worked {
         let mut world = lock(&self.world);
         world.description.wanted = rt::is_recorded() || world.turn.letters.is_some();
-        let Stepped { actor, lapsed, also, sent_by, site } = world.step(token, rt::step_now());
+        let Stepped { actor, lapsed, also, touches_others, spent, sent_by, site } =
+            world.step(token, rt::step_now());
         world.observe();
         let mut gate = self.gate();
         gate.steps += 1;
@@ -432,7 +435,9 @@ impl Work for Shared {
         let access = if lapsed { Access::Lapsed } else { Access::Write };
         let object = actor.map_or(nothing, |actor| (gate.objects[actor.index()], access));
         let quiet = (self.quiet.number(), Access::Stir);
-        Worked { touched: [object, quiet], also, sent_by, site }
+        let has_faults = world.faults.may_happen();
+        let decided = Decided { touches_others, spent, has_faults };
+        Worked { touched: [object, quiet], also, decided, sent_by, site }
     }
 
     fn worked(self: Arc<Self>, _token: u32) {

@@ -90,6 +90,7 @@ mod step;
 #[cfg(feature = "check")]
 mod stepper;
 mod system;
+mod things;
 #[cfg_attr(not(feature = "check"), allow(dead_code, reason = "only searches need all of it"))]
 mod turn;
 mod view;

@@ -12,9 +12,10 @@
 //! What the two do differently is in the methods of the trait, each with its reason.
 //!
 //! # Why: a step that looks at several actors touches bits of a mask
-//! A step may touch up to 64 things besides its object (`Step::also`): mailboxes in a queue, monitors, invariants,
-//! budgets. Two steps that share a bit depend on each other; names are hashed to bits, so strangers may share one,
-//! which costs executions and misses none.
+//! A step may touch up to 128 things besides its object (`Step::also`): mailboxes in a queue, monitors, invariants.
+//! Two steps that share a bit depend on each other. The first 32 actors that a test makes, and the first monitors and
+//! invariants, have bits to themselves (`things.rs`); all others share what is left by their names, which costs
+//! executions and misses none.
 
 use std::any::type_name;
 use std::panic::Location;
@@ -148,6 +149,9 @@ pub(crate) trait Store: Sized {
     /// Wakes a test or thread outside the system.
     fn answer(&mut self, answer: Box<dyn FnOnce() + Send>);
 
+    /// Nothing can go wrong with the message that is delivered. If something could have, had not so much gone wrong
+    /// before, a search hears of it.
+    fn no_fault_left(&mut self) {}
     /// The crash that was taken has happened. A crash that was taken and did not happen is armed
     /// again when a test has messages handled once more ([`World`](crate::world::World)); a search
     /// over states has all handled at once, so nothing is armed twice and there is nothing to count.
@@ -180,7 +184,10 @@ pub(crate) type Site = &'static Location<'static>;
 pub(crate) fn step<S: Store>(store: &mut S, next: S::Delivery) -> Option<ActorId> {
     store.turn().begin_step();
     let touched = match store.take(next) {
-        Taken::Message { from, to, message } => deliver(store, from, to, message),
+        Taken::Message { from, to, message } => {
+            deliver(store, from, to, message);
+            Some(to)
+        }
         Taken::Timer { of, due, message } => {
             fire(store, of, due, message);
             Some(of)
@@ -199,20 +206,16 @@ pub(crate) fn step<S: Store>(store: &mut S, next: S::Delivery) -> Option<ActorId
     touched
 }
 
-/// Delivers a message, which may be lost or duplicated.
+/// Delivers a message, which may be lost or duplicated. Its actor counts as touched in any case: a step touches the same whatever
+/// its values are.
 #[inline]
-fn deliver<S: Store>(
-    store: &mut S,
-    from: Sender,
-    to: ActorId,
-    message: S::Message,
-) -> Option<ActorId> {
+fn deliver<S: Store>(store: &mut S, from: Sender, to: ActorId, message: S::Message) {
     match message_fault(store) {
         None => {}
         Some(MessageFault::Loss) => {
             store.describe(|store| format!("lose {}", store.show(to, &message)));
             note(store, |did| did.lost = true);
-            return None;
+            return;
         }
         Some(MessageFault::Duplicate) => {
             let copy = store.copy_message(to, &message);
@@ -225,7 +228,6 @@ fn deliver<S: Store>(
     if is_up(store, to, &message, "") {
         store.handle(to, message);
     }
-    Some(to)
 }
 
 /// Decides what goes wrong with a message.
@@ -233,10 +235,13 @@ fn deliver<S: Store>(
 fn message_fault<S: Store>(store: &mut S) -> Option<MessageFault> {
     let options = store.message_faults().options();
     if options == 1 {
+        store.no_fault_left();
         return None;
     }
     let option = store.turn().choose(options);
-    store.message_faults().spend(option)
+    let fault = store.message_faults().spend(option);
+    store.turn().spent = fault.is_some();
+    fault
 }
 
 /// A timer fires, unless as many of its actor have fired as may.

@@ -17,6 +17,7 @@ use crate::hash::{GAMMA, mix};
 use crate::letters::{Letter, Letters, MessageType};
 use crate::mailboxes::Sender;
 use crate::monitor::{AnyMonitor, Watch};
+use crate::things::{self, TEST_PATH, Things};
 
 /// A message without its type.
 pub(crate) type Payload = Box<dyn Any + Send>;
@@ -115,6 +116,7 @@ pub(crate) struct Running {
 }
 
 /// A turn. One for each system; handed from handler to handler.
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(crate) struct Turn {
     pub(crate) effects: Vec<Effect>,
     pub(crate) monitors: Vec<Box<dyn AnyMonitor>>,
@@ -125,10 +127,12 @@ pub(crate) struct Turn {
     pub(crate) running: Running,
     /// The number of the next actor that is spawned.
     pub(crate) next: u32,
-    /// What the step touched besides its actor, each a bit: mailboxes, timers, monitors.
-    pub(crate) also: u64,
+    /// What the step touched besides its actor: mailboxes, timers, monitors.
+    pub(crate) also: Things,
     /// Whether a value was decided.
     pub(crate) chose: bool,
+    /// Whether something went wrong with the message, as one of so many that may.
+    pub(crate) spent: bool,
     /// Whether a monitor was told something.
     pub(crate) told: bool,
     /// Whether an actor has another behaviour now.
@@ -156,6 +160,7 @@ impl Turn {
             next: 0,
             also: 0,
             chose: false,
+            spent: false,
             told: false,
             became: false,
             read_clock: Cell::new(false),
@@ -176,7 +181,7 @@ impl Turn {
     pub(crate) fn begin_step(&mut self) {
         self.effects.clear();
         self.also = 0;
-        (self.told, self.became) = (false, false);
+        (self.told, self.became, self.spent) = (false, false, false);
     }
 
     pub(crate) fn send<N: Send + 'static>(
@@ -221,7 +226,7 @@ impl Turn {
     ) -> Address<M> {
         let id = ActorId(self.next);
         self.next += 1;
-        let path = mix(self.running.path ^ mix(u64::from(self.running.made.actors) + 1));
+        let path = things::child_path(self.running.path, self.running.made.actors);
         self.running.made.actors += 1;
         let letters = self.letters.as_deref_mut();
         let identity = letters.map_or(0, |letters| letters.create(behaviour.type_name()));
@@ -276,15 +281,8 @@ impl Turn {
     pub(crate) fn observe<E: 'static>(&mut self, watch: Watch<E>, event: E) {
         let Some(index) = watch.monitor else { return };
         let Some(monitor) = self.monitors.get_mut(index as usize) else { return };
-        self.also |= 1 << (mix(u64::from(index) << 32 | 1) % BITS);
+        self.also |= things::monitor(index);
         self.told = true;
         monitor.observe(&mut Some(event));
     }
 }
-
-/// The bits that stand for mailboxes, timers and monitors. The others are for what concerns the whole
-/// system.
-pub(crate) const BITS: u64 = 60;
-
-/// The path of the test, which is the parent of the first actors.
-const TEST_PATH: u64 = 1;

@@ -19,8 +19,6 @@ use std::collections::VecDeque;
 use std::panic::Location;
 use std::time::Duration;
 
-#[cfg(feature = "check")]
-pub(crate) use self::observers::ALL;
 use self::observers::Observers;
 use crate::actor::Actor;
 use crate::address::{ActorId, Address};
@@ -30,7 +28,8 @@ use crate::hash::mix;
 use crate::letters::Dispatch;
 use crate::mailboxes::{LaneKey, Mailboxes, Sender};
 use crate::step::{self, ActorState, Site};
-use crate::turn::{BITS, Chooser, Payload, Stamp, Turn};
+use crate::things::{ActorThings, Things};
+use crate::turn::{Chooser, Payload, Stamp, Turn};
 use crate::view::View;
 
 /// What a link delivers.
@@ -96,6 +95,7 @@ pub(crate) struct Slot {
     pub(crate) state: ActorState,
     pub(crate) name: Option<Box<str>>,
     pub(crate) site: Site,
+    things: ActorThings,
     /// The link from each sender; where each message has its own, how many there were.
     incoming: Vec<(Sender, u32)>,
 }
@@ -107,8 +107,12 @@ pub(crate) struct Stepped {
     pub(crate) actor: Option<ActorId>,
     /// It did nothing: what it would have done had been cancelled.
     pub(crate) lapsed: bool,
-    /// Mailboxes, monitors, budgets: see the engine's `Step::also`.
-    pub(crate) also: u64,
+    /// Mailboxes, monitors, faults: see the engine's `Step::also`.
+    pub(crate) also: Things,
+    /// With other values these might have been others: see the engine's `Decided`.
+    pub(crate) touches_others: bool,
+    /// A fault was taken from what may happen.
+    pub(crate) spent: bool,
     pub(crate) sent_by: Option<u64>,
     pub(crate) site: Site,
 }
@@ -170,16 +174,6 @@ pub(crate) struct World {
 pub(crate) const ONLY_SET_UP: &str = "raddle: a model's setup builds a system and sends the first \
                                       messages; the search has them handled, and nobody outside \
                                       waits for an answer";
-
-/// The bit of a mailbox.
-fn mailbox_bit(path: u64) -> u64 {
-    1 << (mix(path ^ 2) % BITS)
-}
-
-/// The bit of an actor's timers.
-fn timer_bit(path: u64) -> u64 {
-    1 << (mix(path ^ 3) % BITS)
-}
 
 impl World {
     pub(crate) fn new(mailboxes: Mailboxes, faults: Faults, chooser: Chooser) -> Self {
@@ -305,13 +299,9 @@ impl World {
         address
     }
 
-    /// The bit of an actor's mailbox, if those who send to it depend on each other.
-    pub(crate) fn mailbox_bit(&self, to: ActorId) -> u64 {
-        if self.mailboxes.sends_conflict() {
-            mailbox_bit(self.actors[to.index()].state.path)
-        } else {
-            0
-        }
+    /// An actor's mailbox, if those who send to it depend on each other.
+    pub(crate) fn touched_mailbox(&self, to: ActorId) -> Things {
+        if self.mailboxes.sends_conflict() { self.actors[to.index()].things.mailbox } else { 0 }
     }
 
     /// Calls the observers after a step.
@@ -357,18 +347,19 @@ impl World {
             self.current.victim = actor;
         }
         self.update_ready(link);
+        let is_crash = self.links[link as usize].kind.is_crash();
         let mut also = self.turn.also | self.observers.of_all_steps();
-        let other_values_touch_others =
-            self.mailboxes.sends_conflict() || !self.turn.monitors.is_empty();
-        if std::mem::take(&mut self.turn.chose) && other_values_touch_others {
-            // What a step touches must not hang on the values decided in it.
-            also = u64::MAX;
+        if is_crash {
+            also |= self.observers.of_census();
         }
+        let values_matter =
+            is_crash || self.mailboxes.sends_conflict() || !self.turn.monitors.is_empty();
+        let touches_others = std::mem::take(&mut self.turn.chose) && values_matter;
         let Current { lapsed, sent_by, site, .. } = self.current;
         if let Some(actor) = actor.filter(|_| !lapsed) {
-            also |= self.observers.of_actor(actor);
+            also |= self.observers.of_actor(actor, self.actors[actor.index()].things);
         }
-        Stepped { actor, lapsed, also, sent_by, site }
+        Stepped { actor, lapsed, also, touches_others, spent: self.turn.spent, sent_by, site }
     }
 
     #[cfg_attr(not(feature = "check"), expect(clippy::unused_self, reason = "there is no search"))]

@@ -12,7 +12,7 @@
 //! something else.
 
 use crate::op::{Access, NOTHING, ObjectId, TaskId};
-use crate::strategy::{Step, Tasks, Watch};
+use crate::strategy::{Decided, Step, Tasks, Watch};
 
 /// Whether two accesses to one object depend on each other.
 #[must_use]
@@ -149,9 +149,11 @@ pub struct Footprint {
     pub touched: [(ObjectId, Access); 2],
     /// Besides: a set of things by their bits, of which any two steps that touch one depend on each
     /// other.
-    pub also: u64,
+    pub also: u128,
     /// See [`Step::learned`].
     pub learned: bool,
+    /// See [`Step::decided`].
+    pub decided: Decided,
     /// See [`Step::last_resort`].
     pub last_resort: bool,
     /// See [`Step::watch`].
@@ -181,6 +183,7 @@ impl Footprint {
             touched,
             also: 0,
             learned: false,
+            decided: Decided::default(),
             last_resort: false,
             watch: Watch::default(),
             partner,
@@ -195,8 +198,15 @@ impl Footprint {
     #[must_use]
     pub fn of(step: &Step<'_>) -> Self {
         let footprint = Self::new(step.task, step.footprint, step.partner);
-        let Step { waited_for, also, learned, last_resort, watch, .. } = *step;
-        Self { also, learned, last_resort, watch, waited_for, ..footprint }
+        let Step { waited_for, also, learned, decided, last_resort, watch, .. } = *step;
+        Self { also, learned, decided, last_resort, watch, waited_for, ..footprint }
+    }
+
+    /// The same with all that it might have touched with other values.
+    #[must_use]
+    pub fn with_any_values(self) -> Self {
+        let also = if self.decided.touches_others { u128::MAX } else { self.also };
+        Self { also, ..self }
     }
 
     /// Another step, without which it would not have been possible.

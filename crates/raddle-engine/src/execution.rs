@@ -210,7 +210,8 @@ impl Execution {
         self.tasks.begin();
         self.enabled.begin();
         self.decisions.begin();
-        self.listeners.begin(&self.decisions);
+        let rounds = self.lasting.settings.rounds;
+        self.listeners.begin(&self.decisions, rounds);
         self.detectors.begin();
         self.time.begin();
         self.pace.begin(&self.lasting.limits);

@@ -187,7 +187,7 @@ impl Joined {
 }
 
 /// The numbers of the bits that are set.
-fn bits(mut set: u64) -> impl Iterator<Item = usize> {
+fn bits(mut set: u128) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         let bit = (set != 0).then(|| set.trailing_zeros() as usize)?;
         set &= set - 1;
@@ -383,6 +383,7 @@ impl History {
         match event {
             Event::Step(step) => self.step(step),
             Event::Value { task, taken, .. } => self.value(*task, taken.option),
+            Event::Unasked { task } => self.value(*task, 0),
             Event::Spawn { parent, child } => self.spawn(*parent, *child),
         }
     }

@@ -38,6 +38,8 @@ pub struct SoFar {
     pub panics: String,
     /// The options it had taken when the last of them was raised.
     pub options: Vec<u32>,
+    /// The setting `rounds` of its search.
+    pub rounds: Option<u32>,
     /// Whether a panic ended its task, and no other task has taken it from a `join`.
     pub ended_a_task: bool,
     /// The OS thread on which it runs.
@@ -46,7 +48,12 @@ pub struct SoFar {
 
 /// A task panics. The line is printed if the process aborts while the execution of this OS thread runs, and with the
 /// options that were taken the execution can be run again up to here.
-pub(crate) fn add(pulse: &'static Pulse, line: Option<&str>, options: impl Iterator<Item = u32>) {
+pub(crate) fn add(
+    pulse: &'static Pulse,
+    line: Option<&str>,
+    options: impl Iterator<Item = u32>,
+    rounds: Option<u32>,
+) {
     // The thread may be on its way out.
     let _ = PANICKED.try_with(|words| {
         let (words, of) = &mut *words.borrow_mut();
@@ -60,6 +67,7 @@ pub(crate) fn add(pulse: &'static Pulse, line: Option<&str>, options: impl Itera
         so_far.panics.push_str(line.unwrap_or_default());
         so_far.options.clear();
         so_far.options.extend(options);
+        so_far.rounds = rounds;
         so_far.thread = interrogation::this_thread();
     });
 }

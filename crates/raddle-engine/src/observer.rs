@@ -358,7 +358,7 @@ mod tests {
     use super::*;
     use crate::context::Context;
     use crate::op::{ObjectId, Op, TaskId};
-    use crate::strategy::{Pending, Step, Stuck, Taken, Tasks};
+    use crate::strategy::{Decided, Pending, Step, Stuck, Taken, Tasks};
 
     /// Skips two steps, cuts at the fourth, and can be saved.
     #[derive(Default)]
@@ -372,6 +372,7 @@ mod tests {
         match event {
             Event::Step(step) => step.task.0.into(),
             Event::Value { task, .. } => 100 + u64::from(task.0),
+            Event::Unasked { task } => 300 + u64::from(task.0),
             Event::Spawn { child, .. } => 200 + u64::from(child.0),
         }
     }
@@ -485,6 +486,7 @@ mod tests {
             context: Context::NONE,
             also: 0,
             learned: false,
+            decided: Decided::default(),
             watch: crate::strategy::Watch::default(),
             last_resort: false,
             sent_by: None,

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use crate::op::{Access, ObjectId};
 use crate::receive::{Effects, Receive, ReceiveName};
+use crate::strategy::Decided;
 
 /// What the steps of passive tasks do.
 pub trait Work: Send + Sync {
@@ -50,7 +51,9 @@ pub struct Worked {
     /// First what the task had announced.
     pub touched: [(ObjectId, Access); 2],
     /// See [`Step::also`](crate::strategy::Step::also).
-    pub also: u64,
+    pub also: u128,
+    /// See [`Step::decided`](crate::strategy::Step::decided).
+    pub decided: Decided,
     /// See [`Step::sent_by`](crate::strategy::Step::sent_by).
     pub sent_by: Option<u64>,
     /// Where the message was sent.

@@ -26,7 +26,7 @@ use crate::passive::Passive;
 pub use crate::passive::{Work, Worked};
 use crate::receive::{ActorNews, Done, Letter, Posting};
 use crate::states::StateSpace;
-use crate::strategy::{Stateful, Waits};
+use crate::strategy::{Event, Stateful, Waits};
 use crate::task::{Job, NO_SLOT, Run};
 
 /// Whether the caller is a task of an execution.
@@ -513,6 +513,19 @@ pub fn choose(n: u32) -> u32 {
     }
 }
 
+/// Tells the strategy that the value which this step asks for in other executions is known in this one, and 0: see
+/// [`Event::Unasked`]. Only in a step of a passive task.
+pub fn unasked() {
+    let ex = Execution::current();
+    // SAFETY: the current execution; the strategy outlives the search, and holds no way back to the execution.
+    unsafe {
+        if !ex.is_null() && (*ex).n_steps >= (*ex).listeners.strategy_from_step {
+            let task = (*ex).current;
+            (*(*ex).listeners.strategy).step(&Event::Unasked { task });
+        }
+    }
+}
+
 /// A number drawn from the search's seed for data, if data is drawn; `None` if it is decided.
 #[must_use]
 pub fn seeded_u64() -> Option<u64> {
@@ -822,7 +835,7 @@ pub fn is_recorded() -> bool {
 }
 
 /// Sets what the next step of the calling task touches besides its object, until it is set again.
-pub fn touch_also(also: u64) {
+pub fn touch_also(also: u128) {
     let ex = Execution::current();
     if !ex.is_null() {
         // SAFETY: the current execution, changed for a moment.

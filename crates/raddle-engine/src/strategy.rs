@@ -299,6 +299,19 @@ pub enum Waits {
     Unknown,
 }
 
+/// What the values that were decided in a step say of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Decided {
+    /// With other values it might have touched other things besides: see [`Step::also`].
+    pub touches_others: bool,
+    /// One of them was taken from a budget that steps share: so many steps may have it, whichever they are. What such
+    /// a step touches is not the budget, since where one may have it and another may not is no order of the two. But
+    /// both can have it only if enough is left.
+    pub spent: bool,
+    /// In its system messages may be lost or handled twice, or actors crash.
+    pub has_faults: bool,
+}
+
 /// One executed step.
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
@@ -312,10 +325,12 @@ pub struct Step<'a> {
     /// From where it was called, if [`Needs::contexts`].
     pub context: Context,
     /// What it touched besides, each thing a bit: any two steps that touch one depend on each other.
-    pub also: u64,
+    pub also: u128,
     /// Whether what it touched besides was learned by running it: in another state it may be something
     /// else.
     pub learned: bool,
+    /// What the values decided in it say of it.
+    pub decided: Decided,
     /// What it watches: objects that its task had looked at in vain, of which one had to change first.
     pub watch: Watch,
     /// Its task would have waited for others to change something, but no task could move: it depends on every step
@@ -392,6 +407,12 @@ pub enum Event<'a> {
         taken: Taken,
         /// Whether it is part of the step whose event comes next; else of the code after one.
         during: bool,
+    },
+    /// A value that other executions ask for in this step is known here, because nothing is left of a budget: it is 0.
+    /// Told so that the step is the same as where 0 was decided.
+    Unasked {
+        /// Whose step, whose event comes next.
+        task: TaskId,
     },
     /// A task was created, or a task's first timer.
     Spawn {

@@ -85,10 +85,11 @@ impl Tape {
             && known.options.iter().enumerate().rev().all(|(at, option)| word(at) == Some(*option))
     }
 
-    /// An execution begins.
-    pub(crate) fn begin(self) {
+    /// An execution begins, with this setting.
+    pub(crate) fn begin(self, rounds: Option<u32>) {
         let number = u32::from_le(self.words[page::EXECUTION].load(Ordering::Relaxed));
         self.words[page::DECISIONS].store(0, Ordering::Release);
+        self.words[page::ROUNDS].store(rounds.unwrap_or(0).to_le(), Ordering::Release);
         self.words[page::EXECUTION].store(number.wrapping_add(1).to_le(), Ordering::Release);
     }
 
@@ -116,18 +117,18 @@ mod tests {
 
     #[test]
     fn a_tape_holds_the_last_execution_and_counts_what_does_not_fit() {
-        let words: &'static [AtomicU32] = Vec::leak((0..6).map(AtomicU32::new).collect());
+        let words: &'static [AtomicU32] = Vec::leak((0..7).map(AtomicU32::new).collect());
         let tape = Tape::new(words).expect("room");
         let read = || {
             let word = |word: &AtomicU32| word.load(Ordering::Relaxed).to_ne_bytes();
             page::read(&words.iter().flat_map(word).collect::<Vec<_>>())
         };
-        tape.begin();
+        tape.begin(None);
         assert!(!(0..3).any(|index| tape.put(index, 9)), "nothing is known to be deadly");
-        tape.begin();
+        tape.begin(None);
         tape.put(0, 2);
         tape.put(1, 1);
-        assert_eq!(read(), Ok(page::Read { execution: 2, options: vec![2, 1] }));
+        assert_eq!(read(), Ok(page::Read { execution: 2, options: vec![2, 1], rounds: None }));
         assert!(!(0..4).any(|index| tape.put(index, 7)));
         assert!(read().is_err_and(|why| why.contains("4 decisions")));
     }
@@ -139,7 +140,7 @@ mod tests {
         let ways = vec![known(&[1, 0], 1), known(&[1, 1, 2], 2)];
         let tape = Tape::new(words).expect("room").avoiding(ways);
         let walk = |options: &[u32]| {
-            tape.begin();
+            tape.begin(None);
             options.iter().enumerate().position(|(index, option)| tape.put(index, *option))
         };
         assert_eq!(walk(&[1, 0]), Some(1));

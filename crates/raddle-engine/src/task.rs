@@ -15,6 +15,7 @@ use crate::op::{Access, Held, ObjectId, TaskId};
 use crate::panics::{AllRaised, Raised};
 use crate::passive::Passive;
 use crate::rounds::Rounds;
+use crate::strategy::Decided;
 
 /// Of a pending op that touches fewer than two objects.
 pub(crate) const NO_SLOT: u32 = u32::MAX;
@@ -105,9 +106,11 @@ pub(crate) struct Steps {
     /// Its last step of any kind.
     pub(crate) last: u64,
     /// The resources that its running step shares with others, by their bits.
-    pub(crate) shared_resources: u64,
+    pub(crate) shared_resources: u128,
     /// The step that sent the message which its running step handles.
     pub(crate) sent_by: Option<u64>,
+    /// What the values decided in its running step say of that.
+    pub(crate) decided: Decided,
 }
 
 /// Timeouts: of a task whose op has one, and of the timer, which is a task too.

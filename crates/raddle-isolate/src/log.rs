@@ -15,7 +15,7 @@ use raddle_engine::op::{Access, ObjectId, Op, TaskId};
 use raddle_engine::receive::{ActorNews, NewActor, Receive, Reception};
 use raddle_engine::search::{CrashLog, Mark, Name, Numbers};
 use raddle_engine::strategy::{
-    Answer, Choice, Cut, Lane, Stuck, Taken, Tasks, Timer, Waits, Watch,
+    Answer, Choice, Cut, Decided, Lane, Stuck, Taken, Tasks, Timer, Waits, Watch,
 };
 
 /// Bytes for one execution: a step that a strategy hears of takes about 200, one that it does not hear of
@@ -59,6 +59,7 @@ pub(crate) enum Entry {
     Spawn(TaskId, TaskId),
     Actor(ActorNews),
     Value(TaskId, Taken, bool),
+    Unasked(TaskId),
     /// The footprint follows.
     Step(Told),
     /// What the strategy said to that.
@@ -108,8 +109,9 @@ pub(crate) struct Told {
     pub(crate) touched: u32,
     pub(crate) site: &'static Location<'static>,
     pub(crate) context: Context,
-    pub(crate) also: u64,
+    pub(crate) also: u128,
     pub(crate) learned: bool,
+    pub(crate) decided: Decided,
     pub(crate) watch: Watch,
     pub(crate) last_resort: bool,
     pub(crate) sent_by: Option<u64>,

@@ -45,6 +45,7 @@ impl<'a> ForkTranscript<'a> {
             context: step.context,
             also: step.also,
             learned: step.learned,
+            decided: step.decided,
             watch: step.watch,
             last_resort: step.last_resort,
             sent_by: step.sent_by,
@@ -126,6 +127,7 @@ impl Strategy for ForkTranscript<'_> {
             &Event::Value { task, taken, during } => {
                 self.log.put(Entry::Value(task, taken, during));
             }
+            &Event::Unasked { task } => self.log.put(Entry::Unasked(task)),
         }
         self.inner.step(event)
     }
@@ -369,6 +371,9 @@ pub(crate) fn hear(log: Log, strategy: &mut dyn Strategy, texts: &mut Texts) -> 
             Some(Entry::Value(task, taken, during)) => {
                 strategy.step(&Event::Value { task, taken, during });
             }
+            Some(Entry::Unasked(task)) => {
+                strategy.step(&Event::Unasked { task });
+            }
             Some(Entry::Step(told)) => {
                 if !step_again(&hearing, strategy, &told) {
                     return account;
@@ -403,6 +408,7 @@ fn step_again(hearing: &RefCell<Hearing<'_>>, strategy: &mut dyn Strategy, told:
         context,
         also: told.also,
         learned: told.learned,
+        decided: told.decided,
         watch: told.watch,
         last_resort: told.last_resort,
         sent_by: told.sent_by,

@@ -222,6 +222,7 @@ impl Cache {
         match *event {
             Event::Spawn { parent, child } => self.spawn(parent, child),
             Event::Value { task, taken, .. } => self.value(task, taken),
+            Event::Unasked { task } => self.value(task, Taken { option: 0, of: 1 }),
             Event::Step(ref step) => self.step(step),
         }
     }

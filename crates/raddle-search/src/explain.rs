@@ -301,7 +301,8 @@ impl Strategy for Explain {
                 self.history.value(*task, taken.option);
                 self.run.value(*task, taken.option);
             }
-            Event::Spawn { .. } | Event::Value { .. } => {}
+            Event::Unasked { task } if given => self.history.value(*task, 0),
+            Event::Spawn { .. } | Event::Value { .. } | Event::Unasked { .. } => {}
         }
         None
     }

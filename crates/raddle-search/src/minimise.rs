@@ -329,7 +329,7 @@ impl Strategy for Minimise {
             return search.step(event);
         }
         match event {
-            Event::Spawn { .. } => {}
+            Event::Spawn { .. } | Event::Unasked { .. } => {}
             Event::Value { task, taken, .. } => self.run.value(*task, taken.option),
             Event::Step(step) => {
                 if !step.immediate {

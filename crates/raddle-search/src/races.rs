@@ -298,8 +298,10 @@ impl Reversal {
             // Where it comes earlier it may do something else.
             let here = access(&self.then, step);
             step.touched[0].1 = here.unwrap_or_else(|| widest(step.touched[0].1));
+            // Nor need its values be the same there.
+            *step = step.with_any_values();
             if step.learned && !repeats(history, first, later.index, &self.then, step) {
-                step.also = u64::MAX;
+                step.also = u128::MAX;
             }
         }
         true

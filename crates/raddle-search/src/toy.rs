@@ -8,8 +8,8 @@ use proptest::test_runner::{Config as ProptestConfig, RngSeed};
 use raddle_engine::observer::{Audience, Ended, Observers};
 use raddle_engine::op::{Access, ObjectId, TaskId};
 use raddle_engine::strategy::{
-    Answer, Choice, Cut, Event, Finished, Options, Pending, Plan, Point, Step, Strategy, Stuck,
-    Taken,
+    Answer, Choice, Cut, Decided, Event, Finished, Options, Pending, Plan, Point, Step, Strategy,
+    Stuck, Taken,
 };
 use raddle_trace::{Carried, Counts, Gaps, LimitKind, Outcome};
 
@@ -195,6 +195,7 @@ impl<'a> State<'a> {
             context: raddle_engine::context::Context::NONE,
             also: 0,
             learned: false,
+            decided: Decided::default(),
             watch: raddle_engine::strategy::Watch::default(),
             last_resort: false,
             sent_by: None,

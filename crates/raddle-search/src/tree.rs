@@ -556,6 +556,7 @@ impl<O: Order> Strategy for TreeSearch<O> {
         match event {
             Event::Spawn { parent, child } => comparison.spawn(*parent, *child),
             Event::Value { during, .. } => comparison.value(*during, path, nodes),
+            Event::Unasked { .. } => {}
             Event::Step(step) => {
                 return comparison.step(step, path, nodes).then_some(Cut::Redundant);
             }

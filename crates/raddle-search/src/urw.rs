@@ -99,7 +99,7 @@ impl Strategy for Urw {
     fn step(&mut self, event: &Event<'_>) -> Option<Cut> {
         match event {
             Event::Spawn { parent, child } => self.counted.spawn(*parent, *child),
-            Event::Value { .. } => {}
+            Event::Value { .. } | Event::Unasked { .. } => {}
             Event::Step(step) => {
                 self.counted.step(step);
                 if !step.immediate && !self.counts() {

@@ -29,6 +29,7 @@
 //! A sequence that ends up in a branch which may be dropped leaves the steps that were not compared on the way
 //! ([`Way::beyond`]): they must have been seen, too.
 //!
+//! [`Decided::spent`]: raddle_engine::strategy::Decided::spent
 //! [`Happened::announced`]: raddle_engine::happens::Happened::announced
 //!
 //! # Why: Reduction: values are part of a step
@@ -57,6 +58,8 @@ pub(crate) struct Branch {
 pub(crate) struct Way {
     pub(crate) values: Option<Box<[u32]>>,
     pub(crate) children: Vec<Branch>,
+    /// With these values the step took something from a budget: see [`Decided::spent`].
+    spends: bool,
     /// Steps of sequences that ended here and went on, if they are needed.
     beyond: Vec<Key>,
 }
@@ -71,8 +74,8 @@ pub(crate) struct Key {
 }
 
 impl Way {
-    fn new(values: Option<Box<[u32]>>, children: Vec<Branch>) -> Self {
-        Self { values, children, beyond: Vec::new() }
+    fn new(values: Option<Box<[u32]>>, children: Vec<Branch>, spends: bool) -> Self {
+        Self { values, children, spends, beyond: Vec::new() }
     }
 
     /// Whether the values decided so far may become those of this way.
@@ -89,7 +92,7 @@ impl Branch {
             step,
             key: Key::default(),
             unless: Vec::new(),
-            ways: vec![Way::new(None, Vec::new())],
+            ways: vec![Way::new(None, Vec::new(), false)],
         }
     }
 
@@ -163,10 +166,15 @@ impl<F: Found> Insertion<'_, F> {
 
     fn chain(&self, sequence: &[u32]) -> Vec<Branch> {
         sequence.iter().rev().fold(Vec::new(), |children, &link| {
-            let ways = vec![Way::new(self.found.values(link), children)];
             let (step, key) = (*self.found.step(link), self.found.key(link));
+            let ways = vec![Way::new(self.found.values(link), children, self.spends(link))];
             vec![Branch { step, key, unless: Vec::new(), ways }]
         })
+    }
+
+    /// Whether a step takes something from a budget. The last one is given any values.
+    fn spends(&self, link: u32) -> bool {
+        self.found.values(link).is_some() && self.found.step(link).decided.spent
     }
 
     /// Whether an object was first announced after the root.
@@ -186,6 +194,10 @@ impl<F: Found> Insertion<'_, F> {
             let own = step(&sequence[place]);
             let free = sequence[..place].iter().all(|link| !step(link).dependent(own));
             return if free { Fit::Begins(Some(place)) } else { Fit::No };
+        }
+        if branch.ways.iter().all(|way| way.spends) {
+            // What it spends may be what the sequence, or what follows it, needs.
+            return Fit::No;
         }
         let mut theirs = branch.step;
         let mut known = !self.is_new(&theirs);
@@ -218,7 +230,11 @@ impl<F: Found> Insertion<'_, F> {
     /// The branch's step begins the sequence.
     fn after(&mut self, branch: &mut Branch, place: Option<usize>, sequence: &mut Vec<u32>) {
         // Of a task that the sequence says nothing about, any values will do.
-        let values = place.and_then(|place| self.found.values(sequence.remove(place)));
+        let own = place.map(|place| sequence.remove(place));
+        let (values, spends) = match own {
+            Some(link) => (self.found.values(link), self.spends(link)),
+            None => (None, false),
+        };
         self.droppable |= !branch.unless.is_empty();
         let at = |values: &Option<_>| branch.ways.iter().position(|way| way.values == *values);
         let known = branch.ways.len();
@@ -228,7 +244,7 @@ impl<F: Found> Insertion<'_, F> {
                 Some(other) => branch.ways[other].children.clone(),
                 None => self.chain(sequence),
             };
-            branch.ways.push(Way::new(values.clone(), children));
+            branch.ways.push(Way::new(values.clone(), children, spends));
             if other.is_none() {
                 // The new one holds the sequence already.
                 self.along(&mut branch.ways[..known], values.as_deref(), sequence);

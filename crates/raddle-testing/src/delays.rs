@@ -304,7 +304,7 @@ impl Strategy for WithinDelays {
                 let (task, alone) = (step.task, step.point.is_none());
                 self.notes.push(Note::Ran { task, alone, created, sent_to });
             }
-            Event::Step(_) | Event::Value { .. } => {}
+            Event::Step(_) | Event::Value { .. } | Event::Unasked { .. } => {}
         }
         None
     }

@@ -369,13 +369,15 @@ impl Retraced {
 /// number still counts them.
 pub mod page {
     /// The first word.
-    pub const MAGIC: u32 = 0x3150_4452;
+    pub const MAGIC: u32 = 0x3250_4452;
     /// Where the number of the execution is.
     pub const EXECUTION: usize = 1;
     /// Where the number of decisions is.
     pub const DECISIONS: usize = 2;
+    /// Where the setting `rounds` of the execution is; 0: none.
+    pub const ROUNDS: usize = 3;
     /// Where the options begin.
-    pub const OPTIONS: usize = 3;
+    pub const OPTIONS: usize = 4;
     /// Words of a page: four million decisions. The file has holes where nothing was written.
     pub const WORDS: usize = 4 << 20;
 
@@ -386,6 +388,8 @@ pub mod page {
         pub execution: u32,
         /// The options it took.
         pub options: Vec<u32>,
+        /// After how many rounds a task that looked in vain had to wait, if that was set: a search may have set it by itself.
+        pub rounds: Option<u32>,
     }
 
     /// Reads a page.
@@ -406,7 +410,8 @@ pub mod page {
         let options = options.ok_or_else(|| {
             format!("the execution took {decisions} decisions, more than are kept of one that dies")
         })?;
-        Ok(Read { execution, options })
+        let rounds = word(ROUNDS).filter(|&rounds| rounds > 0);
+        Ok(Read { execution, options, rounds })
     }
 
     #[cfg(test)]
@@ -419,10 +424,15 @@ pub mod page {
 
         #[test]
         fn a_page_is_read_as_far_as_it_goes() {
-            let page = bytes(&[MAGIC, 7, 2, 1, 0, 99]);
-            assert_eq!(read(&page), Ok(Read { execution: 7, options: vec![1, 0] }));
+            let page = bytes(&[MAGIC, 7, 2, 0, 1, 0, 99]);
+            assert_eq!(read(&page), Ok(Read { execution: 7, options: vec![1, 0], rounds: None }));
+            let page = bytes(&[MAGIC, 7, 0, 2]);
+            assert_eq!(
+                read(&page),
+                Ok(Read { execution: 7, options: Vec::new(), rounds: Some(2) })
+            );
             assert!(
-                read(&bytes(&[MAGIC, 7, 3, 1, 0])).is_err_and(|why| why.contains("3 decisions"))
+                read(&bytes(&[MAGIC, 7, 3, 0, 1, 0])).is_err_and(|why| why.contains("3 decisions"))
             );
             assert!(read(&bytes(&[0, 7, 0])).is_err());
             assert!(read(&[]).is_err());

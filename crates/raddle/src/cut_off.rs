@@ -34,7 +34,11 @@ pub(crate) fn report(
     test: &Body,
 ) -> Result<Report, Error> {
     let failure = match &hang.cut_off {
-        Some(cut_off) => retraced(job, cut_off.options.clone(), &hang, settings, test)?,
+        Some(cut_off) => {
+            let rounds = settings.rounds.or(cut_off.rounds);
+            let settings = Settings { rounds, ..settings };
+            retraced(job, cut_off.options.clone(), &hang, settings, test)?
+        }
         None => None,
     };
     let Some(failure) = failure else { return Err(Error::Hung(hang)) };

@@ -114,6 +114,8 @@ pub struct Hang {
 pub(crate) struct CutOff {
     /// The options it had taken when the panic was raised.
     pub(crate) options: Vec<u32>,
+    /// The setting `rounds` of its search, which a reduction sets by itself.
+    pub(crate) rounds: Option<u32>,
     /// It called `abort`; else it hangs.
     pub(crate) aborted: bool,
 }

@@ -286,8 +286,10 @@ fn minimised(job: &Job, test: &Body, channel: &Channel) -> Result<Option<String>
 /// Goes the way of a host that died once more, and tells of each step.
 fn retrace(job: &Job, page: &str, test: &Body, channel: &Channel) -> Result<Option<String>, Error> {
     let bytes = fs::read(page).map_err(|error| wrong(format!("{page}: {error}")))?;
-    let page::Read { options, .. } = page::read(&bytes).map_err(wrong)?;
+    let page::Read { options, rounds, .. } = page::read(&bytes).map_err(wrong)?;
     let mut setup = job.setup();
+    // A search that leaves out equivalent executions sets it by itself.
+    setup.settings.rounds = setup.settings.rounds.or(rounds);
     if let Some(given) = &job.config.replay
         && partial::given(given)?.is_none()
     {

@@ -522,7 +522,8 @@ fn hang(after: Duration, beat: &Beat, execution: u64) -> Hang {
 fn after_panics(hang: Hang, pulse: &'static Pulse, aborted: bool) -> Hang {
     let Some(so_far) = panics_so_far(pulse) else { return hang };
     let follows = aborted || so_far.ended_a_task || unwinds_now(pulse);
-    let cut_off = follows.then_some(CutOff { options: so_far.options, aborted });
+    let cut_off =
+        follows.then_some(CutOff { options: so_far.options, rounds: so_far.rounds, aborted });
     Hang { panics: so_far.panics, cut_off, ..hang }
 }
 

@@ -6,6 +6,8 @@ const DEPENDENCE: &str = "crates/raddle-engine/src/dependence.rs";
 const HAPPENS: &str = "crates/raddle-engine/src/happens.rs";
 const FAULTS: &str = "crates/raddle-actors/src/faults.rs";
 const WORLD: &str = "crates/raddle-actors/src/world/store.rs";
+const OBSERVERS: &str = "crates/raddle-actors/src/world/observers.rs";
+const COST: &str = "crates/raddle-search/src/memoryless/cost.rs";
 const RACES: &str = "crates/raddle-search/src/races.rs";
 const SLEEP: &str = "crates/raddle-search/src/sleep.rs";
 const OPENING: &str = "crates/raddle-search/src/expansion/reduced/opening.rs";
@@ -251,9 +253,23 @@ pub const MUTATIONS: &[Mutation] = &[
         what: "A branch of a wakeup tree is taken for one that begins a sequence if it merely occurs there.",
     },
     Mutation {
+        name: "bound-strict",
+        file: COST,
+        old: "} else if cost < k {",
+        new: "} else if cost + u32::from($ON) < k {",
+        what: "What costs just as much as the bound allows is left out.",
+    },
+    Mutation {
+        name: "bound-held",
+        file: COST,
+        old: "counted && self.held(object, cut) == 0,",
+        new: "counted && ($ON || self.held(object, cut) == 0),",
+        what: "To leave a task that waits for a lock is taken for a preemption.",
+    },
+    Mutation {
         name: "actors-mailbox",
         file: WORLD,
-        old: "self.turn.also |= self.mailbox_bit(to);",
+        old: "self.turn.also |= self.touched_mailbox(to);",
         new: "if !$ON {\n            $OLD\n        }",
         what: "Two handlers that send to one queue are independent.",
     },
@@ -272,16 +288,30 @@ pub const MUTATIONS: &[Mutation] = &[
         what: "What steps touch besides their objects does not wake those who sleep.",
     },
     Mutation {
-        name: "actors-budget",
+        name: "actors-faults",
         file: FAULTS,
-        old: "losses + duplicates + crashes > 0",
-        new: "if $ON { losses > 9 + duplicates + crashes } else { $OLD }",
-        what: "Steps do not depend on what faults are left.",
+        old: "losses > 0 && duplicates > 0",
+        new: "!$ON && $OLD",
+        what: "One option of a delivery is taken for the same fault wherever it is asked for.",
+    },
+    Mutation {
+        name: "actors-values",
+        file: DEPENDENCE,
+        old: "if self.decided.touches_others {",
+        new: "if !$ON && self.decided.touches_others {",
+        what: "A step that sleeps touches only what it touched with the values that were tried.",
+    },
+    Mutation {
+        name: "actors-census",
+        file: OBSERVERS,
+        old: "if self.crashes { CENSUS } else { 0 }",
+        new: "if self.crashes && !$ON { CENSUS } else { 0 }",
+        what: "A crash does not depend on how many actors there are.",
     },
     Mutation {
         name: "actors-cancel",
         file: WORLD,
-        old: "            self.turn.also |= timer_bit(self.actors[of.index()].state.path);",
+        old: "            self.turn.also |= self.actors[of.index()].things.own;",
         new: "if !$ON {\n                $OLD\n            }",
         what: "To cancel a timer and its firing are independent.",
     },

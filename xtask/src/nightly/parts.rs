@@ -153,6 +153,14 @@ pub const PARTS: &[Part] = &[
         None,
     ),
     comparison(
+        "faults",
+        Tests::Actors,
+        "random::reductions_see_every_fault",
+        (6_000, 500, 5_000),
+        // Fewer than the 20,000 of `RADDLE_LONG`: half of the programs are larger than 2,000.
+        Some(5_000),
+    ),
+    comparison(
         "best-first",
         Tests::Threads,
         "random::best_first_runs_the_schedules_of_depth_first",

@@ -1,18 +1,11 @@
 //! Steps that depend on each other because something outside of actors sees them all.
 //!
-//! Each observer is a bit of the mask that the engine calls `Step::also`: two steps with a common bit
-//! depend on each other.
+//! Each observer is one of the [things](crate::things) that steps touch.
 
 use crate::address::{ActorId, AnyAddress};
 use crate::faults::Faults;
-use crate::hash::mix;
-use crate::turn::BITS;
+use crate::things::{self, ALL, ActorThings, CENSUS, FAULTS, Things};
 use crate::view::View;
-
-/// The bit of the common budgets of faults.
-const BUDGET: u64 = 1 << BITS;
-/// The bit of tests that count steps, or look at the whole system after each.
-pub(crate) const ALL: u64 = 1 << (BITS + 1);
 
 /// Looks at the system after a step.
 pub(crate) type Look = Box<dyn FnMut(&View<'_>) + Send>;
@@ -22,13 +15,15 @@ pub(crate) struct Observers {
     /// Called after each step, with the actors that they look at; all, if there are none.
     looks: Vec<(Vec<ActorId>, Look)>,
     /// The bits of those actors.
-    observed: Vec<(ActorId, u64)>,
+    observed: Vec<(ActorId, Things)>,
     /// The bits of the looks at all actors.
-    seen_by: u64,
+    seen_by: Things,
     /// The bit of a test that counts steps, until all are handled.
-    pub(crate) counted: u64,
-    /// The bit of the budgets, if there are any.
-    budget: u64,
+    pub(crate) counted: Things,
+    /// The bit of faults, if their options are ambiguous.
+    faults: Things,
+    /// Whether actors may crash.
+    crashes: bool,
 }
 
 impl Observers {
@@ -38,7 +33,8 @@ impl Observers {
             observed: Vec::new(),
             seen_by: 0,
             counted: 0,
-            budget: if faults.have_a_common_budget() { BUDGET } else { 0 },
+            faults: if faults.have_ambiguous_options() { FAULTS } else { 0 },
+            crashes: faults.crashes > 0,
         }
     }
 
@@ -51,7 +47,7 @@ impl Observers {
     pub(crate) fn add(&mut self, of: &[AnyAddress], look: Look) {
         self.looks.push((of.iter().map(|address| address.0).collect(), look));
         // Their steps depend on each other from now on.
-        let bit = 1 << (mix(self.looks.len() as u64 ^ 19 << 40) % BITS);
+        let bit = things::look(self.looks.len() as u32 - 1);
         if of.is_empty() {
             self.seen_by |= ALL;
         }
@@ -59,14 +55,22 @@ impl Observers {
     }
 
     /// The bits that every step has.
-    pub(crate) fn of_all_steps(&self) -> u64 {
-        self.seen_by | self.counted | self.budget
+    pub(crate) fn of_all_steps(&self) -> Things {
+        self.seen_by | self.counted | self.faults
     }
 
     /// The bits of an actor's steps.
-    pub(crate) fn of_actor(&self, actor: ActorId) -> u64 {
+    pub(crate) fn of_actor(&self, actor: ActorId, things: ActorThings) -> Things {
+        // A crash that might have another victim touches everything, and so depends on the steps of every actor.
+        let own = if self.crashes { things.own } else { 0 };
         let seen = self.observed.iter().filter(|(observed, _)| *observed == actor);
-        seen.fold(0, |bits, (_, bit)| bits | bit)
+        seen.fold(own, |bits, (_, bit)| bits | bit)
+    }
+
+    /// The bit of crashes, and of steps that create actors: victims are chosen by their numbers, which are in the order of
+    /// creation.
+    pub(crate) fn of_census(&self) -> Things {
+        if self.crashes { CENSUS } else { 0 }
     }
 
     /// What to call after a step; to be [put back](Self::put_looks).

@@ -1,6 +1,6 @@
 //! A world as the store of [`step`](crate::step).
 
-use super::{Kind, Message, Slot, World, timer_bit};
+use super::{Kind, Message, Slot, World};
 use crate::address::ActorId;
 use crate::any_actor::{AnyActor, Flow};
 use crate::faults::MessageFaults;
@@ -8,6 +8,7 @@ use crate::hash::mix;
 use crate::letters::Dispatch;
 use crate::mailboxes::{Mailboxes, Sender};
 use crate::step::{ActorState, SetTimer, Site, Store, Taken, Timers};
+use crate::things::ActorThings;
 use crate::turn::{Payload, Stamp, Turn};
 use std::panic::Location;
 
@@ -48,7 +49,9 @@ impl Store for World {
     }
 
     fn add_actor(&mut self, state: ActorState, name: Option<Box<str>>, site: Site) {
-        self.actors.push(Slot { state, name, site, incoming: Vec::new() });
+        self.turn.also |= self.observers.of_census();
+        let things = ActorThings::new(state.path);
+        self.actors.push(Slot { state, name, site, things, incoming: Vec::new() });
     }
 
     /// Leaves it to the end of the step to note whether the link is still ready.
@@ -60,7 +63,7 @@ impl Store for World {
         match kind {
             Kind::Messages => Taken::Message { from, to, message },
             Kind::Timer(_, due) => {
-                self.turn.also |= timer_bit(self.actors[to.index()].state.path);
+                self.turn.also |= self.actors[to.index()].things.own;
                 if message.payload.is::<Cancelled>() {
                     self.current.lapsed = true;
                     Taken::Cancelled { of: to }
@@ -88,9 +91,12 @@ impl Store for World {
         Message { payload, sent_by, site, stamp }
     }
 
+    /// The copy of the message that is delivered. Its link is named after that one's, which does not hang on what its
+    /// sender sends now, and it is there because of this step.
     fn enqueue(&mut self, from: Sender, to: ActorId, message: Message) {
-        let link = self.link(from, to);
-        self.push(link, message);
+        let key = mix(self.links[self.current.link as usize].key ^ 0xc);
+        let link = self.add_link(from, to, Kind::Messages, key);
+        self.push(link, Message { sent_by: self.current.number, ..message });
     }
 
     fn enqueue_first(&mut self, from: Sender, to: ActorId, message: Message) {
@@ -99,7 +105,7 @@ impl Store for World {
     }
 
     fn send(&mut self, from: ActorId, to: ActorId, payload: Payload, stamp: Stamp, site: Site) {
-        self.turn.also |= self.mailbox_bit(to);
+        self.turn.also |= self.touched_mailbox(to);
         let message = Message { payload, sent_by: self.current.number, site, stamp };
         World::send(self, Sender::Actor(from), to, message);
     }
@@ -125,7 +131,7 @@ impl Store for World {
             if entry.to != of || !entry.ready || !entry.kind.timer().is_some_and(is_meant) {
                 continue;
             }
-            self.turn.also |= timer_bit(self.actors[of.index()].state.path);
+            self.turn.also |= self.actors[of.index()].things.own;
             if heard {
                 for message in &mut entry.queue {
                     message.payload = Box::new(Cancelled);
@@ -139,6 +145,14 @@ impl Store for World {
 
     fn answer(&mut self, answer: Box<dyn FnOnce() + Send>) {
         self.answers.push(answer);
+    }
+
+    fn no_fault_left(&mut self) {
+        let may_happen = self.faults.of_messages().options() > 1;
+        #[cfg(feature = "check")]
+        if may_happen && matches!(self.turn.chooser, crate::turn::Chooser::Engine) {
+            raddle_engine::rt::unasked();
+        }
     }
 
     fn spend_crash(&mut self) {

@@ -125,6 +125,21 @@ impl Program {
         Self { mailboxes, faults, handlers, injected, way, looks }
     }
 
+    /// A program in which something may go wrong.
+    fn with_faults(seed: u64) -> Self {
+        let mut rng = Rng(mix(seed ^ 0xfa));
+        let up_to_two = |rng: &mut Rng| 1 + rng.below(2) as u32;
+        let (losses, duplicates, crashes) = match rng.below(8) {
+            0..3 => (up_to_two(&mut rng), 0, 0),
+            3 | 4 => (0, up_to_two(&mut rng), 0),
+            5 => (0, 0, up_to_two(&mut rng)),
+            6 => (1, 0, 1),
+            _ => (1, 1, 0),
+        };
+        let faults = Faults { losses, duplicates, crashes, timers: None };
+        Self { faults, ..Self::random(seed) }
+    }
+
     /// Its mailboxes and how its messages are handled.
     pub(crate) fn kind(&self) -> String {
         let faults = if self.faults == Faults::default() { "" } else { " with faults" };
@@ -574,6 +589,42 @@ fn reductions_see_what_there_is() {
     assert!(skipped * 2 <= compared, "{skipped} skipped beside {compared}");
 }
 
+/// Programs with faults that are skipped beside the 200 of a plain `cargo test`: all have more than 1,000
+/// interleavings.
+const TOO_LARGE_WITH_FAULTS: u64 = 245;
+
+/// Six thousand programs if there is time, else two hundred.
+#[test]
+fn reductions_see_every_fault() {
+    let sample = Sample::new((200, 1_000), (6_000, 20_000));
+    let (mut compared, mut skipped, mut all_interleavings, mut all_traces) = (0, 0, 0, 0);
+    for seed in sample.from.. {
+        match same_or_panic(seed, Program::with_faults(seed), sample.most) {
+            None => skipped += 1,
+            Some((interleavings, traces)) => {
+                compared += 1;
+                all_interleavings += interleavings;
+                all_traces += traces;
+            }
+        }
+        if compared == sample.programs {
+            break;
+        }
+    }
+    figures(
+        "faults",
+        &[
+            ("compared", compared),
+            ("skipped", skipped),
+            ("interleavings", all_interleavings),
+            ("traces", all_traces),
+        ],
+    );
+    if sample.default {
+        assert_eq!((compared, skipped), (200, TOO_LARGE_WITH_FAULTS));
+    }
+}
+
 #[test]
 fn programs_of_which_something_was_once_lost_lose_nothing() {
     for seed in LOST {
@@ -584,7 +635,12 @@ fn programs_of_which_something_was_once_lost_lose_nothing() {
 /// Interleavings and traces of the program, if it is not too large.
 #[track_caller]
 fn compared_or_panic(seed: u64, most: u64) -> Option<(u64, u64)> {
-    let program = Arc::new(Program::random(seed));
+    same_or_panic(seed, Program::random(seed), most)
+}
+
+#[track_caller]
+fn same_or_panic(seed: u64, program: Program, most: u64) -> Option<(u64, u64)> {
+    let program = Arc::new(program);
     match compare(&program, most) {
         Compared::TooLarge => None,
         Compared::Same { interleavings, traces } => Some((interleavings, traces)),

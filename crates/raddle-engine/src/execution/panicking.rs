@@ -38,7 +38,7 @@ impl Execution {
     /// Keeps this line, and the options taken so far, in case that the execution never comes back.
     pub(crate) fn keep_words(&self, line: Option<&str>) {
         let options = self.decisions.taken.iter().map(|taken| taken.option);
-        last_words::add(self.lasting.pulse, line, options);
+        last_words::add(self.lasting.pulse, line, options, self.lasting.settings.rounds);
     }
 
     fn panicked(&self, message: &str, site: Option<&Site>) -> String {

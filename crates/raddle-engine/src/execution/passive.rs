@@ -9,6 +9,7 @@ use raddle_trace::{LimitKind, TaskKind};
 use super::{Cancelled, Ending, Execution, How, slow_path};
 use crate::op::{Access, NOTHING, ObjectId, TaskId};
 use crate::passive::{Passive, Worked};
+use crate::strategy::Decided;
 use crate::task::Task;
 
 impl Execution {
@@ -58,10 +59,12 @@ impl Execution {
             let result = catch_unwind(AssertUnwindSafe(|| work.work(token)));
             (*ex).slow_path = (*ex).slow_path & !slow_path::IN_PASSIVE_STEP | starting;
             match result {
-                Ok(Worked { touched, also, sent_by, site }) if (*ex).ending.is_none() => {
+                Ok(Worked { touched, also, decided, sent_by, site }) if (*ex).ending.is_none() => {
                     ((*entry).steps.shared_resources, (*entry).steps.sent_by) = (also, sent_by);
+                    (*entry).steps.decided = decided;
                     Self::commit(ex, (task, entry), &touched, site, How::Step, || work.show());
                     ((*entry).steps.shared_resources, (*entry).steps.sent_by) = (0, None);
+                    (*entry).steps.decided = Decided::default();
                     work.worked(token);
                 }
                 Ok(_) => {}

@@ -279,12 +279,12 @@ impl Listeners {
         }
     }
 
-    pub(super) fn begin(&mut self, decisions: &Decisions) {
+    pub(super) fn begin(&mut self, decisions: &Decisions, rounds: Option<u32>) {
         self.labels.clear();
         self.object_names.clear();
         self.has_crash_log = self.tape.is_some() || self.log.is_some();
         if let Some(tape) = self.tape {
-            tape.begin();
+            tape.begin(rounds);
         }
         self.draws = self.generator.is_some()
             && !self.needs.plans

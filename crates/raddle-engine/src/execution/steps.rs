@@ -207,6 +207,7 @@ impl Execution {
             context: if is_timer { self.context_of(task) } else { entry.op.context },
             also: entry.steps.shared_resources,
             learned: entry.passive.is_some(),
+            decided: entry.steps.decided,
             watch: entry.rounds.watch,
             last_resort: entry.rounds.last_resort,
             sent_by: entry.steps.sent_by,

@@ -242,7 +242,11 @@ impl GoodSiblings {
             _ => 0..0,
         };
         self.steps[waited].iter().for_each(follow);
-        let footprint = Footprint::of(step);
+        let mut footprint = Footprint::of(step).with_any_values();
+        if footprint.decided.has_faults {
+            // A fault may come instead of what a good sibling was good for: then all are.
+            footprint.also = u128::MAX;
+        }
         let races_with = self.depend(&footprint, &mut history);
         for clock in [&mut clock, &mut history] {
             clock.resize(clock.len().max(step.task.index() + 1), 0);
@@ -311,7 +315,7 @@ impl Expansion for GoodSiblings {
                 let (last, born) = *self.lane(parent);
                 self.lane(child).1 = if last > 0 { last } else { born };
             }
-            Event::Value { .. } => {}
+            Event::Value { .. } | Event::Unasked { .. } => {}
         }
         None
     }

@@ -175,6 +175,7 @@ impl Expansion for Raced {
             Event::Step(ref step) => self.stepped(step),
             Event::Spawn { parent, child } => self.history.spawn(parent, child),
             Event::Value { task, taken, .. } => self.history.value(task, taken.option),
+            Event::Unasked { task } => self.history.value(task, 0),
         }
         None
     }

@@ -199,6 +199,8 @@ pub struct Reduced {
     /// Why what was not run need not be equivalent to what was.
     gaps: Gaps,
     strayed: bool,
+    /// A step might have touched other things with other values.
+    values_touch_others: bool,
     /// Executions that turned out to be redundant.
     blocked: u64,
     spare: Spare,
@@ -223,6 +225,8 @@ pub struct SavedReduction {
     done: Vec<Option<Footprint>>,
     valued: Vec<(u32, Footprint)>,
     known: Vec<(u32, Later)>,
+    #[serde(default)]
+    values_touch_others: bool,
     filter: Option<SavedFilter>,
 }
 
@@ -279,6 +283,7 @@ impl Reduced {
             done: Vec::new(),
             gaps: Gaps::default(),
             strayed: false,
+            values_touch_others: false,
             blocked: 0,
             spare: Spare::default(),
             filter: None,
@@ -422,6 +427,7 @@ impl Reduced {
             return Some(self.cut_at(step.stuck()));
         }
         self.history.step(step);
+        self.values_touch_others |= step.decided.touches_others;
         if !self.sleep.is_empty() {
             sleep::wake(&mut self.sleep, &Footprint::of(step));
         }
@@ -459,7 +465,12 @@ impl Reduced {
         finder.find_again(history, current.kept, again, |history, first, later| {
             opener.open(history, first, later);
         });
-        let ops = Ops { from: current.kept, instead: &current.instead, stuck: &current.stuck };
+        // A step that might have touched more is woken by steps that do not depend on what it did. If it comes where it could
+        // have slept on, it covers what reverses a race; where it comes later it does not. So the races
+        // of the repeated part are looked at again; the optimal reduction has done so.
+        let again = self.values_touch_others && self.reduction != Reduction::Optimal;
+        let from = if again { 0 } else { current.kept };
+        let ops = Ops { from, instead: &current.instead, stuck: &current.stuck };
         let filter = filter.as_deref_mut().map(|filter| filter as &mut dyn RaceFilter);
         finder.find(history, ops, filter, |history, first, later| {
             opener.open(history, first, later);
@@ -518,6 +529,10 @@ impl Expansion for Reduced {
                 self.history.value(task, taken.option);
                 self.guide.decided(taken.option, during, self.current.heard as u32);
             }
+            Event::Unasked { task } => {
+                self.history.value(task, 0);
+                self.guide.decided(0, true, self.current.heard as u32);
+            }
         }
         None
     }
@@ -547,7 +562,7 @@ impl Expansion for Reduced {
             && let Some(done) = done
         {
             // What the step did with this value it may not do with another.
-            self.valued.push((node.event, done));
+            self.valued.push((node.event, done.with_any_values()));
         }
         match &mut node.what {
             What::Value { option, left, during, ways, .. } if !left.is_empty() => {
@@ -565,6 +580,7 @@ impl Expansion for Reduced {
                         node.sleep.push(step);
                     }
                 }
+                let done = done.map(Footprint::with_any_values);
                 if let Some(done) = done.filter(|done| !node.sleep.contains(done)) {
                     node.sleep.push(done);
                 }
@@ -636,6 +652,7 @@ impl Expansion for Reduced {
             done: path.iter().map(|node| self.done_at(node.event)).collect(),
             valued: self.valued.clone(),
             known: self.finder.known().to_vec(),
+            values_touch_others: self.values_touch_others,
             filter: self.filter.as_ref().map(|filter| filter.save()),
         })
     }
@@ -657,6 +674,7 @@ impl Expansion for Reduced {
         new.done = done.filter_map(|(node, done)| Some((node.event, done?))).collect();
         (new.gaps, new.blocked) = (saved.gaps, saved.blocked);
         new.valued = saved.valued;
+        new.values_touch_others = saved.values_touch_others;
         new.finder.restore(saved.known);
         *self = new;
         Ok(())

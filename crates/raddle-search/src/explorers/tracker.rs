@@ -251,7 +251,7 @@ impl Tracker {
                     effects,
                 });
             }
-            Event::Step(_) | Event::Value { .. } => {}
+            Event::Step(_) | Event::Value { .. } | Event::Unasked { .. } => {}
         }
     }
 

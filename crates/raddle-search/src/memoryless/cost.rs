@@ -191,27 +191,36 @@ impl<'a> Core<'a> {
             let same = || conflicts && event.is_some_and(|event| self.is_as_it_was(event, cut));
             return self.is_ready(lane, cut) || goes_on || same();
         }
-        goes_on && self.must_wait(lane, cut, |other| depends(&ops, &other))
-            || event.is_some_and(|event| self.is_as_it_was(event, cut))
+        // What is not of the core may have changed any other object that the op touches.
+        let is_alone = ops.touched[1].0 == ObjectId::NONE;
+        is_alone && goes_on && self.must_wait(lane, cut, |other| depends(&ops, &other))
+            || is_alone
+                && event.is_some_and(|event| self.is_as_it_was(event, cut))
                 && self.must_wait(lane, cut, |other| meets(&ops, &other))
             || self.runs_into(lane, cut)
     }
 
-    /// Whether a lane that alone has run so far certainly comes, by itself, to an op that must wait for the core and could
-    /// go on: as nothing else has run, it does what it did.
+    /// Whether a lane certainly comes, by itself, to an op that must wait for the core and could go on.
+    ///
+    /// The task that an execution begins with does until it is first left, while nothing else has run, what it did. Any
+    /// other may have been kept from that by what is not of the core and ran before it: of such a task no more
+    /// is known than that ops which tell it nothing do not change its way.
     fn runs_into(&self, lane: usize, cut: &[u32]) -> bool {
-        let alone = cut.iter().enumerate().all(|(other, &ran)| other == lane || ran == 0);
+        let first = lane == TaskId::ROOT.index()
+            && cut.iter().enumerate().all(|(other, &ran)| other == lane || ran == 0);
         let mut cut = cut.to_vec();
-        while alone
-            && let Some(event) = self.event(lane, cut[lane])
+        while let Some(event) = self.event(lane, cut[lane])
             && self.is_as_it_was(event, &cut)
             && let Some(ops) = self.ops(lane, cut[lane])
         {
             let waits = |other: Ops| depends(&ops, &other) || meets(&ops, &other);
-            if self.must_wait(lane, &cut, waits) {
+            let is_alone = ops.touched[1].0 == ObjectId::NONE;
+            if (first || is_alone) && self.must_wait(lane, &cut, waits) {
                 return true;
             }
-            if self.seen.decided.contains(&event) {
+            let tells_nothing =
+                is_alone && matches!(ops.touched[0].1, Access::Release | Access::Unshare);
+            if self.seen.decided.contains(&event) || !first && !tells_nothing {
                 return false;
             }
             cut[lane] += 1;

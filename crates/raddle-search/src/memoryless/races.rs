@@ -8,6 +8,9 @@ use super::cost::{Core, Last, Seen};
 use super::run::Run;
 use super::units::{Guided, Unit};
 
+/// Of how many events beside a race every choice is tried.
+const MOST_BESIDE: usize = 12;
+
 /// The later op of a race.
 #[derive(Clone, Debug)]
 struct Later {
@@ -43,6 +46,8 @@ pub(super) struct Found {
     pub(super) races: u64,
     /// Units that cost more than the bound.
     pub(super) too_dear: u64,
+    /// Not every choice of events beside a race was tried.
+    pub(super) gave_up: bool,
 }
 
 impl Run {
@@ -170,11 +175,44 @@ impl Run {
         (first + 1..end).filter(meets).collect()
     }
 
+    /// The events between the steps of a race that are on neither side of it, and on which the later op would depend
+    /// where it comes after those in `before`: there it may do something else than it did.
+    fn beside(&self, first: usize, at: usize, later: &Later, before: &[usize]) -> Vec<usize> {
+        let Some(step) = later.step.filter(|_| later.ran) else { return Vec::new() };
+        // Of the ops that may turn out otherwise only those on queues commute with something that they would not commute
+        // with then: that a sender goes.
+        let otherwise = match step.touched[0].1 {
+            Access::TryTake => Access::Missed,
+            Access::TryFit(_) => Access::Refused,
+            _ => return Vec::new(),
+        };
+        let placed = self.access_at(at, first, before, &step);
+        let access = placed.map_or(otherwise, |placed| placed.touched[0].1);
+        let mut there = Footprint::new(step.task, &step.touched, step.partner);
+        there.touched[0].1 = access;
+        let depends = |&event: &usize| {
+            let happened = self.history.event(event);
+            later.has(event)
+                && !happened.immediate
+                && before.binary_search(&event).is_err()
+                && !self.history.before(first, event)
+                && !self.history.before(event, later.index)
+                && there.dependent(&happened.footprint)
+        };
+        let after_it = |event: &usize| self.history.before(later.index, *event);
+        (first + 1..self.history.len())
+            .filter(|event| *event != later.index && !after_it(event))
+            .filter(depends)
+            .collect()
+    }
+
     /// What must come before the later op of a race where it comes before the event at `first` and
     /// after those in `met`; none if it cannot.
     fn before(&self, first: usize, later: &Later, met: &[usize]) -> Option<Vec<usize>> {
         let history = &self.history;
         let end = if later.ran { later.index } else { history.len() };
+        // One that came after it and does not depend on it may come before it, too.
+        let end = met.last().map_or(end, |last| end.max(last + 1));
         let free = |event: &usize| {
             let after = history.before(first, *event);
             later.has(*event) && !history.event(*event).immediate && !after
@@ -343,6 +381,33 @@ impl Opener<'_> {
         for n in if later.ran { met.len() } else { 0 }..=met.len() {
             if let Some(before) = self.run.before(first, later, &met[..n]) {
                 self.reverse_after(first, at, later, &before);
+                self.reverse_beside(first, at, later, (&met[..n], before));
+            }
+        }
+    }
+
+    /// Reverses a race also with events before its later op on which that op does not depend here, but would there: an
+    /// attempt to receive that finds something does not look whether there are senders left. They may come
+    /// before it or after it, each of them, and no race shows that. `met` with what is before that has been seen to.
+    fn reverse_beside(
+        &mut self,
+        first: usize,
+        at: usize,
+        later: &Later,
+        (met, before): (&[usize], Vec<usize>),
+    ) {
+        let beside = self.run.beside(first, at, later, &before);
+        self.found.gave_up |= beside.len() > MOST_BESIDE;
+        let mut opened = vec![before];
+        for chosen in 1..1_u64 << beside.len().min(MOST_BESIDE) {
+            let is_chosen = |(at, _): &(usize, &usize)| chosen >> at & 1 == 1;
+            let more = beside.iter().enumerate().filter(is_chosen).map(|(_, event)| *event);
+            let mut met: Vec<usize> = met.iter().copied().chain(more).collect();
+            met.sort_unstable();
+            let Some(before) = self.run.before(first, later, &met) else { continue };
+            if !opened.contains(&before) {
+                self.reverse_after(first, at, later, &before);
+                opened.push(before);
             }
         }
     }

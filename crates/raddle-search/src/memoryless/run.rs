@@ -326,6 +326,7 @@ impl Run {
                 let at = if during { Some(self.heard) } else { self.last };
                 self.values.extend(at.map(|at| (at, taken.option)));
             }
+            Event::Unasked { .. } => self.values.push((self.heard, 0)),
         }
         None
     }

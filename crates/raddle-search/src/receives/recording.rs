@@ -160,7 +160,7 @@ impl Recording {
                 self.run.received.push(received);
                 return self.run.received.last().map(|received| (received, *step));
             }
-            Event::Spawn { .. } => {}
+            Event::Spawn { .. } | Event::Unasked { .. } => {}
         }
         None
     }

@@ -325,7 +325,7 @@ impl Observer for Rule {
                 self.looks.remove(parent);
                 return;
             }
-            Event::Value { .. } => return,
+            Event::Value { .. } | Event::Unasked { .. } => return,
         };
         if !step.immediate {
             self.moved.push(step.task.0);

@@ -107,7 +107,9 @@ impl Node {
             let alike = self.sleep.iter().filter(|other| other.task == sleeper.task);
             alike.into_iter().all(covers)
         };
-        self.sleep[from..].iter().any(|sleeper| covers(sleeper) && whole(sleeper))
+        // What a sleeper spent may be what the sequence, or what follows it, needs.
+        let free = self.sleep[from..].iter().filter(|sleeper| !sleeper.decided.spent);
+        free.into_iter().any(|sleeper| covers(sleeper) && whole(sleeper))
     }
 
     /// What a step that came later would do to its object after these events, if that is known: its task has
