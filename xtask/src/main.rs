@@ -10,7 +10,6 @@ const USAGE: &str = "usage: cargo xtask tidy
        cargo xtask instructions CHECKOUT
        cargo xtask budgets [--update]
        cargo xtask crates [--limit SECONDS] [--page FILE] [CRATE ...]
-       cargo xtask budgets [--update]
        cargo xtask mutate [--markdown] [--every-test] [--done FILE] [NAME ...]
        cargo xtask nightly [--time 4h] [--resume] [--keep COMMIT] [--jobs 2] [--pages quick|full|none] [PART ...]";
 
@@ -25,8 +24,6 @@ fn main() -> ExitCode {
         ["budgets"] => budgeted(false),
         ["budgets", "--update"] => budgeted(true),
         ["crates", rest @ ..] => measured(rest),
-        ["budgets"] => budgeted(false),
-        ["budgets", "--update"] => budgeted(true),
         ["mutate", rest @ ..] => match mutate::wanted(rest) {
             Ok(wanted) => mutated(&wanted),
             Err(why) => refuse(&why),

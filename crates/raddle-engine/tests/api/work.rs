@@ -5,6 +5,7 @@ use std::panic::Location;
 use std::sync::{Arc, Mutex};
 
 use raddle_engine::rt::{Link, Object, Work, Worked, number};
+use raddle_engine::strategy::Decided;
 use raddle_engine::{Access, Model, ObjectId, TaskId};
 
 use crate::kinds;
@@ -47,7 +48,13 @@ impl Work for Post {
         self.lanes.lock().unwrap()[token as usize].1 -= 1;
         self.delivered.lock().unwrap().push(token);
         let touched = [(self.object, Access::Stir), (ObjectId::NONE, Access::Yield)];
-        Worked { touched, also: 0, sent_by: None, site: Location::caller() }
+        Worked {
+            touched,
+            also: 0,
+            decided: Decided::default(),
+            sent_by: None,
+            site: Location::caller(),
+        }
     }
 
     fn worked(self: Arc<Self>, token: u32) {
