@@ -291,7 +291,7 @@ pub const PARTS: &[Part] = &[
     ),
     Part { name: "saved-searches", kind: Kind::Tests(Tests::InSearch, &["registry::saving::"]) },
     Part { name: "protocol", kind: Kind::Tests(Tests::Protocol, &[]) },
-    // Faults of all kinds again and again: `FLEET_SOAK` says for how long.
+    // With faults of all kinds again and again for two minutes.
     Part { name: "fleet", kind: Kind::Tests(Tests::Fleet, &[]) },
     Part { name: "allocations", kind: Kind::Tests(Tests::Allocations, &[]) },
     bench("page-estimates", "estimates.md", "estimate", "--quick"),

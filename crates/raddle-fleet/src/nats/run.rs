@@ -6,7 +6,8 @@ use std::io::Read;
 use std::path::Path;
 use std::time::Duration;
 
-use async_nats::jetstream::{kv, object_store, stream};
+use async_nats::jetstream::context::GetStreamErrorKind;
+use async_nats::jetstream::{ErrorCode, kv, object_store, stream};
 use futures_util::{StreamExt as _, TryStreamExt as _};
 use serde::{Deserialize, Serialize};
 use tokio::io::AsyncReadExt as _;
@@ -176,17 +177,33 @@ impl Run {
     pub fn find(nats: &Nats, name: &str) -> Result<(Self, Manifest), QueueError> {
         check_name(name)?;
         let runs = runs(nats, 1)?;
-        let none = |_| {
+        let none = || {
             let text = format!("there is no run called {name} at {}", nats.shown());
             QueueError::new(Problem::Mismatch, text)
         };
-        let bucket = nats.runtime.block_on(nats.context.get_key_value(format!("raddle-{name}")));
+        // A cluster that has not chosen who leads cannot say whether there is one.
+        let there = nats.ask("to find the run", || async {
+            match nats.context.get_stream(format!("KV_raddle-{name}")).await {
+                Ok(_) => Ok(true),
+                Err(error) => match error.kind() {
+                    GetStreamErrorKind::JetStream(inner)
+                        if inner.error_code() == ErrorCode::STREAM_NOT_FOUND =>
+                    {
+                        Ok(false)
+                    }
+                    _ => Err(error),
+                },
+            }
+        })?;
+        if !there {
+            return Err(none());
+        }
+        let place = format!("raddle-{name}");
+        let bucket = nats.ask("to find a bucket", || nats.context.get_key_value(&place))?;
         let objects =
-            nats.runtime.block_on(nats.context.get_object_store(format!("raddle-{name}")));
-        let bucket = bucket.map_err(|error| none(error.to_string()))?;
-        let objects = objects.map_err(|error| none(error.to_string()))?;
+            nats.ask("to find an object store", || nats.context.get_object_store(&place))?;
         let run = Self { nats: nats.clone(), name: name.to_owned(), bucket, objects, runs };
-        let manifest = run.manifest()?.ok_or_else(|| none(String::new()))?;
+        let manifest = run.manifest()?.ok_or_else(none)?;
         Ok((run, manifest))
     }
 

@@ -286,7 +286,10 @@ fn large(program: &Program) -> Tried {
 
 /// Not a test of its own: all of it, again and again, for the nightly run.
 fn soak(program: &Program) -> Tried {
-    let Some(time) = std::env::var("FLEET_SOAK").ok() else { return Ok(()) };
+    let long = std::env::var_os("RADDLE_LONG").map(|_| "120s".to_owned());
+    let Some(time) = std::env::var("FLEET_SOAK").ok().or(long) else {
+        return Err("only with FLEET_SOAK=120s or RADDLE_LONG=1".to_owned());
+    };
     let time = time.trim_end_matches('s').parse().map(Duration::from_secs).unwrap();
     let began = Instant::now();
     let mut rounds = 0;
