@@ -20,6 +20,7 @@ const HOLDERS: &[(&str, &str, &str)] = &[
     ("crates/raddle-threads/tests/reduction/best_first.rs", "Resumed", "restores it on the way"),
     ("crates/raddle-threads/tests/reduction/cache.rs", "Careless", "cuts too much"),
     ("corpus/tests/it/guarantees.rs", "Broken", "is wrong in some way"),
+    ("bench/src/delaying/density.rs", "FailingSamples", "asks it where a sample begins"),
     ("bench/src/eta/reduced.rs", "Coarse", "makes steps depend on each other"),
     ("bench/src/reduction/growth.rs", "Turns", "says that another task is running"),
 ];
