@@ -223,8 +223,8 @@ impl Memoryless {
 
 impl Strategy for Memoryless {
     fn needs(&self) -> Needs {
-        // The labels say which objects make tasks wait.
-        Needs { steps: true, labels: self.bound.is_some(), ..Needs::default() }
+        // The labels say which objects make tasks wait, and which are channels.
+        Needs { steps: true, labels: true, ..Needs::default() }
     }
 
     fn begin(&mut self, plan: &mut Plan) -> bool {
@@ -415,6 +415,15 @@ mod tests {
                 assert_eq!(search.covered(), Covered::BoundedEquivalence(k));
             }
         }
+    }
+
+    // Without labels it would not know an attempt to receive, of which it claims nothing.
+    #[test]
+    fn labels_are_needed_without_a_bound_too() {
+        assert!(Memoryless::new().needs().labels);
+        assert!(Memoryless::within(1).needs().labels);
+        let gaps = Gaps { attempts: true, ..Gaps::default() };
+        assert!(gaps.are_of_memoryless());
     }
 
     #[test]

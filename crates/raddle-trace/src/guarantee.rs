@@ -396,7 +396,8 @@ impl Gaps {
     /// Whether a reduction that keeps a record of what it tried would see through more of it than one that keeps none.
     #[must_use]
     pub fn are_of_memoryless(self) -> bool {
-        self.timeouts || self.looks || self.yields || self.actors || self.impossible
+        let Self { timeouts, looks, yields, actors, attempts, impossible, .. } = self;
+        timeouts || looks || yields || actors || attempts || impossible
     }
 
     /// Each that is set, as the reason why a reduction claims less.

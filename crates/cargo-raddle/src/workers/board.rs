@@ -507,7 +507,7 @@ impl State {
                         plan.searches.get(lane.search as usize).and_then(|one| one.why.clone());
                     let why = why.unwrap_or_else(|| {
                         "the test did something that only a reduction with a record of what was tried sees \
-                         through (a timeout, the clock, `is_finished`, a yield, actors)"
+                         through (a timeout, the clock, `is_finished`, a yield, an attempt to send or to receive, actors)"
                             .to_owned()
                     });
                     format!("`{line}` was run by one worker at a time, because {why}")
