@@ -387,8 +387,8 @@ fn notes(costs: Costs) -> Vec<String> {
              workers (53 % to 90 %); the third table has other trees."
         ),
         "It stops scaling between 1,000 and 2,000 workers: at 10 hours of work they are done in half a minute, units run short, \
-         slices become short, and the one server has as many messages as it can do. Longer searches would scale further; they were \
-         not simulated."
+         slices become short, and the one server has as many messages as it can do. Whether longer searches scale further was not \
+         simulated."
             .to_owned(),
     ]
 }

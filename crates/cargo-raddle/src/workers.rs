@@ -17,7 +17,9 @@ use std::time::{Duration, Instant};
 use raddle_trace::Progress;
 
 use self::board::Board;
+#[cfg(feature = "nats")]
 pub(crate) use self::board::Remote;
+#[cfg(feature = "nats")]
 pub(crate) use self::worker::{Answer, Found, Host};
 use crate::find::Test;
 use crate::host::Hosts;

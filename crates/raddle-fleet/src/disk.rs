@@ -1,9 +1,8 @@
 //! A queue in a file, for one process at a time: what it has completed outlives it.
 //!
-//! The file is a redb database. `SQLite` was the other candidate: its C source takes about a minute of CPU time
-//! to compile, and whoever installs `cargo raddle` compiles it; redb is Rust without dependencies. What is needed is
-//! little: commits that are whole or absent after `kill -9` and after a loss of power, checksums, and a lock on the file.
-//! Both have the first; redb has the second by default.
+//! The file is a redb database. `SQLite` was the other candidate: it is C, which has to be compiled wherever `cargo raddle` is
+//! installed, and redb is Rust without dependencies. What is needed is little: commits that are whole or absent after `kill -9`
+//! and after a loss of power, checksums, and a lock on the file. Both have the first; redb has the second by default.
 //!
 //! *Leases are not stored.* Workers of an embedded queue end with its process, so after a restart every open unit waits.
 //!

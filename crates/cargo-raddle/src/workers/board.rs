@@ -1,5 +1,6 @@
 //! What the workers of one test share: which units there are, who has which, and whether it is over.
 
+#[cfg(feature = "nats")]
 mod remote;
 
 use std::path::{Path, PathBuf};
@@ -15,6 +16,7 @@ use super::lane::{Lane, Leased};
 use crate::os;
 use crate::settings::Workers;
 
+#[cfg(feature = "nats")]
 pub(crate) use self::remote::Remote;
 
 /// Executions after which a host gives back what is left of a unit.
