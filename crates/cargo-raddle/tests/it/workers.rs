@@ -270,22 +270,26 @@ fn hosts_that_are_killed_change_nothing() {
     let project = project();
     let arguments = ["--exact", "--workers=2", "--unit-time=20ms", "every_order"];
     let (mut child, mut out) = started(&project, &arguments, 1);
-    let mut killed = 0;
-    while killed < 5 && next_progress(&mut out).is_some() {
-        // It may be gone by now.
-        for host in children(child.id()).into_iter().take(1) {
-            let kill =
-                std::process::Command::new("kill").args(["-KILL", &host.to_string()]).output();
-            killed += u32::from(kill.unwrap().status.success());
+    let (mut killed, mut finished) = (0, None);
+    for line in out.by_ref().lines() {
+        let event: Value = serde_json::from_str(&line.unwrap()).unwrap();
+        match event["event"].as_str() {
+            Some("test-finished") => finished = Some(event),
+            Some("progress") if killed < 5 => {
+                // It may be gone by now.
+                for host in children(child.id()).into_iter().take(1) {
+                    let mut kill = std::process::Command::new("kill");
+                    let killing = kill.args(["-KILL", &host.to_string()]).output().unwrap();
+                    killed += u32::from(killing.status.success());
+                }
+            }
+            _ => {}
         }
     }
     assert!(killed > 0, "it ended before a host was killed");
-    let mut rest = String::new();
-    out.read_to_string(&mut rest).unwrap();
-    assert_eq!(child.wait().unwrap().code(), Some(i32::from(exit::PASSED)), "{rest}");
-    let events = rest.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-    let event = events.into_iter().find(|event| event["event"] == "test-finished");
-    let event = event.expect("it was told before the last progress");
+    let code = child.wait().unwrap().code();
+    let event = finished.expect("the test is finished");
+    assert_eq!(code, Some(i32::from(exit::PASSED)), "{event}");
     let [verdict, guarantee, executions, _] = what_it_came_to(&event);
     assert_eq!((verdict, &guarantee["covered"]), ("covered".into(), &"everything".into()));
     assert_eq!(executions, 3 * 34_650, "{}", notes(&event));
