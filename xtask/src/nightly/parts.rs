@@ -312,6 +312,7 @@ pub const PARTS: &[Part] = &[
     ),
     bench("page-default", "default.md", "default", "--quick"),
     bench("page-bounded", "bounded.md", "bounded", "--quick"),
+    bench("page-fleet", "fleet.md", "fleet --markdown", "--quick"),
     bench("page-fleet-sim", "fleet-sim.md", "fleet-sim", "--quick"),
     bench("page-eta", "eta.md", "eta all", "--quick"),
     bench("page-reduction", "reduction.md", "reduction", "--quick"),
