@@ -124,7 +124,7 @@ pub(crate) fn throughput(quick: bool, say: &dyn Fn(&str)) -> Result<Table, Strin
             let begin_apart = 2.0 * least(&["--executions=1"])?;
             let begin_shared = least(&["--executions=1", "--workers=2"])?;
             for _ in 0..if quick { 1 } else { RUNS } {
-                let two = || command(&driver, program, strategy, &[half.clone()]);
+                let two = || command(&driver, program, strategy, std::slice::from_ref(&half));
                 let took: f64 = run(vec![two(), two()])?.iter().map(|ran| ran.busy).sum();
                 apart = apart.min(took - begin_apart);
                 let more = ["--workers=2".to_owned()];

@@ -58,7 +58,7 @@ pub(crate) struct Branch {
 pub(crate) struct Way {
     pub(crate) values: Option<Box<[u32]>>,
     pub(crate) children: Vec<Branch>,
-    /// With these values the step took something from a budget: see [`Decided::spent`].
+    /// With these values the step took something from a budget: see `Decided::spent`.
     spends: bool,
     /// Steps of sequences that ended here and went on, if they are needed.
     beyond: Vec<Key>,

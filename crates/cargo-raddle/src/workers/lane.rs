@@ -13,7 +13,7 @@ use raddle_trace::{Covered, Gaps};
 use serde::{Deserialize, Serialize};
 
 /// Workers of this process hold their units until they are done with them, or gone.
-const LEASE: Duration = Duration::from_hours(365 * 24);
+const LEASE: Duration = Duration::from_secs(365 * 24 * 3_600);
 /// After so many records what they came to is kept in their place.
 const FOLD_EVERY: u64 = 256;
 /// So many of them are read at a time.

@@ -17,7 +17,7 @@ use serde_json::Value;
 use crate::{Done, Project};
 
 /// Ends what hangs.
-const DEADLINE: Duration = Duration::from_mins(3);
+const DEADLINE: Duration = Duration::from_secs(180);
 
 const PROGRAM: &str = r#"
 use raddle::sync::atomic::{AtomicU32, Ordering::SeqCst};

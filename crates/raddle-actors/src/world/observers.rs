@@ -1,6 +1,6 @@
 //! Steps that depend on each other because something outside of actors sees them all.
 //!
-//! Each observer is one of the [things](crate::things) that steps touch.
+//! Each observer is one of the things (`things.rs`) that steps touch.
 
 use crate::address::{ActorId, AnyAddress};
 use crate::faults::Faults;

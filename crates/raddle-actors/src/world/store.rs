@@ -148,9 +148,10 @@ impl Store for World {
     }
 
     fn no_fault_left(&mut self) {
-        let may_happen = self.faults.of_messages().options() > 1;
         #[cfg(feature = "check")]
-        if may_happen && matches!(self.turn.chooser, crate::turn::Chooser::Engine) {
+        if self.faults.of_messages().options() > 1
+            && matches!(self.turn.chooser, crate::turn::Chooser::Engine)
+        {
             raddle_engine::rt::unasked();
         }
     }

@@ -12,7 +12,7 @@ use tokio::runtime::Runtime;
 use crate::error::{Problem, QueueError};
 
 /// How long a server that does not answer is asked again.
-const PATIENCE: Duration = Duration::from_mins(1);
+const PATIENCE: Duration = Duration::from_secs(60);
 /// From one attempt to the next.
 const PAUSE: Duration = Duration::from_millis(200);
 /// How long one answer may take.
