@@ -268,8 +268,9 @@ impl Strategy for Memoryless {
         self.blocked += u64::from(self.run.cut);
         self.effort.impossible += u64::from(self.run.lost);
         let cut_off = execution.outcome.is_cut_off();
-        let (yields, impossible) = (execution.yielded, self.run.lost);
-        self.gaps |= execution.gaps | Gaps { cut_off, yields, impossible, ..Gaps::default() };
+        let (yields, spurious, impossible) = (execution.yielded, execution.spurious, self.run.lost);
+        let more = Gaps { cut_off, yields, spurious, impossible, ..Gaps::default() };
+        self.gaps |= execution.gaps | more;
         self.gaps.timeouts |= execution.stuck.iter().any(|stuck| stuck.timer.is_some());
         self.strayed |= self.run.has_strayed() && !cut_off;
         if !self.run.cut {

@@ -457,6 +457,7 @@ mod tests {
             stuck: &[],
             cut: None,
             yielded: false,
+            spurious: false,
             gaps: Gaps::default(),
         }
     }

@@ -324,6 +324,7 @@ pub(crate) fn execute(
         stuck,
         cut,
         yielded,
+        spurious: false,
         gaps: Gaps::default(),
     });
     plan.renew(decisions.iter().copied());
