@@ -125,9 +125,14 @@ fn stalled(program: &Program) -> Tried {
 fn duplicated(program: &Program) -> Tried {
     let server = Server::start(program);
     let mut fleet = Fleet::begin(&connected(&server.url()), "twice", 1);
-    let workers = ["a", "b"].map(|name| Process::worker(&server.url(), "twice", name));
     let began = Instant::now();
     let mut repeated = 0;
+    // The first unit many times before a worker is there, so that however fast they are some are delivered twice.
+    for _ in 0..12 {
+        repeated += fleet.coordinator.open_units().len();
+        fleet.coordinator.repair(&fleet.queue).unwrap();
+    }
+    let workers = ["a", "b"].map(|name| Process::worker(&server.url(), "twice", name));
     while !fleet.coordinator.is_finished() {
         // Every unit that is open is put once more, those that workers have among them.
         repeated += fleet.coordinator.open_units().len();
