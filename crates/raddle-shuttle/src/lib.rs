@@ -8,7 +8,7 @@
 //! shuttle = { path = "…/raddle/crates/raddle-shuttle/patch" }
 //! ```
 //!
-//! The command stays the same. `RADDLE_*` variables go before what the test asks for: `RADDLE_STRATEGY=dpor` turns a
+//! The command stays the same. `RADDLE_*` variables go before what the test asks for: `RADDLE_STRATEGY=dpor RADDLE_EXECUTIONS=none` turns a
 //! `check_random` into a search that covers everything.
 //!
 //! ```
