@@ -15,7 +15,7 @@ use crate::numbers::{grouped, shown};
 use crate::table::Table;
 
 /// Executions of `dfs preemptions(k)`, at most.
-const MOST: u64 = 200_000;
+const MAX_EXECUTIONS: u64 = 200_000;
 
 const PROGRAMS: [(&str, &[usize]); 30] = [
     ("readers", &[3]),
@@ -61,7 +61,7 @@ struct Ran {
 /// Runs a whole search; none if it is too long.
 fn run(mut strategy: impl Strategy, body: &dyn Fn()) -> Option<Ran> {
     let mut traces = TraceCounter::new(usize::MAX);
-    let limits = Limits { executions: MOST, ..Limits::default() };
+    let limits = Limits { executions: MAX_EXECUTIONS, ..Limits::default() };
     let setup = Setup { limits, keep_going: true, ..Setup::default() };
     let (lap, pulse) = (&mut |_| Stop::No, &mut |_| {});
     let explored = explore_observed(&mut strategy, &mut [&mut traces], &setup, lap, pulse, body)
@@ -110,7 +110,7 @@ fn table(k: u32, programs: &[(&str, &[usize])], progress: &impl Fn(&str)) -> Tab
             run(within(k).cached(1 << 22), &body),
         );
         let (Some(all), Some(bounded), Some(cached)) = searches else {
-            table.failures.push(format!("{name}: more than {MOST} executions"));
+            table.failures.push(format!("{name}: more than {MAX_EXECUTIONS} executions"));
             continue;
         };
         if bounded.covered != Covered::BoundedEquivalence(k) {

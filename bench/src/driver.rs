@@ -22,7 +22,7 @@ use crate::numbers::{grouped, verdict};
 use crate::table::{Comparison, Table};
 
 /// More than this, and hosts cost too much.
-const MOST: f64 = 1.05;
+const MAX_COST: f64 = 1.05;
 
 const STRATEGIES: [&str; 3] = ["random", "pct(3)", "pos"];
 
@@ -105,15 +105,15 @@ pub(crate) fn measure(quick: bool, say: &dyn Fn(&str)) -> Result<Table, String> 
             ours: Some(host),
             peer: Some(plain),
             ratio: Some(ratio),
-            asked: Some(MOST),
+            asked: Some(MAX_COST),
         });
         table.rows.push(vec![
             strategy.to_owned(),
             format!("{plain:.0}"),
             format!("{host:.0}"),
             format!("{ratio:.3}"),
-            format!("{MOST:.2}"),
-            verdict(&[Some(ratio <= MOST)]).to_owned(),
+            format!("{MAX_COST:.2}"),
+            verdict(&[Some(ratio <= MAX_COST)]).to_owned(),
         ]);
     }
     table.notes.push(format!(

@@ -19,7 +19,7 @@ use crate::numbers::{grouped, median, shown};
 use crate::table::Table;
 
 /// Interleavings of a random program, at most.
-const MOST: u64 = 2_000;
+const MAX_INTERLEAVINGS: u64 = 2_000;
 
 const TIMED: [(&str, usize); 8] = [
     ("lastzero", 10),
@@ -108,9 +108,11 @@ fn compare(programs: u64, progress: &impl Fn(&str)) -> Table {
         let (program, families) = programs::program(seed);
         seed += 1;
         let body = || programs::execute(&program);
-        let Some((all, _)) = search(DepthFirst::default(), MOST, &body) else { continue };
+        let Some((all, _)) = search(DepthFirst::default(), MAX_INTERLEAVINGS, &body) else {
+            continue;
+        };
         compared += 1;
-        let most = 4 * MOST;
+        let most = 4 * MAX_INTERLEAVINGS;
         let searches = [
             search(Dpor::new(Reduction::Optimal), most, &body).map(|(saw, _)| saw),
             search(Memoryless::new(), most, &body).map(|(saw, _)| saw),

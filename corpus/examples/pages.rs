@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use raddle::{Config, Observer, Report};
+use raddle::{Config, ProgressListener, Report};
 use raddle_corpus::{Program, find};
 use raddle_report::export::{dot, mermaid, perfetto};
 use raddle_report::html::{Sources, run_page, trace_page};
@@ -82,7 +82,7 @@ fn search(
     let (program, arguments): (&'static Program, _) = find(name, arguments)?;
     let samples = Arc::new(Mutex::new(Vec::new()));
     let heard = Arc::clone(&samples);
-    let observer = Observer::new(Duration::from_millis(20), move |progress| {
+    let observer = ProgressListener::new(Duration::from_millis(20), move |progress| {
         if let Ok(mut heard) = heard.lock() {
             heard.push(Sample { progress: *progress, pairs: None });
         }

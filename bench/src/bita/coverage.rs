@@ -15,7 +15,7 @@ use crate::plot::{Plot, Scale, Series, Style};
 use crate::table::{Comparison, Table};
 
 /// The largest delay of the baseline in real time: the paper's best.
-const MOST: Duration = Duration::from_millis(300);
+const MAX_DELAY: Duration = Duration::from_millis(300);
 /// So often in the paper.
 const REPETITIONS: u64 = 5;
 /// How many times the coverage of random delays in the same time the paper reports for PR.
@@ -116,7 +116,7 @@ fn with_delays(
         let begin = Instant::now();
         while begin.elapsed() < effort.time_limit {
             let nth = curves[0].len() as u64;
-            let log = Log::new(MOST, seed.wrapping_mul(1 << 20).wrapping_add(nth));
+            let log = Log::new(MAX_DELAY, seed.wrapping_mul(1 << 20).wrapping_add(nth));
             threads::once(subject.program, &subject.arguments, Some(log.clone()));
             let log = log.take();
             for (seen, curve) in seen.iter_mut().zip(&mut curves) {
@@ -256,7 +256,7 @@ fn notes(table: &mut Table, ceilings: &[f64], effort: Effort) {
     table.notes.push(format!(
         "`delays`: on threads with random delays of at most {} ms for {} of real time, in which `bita` was over long before; \
          then `bita` after as many executions as that has run. The paper reports {THEIRS} × for PR in the same time.",
-        MOST.as_millis(),
+        MAX_DELAY.as_millis(),
         duration(effort.time_limit.as_secs_f64() * 1e9)
     ));
     let below = ceilings.iter().filter(|ceiling| **ceiling < THEIRS).count();

@@ -175,7 +175,7 @@ impl AtRandom {
             }
         }
         // The test goes on after all messages.
-        if step.footprint.first().is_some_and(|touched| touched.1 == Access::Settle) {
+        if step.footprint.first().is_some_and(|touched| touched.1 == Access::AwaitQuiescence) {
             self.steps.iter().for_each(|earlier| join(&mut clock, &earlier.clock));
         }
         clock.resize(clock.len().max(step.task.index() + 1), 0);

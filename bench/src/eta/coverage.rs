@@ -11,7 +11,7 @@ use crate::table::{Comparison, Table};
 /// The tests that are plotted.
 const PLOTTED: [&str; 4] = ["Store(1,1,1,3)", "Store(2,2,3,3)", "Phils(3)", "PingPong(15)"];
 /// Above so many executions random is not run to its end.
-const MOST: u64 = 100_000;
+const MAX_EXECUTIONS: u64 = 100_000;
 
 /// Figure 1, and the table that its text has.
 pub(super) fn figure1(effort: Effort, progress: &dyn Fn(&str)) -> Vec<Part> {
@@ -48,7 +48,7 @@ pub(super) fn figure1(effort: Effort, progress: &dyn Fn(&str)) -> Vec<Part> {
     for test in &TESTS {
         let Some(all) = test.all else { continue };
         let is_plotted = PLOTTED.contains(&test.name);
-        if all > MOST && !is_plotted {
+        if all > MAX_EXECUTIONS && !is_plotted {
             continue;
         }
         progress(&format!("figure 1: {}", test.name));

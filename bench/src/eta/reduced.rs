@@ -93,8 +93,8 @@ impl Strategy for Coarse {
         });
         assert!(which < 2, "there are two actors");
         // What is sent goes to the other one.
-        let also = if step.also == 0 { 1 << which } else { 0b11 };
-        self.inner.step(&Event::Step(Step { also, ..*step }))
+        let shared_resources = if step.shared_resources == 0 { 1 << which } else { 0b11 };
+        self.inner.step(&Event::Step(Step { shared_resources, ..*step }))
     }
 
     fn end(&mut self, execution: &Finished<'_>) {

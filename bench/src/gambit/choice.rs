@@ -20,7 +20,7 @@ const ENDING: [&str; 6] = [
 ];
 
 /// More members than this wait too long for their turn.
-const MOST: usize = 4;
+const MAX_MEMBERS: usize = 4;
 
 /// How good some members are on some bugs.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -95,7 +95,7 @@ pub(crate) fn tables(all: &Runs) -> Vec<Table> {
         ),
         format!(
             "Greedy: first the best of the searches that cover everything if they end, then \
-             whatever makes the score on half A better, up to {MOST} members; fewer missed is better, \
+             whatever makes the score on half A better, up to {MAX_MEMBERS} members; fewer missed is better, \
              then fewer executions by at least a hundredth."
         ),
     ];
@@ -119,7 +119,7 @@ fn choose(all: &Runs, bugs: &[&Bug]) -> Vec<Vec<usize>> {
     let mut steps: Vec<Vec<usize>> = Vec::new();
     let mut members: Vec<usize> = Vec::new();
     let mut best: Option<Score> = None;
-    while members.len() < MOST {
+    while members.len() < MAX_MEMBERS {
         let fits = |nth: &usize| {
             let strategy = COLUMNS[*nth].strategy;
             let ends = !members.is_empty() || ENDING.contains(&strategy);

@@ -11,7 +11,7 @@ use std::process::Command;
 use crate::table::{Comparison, Table};
 
 /// Asked of both.
-const MOST: f64 = 1.4;
+const MAX_COST: f64 = 1.4;
 
 /// Programs with locks, atomics and condition variables, and so many executions that no search ends.
 const PROGRAMS: [&str; 4] = ["inc", "circular-buffer", "aget", "thrift"];
@@ -51,7 +51,7 @@ pub(crate) fn measure(quick: bool) -> Table {
 
 fn add(table: &mut Table, program: &str, name: &str, without: f64, with: f64) {
     let ratio = with / without;
-    let verdict = if ratio <= MOST { "pass" } else { "miss" };
+    let verdict = if ratio <= MAX_COST { "pass" } else { "miss" };
     let number = |number: f64| format!("{number:.0}");
     let cells = [number(without), number(with), format!("{ratio:.2}"), verdict.to_owned()];
     let mut row = vec![program.to_owned(), name.to_owned()];
@@ -64,7 +64,7 @@ fn add(table: &mut Table, program: &str, name: &str, without: f64, with: f64) {
         ours: Some(ratio),
         peer: None,
         ratio: None,
-        asked: Some(MOST),
+        asked: Some(MAX_COST),
     });
 }
 

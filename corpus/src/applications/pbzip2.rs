@@ -91,7 +91,7 @@ struct Blocks {
 
 impl Queue {
     /// As many blocks as this can wait.
-    const MOST: usize = 1;
+    const MAX_WAITING: usize = 1;
 
     fn touch(&self) {
         assert!(!self.freed.load(SeqCst), "the queue is used after it was freed");
@@ -99,7 +99,7 @@ impl Queue {
 
     fn put(&self, number: usize, block: Vec<u8>) {
         let mut blocks = self.blocks.lock().unwrap();
-        while blocks.waiting.len() >= Self::MOST {
+        while blocks.waiting.len() >= Self::MAX_WAITING {
             blocks = self.not_full.wait(blocks).unwrap();
         }
         blocks.waiting.push_back((number, block));

@@ -68,11 +68,11 @@ struct Files {
 
 impl Queue {
     /// As many files as this can wait.
-    const MOST: usize = 2;
+    const MAX_WAITING: usize = 2;
 
     fn put(&self, file: String) {
         let files = self.files.lock().unwrap();
-        let full = |files: &mut Files| files.waiting.len() >= Self::MOST;
+        let full = |files: &mut Files| files.waiting.len() >= Self::MAX_WAITING;
         self.not_full.wait_while(files, full).unwrap().waiting.push_back(file);
         self.not_empty.notify_one();
     }

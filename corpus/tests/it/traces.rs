@@ -29,20 +29,20 @@ type Trace = (BTreeMap<Event, (Vec<&'static str>, Vec<Event>)>, BTreeMap<u32, Ve
 /// matters to a task that waits for the last of them, not to each other. All others are taken to depend.
 fn dependent(first: Access, second: Access) -> bool {
     use Access::{
-        Append, Fit, Missed, Pass, Read, Refused, Roused, Share, Stir, Take, TryFit, TryShare,
-        TryTake, Unshare,
+        Append, BoundedPush, DoWork, FailedUpdate, PassGate, Read, Refused, Share, Take,
+        TryBoundedPush, TryShare, TryTake, Unshare, Woken,
     };
     !matches!(
         (first, second),
-        (Read | Missed | Refused | Pass, Read | Missed | Refused | Pass)
-            | (Append | Fit(_), Take)
-            | (Take, Append | Fit(_))
+        (Read | FailedUpdate | Refused | PassGate, Read | FailedUpdate | Refused | PassGate)
+            | (Append | BoundedPush(_), Take)
+            | (Take, Append | BoundedPush(_))
             | (Share | TryShare | Unshare, Share | TryShare | Unshare)
-            | (Unshare, Append | Fit(_) | TryFit(_) | Take | TryTake)
-            | (Append | Fit(_) | TryFit(_) | Take | TryTake, Unshare)
-            | (Roused, _)
-            | (_, Roused)
-            | (Stir, Stir)
+            | (Unshare, Append | BoundedPush(_) | TryBoundedPush(_) | Take | TryTake)
+            | (Append | BoundedPush(_) | TryBoundedPush(_) | Take | TryTake, Unshare)
+            | (Woken, _)
+            | (_, Woken)
+            | (DoWork, DoWork)
     )
 }
 
@@ -52,12 +52,12 @@ fn word(access: Access) -> &'static str {
         Access::Write => "write",
         Access::Acquire => "acquire",
         Access::Release => "release",
-        Access::Append | Access::Fit(_) | Access::TryFit(_) => "append",
+        Access::Append | Access::BoundedPush(_) | Access::TryBoundedPush(_) => "append",
         Access::Take | Access::TryTake => "take",
         Access::Share | Access::TryShare => "share",
         Access::Unshare => "unshare",
-        Access::Pass => "pass",
-        Access::Roused => "roused",
+        Access::PassGate => "pass",
+        Access::Woken => "roused",
         _ => "other",
     }
 }
@@ -66,7 +66,7 @@ struct Executed {
     event: Event,
     footprint: Vec<(ObjectId, Access)>,
     /// Mailboxes that it sent to, where their order counts.
-    also: u128,
+    shared_resources: u128,
     /// The number of the step that roused it.
     rouser: Option<usize>,
     /// The number of the step that sent its message.
@@ -81,7 +81,7 @@ impl Executed {
         self.event.0 != earlier.event.0
             && (self.rouser == Some(index)
                 || self.sender == Some(index)
-                || self.also & earlier.also != 0
+                || self.shared_resources & earlier.shared_resources != 0
                 || self.footprint.iter().any(conflicts))
     }
 }
@@ -129,11 +129,17 @@ impl Observer for Collect {
         };
         let task = step.task.0;
         let nth = self.steps.iter().filter(|step| step.event.0 == task).count() as u32;
-        let is_roused = step.footprint.iter().any(|(_, access)| *access == Access::Roused);
+        let is_roused = step.footprint.iter().any(|(_, access)| *access == Access::Woken);
         let rouser = (step.enabled_since as usize).checked_sub(1).filter(|_| is_roused);
         let sender = step.sent_by.and_then(|number| (number as usize).checked_sub(1));
-        let (footprint, also) = (step.footprint.to_vec(), step.also);
-        self.steps.push(Executed { event: (task, nth), footprint, also, rouser, sender });
+        let (footprint, shared_resources) = (step.footprint.to_vec(), step.shared_resources);
+        self.steps.push(Executed {
+            event: (task, nth),
+            footprint,
+            shared_resources,
+            rouser,
+            sender,
+        });
     }
 
     fn end(&mut self, execution: &Finished<'_>) {

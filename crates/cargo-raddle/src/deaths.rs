@@ -20,7 +20,7 @@ use crate::host::{Hosts, Task};
 use crate::os;
 
 /// So many hosts of one test may die.
-const MOST: usize = 8;
+const MAX_DEATHS: usize = 8;
 
 /// The hosts of one search that have died so far.
 #[derive(Debug)]
@@ -72,7 +72,7 @@ impl Deaths {
         let (Some(avoid), Some(failure)) = (new, failure) else {
             return Some(self.add_to(answer));
         };
-        if self.avoid.len() + 1 >= MOST || os::interrupts() > 0 {
+        if self.avoid.len() + 1 >= MAX_DEATHS || os::interrupts() > 0 {
             return Some(self.add_to(answer));
         }
         self.avoid.push(avoid);

@@ -67,8 +67,8 @@ impl Model for Quiet {
 
     fn access(&self, _: TaskId, op: Wait) -> Access {
         match op {
-            Wait::All => Access::Settle,
-            Wait::Steps(_) | Wait::Hit => Access::Roused,
+            Wait::All => Access::AwaitQuiescence,
+            Wait::Steps(_) | Wait::Hit => Access::Woken,
         }
     }
 
@@ -110,7 +110,7 @@ impl Model for Signal {
     }
 
     fn access(&self, _: TaskId, (): ()) -> Access {
-        Access::Roused
+        Access::Woken
     }
 
     fn apply(&mut self, _: TaskId, (): (), _: u32) {}
@@ -249,9 +249,9 @@ impl Explored {
         let mailbox = lock(&shared.world).touched_mailbox(to);
         if mailbox != 0 && shared.gate().open {
             // Its place in the queue is a matter of order.
-            rt::touch_also(mailbox);
+            rt::touch_shared_resources(mailbox);
             shared.post.step(());
-            rt::touch_also(0);
+            rt::touch_shared_resources(0);
         }
         let sent_by = rt::step_now();
         let mut world = lock(&shared.world);
@@ -315,9 +315,9 @@ impl Explored {
         // have they all come.
         lock(&shared.world).observers.counted = ALL;
         shared.set_open(true);
-        rt::touch_also(ALL);
+        rt::touch_shared_resources(ALL);
         let done = shared.quiet.wait(wait);
-        rt::touch_also(0);
+        rt::touch_shared_resources(0);
         shared.set_open(false);
         done
     }
@@ -336,10 +336,10 @@ impl Explored {
         }
         lock(&shared.world).observers.counted = ALL;
         shared.set_open(true);
-        rt::touch_also(ALL);
+        rt::touch_shared_resources(ALL);
         // If all is handled and there is no answer this waits for good: a deadlock, which is shown.
         waiter.signal().wait(());
-        rt::touch_also(0);
+        rt::touch_shared_resources(0);
         shared.set_open(false);
         lock(&shared.world).answered_outside(waiter.answered_by());
     }
@@ -419,7 +419,7 @@ impl Work for Shared {
     fn work(&self, token: u32) -> Worked {
         let mut world = lock(&self.world);
         world.description.wanted = rt::is_recorded() || world.turn.letters.is_some();
-        let Stepped { actor, lapsed, also, touches_others, spent, sent_by, site } =
+        let Stepped { actor, lapsed, shared_resources, touches_others, spent, sent_by, site } =
             world.step(token, rt::step_now());
         world.observe();
         let mut gate = self.gate();
@@ -432,12 +432,12 @@ impl Work for Shared {
             gate.enough = Some(enough);
         }
         let nothing = (ObjectId::NONE, Access::Yield);
-        let access = if lapsed { Access::Lapsed } else { Access::Write };
+        let access = if lapsed { Access::Cancelled } else { Access::Write };
         let object = actor.map_or(nothing, |actor| (gate.objects[actor.index()], access));
-        let quiet = (self.quiet.number(), Access::Stir);
+        let quiet = (self.quiet.number(), Access::DoWork);
         let has_faults = world.faults.may_happen();
         let decided = Decided { touches_others, spent, has_faults };
-        Worked { touched: [object, quiet], also, decided, sent_by, site }
+        Worked { touched: [object, quiet], shared_resources, decided, sent_by, site }
     }
 
     fn worked(self: Arc<Self>, _token: u32) {

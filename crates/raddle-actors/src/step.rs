@@ -12,7 +12,7 @@
 //! What the two do differently is in the methods of the trait, each with its reason.
 //!
 //! # Why: a step that looks at several actors touches bits of a mask
-//! A step may touch up to 128 things besides its object (`Step::also`): mailboxes in a queue, monitors, invariants.
+//! A step may touch up to 128 things besides its object (`Step::shared_resources`): mailboxes in a queue, monitors, invariants.
 //! Two steps that share a bit depend on each other. The first 32 actors that a test makes, and the first monitors and
 //! invariants, have bits to themselves (`things.rs`); all others share what is left by their names, which costs
 //! executions and misses none.

@@ -1,4 +1,4 @@
-//! What a step touches besides its actor, as the engine's `Step::also` has it: a set of bits, of which any two steps that
+//! What a step touches besides its actor, as the engine's `Step::shared_resources` has it: a set of bits, of which any two steps that
 //! share one depend on each other.
 //!
 //! A thing has a bit to itself if it is of one of the first actors that the test itself makes, or one of the first monitors or

@@ -128,7 +128,7 @@ pub(crate) struct Turn {
     /// The number of the next actor that is spawned.
     pub(crate) next: u32,
     /// What the step touched besides its actor: mailboxes, timers, monitors.
-    pub(crate) also: Things,
+    pub(crate) shared_resources: Things,
     /// Whether a value was decided.
     pub(crate) chose: bool,
     /// Whether something went wrong with the message, as one of so many that may.
@@ -158,7 +158,7 @@ impl Turn {
                 made: Made::default(),
             },
             next: 0,
-            also: 0,
+            shared_resources: 0,
             chose: false,
             spent: false,
             told: false,
@@ -180,7 +180,7 @@ impl Turn {
     #[inline]
     pub(crate) fn begin_step(&mut self) {
         self.effects.clear();
-        self.also = 0;
+        self.shared_resources = 0;
         (self.told, self.became, self.spent) = (false, false, false);
     }
 
@@ -281,7 +281,7 @@ impl Turn {
     pub(crate) fn observe<E: 'static>(&mut self, watch: Watch<E>, event: E) {
         let Some(index) = watch.monitor else { return };
         let Some(monitor) = self.monitors.get_mut(index as usize) else { return };
-        self.also |= things::monitor(index);
+        self.shared_resources |= things::monitor(index);
         self.told = true;
         monitor.observe(&mut Some(event));
     }

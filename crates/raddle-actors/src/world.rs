@@ -107,8 +107,8 @@ pub(crate) struct Stepped {
     pub(crate) actor: Option<ActorId>,
     /// It did nothing: what it would have done had been cancelled.
     pub(crate) lapsed: bool,
-    /// Mailboxes, monitors, faults: see the engine's `Step::also`.
-    pub(crate) also: Things,
+    /// Mailboxes, monitors, faults: see the engine's `Step::shared_resources`.
+    pub(crate) shared_resources: Things,
     /// With other values these might have been others: see the engine's `Decided`.
     pub(crate) touches_others: bool,
     /// A fault was taken from what may happen.
@@ -348,18 +348,26 @@ impl World {
         }
         self.update_ready(link);
         let is_crash = self.links[link as usize].kind.is_crash();
-        let mut also = self.turn.also | self.observers.of_all_steps();
+        let mut shared_resources = self.turn.shared_resources | self.observers.of_all_steps();
         if is_crash {
-            also |= self.observers.of_census();
+            shared_resources |= self.observers.of_census();
         }
         let values_matter =
             is_crash || self.mailboxes.sends_conflict() || !self.turn.monitors.is_empty();
         let touches_others = std::mem::take(&mut self.turn.chose) && values_matter;
         let Current { lapsed, sent_by, site, .. } = self.current;
         if let Some(actor) = actor.filter(|_| !lapsed) {
-            also |= self.observers.of_actor(actor, self.actors[actor.index()].things);
+            shared_resources |= self.observers.of_actor(actor, self.actors[actor.index()].things);
         }
-        Stepped { actor, lapsed, also, touches_others, spent: self.turn.spent, sent_by, site }
+        Stepped {
+            actor,
+            lapsed,
+            shared_resources,
+            touches_others,
+            spent: self.turn.spent,
+            sent_by,
+            site,
+        }
     }
 
     #[cfg_attr(not(feature = "check"), expect(clippy::unused_self, reason = "there is no search"))]

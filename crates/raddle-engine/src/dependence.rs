@@ -6,9 +6,9 @@
 //!
 //! # Why: Reduction: what an op waits for is in its access
 //! A race is two dependent steps of which the later could have come first. Whether it could is a matter of what it
-//! waits for: a lock that is held, a place in a queue, a token, one certain step of another task (`Roused`). So each of
+//! waits for: a lock that is held, a place in a queue, a token, one certain step of another task (`Woken`). So each of
 //! these is an access of its own in `op.rs`, with its independent pairs and their arguments in `dependence.rs`. A
-//! failed attempt (`Missed`, `Refused`) is told from a look (`Read`), because where it comes earlier it may do
+//! failed attempt (`FailedUpdate`, `Refused`) is told from a look (`Read`), because where it comes earlier it may do
 //! something else.
 
 use crate::op::{Access, NOTHING, ObjectId, TaskId};
@@ -19,26 +19,27 @@ use crate::strategy::{Decided, Step, Tasks, Watch};
 #[expect(clippy::unnested_or_patterns, reason = "each pair has its argument beside it")]
 pub fn conflict(a: Access, b: Access) -> bool {
     use Access::{
-        Adjust, Append, Fit, Lapsed, Lower, Missed, Observe, Pass, Read, Refused, Roused, Share,
-        Stir, Take, TryFit, TryRaise, TryShare, TryTake, Unshare, Yield,
+        Adjust, Append, BoundedPush, Cancelled, DoWork, FailedUpdate, Lower, Observe, PassGate,
+        Read, Refused, Share, Take, TryBoundedPush, TryRaise, TryShare, TryTake, Unshare, Woken,
+        Yield,
     };
     !matches!(
         (a, b),
         // Neither changes what the other sees.
-        (Read | Missed | Refused | Pass, Read | Missed | Refused | Pass)
+        (Read | FailedUpdate | Refused | PassGate, Read | FailedUpdate | Refused | PassGate)
         // A task that may share a lock may do so whether or not another takes or gives back its
         // share, and how many shares are left is the same in either order.
         | (Share | TryShare | Unshare, Share | TryShare | Unshare)
         // Both are next, so the queue is neither empty nor full: one takes from the front what
         // the other cannot touch, the other adds at the end.
-        | (Append | Fit(_), Take) | (Take, Append | Fit(_))
+        | (Append | BoundedPush(_), Take) | (Take, Append | BoundedPush(_))
         // Who adds or finds something is not the sender that goes, nor does it wait for it.
-        | (Append | Fit(_) | TryFit(_) | Take | TryTake, Unshare)
-        | (Unshare, Append | Fit(_) | TryFit(_) | Take | TryTake)
+        | (Append | BoundedPush(_) | TryBoundedPush(_) | Take | TryTake, Unshare)
+        | (Unshare, Append | BoundedPush(_) | TryBoundedPush(_) | Take | TryTake)
         // What let it go on has happened, cannot be undone, and is an order of its own.
-        | (Roused, _) | (_, Roused)
+        | (Woken, _) | (_, Woken)
         // Neither takes the other's work, and what is left is the same in either order.
-        | (Stir, Stir | Read) | (Read, Stir)
+        | (DoWork, DoWork | Read) | (Read, DoWork)
         // The counts are the same in either order. A task that clones a strong handle keeps its own, so the other
         // task's is not the last in either order; changes of weak handles do not bear on which strong one is
         // the last, nor on whether an upgrade succeeds.
@@ -46,7 +47,7 @@ pub fn conflict(a: Access, b: Access) -> bool {
         // Both find the count above zero, and neither takes one off.
         | (TryRaise, TryRaise)
         // What it would have done has been taken back for good, which is an order of its own.
-        | (Lapsed, _) | (_, Lapsed)
+        | (Cancelled, _) | (_, Cancelled)
         // A yield touches nothing.
         | (Yield, _) | (_, Yield)
         // Looking whether a task is finished changes nothing but whether that is known.
@@ -66,9 +67,9 @@ pub fn reversible(first: Access, second: Access) -> bool {
     !matches!(
         (first, second),
         (Access::Release | Access::Unshare | Access::Refused, Access::Acquire)
-            | (Access::Refused, Access::Fit(_))
-            | (Access::Release, Access::Share | Access::Pass)
-            | (Access::Stir, Access::Settle)
+            | (Access::Refused, Access::BoundedPush(_))
+            | (Access::Release, Access::Share | Access::PassGate)
+            | (Access::DoWork, Access::AwaitQuiescence)
     )
 }
 
@@ -78,25 +79,27 @@ pub fn reversible(first: Access, second: Access) -> bool {
 pub(crate) fn dominates(access: Access) -> bool {
     match access {
         // They conflict with every access but those that conflict with nothing, or only with one task.
-        Access::Write | Access::Acquire | Access::TryAcquire | Access::Release | Access::Settle => {
-            true
-        }
+        Access::Write
+        | Access::Acquire
+        | Access::TryAcquire
+        | Access::Release
+        | Access::AwaitQuiescence => true,
         // Each commutes with some other access, which may be before it and not be ordered by it.
         Access::Read
-        | Access::Missed
+        | Access::FailedUpdate
         | Access::Refused
         | Access::Share
         | Access::TryShare
-        | Access::Pass
+        | Access::PassGate
         | Access::Unshare
         | Access::Append
-        | Access::Fit(_)
-        | Access::TryFit(_)
+        | Access::BoundedPush(_)
+        | Access::TryBoundedPush(_)
         | Access::Take
         | Access::TryTake
-        | Access::Roused
-        | Access::Stir
-        | Access::Lapsed
+        | Access::Woken
+        | Access::DoWork
+        | Access::Cancelled
         | Access::Yield
         | Access::Adjust
         | Access::Lower
@@ -110,9 +113,11 @@ pub(crate) fn dominates(access: Access) -> bool {
 #[must_use]
 pub fn widest(access: Access) -> Access {
     match access {
-        Access::Missed | Access::TryTake | Access::Lapsed | Access::TryRaise => Access::Write,
-        Access::Refused | Access::TryShare | Access::TryFit(_) => Access::TryAcquire,
-        Access::Pass => Access::Acquire,
+        Access::FailedUpdate | Access::TryTake | Access::Cancelled | Access::TryRaise => {
+            Access::Write
+        }
+        Access::Refused | Access::TryShare | Access::TryBoundedPush(_) => Access::TryAcquire,
+        Access::PassGate => Access::Acquire,
         // Whatever such an op would be in another state, what conflicts with that conflicts with this.
         Access::Read
         | Access::Write
@@ -122,11 +127,11 @@ pub fn widest(access: Access) -> Access {
         | Access::Share
         | Access::Unshare
         | Access::Append
-        | Access::Fit(_)
+        | Access::BoundedPush(_)
         | Access::Take
-        | Access::Roused
-        | Access::Stir
-        | Access::Settle
+        | Access::Woken
+        | Access::DoWork
+        | Access::AwaitQuiescence
         | Access::Adjust
         | Access::Lower
         | Access::Observe(_)
@@ -149,7 +154,7 @@ pub struct Footprint {
     pub touched: [(ObjectId, Access); 2],
     /// Besides: a set of things by their bits, of which any two steps that touch one depend on each
     /// other.
-    pub also: u128,
+    pub shared_resources: u128,
     /// See [`Step::learned`].
     pub learned: bool,
     /// See [`Step::decided`].
@@ -181,7 +186,7 @@ impl Footprint {
         Self {
             task,
             touched,
-            also: 0,
+            shared_resources: 0,
             learned: false,
             decided: Decided::default(),
             last_resort: false,
@@ -198,15 +203,16 @@ impl Footprint {
     #[must_use]
     pub fn of(step: &Step<'_>) -> Self {
         let footprint = Self::new(step.task, step.footprint, step.partner);
-        let Step { waited_for, also, learned, decided, last_resort, watch, .. } = *step;
-        Self { also, learned, decided, last_resort, watch, waited_for, ..footprint }
+        let Step { waited_for, shared_resources, learned, decided, last_resort, watch, .. } = *step;
+        Self { shared_resources, learned, decided, last_resort, watch, waited_for, ..footprint }
     }
 
     /// The same with all that it might have touched with other values.
     #[must_use]
     pub fn with_any_values(self) -> Self {
-        let also = if self.decided.touches_others { u128::MAX } else { self.also };
-        Self { also, ..self }
+        let shared_resources =
+            if self.decided.touches_others { u128::MAX } else { self.shared_resources };
+        Self { shared_resources, ..self }
     }
 
     /// Another step, without which it would not have been possible.
@@ -220,7 +226,7 @@ impl Footprint {
     #[inline]
     pub fn dependent(&self, other: &Self) -> bool {
         self.task == other.task
-            || self.also & other.also != 0
+            || self.shared_resources & other.shared_resources != 0
             || self.meets(other)
             || (self.watch.objects | other.watch.objects != 0)
                 && (self.watches(other) || other.watches(self))

@@ -118,7 +118,7 @@ impl Chain {
                 self.appended.push(index);
                 NONE
             }
-            Access::Fit(places) | Access::TryFit(places) => {
+            Access::BoundedPush(places) | Access::TryBoundedPush(places) => {
                 let at = self.appended.len().checked_sub(places as usize);
                 self.appended.push(index);
                 by(&self.taken, at)
@@ -136,7 +136,7 @@ impl Chain {
     fn shorten(&mut self, last: u32, access: Access) {
         self.last = last;
         match access {
-            Access::Append | Access::Fit(_) | Access::TryFit(_) => {
+            Access::Append | Access::BoundedPush(_) | Access::TryBoundedPush(_) => {
                 self.appended.pop();
             }
             Access::Take | Access::TryTake => {
@@ -444,7 +444,7 @@ impl History {
         let sent = step.sent_by.and_then(|number| self.rouser(number));
         enabler = sent.unwrap_or(enabler);
         predecessors.add(self.join_if_new::<PRINTS>(row, enabler));
-        for bit in bits(footprint.also) {
+        for bit in bits(footprint.shared_resources) {
             predecessors.add(self.join_resource::<PRINTS>(row, bit, index));
         }
         predecessors.add(self.join_looks::<PRINTS>(row, own));
@@ -487,7 +487,7 @@ impl History {
         let index = self.events.len() as u32 - 1;
         let event = self.events.pop().expect("an event is left to be taken back");
         self.watchers.pop_if(|watcher| *watcher == index);
-        for bit in bits(event.footprint.also) {
+        for bit in bits(event.footprint.shared_resources) {
             self.resource_events[bit].pop();
         }
         self.sum = self.sum.wrapping_sub(mix(event.fingerprint));
@@ -533,8 +533,8 @@ impl History {
         match access {
             // A task that waits for the end of all work looks at each task's last piece. To keep them
             // in the chain would make every step walk through all others.
-            Access::Stir => return (joined, NONE),
-            Access::Settle => {
+            Access::DoWork => return (joined, NONE),
+            Access::AwaitQuiescence => {
                 joined.add(self.join_work::<PRINTS>(row, object));
                 joined.any = true;
             }
@@ -542,7 +542,7 @@ impl History {
         }
         let index = self.events.len() as u32;
         let by = self.chains[object.0 as usize].extend(index, access);
-        if access == Access::Roused {
+        if access == Access::Woken {
             return (joined, self.rouser(step.enabled_since).unwrap_or(NONE));
         }
         (joined, by)
@@ -848,7 +848,7 @@ impl History {
     /// Joins the last piece of work of every task.
     fn join_work<const PRINTS: bool>(&mut self, row: usize, object: ObjectId) -> Joined {
         let works = |&last: &u32| {
-            self.events[last as usize].footprint.touched.contains(&(object, Access::Stir))
+            self.events[last as usize].footprint.touched.contains(&(object, Access::DoWork))
         };
         let lasts = self.lanes.iter().filter_map(|lane| lane.events.last().copied());
         let mut lasts: Vec<u32> = lasts.filter(works).collect();

@@ -105,7 +105,7 @@ impl Model for Parker {
     fn access(&self, _: TaskId, op: ParkOp) -> Access {
         match op {
             ParkOp::Park => Access::Acquire,
-            ParkOp::Unpark if self.token => Access::Missed,
+            ParkOp::Unpark if self.token => Access::FailedUpdate,
             ParkOp::Unpark => Access::Release,
         }
     }

@@ -484,7 +484,7 @@ mod tests {
             footprint: &[(ObjectId::NONE, crate::op::Access::Yield)],
             site: Location::caller(),
             context: Context::NONE,
-            also: 0,
+            shared_resources: 0,
             learned: false,
             decided: Decided::default(),
             watch: crate::strategy::Watch::default(),

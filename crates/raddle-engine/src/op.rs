@@ -58,7 +58,7 @@ pub enum Access {
     Read,
     /// Sees the state and leaves it as it is, but would change another one: a compare-exchange that
     /// fails, a notification that wakes no task.
-    Missed,
+    FailedUpdate,
     /// May see and change the state.
     Write,
     /// Takes a lock, after waiting for it.
@@ -75,29 +75,29 @@ pub enum Access {
     /// been refused.
     TryShare,
     /// Goes through a gate that others may go through, after waiting for it to open.
-    Pass,
+    PassGate,
     /// Gives a shared lock back.
     Unshare,
     /// Adds to the end of a queue.
     Append,
     /// Adds to the end of a queue of so many places, after waiting for one to be free.
-    Fit(u32),
+    BoundedPush(u32),
     /// Adds to the end of a queue of so many places in which it found one free: had it come earlier,
     /// it might have been refused.
-    TryFit(u32),
+    TryBoundedPush(u32),
     /// Takes from the front of a queue, after waiting for something to be there.
     Take,
     /// Takes from the front of a queue in which it found something: had it come earlier, there
     /// might have been nothing.
     TryTake,
     /// Goes on because another task's step has let it: nothing but that step bears on it.
-    Roused,
+    Woken,
     /// Finds that there is nothing to do any more: had it come earlier, it would have changed the state.
-    Lapsed,
+    Cancelled,
     /// Does a piece of work that is there to be done.
-    Stir,
+    DoWork,
     /// Sees that no work is left, after waiting for that.
-    Settle,
+    AwaitQuiescence,
     /// Sees whether this task is finished: depends on all that task does.
     Observe(TaskId),
     /// Touches nothing and asks the others to move.
@@ -116,12 +116,12 @@ impl Access {
     pub fn changes(self) -> bool {
         match self {
             Self::Read
-            | Self::Missed
+            | Self::FailedUpdate
             | Self::Refused
-            | Self::Pass
-            | Self::Roused
-            | Self::Settle
-            | Self::Lapsed
+            | Self::PassGate
+            | Self::Woken
+            | Self::AwaitQuiescence
+            | Self::Cancelled
             | Self::Observe(_)
             | Self::Yield => false,
             Self::Write
@@ -132,11 +132,11 @@ impl Access {
             | Self::TryShare
             | Self::Unshare
             | Self::Append
-            | Self::Fit(_)
-            | Self::TryFit(_)
+            | Self::BoundedPush(_)
+            | Self::TryBoundedPush(_)
             | Self::Take
             | Self::TryTake
-            | Self::Stir
+            | Self::DoWork
             | Self::Adjust
             | Self::Lower
             | Self::TryRaise => true,
@@ -160,14 +160,14 @@ impl Access {
             Self::Unshare => 12,
             Self::TryShare => 13,
             Self::TryTake => 14,
-            Self::Fit(_) => 15,
-            Self::TryFit(_) => 16,
-            Self::Roused => 17,
-            Self::Pass => 18,
-            Self::Missed => 19,
-            Self::Stir => 20,
-            Self::Settle => 21,
-            Self::Lapsed => 22,
+            Self::BoundedPush(_) => 15,
+            Self::TryBoundedPush(_) => 16,
+            Self::Woken => 17,
+            Self::PassGate => 18,
+            Self::FailedUpdate => 19,
+            Self::DoWork => 20,
+            Self::AwaitQuiescence => 21,
+            Self::Cancelled => 22,
             Self::Adjust => 23,
             Self::Lower => 24,
             Self::TryRaise => 25,

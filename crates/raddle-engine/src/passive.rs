@@ -50,8 +50,8 @@ pub trait Work: Send + Sync {
 pub struct Worked {
     /// First what the task had announced.
     pub touched: [(ObjectId, Access); 2],
-    /// See [`Step::also`](crate::strategy::Step::also).
-    pub also: u128,
+    /// See [`Step::shared_resources`](crate::strategy::Step::shared_resources).
+    pub shared_resources: u128,
     /// See [`Step::decided`](crate::strategy::Step::decided).
     pub decided: Decided,
     /// See [`Step::sent_by`](crate::strategy::Step::sent_by).

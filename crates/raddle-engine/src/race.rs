@@ -429,18 +429,18 @@ impl Edges<'_> {
         match access {
             // A change of a count that sees nothing of it: it commutes with the others.
             Access::Refused
-            | Access::Lapsed
+            | Access::Cancelled
             | Access::Observe(_)
             | Access::Yield
             | Access::Adjust => {}
             Access::Read
-            | Access::Missed
+            | Access::FailedUpdate
             | Access::Share
             | Access::TryShare
-            | Access::Pass
-            | Access::Roused
+            | Access::PassGate
+            | Access::Woken
             | Access::TryRaise
-            | Access::Settle => {
+            | Access::AwaitQuiescence => {
                 self.acquire(Self::FIRST);
             }
             Access::Acquire | Access::TryAcquire => {
@@ -452,12 +452,12 @@ impl Edges<'_> {
             Access::Unshare => self.release(Self::SHARED),
             Access::Write
             | Access::Append
-            | Access::Fit(_)
-            | Access::TryFit(_)
+            | Access::BoundedPush(_)
+            | Access::TryBoundedPush(_)
             | Access::Take
             | Access::TryTake
             | Access::Lower
-            | Access::Stir => {
+            | Access::DoWork => {
                 self.acquire(Self::FIRST);
                 self.release(Self::FIRST);
             }
@@ -689,9 +689,9 @@ mod tests {
         let (mut detector, cell) = started();
         assert!(!detector.races(cell, A, Touch::Write));
         detector.on(A, X).by_access(Access::Release);
-        detector.on(B, X).by_access(Access::Pass);
+        detector.on(B, X).by_access(Access::PassGate);
         assert!(!detector.races(cell, B, Touch::Read));
-        detector.on(C, X).by_access(Access::Pass);
+        detector.on(C, X).by_access(Access::PassGate);
         assert!(!detector.races(cell, C, Touch::Read));
         assert!(detector.races(cell, C, Touch::Write));
     }
@@ -699,10 +699,10 @@ mod tests {
     #[test]
     fn who_is_roused_or_finds_room_knows_who_came_before() {
         for (first, second) in [
-            (Access::Write, Access::Roused),
-            (Access::Take, Access::Fit(1)),
-            (Access::TryTake, Access::TryFit(1)),
-            (Access::Fit(1), Access::Take),
+            (Access::Write, Access::Woken),
+            (Access::Take, Access::BoundedPush(1)),
+            (Access::TryTake, Access::TryBoundedPush(1)),
+            (Access::BoundedPush(1), Access::Take),
         ] {
             let (mut detector, cell) = started();
             assert!(!detector.races(cell, B, Touch::Write));

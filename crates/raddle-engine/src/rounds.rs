@@ -264,7 +264,7 @@ impl Rounds {
 
 /// Whether a step looked at an object, or yielded.
 pub(crate) fn is_look(access: Access) -> bool {
-    matches!(access, Access::Read | Access::Missed | Access::Refused | Access::Yield)
+    matches!(access, Access::Read | Access::FailedUpdate | Access::Refused | Access::Yield)
 }
 
 /// What the tasks of an execution wait for by this rule.

@@ -835,13 +835,13 @@ pub fn is_recorded() -> bool {
 }
 
 /// Sets what the next step of the calling task touches besides its object, until it is set again.
-pub fn touch_also(also: u128) {
+pub fn touch_shared_resources(bits: u128) {
     let ex = Execution::current();
     if !ex.is_null() {
         // SAFETY: the current execution, changed for a moment.
         unsafe {
             let me = (*ex).current;
-            (*ex).task_mut(me).steps.shared_resources = also;
+            (*ex).task_mut(me).steps.shared_resources = bits;
         }
     }
 }

@@ -302,7 +302,7 @@ pub enum Waits {
 /// What the values that were decided in a step say of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Decided {
-    /// With other values it might have touched other things besides: see [`Step::also`].
+    /// With other values it might have touched other things besides: see [`Step::shared_resources`].
     pub touches_others: bool,
     /// One of them was taken from a budget that steps share: so many steps may have it, whichever they are. What such
     /// a step touches is not the budget, since where one may have it and another may not is no order of the two. But
@@ -325,7 +325,7 @@ pub struct Step<'a> {
     /// From where it was called, if [`Needs::contexts`].
     pub context: Context,
     /// What it touched besides, each thing a bit: any two steps that touch one depend on each other.
-    pub also: u128,
+    pub shared_resources: u128,
     /// Whether what it touched besides was learned by running it: in another state it may be something
     /// else.
     pub learned: bool,

@@ -6,7 +6,7 @@
 use crate::error::{Problem, QueueError};
 use crate::key::UnitKey;
 use crate::ledger::Ledger;
-use crate::queue::{Completed, Queue};
+use crate::queue::{Queue, RecordOutcome};
 use crate::record::{QueuedUnit, Record};
 
 /// Records that are read at a time.
@@ -79,7 +79,7 @@ impl Coordinator {
                         format!("two records have the tag {}; begin the run anew", record.tag),
                     ));
                 }
-                if matches!(self.ledger.record(record), Completed::Recorded(_)) {
+                if matches!(self.ledger.record(record), RecordOutcome::Recorded(_)) {
                     fold(record);
                 }
             }

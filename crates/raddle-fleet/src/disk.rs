@@ -28,7 +28,7 @@ use crate::clock::{Clock, SystemClock};
 use crate::error::{Problem, QueueError};
 use crate::key::UnitKey;
 use crate::ledger::Ledger;
-use crate::queue::{Completed, Held, Lease, Queue, QueueState};
+use crate::queue::{Held, Lease, Queue, QueueState, RecordOutcome};
 use crate::record::{Completion, Ending, QueuedUnit, Record, VERSION};
 
 /// How long changes wait for others before they are committed, at least.
@@ -156,14 +156,14 @@ impl DiskQueue {
         inner.changes.push(change);
     }
 
-    fn end(&self, lease: &Lease, ending: Ending) -> Result<Completed, QueueError> {
+    fn end(&self, lease: &Lease, ending: Ending) -> Result<RecordOutcome, QueueError> {
         let mut inner = self.inner();
         // Before the change, so that after an error there is none.
         self.commit(&mut inner, Some(self.clock.now()))?;
         let unit = lease.unit.key;
         let Some(sequence) = inner.ledger.next_record(unit) else {
             inner.ledger.ignore();
-            return Ok(Completed::Ignored);
+            return Ok(RecordOutcome::Ignored);
         };
         let record = Record { sequence, tag: sequence, unit, worker: lease.worker.clone(), ending };
         let completed = inner.ledger.record(&record);
@@ -205,7 +205,7 @@ impl Queue for DiskQueue {
         Ok(inner.ledger.heartbeat(lease.unit.key, lease.number, self.clock.now()))
     }
 
-    fn complete(&self, lease: &Lease, done: Completion) -> Result<Completed, QueueError> {
+    fn complete(&self, lease: &Lease, done: Completion) -> Result<RecordOutcome, QueueError> {
         self.end(lease, Ending::Done(done))
     }
 
@@ -214,7 +214,7 @@ impl Queue for DiskQueue {
         Ok(())
     }
 
-    fn give_up(&self, lease: &Lease, why: &str) -> Result<Completed, QueueError> {
+    fn give_up(&self, lease: &Lease, why: &str) -> Result<RecordOutcome, QueueError> {
         self.end(lease, Ending::GivenUp { why: why.to_owned() })
     }
 

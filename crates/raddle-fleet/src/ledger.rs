@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::time::Duration;
 
 use crate::key::UnitKey;
-use crate::queue::{Completed, Held, Lease, QueueState, WorkerState};
+use crate::queue::{Held, Lease, QueueState, RecordOutcome, WorkerState};
 use crate::record::{Ending, QueuedUnit, Record};
 
 /// A unit that is not done.
@@ -130,10 +130,10 @@ impl Ledger {
     }
 
     /// Takes a record up, with what it leaves, and says whether it counts. Records may come in any order.
-    pub fn record(&mut self, record: &Record) -> Completed {
+    pub fn record(&mut self, record: &Record) -> RecordOutcome {
         if self.done.contains_key(&record.unit) {
             self.ignored += 1;
-            return Completed::Ignored;
+            return RecordOutcome::Ignored;
         }
         if let Some(Open { holder: Some(holder), .. }) = self.open.remove(&record.unit) {
             self.leased.remove(&(holder.until, record.unit));
@@ -146,7 +146,7 @@ impl Ledger {
         for unit in record.leftovers() {
             self.put(unit);
         }
-        Completed::Recorded(record.sequence)
+        RecordOutcome::Recorded(record.sequence)
     }
 
     /// Takes up that a unit has a record, which itself is no longer there.

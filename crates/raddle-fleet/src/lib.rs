@@ -36,6 +36,6 @@ pub use key::UnitKey;
 pub use ledger::Ledger;
 pub use memory::MemoryQueue;
 pub use pace::{Pace, Slice};
-pub use queue::{Completed, Held, Lease, Queue, QueueState, WorkerState};
+pub use queue::{Held, Lease, Queue, QueueState, RecordOutcome, WorkerState};
 pub use record::{Completion, Ending, QueuedUnit, Record};
 pub use worker::{CannotRun, MOST_ATTEMPTS, Turn, Work, Worker};

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::clock::{Clock, SystemClock};
 use crate::error::QueueError;
 use crate::ledger::Ledger;
-use crate::queue::{Completed, Held, Lease, Queue, QueueState};
+use crate::queue::{Held, Lease, Queue, QueueState, RecordOutcome};
 use crate::record::{Completion, Ending, QueuedUnit, Record};
 
 /// A queue in memory.
@@ -41,12 +41,12 @@ impl MemoryQueue {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn end(&self, lease: &Lease, ending: Ending) -> Completed {
+    fn end(&self, lease: &Lease, ending: Ending) -> RecordOutcome {
         let mut inner = self.inner();
         let unit = lease.unit.key;
         let Some(sequence) = inner.ledger.next_record(unit) else {
             inner.ledger.ignore();
-            return Completed::Ignored;
+            return RecordOutcome::Ignored;
         };
         let record = Record { sequence, tag: sequence, unit, worker: lease.worker.clone(), ending };
         let completed = inner.ledger.record(&record);
@@ -72,7 +72,7 @@ impl Queue for MemoryQueue {
         Ok(self.inner().ledger.heartbeat(lease.unit.key, lease.number, self.clock.now()))
     }
 
-    fn complete(&self, lease: &Lease, done: Completion) -> Result<Completed, QueueError> {
+    fn complete(&self, lease: &Lease, done: Completion) -> Result<RecordOutcome, QueueError> {
         Ok(self.end(lease, Ending::Done(done)))
     }
 
@@ -81,7 +81,7 @@ impl Queue for MemoryQueue {
         Ok(())
     }
 
-    fn give_up(&self, lease: &Lease, why: &str) -> Result<Completed, QueueError> {
+    fn give_up(&self, lease: &Lease, why: &str) -> Result<RecordOutcome, QueueError> {
         Ok(self.end(lease, Ending::GivenUp { why: why.to_owned() }))
     }
 

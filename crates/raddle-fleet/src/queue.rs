@@ -36,7 +36,7 @@ pub enum Held {
 
 /// What became of a completed unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Completed {
+pub enum RecordOutcome {
     /// It is in the record of this number.
     Recorded(u64),
     /// The unit had a record before. This one is ignored.
@@ -86,15 +86,15 @@ impl QueueState {
 ///
 /// ```
 /// use std::time::Duration;
-/// use raddle_fleet::{Completed, Completion, MemoryQueue, Queue, QueuedUnit, UnitKey};
+/// use raddle_fleet::{RecordOutcome, Completion, MemoryQueue, Queue, QueuedUnit, UnitKey};
 ///
 /// let queue = MemoryQueue::default();
 /// queue.put(vec![QueuedUnit { key: UnitKey::root(0), bytes: b"everything".to_vec() }])?;
 /// let lease = queue.lease("me", Duration::from_secs(30))?.expect("a unit waits");
 /// let done = Completion { result: b"half of it".to_vec(), leftovers: vec![b"the rest".to_vec()] };
-/// assert_eq!(queue.complete(&lease, done.clone())?, Completed::Recorded(1));
+/// assert_eq!(queue.complete(&lease, done.clone())?, RecordOutcome::Recorded(1));
 /// // A second time changes nothing.
-/// assert_eq!(queue.complete(&lease, done)?, Completed::Ignored);
+/// assert_eq!(queue.complete(&lease, done)?, RecordOutcome::Ignored);
 /// assert_eq!(queue.state()?.waiting, 1);
 /// assert_eq!(queue.records(0, 10)?.len(), 1);
 /// # Ok::<(), raddle_fleet::QueueError>(())
@@ -131,7 +131,7 @@ pub trait Queue: Send + Sync {
     ///
     /// # Errors
     /// If it cannot be stored.
-    fn complete(&self, lease: &Lease, done: Completion) -> Result<Completed, QueueError>;
+    fn complete(&self, lease: &Lease, done: Completion) -> Result<RecordOutcome, QueueError>;
 
     /// The worker does not go on with its unit, so another may have it at once.
     ///
@@ -143,7 +143,7 @@ pub trait Queue: Send + Sync {
     ///
     /// # Errors
     /// If it cannot be stored.
-    fn give_up(&self, lease: &Lease, why: &str) -> Result<Completed, QueueError>;
+    fn give_up(&self, lease: &Lease, why: &str) -> Result<RecordOutcome, QueueError>;
 
     /// The records after this one, in order, at most so many. Those that a [`fold`](Self::fold) has taken up are gone.
     ///

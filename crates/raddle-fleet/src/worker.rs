@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::error::QueueError;
 use crate::pace::{Pace, Slice};
-use crate::queue::{Completed, Held, Queue};
+use crate::queue::{Held, Queue, RecordOutcome};
 use crate::record::{Completion, QueuedUnit};
 
 /// A unit that was leased so often and has no record is given up: it seems to take its workers down.
@@ -44,7 +44,7 @@ pub enum Turn {
     /// No unit waited.
     Idle,
     /// A unit was run, and this became of it.
-    Ran(Completed, Completion),
+    Ran(RecordOutcome, Completion),
     /// A unit could not be run here, and waits for another worker.
     GaveBack(String),
     /// A unit was given up.

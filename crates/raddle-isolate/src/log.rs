@@ -109,7 +109,7 @@ pub(crate) struct Told {
     pub(crate) touched: u32,
     pub(crate) site: &'static Location<'static>,
     pub(crate) context: Context,
-    pub(crate) also: u128,
+    pub(crate) shared_resources: u128,
     pub(crate) learned: bool,
     pub(crate) decided: Decided,
     pub(crate) watch: Watch,

@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use raddle_trace::progress::MOST;
+use raddle_trace::progress::MAX_ESTIMATE;
 use raddle_trace::{Band, Estimate, Progress, ReceiveCount, TraceCount};
 
 use crate::columns::{clean, count, fit, width as columns};
@@ -226,7 +226,7 @@ fn grouped(n: u64) -> String {
 /// Two digits, and a power of ten where there would be too many zeros. Numbers below 100 are whole.
 #[expect(clippy::cast_sign_loss, reason = "numbers of things")]
 pub(crate) fn rounded(number: f64) -> String {
-    if !number.is_finite() || number >= MOST {
+    if !number.is_finite() || number >= MAX_ESTIMATE {
         return "10^300 or more".to_owned();
     }
     if number < 99.5 {
@@ -336,7 +336,7 @@ mod tests {
     fn spaces_without_end_fit_in_a_line() {
         let huge = estimate(band(1.2e17, 3.4e15, 2e18), 50.0);
         assert_snapshot!(progress_line(&with(huge).timed(50, 1_000)), @"50 executions, 50/s: at least 3.4 × 10^15 executions in all, probably about 1.2 × 10^17, less than 0.1 % covered, ~76,000,000 years left");
-        let last = estimate(Band::exact(MOST), 1.0);
+        let last = estimate(Band::exact(MAX_ESTIMATE), 1.0);
         assert_snapshot!(progress_line(&with(last)), @"0 executions: 10^300 or more executions in all, less than 0.1 % covered");
     }
 

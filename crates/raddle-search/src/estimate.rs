@@ -36,7 +36,7 @@
 mod band;
 
 use raddle_trace::Estimate;
-use raddle_trace::progress::MOST;
+use raddle_trace::progress::MAX_ESTIMATE;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use self::band::Kind;
@@ -83,9 +83,9 @@ impl Sizes {
     fn add(&mut self, child: Size) {
         let Some(size) = child.space else { return };
         self.n += 1;
-        self.space = (self.space + size).min(MOST);
+        self.space = (self.space + size).min(MAX_ESTIMATE);
         if child.doubt > 0.0 {
-            self.doubt = (self.doubt + size * child.doubt * size).min(MOST);
+            self.doubt = (self.doubt + size * child.doubt * size).min(MAX_ESTIMATE);
         }
         if size > 1.0 {
             let log = size.ln();
@@ -126,7 +126,7 @@ impl Sizes {
         if unseen > 0.0 {
             doubt += (unseen / of).powi(2) * (1.0 / seen + 1.0 / unseen);
         }
-        (Some((self.space / seen * of).min(MOST)), doubt)
+        (Some((self.space / seen * of).min(MAX_ESTIMATE)), doubt)
     }
 }
 
@@ -245,7 +245,7 @@ impl Bounded {
             (1..=spare).map(|nth| after(index) / f64::from(nth)).product::<f64>().max(1.0)
         };
         let rest = unseen * each;
-        let total = (level.sizes.space + rest).min(MOST);
+        let total = (level.sizes.space + rest).min(MAX_ESTIMATE);
         let mut doubt = level.sizes.doubt / total / total;
         if unseen > 0.0 {
             doubt += (rest / total).powi(2) * (1.0 / others.max(1.0) + 1.0 / unseen);
@@ -434,9 +434,9 @@ impl Reading {
         // Within a bound most options of a path lead to little, and a descent with equal chances meets them as often
         // as those that lead to much: the weighted rule is off by orders. By what is covered it is not.
         let weighted = if self.bounded && self.covered > 0.0 {
-            (self.done * (self.total / self.covered)).min(MOST)
+            (self.done * (self.total / self.covered)).min(MAX_ESTIMATE)
         } else {
-            (self.done / self.share).min(MOST)
+            (self.done / self.share).min(MAX_ESTIMATE)
         };
         let total = kind.band_of_total(self);
         let (search, weighted) = if kind.leaves_out() {
@@ -590,7 +590,7 @@ impl Met {
         }
         // At the end nothing is in doubt.
         let share = if pending == 0.0 { 1.0 } else { self.share };
-        let (total, doubt, variance) = ((done / share).min(MOST), 0.0, 0.0);
+        let (total, doubt, variance) = ((done / share).min(MAX_ESTIMATE), 0.0, 0.0);
         Some(Reading { share, doubt, variance, ..Reading::of_tree(total, done, pending) })
     }
 }

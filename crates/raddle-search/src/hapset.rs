@@ -75,14 +75,14 @@ impl Metric {
                 access,
                 Access::Read
                     | Access::Write
-                    | Access::Missed
+                    | Access::FailedUpdate
                     | Access::Adjust
                     | Access::Lower
                     | Access::TryRaise
             ),
             Self::HapSet | Self::ReadsFrom => !matches!(
                 access,
-                Access::Yield | Access::Roused | Access::Lapsed | Access::Observe(_)
+                Access::Yield | Access::Woken | Access::Cancelled | Access::Observe(_)
             ),
         }
     }

@@ -200,17 +200,19 @@ impl Memoryless {
     /// Notes what this reduction does not see through.
     fn notice(&mut self, step: &Step<'_>) {
         self.gaps.timeouts |= step.timer.is_some() || step.partner.is_some();
-        self.gaps.actors |= step.learned || step.also != 0 || step.sent_by.is_some();
+        self.gaps.actors |= step.learned || step.shared_resources != 0 || step.sent_by.is_some();
         for (object, access) in step.footprint {
             let kind = || step.pending.label(*object).map(|label| label.kind);
             match access {
                 Access::Observe(_) => self.gaps.looks |= !step.immediate,
                 Access::Yield => self.gaps.yields = true,
-                Access::TryTake | Access::TryFit(_) => self.gaps.attempts = true,
-                Access::Missed | Access::Refused => {
+                Access::TryTake | Access::TryBoundedPush(_) => self.gaps.attempts = true,
+                Access::FailedUpdate | Access::Refused => {
                     self.gaps.attempts |= kind() == Some(CHANNEL);
                 }
-                Access::Stir | Access::Settle | Access::Lapsed => self.gaps.actors = true,
+                Access::DoWork | Access::AwaitQuiescence | Access::Cancelled => {
+                    self.gaps.actors = true
+                }
                 _ => {}
             }
         }

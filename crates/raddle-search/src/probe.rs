@@ -18,7 +18,7 @@ use raddle_engine::strategy::{
     Answer, Checkpoint, Cut, Divisible, Estimating, Event, Finished, Needs, Options, Plan, Point,
     Remarks, Resumable, Strategy, Unsupported, Work,
 };
-use raddle_trace::progress::MOST;
+use raddle_trace::progress::MAX_ESTIMATE;
 use raddle_trace::{Band, Covered, Probed, Progress};
 
 use crate::bound::Bound;
@@ -100,7 +100,7 @@ impl<S: Strategy> Probes<S> {
         let variance = (self.squares / n / about / about - 1.0).max(0.0);
         let unit = (variance / n).sqrt() + 0.3 * about.ln() / n;
         let low = (about * (-BELOW * unit).exp()).max(1.0);
-        let high = (about * (ABOVE * unit).exp()).min(MOST);
+        let high = (about * (ABOVE * unit).exp()).min(MAX_ESTIMATE);
         Some(Probed { total: Band { about, low: low.min(about), high }, probes: self.n })
     }
 
@@ -113,7 +113,7 @@ impl<S: Strategy> Probes<S> {
         };
         let price = self.bound.price(point, default);
         let width = price.within(self.bound.limit() - self.spent, of);
-        self.weight = (self.weight * f64::from(width)).min(MOST);
+        self.weight = (self.weight * f64::from(width)).min(MAX_ESTIMATE);
         if width == 1 {
             return default;
         }
@@ -194,8 +194,8 @@ impl<S: Strategy> Strategy for Probes<S> {
             return;
         }
         self.n += 1;
-        self.sum = (self.sum + self.weight).min(MOST);
-        self.squares = (self.squares + self.weight * self.weight).min(MOST);
+        self.sum = (self.sum + self.weight).min(MAX_ESTIMATE);
+        self.squares = (self.squares + self.weight * self.weight).min(MAX_ESTIMATE);
     }
 
     fn covered(&self) -> Covered {

@@ -301,7 +301,7 @@ impl Reversal {
             // Nor need its values be the same there.
             *step = step.with_any_values();
             if step.learned && !repeats(history, first, later.index, &self.then, step) {
-                step.also = u128::MAX;
+                step.shared_resources = u128::MAX;
             }
         }
         true

@@ -33,7 +33,7 @@ pub use self::table::{
 pub use self::units::{Piece, UnitSearch, build_unit, unit_method};
 use crate::filtered::{HapSet, Over};
 use crate::grammar::{Arg, Composition, Term};
-use crate::tree::priority::{MOST, Preemptions, Priority, Sum};
+use crate::tree::priority::{MAX_PRIORITIES, Preemptions, Priority, Sum};
 
 /// A strategy, ready to run.
 pub struct Built {
@@ -309,8 +309,8 @@ fn priorities(frontier: &Term, seed: u64) -> Result<Vec<Box<dyn Priority>>, Buil
     if frontier.args.is_empty() {
         return Ok(vec![Box::new(Preemptions)]);
     }
-    if frontier.args.len() > MOST {
-        let most = format!("`{frontier}` has too many priorities; write at most {MOST}");
+    if frontier.args.len() > MAX_PRIORITIES {
+        let most = format!("`{frontier}` has too many priorities; write at most {MAX_PRIORITIES}");
         return Err(Kind::Combination(most).into());
     }
     frontier.args.iter().map(|arg| priority(arg, seed)).collect()

@@ -37,7 +37,7 @@ use crate::state::{Reader, Writer};
 const NAME: &str = "rff";
 
 /// The most constraints of one schedule.
-const MOST: usize = 8;
+const MAX_CONSTRAINTS: usize = 8;
 
 /// The most schedules that are kept.
 const KEPT: usize = 256;
@@ -197,8 +197,8 @@ impl Rff {
             other.reads == reads && (other.writes == writes || wanted && other.wanted)
         };
         self.schedule.retain(|other| !clashes(other));
-        if self.schedule.len() == MOST {
-            let at = self.below(MOST);
+        if self.schedule.len() == MAX_CONSTRAINTS {
+            let at = self.below(MAX_CONSTRAINTS);
             self.schedule.remove(at);
         }
         self.schedule.push(Constraint { reads, writes, wanted });
@@ -361,7 +361,7 @@ impl Strategy for Rff {
         for &(object, access) in step.footprint {
             let counts = !matches!(
                 access,
-                Access::Yield | Access::Roused | Access::Lapsed | Access::Observe(_)
+                Access::Yield | Access::Woken | Access::Cancelled | Access::Observe(_)
             );
             if counts && object != ObjectId::NONE {
                 self.touch(object, access, statement);

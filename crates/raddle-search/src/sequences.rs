@@ -13,7 +13,7 @@ use crate::registry::build;
 use crate::toy::{self, Op, Toy};
 
 /// As many executions of each are run.
-const MOST: usize = 400;
+const MAX_EXECUTIONS: usize = 400;
 
 /// And of each that is saved.
 const FEWER: usize = 100;
@@ -125,7 +125,7 @@ fn executions_come_in_the_recorded_order() {
         for (name, toy) in programs() {
             for &seed in if draws { &SEEDS[..] } else { &SEEDS[..1] } {
                 let mut ran = Ran::nothing();
-                ran.run(&mut *make(&text, seed), &toy, MOST);
+                ran.run(&mut *make(&text, seed), &toy, MAX_EXECUTIONS);
                 let Ran { executions, schedules, progress } = ran;
                 writeln!(
                     found,

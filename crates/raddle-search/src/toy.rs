@@ -193,7 +193,7 @@ impl<'a> State<'a> {
             footprint: &[Self::touched(task, op)],
             site: std::panic::Location::caller(),
             context: raddle_engine::context::Context::NONE,
-            also: 0,
+            shared_resources: 0,
             learned: false,
             decided: Decided::default(),
             watch: raddle_engine::strategy::Watch::default(),

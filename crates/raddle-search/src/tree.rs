@@ -176,7 +176,7 @@ impl TreeSearch {
     /// Searches without a bound, executions going on without preemption.
     ///
     /// # Panics
-    /// If there are more than [`MOST`](priority::MOST) priorities.
+    /// If there are more than [`MAX_PRIORITIES`](priority::MAX_PRIORITIES) priorities.
     #[must_use]
     pub fn new(expansion: TreeExpansion, frontier: Frontier) -> Self {
         Self::make(expansion, frontier, NonPreemptive, Bound::None)
@@ -190,7 +190,7 @@ impl<O: Order> TreeSearch<O> {
     /// If the default options of `order` are not free under `bound`.
     ///
     /// # Panics
-    /// If there are more than [`MOST`](priority::MOST) priorities.
+    /// If there are more than [`MAX_PRIORITIES`](priority::MAX_PRIORITIES) priorities.
     pub fn within(frontier: Frontier, order: O, bound: Bound) -> Result<Self, CostlyOrder> {
         if bound.allows(&order) {
             Ok(Self::make(TreeExpansion::All, frontier, order, bound))

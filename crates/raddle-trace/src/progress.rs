@@ -13,7 +13,7 @@ use crate::receives::ReceiveCount;
 pub const VERSION: u32 = 1;
 
 /// No estimate is larger: what would be is written as this.
-pub const MOST: f64 = 1e300;
+pub const MAX_ESTIMATE: f64 = 1e300;
 
 /// An estimated number and the band in which it should be with a chance of 90 %.
 ///
@@ -180,7 +180,7 @@ impl Progress {
             let probes = estimate.probed.map_or(0, |probed| probed.probes);
             let run = executions.saturating_sub(probes) as f64;
             let more = (estimate.search.about - run).max(0.0);
-            (run > 0.0 && elapsed_ms > 0).then(|| (more * (elapsed / run)).min(MOST))
+            (run > 0.0 && elapsed_ms > 0).then(|| (more * (elapsed / run)).min(MAX_ESTIMATE))
         };
         let left_ms = self.estimate.filter(|estimate| estimate.search.is_narrow()).and_then(left);
         Self { executions, elapsed_ms, rate, left_ms, ..self }

@@ -7,7 +7,7 @@ use raddle_knobs::Value;
 use raddle_trace::{Outcome, Settings, Timeouts};
 
 use crate::error::Error;
-use crate::progress::{Observer, ShowProgress};
+use crate::progress::{ProgressListener, ShowProgress};
 use crate::tree::Tree;
 
 mod field;
@@ -169,7 +169,7 @@ macro_rules! config {
             /// What the test is called in reports. `None`: as its OS thread, if the test harness named it.
             pub test: Option<String>,
             /// Hears how far the search is. No variable and no knob.
-            pub observer: Option<Observer>,
+            pub observer: Option<ProgressListener>,
             /// Keeps the decisions of the first executions, to look at. No variable and no knob; `cargo raddle test
             /// --tree` sets it.
             pub tree: Option<Tree>,

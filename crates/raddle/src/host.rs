@@ -26,7 +26,7 @@ use crate::explore::explore_dyn;
 use crate::job::{Body, Hosted, Job};
 use crate::partial;
 use crate::plan;
-use crate::progress::{Observer, ShowProgress};
+use crate::progress::{ProgressListener, ShowProgress};
 use crate::recording::Recording;
 use crate::supervisor;
 use crate::tree::Tree;
@@ -119,7 +119,7 @@ fn configured(mut config: Config, asked: &HostJob, channel: &Channel) -> Job {
     let limit_ms = config.time.and_then(|time| time.as_millis().try_into().ok());
     let usual = config.time.is_none() && config.strategy.trim() == AUTO;
     let limit_executions = config.executions.or(usual.then_some(EXECUTIONS));
-    config.observer = Some(Observer::new(every, move |progress| {
+    config.observer = Some(ProgressListener::new(every, move |progress| {
         let progress = Progress { limit_ms, limit_executions, ..*progress };
         teller.say(&Message::Progress { progress: Box::new(progress) });
     }));

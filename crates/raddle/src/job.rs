@@ -11,7 +11,7 @@ use raddle_trace::{OrderSet, PairSet, PartialSchedule};
 
 use crate::config::{Config, Isolation};
 use crate::custom::{Custom, Listener};
-use crate::progress::Observer;
+use crate::progress::ProgressListener;
 use crate::terminal;
 
 /// What is run: once in each execution.
@@ -22,7 +22,7 @@ pub(crate) type Body = Arc<dyn Fn() + Send + Sync>;
 pub(crate) struct Job {
     pub(crate) config: Config,
     /// Writes lines of progress, if [`check`](crate::check()) is to.
-    pub(crate) lines: Option<Observer>,
+    pub(crate) lines: Option<ProgressListener>,
     /// What `cargo raddle` lends to the search.
     pub(crate) hosted: Option<Hosted>,
     /// Wall time of earlier parts of the search.
@@ -74,7 +74,7 @@ impl From<Config> for Job {
 
 impl Job {
     /// Those who hear how far the search is.
-    pub(crate) fn observers(&self) -> Vec<&Observer> {
+    pub(crate) fn observers(&self) -> Vec<&ProgressListener> {
         self.config.observer.iter().chain(&self.lines).collect()
     }
 

@@ -202,7 +202,7 @@ pub use explore::{explore, explore_by, explore_observed, explore_with};
 #[cfg(feature = "check")]
 pub use minimise::minimise;
 #[cfg(feature = "check")]
-pub use progress::{Observer, ShowProgress};
+pub use progress::{ProgressListener, ShowProgress};
 #[cfg(feature = "check")]
 pub use recording::{Recording, replay, replay_with};
 #[cfg(feature = "check")]

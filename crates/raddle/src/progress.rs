@@ -28,14 +28,14 @@ pub enum ShowProgress {
 /// use std::sync::Arc;
 /// use std::time::Duration;
 ///
-/// use raddle::{Config, Observer, explore};
+/// use raddle::{Config, ProgressListener, explore};
 ///
 /// let heard = Arc::new(AtomicU64::new(0));
 /// let theirs = Arc::clone(&heard);
 /// let mut config = Config::default();
 /// config.strategy = "dfs".into();
 /// config.time = Some(Duration::from_millis(300));
-/// config.observer = Some(Observer::new(Duration::from_millis(10), move |progress| {
+/// config.observer = Some(ProgressListener::new(Duration::from_millis(10), move |progress| {
 ///     assert!(progress.executions > 0 && progress.rate.is_some());
 ///     let total = progress.estimate.expect("dfs estimates").total;
 ///     assert!(total.low <= total.about && total.about <= total.high);
@@ -58,12 +58,12 @@ pub enum ShowProgress {
 /// # Ok::<(), raddle::Error>(())
 /// ```
 #[derive(Clone)]
-pub struct Observer {
+pub struct ProgressListener {
     pub(crate) every: Duration,
     pub(crate) hear: Arc<dyn Fn(&Progress) + Send + Sync>,
 }
 
-impl Observer {
+impl ProgressListener {
     /// Calls `hear` on the thread that started the search, at most once in each `every`, and only
     /// between two executions. While it runs no limit of time is looked at, so it should be short.
     pub fn new(every: Duration, hear: impl Fn(&Progress) + Send + Sync + 'static) -> Self {
@@ -71,17 +71,17 @@ impl Observer {
     }
 }
 
-impl fmt::Debug for Observer {
+impl fmt::Debug for ProgressListener {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Observer").field("every", &self.every).finish_non_exhaustive()
+        f.debug_struct("ProgressListener").field("every", &self.every).finish_non_exhaustive()
     }
 }
 
 /// Whether they are the same function, and not two that do the same.
-impl PartialEq for Observer {
+impl PartialEq for ProgressListener {
     fn eq(&self, other: &Self) -> bool {
         self.every == other.every && Arc::ptr_eq(&self.hear, &other.hear)
     }
 }
 
-impl Eq for Observer {}
+impl Eq for ProgressListener {}

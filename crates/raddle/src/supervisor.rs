@@ -24,7 +24,7 @@ use raddle_trace::{Progress, Site};
 use crate::config::Isolation;
 use crate::error::{CutOff, Error, Hang};
 use crate::job::Job;
-use crate::progress::Observer;
+use crate::progress::ProgressListener;
 
 const GO_ON: u64 = 0;
 /// End the search.
@@ -260,7 +260,7 @@ struct Supervisor<'a> {
     watchdog: Option<Duration>,
     /// Each execution has a process of its own.
     isolated: bool,
-    observers: Vec<&'a Observer>,
+    observers: Vec<&'a ProgressListener>,
     /// Set if the driver wants the search to end.
     stop: Option<&'a AtomicBool>,
     /// From one checkpoint to the next.
@@ -276,7 +276,7 @@ struct Supervisor<'a> {
 /// Asks searches how far they are, when an observer is due to hear of it.
 struct ProgressPoller<'a> {
     controls: &'a [Arc<Control>],
-    observers: &'a [&'a Observer],
+    observers: &'a [&'a ProgressListener],
     /// The last answer of each search.
     answers: Vec<Option<Progress>>,
     /// When each of them heard it last.
@@ -298,7 +298,7 @@ impl ProgressPoller<'_> {
             return Some(ANSWER_LOOK);
         }
         let left =
-            |(observer, last): (&&Observer, &Duration)| (*last + observer.every).checked_sub(now);
+            |(observer, last): (&&ProgressListener, &Duration)| (*last + observer.every).checked_sub(now);
         let left = self.observers.iter().zip(&self.last).map(left).map(Option::unwrap_or_default);
         left.min().map(|left| left.max(SHORTEST_LOOK))
     }
@@ -546,7 +546,7 @@ mod tests {
         let heard = Arc::new(Mutex::new(Vec::new()));
         let observer = |every| {
             let heard = Arc::clone(&heard);
-            Observer::new(Duration::from_millis(every), move |progress: &Progress| {
+            ProgressListener::new(Duration::from_millis(every), move |progress: &Progress| {
                 heard.lock().expect("nobody panicked").push((every, progress.elapsed_ms));
             })
         };
@@ -576,12 +576,13 @@ mod tests {
     fn observers_hear_the_last_answer_again_while_a_search_is_saved() {
         let heard = Arc::new(Mutex::new(Vec::new()));
         let theirs = Arc::clone(&heard);
-        let observer = Observer::new(Duration::from_millis(10), move |progress: &Progress| {
-            theirs
-                .lock()
-                .expect("nobody panicked")
-                .push((progress.executions, progress.elapsed_ms));
-        });
+        let observer =
+            ProgressListener::new(Duration::from_millis(10), move |progress: &Progress| {
+                theirs
+                    .lock()
+                    .expect("nobody panicked")
+                    .push((progress.executions, progress.elapsed_ms));
+            });
         let controls = [Arc::new(Control::default())];
         let answers = vec![Some(Progress { executions: 7, ..Progress::default() })];
         let (last, searched) = (vec![Duration::ZERO], Duration::ZERO);

@@ -4,16 +4,16 @@ use std::io::{self, IsTerminal as _, Write as _};
 use std::time::Duration;
 
 use crate::config::Config;
-use crate::progress::{Observer, ShowProgress};
+use crate::progress::{ProgressListener, ShowProgress};
 
 /// From one line on the terminal to the next.
 const LINES: Duration = Duration::from_secs(2);
 
 /// Writes lines for the test of this configuration, if it is to.
-pub(crate) fn lines(config: &Config) -> Option<Observer> {
+pub(crate) fn lines(config: &Config) -> Option<ProgressListener> {
     let every = how_often(config, io::stderr().is_terminal())?;
     let test = config.test.as_ref().map_or(String::new(), |test| format!("{test}: "));
-    Some(Observer::new(every, move |progress| {
+    Some(ProgressListener::new(every, move |progress| {
         let line = format!("{test}{}\n", raddle_report::progress_line(progress));
         // Not by the macro, whose output the test harness keeps until the test has ended. If
         // its reader is gone, that is no reason to stop.

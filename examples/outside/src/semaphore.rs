@@ -31,7 +31,7 @@ impl Model for Permits {
     fn access(&self, _: TaskId, op: PermitsOp) -> Access {
         match op {
             // It changes nothing, but with a permit it would have.
-            PermitsOp::TryAcquire if self.free == 0 => Access::Missed,
+            PermitsOp::TryAcquire if self.free == 0 => Access::FailedUpdate,
             _ => Access::Write,
         }
     }

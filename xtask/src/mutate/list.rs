@@ -46,7 +46,7 @@ pub const MUTATIONS: &[Mutation] = &[
         name: "missed-write",
         file: DEPENDENCE,
         old: PAIRS,
-        new: pairs!("(Missed, Access::Write) | (Access::Write, Missed)"),
+        new: pairs!("(FailedUpdate, Access::Write) | (Access::Write, FailedUpdate)"),
         what: "A compare-exchange that fails and a write are independent.",
     },
     Mutation {
@@ -102,14 +102,14 @@ pub const MUTATIONS: &[Mutation] = &[
         name: "append-try-take",
         file: DEPENDENCE,
         old: PAIRS,
-        new: pairs!("(Append | Fit(_), TryTake) | (TryTake, Append | Fit(_))"),
+        new: pairs!("(Append | BoundedPush(_), TryTake) | (TryTake, Append | BoundedPush(_))"),
         what: "A send and a `try_recv` that finds something are independent.",
     },
     Mutation {
         name: "try-fit-take",
         file: DEPENDENCE,
         old: PAIRS,
-        new: pairs!("(TryFit(_), Take) | (Take, TryFit(_))"),
+        new: pairs!("(TryBoundedPush(_), Take) | (Take, TryBoundedPush(_))"),
         what: "A `try_send` that finds room and a receive are independent.",
     },
     Mutation {
@@ -269,7 +269,7 @@ pub const MUTATIONS: &[Mutation] = &[
     Mutation {
         name: "actors-mailbox",
         file: WORLD,
-        old: "self.turn.also |= self.touched_mailbox(to);",
+        old: "self.turn.shared_resources |= self.touched_mailbox(to);",
         new: "if !$ON {\n            $OLD\n        }",
         what: "Two handlers that send to one queue are independent.",
     },
@@ -283,8 +283,8 @@ pub const MUTATIONS: &[Mutation] = &[
     Mutation {
         name: "actors-besides",
         file: DEPENDENCE,
-        old: "|| self.also & other.also != 0",
-        new: "|| !$ON && self.also & other.also != 0",
+        old: "|| self.shared_resources & other.also != 0",
+        new: "|| !$ON && self.shared_resources & other.also != 0",
         what: "What steps touch besides their objects does not wake those who sleep.",
     },
     Mutation {
@@ -311,7 +311,7 @@ pub const MUTATIONS: &[Mutation] = &[
     Mutation {
         name: "actors-cancel",
         file: WORLD,
-        old: "            self.turn.also |= self.actors[of.index()].things.own;",
+        old: "            self.turn.shared_resources |= self.actors[of.index()].things.own;",
         new: "if !$ON {\n                $OLD\n            }",
         what: "To cancel a timer and its firing are independent.",
     },

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use raddle_fleet::{
-    Completed as Stored, Completion, DiskQueue, Ending, Lease, Queue, QueuedUnit, UnitKey,
+    Completion, DiskQueue, Ending, Lease, Queue, QueuedUnit, RecordOutcome as Stored, UnitKey,
 };
 use raddle_trace::fold::Fold;
 use raddle_trace::unit::{Completed, Method, PlannedSearch, Unit, UnitResult};

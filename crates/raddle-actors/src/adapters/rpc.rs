@@ -58,7 +58,7 @@ pub struct TcpRpc {
 }
 
 /// Longer answers are refused.
-const MOST: u32 = 64 << 20;
+const MAX_ANSWER_BYTES: u32 = 64 << 20;
 
 impl TcpRpc {
     /// Calls to this server, each of whose reads and writes may take so long.
@@ -76,7 +76,7 @@ impl TcpRpc {
 }
 
 fn write_frame(stream: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
-    let length = u32::try_from(bytes.len()).ok().filter(|length| *length <= MOST);
+    let length = u32::try_from(bytes.len()).ok().filter(|length| *length <= MAX_ANSWER_BYTES);
     let length = length.ok_or(io::ErrorKind::InvalidInput)?;
     stream.write_all(&length.to_be_bytes())?;
     stream.write_all(bytes)?;
@@ -87,7 +87,7 @@ fn read_frame(stream: &mut impl Read) -> io::Result<Vec<u8>> {
     let mut length = [0; 4];
     stream.read_exact(&mut length)?;
     let length = u32::from_be_bytes(length);
-    if length > MOST {
+    if length > MAX_ANSWER_BYTES {
         return Err(io::ErrorKind::InvalidData.into());
     }
     let mut bytes = Vec::new();

@@ -17,7 +17,7 @@ use crate::context::{self, Context, Timer};
 use crate::deliveries::Transit;
 
 /// So many messages are handled before other actors have their turn.
-const MOST: usize = 256;
+const MAX_MESSAGES_IN_A_ROW: usize = 256;
 
 /// An actor, by what it takes. An address refers to this.
 ///
@@ -259,7 +259,9 @@ impl<M: Debug + Send + 'static> Mailbox<M> {
     }
 
     fn turn(&self, me: &Address<M>, turn: &mut Turn, body: &mut Body<M>) -> After {
-        let most = self.inbox.capacity().map_or(MOST, |capacity| capacity.div_ceil(2).min(MOST));
+        let most = self.inbox.capacity().map_or(MAX_MESSAGES_IN_A_ROW, |capacity| {
+            capacity.div_ceil(2).min(MAX_MESSAGES_IN_A_ROW)
+        });
         let mut handled = 0;
         loop {
             let Some((message, transit)) = self.next(body) else {

@@ -49,7 +49,7 @@ impl Store for World {
     }
 
     fn add_actor(&mut self, state: ActorState, name: Option<Box<str>>, site: Site) {
-        self.turn.also |= self.observers.of_census();
+        self.turn.shared_resources |= self.observers.of_census();
         let things = ActorThings::new(state.path);
         self.actors.push(Slot { state, name, site, things, incoming: Vec::new() });
     }
@@ -63,7 +63,7 @@ impl Store for World {
         match kind {
             Kind::Messages => Taken::Message { from, to, message },
             Kind::Timer(_, due) => {
-                self.turn.also |= self.actors[to.index()].things.own;
+                self.turn.shared_resources |= self.actors[to.index()].things.own;
                 if message.payload.is::<Cancelled>() {
                     self.current.lapsed = true;
                     Taken::Cancelled { of: to }
@@ -105,7 +105,7 @@ impl Store for World {
     }
 
     fn send(&mut self, from: ActorId, to: ActorId, payload: Payload, stamp: Stamp, site: Site) {
-        self.turn.also |= self.touched_mailbox(to);
+        self.turn.shared_resources |= self.touched_mailbox(to);
         let message = Message { payload, sent_by: self.current.number, site, stamp };
         World::send(self, Sender::Actor(from), to, message);
     }
@@ -131,7 +131,7 @@ impl Store for World {
             if entry.to != of || !entry.ready || !entry.kind.timer().is_some_and(is_meant) {
                 continue;
             }
-            self.turn.also |= self.actors[of.index()].things.own;
+            self.turn.shared_resources |= self.actors[of.index()].things.own;
             if heard {
                 for message in &mut entry.queue {
                     message.payload = Box::new(Cancelled);

@@ -59,8 +59,11 @@ impl Execution {
             let result = catch_unwind(AssertUnwindSafe(|| work.work(token)));
             (*ex).slow_path = (*ex).slow_path & !slow_path::IN_PASSIVE_STEP | starting;
             match result {
-                Ok(Worked { touched, also, decided, sent_by, site }) if (*ex).ending.is_none() => {
-                    ((*entry).steps.shared_resources, (*entry).steps.sent_by) = (also, sent_by);
+                Ok(Worked { touched, shared_resources, decided, sent_by, site })
+                    if (*ex).ending.is_none() =>
+                {
+                    ((*entry).steps.shared_resources, (*entry).steps.sent_by) =
+                        (shared_resources, sent_by);
                     (*entry).steps.decided = decided;
                     Self::commit(ex, (task, entry), &touched, site, How::Step, || work.show());
                     ((*entry).steps.shared_resources, (*entry).steps.sent_by) = (0, None);

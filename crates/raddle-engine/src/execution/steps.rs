@@ -205,7 +205,7 @@ impl Execution {
             footprint,
             site,
             context: if is_timer { self.context_of(task) } else { entry.op.context },
-            also: entry.steps.shared_resources,
+            shared_resources: entry.steps.shared_resources,
             learned: entry.passive.is_some(),
             decided: entry.steps.decided,
             watch: entry.rounds.watch,

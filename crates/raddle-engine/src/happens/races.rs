@@ -39,7 +39,7 @@ impl History {
                 self.scratch.clone_from(&self.order);
             }
         }
-        for bit in bits(happened.footprint.also) {
+        for bit in bits(happened.footprint.shared_resources) {
             let before =
                 self.resource_events[bit].partition_point(|&event| (event as usize) < index);
             if let Some(before) = before.checked_sub(1) {
@@ -180,7 +180,7 @@ impl History {
         enabler: u32,
         races: &mut Vec<u32>,
     ) {
-        let waits = matches!(access, Access::Acquire | Access::Share | Access::Pass);
+        let waits = matches!(access, Access::Acquire | Access::Share | Access::PassGate);
         // Between where it was taken and where it was given back no other task could have had it, nor gone
         // on where the last place of a queue was taken until the receiver was dropped.
         let mut held = waits && self.is_held(newest, object);
@@ -189,11 +189,15 @@ impl History {
             let (theirs, before) = self.on(next, object);
             held &= !matches!(
                 theirs,
-                Access::Acquire | Access::TryAcquire | Access::Fit(_) | Access::TryFit(_)
+                Access::Acquire
+                    | Access::TryAcquire
+                    | Access::BoundedPush(_)
+                    | Access::TryBoundedPush(_)
             );
             if !held && conflict(theirs, access) {
                 held = waits && theirs == Access::Release;
-                let waited = next == enabler && matches!(access, Access::Fit(_) | Access::Take);
+                let waited =
+                    next == enabler && matches!(access, Access::BoundedPush(_) | Access::Take);
                 let possible = reversible(theirs, access) && !waited;
                 if self.is_ordered(next) {
                     if dominates(theirs) {
@@ -325,7 +329,7 @@ impl History {
             return;
         }
         let (_, access) = happened.footprint.touched[0];
-        let roused = access == Access::Roused || happened.sent;
+        let roused = access == Access::Woken || happened.sent;
         let enabler = roused.then_some(happened.enabler);
         self.begin_order(task, index, happened.partner, enabler);
         if let (true, Access::Observe(other)) = (happened.immediate, access) {

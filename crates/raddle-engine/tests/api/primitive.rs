@@ -33,7 +33,11 @@ impl Model for Permits {
     }
 
     fn access(&self, _: TaskId, op: Op) -> Access {
-        if matches!(op, Op::TryTake) && self.free == 0 { Access::Missed } else { Access::Write }
+        if matches!(op, Op::TryTake) && self.free == 0 {
+            Access::FailedUpdate
+        } else {
+            Access::Write
+        }
     }
 
     fn apply(&mut self, _: TaskId, op: Op, _: u32) -> bool {

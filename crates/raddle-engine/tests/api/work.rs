@@ -27,7 +27,7 @@ impl Model for Outstanding {
     }
 
     fn access(&self, _: TaskId, _: Settle) -> Access {
-        Access::Settle
+        Access::AwaitQuiescence
     }
 
     fn apply(&mut self, _: TaskId, _: Settle, _: u32) {}
@@ -47,10 +47,10 @@ impl Work for Post {
     fn work(&self, token: u32) -> Worked {
         self.lanes.lock().unwrap()[token as usize].1 -= 1;
         self.delivered.lock().unwrap().push(token);
-        let touched = [(self.object, Access::Stir), (ObjectId::NONE, Access::Yield)];
+        let touched = [(self.object, Access::DoWork), (ObjectId::NONE, Access::Yield)];
         Worked {
             touched,
-            also: 0,
+            shared_resources: 0,
             decided: Decided::default(),
             sent_by: None,
             site: Location::caller(),

@@ -21,7 +21,7 @@ use super::access::Nats;
 use super::run::{Manifest, Run};
 use crate::error::{Problem, QueueError};
 use crate::key::UnitKey;
-use crate::queue::{Completed, Held, Lease, Queue, QueueState};
+use crate::queue::{Held, Lease, Queue, QueueState, RecordOutcome};
 use crate::record::{Completion, Ending, QueuedUnit, Record, VERSION};
 
 /// Units that workers may have at a time. `JetStream`'s default is 1,000.
@@ -298,16 +298,16 @@ impl NatsQueue {
         Ok((record, ours))
     }
 
-    fn end(&self, lease: &Lease, ending: &Ending) -> Result<Completed, QueueError> {
+    fn end(&self, lease: &Lease, ending: &Ending) -> Result<RecordOutcome, QueueError> {
         let (record, ours) = self.record(lease, ending)?;
         // Also of another's record: it may have died before it came to this.
         self.publish(record.leftovers(), Repeated::Dropped)?;
         self.acknowledge(lease.number)?;
         if ours {
-            return Ok(Completed::Recorded(record.sequence));
+            return Ok(RecordOutcome::Recorded(record.sequence));
         }
         self.ignored.fetch_add(1, Ordering::Relaxed);
-        Ok(Completed::Ignored)
+        Ok(RecordOutcome::Ignored)
     }
 
     /// Publishes a record and nothing else, as a worker does that dies in the middle of [`complete`](Queue::complete).
@@ -430,7 +430,7 @@ impl Queue for NatsQueue {
         Ok(Held::Yes)
     }
 
-    fn complete(&self, lease: &Lease, done: Completion) -> Result<Completed, QueueError> {
+    fn complete(&self, lease: &Lease, done: Completion) -> Result<RecordOutcome, QueueError> {
         self.end(lease, &Ending::Done(done))
     }
 
@@ -439,7 +439,7 @@ impl Queue for NatsQueue {
         self.nats.ask("to give a unit back", || message.ack_with(AckKind::Nak(None)))
     }
 
-    fn give_up(&self, lease: &Lease, why: &str) -> Result<Completed, QueueError> {
+    fn give_up(&self, lease: &Lease, why: &str) -> Result<RecordOutcome, QueueError> {
         self.end(lease, &Ending::GivenUp { why: why.to_owned() })
     }
 

@@ -56,9 +56,12 @@ fn a_record_has_the_result_and_the_leftovers_and_there_is_one_for_each_unit() {
         let lease = queue.lease("w", LEASE).unwrap().unwrap();
         assert_eq!(
             queue.complete(&lease, done(b"r", &[b"a", b"b"])).unwrap(),
-            Completed::Recorded(1)
+            RecordOutcome::Recorded(1)
         );
-        assert_eq!(queue.complete(&lease, done(b"other", &[b"c"])).unwrap(), Completed::Ignored);
+        assert_eq!(
+            queue.complete(&lease, done(b"other", &[b"c"])).unwrap(),
+            RecordOutcome::Ignored
+        );
         let records = queue.records(0, 9).unwrap();
         let ending = Ending::Done(done(b"r", &[b"a", b"b"]));
         let worker = "w".to_owned();
@@ -101,8 +104,8 @@ fn of_two_results_of_a_unit_the_first_counts() {
         let stalled = queue.lease("stalled", LEASE).unwrap().unwrap();
         clock.advance(LEASE);
         let quick = queue.lease("quick", LEASE).unwrap().unwrap();
-        assert_eq!(queue.complete(&quick, done(b"q", &[])).unwrap(), Completed::Recorded(1));
-        assert_eq!(queue.complete(&stalled, done(b"s", &[b"x"])).unwrap(), Completed::Ignored);
+        assert_eq!(queue.complete(&quick, done(b"q", &[])).unwrap(), RecordOutcome::Recorded(1));
+        assert_eq!(queue.complete(&stalled, done(b"s", &[b"x"])).unwrap(), RecordOutcome::Ignored);
         let state = queue.state().unwrap();
         assert_eq!((state.waiting, state.leased, state.done), (0, 0, 1));
         assert!(state.is_finished());
@@ -116,9 +119,12 @@ fn a_late_result_counts_if_there_is_no_other() {
         let late = queue.lease("late", LEASE).unwrap().unwrap();
         clock.advance(LEASE);
         let second = queue.lease("second", LEASE).unwrap().unwrap();
-        assert_eq!(queue.complete(&late, done(b"l", &[b"x"])).unwrap(), Completed::Recorded(1));
+        assert_eq!(queue.complete(&late, done(b"l", &[b"x"])).unwrap(), RecordOutcome::Recorded(1));
         assert_eq!(queue.heartbeat(&second).unwrap(), Held::Lost);
-        assert_eq!(queue.complete(&second, done(b"s", &[b"y", b"z"])).unwrap(), Completed::Ignored);
+        assert_eq!(
+            queue.complete(&second, done(b"s", &[b"y", b"z"])).unwrap(),
+            RecordOutcome::Ignored
+        );
         assert_eq!(queue.state().unwrap().waiting, 1);
     });
 }
@@ -165,6 +171,6 @@ fn what_was_folded_takes_the_place_of_records() {
         assert_eq!(left, [2]);
         assert_eq!(queue.folded().unwrap(), Some((1, b"one".to_vec())));
         // It is not forgotten that the unit is done.
-        assert_eq!(queue.complete(&leases[0], done(b"r", &[])).unwrap(), Completed::Ignored);
+        assert_eq!(queue.complete(&leases[0], done(b"r", &[])).unwrap(), RecordOutcome::Ignored);
     });
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use raddle_fleet::nats::Access;
-use raddle_fleet::{Completed, Completion, Problem, Queue, Work as _};
+use raddle_fleet::{Completion, Problem, Queue, RecordOutcome, Work as _};
 
 use crate::fleet::{Dice, Fleet, LEASE, PACE, SYNTHETIC, expected};
 use crate::process::{Process, connected};
@@ -105,7 +105,7 @@ fn stalled(program: &Program) -> Tried {
     let worker = Process::worker(&server.url(), "stalled", "quick");
     fleet.drive(|_| ());
     assert_eq!(&fleet.sum, expected());
-    assert_eq!(fleet.queue.complete(&lease, late), Ok(Completed::Ignored));
+    assert_eq!(fleet.queue.complete(&lease, late), Ok(RecordOutcome::Ignored));
     let before = fleet.queue.state().unwrap().done;
     fleet.end(vec![worker]);
     // A whole process, stopped in the middle of what it does.
@@ -282,7 +282,7 @@ fn large(program: &Program) -> Tried {
     let lease = queue.lease("w", LEASE).unwrap().unwrap();
     let big = vec![7; 900_000];
     let done = Completion { result: big.clone(), leftovers: vec![big.clone()] };
-    assert!(matches!(queue.complete(&lease, done.clone()), Ok(Completed::Recorded(1))));
+    assert!(matches!(queue.complete(&lease, done.clone()), Ok(RecordOutcome::Recorded(1))));
     let records = queue.records(0, 10).unwrap();
     assert_eq!(records[0].ending, raddle_fleet::Ending::Done(done));
     assert_eq!(queue.lease("w", LEASE).unwrap().unwrap().unit.bytes, big);

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use raddle_fleet::nats::{Access, Nats, NatsQueue, Run, RunState};
 use raddle_fleet::synthetic::Sum;
-use raddle_fleet::{Completed, Coordinator, Turn, Worker};
+use raddle_fleet::{Coordinator, RecordOutcome, Turn, Worker};
 
 use crate::fleet::{PACE, ROOT, SYNTHETIC, added};
 use crate::say;
@@ -44,8 +44,8 @@ fn work(url: &str, run: &str, name: &str) {
                     _ => return,
                 }
             }
-            Ok(Turn::Ran(Completed::Recorded(_), _)) => say("recorded"),
-            Ok(Turn::Ran(Completed::Ignored, _)) => say("ignored"),
+            Ok(Turn::Ran(RecordOutcome::Recorded(_), _)) => say("recorded"),
+            Ok(Turn::Ran(RecordOutcome::Ignored, _)) => say("ignored"),
             Ok(other) => say(&format!("{other:?}")),
             Err(error) => say(&format!("error: {error}")),
         }

@@ -17,7 +17,7 @@ use crate::waits::with_object;
 /// Trees with more nodes than this are drawn as their shape.
 const DETAILED: usize = 400;
 /// More nodes than this are not drawn: Graphviz takes minutes, and the picture cannot be read.
-const MOST: usize = 20_000;
+const MAX_NODES: usize = 20_000;
 /// How many decisions of a path without a branch are named.
 const NAMED: usize = 4;
 /// Columns for what an option does, and for where.
@@ -68,7 +68,7 @@ pub fn dot(tree: &DecisionTree) -> String {
 
 /// What is in the picture, and what is not.
 fn legend(tree: &DecisionTree) -> String {
-    let hidden = tree.nodes.iter().skip(MOST).filter_map(|node| node.ended.as_ref());
+    let hidden = tree.nodes.iter().skip(MAX_NODES).filter_map(|node| node.ended.as_ref());
     let hidden: u64 = hidden.map(|leaf| leaf.times).sum();
     let mut lines = vec![count(tree.executions - hidden.min(tree.executions), "execution")];
     if tree.more + hidden > 0 {
@@ -195,7 +195,7 @@ fn write_leaf(out: &mut String, number: usize, leaf: &Leaf, named: bool) {
 
 /// Only points at which something branches or ends.
 fn shape(out: &mut String, tree: &DecisionTree) {
-    let nodes = &tree.nodes[..tree.nodes.len().min(MOST)];
+    let nodes = &tree.nodes[..tree.nodes.len().min(MAX_NODES)];
     let children = |node: &TreeNode| -> Vec<(String, usize)> {
         let taken = node.options.iter().enumerate().filter_map(|(nth, option)| {
             let to = option.to? as usize;

@@ -18,7 +18,7 @@
 //! Overreports: nothing; bands are wide where little was run.
 
 use raddle_trace::Band;
-use raddle_trace::progress::MOST;
+use raddle_trace::progress::MAX_ESTIMATE;
 
 use super::Reading;
 
@@ -89,10 +89,10 @@ impl Kind {
 
 /// The band around an estimate that is at least `least`.
 fn band(reading: &Reading, about: f64, least: f64, doubt: f64, units: Units) -> Band {
-    let about = about.clamp(least, MOST);
+    let about = about.clamp(least, MAX_ESTIMATE);
     let reach = (about / reading.done.max(1.0)).ln().max(0.0);
     let unit = (doubt * reading.variance).sqrt() + 0.3 * reach;
     let low = (about * (-units.below * unit).exp()).clamp(least, about);
-    let high = (about * (units.above * unit).exp()).min(MOST);
+    let high = (about * (units.above * unit).exp()).min(MAX_ESTIMATE);
     Band { about, low, high }
 }

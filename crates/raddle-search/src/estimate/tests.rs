@@ -9,7 +9,7 @@ use raddle_engine::strategy::{
 };
 use raddle_trace::{Band, Estimate, Gaps, Outcome};
 
-use super::MOST;
+use super::MAX_ESTIMATE;
 use crate::bound::Bound;
 use crate::expansion::all::DepthFirst;
 use crate::expansion::reduced::{Dpor, Reduction};
@@ -179,9 +179,9 @@ fn a_space_without_end_is_a_number_all_the_same() {
             assert!(walk(&mut *search, &mut plan, &shape));
         }
         let estimate = search.progress().estimate.unwrap();
-        assert_eq!(estimate.total.high.to_bits(), MOST.to_bits(), "{name}");
+        assert_eq!(estimate.total.high.to_bits(), MAX_ESTIMATE.to_bits(), "{name}");
         assert!(estimate.total.low.is_finite() && estimate.total.about.is_finite());
-        assert_eq!(estimate.weighted.unwrap().to_bits(), MOST.to_bits());
+        assert_eq!(estimate.weighted.unwrap().to_bits(), MAX_ESTIMATE.to_bits());
         assert!(search.progress().covered.unwrap() < 1e-9);
     }
 }

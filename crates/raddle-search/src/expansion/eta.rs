@@ -234,8 +234,8 @@ impl GoodSiblings {
         }
         // A task that waited for others goes on after them.
         let waited = match step.footprint.first().map(|touched| touched.1) {
-            Some(Access::Settle) => 0..self.steps.len(),
-            Some(Access::Roused) => {
+            Some(Access::AwaitQuiescence) => 0..self.steps.len(),
+            Some(Access::Woken) => {
                 let by = (step.enabled_since as usize).min(self.steps.len());
                 by.saturating_sub(1)..by
             }
@@ -245,7 +245,7 @@ impl GoodSiblings {
         let mut footprint = Footprint::of(step).with_any_values();
         if footprint.decided.has_faults {
             // A fault may come instead of what a good sibling was good for: then all are.
-            footprint.also = u128::MAX;
+            footprint.shared_resources = u128::MAX;
         }
         let races_with = self.depend(&footprint, &mut history);
         for clock in [&mut clock, &mut history] {

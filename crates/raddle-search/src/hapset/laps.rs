@@ -13,7 +13,7 @@ use super::statements::StatementId;
 use crate::order::after_last;
 
 /// How often a task may come to a statement before the others are asked.
-const MOST: u32 = 8;
+const MAX_VISITS: u32 = 8;
 
 /// Counts how often the running task has come to each statement since it began to run.
 #[derive(Clone, Debug, Default)]
@@ -49,7 +49,7 @@ impl Laps {
             (*stretch, *visits) = (self.stretch, 0);
         }
         *visits += 1;
-        self.dizzy |= *visits >= MOST;
+        self.dizzy |= *visits >= MAX_VISITS;
     }
 
     /// The task that should make way, if there is one.
@@ -86,7 +86,7 @@ mod tests {
     fn who_comes_to_a_statement_too_often_makes_way_until_another_moves() {
         let mut laps = Laps::default();
         laps.begin();
-        for lap in 1..=MOST {
+        for lap in 1..=MAX_VISITS {
             assert_eq!(laps.makes_way(), None);
             laps.step(TaskId(1), StatementId(4));
             laps.step(TaskId(1), StatementId(lap + 10));

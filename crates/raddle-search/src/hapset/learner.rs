@@ -298,5 +298,5 @@ pub(crate) fn gives_back(access: Access) -> bool {
 
 /// Whether what an access does may hang on what was there.
 pub(crate) fn sees(access: Access) -> bool {
-    !gives_back(access) && !matches!(access, Access::Append | Access::Stir | Access::Adjust)
+    !gives_back(access) && !matches!(access, Access::Append | Access::DoWork | Access::Adjust)
 }

@@ -25,7 +25,7 @@ use raddle_engine::op::{Access, ObjectId, TaskId};
 use raddle_engine::strategy::Waits;
 
 /// Places at which the search for the cheapest order gives up: then the core counts as cheap enough.
-const MOST: usize = 20_000;
+const MAX_PLACES: usize = 20_000;
 
 /// The last step of a core.
 #[derive(Debug)]
@@ -129,21 +129,21 @@ impl<'a> Core<'a> {
     /// Whether an op could certainly go on. `counted`: what happened to a lock before it is of the core.
     fn goes_on(&self, ops: &Ops, cut: &[u32], counted: bool) -> bool {
         use Access::{
-            Acquire, Append, Fit, Refused, Release, Share, Take, TryAcquire, TryFit, TryShare,
-            TryTake, Unshare,
+            Acquire, Append, BoundedPush, Refused, Release, Share, Take, TryAcquire,
+            TryBoundedPush, TryShare, TryTake, Unshare,
         };
         let certain =
             |(&(object, access), waits): (&(ObjectId, Access), Waits)| match (waits, access) {
                 _ if object == ObjectId::NONE => true,
                 (Waits::Lock, Acquire) | (_, Share) => counted && self.held(object, cut) == 0,
                 // Others that take something, or add something, only make room for it, or a value.
-                (_, Fit(places)) => counted && self.queued(object, cut) < i64::from(places),
+                (_, BoundedPush(places)) => counted && self.queued(object, cut) < i64::from(places),
                 (_, Take) => counted && self.queued(object, cut) > 0,
                 (Waits::Never, _)
                 | (
                     _,
-                    TryAcquire | Refused | Release | TryShare | Unshare | Append | TryFit(_)
-                    | TryTake,
+                    TryAcquire | Refused | Release | TryShare | Unshare | Append
+                    | TryBoundedPush(_) | TryTake,
                 ) => true,
                 _ => false,
             };
@@ -162,7 +162,7 @@ impl<'a> Core<'a> {
     /// How many values a queue has.
     fn queued(&self, queue: ObjectId, cut: &[u32]) -> i64 {
         self.count(queue, cut, |access| match access {
-            Access::Append | Access::Fit(_) | Access::TryFit(_) => 1,
+            Access::Append | Access::BoundedPush(_) | Access::TryBoundedPush(_) => 1,
             Access::Take | Access::TryTake => -1,
             _ => 0,
         })
@@ -269,7 +269,7 @@ impl<'a> Core<'a> {
         let mut seen: BTreeMap<(Vec<u32>, usize), u32> = BTreeMap::new();
         let mut queue = VecDeque::from([(vec![0_u32; width], TaskId::ROOT.index(), 0)]);
         while let Some((cut, running, cost)) = queue.pop_front() {
-            if cut == ends || seen.len() > MOST {
+            if cut == ends || seen.len() > MAX_PLACES {
                 return true;
             }
             let key = (cut, running);
@@ -309,16 +309,19 @@ fn shared<'a>(one: &'a Ops, other: &'a Ops) -> impl Iterator<Item = (Access, Acc
 /// Whether an op depends on another one whatever it does there.
 fn depends(ops: &Ops, other: &Ops) -> bool {
     use Access::{
-        Acquire, Append, Fit, Missed, Read, Refused, Release, Share, Take, TryAcquire, TryFit,
-        TryShare, TryTake, Unshare, Write,
+        Acquire, Append, BoundedPush, FailedUpdate, Read, Refused, Release, Share, Take,
+        TryAcquire, TryBoundedPush, TryShare, TryTake, Unshare, Write,
     };
     shared(ops, other).any(|pair| {
         matches!(
             pair,
-            (Read | Missed | Write, Write)
+            (Read | FailedUpdate | Write, Write)
                 | (Acquire | Share | TryAcquire | TryShare | Refused, Acquire | TryAcquire)
                 | (TryAcquire, Release | Share | TryShare | Unshare)
-                | (Append | Fit(_) | TryFit(_), Append | Fit(_) | TryFit(_))
+                | (
+                    Append | BoundedPush(_) | TryBoundedPush(_),
+                    Append | BoundedPush(_) | TryBoundedPush(_)
+                )
                 | (Take | TryTake, Take | TryTake)
         )
     })
@@ -332,10 +335,12 @@ fn meets(ops: &Ops, other: &Ops) -> bool {
 
 /// Whether all that changes an object conflicts with this access to it.
 fn conflicts_with_changes(access: Access) -> bool {
-    use Access::{Acquire, Missed, Pass, Read, Refused, Release, TryAcquire, Write, Yield};
+    use Access::{
+        Acquire, FailedUpdate, PassGate, Read, Refused, Release, TryAcquire, Write, Yield,
+    };
     // A yield is what stands where nothing is touched.
     matches!(
         access,
-        Write | Acquire | TryAcquire | Release | Read | Missed | Refused | Pass | Yield
+        Write | Acquire | TryAcquire | Release | Read | FailedUpdate | Refused | PassGate | Yield
     )
 }

@@ -97,7 +97,7 @@ impl Run {
                 | Access::Release
                 | Access::Unshare
                 | Access::Append
-                | Access::Fit(_)
+                | Access::BoundedPush(_)
                 | Access::Take
         );
         if changes(first) && !same_anywhere {
@@ -130,7 +130,7 @@ impl Run {
             | Access::Release
             | Access::Unshare
             | Access::Append
-            | Access::Fit(_)
+            | Access::BoundedPush(_)
             | Access::Take => true,
             // Of a queue: that it has come to its end.
             Access::Acquire => !self.is_queue(object),
@@ -146,10 +146,11 @@ impl Run {
     }
 
     fn is_queue(&self, object: ObjectId) -> bool {
-        use Access::{Append, Fit, Take, TryFit, TryTake};
+        use Access::{Append, BoundedPush, Take, TryBoundedPush, TryTake};
         (0..self.history.len()).any(|event| {
             self.history.event(event).footprint.touched.iter().any(|(other, access)| {
-                let queues = matches!(access, Append | Fit(_) | TryFit(_) | Take | TryTake);
+                let queues =
+                    matches!(access, Append | BoundedPush(_) | TryBoundedPush(_) | Take | TryTake);
                 *other == object && queues
             })
         })
@@ -160,7 +161,7 @@ impl Run {
         let Some(step) = &later.step else { return Vec::new() };
         // What let it go on there need not come before it here.
         let mut plain = Footprint::new(step.task, &step.touched, step.partner);
-        (plain.also, plain.nth) = (step.also, step.nth);
+        (plain.shared_resources, plain.nth) = (step.shared_resources, step.nth);
         (plain.waited_for, plain.ran_on) = (step.waited_for, step.ran_on);
         let history = &self.history;
         let end = if later.ran { later.index } else { history.len() };
@@ -182,8 +183,8 @@ impl Run {
         // Of the ops that may turn out otherwise only those on queues commute with something that they would not commute
         // with then: that a sender goes.
         let otherwise = match step.touched[0].1 {
-            Access::TryTake => Access::Missed,
-            Access::TryFit(_) => Access::Refused,
+            Access::TryTake => Access::FailedUpdate,
+            Access::TryBoundedPush(_) => Access::Refused,
             _ => return Vec::new(),
         };
         let placed = self.access_at(at, first, before, &step);
@@ -485,7 +486,8 @@ impl Opener<'_> {
                 |(object, _): &(ObjectId, _)| *object != ObjectId::NONE && objects.contains(object);
             !self.run.marks.is_scheduled(event)
                 && !history.happens_before_op(event)
-                && (other.touched.iter().any(known) || other.also & step.also != 0)
+                && (other.touched.iter().any(known)
+                    || other.shared_resources & step.shared_resources != 0)
         };
         if step.partner.is_none() && !(0..first).any(|event| meets(&event)) {
             // There is nothing that it could come before.
@@ -493,12 +495,12 @@ impl Opener<'_> {
         }
         let Some(last) = placed else { return false };
         let ([(object, access), (second, _)], [waits, _]) = (last.touched, later.waits);
-        if second != ObjectId::NONE || last.also != 0 || !later.ran {
+        if second != ObjectId::NONE || last.shared_resources != 0 || !later.ran {
             return false;
         }
         let conflicts: fn(Access) -> bool = match (waits, access) {
             (Waits::Never, Access::Write) => |_| true,
-            (Waits::Never, Access::Read | Access::Missed) => Access::changes,
+            (Waits::Never, Access::Read | Access::FailedUpdate) => Access::changes,
             // Before it was given back, or refused, it was taken.
             (Waits::Lock, Access::Acquire) => {
                 |theirs| matches!(theirs, Access::Acquire | Access::TryAcquire)
@@ -510,8 +512,8 @@ impl Opener<'_> {
             touched.into_iter().find(|(other, _)| *other == object).map(|(_, access)| access)
         };
         let known = |access: Access| {
-            use Access::{Acquire, Missed, Read, Refused, Release, TryAcquire, Write};
-            matches!(access, Write | Read | Missed | Acquire | Release | TryAcquire | Refused)
+            use Access::{Acquire, FailedUpdate, Read, Refused, Release, TryAcquire, Write};
+            matches!(access, Write | Read | FailedUpdate | Acquire | Release | TryAcquire | Refused)
         };
         if !(0..first).filter_map(on).all(known) {
             return false;
@@ -542,7 +544,7 @@ fn later(index: usize, step: Option<Footprint>, waits: [Waits; 2], ran: bool) ->
 fn vague(last: &Footprint, [waits, _]: [Waits; 2]) -> Option<Footprint> {
     let ((_, access), (second, _)) = (last.touched[0], last.touched[1]);
     let weakest = match (waits, access) {
-        (Waits::Never, Access::Write | Access::Missed) => Access::Missed,
+        (Waits::Never, Access::Write | Access::FailedUpdate) => Access::FailedUpdate,
         (Waits::Lock, Access::TryAcquire | Access::Refused) => Access::Refused,
         _ => return None,
     };

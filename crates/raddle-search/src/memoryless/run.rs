@@ -168,13 +168,18 @@ impl Run {
         events: impl Iterator<Item = usize>,
     ) -> Footprint {
         let (object, access) = step.touched[0];
-        if !matches!(access, Access::Fit(_) | Access::TryFit(_) | Access::Take | Access::TryTake) {
+        if !matches!(
+            access,
+            Access::BoundedPush(_) | Access::TryBoundedPush(_) | Access::Take | Access::TryTake
+        ) {
             return step;
         }
         let (mut added, mut taken) = (Vec::new(), Vec::new());
         for event in events {
             match self.history.event(event).footprint.touched[0] {
-                (other, Access::Append | Access::Fit(_) | Access::TryFit(_)) if other == object => {
+                (other, Access::Append | Access::BoundedPush(_) | Access::TryBoundedPush(_))
+                    if other == object =>
+                {
                     added.push(event);
                 }
                 (other, Access::Take | Access::TryTake) if other == object => taken.push(event),
@@ -182,7 +187,7 @@ impl Run {
             }
         }
         let by = match access {
-            Access::Fit(places) | Access::TryFit(places) => {
+            Access::BoundedPush(places) | Access::TryBoundedPush(places) => {
                 added.len().checked_sub(places as usize).and_then(|at| taken.get(at))
             }
             _ => added.get(taken.len()),

@@ -181,9 +181,9 @@ impl Recording {
 
 /// A receive as a person calls it, without its receiver.
 pub(crate) fn named(name: &ReceiveName) -> String {
-    const MOST: usize = 80;
+    const MAX_CHARACTERS: usize = 80;
     let ReceiveName { sender, message, .. } = name;
-    let end = message.char_indices().nth(MOST).map(|(at, _)| at);
+    let end = message.char_indices().nth(MAX_CHARACTERS).map(|(at, _)| at);
     let (message, rest) = end.map_or((message.as_str(), ""), |end| (&message[..end], "…"));
     format!("{message}{rest} from {sender}")
 }

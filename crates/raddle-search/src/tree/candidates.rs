@@ -35,7 +35,7 @@ pub enum Frontier {
         seed: u64,
     },
     /// The one that these priorities say costs least; of those, the one found last. At most
-    /// [`MOST`](super::priority::MOST) priorities.
+    /// [`MAX_PRIORITIES`](super::priority::MAX_PRIORITIES) priorities.
     BestFirst(Vec<Box<dyn Priority>>),
 }
 

@@ -74,11 +74,11 @@ impl Footprints {
 
 /// Of what differs most often.
 fn hash(footprint: &Footprint) -> u64 {
-    let Footprint { task, touched, nth, also, .. } = footprint;
+    let Footprint { task, touched, nth, shared_resources, .. } = footprint;
     let objects = u64::from(touched[0].0.0) << 32 | u64::from(touched[1].0.0);
     let own = u64::from(task.0) << 32 | u64::from(*nth);
     let mixed = own.wrapping_mul(0x9e37_79b9_7f4a_7c15)
-        ^ objects.wrapping_add(*also as u64 ^ (*also >> 64) as u64);
+        ^ objects.wrapping_add(*shared_resources as u64 ^ (*shared_resources >> 64) as u64);
     let mixed = mixed.wrapping_mul(0xbf58_476d_1ce4_e5b9);
     mixed ^ mixed >> 32
 }

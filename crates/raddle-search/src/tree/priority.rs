@@ -56,7 +56,7 @@ pub use self::sum::Sum;
 pub use self::var::Var;
 
 /// How many priorities can be compared one after the other.
-pub const MOST: usize = 4;
+pub const MAX_PRIORITIES: usize = 4;
 
 /// What a candidate costs by one priority. The cheapest is run first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -244,9 +244,12 @@ pub(super) struct Priorities {
 
 impl Priorities {
     /// # Panics
-    /// If there are more than [`MOST`].
+    /// If there are more than [`MAX_PRIORITIES`].
     pub(super) fn new(parts: Vec<Box<dyn Priority>>) -> Self {
-        assert!(parts.len() <= MOST, "at most {MOST} priorities can be compared");
+        assert!(
+            parts.len() <= MAX_PRIORITIES,
+            "at most {MAX_PRIORITIES} priorities can be compared"
+        );
         let sees = parts.iter().fold(Sees::default(), |sees, part| sees.or(part.sees()));
         Self { parts, sees }
     }
@@ -262,7 +265,7 @@ impl Priorities {
     }
 
     fn shift(index: usize) -> usize {
-        32 * (MOST - 1 - index)
+        32 * (MAX_PRIORITIES - 1 - index)
     }
 
     pub(super) fn cost(&mut self, candidate: &Candidate) -> Key {

@@ -23,7 +23,7 @@ use super::priority::Window;
 /// So many steps after it was left a task may still break into a window.
 const NEAR: usize = 4;
 /// So many windows of one object are looked at.
-const MOST: usize = 16;
+const MAX_WINDOWS: usize = 16;
 
 /// A task is in it for the steps after `from` up to `to`.
 #[derive(Clone, Copy, Debug)]
@@ -65,7 +65,7 @@ pub(super) struct Windows {
 const NOTHING: (ObjectId, Access) = (ObjectId::NONE, Access::Yield);
 
 fn looks(access: Access) -> bool {
-    matches!(access, Access::Read | Access::Missed | Access::Refused)
+    matches!(access, Access::Read | Access::FailedUpdate | Access::Refused)
 }
 
 fn takes(access: Access) -> bool {
@@ -152,7 +152,7 @@ impl Windows {
                 return false;
             };
             let from = spans.partition_point(|span| span.to < event);
-            spans[from..].iter().take(MOST).any(open)
+            spans[from..].iter().take(MAX_WINDOWS).any(open)
         };
         if near.flatten().any(breaks) { Window::CheckThenAct } else { Window::None }
     }

@@ -73,7 +73,7 @@ impl<S: Store> Model for Word<S> {
     fn access(&self, _: TaskId, op: Self::Op) -> Access {
         match op {
             WordOp::Load(_) => Access::Read,
-            WordOp::Exchange { current, .. } if current != self.0.get() => Access::Missed,
+            WordOp::Exchange { current, .. } if current != self.0.get() => Access::FailedUpdate,
             _ => Access::Write,
         }
     }
@@ -679,7 +679,7 @@ mod tests {
         let word = Word(1_u8);
         let exchange = |current| exchange(current, false);
         assert_eq!(word.access(A, exchange(1)), Access::Write);
-        assert_eq!(word.access(A, exchange(2)), Access::Missed);
+        assert_eq!(word.access(A, exchange(2)), Access::FailedUpdate);
     }
 
     #[test]

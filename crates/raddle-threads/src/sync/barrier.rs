@@ -50,7 +50,7 @@ impl Model for Meeting {
         match op {
             MeetingOp::Arrive => Access::Write,
             // Only the last of its own round lets it pass; later rounds do not bear on it.
-            MeetingOp::Pass { .. } => Access::Roused,
+            MeetingOp::Pass { .. } => Access::Woken,
         }
     }
 

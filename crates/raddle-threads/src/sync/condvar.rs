@@ -92,13 +92,13 @@ impl Model for Queue {
             // for the others. Who may wake spuriously is a candidate until then.
             QueueOp::Wake => match self.waiter(task) {
                 Some(waiter) if waiter.spurious => Access::Write,
-                _ => Access::Roused,
+                _ => Access::Woken,
             },
             QueueOp::NotifyOne | QueueOp::NotifyAll => {
                 if self.candidates().next().is_some() {
                     Access::Write
                 } else {
-                    Access::Missed
+                    Access::FailedUpdate
                 }
             }
         }
@@ -400,7 +400,7 @@ mod tests {
     #[test]
     fn a_notification_wakes_those_who_wait_and_is_lost_on_others() {
         let mut queue = Queue::new();
-        assert_eq!(queue.access(C, QueueOp::NotifyOne), Access::Missed);
+        assert_eq!(queue.access(C, QueueOp::NotifyOne), Access::FailedUpdate);
         assert_eq!(queue.apply(C, QueueOp::NotifyOne, 0), 0);
         queue.apply(A, QueueOp::Enter, 0);
         assert!(!queue.enabled(A, QueueOp::Wake));
@@ -408,7 +408,7 @@ mod tests {
         assert_eq!(queue.apply(C, QueueOp::NotifyOne, 0), 1);
         assert!(queue.enabled(A, QueueOp::Wake));
         assert_eq!(queue.apply(C, QueueOp::NotifyAll, 0), 0);
-        assert_eq!(queue.access(A, QueueOp::Wake), Access::Roused);
+        assert_eq!(queue.access(A, QueueOp::Wake), Access::Woken);
         queue.apply(A, QueueOp::Wake, 0);
         assert!(!queue.enabled(A, QueueOp::Wake));
     }

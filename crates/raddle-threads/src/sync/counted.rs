@@ -107,7 +107,7 @@ impl Model for Counts {
             CountOp::Born => (true, Access::Write),
             CountOp::StrongCount | CountOp::WeakCount | CountOp::GetMut => (true, Access::Read),
         };
-        if changes { how } else { Access::Missed }
+        if changes { how } else { Access::FailedUpdate }
     }
 
     // As the orderings of std's counts have it: drops release, and a holder that finds itself alone
@@ -1179,14 +1179,14 @@ mod tests {
     #[test]
     fn an_attempt_that_would_fail_only_reads() {
         let mut model = counts(2, 1);
-        assert_eq!(model.access(A, CountOp::TryUnwrap), Access::Missed);
+        assert_eq!(model.access(A, CountOp::TryUnwrap), Access::FailedUpdate);
         assert_eq!(model.access(A, CountOp::Upgrade), Access::TryRaise);
         model.apply(A, CountOp::TryUnwrap, 0);
         assert_eq!(model, counts(2, 1));
         model.apply(A, CountOp::Drop, 0);
         assert_eq!(model.access(A, CountOp::TryUnwrap), Access::Write);
         model.apply(A, CountOp::TryUnwrap, 0);
-        assert_eq!(model.access(A, CountOp::Upgrade), Access::Missed);
+        assert_eq!(model.access(A, CountOp::Upgrade), Access::FailedUpdate);
         model.apply(A, CountOp::Upgrade, 0);
         assert_eq!(model, counts(0, 1));
     }

@@ -112,7 +112,7 @@ impl<K: Kind> Model for Gate<K> {
             // Impossible before the end of the initialisation, and then in any order.
             (GateOp::Wait { .. }, _)
             | (GateOp::Set | GateOp::Begin { .. }, State::Done)
-            | (GateOp::Begin { force: false }, State::Poisoned) => Access::Pass,
+            | (GateOp::Begin { force: false }, State::Poisoned) => Access::PassGate,
             (GateOp::Set | GateOp::Begin { .. }, _) => Access::Acquire,
             (GateOp::End { .. }, _) => Access::Release,
         }
@@ -420,7 +420,7 @@ mod tests {
         gate.apply(A, GateOp::End { poisoned: false }, 0);
         for op in [CALL, FORCE, GateOp::Set, GateOp::Wait { force: false }, GateOp::Look] {
             assert!(gate.enabled(B, op));
-            assert!(matches!(gate.access(B, op), Access::Read | Access::Pass));
+            assert!(matches!(gate.access(B, op), Access::Read | Access::PassGate));
             assert_eq!(gate.apply(B, op, 0), GateReply::Done);
         }
     }

@@ -23,7 +23,7 @@ use crate::programs::*;
 use crate::random::{Skips, check_skips, execute, program};
 use crate::{OutOfReach, is_out_of_reach, observed};
 
-const MOST: u64 = 3_000_000;
+const MAX_EXECUTIONS: u64 = 3_000_000;
 
 fn within(bound: Option<u32>) -> DepthFirst {
     let bound = bound.map_or(Bound::None, Bound::Preemptions);
@@ -93,7 +93,7 @@ fn cached(bound: Option<u32>, program: &dyn Fn()) -> Whole {
         program();
         String::new()
     };
-    search(within(bound).cached(1_000_000), MOST, &run).expect("it ends").0
+    search(within(bound).cached(1_000_000), MAX_EXECUTIONS, &run).expect("it ends").0
 }
 
 #[track_caller]
@@ -182,7 +182,7 @@ fn to_cut_on_the_partial_order_alone_loses_traces() {
         inc(3);
         String::new()
     };
-    let (saw, _) = search(careless(1), MOST, &run).expect("it ends");
+    let (saw, _) = search(careless(1), MAX_EXECUTIONS, &run).expect("it ends");
     assert_eq!(saw.traces.len(), 15);
 }
 
@@ -190,9 +190,10 @@ fn to_cut_on_the_partial_order_alone_loses_traces() {
 #[track_caller]
 fn same(settings: Settings, program: &dyn Fn() -> String) {
     for bound in [None, Some(0), Some(1), Some(2), Some(3)] {
-        let (all, _) = search_with(settings, within(bound), MOST, program).expect("it ends");
+        let (all, _) =
+            search_with(settings, within(bound), MAX_EXECUTIONS, program).expect("it ends");
         let cached = within(bound).cached(1_000_000);
-        let (saw, _) = search_with(settings, cached, MOST, program).expect("it ends");
+        let (saw, _) = search_with(settings, cached, MAX_EXECUTIONS, program).expect("it ends");
         assert_eq!(saw, all, "at bound {bound:?}");
     }
 }

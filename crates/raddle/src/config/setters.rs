@@ -1,8 +1,8 @@
 //! A method for each field, so that a configuration is one expression.
 
 use super::{
-    Config, Data, Duration, Expect, Isolation, Observer, Pairs, Receives, ShowProgress, Teardown,
-    Timeouts, Tree,
+    Config, Data, Duration, Expect, Isolation, Pairs, ProgressListener, Receives, ShowProgress,
+    Teardown, Timeouts, Tree,
 };
 
 /// One method. What may be left out is given without `Some`: a default leaves it out.
@@ -45,7 +45,7 @@ macro_rules! setters {
         impl Config {
             $(setter! { $name $ty $($of)? })*
             setter! { test Option String }
-            setter! { observer Option Observer }
+            setter! { observer Option ProgressListener }
             setter! { tree Option Tree }
         }
     };

@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use raddle::{
-    Config, Covered, Error, Note, Observer, Progress, Report, Timeouts, Verdict, explore, replay,
+    Config, Covered, Error, Note, Progress, ProgressListener, Report, Timeouts, Verdict, explore,
+    replay,
 };
 
 use crate::programs::{kept_update, large, lock_order, lost_update};
@@ -204,7 +205,7 @@ fn an_observer_hears_of_all_members_together() {
             let change = |config: &mut Config| {
                 config.time = Some(Duration::from_millis(ms));
                 let hear = move |progress: &Progress| theirs.lock().unwrap().push(*progress);
-                config.observer = Some(Observer::new(Duration::from_millis(20), hear));
+                config.observer = Some(ProgressListener::new(Duration::from_millis(20), hear));
             };
             let report = with("random | dfs | pos", change, large);
             let heard = std::mem::take(&mut *heard.lock().unwrap());

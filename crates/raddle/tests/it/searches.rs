@@ -6,7 +6,8 @@ use raddle::sync::Arc;
 use raddle::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use raddle::thread;
 use raddle::{
-    Config, Covered, Note, Observer, Pairs, Progress, Report, TraceCount, Unseen, Verdict, explore,
+    Config, Covered, Note, Pairs, Progress, ProgressListener, Report, TraceCount, Unseen, Verdict,
+    explore,
 };
 
 use crate::programs::{kept_update, large, lost_update};
@@ -478,7 +479,7 @@ fn an_observer_hears_of_traces_too() {
             config.watchdog = None;
             config.time = Some(Duration::from_millis(ms));
             let hear = move |progress: &Progress| theirs.lock().unwrap().push(*progress);
-            config.observer = Some(Observer::new(Duration::from_millis(10), hear));
+            config.observer = Some(ProgressListener::new(Duration::from_millis(10), hear));
         };
         with(change, large);
         let heard = std::mem::take(&mut *heard.lock().unwrap());

@@ -83,7 +83,7 @@ fn could_depend(op: &Footprint, step: &Footprint) -> bool {
     let mut op = *op;
     op.touched[0].1 = widest(op.touched[0].1);
     if op.learned {
-        op.also = u128::MAX;
+        op.shared_resources = u128::MAX;
     }
     if let Access::Observe(_) = op.touched[0].1 {
         // Whom its target waits for then is not known.

@@ -98,12 +98,12 @@ impl Model for Meeting {
     fn access(&self, _: TaskId, op: MeetingOp) -> Access {
         let waiting = self.receiver == Receiver::Waiting;
         match op {
-            MeetingOp::Send(_) if self.receiver == Receiver::Gone => Access::Missed,
-            MeetingOp::TrySend(_) if !waiting => Access::Missed,
-            MeetingOp::Recv if self.offers.is_empty() && self.ended() => Access::Missed,
-            MeetingOp::TryRecv if self.offers.is_empty() => Access::Missed,
+            MeetingOp::Send(_) if self.receiver == Receiver::Gone => Access::FailedUpdate,
+            MeetingOp::TrySend(_) if !waiting => Access::FailedUpdate,
+            MeetingOp::Recv if self.offers.is_empty() && self.ended() => Access::FailedUpdate,
+            MeetingOp::TryRecv if self.offers.is_empty() => Access::FailedUpdate,
             // Whose value was taken, or who was given one, is its own affair.
-            MeetingOp::Sent | MeetingOp::Received => Access::Roused,
+            MeetingOp::Sent | MeetingOp::Received => Access::Woken,
             _ => Access::Write,
         }
     }

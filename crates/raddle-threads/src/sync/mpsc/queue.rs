@@ -74,16 +74,16 @@ impl Model for Queue {
     // receiver that is dropped lets those go on who wait for room.
     fn access(&self, _: TaskId, op: QueueOp) -> Access {
         match op {
-            QueueOp::Send(_) if !self.receiver => Access::Pass,
-            QueueOp::TrySend(_) if !self.receiver => Access::Missed,
+            QueueOp::Send(_) if !self.receiver => Access::PassGate,
+            QueueOp::TrySend(_) if !self.receiver => Access::FailedUpdate,
             QueueOp::TrySend(_) if self.full() => Access::Refused,
-            QueueOp::TryRecv if self.values.is_empty() => Access::Missed,
+            QueueOp::TryRecv if self.values.is_empty() => Access::FailedUpdate,
             QueueOp::Recv if self.values.is_empty() && self.ended() => Access::Acquire,
             QueueOp::DropSender => Access::Unshare,
             QueueOp::DropReceiver if self.full() => Access::Release,
             QueueOp::DropReceiver => Access::Write,
-            QueueOp::Send(_) => self.places().map_or(Access::Append, Access::Fit),
-            QueueOp::TrySend(_) => self.places().map_or(Access::Append, Access::TryFit),
+            QueueOp::Send(_) => self.places().map_or(Access::Append, Access::BoundedPush),
+            QueueOp::TrySend(_) => self.places().map_or(Access::Append, Access::TryBoundedPush),
             QueueOp::Recv => Access::Take,
             QueueOp::TryRecv => Access::TryTake,
         }
@@ -204,7 +204,7 @@ mod tests {
         let mut queue = queue(None);
         assert!(!queue.enabled(A, QueueOp::Recv));
         assert_eq!(queue.apply(A, QueueOp::TryRecv, 0), Reply::Empty);
-        assert_eq!(queue.access(A, QueueOp::TryRecv), Access::Missed);
+        assert_eq!(queue.access(A, QueueOp::TryRecv), Access::FailedUpdate);
         assert_eq!(queue.access(A, QueueOp::Send(TWO)), Access::Append);
         queue.apply(A, QueueOp::Send(TWO), 0);
         queue.apply(A, QueueOp::Send(ONE), 0);
@@ -217,7 +217,7 @@ mod tests {
     #[test]
     fn a_full_queue_blocks_until_there_is_room() {
         let mut queue = queue(Some(1));
-        assert_eq!(queue.access(A, QueueOp::TrySend(ONE)), Access::TryFit(1));
+        assert_eq!(queue.access(A, QueueOp::TrySend(ONE)), Access::TryBoundedPush(1));
         assert_eq!(queue.apply(A, QueueOp::TrySend(ONE), 0), Reply::Done);
         assert!(!queue.enabled(A, QueueOp::Send(TWO)));
         assert_eq!(queue.access(A, QueueOp::TrySend(TWO)), Access::Refused);
