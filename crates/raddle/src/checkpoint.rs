@@ -30,7 +30,7 @@ use crate::job::Job;
 
 /// A checkpoint takes at most one part in so many of the time: one of a search that holds much is written less
 /// often than was asked for.
-const TIME_SHARE: u32 = 20;
+const TIME_SHARE: u32 = 100;
 
 /// The first bytes of a file.
 const MAGIC: &[u8; 8] = b"raddleck";

@@ -14,7 +14,8 @@ use raddle_search::units::{self, Heard, UnitError};
 use raddle_search::{ReceiveCoverage, build_unit, unit_method};
 use raddle_trace::fold::Folded;
 use raddle_trace::unit::{
-    Completed, PlannedSearch, Quota, ToJudge, Unit, UnitEnd, UnitId, UnitPlan, UnitResult, VERSION,
+    Completed, PlannedSearch, Quota, ToJudge, Unit, UnitEnd, UnitId, UnitPlan, UnitResult, Upwards,
+    VERSION,
 };
 use raddle_trace::{Failure, Note, Progress, ReceivesSeen, Report};
 
@@ -198,6 +199,8 @@ fn of_report(unit: &Unit, report: Report) -> Completed {
         traces: None,
         coverage: None,
         receives: None,
+        estimate: None,
+        upwards: Upwards::default(),
         busy_us: 0,
     };
     Completed { result, leftovers: Vec::new() }
@@ -269,7 +272,10 @@ fn of_folded(job: &Job, line: &str, folded: Folded) -> Found {
         ReceiveCoverage::merged(&seen, &ReceivesSeen::default(), 0)
     });
     let traces = folded.traces.map(|traces| traces.count());
-    let progress = Progress { traces, executions: counts.executions, ..Progress::default() };
+    let estimate = folded.estimate;
+    let share = estimate.map(|estimate| estimate.covered / estimate.total.about);
+    let executions = counts.executions;
+    let progress = Progress { traces, executions, estimate, covered: share, ..Progress::default() };
     let assumptions = folded.assumptions;
     let explored = Explored {
         ended,

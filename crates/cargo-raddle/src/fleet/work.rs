@@ -13,7 +13,7 @@ use raddle_fleet::{CannotRun, Completion, Pace, QueuedUnit, Slice, Turn, Work, W
 use raddle_knobs::KNOBS;
 use raddle_trace::events::TestId;
 use raddle_trace::host::Avoid;
-use raddle_trace::unit::{Completed, Order, Quota, Unit, UnitEnd, UnitResult, VERSION};
+use raddle_trace::unit::{Completed, Order, Quota, Unit, UnitEnd, UnitResult, Upwards, VERSION};
 use raddle_trace::{Counts, Covered, Failure, exit};
 
 use super::access::{connect, time, wrong};
@@ -293,6 +293,8 @@ fn ended(unit: &Unit, failure: Failure, deaths: Vec<Failure>) -> Completed {
         traces: None,
         coverage: None,
         receives: None,
+        estimate: None,
+        upwards: Upwards::default(),
         busy_us: 0,
     };
     Completed { result, leftovers: Vec::new() }
