@@ -261,7 +261,8 @@ fn refused(shown: &str, error: &ConnectError) -> QueueError {
                  the nkey or credentials"
             ),
         ),
-        ConnectErrorKind::Tls => (
+        // Of a certificate the client tells as of any other failure to read or write.
+        kind if kind == ConnectErrorKind::Tls || cause.contains("certificate") => (
             Problem::Refused,
             format!("no trusted connection to {shown}: {error}{cause}; check the certificates"),
         ),
