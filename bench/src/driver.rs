@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 
-use raddle_trace::host::{Job, Message, VARIABLE, VERSION, Work, page};
+use raddle_trace::host::{Job, JobKind, Message, VARIABLE, VERSION, page};
 use serde_json::Value;
 
 use crate::numbers::{grouped, verdict};
@@ -202,7 +202,7 @@ impl<'a> Begun<'a> {
             listener = Some(UnixListener::bind(&socket).map_err(|error| error.to_string())?);
             let job = Job {
                 version: VERSION,
-                work: Work::Search,
+                work: JobKind::Search,
                 channel: socket.to_string_lossy().into_owned(),
                 page: Some(file.to_string_lossy().into_owned()),
                 avoid: None,

@@ -15,8 +15,8 @@ use raddle_trace::events::TestId;
 use raddle_trace::saved::file_stem;
 
 use crate::check::Tested;
+use crate::error::DriverError;
 use crate::find::Test;
-use crate::wrong::Wrong;
 
 /// Where the checkpoints of a workspace are, and what is done with them.
 #[derive(Debug)]
@@ -73,7 +73,7 @@ impl Checkpoints {
     }
 
     /// Of these tests, those that are to be run: all, or those that an earlier run has left.
-    pub(crate) fn chosen(&self, tests: Vec<Test>) -> Result<Vec<Test>, Wrong> {
+    pub(crate) fn chosen(&self, tests: Vec<Test>) -> Result<Vec<Test>, DriverError> {
         if !self.resume {
             return Ok(tests);
         }
@@ -82,7 +82,7 @@ impl Checkpoints {
         };
         let left: Vec<Test> = tests.into_iter().filter(left).collect();
         if left.is_empty() {
-            return Err(Wrong::no_tests(
+            return Err(DriverError::no_tests(
                 "there is nothing to go on with: none of these tests was stopped before it was through; run \
                  them without --resume",
             ));

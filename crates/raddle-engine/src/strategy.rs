@@ -547,7 +547,7 @@ pub struct Finished<'a> {
 /// Option indexes follow the order of creation, so they mean the same in every process that runs
 /// the same binary.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Work {
+pub struct SearchPart {
     /// Every execution of the part begins so.
     pub prefix: Vec<Taken>,
     /// What the part's strategy needs to go on from there.
@@ -720,7 +720,7 @@ pub trait Divisible {
     ///
     /// # Errors
     /// If this one cannot be split, or not now.
-    fn split(&mut self, n: usize) -> Result<Vec<Work>, Unsupported>;
+    fn split(&mut self, n: usize) -> Result<Vec<SearchPart>, Unsupported>;
 
     /// Into how many parts all that is left could be divided now; 0 if nothing is left.
     fn parts(&self) -> usize;
@@ -736,7 +736,7 @@ pub trait Divisible {
     ///
     /// # Errors
     /// If what is left is not of that kind.
-    fn dissolve(&mut self) -> Result<Vec<Work>, Unsupported> {
+    fn dissolve(&mut self) -> Result<Vec<SearchPart>, Unsupported> {
         Err(Unsupported("be taken apart into prefixes"))
     }
 }
@@ -769,7 +769,7 @@ impl dyn Strategy + '_ {
     ///
     /// # Errors
     /// As there; and if this strategy is not [divisible](Strategy::divisible).
-    pub fn split(&mut self, n: usize) -> Result<Vec<Work>, Unsupported> {
+    pub fn split(&mut self, n: usize) -> Result<Vec<SearchPart>, Unsupported> {
         self.divisible().ok_or(Unsupported("be split yet"))?.split(n)
     }
 

@@ -22,4 +22,4 @@ mod run;
 
 pub use access::{Access, Nats};
 pub use queue::NatsQueue;
-pub use run::{Binary, Manifest, Run, RunState, Seen, sha256};
+pub use run::{Binary, Manifest, Run, RunState, WorkerStatus, sha256};

@@ -57,7 +57,7 @@ pub(crate) fn test(knobs: TokenStream, item: TokenStream) -> Result<TokenStream>
             #[allow(unused_mut, reason = "a test without knobs changes nothing")]
             let mut config = <::raddle::Config as ::core::default::Default>::default();
             #(#settings)*
-            let place = ::raddle::__private::Place {
+            let place = ::raddle::__private::TestPlace {
                 package: ::core::option_env!("CARGO_PKG_NAME"),
                 module: ::core::module_path!(),
                 name: ::core::stringify!(#name),

@@ -118,7 +118,7 @@ pub enum Full {
 
 /// What is known of a decision on the current path.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Mark {
+pub(crate) struct CachePoint {
     /// The steps before it.
     pub(crate) steps: usize,
     /// Under which key it is stored, if it is.
@@ -259,7 +259,12 @@ impl Cache {
 
     /// Meets a prefix, at a decision that was not planned, with so much left to spend. `None`: all
     /// that follows has been run with at least as much.
-    pub(crate) fn meet(&mut self, point: &Point<'_>, alike: Alike, spare: u32) -> Option<Mark> {
+    pub(crate) fn meet(
+        &mut self,
+        point: &Point<'_>,
+        alike: Alike,
+        spare: u32,
+    ) -> Option<CachePoint> {
         self.meet_salted(point, alike, spare, 0)
     }
 
@@ -270,8 +275,8 @@ impl Cache {
         alike: Alike,
         spare: u32,
         salt: u64,
-    ) -> Option<Mark> {
-        let mut mark = Mark { steps: self.history.len(), key: None };
+    ) -> Option<CachePoint> {
+        let mut mark = CachePoint { steps: self.history.len(), key: None };
         if point.pending.strayed() {
             self.is_over = true;
             return Some(mark);
@@ -322,7 +327,7 @@ impl Cache {
     }
 
     /// Takes out a prefix after which not everything has been run.
-    pub(crate) fn withdraw(&mut self, mark: &mut Mark) {
+    pub(crate) fn withdraw(&mut self, mark: &mut CachePoint) {
         if let Some(key) = mark.key.take() {
             self.left.remove(&key);
         }

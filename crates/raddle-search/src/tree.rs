@@ -86,7 +86,7 @@ use raddle_engine::receive::ActorNews;
 use raddle_engine::store::Store as Disk;
 use raddle_engine::strategy::{
     Answer, Checkpoint, Cut, Divisible, Estimating, Event, Finished, Needs, Options, Plan, Point,
-    Remarks, Resumable, Strategy, Taken, Unsupported, Work,
+    Remarks, Resumable, SearchPart, Strategy, Taken, Unsupported,
 };
 use raddle_trace::{Covered, Gaps, Note, Outcome, PairSet, Progress};
 use serde::{Deserialize, Serialize};
@@ -107,7 +107,7 @@ use self::visited::Visited;
 use crate::bound::Bound;
 pub use crate::cache::Full;
 use crate::cache::Used;
-use crate::estimate::Met;
+use crate::estimate::MetShare;
 use crate::expansion::all::CostlyOrder;
 use crate::order::{NonPreemptive, Order};
 
@@ -210,7 +210,7 @@ impl<O: Order> TreeSearch<O> {
         let comparison = has_comparison.then(|| Box::new(Comparison::new(compares)));
         let sizing = match (reduces, is_best_first, bound) {
             (false, false, _) => Sizing::Recursive(Recursive::default()),
-            (false, true, Bound::None) => Sizing::Weighted(Met::default()),
+            (false, true, Bound::None) => Sizing::Weighted(MetShare::default()),
             _ => Sizing::Nothing,
         };
         let nodes = Nodes::new(compares.sleep, compares.keeps_firsts());
@@ -644,7 +644,7 @@ impl<O: Order> Resumable for TreeSearch<O> {
 }
 
 impl<O: Order> Divisible for TreeSearch<O> {
-    fn split(&mut self, n: usize) -> Result<Vec<Work>, Unsupported> {
+    fn split(&mut self, n: usize) -> Result<Vec<SearchPart>, Unsupported> {
         self.give(n)
     }
 
@@ -668,7 +668,7 @@ impl<O: Order> Divisible for TreeSearch<O> {
         }
     }
 
-    fn dissolve(&mut self) -> Result<Vec<Work>, Unsupported> {
+    fn dissolve(&mut self) -> Result<Vec<SearchPart>, Unsupported> {
         self.give_all()
     }
 }

@@ -108,7 +108,7 @@ impl Branch {
 
 /// A sequence of steps, and what is known about the execution in which it was found. Its steps are
 /// named by numbers.
-pub(crate) trait Found {
+pub(crate) trait RecordedSteps {
     /// A step.
     fn step(&self, link: u32) -> &Footprint;
     /// Its name.
@@ -136,7 +136,11 @@ enum Fit {
 ///
 /// Where that cannot be told, the sequence becomes a branch of its own, which is looked at again when its turn
 /// comes.
-pub(crate) fn insert<F: Found>(branches: &mut Vec<Branch>, sequence: &mut Vec<u32>, found: &F) {
+pub(crate) fn insert<F: RecordedSteps>(
+    branches: &mut Vec<Branch>,
+    sequence: &mut Vec<u32>,
+    found: &F,
+) {
     Insertion { found, droppable: false }.below(branches, sequence);
 }
 
@@ -147,7 +151,7 @@ struct Insertion<'a, F> {
     droppable: bool,
 }
 
-impl<F: Found> Insertion<'_, F> {
+impl<F: RecordedSteps> Insertion<'_, F> {
     fn below(&mut self, branches: &mut Vec<Branch>, sequence: &mut Vec<u32>) {
         let mut unless = Vec::new();
         for branch in branches.iter_mut() {

@@ -56,7 +56,7 @@ impl Deliverable {
 }
 
 /// So many processes are kept as bits, or by number.
-const FEW: usize = u64::BITS as usize;
+const MAX_AS_BITS: usize = u64::BITS as usize;
 
 /// The process of the test.
 const TEST: Process = Process(0);
@@ -87,7 +87,7 @@ impl Processes {
     ) {
         runnable.clear();
         all.clear();
-        if state.actors.len() + 2 <= FEW {
+        if state.actors.len() + 2 <= MAX_AS_BITS {
             // As bits they are in order, and each is there once.
             let mut bits = 0u64;
             self.each(state, |one| {
@@ -148,8 +148,8 @@ impl Processes {
     ) {
         const UNRANKED: &str = "the explorer has ranked all that can move";
         offers.clear();
-        let mut rank_of = [u8::MAX; FEW];
-        let is_few = state.actors.len() + 2 <= FEW;
+        let mut rank_of = [u8::MAX; MAX_AS_BITS];
+        let is_few = state.actors.len() + 2 <= MAX_AS_BITS;
         if is_few {
             let ranks = ranks.iter().enumerate();
             ranks.for_each(|(rank, process)| rank_of[process.0 as usize] = rank as u8);

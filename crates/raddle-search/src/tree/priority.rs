@@ -7,10 +7,10 @@
 //!
 //! ```
 //! use raddle_engine::op::Access;
-//! use raddle_search::tree::priority::{By, Candidate, Cost};
+//! use raddle_search::tree::priority::{ClosurePriority, Candidate, Cost};
 //! use raddle_search::tree::{Frontier, TreeExpansion, TreeSearch};
 //!
-//! let writes_first = By::new("writes-first", |candidate: &Candidate| {
+//! let writes_first = ClosurePriority::new("writes-first", |candidate: &Candidate| {
 //!     let reads = candidate.op.is_some_and(|op| op.access == Access::Read);
 //!     Cost(u32::from(reads))
 //! });
@@ -19,7 +19,7 @@
 //! assert_eq!(search.name(), "best-first(writes-first)");
 //! ```
 
-mod by;
+mod closure;
 mod delays;
 mod departures;
 mod mdpor;
@@ -41,7 +41,7 @@ use raddle_engine::strategy::{Label, Step};
 use raddle_trace::PairSet;
 use serde::{Deserialize, Serialize};
 
-pub use self::by::By;
+pub use self::closure::ClosurePriority;
 pub use self::delays::Delays;
 pub use self::departures::Departures;
 pub use self::mdpor::ModifiedDpor;

@@ -12,7 +12,7 @@
 use std::collections::BTreeMap;
 
 use raddle_engine::dependence::Footprint;
-use raddle_engine::strategy::{Checkpoint, Unsupported, Work};
+use raddle_engine::strategy::{Checkpoint, SearchPart, Unsupported};
 use raddle_trace::Gaps;
 use serde::{Deserialize, Serialize};
 
@@ -226,7 +226,7 @@ impl<O: Order> TreeSearch<O> {
     }
 
     /// Gives away candidates, those first that leave the path early: most follows them.
-    pub(super) fn give(&mut self, n: usize) -> Result<Vec<Work>, Unsupported> {
+    pub(super) fn give(&mut self, n: usize) -> Result<Vec<SearchPart>, Unsupported> {
         let mut all = self.candidates_to_give()?;
         // One stays, unless one is being run.
         let running = matches!(self.stage, Stage::Running(_));
@@ -237,7 +237,7 @@ impl<O: Order> TreeSearch<O> {
     }
 
     /// Gives away all candidates, in the order of the frontier.
-    pub(super) fn give_all(&mut self) -> Result<Vec<Work>, Unsupported> {
+    pub(super) fn give_all(&mut self) -> Result<Vec<SearchPart>, Unsupported> {
         if matches!(self.stage, Stage::First | Stage::Running(_)) || self.visited.is_some() {
             return Err(Unsupported(
                 "be taken apart before its first execution, in one, or with a cache",
@@ -263,7 +263,7 @@ impl<O: Order> TreeSearch<O> {
         Ok(all)
     }
 
-    fn give_these(&mut self, mut all: Vec<(Key, u32, Pending)>) -> Vec<Work> {
+    fn give_these(&mut self, mut all: Vec<(Key, u32, Pending)>) -> Vec<SearchPart> {
         let running = matches!(self.stage, Stage::Running(_));
         let works = all.iter_mut().map(|(key, _, pending)| self.work(*key, pending)).collect();
         self.drop_given(&all);
@@ -275,7 +275,7 @@ impl<O: Order> TreeSearch<O> {
     }
 
     /// A candidate as a part of the search. Its preemptions are counted anew.
-    fn work(&self, key: Key, pending: &mut Pending) -> Work {
+    fn work(&self, key: Key, pending: &mut Pending) -> SearchPart {
         let mut branches = Branches::default();
         let prefix = branches.detach(key, std::slice::from_mut(pending), &self.store);
         pending.cost = branches.bins[0].1[0].cost;
@@ -299,7 +299,7 @@ impl<O: Order> TreeSearch<O> {
                 visited: self.visited.as_ref().map(|visited| visited.of_part()),
             },
         );
-        Work { prefix, state, spent: pending.cost }
+        SearchPart { prefix, state, spent: pending.cost }
     }
 
     /// Candidates that were given away are not this search's any more.

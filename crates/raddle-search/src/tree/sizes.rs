@@ -10,13 +10,13 @@ use raddle_trace::Estimate;
 use serde::{Deserialize, Serialize};
 
 use super::nodes::{Link, NONE};
-use crate::estimate::{Change, Growth, Kind, Met, Size, Sizes};
+use crate::estimate::{Change, Growth, Kind, MetShare, Size, Sizes};
 
 /// What is estimated, and by which rule.
 #[derive(Debug)]
 pub(super) enum Sizing {
     Nothing,
-    Weighted(Met),
+    Weighted(MetShare),
     Recursive(Recursive),
 }
 
@@ -136,7 +136,7 @@ impl Sizing {
             (Self::Nothing, SavedSizing::Nothing) => Some(Self::Nothing),
             (Self::Weighted(_), SavedSizing::Weighted { share }) => {
                 let can_be = share.is_finite() && share >= 0.0;
-                can_be.then(|| Self::Weighted(Met::restored(share)))
+                can_be.then(|| Self::Weighted(MetShare::restored(share)))
             }
             (Self::Recursive(_), SavedSizing::Recursive(growth)) => {
                 let recursive = Recursive { growth, ..Recursive::default() };

@@ -19,7 +19,7 @@
 use raddle_engine::strategy::{Event, Point, Unsupported};
 use serde::{Deserialize, Serialize};
 
-use crate::cache::{Alike, Cache, Full, Mark, SavedCache, Used};
+use crate::cache::{Alike, Cache, CachePoint, Full, SavedCache, Used};
 use crate::state::FOREIGN;
 
 /// Which prefixes are the same.
@@ -38,7 +38,7 @@ pub(super) struct Visited {
     pub(super) keys: Keys,
     cache: Cache,
     /// Of the current execution, one for each new point.
-    met: Vec<Mark>,
+    met: Vec<CachePoint>,
     pub(super) uncompared: bool,
     /// The most that an execution cost.
     pub(super) most: u32,
@@ -69,7 +69,7 @@ impl Visited {
     }
 
     pub(super) fn bytes(&self) -> usize {
-        self.cache.bytes() as usize + self.met.capacity() * size_of::<Mark>()
+        self.cache.bytes() as usize + self.met.capacity() * size_of::<CachePoint>()
     }
 
     /// An execution begins whose own decision costs so much.

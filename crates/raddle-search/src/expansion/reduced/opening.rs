@@ -9,7 +9,7 @@ use super::guide::Guide;
 use super::{Node, Reduction, What};
 use crate::races::{Later, Reversal};
 use crate::sleep;
-use crate::wakeup::{self, Branch, Found, Key};
+use crate::wakeup::{self, Branch, Key, RecordedSteps};
 
 /// Opens races in the nodes of a path.
 pub(super) struct Opener<'a> {
@@ -173,7 +173,7 @@ struct InHistory<'a> {
     objects: u32,
 }
 
-impl Found for InHistory<'_> {
+impl RecordedSteps for InHistory<'_> {
     fn step(&self, link: u32) -> &Footprint {
         match &self.last {
             Some(last) if link == LAST => last,
