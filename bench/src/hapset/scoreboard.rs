@@ -14,7 +14,7 @@ struct Shape {
     /// As `SCTBench` has it.
     name: &'static str,
     program: (&'static str, &'static [usize]),
-    /// The best mean that was published, and by whom.
+    /// The best mean that was published, and in which paper.
     published: Option<(f64, &'static str)>,
 }
 

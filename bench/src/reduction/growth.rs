@@ -2,10 +2,10 @@
 //!
 //! *Few races*: the accesses are to a variable of the thread's own, but for three of each of the
 //! first two threads, at a quarter, a half and three quarters of their way, to one that both share:
-//! C(6, 3) = 20 traces, whatever the length. With two threads, and with a third one that meets
-//! nobody. *One variable*: all accesses of two threads are to one variable. As `dpor` goes, depth
-//! first and staying with a task, the first executions of that have few races each (whoever follows
-//! is ordered by the one race where the tasks change). So it is also measured with an order in which
+//! C(6, 3) = 20 traces, whatever the length. With two threads, and with a third one that races
+//! with neither. *One variable*: all accesses of two threads are to one variable. As `dpor` goes, depth
+//! first and staying with a task, the first executions of that have few races each (all later accesses
+//! are ordered by the one race where the tasks change). So it is also measured with an order in which
 //! the tasks *take turns*: then each step races with the one before.
 
 use peer::cpu_time;

@@ -157,7 +157,7 @@ pub struct Execution {
     pub(crate) slow_path: u32,
     pub(crate) n_steps: u64,
     pub(crate) n_objects: u32,
-    /// Whom the host is to resume.
+    /// The task that the host is to resume.
     pub(crate) target: Option<TaskId>,
     /// See [`Pending::strayed`](crate::strategy::Pending::strayed).
     pub(crate) strayed: bool,

@@ -36,7 +36,7 @@ use crate::op::TaskId;
 pub(crate) struct Fair {
     /// Enabled without a break since then.
     pub(crate) enabled_since: u64,
-    /// By whom and when it was last disabled.
+    /// By which task and when it was last disabled.
     pub(crate) disabled: (TaskId, u64),
     /// When it last yielded.
     pub(crate) yielded: Option<u64>,

@@ -69,8 +69,8 @@ pub trait Pending: fmt::Debug {
         let _ = task;
         None
     }
-    /// The receive that a step of this task would be, if [`Needs::messages`]: what it would deliver, from whom
-    /// and to whom. None if it would be none, and while a value is decided within a step.
+    /// The receive that a step of this task would be, if [`Needs::messages`]: what it would deliver, its sender
+    /// and its receiver. None if it would be none, and while a value is decided within a step.
     fn delivery(&self, task: TaskId) -> Option<Receive> {
         let _ = task;
         None
@@ -416,7 +416,7 @@ pub enum Event<'a> {
     },
     /// A task was created, or a task's first timer.
     Spawn {
-        /// By whom.
+        /// By which task.
         parent: TaskId,
         /// The new task.
         child: TaskId,

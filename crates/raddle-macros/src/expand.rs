@@ -100,7 +100,7 @@ fn refuse(function: &ItemFn) -> Result<()> {
     if !sig.generics.params.is_empty() {
         return Err(Error::new_spanned(
             &sig.generics,
-            "a test cannot be generic: nobody says for which types to run it; write one test for \
+            "a test cannot be generic: nothing says for which types to run it; write one test for \
              each",
         ));
     }

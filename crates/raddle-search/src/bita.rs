@@ -98,7 +98,7 @@ struct SavedBita {
     base: usize,
     next: usize,
     orders: Orders,
-    /// Who was seen to send to whom, into one queue for each actor.
+    /// Which actors were seen to send to which, into one queue for each actor.
     senders: BTreeSet<(u64, u64)>,
     /// Goals that were not met when they were asked for: how often, and last from which execution.
     attempts: BTreeMap<(u32, Goal), (u8, u32)>,

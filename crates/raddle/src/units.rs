@@ -100,7 +100,7 @@ pub(crate) struct Yields(pub(crate) Arc<AtomicU32>);
 struct Here<'a> {
     control: &'a Control,
     yields: &'a Yields,
-    /// Whether someone hears how far it is.
+    /// Whether progress is reported to a listener.
     tells: bool,
 }
 

@@ -298,7 +298,7 @@ impl Host {
             // The driver killed it, or it had said its last word.
             return Some((gone, HostFate::Silence));
         };
-        // Whoever kills hosts may kill one that goes the same way again, too.
+        // What killed this host from outside (an operator, the OOM killer) may kill the one that retraces it, too.
         let tries = if death == Death::signal(KILL) { 3 } else { 1 };
         let mut last = HostFate::Nothing;
         for _ in 0..tries {

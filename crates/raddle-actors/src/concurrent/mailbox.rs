@@ -28,7 +28,7 @@ pub(crate) struct Mailbox<M> {
     inbox: Inbox<M>,
     body: Mutex<Body<M>>,
     timers: Mutex<Timers<M>>,
-    /// Those who want to look at the state, whom the next turn lets go first.
+    /// Threads that want to look at the state; the next turn lets them go first.
     lookers: AtomicUsize,
     first: Mutex<()>,
     /// If there is a hook into deliveries.

@@ -38,7 +38,7 @@ pub(super) struct Offer {
 /// Something that can be delivered.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Deliverable {
-    /// To whom.
+    /// The receiver.
     process: Process,
     /// What is less comes first: the rank of the process, above the age among what can be delivered to it.
     key: u64,
@@ -266,7 +266,7 @@ impl Processes {
         Self::block(explorer, before.iter().copied().chain(new), after);
     }
 
-    /// What a handler did: whom it created, to whom it sent, what it became, what it asked for.
+    /// What a handler did: which actors it created, to which it sent, what it became, what it asked for.
     fn tell(self, explorer: &mut Explorer, process: Process, to: &Snapshot, did: &[Happened]) {
         for did in did {
             if let Happened::Spawned(actor) = *did {

@@ -95,7 +95,7 @@ pub(crate) struct Queue {
     pub(crate) flips: u64,
     /// When they could last move again: after which step, and the number of that flip.
     pub(crate) enabled: (u64, u64),
-    /// The step after which they last could not, by whom, and the number of that flip.
+    /// The step after which they last could not, the task that took it, and the number of that flip.
     pub(crate) disabled: (u64, TaskId, u64),
 }
 

@@ -54,7 +54,7 @@ impl Queue {
         self.waiters.iter().find(|waiter| waiter.task == task)
     }
 
-    /// Those whom a notification could still wake.
+    /// The waiters that a notification could still wake.
     fn candidates(&self) -> impl Iterator<Item = TaskId> + '_ {
         self.waiters.iter().filter(|waiter| !waiter.notified).map(|waiter| waiter.task)
     }

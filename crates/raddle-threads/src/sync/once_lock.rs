@@ -25,7 +25,7 @@ impl Kind for OnceLockKind {
 /// A static keeps the values of all executions, since references to them may be `'static`.
 pub struct OnceLock<T> {
     latch: Latch<OnceLockKind>,
-    /// Invariant: set before `latch` is done, and only by whom `latch` lets through.
+    /// Invariant: set before `latch` is done, and only by the task that `latch` lets through.
     inside: PerExecution<T>,
     outside: sync::OnceLock<T>,
 }

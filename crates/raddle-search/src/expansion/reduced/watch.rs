@@ -86,7 +86,7 @@ fn could_depend(op: &Footprint, step: &Footprint) -> bool {
         op.shared_resources = u128::MAX;
     }
     if let Access::Observe(_) = op.touched[0].1 {
-        // Whom its target waits for then is not known.
+        // Which tasks its target would be waiting for at that time is not known: assume any.
         op.waited_for = Tasks::ALL;
     }
     op.dependent(step)
