@@ -174,8 +174,8 @@ impl Snapshot {
             }
             Move::Crash => {
                 let victim = values.first().copied().unwrap_or(0).checked_sub(1);
-                let what =
-                    victim.map_or("no crash".to_owned(), |actor| format!("crash of {}", name(actor)));
+                let what = victim
+                    .map_or("no crash".to_owned(), |actor| format!("crash of {}", name(actor)));
                 return Described { link: "fault".to_owned(), what, values: Vec::new() };
             }
             Move::Restart(actor) => (format!("restart → {}", name(actor)), String::new()),

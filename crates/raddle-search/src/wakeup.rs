@@ -196,6 +196,8 @@ impl<F: RecordedSteps> Insertion<'_, F> {
         let step = |&link: &u32| self.found.step(link);
         if let Some(place) = sequence.iter().position(|link| step(link).task == task) {
             let own = step(&sequence[place]);
+            // The same task at the same state takes the same step, so what counts is whether it can be moved to the front of
+            // the sequence.
             let free = sequence[..place].iter().all(|link| !step(link).dependent(own));
             return if free { Fit::Begins(Some(place)) } else { Fit::No };
         }
@@ -225,6 +227,8 @@ impl<F: RecordedSteps> Insertion<'_, F> {
         if sequence.iter().any(|link| step(link).dependent(&theirs)) {
             return Fit::No;
         }
+        // Both sides have objects that only one of the two executions knows by number: they may be the same ones or not. If
+        // only one side had, its objects could not be among those of the other, which are older than the root.
         if !known && sequence.iter().any(|link| self.is_new(step(link))) {
             return Fit::Unknown;
         }
@@ -277,6 +281,7 @@ impl<F: RecordedSteps> Insertion<'_, F> {
             }
             // There may be more than one way to add it to.
             self.below(&mut way.children, &mut sequence.to_vec());
+            // Set on the way down one of the ways; the next one begins as this one did.
             self.droppable = droppable;
         }
     }

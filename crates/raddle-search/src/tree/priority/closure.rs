@@ -17,6 +17,7 @@ pub struct ClosurePriority<F> {
 impl<F: FnMut(&Candidate) -> Cost + Send> ClosurePriority<F> {
     /// A priority with this name in reports.
     pub fn new(name: &str, cost: F) -> Self {
+        // Ops alone, which cost little. What costs more a user has to ask for, by `seeing`.
         Self { name: name.to_owned(), sees: Sees { ops: true, ..Sees::default() }, cost }
     }
 
@@ -29,6 +30,7 @@ impl<F: FnMut(&Candidate) -> Cost + Send> ClosurePriority<F> {
 
 impl<F> fmt::Debug for ClosurePriority<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // A closure has no `Debug`.
         f.debug_struct("ClosurePriority").field("name", &self.name).finish_non_exhaustive()
     }
 }
