@@ -15,8 +15,8 @@ use raddle_trace::events::{Ending, TestId};
 use raddle_trace::saved::file_stem;
 
 use crate::check::Tested;
+use crate::error::DriverError;
 use crate::find::Test;
-use crate::wrong::Wrong;
 
 /// What earlier runs may have left of a test that was not through: the state of one host, the units of several, a mark.
 const LEFT: [&str; 3] = ["checkpoint", "units", "waits"];
@@ -78,14 +78,14 @@ impl Checkpoints {
     }
 
     /// Of these tests, those that are to be run: all, or those that an earlier run has left.
-    pub(crate) fn chosen(&self, tests: Vec<Test>) -> Result<Vec<Test>, Wrong> {
+    pub(crate) fn chosen(&self, tests: Vec<Test>) -> Result<Vec<Test>, DriverError> {
         if !self.resume {
             return Ok(tests);
         }
         let left = |test: &Test| LEFT.iter().any(|kind| self.file(&test.id, kind).is_file());
         let left: Vec<Test> = tests.into_iter().filter(left).collect();
         if left.is_empty() {
-            return Err(Wrong::no_tests(
+            return Err(DriverError::no_tests(
                 "there is nothing to go on with: none of these tests was stopped before it was through; run \
                  them without --resume",
             ));
@@ -94,11 +94,11 @@ impl Checkpoints {
     }
 
     /// Of these tests, those that did not pass when they were last run.
-    pub(crate) fn failed(&self, tests: Vec<Test>) -> Result<Vec<Test>, Wrong> {
+    pub(crate) fn failed(&self, tests: Vec<Test>) -> Result<Vec<Test>, DriverError> {
         let failed = |test: &Test| self.file(&test.id, FAILED).is_file();
         let failed: Vec<Test> = tests.into_iter().filter(failed).collect();
         if failed.is_empty() {
-            return Err(Wrong::no_tests(
+            return Err(DriverError::no_tests(
                 "none of these tests failed when it was last run; run them without --failed",
             ));
         }

@@ -14,7 +14,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use raddle_trace::host::{Job, Message, OUTPUT, STOP, VARIABLE, VERSION, Work, page};
+use raddle_trace::host::{Job, JobKind, Message, OUTPUT, STOP, VARIABLE, VERSION, page};
 use raddle_trace::unit::ToJudge;
 use raddle_trace::{Death, DecisionTree, Failure};
 
@@ -112,7 +112,7 @@ impl Drop for Desk {
 /// What a host is to do.
 #[derive(Debug)]
 pub(crate) struct Task<'a> {
-    pub(crate) work: Work,
+    pub(crate) work: JobKind,
     /// Where its options are kept.
     pub(crate) page: Option<&'a Path>,
     /// Those that have died of the same work.
@@ -121,7 +121,7 @@ pub(crate) struct Task<'a> {
 
 impl Task<'_> {
     /// Work that no host has died of, and whose options are not needed.
-    pub(crate) fn of(work: Work) -> Self {
+    pub(crate) fn of(work: JobKind) -> Self {
         Self { work, page: None, deaths: None }
     }
 }
@@ -137,7 +137,7 @@ pub(crate) struct Hosts<'a> {
     /// From one message of progress to the next.
     pub(crate) progress: Duration,
     /// Where the tree of decisions is kept, if it is wanted.
-    pub(crate) tree: Option<&'a Kept>,
+    pub(crate) tree: Option<&'a HostTree>,
     /// Whether several hosts share a search.
     pub(crate) workers: Workers,
     /// Other machines that search, if they do.
@@ -158,13 +158,13 @@ pub(crate) struct Started {
 
 /// The tree of decisions that a host has told.
 #[derive(Debug)]
-pub(crate) struct Kept {
+pub(crate) struct HostTree {
     /// How many executions may be in it.
     executions: u64,
     tree: Mutex<Option<DecisionTree>>,
 }
 
-impl Kept {
+impl HostTree {
     pub(crate) fn new(executions: u64) -> Self {
         Self { executions, tree: Mutex::new(None) }
     }
@@ -231,7 +231,7 @@ impl Hosts<'_> {
         more: &[(String, String)],
         hear: &mut dyn FnMut(Message),
     ) -> io::Result<Gone> {
-        let patient = matches!(task.work, Work::Judge { .. });
+        let patient = matches!(task.work, JobKind::Judge { .. });
         let mut started = self.start(test, task, more)?;
         let mut hear = |message| match (message, self.tree) {
             (Message::Tree { tree }, Some(kept)) => kept.keep(*tree),

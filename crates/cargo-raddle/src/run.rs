@@ -9,13 +9,13 @@ use raddle_trace::events::Ending;
 use raddle_trace::exit;
 
 use crate::check::{self, Heard, Regressions, Tested};
+use crate::error::DriverError;
 use crate::find::Test;
 use crate::fleet::Fleet;
-use crate::host::{Desk, Hosts, Kept};
+use crate::host::{Desk, HostTree, Hosts};
 use crate::os;
 use crate::settings::Settings;
 use crate::show::Show;
-use crate::wrong::Wrong;
 
 /// From one line of progress to the next.
 pub(crate) const PROGRESS: Duration = Duration::from_millis(250);
@@ -27,7 +27,7 @@ pub(crate) struct Runner<'a> {
     pub(crate) settings: &'a Settings,
     pub(crate) regressions: Regressions,
     /// Where the tree of decisions is kept, if it is wanted.
-    pub(crate) tree: Option<&'a Kept>,
+    pub(crate) tree: Option<&'a HostTree>,
     /// From one word of progress to the next.
     pub(crate) progress: Duration,
     /// Other machines that search, if they do.
@@ -124,8 +124,8 @@ impl<'a> Runner<'a> {
 }
 
 /// A place for sockets and pages.
-pub(crate) fn desk() -> Result<Desk, Wrong> {
-    Desk::new().map_err(|error| Wrong::tool(format!("no temporary directory: {error}")))
+pub(crate) fn desk() -> Result<Desk, DriverError> {
+    Desk::new().map_err(|error| DriverError::tool(format!("no temporary directory: {error}")))
 }
 
 /// How many tests ended in which way.

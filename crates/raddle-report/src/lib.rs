@@ -11,6 +11,7 @@
 
 mod columns;
 mod curves;
+mod explanation;
 pub mod export;
 mod fold;
 pub mod html;
@@ -28,13 +29,13 @@ mod table;
 mod text;
 mod variables;
 mod waits;
-mod why;
 
 #[cfg(test)]
 mod samples;
 
 pub use columns::Colour;
 pub use curves::{Curve, CurveOptions, curves};
+pub use explanation::explanation;
 pub use json::{
     MAX_BYTES, ReportError, failure_from_json, failure_to_json, from_json, orders_from_json,
     orders_to_json, pairs_from_json, pairs_to_json, partial_schedule_from_json,
@@ -46,4 +47,3 @@ pub use summary::{SummaryRow, summary_lines, summary_markdown};
 pub use table::{TableOptions, table};
 pub use text::{LONG_TOKEN, TextOptions, render};
 pub use variables::{name_objects, name_trace};
-pub use why::explanation;

@@ -108,7 +108,7 @@ impl Branch {
 
 /// A sequence of steps, and what is known about the execution in which it was found. Its steps are
 /// named by numbers.
-pub(crate) trait Found {
+pub(crate) trait RecordedSteps {
     /// A step.
     fn step(&self, link: u32) -> &Footprint;
     /// Its name.
@@ -136,7 +136,11 @@ enum Fit {
 ///
 /// Where that cannot be told, the sequence becomes a branch of its own, which is looked at again when its turn
 /// comes.
-pub(crate) fn insert<F: Found>(branches: &mut Vec<Branch>, sequence: &mut Vec<u32>, found: &F) {
+pub(crate) fn insert<F: RecordedSteps>(
+    branches: &mut Vec<Branch>,
+    sequence: &mut Vec<u32>,
+    found: &F,
+) {
     Insertion { found, droppable: false }.below(branches, sequence);
 }
 
@@ -162,7 +166,7 @@ struct Insertion<'a, F> {
     droppable: bool,
 }
 
-impl<F: Found> Insertion<'_, F> {
+impl<F: RecordedSteps> Insertion<'_, F> {
     fn below(&mut self, branches: &mut Vec<Branch>, sequence: &mut Vec<u32>) {
         let mut unless = Vec::new();
         for branch in branches.iter_mut() {
@@ -207,6 +211,8 @@ impl<F: Found> Insertion<'_, F> {
         let step = |&link: &u32| self.found.step(link);
         if let Some(place) = sequence.iter().position(|link| step(link).task == task) {
             let own = step(&sequence[place]);
+            // The same task at the same state takes the same step, so what counts is whether it can be moved to the front of
+            // the sequence.
             let free = sequence[..place].iter().all(|link| !step(link).dependent(own));
             return if free { Fit::Begins(Some(place)) } else { Fit::No };
         }
@@ -236,6 +242,8 @@ impl<F: Found> Insertion<'_, F> {
         if sequence.iter().any(|link| step(link).dependent(&theirs)) {
             return Fit::No;
         }
+        // Both sides have objects that only one of the two executions knows by number: they may be the same ones or not. If
+        // only one side had, its objects could not be among those of the other, which are older than the root.
         if !known && sequence.iter().any(|link| self.is_new(step(link))) {
             return Fit::Unknown;
         }
@@ -290,6 +298,7 @@ impl<F: Found> Insertion<'_, F> {
             }
             // There may be more than one way to add it to.
             self.below(&mut way.children, &mut sequence.to_vec());
+            // Set on the way down one of the ways; the next one begins as this one did.
             self.droppable = droppable;
         }
     }

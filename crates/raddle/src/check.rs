@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use raddle_engine::LastWords;
 use raddle_report::{LONG_TOKEN, TextOptions};
-use raddle_trace::{Event, Failure, PartialSchedule, Report, Saved, Verdict, saved};
+use raddle_trace::{Event, Failure, PartialSchedule, Report, SavedFailure, Verdict, saved};
 
 use crate::conclusion::note;
 use crate::config::{Config, Expect, Isolation, Pairs, Receives};
@@ -416,7 +416,7 @@ fn learned_file(config: &Config, caller: Option<&Location<'_>>, what: &str) -> O
 /// A failure with the name of its test.
 fn saved_as_json(config: &Config, failure: &Failure) -> String {
     let (package, test) = (config.env.package.clone(), config.test.clone());
-    let saved = Saved { package, target: None, test, failure: failure.clone() };
+    let saved = SavedFailure { package, target: None, test, failure: failure.clone() };
     serde_json::to_string_pretty(&saved).expect("every map has names for keys")
 }
 

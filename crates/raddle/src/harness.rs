@@ -13,21 +13,21 @@ use crate::job::Body;
 /// Where the `#[raddle::test]` is that expands to a call of [`test`].
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
-pub struct Place {
+pub struct TestPlace {
     /// The package.
     pub package: Option<&'static str>,
     /// As `module_path!` says.
     pub module: &'static str,
     /// The function.
     pub name: &'static str,
-    /// What the driver finds in the binary: see `raddle_trace::host::Mark`.
+    /// What the driver finds in the binary: see `raddle_trace::host::TestMark`.
     pub mark: &'static str,
 }
 
 /// What `#[raddle::test]` expands to: [`check_with`], with the environment and a name.
 #[doc(hidden)]
 #[track_caller]
-pub fn test<F, R>(mut config: Config, place: Place, test: F)
+pub fn test<F, R>(mut config: Config, place: TestPlace, test: F)
 where
     F: Fn() -> R + Send + Sync + 'static,
     R: Returned,

@@ -91,7 +91,7 @@ mod harness;
 #[cfg(all(feature = "check", unix))]
 mod host;
 #[cfg(all(feature = "check", not(unix)))]
-#[path = "host/elsewhere.rs"]
+#[path = "host/unsupported.rs"]
 mod host;
 #[cfg(feature = "check")]
 mod job;
@@ -218,5 +218,5 @@ pub use value::{Arbitrary, Rng, any, choose, rng};
 pub mod __private {
     pub use raddle_engine::scope::Scope;
 
-    pub use crate::harness::{Place, Returned, test};
+    pub use crate::harness::{Returned, TestPlace, test};
 }
