@@ -12,7 +12,7 @@
 //! request it, and here is decided: points are kept as long as an open unit is below them, with what was begun at each in that
 //! order. A request is met if one of its options was begun; else a unit is made of the best, in which all that was begun there
 //! before sleeps. So the tree that is there at the end is one that depth-first search could have run, whatever the order of the
-//! records. [`Fold::opened`] has the new units: who folds puts them into the queue before it keeps the fold.
+//! records. [`Fold::opened`] has the new units: they must be in the queue before the fold is kept.
 //!
 //! *Estimates.* A record says what its run covered and what its leftovers should come to. What a search comes to is what was run
 //! and what is left of the units that are open; one of which nothing is known is taken for as large as those that were completed.

@@ -1,7 +1,7 @@
 //! Source sets in parts: subtrees that others run, and what these want at points above them.
 //!
 //! A part may open nothing at the points that lead to it: others are below the same points, and each would open the same again.
-//! It requests that one of some tasks moves there, and who folds all parts decides ([`raddle_trace::fold`]). What was begun
+//! It requests that one of some tasks moves there, and the fold of all parts decides ([`raddle_trace::fold`]). What was begun
 //! at such a point has an order, and in each of these options those before it sleep, whatever has been run below them.
 //! That is the order in which depth-first search would have tried them, so the parts together run what it could have run.
 //!
@@ -13,7 +13,7 @@
 use raddle_engine::dependence::Footprint;
 use raddle_engine::happens::History;
 use raddle_engine::op::{ObjectId, TaskId};
-use raddle_engine::strategy::{Checkpoint, Taken, Tasks, Unsupported, Work};
+use raddle_engine::strategy::{Checkpoint, SearchPart, Taken, Tasks, Unsupported};
 use raddle_trace::unit::{Begun, Bytes, Request, SharedPoint, Sibling, Upwards, Wanted, point_ids};
 
 use super::guide::Guide;
@@ -190,7 +190,7 @@ fn decisions(points: &[Node]) -> Vec<(u32, u32)> {
 
 impl Dpor {
     /// Gives away what was opened at the shallowest points. All of a point, so there may be more than `n` parts.
-    pub(super) fn split_source(&mut self, n: usize) -> Vec<Work> {
+    pub(super) fn split_source(&mut self, n: usize) -> Vec<SearchPart> {
         let mut parts = Vec::new();
         if !self.has_run() {
             return parts;
@@ -209,7 +209,7 @@ impl Dpor {
     }
 
     /// The values that were not tried at a point, in one part.
-    fn give_values(&mut self, at: usize) -> Option<Work> {
+    fn give_values(&mut self, at: usize) -> Option<SearchPart> {
         let mut points = self.path.points()[..=at].to_vec();
         let What::Value { left: own, .. } = &mut self.path.points_mut()[at].what else {
             return None;
@@ -221,11 +221,11 @@ impl Dpor {
         }
         *option = left.remove(0);
         let state = self.save_part(&points, at, self.expansion.saved_part(points.len()));
-        Some(Work { prefix: taken(&points[..at]), state, spent: 0 })
+        Some(SearchPart { prefix: taken(&points[..at]), state, spent: 0 })
     }
 
     /// The options that were opened at a point, a part for each; the point is shared from now on.
-    fn give_options(&mut self, at: usize, parts: &mut Vec<Work>) {
+    fn give_options(&mut self, at: usize, parts: &mut Vec<SearchPart>) {
         let (node, after) = (&self.path.points()[at], &self.path.points()[at + 1..]);
         let What::Step { task, .. } = node.what else { return };
         let mut all = vec![(task, self.expansion.plain_step(node, after))];
@@ -244,7 +244,7 @@ impl Dpor {
             let asleep: Vec<Footprint> = explored.into_iter().chain(asleep).collect();
             points[at].begin_with(tasks[nth], &others, &asleep);
             let state = self.save_part(&points, at + 1, self.expansion.saved_part(points.len()));
-            parts.push(Work { prefix: taken(&points), state, spent: 0 });
+            parts.push(SearchPart { prefix: taken(&points), state, spent: 0 });
         }
         let mut begun = self.path.points()[at].explored();
         begun.extend(opened);
