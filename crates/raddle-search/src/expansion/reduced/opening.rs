@@ -58,7 +58,7 @@ impl Opener<'_> {
         }
         let (reversal, guide) = (&*self.reversal, self.guide);
         let objects = node.objects;
-        let step = |task| units::first_step(history, guide, reversal, &later, objects, task);
+        let step = |task| units::first_step(history, guide, reversal, objects, task);
         if at < self.floor {
             if let Some(new) = AtShared::new(at, node, initials, &later, step) {
                 units::request(self.requests, new);

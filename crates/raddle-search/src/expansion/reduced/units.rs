@@ -6,9 +6,9 @@
 //! That is the order in which depth-first search would have tried them, so the parts together run what it could have run.
 //!
 //! For one option to sleep in another its step must be known before it has been run. A task that can begin the sequence of a race
-//! does at the point what it did in the sequence, since nothing before it there depends on it; the later step of the race may do
-//! less than it is taken to. Where values were decided, or the step belongs with others (timers, joins, loops that look in vain), nothing
-//! is known until the option has been run: it does not sleep in those begun before that. Then a trace may be run twice, and none is lost.
+//! does at the point what it did in the sequence, since nothing before it there depends on it. Of the later step of the race, where
+//! values were decided, and where the step belongs with others (timers, joins, loops that look in vain), nothing is known until the option has been
+//! run: it does not sleep in those begun before that. Then a trace may be run twice, and none is lost.
 
 use raddle_engine::dependence::Footprint;
 use raddle_engine::happens::History;
@@ -76,16 +76,14 @@ pub(super) fn first_step(
     history: &History,
     guide: &Guide,
     reversal: &Reversal,
-    later: &Later,
     objects: u32,
     task: TaskId,
 ) -> Option<Footprint> {
     let is_own = |event: &usize| history.event(*event).footprint.task == task;
-    let (event, step) = match reversal.then.iter().copied().find(is_own) {
-        Some(event) => (event, history.event(event).footprint),
-        None if later.ran => (later.index, later.step.filter(|step| step.task == task)?),
-        None => return None,
-    };
+    // The later op of the race may do something else here, and what it does at most is not enough: a step that slept as more than it
+    // is wakes too early, and where it comes then it hides what reverses a race.
+    let event = reversal.then.iter().copied().find(is_own)?;
+    let step = history.event(event).footprint;
     let known = |(object, _): &(ObjectId, _)| *object == ObjectId::NONE || object.0 < objects;
     let alone = step.partner.is_none()
         && step.ran_on == Tasks::default()
@@ -174,6 +172,7 @@ impl Reduced {
         let read = |bytes: &Bytes| state::read("step", &Checkpoint(bytes.0.clone()));
         let asleep = sibling.asleep.iter().map(read).collect::<Result<Vec<Footprint>, _>>()?;
         let others: Vec<TaskId> = sibling.others.iter().copied().map(TaskId).collect();
+        self.values_touch_others |= asleep.iter().any(|step| step.decided.touches_others);
         last.begin_with(task, &others, &asleep);
         self.take_last(std::slice::from_ref(last));
         Ok(())
