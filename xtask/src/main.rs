@@ -49,7 +49,8 @@ fn tidied() -> ExitCode {
 }
 
 fn sized(root: &Path) -> ExitCode {
-    let tables = xtask::size::table(root).and_then(|table| Ok((table, xtask::size::comments(root)?)));
+    let tables =
+        xtask::size::table(root).and_then(|table| Ok((table, xtask::size::comments(root)?)));
     match tables {
         Ok((sizes, comments)) => {
             print(&format!("{sizes}\n{comments}"));
