@@ -2,16 +2,18 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::io;
-use std::path::Path;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use clap::{CommandFactory as _, Parser as _};
+use raddle_report::{SummaryRow, summary_markdown};
+use raddle_trace::events::Ending;
 use raddle_trace::exit;
 use serde_json::json;
 
-use crate::check::Regressions;
+use crate::check::{Regressions, Tested};
 use crate::checkpoints::{self, Checkpoints};
 use crate::cli::{self, Asked, Build, Chosen, Cli, Format};
 use crate::error::DriverError;
@@ -23,7 +25,7 @@ use crate::print::{self, Side};
 use crate::project::Project;
 use crate::run::{self, Runner, Tally};
 use crate::settings::Settings;
-use crate::show::{Human, Json, Show, junit};
+use crate::show::{Human, Json, Show, guarantee, junit};
 use crate::{compare, documents, estimate, export, os, page, regressions, replay, strategies};
 
 /// Executions whose decisions are kept for `--tree`: more than that is no picture.
@@ -106,15 +108,35 @@ pub(crate) fn test(
 ) -> Result<u8, DriverError> {
     // First what can be wrong without building.
     let project = Project::load(asked.build.manifest_path.as_deref())?;
-    let settings = settings(&project, &asked.settings)?;
-    for (flag, path) in [("--junit", &asked.junit), ("--tree", &asked.tree)] {
+    let mut settings = settings(&project, &asked.settings)?;
+    if asked.no_capture {
+        // What two tests print at a time cannot be told apart.
+        settings.jobs = settings.workers.count.unwrap_or(1);
+    }
+    let summary =
+        asked.summary.clone().or_else(|| std::env::var_os("RADDLE_SUMMARY").map(PathBuf::from));
+    let summary = summary.filter(|path| !path.as_os_str().is_empty());
+    for (flag, path) in
+        [("--junit", &asked.junit), ("--summary", &summary), ("--tree", &asked.tree)]
+    {
         if let Some(path) = path {
             can_write(flag, path)?;
         }
     }
     let (tests, ignored) = prepare(&project, &asked.build, &asked.chosen)?;
     let checkpoints = Checkpoints::new(&project.directory(), asked.resume);
-    let tests = checkpoints.chosen(tests)?;
+    let mut tests = checkpoints.chosen(tests)?;
+    if asked.failed {
+        tests = checkpoints.failed(tests)?;
+    }
+    if let Some(partition) = asked.partition {
+        tests = partition.of(tests);
+    }
+    if asked.discard_checkpoints {
+        checkpoints
+            .discard(&tests)
+            .map_err(|error| DriverError::tool(format!("checkpoints: {error}")))?;
+    }
     if asked.tree.is_some() && tests.len() != 1 {
         return Err(DriverError::usage(format!(
             "--tree is for one test, and there are {}; write the name of one, with --exact if it is part \
@@ -150,7 +172,10 @@ pub(crate) fn test(
     let progress = run::PROGRESS;
     let kept = HostTree::new(TREE_EXECUTIONS);
     let tree = asked.tree.as_ref().map(|_| &kept);
-    let runner = Runner { desk: &desk, settings: &settings, regressions, tree, progress, fleet };
+    let (fail_fast, no_capture) = (asked.fail_fast, asked.no_capture);
+    let (desk, settings) = (&desk, &settings);
+    let runner =
+        Runner { desk, settings, regressions, tree, progress, fleet, fail_fast, no_capture };
     if let (Some(strategy), Some(test)) = (settings.knobs.get("strategy"), tests.first()) {
         strategies::check(&runner, test, strategy)?;
     }
@@ -168,6 +193,9 @@ pub(crate) fn test(
         fs::File::create(path)
             .and_then(|file| junit(&tested, file))
             .map_err(|error| DriverError::tool(format!("{}: {error}", path.display())))?;
+    }
+    if let Some(path) = &summary {
+        add_summary(path, &tested)?;
     }
     if let Some(path) = &asked.tree {
         write_tree(path, &kept, asked.format)?;
@@ -189,6 +217,18 @@ fn can_write(flag: &str, path: &Path) -> Result<(), DriverError> {
     opened.map(drop).map_err(|error| {
         DriverError::usage(format!("{flag}: {} cannot be written: {error}", path.display()))
     })
+}
+
+/// Adds a table of the results to a file, which may have other things in it.
+fn add_summary(path: &Path, tested: &[Tested]) -> Result<(), DriverError> {
+    let row = |test: &Tested| match &test.report {
+        Some(report) => SummaryRow::new(&test.id.test, report, test.ending == Ending::Passed),
+        None => SummaryRow::without_report(&test.id.test, &guarantee(test)),
+    };
+    let rows: Vec<_> = tested.iter().map(row).collect();
+    let file = fs::OpenOptions::new().create(true).append(true).open(path);
+    file.and_then(|mut file| file.write_all(summary_markdown(&rows).as_bytes()))
+        .map_err(|error| DriverError::tool(format!("{}: {error}", path.display())))
 }
 
 /// Writes what was decided in the search.

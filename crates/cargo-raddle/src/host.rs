@@ -23,6 +23,7 @@ use crate::deaths::Deaths;
 use crate::find::Test;
 use crate::fleet::Fleet;
 use crate::os;
+use crate::print;
 use crate::settings::Workers;
 
 /// From one look at Ctrl-C, or at a host that does not connect, to the next.
@@ -141,6 +142,8 @@ pub(crate) struct Hosts<'a> {
     pub(crate) workers: Workers,
     /// Other machines that search, if they do.
     pub(crate) fleet: Option<&'a dyn Fleet>,
+    /// Whether what tests print is shown while they print it.
+    pub(crate) no_capture: bool,
 }
 
 /// A host that was started.
@@ -281,8 +284,9 @@ impl Hosts<'_> {
             .stderr(Stdio::piped());
         os::prepare(&mut command, self.memory);
         let mut child = command.spawn()?;
-        let out = child.stdout.take().map(|pipe| thread::spawn(move || Tail::read(pipe)));
-        let err = child.stderr.take().map(|pipe| thread::spawn(move || Tail::read(pipe)));
+        let shows = self.no_capture;
+        let out = child.stdout.take().map(|pipe| thread::spawn(move || Tail::read(pipe, shows)));
+        let err = child.stderr.take().map(|pipe| thread::spawn(move || Tail::read(pipe, shows)));
         Ok(Started { child, listener, socket, out, err })
     }
 }
@@ -462,15 +466,47 @@ fn has_ended(child: &Child) -> io::Result<bool> {
     os::has_ended(child.id())
 }
 
+/// What of a stream is shown: the lines between the fences, which are the test's own.
+#[derive(Debug, Default)]
+struct Shown {
+    /// A line that has not ended.
+    begun: Vec<u8>,
+    within: bool,
+}
+
+impl Shown {
+    /// What is to be shown now that these bytes have come.
+    fn of(&mut self, bytes: &[u8]) -> String {
+        self.begun.extend_from_slice(bytes);
+        let mut text = String::new();
+        while let Some(end) = self.begun.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = self.begun.drain(..=end).collect();
+            let line = String::from_utf8_lossy(&line);
+            if line.trim_end() == OUTPUT {
+                self.within = !self.within;
+            } else if self.within {
+                text.push_str(&line);
+            }
+        }
+        text
+    }
+}
+
 /// The end of a stream.
 #[derive(Debug, Default)]
 pub(crate) struct Tail(Vec<u8>);
 
 impl Tail {
-    fn read(mut pipe: impl Read) -> Self {
+    /// Reads to the end. What comes is written to standard error too if it is to be shown, where it does not mix with
+    /// what the driver says to programs.
+    fn read(mut pipe: impl Read, shows: bool) -> Self {
         let mut kept: Vec<u8> = Vec::new();
+        let mut shown = shows.then(Shown::default);
         let mut chunk = [0; 8192];
         while let Ok(n @ 1..) = pipe.read(&mut chunk) {
+            if let Some(shown) = &mut shown {
+                print::err(&shown.of(&chunk[..n]));
+            }
             kept.extend_from_slice(&chunk[..n]);
             if kept.len() > 2 * KEPT {
                 // A fence that is dropped here is not missed: what is before it is dropped too.
@@ -505,6 +541,17 @@ mod tests {
     use super::*;
 
     #[test]
+    fn only_what_the_test_itself_prints_is_shown() {
+        let all = format!("running 1 test\n\n{OUTPUT}\none\ntwo\n\n{OUTPUT}\ntest result\n");
+        // However it is cut: a fence that comes in two pieces is one.
+        for size in 1..all.len() {
+            let mut shown = Shown::default();
+            let text: String = all.as_bytes().chunks(size).map(|part| shown.of(part)).collect();
+            assert_eq!(text, "one\ntwo\n\n");
+        }
+    }
+
+    #[test]
     fn what_the_harness_says_is_not_the_tests() {
         let own = |text: &str| Tail(text.as_bytes().to_vec()).own();
         assert_eq!(own(&format!("running 1 test\n\n{OUTPUT}\nhello\n\n{OUTPUT}\nok\n")), "hello\n");
@@ -515,7 +562,7 @@ mod tests {
     #[test]
     fn the_end_of_a_long_stream_is_kept() {
         let long = "x".repeat(5 * KEPT) + "end";
-        let tail = Tail::read(long.as_bytes());
+        let tail = Tail::read(long.as_bytes(), false);
         assert!(tail.0.len() <= 2 * KEPT && tail.text().ends_with("xend"));
     }
 }

@@ -7,7 +7,7 @@
 //!
 //! Reading order: [`render()`] (a whole report), [`table()`] (one execution, a lane for each task),
 //! [`to_json`] and [`from_json`] (stored reports), [`schedule_from_json`] (what a replay needs),
-//! [`progress_line`] (a search that runs), [`html`] (pages to look at), [`export`] (other tools).
+//! [`progress_line`] (a search that runs), [`summary_lines`] (all tests of a run), [`html`] (pages to look at), [`export`] (other tools).
 
 mod columns;
 mod curves;
@@ -24,6 +24,7 @@ mod order;
 mod progress;
 mod races;
 mod shown_at;
+mod summary;
 mod table;
 mod text;
 mod variables;
@@ -42,6 +43,7 @@ pub use json::{
 };
 pub use links::Links;
 pub use progress::{estimated, progress_line, progress_row};
+pub use summary::{SummaryRow, summary_lines, summary_markdown};
 pub use table::{TableOptions, table};
 pub use text::{LONG_TOKEN, TextOptions, render};
 pub use variables::{name_objects, name_trace};

@@ -144,6 +144,21 @@ pub(crate) fn insert<F: RecordedSteps>(
     Insertion { found, droppable: false }.below(branches, sequence);
 }
 
+/// Has every step below tried with all values, not only with those of the sequences that led here.
+///
+/// Another order of steps need not be in the tree: a race in one of the executions below shows it. Another value of a step is
+/// shown by no race, because no step depends on it. A program of which a trace was lost: a message is delivered or
+/// lost, `m[0]` or `m[1]`, after a step `p`. The sequence `p m[0] r` is inserted first; then `p` alone, after which anything
+/// may come. Without this only `m[0]` was tried after `p`, and what follows `p m[1]` was never run.
+fn allow_all_values(branches: &mut [Branch]) {
+    for branch in branches {
+        if branch.ways.iter().all(|way| way.values.is_some()) {
+            branch.ways.push(Way::new(None, Vec::new(), false));
+        }
+        branch.ways.iter_mut().for_each(|way| allow_all_values(&mut way.children));
+    }
+}
+
 /// A sequence on its way into a tree.
 struct Insertion<'a, F> {
     found: &'a F,
@@ -264,10 +279,12 @@ impl<F: RecordedSteps> Insertion<'_, F> {
 
     /// Adds the rest of the sequence after these values, or after all.
     fn along(&mut self, ways: &mut [Way], values: Option<&[u32]>, sequence: &[u32]) {
+        let wanted = |way: &&mut Way| values.is_none() || way.values.as_deref() == values;
         if sequence.is_empty() {
+            // After the sequence anything may come, and the sequences that were here before name some values only.
+            ways.iter_mut().filter(wanted).for_each(|way| allow_all_values(&mut way.children));
             return;
         }
-        let wanted = |way: &&mut Way| values.is_none() || way.values.as_deref() == values;
         let droppable = self.droppable;
         for way in ways.iter_mut().filter(wanted) {
             if way.children.is_empty() {

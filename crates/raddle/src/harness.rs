@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use raddle_engine::rt;
 
-use crate::check::{finish, run};
+use crate::check::check_dyn;
 use crate::config::Config;
 use crate::host;
 use crate::job::Body;
@@ -43,7 +43,7 @@ where
     let body: Body = Arc::new(move || test().finish(caller));
     match config.with_env() {
         Ok(config) if config.env.host.is_some() => host::serve(config, &body),
-        config => finish(config.and_then(|config| run(config, caller, &body))),
+        config => check_dyn(config, caller, &body),
     }
 }
 

@@ -81,6 +81,7 @@ pub(crate) fn work(asked: &cli::Work) -> Result<u8, DriverError> {
         tree: None,
         workers: Workers::default(),
         fleet: None,
+        no_capture: false,
     };
     thread::scope(|scope| {
         for nth in 0..n_hosts {
