@@ -211,7 +211,7 @@ impl Memoryless {
                     self.gaps.attempts |= kind() == Some(CHANNEL);
                 }
                 Access::DoWork | Access::AwaitQuiescence | Access::Cancelled => {
-                    self.gaps.actors = true
+                    self.gaps.actors = true;
                 }
                 _ => {}
             }
