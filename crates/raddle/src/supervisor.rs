@@ -297,8 +297,9 @@ impl ProgressPoller<'_> {
         if self.asked {
             return Some(ANSWER_LOOK);
         }
-        let left =
-            |(observer, last): (&&ProgressListener, &Duration)| (*last + observer.every).checked_sub(now);
+        let left = |(observer, last): (&&ProgressListener, &Duration)| {
+            (*last + observer.every).checked_sub(now)
+        };
         let left = self.observers.iter().zip(&self.last).map(left).map(Option::unwrap_or_default);
         left.min().map(|left| left.max(SHORTEST_LOOK))
     }

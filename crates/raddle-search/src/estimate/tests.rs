@@ -57,7 +57,6 @@ fn walk(strategy: &mut dyn Strategy, plan: &mut Plan, shape: Shape<'_>) -> bool 
         stuck: &[],
         cut: None,
         yielded: false,
-        spurious: false,
         gaps: Gaps::default(),
     });
     plan.prefix.clear();
