@@ -198,7 +198,7 @@ impl Memoryless {
                 Access::Observe(_) => self.gaps.looks |= !step.immediate,
                 Access::Yield => self.gaps.yields = true,
                 Access::DoWork | Access::AwaitQuiescence | Access::Cancelled => {
-                    self.gaps.actors = true
+                    self.gaps.actors = true;
                 }
                 _ => {}
             }
