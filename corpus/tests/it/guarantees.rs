@@ -239,7 +239,6 @@ impl Strategy for Broken {
                 stuck: &[],
                 cut: None,
                 yielded: false,
-                spurious: false,
                 gaps: Gaps::default(),
             });
             more = self.strategy.begin(plan);
