@@ -64,7 +64,7 @@ pub struct Effort {
     pub units: u64,
     /// Races that did not because of the bound.
     pub too_dear: u64,
-    /// Schedules that could not be followed.
+    /// Schedules that could not be followed, and steps taken by default that were another unit's.
     pub impossible: u64,
     /// Most units at a time.
     pub most: u64,
@@ -257,8 +257,8 @@ impl Strategy for Memoryless {
         self.blocked += u64::from(self.run.cut);
         self.effort.impossible += u64::from(self.run.lost);
         let cut_off = execution.outcome.is_cut_off();
-        let impossible = self.run.lost || self.run.misjudged;
-        let more = Gaps { cut_off, yields: execution.yielded, impossible, ..Gaps::default() };
+        let (yields, impossible) = (execution.yielded, self.run.lost);
+        let more = Gaps { cut_off, yields, impossible, ..Gaps::default() };
         self.gaps |= execution.gaps | more;
         self.gaps.timeouts |= execution.stuck.iter().any(|stuck| stuck.timer.is_some());
         self.strayed |= self.run.has_strayed() && !cut_off;

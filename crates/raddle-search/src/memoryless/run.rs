@@ -46,13 +46,11 @@ pub(super) struct Run {
     /// Whether the next step has been chosen.
     chosen: bool,
     pub(super) cut: bool,
-    /// Whether the unit could not be followed.
+    /// Whether the unit could not be followed, or a step that was taken by default turned out to be for another unit: then what
+    /// else could have come there is not seen.
     pub(super) lost: bool,
     /// Whether the last step was taken by default, though others could have been.
     by_default: bool,
-    /// Whether a step that was taken by default turned out to be for another unit: what else could have come there is not
-    /// seen.
-    pub(super) misjudged: bool,
     /// Whether a point did not have the option that the unit repeats.
     strayed: bool,
     pub(super) timers: Vec<(usize, Timer)>,
@@ -79,7 +77,6 @@ impl Default for Run {
             cut: false,
             lost: false,
             by_default: false,
-            misjudged: false,
             strayed: false,
             timers: Vec::new(),
             stuck: Vec::new(),
@@ -104,7 +101,7 @@ impl Run {
         self.unit = unit;
         (self.heard, self.last, self.next, self.next_value) = (0, None, 0, 0);
         (self.chosen, self.cut, self.lost, self.strayed) = (false, false, false, false);
-        (self.by_default, self.misjudged) = (false, false);
+        self.by_default = false;
         self.values.clear();
         self.timers.clear();
         self.stuck.clear();
@@ -383,7 +380,7 @@ impl Run {
             self.waits.truncate(index);
             self.cut_at(step.pending);
             self.stuck.retain(|stuck| stuck.task != step.task);
-            self.misjudged = by_default;
+            self.lost |= by_default;
             return Some(Cut::Redundant);
         }
         None
