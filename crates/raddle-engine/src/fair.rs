@@ -45,6 +45,7 @@ pub(crate) struct Fair {
 }
 
 impl Fair {
+    #[inline]
     pub(crate) fn begin(&mut self) {
         self.enabled_since = 0;
         self.disabled = (TaskId::ROOT, 0);
