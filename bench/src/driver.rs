@@ -15,25 +15,18 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 
-use raddle_trace::host::{Job, Message, VARIABLE, VERSION, Work, page};
+use raddle_trace::host::{Job, JobKind, Message, VARIABLE, VERSION, page};
 use serde_json::Value;
 
-use crate::numbers::{grouped, verdict};
+use crate::numbers::grouped;
 use crate::table::{Comparison, Table};
 
-/// More than this, and hosts cost too much.
-const MAX_COST: f64 = 1.05;
-
 const STRATEGIES: [&str; 3] = ["random", "pct(3)", "pos"];
-
-/// So many executions a second are asked for.
-const LEAST: f64 = 100_000.0;
 
 /// What a host runs in a second, with executions in one process and in processes of their own.
 pub(crate) fn speed(quick: bool, say: &dyn Fn(&str)) -> Result<Table, String> {
     let binary = build()?;
-    let header =
-        ["strategy", "executions/s", "asked", "", "with a process each", "µs for a process"];
+    let header = ["strategy", "executions/s", "with a process each", "µs for a process"];
     let mut table = Table {
         title: "Executions a second in a host: two threads, three operations each".to_owned(),
         header: header.map(str::to_owned).into(),
@@ -56,7 +49,6 @@ pub(crate) fn speed(quick: bool, say: &dyn Fn(&str)) -> Result<Table, String> {
             ours: Some(here),
             peer: None,
             ratio: None,
-            asked: Some(LEAST),
         });
         #[expect(
             clippy::cast_possible_truncation,
@@ -66,8 +58,6 @@ pub(crate) fn speed(quick: bool, say: &dyn Fn(&str)) -> Result<Table, String> {
         table.rows.push(vec![
             strategy.to_owned(),
             grouped(here as u64),
-            grouped(LEAST as u64),
-            verdict(&[Some(here >= LEAST)]).to_owned(),
             grouped(apart as u64),
             format!("{:.0}", 1e6 / apart - 1e6 / here),
         ]);
@@ -83,7 +73,7 @@ pub(crate) fn speed(quick: bool, say: &dyn Fn(&str)) -> Result<Table, String> {
 pub(crate) fn measure(quick: bool, say: &dyn Fn(&str)) -> Result<Table, String> {
     let binary = build()?;
     let (few, many) = if quick { (1_000, 6_000) } else { (2_000, 42_000) };
-    let header = ["strategy", "cargo test", "host", "÷", "asked", ""];
+    let header = ["strategy", "cargo test", "host", "÷"];
     let mut table = Table {
         title: "Instructions of one execution: two threads, three operations each".to_owned(),
         header: header.map(str::to_owned).into(),
@@ -105,15 +95,12 @@ pub(crate) fn measure(quick: bool, say: &dyn Fn(&str)) -> Result<Table, String> 
             ours: Some(host),
             peer: Some(plain),
             ratio: Some(ratio),
-            asked: Some(MAX_COST),
         });
         table.rows.push(vec![
             strategy.to_owned(),
             format!("{plain:.0}"),
             format!("{host:.0}"),
             format!("{ratio:.3}"),
-            format!("{MAX_COST:.2}"),
-            verdict(&[Some(ratio <= MAX_COST)]).to_owned(),
         ]);
     }
     table.notes.push(format!(
@@ -202,7 +189,7 @@ impl<'a> Begun<'a> {
             listener = Some(UnixListener::bind(&socket).map_err(|error| error.to_string())?);
             let job = Job {
                 version: VERSION,
-                work: Work::Search,
+                work: JobKind::Search,
                 channel: socket.to_string_lossy().into_owned(),
                 page: Some(file.to_string_lossy().into_owned()),
                 avoid: None,

@@ -310,7 +310,6 @@ pub(crate) fn measure(quick: bool, costs: Costs, pace: Pace, say: &dyn Fn(&str))
                     ours: Some(share),
                     peer: None,
                     ratio: None,
-                    asked: Some(0.9),
                 });
             }
         }

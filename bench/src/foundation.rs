@@ -7,7 +7,7 @@
 
 use peer::{Mode, Program};
 
-use crate::numbers::{grouped, median, number, shown, verdict};
+use crate::numbers::{grouped, median, number, shown};
 use crate::peers::{PeerError, Peers, Run, Tool};
 use crate::table::{Comparison, Table};
 
@@ -20,26 +20,24 @@ const EMPTY_LIMIT: u64 = 1_000_000;
 /// loom allows five threads, the main thread among them.
 const LOOM_EMPTY_THREADS: u32 = 4;
 
-/// A program in a mode, with the ratios that are asked for.
+/// A program in a mode.
 #[derive(Debug)]
 struct Row {
     program: Program,
     mode: Mode,
-    shuttle: Option<f64>,
-    loom: Option<f64>,
 }
 
 const ROWS: [Row; 10] = [
-    Row { program: Program::Tiny, mode: Mode::Random, shuttle: Some(8.0), loom: Some(50.0) },
-    Row { program: Program::Tiny, mode: Mode::Dfs, shuttle: Some(8.0), loom: Some(50.0) },
-    Row { program: Program::Long, mode: Mode::Random, shuttle: Some(5.0), loom: None },
-    Row { program: Program::Long, mode: Mode::DfsFirst, shuttle: Some(5.0), loom: None },
-    Row { program: Program::Locks, mode: Mode::Random, shuttle: Some(6.0), loom: None },
-    Row { program: Program::Locks, mode: Mode::Dfs, shuttle: Some(6.0), loom: None },
-    Row { program: Program::Channel, mode: Mode::Random, shuttle: Some(6.0), loom: None },
-    Row { program: Program::Channel, mode: Mode::Dfs, shuttle: Some(6.0), loom: None },
-    Row { program: Program::Condvar, mode: Mode::Random, shuttle: Some(6.0), loom: None },
-    Row { program: Program::Condvar, mode: Mode::Dfs, shuttle: Some(6.0), loom: None },
+    Row { program: Program::Tiny, mode: Mode::Random },
+    Row { program: Program::Tiny, mode: Mode::Dfs },
+    Row { program: Program::Long, mode: Mode::Random },
+    Row { program: Program::Long, mode: Mode::DfsFirst },
+    Row { program: Program::Locks, mode: Mode::Random },
+    Row { program: Program::Locks, mode: Mode::Dfs },
+    Row { program: Program::Channel, mode: Mode::Random },
+    Row { program: Program::Channel, mode: Mode::Dfs },
+    Row { program: Program::Condvar, mode: Mode::Random },
+    Row { program: Program::Condvar, mode: Mode::Dfs },
 ];
 
 /// Measures both tables. `progress` hears what is measured next.
@@ -49,7 +47,7 @@ pub(crate) fn measure(peers: &Peers, quick: bool, progress: impl Fn(&str)) -> Ve
 }
 
 fn speed(peers: &Peers, rounds: usize, progress: &impl Fn(&str)) -> Table {
-    let header = ["program", "raddle", "shuttle", "÷", "asked", "loom", "÷", "asked", ""];
+    let header = ["program", "raddle", "shuttle", "÷", "loom", "÷"];
     let mut table = Table {
         title: format!("CPU time of one execution in ns, median of {rounds} rounds"),
         header: header.map(str::to_owned).to_vec(),
@@ -126,31 +124,18 @@ fn add_speed(table: &mut Table, row: &Row, ns: &[Result<f64, PeerError>; 3]) {
     let name = format!("{} {}", row.program, row.mode);
     let [ours, peers @ ..] = ns.each_ref().map(|ns| ns.as_ref().ok().copied());
     let mut cells = vec![name.clone(), number(ours)];
-    let mut verdicts = Vec::new();
-    for ((tool, peer), asked) in
-        [Tool::Shuttle, Tool::Loom].into_iter().zip(peers).zip([row.shuttle, row.loom])
-    {
+    for (tool, peer) in [Tool::Shuttle, Tool::Loom].into_iter().zip(peers) {
         let ratio = ours.zip(peer).map(|(ours, peer)| peer / ours);
-        cells.extend([number(peer), shown(ratio, 1), shown(asked, 0)]);
-        verdicts.extend(asked.map(|asked| ratio.map(|ratio| ratio >= asked)));
+        cells.extend([number(peer), shown(ratio, 1)]);
         let (table_name, row, column) = ("speed", name.clone(), tool.to_string());
-        table.comparisons.push(Comparison {
-            table: table_name,
-            row,
-            column,
-            ours,
-            peer,
-            ratio,
-            asked,
-        });
+        table.comparisons.push(Comparison { table: table_name, row, column, ours, peer, ratio });
     }
-    cells.push(verdict(&verdicts).to_owned());
     table.rows.push(cells);
     table.failures.extend(ns.iter().filter_map(|ns| ns.as_ref().err()).map(ToString::to_string));
 }
 
 fn empty(peers: &Peers, progress: &impl Fn(&str)) -> Table {
-    let header = ["threads", "raddle", "asked", "shuttle", "loom", ""];
+    let header = ["threads", "raddle", "shuttle", "loom"];
     let mut table = Table {
         title: "Executions to exhaust N empty threads, spawned and joined, under dfs".to_owned(),
         header: header.map(str::to_owned).to_vec(),
@@ -178,19 +163,11 @@ fn empty(peers: &Peers, progress: &impl Fn(&str)) -> Table {
 
 #[expect(clippy::cast_precision_loss, reason = "executions are at most the limit")]
 fn add_empty(table: &mut Table, threads: u32, runs: &[Option<Result<u64, PeerError>>; 3]) {
-    const ASKED: u64 = 1;
     let [ours, peers @ ..] =
         runs.each_ref().map(|run| run.as_ref().and_then(|run| run.as_ref().ok()).copied());
     let [shuttle, loom] = peers;
-    let verdict = verdict(&[ours.map(|ours| ours == ASKED)]);
-    table.rows.push(vec![
-        threads.to_string(),
-        exhausted(ours),
-        ASKED.to_string(),
-        exhausted(shuttle),
-        exhausted(loom),
-        verdict.to_owned(),
-    ]);
+    let cells = [threads.to_string(), exhausted(ours), exhausted(shuttle), exhausted(loom)];
+    table.rows.push(cells.to_vec());
     for (tool, executions) in Tool::ALL.into_iter().zip([ours, shuttle, loom]) {
         let ours = ours.map(|ours| ours as f64);
         let peer = if tool == Tool::Raddle { None } else { executions.map(|peer| peer as f64) };
@@ -201,7 +178,6 @@ fn add_empty(table: &mut Table, threads: u32, runs: &[Option<Result<u64, PeerErr
             ours,
             peer,
             ratio: ours.zip(peer).map(|(ours, peer)| peer / ours),
-            asked: (tool == Tool::Raddle).then_some(ASKED as f64),
         });
     }
     let failures = runs.iter().flatten().filter_map(|run| run.as_ref().err());
@@ -221,28 +197,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_row_passes_when_each_asked_ratio_is_reached() {
-        let row = &ROWS[0];
+    fn a_peer_that_could_not_be_measured_leaves_its_cells_empty() {
         let error = || Err(PeerError::from("gone".to_owned()));
         for (ns, expected) in [
-            ([Ok(100.0), Ok(800.0), Ok(5_000.0)], "pass"),
-            ([Ok(100.0), Ok(799.0), Ok(5_000.0)], "miss"),
-            ([Ok(100.0), Ok(800.0), Ok(4_999.0)], "miss"),
-            ([Ok(100.0), Ok(800.0), error()], "not measured"),
-            ([error(), Ok(800.0), Ok(5_000.0)], "not measured"),
+            ([Ok(100.0), Ok(800.0), Ok(5_000.0)], ["100", "800", "8.0", "5,000", "50.0"]),
+            ([Ok(100.0), Ok(800.0), error()], ["100", "800", "8.0", "—", "—"]),
+            ([error(), Ok(800.0), Ok(5_000.0)], ["—", "800", "—", "5,000", "—"]),
         ] {
             let mut table = Table::default();
-            add_speed(&mut table, row, &ns);
-            assert_eq!(table.rows[0].last().map(String::as_str), Some(expected));
+            add_speed(&mut table, &ROWS[0], &ns);
+            assert_eq!(table.rows[0][1..], expected);
             assert_eq!(table.failures.len(), ns.iter().filter(|ns| ns.is_err()).count());
         }
     }
 
     #[test]
-    fn more_than_one_execution_of_empty_threads_is_a_miss() {
+    fn a_search_that_was_given_up_has_at_least_as_many_executions() {
         let mut table = Table::default();
-        add_empty(&mut table, 5, &[Some(Ok(2)), Some(Ok(EMPTY_LIMIT)), None]);
-        assert_eq!(table.rows[0], ["5", "2", "1", "≥ 1,000,000", "—", "miss"]);
+        add_empty(&mut table, 5, &[Some(Ok(1)), Some(Ok(EMPTY_LIMIT)), None]);
+        assert_eq!(table.rows[0], ["5", "1", "≥ 1,000,000", "—"]);
         assert_eq!(table.failures, [""; 0]);
     }
 }

@@ -4,6 +4,7 @@
 //! cannot be linked together. This program builds them, runs them in turn, and prints what they
 //! measured. What concerns raddle alone it measures in its own process.
 
+mod about;
 mod actors;
 mod bita;
 mod bounded;
@@ -349,8 +350,9 @@ fn eta(asked: &Eta) -> Result<ExitCode, String> {
     let text = format!(
         "# Eta: exploratory testing of actors\n\n\
          `cargo run --release -p raddle-bench -- eta {what}{quick}{repetitions} --out docs/results`, \
-         {date}, {}\n\n{}",
+         {date}, {}\n\n{}\n\n{}",
         machine::size(),
+        about::about("eta").unwrap_or_default(),
         part::markdown(&parts, "eta")
     );
     if let Some(dir) = &asked.out {
@@ -370,7 +372,8 @@ fn fleet_sim(asked: &FleetSim) -> Result<ExitCode, String> {
     let message = asked.message.map_or(String::new(), |message| format!(" --message {message}"));
     let text = format!(
         "# Fleets of 1 to 10,000 workers, simulated\n\n\
-         `cargo run --release -p raddle-bench -- fleet-sim{quick}{message} --out docs/results`, {date}\n\n{}",
+         `cargo run --release -p raddle-bench -- fleet-sim{quick}{message} --out docs/results`, {date}\n\n{}\n\n{}",
+        about::about("fleet-sim").unwrap_or_default(),
         part::markdown(&parts, "fleet-sim")
     );
     if let Some(dir) = &asked.out {
@@ -387,8 +390,9 @@ fn hapset(asked: &Hapset) -> Result<ExitCode, String> {
     let quick = if asked.quick { " --quick" } else { "" };
     let text = format!(
         "# HaPSet: coverage-guided search of threads\n\n\
-         `cargo run --release -p raddle-bench -- hapset {what}{quick} --out docs/results`, {date}, {}\n\n{}",
+         `cargo run --release -p raddle-bench -- hapset {what}{quick} --out docs/results`, {date}, {}\n\n{}\n\n{}",
         machine::size(),
+        about::about("hapset").unwrap_or_default(),
         part::markdown(&parts, "hapset")
     );
     if let Some(dir) = &asked.out {
@@ -420,9 +424,10 @@ fn gambit(asked: &Gambit) -> Result<ExitCode, String> {
     let date = asked.date.clone().unwrap_or_else(machine::today);
     let text = format!(
         "# GAMBIT: best-first search on unit tests of libraries\n\n\
-         `cargo run --release -p raddle-bench -- gambit {} --out docs/results`, {date}, {}\n\n{}",
+         `cargo run --release -p raddle-bench -- gambit {} --out docs/results`, {date}, {}\n\n{}\n\n{}",
         words.join(" "),
         machine::size(),
+        about::about(&name).unwrap_or_default(),
         part::markdown(&parts, &name)
     );
     if let Some(dir) = &asked.out {
@@ -589,6 +594,9 @@ fn render(output: &Output, command: &str, title: &str, tables: &[Table]) -> Stri
             machine::profile(),
             machine::size()
         );
+        if let Some(about) = about::about(command) {
+            let _ = writeln!(text, "{about}\n");
+        }
     }
     let rendered: Vec<_> = tables
         .iter()

@@ -20,17 +20,6 @@ pub(crate) fn exponent(points: &[(f64, f64)]) -> Option<f64> {
     (spread > 0.0).then(|| together / spread)
 }
 
-/// What the asked ratios of a row come to: `None` is one that could not be measured.
-pub(crate) fn verdict(verdicts: &[Option<bool>]) -> &'static str {
-    if verdicts.contains(&Some(false)) {
-        "miss"
-    } else if verdicts.contains(&None) {
-        "not measured"
-    } else {
-        "pass"
-    }
-}
-
 #[expect(clippy::cast_sign_loss, reason = "times are positive")]
 pub(crate) fn number(ns: Option<f64>) -> String {
     ns.map_or("—".to_owned(), |ns| grouped(ns.round() as u64))

@@ -260,7 +260,6 @@ fn add(table: &mut Table, row: &str, order: &str, measured: &[Vec<StatesMeasurem
         ours: Some(ours),
         peer: Some(peer),
         ratio,
-        asked: Some(1.0),
     });
 }
 

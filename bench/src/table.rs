@@ -12,8 +12,6 @@ pub(crate) struct Comparison {
     pub(crate) peer: Option<f64>,
     /// How many times better ours is.
     pub(crate) ratio: Option<f64>,
-    /// The least ratio that was asked for; where there is no peer, what ours must be.
-    pub(crate) asked: Option<f64>,
 }
 
 /// A table that was measured.
@@ -82,7 +80,7 @@ fn lines(lines: impl IntoIterator<Item = String>) -> String {
     lines.into_iter().fold(String::new(), |text, line| text + &line + "\n")
 }
 
-/// The first column names the row and the last one judges it; between them are numbers.
+/// The first column names the row, and the last one may hold words; between them are numbers.
 const fn is_text(column: usize, columns: usize) -> bool {
     column == 0 || column + 1 == columns
 }
@@ -95,8 +93,8 @@ mod tests {
         let row = |cells: [&str; 3]| cells.map(str::to_owned).to_vec();
         Table {
             title: "Speed".to_owned(),
-            header: row(["program", "ns", "asked"]),
-            rows: vec![row(["tiny", "12,345", "pass"]), row(["long", "—", "miss"])],
+            header: row(["program", "ns", "ended"]),
+            rows: vec![row(["tiny", "12,345", "yes"]), row(["long", "—", "no"])],
             comparisons: vec![Comparison {
                 table: "speed",
                 row: "tiny".to_owned(),
@@ -104,7 +102,6 @@ mod tests {
                 ours: Some(10.0),
                 peer: None,
                 ratio: None,
-                asked: Some(8.0),
             }],
             notes: vec!["Numbers.".to_owned()],
             failures: Vec::new(),
@@ -113,20 +110,20 @@ mod tests {
 
     #[test]
     fn text_is_aligned() {
-        let expected = "Speed\n\nprogram      ns  asked\ntiny     12,345  pass\nlong          —  miss\n\nNumbers.\n";
+        let expected = "Speed\n\nprogram      ns  ended\ntiny     12,345  yes\nlong          —  no\n\nNumbers.\n";
         assert_eq!(table().text(), expected);
     }
 
     #[test]
     fn markdown_aligns_numbers_to_the_right() {
-        let expected = "## Speed\n\n| program |     ns | asked |\n|---|---:|---|\n\
-            | tiny    | 12,345 | pass  |\n| long    |      — | miss  |\n\n- Numbers.\n";
+        let expected = "## Speed\n\n| program |     ns | ended |\n|---|---:|---|\n\
+            | tiny    | 12,345 | yes   |\n| long    |      — | no    |\n\n- Numbers.\n";
         assert_eq!(table().markdown(), expected);
     }
 
     #[test]
     fn json_has_one_object_for_each_comparison() {
-        let expected = r#"{"table":"speed","row":"tiny","column":"loom","ours":10.0,"peer":null,"ratio":null,"asked":8.0}"#;
+        let expected = r#"{"table":"speed","row":"tiny","column":"loom","ours":10.0,"peer":null,"ratio":null}"#;
         assert_eq!(table().json().collect::<Vec<_>>(), [expected]);
     }
 }

@@ -46,7 +46,7 @@ pub const RULES: &[Rule] = &[
             &["dependence", "fair", "model", "passive", "rounds"],
             &["happens"],
             // Parts of an execution.
-            &["announce", "clock", "crash_log", "life", "names", "object"],
+            &["announce", "clock", "crash_log", "join_park", "names", "object"],
             &["outside", "task"],
             &["tasks"],
             &["locks", "recorder", "script"],
@@ -56,7 +56,7 @@ pub const RULES: &[Rule] = &[
             // Many of them, and what frontends call.
             &["error", "observer"],
             &["rt", "search"],
-            &["failures", "fresh", "replay"],
+            &["failures", "per_execution", "replay"],
             &["explore"],
         ]),
         knots: &[],

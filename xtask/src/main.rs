@@ -49,9 +49,11 @@ fn tidied() -> ExitCode {
 }
 
 fn sized(root: &Path) -> ExitCode {
-    match xtask::size::table(root) {
-        Ok(table) => {
-            print(&table);
+    let tables =
+        xtask::size::table(root).and_then(|table| Ok((table, xtask::size::comments(root)?)));
+    match tables {
+        Ok((sizes, comments)) => {
+            print(&format!("{sizes}\n{comments}"));
             ExitCode::SUCCESS
         }
         Err(why) => refuse(&why),

@@ -14,6 +14,8 @@ use crate::tidy;
 pub struct FileSize {
     /// Lines that are neither blank nor comments.
     pub code: usize,
+    /// Lines that are a comment and no documentation: those that say why.
+    pub comments: usize,
     /// Every struct with named fields, and how many it has.
     pub structs: Vec<(String, usize)>,
     /// Every function, and how many lines it has from `fn` to its closing brace.
@@ -27,6 +29,49 @@ pub const MOST_LINES: usize = 80;
 
 /// Crates whose structs and functions must not grow beyond [`MOST_FIELDS`] and [`MOST_LINES`].
 pub const HELD: [&str; 2] = ["raddle-engine", "raddle-search"];
+
+/// Where the hardest arguments are: these files are to say why, in [`LEAST_COMMENTS`] lines for each line of code.
+pub const EXPLAINED: [&str; 11] = [
+    "raddle-engine/src/fair.rs",
+    "raddle-engine/src/happens.rs",
+    "raddle-engine/src/happens/",
+    "raddle-search/src/cache.rs",
+    "raddle-search/src/expansion/reduced.rs",
+    "raddle-search/src/expansion/reduced/",
+    "raddle-search/src/races.rs",
+    "raddle-search/src/sleep.rs",
+    "raddle-search/src/tree.rs",
+    "raddle-search/src/tree/",
+    "raddle-search/src/wakeup.rs",
+];
+/// See [`EXPLAINED`].
+pub const LEAST_COMMENTS: f64 = 0.06;
+
+/// Comments for each line of code in the files that are to say why, those with the fewest first.
+///
+/// # Errors
+/// If a source file cannot be read.
+pub fn comments(root: &Path) -> Result<String, String> {
+    let crates = root.join("crates");
+    let mut found: Vec<(f64, String)> = Vec::new();
+    for name in HELD {
+        for (path, size) in files(&crates.join(name).join("src"))? {
+            let short = path.strip_prefix(&format!("{}/", crates.display())).unwrap_or(&path);
+            if EXPLAINED.iter().any(|one| short.starts_with(one)) && size.code > 0 {
+                #[expect(clippy::cast_precision_loss, reason = "lines of a file")]
+                let share = size.comments as f64 / size.code as f64;
+                found.push((share, short.to_owned()));
+            }
+        }
+    }
+    found.sort_by(|one, other| one.0.total_cmp(&other.0).then_with(|| one.1.cmp(&other.1)));
+    let mut table = String::from("| file | comments for each line of code |\n|---|---:|\n");
+    for (share, file) in found {
+        let few = if share < LEAST_COMMENTS { " (few)" } else { "" };
+        let _ = writeln!(table, "| {file} | {share:.3}{few} |");
+    }
+    Ok(table)
+}
 
 /// What is too large, a line each.
 ///
@@ -100,6 +145,7 @@ fn files(source: &Path) -> Result<Vec<(String, FileSize)>, String> {
 /// Measures one file.
 #[must_use]
 pub fn size(text: &str) -> FileSize {
+    let written: Vec<&str> = text.lines().collect();
     let text = blank(text);
     let lines: Vec<&str> = text.lines().collect();
     let mut size = FileSize::default();
@@ -112,6 +158,7 @@ pub fn size(text: &str) -> FileSize {
             continue;
         }
         size.code += usize::from(!line.is_empty());
+        size.comments += usize::from(written.get(at).is_some_and(|line| is_comment(line)));
         if let Some(name) = word_after(line, "struct ").filter(|_| line.ends_with('{')) {
             size.structs.push((name, fields(&lines, at)));
         }
@@ -122,6 +169,11 @@ pub fn size(text: &str) -> FileSize {
         at += 1;
     }
     size
+}
+
+fn is_comment(line: &str) -> bool {
+    let line = line.trim_start();
+    line.starts_with("//") && !line.starts_with("///") && !line.starts_with("//!")
 }
 
 /// The name after a keyword that begins an item on this line.

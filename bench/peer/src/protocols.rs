@@ -11,7 +11,7 @@ use std::hash::Hash;
 /// What an actor does.
 #[derive(Clone, Debug)]
 pub struct Out<M> {
-    /// To whom, and what.
+    /// The receiver, and the message.
     pub sends: Vec<(u8, M)>,
     /// Whether it sets its timer.
     pub timer: bool,

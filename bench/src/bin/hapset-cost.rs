@@ -7,14 +7,14 @@ use std::process::ExitCode;
 
 use raddle_engine::{Limits, Observer, Setup, Stop, Strategy, explore_observed};
 use raddle_search::hapset::Metric;
-use raddle_search::{Dpor, HapSet, Over, Reduction};
+use raddle_search::{Alternatives, Dpor, HapSet, Reduction};
 use raddle_search::{PairCoverage, Random};
 
 fn strategy(what: &str) -> Option<Box<dyn Strategy>> {
     Some(match what {
         "dpor" => Box::new(Dpor::new(Reduction::Classic)),
-        "dpor-filtered" => Box::new(HapSet::new(Over::Dpor).with_calls(0).lenient()),
-        "dpor-calls" => Box::new(HapSet::new(Over::Dpor).lenient()),
+        "dpor-filtered" => Box::new(HapSet::new(Alternatives::Dpor).with_calls(0).lenient()),
+        "dpor-calls" => Box::new(HapSet::new(Alternatives::Dpor).lenient()),
         "random" | "random-watched" => Box::new(Random::new(1)),
         _ => return None,
     })

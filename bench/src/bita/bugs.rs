@@ -141,7 +141,6 @@ fn compare(table: &mut Table, bug: &Bug) {
             ours: Some(ours),
             peer: Some(peer),
             ratio: Some(peer / ours),
-            asked: None,
         });
     }
 }

@@ -212,7 +212,6 @@ fn table(criterion: Criterion, rows: &[Row], effort: Effort) -> Table {
             ours: Some(ours),
             peer: Some(random),
             ratio: (random > 0.0).then(|| ours / random),
-            asked: None,
         });
         let [same, in_time, per_schedule] = shown;
         let possible = possible(row);

@@ -13,8 +13,6 @@ use super::orders::{Criterion, Listener};
 use super::runs::search_with;
 use crate::table::{Comparison, Table};
 
-/// What is wanted of all schedules together.
-const ASKED: f64 = 0.99;
 /// Programs that are below are named, at most so many.
 const NAMED: usize = 12;
 
@@ -57,7 +55,6 @@ impl Count {
             ours: (self.schedules > 0).then(|| followed as f64 / self.schedules as f64),
             peer: None,
             ratio: None,
-            asked: Some(ASKED),
         }
     }
 }

@@ -114,7 +114,6 @@ fn explorers(measured: &Measured) -> Table {
             ours: Some(hits.len() as f64),
             peer: None,
             ratio: None,
-            asked: Some(1.0),
         });
         let Some(((column, cell), others)) = hits.split_first() else {
             let none = ["none", "", "", "", ""].map(str::to_owned);

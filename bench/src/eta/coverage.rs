@@ -108,7 +108,6 @@ fn add_row(table: &mut Table, test: &Test, all: u64, exploratory: &Run, random: 
         ours: random.is_whole.then_some(ratio),
         peer: published.map(|(random, exploratory)| random / exploratory),
         ratio: None,
-        asked: None,
     });
 }
 

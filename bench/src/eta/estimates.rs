@@ -167,7 +167,6 @@ fn add_row(table: &mut Table, figure: &Figure, test: &Test, all: u64, run: &Run)
         ours: off,
         peer: None,
         ratio: None,
-        asked: None,
     });
 }
 

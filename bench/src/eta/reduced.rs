@@ -184,7 +184,6 @@ fn add_row(table: &mut Table, test: &Test, runs: &[Result<Vec<Run>, String>; 3])
                 ours: Some(runs[0].last().executions as f64),
                 peer: Some(theirs as f64),
                 ratio: None,
-                asked: None,
             }),
             Err(error) => table.failures.push(error.clone()),
         }
@@ -249,7 +248,6 @@ pub(super) fn table3(effort: Effort, progress: &dyn Fn(&str)) -> Vec<Part> {
                         ours: Some(about),
                         peer: published.map(|(estimate, _)| estimate as f64),
                         ratio: None,
-                        asked: None,
                     });
                 }
                 (run, _) => {

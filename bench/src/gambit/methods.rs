@@ -111,7 +111,6 @@ fn measure_within(budget: u64) -> Table {
             ours: number(both),
             peer,
             ratio: number(both).zip(peer).map(|(ours, peer)| peer / ours),
-            asked: None,
         });
     }
     if first.flatten().is_none() {

@@ -104,7 +104,6 @@ fn comparison(bug: &Bug, nth: usize, column: &Column) -> Comparison {
         ours: whole.then(|| found.iter().sum::<u64>() as f64 / found.len() as f64),
         peer: None,
         ratio: None,
-        asked: None,
     }
 }
 

@@ -112,7 +112,6 @@ fn fitted(name: &str, what: &str, points: &[(f64, f64)]) -> (String, Comparison)
         ours: power,
         peer: None,
         ratio: None,
-        asked: Some(1.0),
     };
     (note, comparison)
 }

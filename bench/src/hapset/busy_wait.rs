@@ -46,7 +46,6 @@ pub(crate) fn busy_wait(effort: Effort, progress: &dyn Fn(&str)) -> Vec<Part> {
             ours: results[0].run(),
             peer: results[7].run(),
             ratio: results[0].run().zip(results[7].run()).map(|(ours, peer)| peer / ours),
-            asked: None,
         });
         let verdict = if ended { "ends" } else { "does not end in a handful" };
         table.rows.push(

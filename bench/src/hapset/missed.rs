@@ -59,7 +59,6 @@ pub(crate) fn missed(effort: Effort, progress: &dyn Fn(&str)) -> Vec<Part> {
                 ours: Some(number(missed.len())),
                 peer: Some(number(by_dpor.iter().filter(|by| **by).count())),
                 ratio: None,
-                asked: None,
             });
         }
         let names = if missed.is_empty() {

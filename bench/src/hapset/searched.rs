@@ -8,7 +8,7 @@ use raddle_engine::observer::{Observer, Paused};
 use raddle_engine::strategy::Strategy as _;
 use raddle_engine::{Ended, Lap, Limits, Setup, Stop, explore_observed};
 use raddle_search::PairCoverage;
-use raddle_search::hapset::{CALLS, Metric};
+use raddle_search::hapset::{DEFAULT_CALLS, Metric};
 use raddle_trace::Progress;
 
 use super::Effort;
@@ -124,7 +124,7 @@ pub(crate) fn search(
 ) -> Result {
     let Ok(built) = raddle_search::build(how.strategy, how.seed) else { return Result::Missing };
     let mut strategy = built.strategy;
-    let pairs = || PairCoverage::beside(strategy.needs(), Metric::HapSet, CALLS);
+    let pairs = || PairCoverage::beside(strategy.needs(), Metric::HapSet, DEFAULT_CALLS);
     let mut pairs = how.pairs.then(pairs);
     let mut looking = Looking { look, seen: 0 };
     let mut observers: Vec<&mut dyn Observer> = vec![&mut looking];

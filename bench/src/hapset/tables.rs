@@ -122,7 +122,7 @@ fn compared<'a>(
         };
         let ratio = ours.zip(peer).map(|(ours, peer)| peer / ours);
         let (row, column) = (name.to_owned(), (*strategy).to_owned());
-        Comparison { table: key, row, column, ours, peer, ratio, asked: None }
+        Comparison { table: key, row, column, ours, peer, ratio }
     })
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use raddle_trace::events::{Ending, Retried, TestId};
-use raddle_trace::host::{Avoid, Message, Work};
+use raddle_trace::host::{Avoid, JobKind, Message};
 use raddle_trace::{Note, Outcome, Progress, Report, Verdict};
 
 use crate::deaths::{self, Deaths, Died};
@@ -80,11 +80,11 @@ impl<'a> Question<'a> {
         }
     }
 
-    fn work(self) -> Work {
+    fn work(self) -> JobKind {
         match self {
-            Self::Recording(_, What::Minimise | What::MinimiseApart) => Work::Minimise,
-            Self::Judge(file) => Work::Judge { file: file.to_owned() },
-            _ => Work::Search,
+            Self::Recording(_, What::Minimise | What::MinimiseApart) => JobKind::Minimise,
+            Self::Judge(file) => JobKind::Judge { file: file.to_owned() },
+            _ => JobKind::Search,
         }
     }
 

@@ -11,12 +11,17 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use raddle_trace::Note;
-use raddle_trace::events::TestId;
+use raddle_trace::events::{Ending, TestId};
 use raddle_trace::saved::file_stem;
 
 use crate::check::Tested;
+use crate::error::DriverError;
 use crate::find::Test;
-use crate::wrong::Wrong;
+
+/// What earlier runs may have left of a test that was not through: the state of one host, the units of several, a mark.
+const LEFT: [&str; 3] = ["checkpoint", "units", "waits"];
+/// The mark of a test that did not pass when it was last run.
+const FAILED: &str = "failed";
 
 /// Where the checkpoints of a workspace are, and what is done with them.
 #[derive(Debug)]
@@ -73,16 +78,14 @@ impl Checkpoints {
     }
 
     /// Of these tests, those that are to be run: all, or those that an earlier run has left.
-    pub(crate) fn chosen(&self, tests: Vec<Test>) -> Result<Vec<Test>, Wrong> {
+    pub(crate) fn chosen(&self, tests: Vec<Test>) -> Result<Vec<Test>, DriverError> {
         if !self.resume {
             return Ok(tests);
         }
-        let left = |test: &Test| {
-            ["checkpoint", "units", "waits"].iter().any(|kind| self.file(&test.id, kind).is_file())
-        };
+        let left = |test: &Test| LEFT.iter().any(|kind| self.file(&test.id, kind).is_file());
         let left: Vec<Test> = tests.into_iter().filter(left).collect();
         if left.is_empty() {
-            return Err(Wrong::no_tests(
+            return Err(DriverError::no_tests(
                 "there is nothing to go on with: none of these tests was stopped before it was through; run \
                  them without --resume",
             ));
@@ -90,17 +93,49 @@ impl Checkpoints {
         Ok(left)
     }
 
-    /// Marks the tests that were not begun, and takes the marks of the others away.
-    pub(crate) fn mark(&self, tests: &[Test], tested: &[Tested]) -> io::Result<()> {
-        for test in tests {
-            let mark = self.file(&test.id, "waits");
-            if tested.iter().any(|tested| tested.id == test.id) {
-                let _ = fs::remove_file(mark);
-            } else {
-                fs::create_dir_all(&self.directory)?;
-                fs::write(mark, "")?;
+    /// Of these tests, those that did not pass when they were last run.
+    pub(crate) fn failed(&self, tests: Vec<Test>) -> Result<Vec<Test>, DriverError> {
+        let failed = |test: &Test| self.file(&test.id, FAILED).is_file();
+        let failed: Vec<Test> = tests.into_iter().filter(failed).collect();
+        if failed.is_empty() {
+            return Err(DriverError::no_tests(
+                "none of these tests failed when it was last run; run them without --failed",
+            ));
+        }
+        Ok(failed)
+    }
+
+    /// Removes what earlier runs of these tests have left to go on from.
+    pub(crate) fn discard(&self, tests: &[Test]) -> io::Result<()> {
+        for file in tests.iter().flat_map(|test| LEFT.map(|kind| self.file(&test.id, kind))) {
+            match fs::remove_file(&file) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
             }
         }
+        Ok(())
+    }
+
+    /// Marks the tests that were not begun and those that did not pass, and takes the marks of the others away.
+    pub(crate) fn mark(&self, tests: &[Test], tested: &[Tested]) -> io::Result<()> {
+        for test in tests {
+            let tested = tested.iter().find(|tested| tested.id == test.id);
+            self.set_mark(&test.id, "waits", tested.is_none())?;
+            // One that was not begun is as it was.
+            if let Some(tested) = tested {
+                self.set_mark(&test.id, FAILED, tested.ending != Ending::Passed)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn set_mark(&self, test: &TestId, kind: &str, marked: bool) -> io::Result<()> {
+        let mark = self.file(test, kind);
+        if marked {
+            fs::create_dir_all(&self.directory)?;
+            return fs::write(mark, "");
+        }
+        let _ = fs::remove_file(mark);
         Ok(())
     }
 }
@@ -130,6 +165,20 @@ pub(crate) fn said(tested: &[Tested], not_run: u64, arguments: &[String]) -> Str
             }
         }
     }
+    // What a host says of a checkpoint that does not fit ends so: see `raddle_trace::checkpoint`.
+    let unfit = |test: &&Tested| {
+        let error = test.error.as_deref().unwrap_or_default();
+        test.ending == Ending::Inconclusive && error.contains("begin anew")
+    };
+    let unfit = tested.iter().filter(unfit).count();
+    if unfit > 0 {
+        let (tests, them) = if unfit == 1 { ("1 test", "it") } else { ("tests", "them") };
+        let command = again(arguments);
+        let _ = writeln!(
+            out,
+            "{tests} cannot go on from what was kept; to begin {them} anew: {command} --discard-checkpoints"
+        );
+    }
     if kept.is_empty() && not_run == 0 {
         return out;
     }
@@ -153,7 +202,9 @@ pub(crate) fn said(tested: &[Tested], not_run: u64, arguments: &[String]) -> Str
 /// The command that goes on.
 fn again(arguments: &[String]) -> String {
     let mut command = "cargo raddle".to_owned();
-    let more = arguments.iter().filter(|argument| *argument != "--resume");
+    // What was thrown away once is not to be thrown away again.
+    let once = ["--resume", "--discard-checkpoints", "--failed"];
+    let more = arguments.iter().filter(|argument| !once.contains(&argument.as_str()));
     for argument in more.map(String::as_str).chain(["--resume"]) {
         let plain = |letter: char| letter.is_alphanumeric() || "/._-:+@%=,".contains(letter);
         command.push(' ');
@@ -176,7 +227,14 @@ mod tests {
             again(&arguments.iter().map(ToString::to_string).collect::<Vec<_>>())
         };
         assert_eq!(
-            again(&["test", "--strategy", "dfs preemptions(2)", "--resume", "--time=1h"]),
+            again(&[
+                "test",
+                "--strategy",
+                "dfs preemptions(2)",
+                "--resume",
+                "--time=1h",
+                "--discard-checkpoints"
+            ]),
             "cargo raddle test --strategy 'dfs preemptions(2)' --time=1h --resume"
         );
     }

@@ -1,6 +1,7 @@
 //! What can be asked for: the one source of `--help`, the man page, completions and the book's page.
 
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, Parser, Subcommand, ValueEnum};
 use raddle_knobs::{KNOBS, Knob, Scope, Value};
@@ -66,6 +67,9 @@ pub(crate) struct Test {
     /// Also write the results to this file, as XML for CI servers (junit)
     #[arg(long, value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,
+    /// Also add a table of the results to this file, in Markdown: for the summary of a CI job. RADDLE_SUMMARY names it too
+    #[arg(long, value_name = "FILE")]
+    pub(crate) summary: Option<PathBuf>,
     /// Of one test, also write the tree of decisions that was explored, for Graphviz: what could move,
     /// what was taken, how the first 500 executions ended
     #[arg(long, value_name = "FILE")]
@@ -79,8 +83,56 @@ pub(crate) struct Test {
     /// Only tests that an earlier run has stopped before they were through, each from where it was
     #[arg(long)]
     pub(crate) resume: bool,
+    /// Throw away what earlier runs of these tests have left to go on from; with --resume, those tests begin anew
+    #[arg(long)]
+    pub(crate) discard_checkpoints: bool,
+    /// Only tests that did not pass when they were last run
+    #[arg(long, conflicts_with = "resume")]
+    pub(crate) failed: bool,
+    /// Only the K-th of N parts of the tests, so that N machines run all of them: 1/3
+    #[arg(long, value_name = "K/N")]
+    pub(crate) partition: Option<Partition>,
+    /// Begin no further test when one has failed
+    #[arg(long, overrides_with = "no_fail_fast")]
+    pub(crate) fail_fast: bool,
+    /// Run all tests, also when one has failed: this is the default
+    #[arg(long)]
+    pub(crate) no_fail_fast: bool,
+    /// Show what tests print, in all executions, while they print it; runs one test at a time
+    #[arg(long, alias = "nocapture")]
+    pub(crate) no_capture: bool,
     #[command(flatten)]
     pub(crate) build: Build,
+}
+
+/// One of several parts of the tests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Partition {
+    /// Which, from 1.
+    part: usize,
+    parts: usize,
+}
+
+impl FromStr for Partition {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || "write a part and the number of parts, as in 1/3".to_owned();
+        let (part, parts) = text.split_once('/').ok_or_else(wrong)?;
+        let number = |text: &str| text.parse::<usize>().map_err(|_| wrong());
+        let (part, parts) = (number(part)?, number(parts)?);
+        if part == 0 || part > parts {
+            return Err(format!("there are parts 1 to {parts}, and no part {part}"));
+        }
+        Ok(Self { part, parts })
+    }
+}
+
+impl Partition {
+    /// Those of `all` that are in this part: every n-th, so that tests of one file, which take alike, are spread.
+    pub(crate) fn of<T>(self, all: Vec<T>) -> Vec<T> {
+        all.into_iter().skip(self.part - 1).step_by(self.parts).collect()
+    }
 }
 
 /// A server. A user and a password may stand in its URL; the variables that the server's own tools know are read, too.

@@ -2,32 +2,34 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::io;
-use std::path::Path;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use clap::{CommandFactory as _, Parser as _};
+use raddle_report::{SummaryRow, summary_markdown};
+use raddle_trace::events::Ending;
 use raddle_trace::exit;
 use serde_json::json;
 
-use crate::check::Regressions;
+use crate::check::{Regressions, Tested};
 use crate::checkpoints::{self, Checkpoints};
 use crate::cli::{self, Asked, Build, Chosen, Cli, Format};
+use crate::error::DriverError;
 use crate::find::{self, Test};
 use crate::fleet::{self, Fleet};
-use crate::host::Kept;
+use crate::host::HostTree;
 use crate::page::Of;
 use crate::print::{self, Side};
 use crate::project::Project;
 use crate::run::{self, Runner, Tally};
 use crate::settings::Settings;
-use crate::show::{Human, Json, Show, junit};
-use crate::wrong::Wrong;
+use crate::show::{Human, Json, Show, guarantee, junit};
 use crate::{compare, documents, estimate, export, os, page, regressions, replay, strategies};
 
 /// Executions whose decisions are kept for `--tree`: more than that is no picture.
-const TREE: u64 = 500;
+const TREE_EXECUTIONS: u64 = 500;
 
 /// Does what the arguments ask for, the first of which is the program, and returns the exit code.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
@@ -89,13 +91,13 @@ pub(crate) fn prepare(
     project: &Project,
     build: &Build,
     chosen: &Chosen,
-) -> Result<(Vec<Test>, u64), Wrong> {
+) -> Result<(Vec<Test>, u64), DriverError> {
     let tests = find::all(project.build(build)?)?;
     find::chosen(tests, chosen)
 }
 
 /// What searches are run with.
-pub(crate) fn settings(project: &Project, flags: &cli::Settings) -> Result<Settings, Wrong> {
+pub(crate) fn settings(project: &Project, flags: &cli::Settings) -> Result<Settings, DriverError> {
     Settings::read(&project.root, flags)
 }
 
@@ -103,34 +105,54 @@ pub(crate) fn test(
     asked: &cli::Test,
     given: &[String],
     fleet: Option<&dyn Fleet>,
-) -> Result<u8, Wrong> {
+) -> Result<u8, DriverError> {
     // First what can be wrong without building.
     let project = Project::load(asked.build.manifest_path.as_deref())?;
-    let settings = settings(&project, &asked.settings)?;
-    for (flag, path) in [("--junit", &asked.junit), ("--tree", &asked.tree)] {
+    let mut settings = settings(&project, &asked.settings)?;
+    if asked.no_capture {
+        // What two tests print at a time cannot be told apart.
+        settings.jobs = settings.workers.count.unwrap_or(1);
+    }
+    let summary =
+        asked.summary.clone().or_else(|| std::env::var_os("RADDLE_SUMMARY").map(PathBuf::from));
+    let summary = summary.filter(|path| !path.as_os_str().is_empty());
+    for (flag, path) in
+        [("--junit", &asked.junit), ("--summary", &summary), ("--tree", &asked.tree)]
+    {
         if let Some(path) = path {
             can_write(flag, path)?;
         }
     }
     let (tests, ignored) = prepare(&project, &asked.build, &asked.chosen)?;
     let checkpoints = Checkpoints::new(&project.directory(), asked.resume);
-    let tests = checkpoints.chosen(tests)?;
+    let mut tests = checkpoints.chosen(tests)?;
+    if asked.failed {
+        tests = checkpoints.failed(tests)?;
+    }
+    if let Some(partition) = asked.partition {
+        tests = partition.of(tests);
+    }
+    if asked.discard_checkpoints {
+        checkpoints
+            .discard(&tests)
+            .map_err(|error| DriverError::tool(format!("checkpoints: {error}")))?;
+    }
     if asked.tree.is_some() && tests.len() != 1 {
-        return Err(Wrong::usage(format!(
+        return Err(DriverError::usage(format!(
             "--tree is for one test, and there are {}; write the name of one, with --exact if it is part \
              of others",
             tests.len()
         )));
     }
     if fleet.is_some() && tests.len() != 1 {
-        return Err(Wrong::usage(format!(
+        return Err(DriverError::usage(format!(
             "a run of many machines is of one test, and there are {}; write the name of one, with --exact if it is part \
              of others",
             tests.len()
         )));
     }
     if asked.tree.is_some() && settings.workers.count.is_some() {
-        return Err(Wrong::usage(
+        return Err(DriverError::usage(
             "--tree shows what one host has decided, and with --workers several share the search; leave one of \
              them out",
         ));
@@ -148,9 +170,12 @@ pub(crate) fn test(
         Format::Json => Box::new(Json::new()),
     };
     let progress = run::PROGRESS;
-    let kept = Kept::new(TREE);
+    let kept = HostTree::new(TREE_EXECUTIONS);
     let tree = asked.tree.as_ref().map(|_| &kept);
-    let runner = Runner { desk: &desk, settings: &settings, regressions, tree, progress, fleet };
+    let (fail_fast, no_capture) = (asked.fail_fast, asked.no_capture);
+    let (desk, settings) = (&desk, &settings);
+    let runner =
+        Runner { desk, settings, regressions, tree, progress, fleet, fail_fast, no_capture };
     if let (Some(strategy), Some(test)) = (settings.knobs.get("strategy"), tests.first()) {
         strategies::check(&runner, test, strategy)?;
     }
@@ -167,7 +192,10 @@ pub(crate) fn test(
     if let Some(path) = &asked.junit {
         fs::File::create(path)
             .and_then(|file| junit(&tested, file))
-            .map_err(|error| Wrong::tool(format!("{}: {error}", path.display())))?;
+            .map_err(|error| DriverError::tool(format!("{}: {error}", path.display())))?;
+    }
+    if let Some(path) = &summary {
+        add_summary(path, &tested)?;
     }
     if let Some(path) = &asked.tree {
         write_tree(path, &kept, asked.format)?;
@@ -184,15 +212,27 @@ pub(crate) fn test(
 }
 
 /// Whether a file can be written, before all the work whose results are to go there.
-fn can_write(flag: &str, path: &Path) -> Result<(), Wrong> {
+fn can_write(flag: &str, path: &Path) -> Result<(), DriverError> {
     let opened = fs::OpenOptions::new().create(true).append(true).open(path);
     opened.map(drop).map_err(|error| {
-        Wrong::usage(format!("{flag}: {} cannot be written: {error}", path.display()))
+        DriverError::usage(format!("{flag}: {} cannot be written: {error}", path.display()))
     })
 }
 
+/// Adds a table of the results to a file, which may have other things in it.
+fn add_summary(path: &Path, tested: &[Tested]) -> Result<(), DriverError> {
+    let row = |test: &Tested| match &test.report {
+        Some(report) => SummaryRow::new(&test.id.test, report, test.ending == Ending::Passed),
+        None => SummaryRow::without_report(&test.id.test, &guarantee(test)),
+    };
+    let rows: Vec<_> = tested.iter().map(row).collect();
+    let file = fs::OpenOptions::new().create(true).append(true).open(path);
+    file.and_then(|mut file| file.write_all(summary_markdown(&rows).as_bytes()))
+        .map_err(|error| DriverError::tool(format!("{}: {error}", path.display())))
+}
+
 /// Writes what was decided in the search.
-fn write_tree(path: &Path, kept: &Kept, format: Format) -> Result<(), Wrong> {
+fn write_tree(path: &Path, kept: &HostTree, format: Format) -> Result<(), DriverError> {
     let Some(tree) = kept.take() else {
         print::err(
             "there is no tree of decisions: no search came to its end. If a saved schedule failed \
@@ -201,7 +241,7 @@ fn write_tree(path: &Path, kept: &Kept, format: Format) -> Result<(), Wrong> {
         return Ok(());
     };
     fs::write(path, raddle_report::export::dot(&tree))
-        .map_err(|error| Wrong::tool(format!("{}: {error}", path.display())))?;
+        .map_err(|error| DriverError::tool(format!("{}: {error}", path.display())))?;
     if format == Format::Human {
         let path = path.display();
         let (n, all) = (tree.executions, tree.executions + tree.more);
@@ -228,7 +268,7 @@ fn warn_of_unreadable(tests: &[Test]) {
     }
 }
 
-fn list(asked: &cli::List) -> Result<u8, Wrong> {
+fn list(asked: &cli::List) -> Result<u8, DriverError> {
     let chosen = Chosen {
         filters: asked.chosen.filters.clone(),
         exact: asked.chosen.exact,
@@ -259,10 +299,10 @@ fn list(asked: &cli::List) -> Result<u8, Wrong> {
     Ok(exit::PASSED)
 }
 
-fn report(asked: &cli::Report) -> Result<u8, Wrong> {
+fn report(asked: &cli::Report) -> Result<u8, DriverError> {
     let project = Project::load(asked.manifest_path.as_deref())?;
     let Some(path) = page::last(&project) else {
-        return Err(Wrong::no_tests("there is no report yet: run cargo raddle test first"));
+        return Err(DriverError::no_tests("there is no report yet: run cargo raddle test first"));
     };
     print::out(&format!("{}\n", path.display()));
     if asked.open {
@@ -270,12 +310,12 @@ fn report(asked: &cli::Report) -> Result<u8, Wrong> {
         let mut command = Command::new(program);
         command.arg(&path).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let status = command.status().map_err(|error| {
-            Wrong::tool(format!(
+            DriverError::tool(format!(
                 "{program} could not be started: {error}; open the file above in a browser"
             ))
         })?;
         if !status.success() {
-            return Err(Wrong::tool(format!(
+            return Err(DriverError::tool(format!(
                 "{program} could not open it; open the file above in a browser"
             )));
         }

@@ -8,19 +8,19 @@ use raddle_trace::Progress;
 
 use crate::check::Tested;
 use crate::cli;
+use crate::error::DriverError;
 use crate::page::Of;
 use crate::print::{self, Side};
 use crate::project::Project;
 use crate::run::{self, Runner, Tally};
 use crate::show::{Human, Show, guarantee, verdict};
-use crate::wrong::Wrong;
 use crate::{command, os, page, strategies};
 
 /// Tests that have a plot in the terminal.
 const PLOTS: usize = 4;
 
 /// From one point of a curve to the next. Of a longer search every second point is dropped, and so on.
-const OFTEN: Duration = Duration::from_millis(5);
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(5);
 
 /// Shows lines that move, with the strategy, and no results.
 struct Beside {
@@ -41,10 +41,10 @@ impl Show for Beside {
     }
 }
 
-pub(crate) fn compare(asked: &cli::Compare) -> Result<u8, Wrong> {
+pub(crate) fn compare(asked: &cli::Compare) -> Result<u8, DriverError> {
     let strategies = split(&asked.strategies);
     if strategies.iter().any(String::is_empty) {
-        return Err(Wrong::usage("--strategies has a strategy without a name; write a,b,c"));
+        return Err(DriverError::usage("--strategies has a strategy without a name; write a,b,c"));
     }
     let project = Project::load(asked.build.manifest_path.as_deref())?;
     let settings = command::settings(&project, &asked.settings)?.or("traces", "true");
@@ -61,7 +61,7 @@ pub(crate) fn compare(asked: &cli::Compare) -> Result<u8, Wrong> {
     let mut all: Vec<Vec<Tested>> = Vec::new();
     for strategy in &strategies {
         let settings = settings.with_strategy(strategy);
-        let runner = Runner { progress: OFTEN, ..Runner::plain(&desk, &settings) };
+        let runner = Runner { progress: PROGRESS_INTERVAL, ..Runner::plain(&desk, &settings) };
         all.push(runner.run(&tests, &mut Beside { lines: Human::new() }));
     }
     print::out(&table(&strategies, &all));

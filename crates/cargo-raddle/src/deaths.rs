@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
 use raddle_trace::events::TestId;
-use raddle_trace::host::{Avoid, Message, Retraced, Work, page};
+use raddle_trace::host::{Avoid, JobKind, Message, Retraced, page};
 use raddle_trace::{
     Counts, Covered, Death, Divergence, Failure, Guarantee, Note, Outcome, Report, Verdict,
 };
@@ -206,7 +206,7 @@ impl Died {
     ) -> Failure {
         let mut retraced = Retraced::new();
         let mut survived = None;
-        let work = Work::Retrace { page: page.to_string_lossy().into_owned() };
+        let work = JobKind::Retrace { page: page.to_string_lossy().into_owned() };
         // What a replay is run with comes from the recording, so it is needed here too.
         let more = question.variables();
         let gone = hosts.run(test, Task::of(work), &more, &mut |message| match message {

@@ -9,8 +9,8 @@ use std::process::Command;
 use memchr::memmem;
 
 use crate::cli::Debugger;
+use crate::error::DriverError;
 use crate::find::Test;
-use crate::wrong::Wrong;
 
 /// The places to stop at, as the binary calls them. With line tables alone a debugger does not know
 /// functions by their paths, and the names of symbols end in a hash.
@@ -108,14 +108,14 @@ pub(crate) fn start(
     script: &str,
     test: &Test,
     recording: &str,
-) -> Result<u8, Wrong> {
+) -> Result<u8, DriverError> {
     let name = match debugger {
         Debugger::Gdb => "gdb",
         Debugger::Lldb => "lldb",
     };
     let file = std::env::temp_dir().join(format!("raddle-{}.{name}", std::process::id()));
     std::fs::write(&file, script)
-        .map_err(|error| Wrong::tool(format!("{}: {error}", file.display())))?;
+        .map_err(|error| DriverError::tool(format!("{}: {error}", file.display())))?;
     let as_cargo_does = test.binary.command();
     let mut command = Command::new(name);
     command.args(if debugger == Debugger::Gdb { ["-q", "-x"] } else { ["-Q", "-s"] }).arg(&file);
@@ -135,7 +135,7 @@ pub(crate) fn start(
     }
     // Returns only if there is no such program.
     let error = command.exec();
-    Err(Wrong::tool(format!("{name} could not be started: {error}; is it installed?")))
+    Err(DriverError::tool(format!("{name} could not be started: {error}; is it installed?")))
 }
 
 #[cfg(test)]

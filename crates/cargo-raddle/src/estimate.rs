@@ -4,11 +4,11 @@ use raddle_trace::Verdict;
 
 use crate::check::Tested;
 use crate::cli;
+use crate::error::DriverError;
 use crate::print::{self, Side};
 use crate::project::Project;
 use crate::run::{self, Runner, Tally};
 use crate::show::{Human, Show, verdict};
-use crate::wrong::Wrong;
 use crate::{command, os, strategies};
 
 /// How long is run for an estimate by default.
@@ -31,7 +31,7 @@ impl Show for Quiet {
     }
 }
 
-pub(crate) fn estimate(asked: &cli::Estimate) -> Result<u8, Wrong> {
+pub(crate) fn estimate(asked: &cli::Estimate) -> Result<u8, DriverError> {
     let project = Project::load(asked.build.manifest_path.as_deref())?;
     let settings =
         command::settings(&project, &asked.settings)?.or("time", TIME).or("strategy", "dfs");

@@ -7,14 +7,14 @@ use raddle_report::export::{dot, mermaid, perfetto};
 use raddle_trace::{DecisionTree, Failure, exit};
 
 use crate::cli::{self, As};
+use crate::error::DriverError;
 use crate::print;
-use crate::wrong::Wrong;
 
-pub(crate) fn export(asked: &cli::Export) -> Result<u8, Wrong> {
+pub(crate) fn export(asked: &cli::Export) -> Result<u8, DriverError> {
     let failure = read(&asked.file)?;
     if failure.trace.events.is_empty() && asked.format != As::Dot {
         let file = asked.file.display();
-        return Err(Wrong::usage(format!(
+        return Err(DriverError::usage(format!(
             "`{file}` has a schedule and no steps; cargo raddle replay {file} shows them"
         )));
     }
@@ -25,14 +25,16 @@ pub(crate) fn export(asked: &cli::Export) -> Result<u8, Wrong> {
     };
     match &asked.output {
         None => print::out(&text),
-        Some(path) => fs::write(path, text)
-            .map_err(|error| Wrong::tool(format!("cannot write {}: {error}", path.display())))?,
+        Some(path) => fs::write(path, text).map_err(|error| {
+            DriverError::tool(format!("cannot write {}: {error}", path.display()))
+        })?,
     }
     Ok(exit::PASSED)
 }
 
-fn read(path: &Path) -> Result<Failure, Wrong> {
-    let wrong = |why: String| Wrong::usage(format!("cannot export `{}`: {why}", path.display()));
+fn read(path: &Path) -> Result<Failure, DriverError> {
+    let wrong =
+        |why: String| DriverError::usage(format!("cannot export `{}`: {why}", path.display()));
     if !path.exists() && path.to_string_lossy().starts_with("rd1") {
         return Err(wrong(
             "a token has no steps; give the path of a file in raddle-regressions/ or target/raddle/"

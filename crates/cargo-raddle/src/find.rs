@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use memchr::memmem;
 use raddle_trace::events::TestId;
-use raddle_trace::host::{MARK, Mark};
+use raddle_trace::host::{MARK, TestMark};
 
 use crate::cli::Chosen;
+use crate::error::DriverError;
 use crate::project::Binary;
-use crate::wrong::Wrong;
 
 /// A raddle test.
 #[derive(Clone, Debug)]
@@ -25,11 +25,11 @@ pub(crate) struct Test {
 }
 
 /// The raddle tests of these binaries, by package, target and name.
-pub(crate) fn all(binaries: Vec<Binary>) -> Result<Vec<Test>, Wrong> {
+pub(crate) fn all(binaries: Vec<Binary>) -> Result<Vec<Test>, DriverError> {
     let mut tests = Vec::new();
     for binary in binaries {
         let bytes = fs::read(&binary.path)
-            .map_err(|error| Wrong::build(format!("{}: {error}", binary.path.display())))?;
+            .map_err(|error| DriverError::build(format!("{}: {error}", binary.path.display())))?;
         let marks = marks(&bytes);
         if marks.is_empty() {
             continue;
@@ -50,9 +50,9 @@ pub(crate) fn all(binaries: Vec<Binary>) -> Result<Vec<Test>, Wrong> {
 }
 
 /// The tests that were asked for, and how many of them are left out as ignored.
-pub(crate) fn chosen(tests: Vec<Test>, chosen: &Chosen) -> Result<(Vec<Test>, u64), Wrong> {
+pub(crate) fn chosen(tests: Vec<Test>, chosen: &Chosen) -> Result<(Vec<Test>, u64), DriverError> {
     if tests.is_empty() {
-        return Err(Wrong::no_tests(
+        return Err(DriverError::no_tests(
             "there is no raddle test: mark functions with #[raddle::test], and see that \
              dev-dependencies have raddle with the feature `check`",
         ));
@@ -75,7 +75,7 @@ pub(crate) fn chosen(tests: Vec<Test>, chosen: &Chosen) -> Result<(Vec<Test>, u6
         } else {
             format!("has `{filters}` in its name")
         };
-        return Err(Wrong::no_tests(format!(
+        return Err(DriverError::no_tests(format!(
             "none of the {all} raddle tests {what}{near}; cargo raddle list shows them"
         )));
     }
@@ -88,19 +88,19 @@ pub(crate) fn chosen(tests: Vec<Test>, chosen: &Chosen) -> Result<(Vec<Test>, u6
 /// The marks in a binary: tests, and where they are.
 fn marks(bytes: &[u8]) -> BTreeMap<String, String> {
     let found = memmem::find_iter(bytes, MARK.as_bytes());
-    let read = |at: usize| Mark::read(&bytes[at + MARK.len()..]);
-    found.filter_map(read).map(|Mark { test, site }| (test, site)).collect()
+    let read = |at: usize| TestMark::read(&bytes[at + MARK.len()..]);
+    found.filter_map(read).map(|TestMark { test, site }| (test, site)).collect()
 }
 
-fn listed_ignored(binary: &Binary) -> Result<BTreeSet<String>, Wrong> {
+fn listed_ignored(binary: &Binary) -> Result<BTreeSet<String>, DriverError> {
     listed(binary, &["--list", "--ignored"])
 }
 
 /// What the test harness lists.
-fn listed(binary: &Binary, arguments: &[&str]) -> Result<BTreeSet<String>, Wrong> {
+fn listed(binary: &Binary, arguments: &[&str]) -> Result<BTreeSet<String>, DriverError> {
     let output = binary.command().args(arguments).stdin(Stdio::null()).output();
     let output = output.map_err(|error| {
-        Wrong::tool(format!("{} could not be run: {error}", binary.path.display()))
+        DriverError::tool(format!("{} could not be run: {error}", binary.path.display()))
     })?;
     let said = String::from_utf8_lossy(&output.stdout);
     let test = |line: &str| line.strip_suffix(": test").map(str::to_owned);

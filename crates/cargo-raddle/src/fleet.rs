@@ -48,24 +48,24 @@ pub(crate) trait Fleet: fmt::Debug + Sync {
 #[cfg(not(feature = "nats"))]
 mod absent {
     use crate::cli;
-    use crate::wrong::Wrong;
+    use crate::error::DriverError;
 
-    fn absent() -> Result<u8, Wrong> {
-        Err(Wrong::usage(
+    fn absent() -> Result<u8, DriverError> {
+        Err(DriverError::usage(
             "this cargo-raddle was built without searches by many machines; install it with: cargo install cargo-raddle \
              --features nats",
         ))
     }
 
-    pub(crate) fn coordinate(_: &cli::Coordinate, _: &[String]) -> Result<u8, Wrong> {
+    pub(crate) fn coordinate(_: &cli::Coordinate, _: &[String]) -> Result<u8, DriverError> {
         absent()
     }
 
-    pub(crate) fn work(_: &cli::Work) -> Result<u8, Wrong> {
+    pub(crate) fn work(_: &cli::Work) -> Result<u8, DriverError> {
         absent()
     }
 
-    pub(crate) fn status(_: &cli::Status) -> Result<u8, Wrong> {
+    pub(crate) fn status(_: &cli::Status) -> Result<u8, DriverError> {
         absent()
     }
 }

@@ -14,7 +14,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use raddle_trace::host::{Job, Message, OUTPUT, STOP, VARIABLE, VERSION, Work, page};
+use raddle_trace::host::{Job, JobKind, Message, OUTPUT, STOP, VARIABLE, VERSION, page};
 use raddle_trace::unit::ToJudge;
 use raddle_trace::{Death, DecisionTree, Failure};
 
@@ -23,6 +23,7 @@ use crate::deaths::Deaths;
 use crate::find::Test;
 use crate::fleet::Fleet;
 use crate::os;
+use crate::print;
 use crate::settings::Workers;
 
 /// From one look at Ctrl-C, or at a host that does not connect, to the next.
@@ -111,7 +112,7 @@ impl Drop for Desk {
 /// What a host is to do.
 #[derive(Debug)]
 pub(crate) struct Task<'a> {
-    pub(crate) work: Work,
+    pub(crate) work: JobKind,
     /// Where its options are kept.
     pub(crate) page: Option<&'a Path>,
     /// Those that have died of the same work.
@@ -120,7 +121,7 @@ pub(crate) struct Task<'a> {
 
 impl Task<'_> {
     /// Work that no host has died of, and whose options are not needed.
-    pub(crate) fn of(work: Work) -> Self {
+    pub(crate) fn of(work: JobKind) -> Self {
         Self { work, page: None, deaths: None }
     }
 }
@@ -136,11 +137,13 @@ pub(crate) struct Hosts<'a> {
     /// From one message of progress to the next.
     pub(crate) progress: Duration,
     /// Where the tree of decisions is kept, if it is wanted.
-    pub(crate) tree: Option<&'a Kept>,
+    pub(crate) tree: Option<&'a HostTree>,
     /// Whether several hosts share a search.
     pub(crate) workers: Workers,
     /// Other machines that search, if they do.
     pub(crate) fleet: Option<&'a dyn Fleet>,
+    /// Whether what tests print is shown while they print it.
+    pub(crate) no_capture: bool,
 }
 
 /// A host that was started.
@@ -155,13 +158,13 @@ pub(crate) struct Started {
 
 /// The tree of decisions that a host has told.
 #[derive(Debug)]
-pub(crate) struct Kept {
+pub(crate) struct HostTree {
     /// How many executions may be in it.
     executions: u64,
     tree: Mutex<Option<DecisionTree>>,
 }
 
-impl Kept {
+impl HostTree {
     pub(crate) fn new(executions: u64) -> Self {
         Self { executions, tree: Mutex::new(None) }
     }
@@ -228,7 +231,7 @@ impl Hosts<'_> {
         more: &[(String, String)],
         hear: &mut dyn FnMut(Message),
     ) -> io::Result<Gone> {
-        let patient = matches!(task.work, Work::Judge { .. });
+        let patient = matches!(task.work, JobKind::Judge { .. });
         let mut started = self.start(test, task, more)?;
         let mut hear = |message| match (message, self.tree) {
             (Message::Tree { tree }, Some(kept)) => kept.keep(*tree),
@@ -281,8 +284,9 @@ impl Hosts<'_> {
             .stderr(Stdio::piped());
         os::prepare(&mut command, self.memory);
         let mut child = command.spawn()?;
-        let out = child.stdout.take().map(|pipe| thread::spawn(move || Tail::read(pipe)));
-        let err = child.stderr.take().map(|pipe| thread::spawn(move || Tail::read(pipe)));
+        let shows = self.no_capture;
+        let out = child.stdout.take().map(|pipe| thread::spawn(move || Tail::read(pipe, shows)));
+        let err = child.stderr.take().map(|pipe| thread::spawn(move || Tail::read(pipe, shows)));
         Ok(Started { child, listener, socket, out, err })
     }
 }
@@ -462,15 +466,47 @@ fn has_ended(child: &Child) -> io::Result<bool> {
     os::has_ended(child.id())
 }
 
+/// What of a stream is shown: the lines between the fences, which are the test's own.
+#[derive(Debug, Default)]
+struct Shown {
+    /// A line that has not ended.
+    begun: Vec<u8>,
+    within: bool,
+}
+
+impl Shown {
+    /// What is to be shown now that these bytes have come.
+    fn of(&mut self, bytes: &[u8]) -> String {
+        self.begun.extend_from_slice(bytes);
+        let mut text = String::new();
+        while let Some(end) = self.begun.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = self.begun.drain(..=end).collect();
+            let line = String::from_utf8_lossy(&line);
+            if line.trim_end() == OUTPUT {
+                self.within = !self.within;
+            } else if self.within {
+                text.push_str(&line);
+            }
+        }
+        text
+    }
+}
+
 /// The end of a stream.
 #[derive(Debug, Default)]
 pub(crate) struct Tail(Vec<u8>);
 
 impl Tail {
-    fn read(mut pipe: impl Read) -> Self {
+    /// Reads to the end. What comes is written to standard error too if it is to be shown, where it does not mix with
+    /// what the driver says to programs.
+    fn read(mut pipe: impl Read, shows: bool) -> Self {
         let mut kept: Vec<u8> = Vec::new();
+        let mut shown = shows.then(Shown::default);
         let mut chunk = [0; 8192];
         while let Ok(n @ 1..) = pipe.read(&mut chunk) {
+            if let Some(shown) = &mut shown {
+                print::err(&shown.of(&chunk[..n]));
+            }
             kept.extend_from_slice(&chunk[..n]);
             if kept.len() > 2 * KEPT {
                 // A fence that is dropped here is not missed: what is before it is dropped too.
@@ -505,6 +541,17 @@ mod tests {
     use super::*;
 
     #[test]
+    fn only_what_the_test_itself_prints_is_shown() {
+        let all = format!("running 1 test\n\n{OUTPUT}\none\ntwo\n\n{OUTPUT}\ntest result\n");
+        // However it is cut: a fence that comes in two pieces is one.
+        for size in 1..all.len() {
+            let mut shown = Shown::default();
+            let text: String = all.as_bytes().chunks(size).map(|part| shown.of(part)).collect();
+            assert_eq!(text, "one\ntwo\n\n");
+        }
+    }
+
+    #[test]
     fn what_the_harness_says_is_not_the_tests() {
         let own = |text: &str| Tail(text.as_bytes().to_vec()).own();
         assert_eq!(own(&format!("running 1 test\n\n{OUTPUT}\nhello\n\n{OUTPUT}\nok\n")), "hello\n");
@@ -515,7 +562,7 @@ mod tests {
     #[test]
     fn the_end_of_a_long_stream_is_kept() {
         let long = "x".repeat(5 * KEPT) + "end";
-        let tail = Tail::read(long.as_bytes());
+        let tail = Tail::read(long.as_bytes(), false);
         assert!(tail.0.len() <= 2 * KEPT && tail.text().ends_with("xend"));
     }
 }

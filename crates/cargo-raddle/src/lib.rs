@@ -18,6 +18,7 @@ mod compare;
 mod deaths;
 mod debugger;
 mod documents;
+mod error;
 mod estimate;
 mod export;
 mod find;
@@ -34,7 +35,6 @@ mod settings;
 mod show;
 mod strategies;
 mod workers;
-mod wrong;
 
 pub use command::main;
 pub use documents::{man_page, markdown};

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 
 use crate::cli::Build;
-use crate::wrong::Wrong;
+use crate::error::DriverError;
 
 /// What cargo knows of the workspace.
 #[derive(Clone, Debug)]
@@ -43,7 +43,7 @@ fn cargo() -> Command {
 
 impl Project {
     /// Asks cargo.
-    pub(crate) fn load(manifest: Option<&Path>) -> Result<Self, Wrong> {
+    pub(crate) fn load(manifest: Option<&Path>) -> Result<Self, DriverError> {
         let mut command = cargo();
         command.args(["metadata", "--format-version", "1", "--no-deps"]);
         if let Some(path) = manifest {
@@ -52,18 +52,21 @@ impl Project {
         let output = command
             .stdin(Stdio::null())
             .output()
-            .map_err(|error| Wrong::build(format!("cargo could not be run: {error}")))?;
+            .map_err(|error| DriverError::build(format!("cargo could not be run: {error}")))?;
         if !output.status.success() {
             let why = String::from_utf8_lossy(&output.stderr);
             let why = why.trim().strip_prefix("error: ").unwrap_or(why.trim());
-            return Err(Wrong::build(format!(
+            return Err(DriverError::build(format!(
                 "{why}\nrun this in the directory of a package, or say where it is by --manifest-path"
             )));
         }
-        let value: Value = serde_json::from_slice(&output.stdout)
-            .map_err(|error| Wrong::build(format!("cargo metadata wrote no JSON: {error}")))?;
+        let value: Value = serde_json::from_slice(&output.stdout).map_err(|error| {
+            DriverError::build(format!("cargo metadata wrote no JSON: {error}"))
+        })?;
         Self::read(&value).ok_or_else(|| {
-            Wrong::build("cargo metadata wrote something else than expected; is cargo very old?")
+            DriverError::build(
+                "cargo metadata wrote something else than expected; is cargo very old?",
+            )
         })
     }
 
@@ -91,15 +94,15 @@ impl Project {
     }
 
     /// Builds the tests. What the compiler says goes to standard error as it is.
-    pub(crate) fn build(&self, build: &Build) -> Result<Vec<Binary>, Wrong> {
+    pub(crate) fn build(&self, build: &Build) -> Result<Vec<Binary>, DriverError> {
         let output = cargo()
             .args(arguments(build))
             .stdin(Stdio::null())
             .stderr(Stdio::inherit())
             .output()
-            .map_err(|error| Wrong::build(format!("cargo could not be run: {error}")))?;
+            .map_err(|error| DriverError::build(format!("cargo could not be run: {error}")))?;
         if !output.status.success() {
-            return Err(Wrong::build("the tests were not built; see what cargo says above"));
+            return Err(DriverError::build("the tests were not built; see what cargo says above"));
         }
         Ok(self.binaries(&String::from_utf8_lossy(&output.stdout)))
     }

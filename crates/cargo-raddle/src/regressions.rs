@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use raddle_trace::events::TestId;
-use raddle_trace::{Failure, Saved, saved};
+use raddle_trace::{Failure, SavedFailure, saved};
 
 /// The directory.
 const DIRECTORY: &str = "raddle-regressions";
@@ -19,8 +19,8 @@ pub(crate) fn directory(package: &Path) -> PathBuf {
 }
 
 /// The saved schedules of a test, by file name. A file that cannot be read is left out.
-pub(crate) fn of(package: &Path, test: &TestId) -> Vec<(PathBuf, Saved)> {
-    let mut found: Vec<(PathBuf, Saved)> = files(package)
+pub(crate) fn of(package: &Path, test: &TestId) -> Vec<(PathBuf, SavedFailure)> {
+    let mut found: Vec<(PathBuf, SavedFailure)> = files(package)
         .filter_map(|path| {
             let saved = read(&path).ok()?;
             let whose = saved.test.as_deref() == Some(&test.test)
@@ -45,7 +45,7 @@ fn files(package: &Path) -> impl Iterator<Item = PathBuf> {
 }
 
 /// A saved failure, checked.
-pub(crate) fn read(path: &Path) -> Result<Saved, String> {
+pub(crate) fn read(path: &Path) -> Result<SavedFailure, String> {
     let text = fs::read_to_string(path).map_err(|error| error.to_string())?;
     // First by the reader that checks what it reads.
     raddle_report::failure_from_json(&text).map_err(|error| error.to_string())?;
@@ -54,11 +54,11 @@ pub(crate) fn read(path: &Path) -> Result<Saved, String> {
 
 /// Saves a failure, unless its schedule is there already.
 pub(crate) fn save(package: &Path, test: &TestId, failure: &Failure) -> io::Result<PathBuf> {
-    let same = |(_, saved): &&(PathBuf, Saved)| saved.failure.schedule == failure.schedule;
+    let same = |(_, saved): &&(PathBuf, SavedFailure)| saved.failure.schedule == failure.schedule;
     if let Some((path, _)) = of(package, test).iter().find(same) {
         return Ok(path.clone());
     }
-    let saved = Saved {
+    let saved = SavedFailure {
         package: Some(test.package.clone()),
         target: Some(test.target.clone()),
         test: Some(test.test.clone()),
@@ -74,7 +74,7 @@ pub(crate) fn save(package: &Path, test: &TestId, failure: &Failure) -> io::Resu
 }
 
 /// Writes a saved failure.
-pub(crate) fn write(path: &Path, saved: &Saved) -> io::Result<()> {
+pub(crate) fn write(path: &Path, saved: &SavedFailure) -> io::Result<()> {
     let json = serde_json::to_string_pretty(saved).map_err(io::Error::other)?;
     // Beside it and moved into place, so that no reader sees half of it.
     let draft = path.with_extension("tmp");

@@ -4,31 +4,31 @@ use std::path::{Path, PathBuf};
 
 use raddle_report::TextOptions;
 use raddle_trace::events::Ending;
-use raddle_trace::{PartialSchedule, Saved, Schedule, exit};
+use raddle_trace::{PartialSchedule, SavedFailure, Schedule, exit};
 
 use crate::check::{self, Tested, What};
 use crate::cli::{self, Build, Recorded};
 use crate::debugger::Places;
+use crate::error::DriverError;
 use crate::find::{self, Test};
 use crate::project::Project;
 use crate::run::{self, Runner};
 use crate::settings::Settings;
-use crate::wrong::Wrong;
 use crate::{deaths, debugger, os, print, regressions};
 
 /// A recording and what it says of its test.
 struct Given {
     /// As a host is given it.
     recording: String,
-    saved: Option<Saved>,
+    saved: Option<SavedFailure>,
     /// Only if it is no recording but a schedule of receives.
     partial: Option<PartialSchedule>,
 }
 
 impl Given {
-    fn read(given: &str) -> Result<Self, Wrong> {
+    fn read(given: &str) -> Result<Self, DriverError> {
         let path = PathBuf::from(given);
-        let wrong = |why: String| Wrong::usage(format!("cannot read `{given}`: {why}"));
+        let wrong = |why: String| DriverError::usage(format!("cannot read `{given}`: {why}"));
         if path.is_dir() {
             return Err(wrong("it is a directory; give a file in it, or a token".to_owned()));
         }
@@ -69,7 +69,7 @@ impl Given {
     }
 
     /// The one test it belongs to.
-    fn test(&self, tests: Vec<Test>, name: Option<&str>) -> Result<Test, Wrong> {
+    fn test(&self, tests: Vec<Test>, name: Option<&str>) -> Result<Test, DriverError> {
         let saved = self.saved.as_ref();
         let partial = self.partial.as_ref();
         let test = saved.and_then(|saved| saved.test.as_deref());
@@ -78,7 +78,7 @@ impl Given {
             let n = tests.len();
             return match <[Test; 1]>::try_from(tests) {
                 Ok([test]) => Ok(test),
-                Err(_) => Err(Wrong::usage(format!(
+                Err(_) => Err(DriverError::usage(format!(
                     "to which of the {n} raddle tests does it belong? Add the name after it; cargo raddle \
                  list shows them"
                 ))),
@@ -91,10 +91,10 @@ impl Given {
         let mut found: Vec<Test> = tests.into_iter().filter(is_it).collect();
         match found.len() {
             1 => Ok(found.remove(0)),
-            0 => Err(Wrong::no_tests(format!(
+            0 => Err(DriverError::no_tests(format!(
                 "there is no raddle test `{name}`; cargo raddle list shows those there are"
             ))),
-            _ => Err(Wrong::usage(format!(
+            _ => Err(DriverError::usage(format!(
                 "there are several raddle tests `{name}`; say which by -p and --test"
             ))),
         }
@@ -102,14 +102,14 @@ impl Given {
 }
 
 /// A recording with the one test that it belongs to, built.
-struct Found {
+struct ReplayTarget {
     given: Given,
     project: Project,
     test: Test,
 }
 
-impl Found {
-    fn new(recorded: &Recorded, build: &Build) -> Result<Self, Wrong> {
+impl ReplayTarget {
+    fn new(recorded: &Recorded, build: &Build) -> Result<Self, DriverError> {
         let given = Given::read(&recorded.recording)?;
         let build = given.build(build);
         let project = Project::load(build.manifest_path.as_deref())?;
@@ -119,7 +119,7 @@ impl Found {
     }
 
     /// Runs it in a host, with these variables too.
-    fn run(&self, what: What, more: &[(&str, &str)]) -> Result<Tested, Wrong> {
+    fn run(&self, what: What, more: &[(&str, &str)]) -> Result<Tested, DriverError> {
         let mut settings = settings(&self.project.root)?;
         for (name, value) in more {
             if let Some(knob) = raddle_knobs::find(name) {
@@ -132,7 +132,7 @@ impl Found {
         let recording = &self.given.recording;
         let tested = runner.with_hosts(|hosts| check::replay(hosts, &self.test, recording, what));
         match tested.error {
-            Some(error) => Err(Wrong::tool(error)),
+            Some(error) => Err(DriverError::tool(error)),
             None => Ok(tested),
         }
     }
@@ -165,12 +165,12 @@ impl Found {
     }
 }
 
-pub(crate) fn replay(asked: &cli::Replay) -> Result<u8, Wrong> {
-    let found = Found::new(&asked.recorded, &asked.build)?;
+pub(crate) fn replay(asked: &cli::Replay) -> Result<u8, DriverError> {
+    let found = ReplayTarget::new(&asked.recorded, &asked.build)?;
     if let Some(which) = asked.debugger {
         let path = &found.test.binary.path;
         let bytes = std::fs::read(path)
-            .map_err(|error| Wrong::tool(format!("{}: {error}", path.display())))?;
+            .map_err(|error| DriverError::tool(format!("{}: {error}", path.display())))?;
         let script = debugger::script(which, asked.step, &Places::of(&bytes));
         if asked.print_script {
             print::out(&script);
@@ -187,18 +187,18 @@ pub(crate) fn replay(asked: &cli::Replay) -> Result<u8, Wrong> {
 }
 
 /// A replay that is explained.
-pub(crate) fn explain(asked: &cli::Explain) -> Result<u8, Wrong> {
-    let found = Found::new(&asked.recorded, &asked.build)?;
+pub(crate) fn explain(asked: &cli::Explain) -> Result<u8, DriverError> {
+    let found = ReplayTarget::new(&asked.recorded, &asked.build)?;
     let tested = found.run(What::Replay, &[&[("explain", "true")], found.apart()].concat())?;
     Ok(found.show(&asked.recorded, &tested, asked.full))
 }
 
 /// Makes a failure small, and writes it where it was read from.
-pub(crate) fn minimise(asked: &cli::Minimise) -> Result<u8, Wrong> {
+pub(crate) fn minimise(asked: &cli::Minimise) -> Result<u8, DriverError> {
     if let Some(knob) = raddle_knobs::find("minimise") {
-        knob.check("--time", &asked.time).map_err(Wrong::usage)?;
+        knob.check("--time", &asked.time).map_err(DriverError::usage)?;
     }
-    let found = Found::new(&asked.recorded, &asked.build)?;
+    let found = ReplayTarget::new(&asked.recorded, &asked.build)?;
     let more = [&[("minimise", asked.time.as_str())], found.apart()].concat();
     let tested = found.run(What::Minimise, &more)?;
     let code = found.show(&asked.recorded, &tested, false);
@@ -208,14 +208,14 @@ pub(crate) fn minimise(asked: &cli::Minimise) -> Result<u8, Wrong> {
     if asked.dry_run || smaller.schedule == saved.failure.schedule {
         return Ok(code);
     }
-    let saved = Saved { failure: smaller.clone(), ..saved.clone() };
+    let saved = SavedFailure { failure: smaller.clone(), ..saved.clone() };
     regressions::write(Path::new(&found.given.recording), &saved)
-        .map_err(|error| Wrong::tool(format!("{}: {error}", found.given.recording)))?;
+        .map_err(|error| DriverError::tool(format!("{}: {error}", found.given.recording)))?;
     print::out(&format!("\nwritten to {}\n", asked.recorded.recording));
     Ok(code)
 }
 
 /// Of the file and the environment: no flags.
-fn settings(root: &Path) -> Result<Settings, Wrong> {
+fn settings(root: &Path) -> Result<Settings, DriverError> {
     Settings::read(root, &cli::Settings::default())
 }

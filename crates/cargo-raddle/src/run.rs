@@ -1,6 +1,6 @@
 //! Many tests, some at a time.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
@@ -9,13 +9,13 @@ use raddle_trace::events::Ending;
 use raddle_trace::exit;
 
 use crate::check::{self, Heard, Regressions, Tested};
+use crate::error::DriverError;
 use crate::find::Test;
 use crate::fleet::Fleet;
-use crate::host::{Desk, Hosts, Kept};
+use crate::host::{Desk, HostTree, Hosts};
 use crate::os;
 use crate::settings::Settings;
 use crate::show::Show;
-use crate::wrong::Wrong;
 
 /// From one line of progress to the next.
 pub(crate) const PROGRESS: Duration = Duration::from_millis(250);
@@ -27,11 +27,15 @@ pub(crate) struct Runner<'a> {
     pub(crate) settings: &'a Settings,
     pub(crate) regressions: Regressions,
     /// Where the tree of decisions is kept, if it is wanted.
-    pub(crate) tree: Option<&'a Kept>,
+    pub(crate) tree: Option<&'a HostTree>,
     /// From one word of progress to the next.
     pub(crate) progress: Duration,
     /// Other machines that search, if they do.
     pub(crate) fleet: Option<&'a dyn Fleet>,
+    /// Whether no further test is begun when one has failed.
+    pub(crate) fail_fast: bool,
+    /// Whether what tests print is shown while they print it.
+    pub(crate) no_capture: bool,
 }
 
 enum Event {
@@ -44,24 +48,36 @@ impl<'a> Runner<'a> {
     /// Of a command that neither looks at saved regressions nor keeps trees.
     pub(crate) fn plain(desk: &'a Desk, settings: &'a Settings) -> Self {
         let regressions = Regressions::LeftAlone;
-        Self { desk, settings, regressions, tree: None, progress: PROGRESS, fleet: None }
+        let (tree, progress, fleet) = (None, PROGRESS, None);
+        Self {
+            desk,
+            settings,
+            regressions,
+            tree,
+            progress,
+            fleet,
+            fail_fast: false,
+            no_capture: false,
+        }
     }
 
     /// How a host is started.
     pub(crate) fn with_hosts<T>(&self, work: impl FnOnce(&Hosts<'_>) -> T) -> T {
         let variables = self.settings.variables();
         let memory = self.settings.host_memory;
-        let Self { desk, tree, progress, fleet, .. } = *self;
+        let Self { desk, tree, progress, fleet, no_capture, .. } = *self;
         let workers = self.settings.workers;
-        let hosts = Hosts { desk, variables: &variables, memory, progress, tree, workers, fleet };
+        let variables = &variables;
+        let hosts = Hosts { desk, variables, memory, progress, tree, workers, fleet, no_capture };
         work(&hosts)
     }
 
     /// Checks the tests, and shows what happens. The results are in the order of the tests; after
-    /// Ctrl-C those that were not begun are missing.
+    /// Ctrl-C, or a failure with `fail_fast`, those that were not begun are missing.
     pub(crate) fn run(&self, tests: &[Test], show: &mut dyn Show) -> Vec<Tested> {
         let mut all: Vec<Option<Tested>> = vec![None; tests.len()];
         let next = AtomicUsize::new(0);
+        let stopped = AtomicBool::new(false);
         // Of all hosts at a time each test has as many as share its search.
         let hosts = self.settings.workers.count.unwrap_or(1);
         let workers = (self.settings.jobs / hosts).clamp(1, tests.len().max(1));
@@ -69,15 +85,18 @@ impl<'a> Runner<'a> {
         self.with_hosts(|hosts| {
             thread::scope(|scope| {
                 for _ in 0..workers {
-                    let (send, next) = (send.clone(), &next);
+                    let (send, next, stopped) = (send.clone(), &next, &stopped);
                     // The thread that starts a host waits for it: a host dies with its thread.
                     scope.spawn(move || {
-                        while os::interrupts() == 0 {
+                        while os::interrupts() == 0 && !stopped.load(Ordering::Relaxed) {
                             let index = next.fetch_add(1, Ordering::Relaxed);
                             let Some(test) = tests.get(index) else { break };
                             let _ = send.send(Event::Started(index));
                             let mut hear = |heard| drop(send.send(Event::Heard(index, heard)));
                             let tested = check::check(hosts, test, self.regressions, &mut hear);
+                            if self.fail_fast && tested.ending == Ending::Failed {
+                                stopped.store(true, Ordering::Relaxed);
+                            }
                             let _ = send.send(Event::Finished(index, Box::new(tested)));
                         }
                     });
@@ -105,8 +124,8 @@ impl<'a> Runner<'a> {
 }
 
 /// A place for sockets and pages.
-pub(crate) fn desk() -> Result<Desk, Wrong> {
-    Desk::new().map_err(|error| Wrong::tool(format!("no temporary directory: {error}")))
+pub(crate) fn desk() -> Result<Desk, DriverError> {
+    Desk::new().map_err(|error| DriverError::tool(format!("no temporary directory: {error}")))
 }
 
 /// How many tests ended in which way.

@@ -13,7 +13,7 @@ use raddle_trace::host::VARIABLE;
 use toml::{Table, Value as Toml};
 
 use crate::cli;
-use crate::wrong::Wrong;
+use crate::error::DriverError;
 
 /// Profiles that are there without a file. A file may change them.
 pub(crate) const BUILT_IN: [(&str, &[(&str, &str)]); 3] = [
@@ -34,7 +34,7 @@ pub(crate) struct Settings {
 
 impl Settings {
     /// From the file of the workspace at `root`, the environment and the flags.
-    pub(crate) fn read(root: &Path, flags: &cli::Settings) -> Result<Self, Wrong> {
+    pub(crate) fn read(root: &Path, flags: &cli::Settings) -> Result<Self, DriverError> {
         let variables: Vec<(String, String)> = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
             .filter(|(name, _)| name.starts_with(PREFIX))
@@ -46,7 +46,10 @@ impl Settings {
         let file = match file {
             Some(path) => {
                 let text = fs::read_to_string(&path).map_err(|error| {
-                    Wrong::usage(format!("cannot read the settings in {}: {error}", path.display()))
+                    DriverError::usage(format!(
+                        "cannot read the settings in {}: {error}",
+                        path.display()
+                    ))
                 })?;
                 Some((path, text))
             }
@@ -59,7 +62,7 @@ impl Settings {
         file: Option<(&PathBuf, &str)>,
         variables: &[(String, String)],
         flags: &cli::Settings,
-    ) -> Result<Self, Wrong> {
+    ) -> Result<Self, DriverError> {
         check_variables(variables)?;
         let variable = |name: &str| {
             let found = variables.iter().find(|(known, _)| known == name);
@@ -67,7 +70,7 @@ impl Settings {
         };
         let file = match file {
             Some((path, text)) => File::parse(text)
-                .map_err(|why| Wrong::usage(format!("{}: {why}", path.display())))?,
+                .map_err(|why| DriverError::usage(format!("{}: {why}", path.display())))?,
             None => File::default(),
         };
         let profile = flags.profile.clone().or_else(|| variable(PROFILE)).or(file.profile.clone());
@@ -77,17 +80,17 @@ impl Settings {
         };
         for knob in all() {
             if let Some(text) = variable(&knob.variable()) {
-                knob.check(&knob.variable(), &text).map_err(Wrong::usage)?;
+                knob.check(&knob.variable(), &text).map_err(DriverError::usage)?;
                 set(&mut values, knob, text);
             }
         }
         for (knob, text) in &flags.knobs.given {
-            knob.check(&format!("--{}", knob.flag()), text).map_err(Wrong::usage)?;
+            knob.check(&format!("--{}", knob.flag()), text).map_err(DriverError::usage)?;
             set(&mut values, knob, text.clone());
         }
         let jobs = take_number(&mut values, "jobs");
         if jobs == Some(0) {
-            return Err(Wrong::usage(
+            return Err(DriverError::usage(
                 "jobs is `0`, and without a host nothing is run; write at least 1, or leave it out",
             ));
         }
@@ -131,7 +134,7 @@ pub(crate) struct Workers {
 }
 
 impl Workers {
-    fn take(values: &mut BTreeMap<&'static str, String>) -> Result<Self, Wrong> {
+    fn take(values: &mut BTreeMap<&'static str, String>) -> Result<Self, DriverError> {
         let count = take_number(values, "workers");
         let unit_executions = take_number(values, "unit_executions");
         let unit_time = match values.remove("unit_time") {
@@ -147,7 +150,7 @@ impl Workers {
             .into_iter()
             .find(|(_, given)| *given == Some(0));
         if let Some((name, _)) = none {
-            return Err(Wrong::usage(format!(
+            return Err(DriverError::usage(format!(
                 "{name} is `0`, and so nothing would be run; write at least 1, or leave it out"
             )));
         }
@@ -179,12 +182,12 @@ fn take_number(values: &mut BTreeMap<&'static str, String>, name: &str) -> Optio
 }
 
 /// Refuses variables that nothing reads, and those that cannot be given here.
-fn check_variables(variables: &[(String, String)]) -> Result<(), Wrong> {
+fn check_variables(variables: &[(String, String)]) -> Result<(), DriverError> {
     let known: Vec<String> = raddle_knobs::variables().collect();
     for (name, _) in variables {
         let refused = |knob: &&Knob| knob.variable() == *name && knob.instead.is_some();
         if let Some(instead) = KNOBS.iter().find(refused).and_then(|knob| knob.instead) {
-            return Err(Wrong::usage(format!("{name} is for cargo test: {instead}")));
+            return Err(DriverError::usage(format!("{name} is for cargo test: {instead}")));
         }
         if known.contains(name) || name == VARIABLE {
             continue;
@@ -193,7 +196,7 @@ fn check_variables(variables: &[(String, String)]) -> Result<(), Wrong> {
             Some(near) => format!("did you mean {near}?"),
             None => "unset it; `cargo raddle help test` has those there are".to_owned(),
         };
-        return Err(Wrong::usage(format!("there is no variable {name}; {hint}")));
+        return Err(DriverError::usage(format!("there is no variable {name}; {hint}")));
     }
     Ok(())
 }
@@ -243,7 +246,7 @@ impl File {
     }
 
     /// What a profile says: what is built in, and the file over it.
-    fn values(&self, name: &str) -> Result<BTreeMap<&'static str, String>, Wrong> {
+    fn values(&self, name: &str) -> Result<BTreeMap<&'static str, String>, DriverError> {
         let built_in = BUILT_IN.iter().find(|(known, _)| *known == name);
         let ours = self.profiles.get(name);
         if built_in.is_none() && ours.is_none() {
@@ -256,7 +259,7 @@ impl File {
                     known().collect::<Vec<_>>().join(", ")
                 ),
             };
-            return Err(Wrong::usage(format!("there is no profile `{name}`; {hint}")));
+            return Err(DriverError::usage(format!("there is no profile `{name}`; {hint}")));
         }
         let built_in = built_in.map_or(&[][..], |(_, values)| *values);
         let mut values: BTreeMap<&'static str, String> =

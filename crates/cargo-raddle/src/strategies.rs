@@ -6,22 +6,22 @@ use std::fmt::Write as _;
 
 use raddle_report::Colour;
 use raddle_trace::exit;
-use raddle_trace::host::{Message, Part, Work};
+use raddle_trace::host::{JobKind, Message, Part};
 use serde_json::json;
 
 use crate::cli::{self, Chosen, Format};
 use crate::command::{self, prepare};
+use crate::error::DriverError;
 use crate::find::Test;
 use crate::host::Task;
 use crate::print;
 use crate::project::Project;
 use crate::run::{self, Runner};
-use crate::wrong::Wrong;
 
 /// Names that are longer have a line to themselves.
 const NAME: usize = 16;
 
-pub(crate) fn strategies(asked: &cli::Strategies) -> Result<u8, Wrong> {
+pub(crate) fn strategies(asked: &cli::Strategies) -> Result<u8, DriverError> {
     let chosen = Chosen { filters: Vec::new(), exact: false, include_ignored: true };
     let project = Project::load(asked.build.manifest_path.as_deref())?;
     let (tests, _) = prepare(&project, &asked.build, &chosen)?;
@@ -33,15 +33,15 @@ pub(crate) fn strategies(asked: &cli::Strategies) -> Result<u8, Wrong> {
     // Whatever strategy is set: it is not about to run.
     let unset = [("RADDLE_STRATEGY".to_owned(), String::new())];
     let gone = runner.with_hosts(|hosts| {
-        hosts.run(test, Task::of(Work::Strategies), &unset, &mut |message| {
+        hosts.run(test, Task::of(JobKind::Strategies), &unset, &mut |message| {
             if let Message::Strategies { parts } = message {
                 found = parts;
             }
         })
     });
-    gone.map_err(|error| Wrong::tool(format!("the host could not be run: {error}")))?;
+    gone.map_err(|error| DriverError::tool(format!("the host could not be run: {error}")))?;
     if found.is_empty() {
-        return Err(Wrong::tool(
+        return Err(DriverError::tool(
             "the test binary did not say which strategies it has; is its raddle of another version \
              than this cargo-raddle?",
         ));
@@ -63,12 +63,12 @@ pub(crate) fn strategies(asked: &cli::Strategies) -> Result<u8, Wrong> {
 }
 
 /// Refuses a strategy that the raddle of the tests does not know, before any of them is run.
-pub(crate) fn check(runner: &Runner<'_>, test: &Test, strategy: &str) -> Result<(), Wrong> {
+pub(crate) fn check(runner: &Runner<'_>, test: &Test, strategy: &str) -> Result<(), DriverError> {
     let variable = [("RADDLE_STRATEGY".to_owned(), strategy.to_owned())];
     let mut wrong = None;
     // What else may be amiss with hosts is told of the tests.
     let _ = runner.with_hosts(|hosts| {
-        hosts.run(test, Task::of(Work::Strategies), &variable, &mut |message| {
+        hosts.run(test, Task::of(JobKind::Strategies), &variable, &mut |message| {
             if let Message::Error { text } = message {
                 wrong = Some(text);
             }
@@ -76,7 +76,7 @@ pub(crate) fn check(runner: &Runner<'_>, test: &Test, strategy: &str) -> Result<
     });
     match wrong {
         Some(why) => {
-            Err(Wrong::usage(format!("{why}\ncargo raddle strategies lists what there is")))
+            Err(DriverError::usage(format!("{why}\ncargo raddle strategies lists what there is")))
         }
         None => Ok(()),
     }

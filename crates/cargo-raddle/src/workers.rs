@@ -20,7 +20,7 @@ use self::board::Board;
 #[cfg(feature = "nats")]
 pub(crate) use self::board::Remote;
 #[cfg(feature = "nats")]
-pub(crate) use self::worker::{Answer, Found, Host};
+pub(crate) use self::worker::{Answer, Host, HostFate};
 use crate::find::Test;
 use crate::host::Hosts;
 

@@ -22,10 +22,10 @@ impl ActorId {
 /// Two addresses are equal if they are of the same actor. Where actors are (under which manager they
 /// run) makes no difference to those who have their addresses.
 pub struct Address<M> {
-    pub(crate) place: Place<M>,
+    pub(crate) place: ActorRef<M>,
 }
 
-pub(crate) enum Place<M> {
+pub(crate) enum ActorRef<M> {
     /// In a system that runs one step after another.
     Serial {
         actor: ActorId,
@@ -40,21 +40,21 @@ pub(crate) enum Place<M> {
 
 impl<M> Address<M> {
     pub(crate) fn serial(actor: ActorId, path: u64) -> Self {
-        Self { place: Place::Serial { actor, path, messages: PhantomData } }
+        Self { place: ActorRef::Serial { actor, path, messages: PhantomData } }
     }
 
     /// Its place in a system that runs one step after another.
     pub(crate) fn actor(&self) -> Option<ActorId> {
         match self.place {
-            Place::Serial { actor, .. } => Some(actor),
-            Place::Concurrent(_) => None,
+            ActorRef::Serial { actor, .. } => Some(actor),
+            ActorRef::Concurrent(_) => None,
         }
     }
 
     fn key(&self) -> u64 {
         match &self.place {
-            Place::Serial { path, .. } => *path,
-            Place::Concurrent(mailbox) => Arc::as_ptr(mailbox).addr() as u64,
+            ActorRef::Serial { path, .. } => *path,
+            ActorRef::Concurrent(mailbox) => Arc::as_ptr(mailbox).addr() as u64,
         }
     }
 }
@@ -62,8 +62,10 @@ impl<M> Address<M> {
 impl<M> Clone for Address<M> {
     fn clone(&self) -> Self {
         let place = match &self.place {
-            &Place::Serial { actor, path, messages } => Place::Serial { actor, path, messages },
-            Place::Concurrent(mailbox) => Place::Concurrent(Arc::clone(mailbox)),
+            &ActorRef::Serial { actor, path, messages } => {
+                ActorRef::Serial { actor, path, messages }
+            }
+            ActorRef::Concurrent(mailbox) => ActorRef::Concurrent(Arc::clone(mailbox)),
         };
         Self { place }
     }
@@ -98,8 +100,8 @@ impl<M> Hash for Address<M> {
 impl<M> fmt::Debug for Address<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.place {
-            Place::Serial { actor, .. } => write!(f, "actor {}", actor.0),
-            Place::Concurrent(_) => f.write_str("actor"),
+            ActorRef::Serial { actor, .. } => write!(f, "actor {}", actor.0),
+            ActorRef::Concurrent(_) => f.write_str("actor"),
         }
     }
 }

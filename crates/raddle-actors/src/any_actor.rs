@@ -49,7 +49,7 @@ impl<M: Debug + Send + 'static> Typed<M> {
         turn: &mut Turn,
         code: impl FnOnce(&mut dyn Behaviour<M>, &mut Context<'_, M>),
     ) -> Flow {
-        let mut cx = Context::new(&self.address, context::Turn::Serial(turn));
+        let mut cx = Context::new(&self.address, context::HandlerTurn::Serial(turn));
         code(&mut *self.behaviour, &mut cx);
         let (next, stops) = (cx.next.take(), cx.stops);
         let becomes = next.is_some();

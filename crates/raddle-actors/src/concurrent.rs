@@ -42,7 +42,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use crate::actor::{Actor, Behaviour};
-use crate::address::{Address, Place};
+use crate::address::{ActorRef, Address};
 use crate::context::Timer;
 use crate::deliveries::Deliveries;
 use crate::hash::mix;
@@ -64,7 +64,7 @@ const WATCH: Duration = Duration::from_millis(1);
 type Panic = Box<dyn Any + Send>;
 
 /// One handler's turn; each worker has one.
-pub(crate) struct Turn {
+pub(crate) struct ConcurrentTurn {
     shared: Arc<Shared>,
     /// None outside.
     worker: Option<usize>,
@@ -75,7 +75,7 @@ pub(crate) struct Turn {
     receiving: Receiving,
 }
 
-impl Turn {
+impl ConcurrentTurn {
     fn new(shared: Arc<Shared>, worker: Option<usize>) -> Self {
         let seed = RandomState::new().hash_one(worker);
         let (chooser, receiving) = (Chooser::Random(mix(seed)), Receiving::default());
@@ -120,8 +120,8 @@ impl Turn {
 #[track_caller]
 fn mailbox<M>(address: &Address<M>) -> &Arc<Mailbox<M>> {
     match &address.place {
-        Place::Concurrent(mailbox) => mailbox,
-        Place::Serial { .. } => panic!("raddle: the address is one of another system"),
+        ActorRef::Concurrent(mailbox) => mailbox,
+        ActorRef::Serial { .. } => panic!("raddle: the address is one of another system"),
     }
 }
 
@@ -221,7 +221,7 @@ impl Shared {
     /// A worker.
     fn work(self: &Arc<Self>, worker: usize) {
         WORKS_FOR.set(self.address());
-        let mut turn = Turn::new(Arc::clone(self), Some(worker));
+        let mut turn = ConcurrentTurn::new(Arc::clone(self), Some(worker));
         let mut tick = 0;
         while let Some(actor) = self.run_queues.next(worker, &mut tick) {
             // Panics of handlers are caught in there. Others come of what is dropped.
@@ -333,7 +333,7 @@ impl Pool {
     }
 
     pub(crate) fn spawn<A: Actor>(&self, actor: A) -> Address<A::Message> {
-        Turn::new(Arc::clone(self.shared()), None).spawn(Box::new(actor))
+        ConcurrentTurn::new(Arc::clone(self.shared()), None).spawn(Box::new(actor))
     }
 
     #[expect(clippy::unused_self, reason = "only a system can send")]

@@ -6,7 +6,7 @@ use std::panic::Location;
 use std::time::Duration;
 
 use crate::actor::{Actor, Behaviour};
-use crate::address::{Address, Place};
+use crate::address::{ActorRef, Address};
 use crate::hash::rank;
 use crate::monitor::Watch;
 use crate::reply::{Reply, ToActor};
@@ -15,15 +15,15 @@ use crate::{concurrent, turn};
 /// A handler's way to the world around its actor.
 pub struct Context<'a, M> {
     me: &'a Address<M>,
-    pub(crate) turn: Turn<'a>,
+    pub(crate) turn: HandlerTurn<'a>,
     pub(crate) next: Option<Box<dyn Behaviour<M>>>,
     pub(crate) stops: bool,
 }
 
 /// The manager that runs the handler.
-pub(crate) enum Turn<'a> {
+pub(crate) enum HandlerTurn<'a> {
     Serial(&'a mut turn::Turn),
-    Concurrent(&'a mut concurrent::Turn),
+    Concurrent(&'a mut concurrent::ConcurrentTurn),
 }
 
 impl<M> fmt::Debug for Context<'_, M> {
@@ -45,7 +45,7 @@ impl Hash for Timer {
 }
 
 impl<'a, M: fmt::Debug + Send + 'static> Context<'a, M> {
-    pub(crate) fn new(me: &'a Address<M>, turn: Turn<'a>) -> Self {
+    pub(crate) fn new(me: &'a Address<M>, turn: HandlerTurn<'a>) -> Self {
         Self { me, turn, next: None, stops: false }
     }
 
@@ -66,8 +66,8 @@ impl<'a, M: fmt::Debug + Send + 'static> Context<'a, M> {
     pub fn spawn<A: Actor>(&mut self, actor: A) -> Address<A::Message> {
         let site = Location::caller();
         match &mut self.turn {
-            Turn::Serial(turn) => turn.spawn(Box::new(actor), None, site),
-            Turn::Concurrent(turn) => turn.spawn(Box::new(actor)),
+            HandlerTurn::Serial(turn) => turn.spawn(Box::new(actor), None, site),
+            HandlerTurn::Concurrent(turn) => turn.spawn(Box::new(actor)),
         }
     }
 
@@ -76,8 +76,8 @@ impl<'a, M: fmt::Debug + Send + 'static> Context<'a, M> {
     pub fn spawn_named<A: Actor>(&mut self, name: &str, actor: A) -> Address<A::Message> {
         let site = Location::caller();
         match &mut self.turn {
-            Turn::Serial(turn) => turn.spawn(Box::new(actor), Some(name), site),
-            Turn::Concurrent(turn) => turn.spawn(Box::new(actor)),
+            HandlerTurn::Serial(turn) => turn.spawn(Box::new(actor), Some(name), site),
+            HandlerTurn::Concurrent(turn) => turn.spawn(Box::new(actor)),
         }
     }
 
@@ -136,8 +136,8 @@ impl<'a, M: fmt::Debug + Send + 'static> Context<'a, M> {
         T: 'static,
     {
         let ask = match &mut self.turn {
-            Turn::Serial(turn) => turn.asks(),
-            Turn::Concurrent(_) => 0,
+            HandlerTurn::Serial(turn) => turn.asks(),
+            HandlerTurn::Concurrent(_) => 0,
         };
         let reply = Reply::new(ToActor { to: self.me.clone(), wrap: answer, ask });
         self.send(to, question(reply));
@@ -158,16 +158,16 @@ impl<'a, M: fmt::Debug + Send + 'static> Context<'a, M> {
     pub fn set_timer(&mut self, after: Duration, message: M) -> Timer {
         let site = Location::caller();
         match &mut self.turn {
-            Turn::Serial(turn) => turn.set_timer(after, message, site),
-            Turn::Concurrent(turn) => turn.set_timer(self.me, after, message),
+            HandlerTurn::Serial(turn) => turn.set_timer(after, message, site),
+            HandlerTurn::Concurrent(turn) => turn.set_timer(self.me, after, message),
         }
     }
 
     /// A timer that has not fired does not fire any more.
     pub fn cancel(&mut self, timer: Timer) {
         match &mut self.turn {
-            Turn::Serial(turn) => turn.cancel(timer),
-            Turn::Concurrent(turn) => turn.cancel(self.me, timer),
+            HandlerTurn::Serial(turn) => turn.cancel(timer),
+            HandlerTurn::Concurrent(turn) => turn.cancel(self.me, timer),
         }
     }
 
@@ -177,11 +177,11 @@ impl<'a, M: fmt::Debug + Send + 'static> Context<'a, M> {
     #[must_use]
     pub fn now(&self) -> Duration {
         match &self.turn {
-            Turn::Serial(turn) => {
+            HandlerTurn::Serial(turn) => {
                 turn.read_clock.set(true);
                 turn.now
             }
-            Turn::Concurrent(turn) => turn.now(),
+            HandlerTurn::Concurrent(turn) => turn.now(),
         }
     }
 
@@ -192,8 +192,8 @@ impl<'a, M: fmt::Debug + Send + 'static> Context<'a, M> {
     pub fn choose(&mut self, of: u32) -> u32 {
         assert!(of > 0, "there is nothing to choose from");
         match &mut self.turn {
-            Turn::Serial(turn) => turn.choose(of),
-            Turn::Concurrent(turn) => turn.choose(of),
+            HandlerTurn::Serial(turn) => turn.choose(of),
+            HandlerTurn::Concurrent(turn) => turn.choose(of),
         }
     }
 
@@ -208,8 +208,8 @@ impl<'a, M: fmt::Debug + Send + 'static> Context<'a, M> {
     /// Tells a monitor of something. Does nothing in production.
     pub fn observe<E: 'static>(&mut self, watch: &Watch<E>, event: E) {
         match &mut self.turn {
-            Turn::Serial(turn) => turn.observe(*watch, event),
-            Turn::Concurrent(_) => {}
+            HandlerTurn::Serial(turn) => turn.observe(*watch, event),
+            HandlerTurn::Concurrent(_) => {}
         }
     }
 
@@ -223,7 +223,7 @@ impl<'a, M: fmt::Debug + Send + 'static> Context<'a, M> {
     }
 }
 
-impl Turn<'_> {
+impl HandlerTurn<'_> {
     pub(crate) fn send<N: fmt::Debug + Send + 'static>(
         &mut self,
         to: &Address<N>,
@@ -231,12 +231,14 @@ impl Turn<'_> {
         site: &'static Location<'static>,
     ) {
         match (&mut *self, &to.place) {
-            (Turn::Serial(turn), &Place::Serial { actor, .. }) => {
+            (HandlerTurn::Serial(turn), &ActorRef::Serial { actor, .. }) => {
                 turn.send(actor, message, site);
             }
-            (Turn::Concurrent(turn), Place::Concurrent(mailbox)) => turn.send(mailbox, message),
-            (Turn::Serial(_), Place::Concurrent(mailbox)) => mailbox.push(message),
-            (Turn::Concurrent(_), Place::Serial { .. }) => {
+            (HandlerTurn::Concurrent(turn), ActorRef::Concurrent(mailbox)) => {
+                turn.send(mailbox, message)
+            }
+            (HandlerTurn::Serial(_), ActorRef::Concurrent(mailbox)) => mailbox.push(message),
+            (HandlerTurn::Concurrent(_), ActorRef::Serial { .. }) => {
                 panic!("raddle: {site}: the address is one of a system under test")
             }
         }

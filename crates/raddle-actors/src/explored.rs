@@ -18,7 +18,7 @@ use std::panic::Location;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use raddle_engine::receive::{Done, Effects, Receive, ReceiveName};
-use raddle_engine::rt::{self, Link, Object, Work, Worked};
+use raddle_engine::rt::{self, Link, Object, PassiveWork, Worked};
 use raddle_engine::strategy::Decided;
 use raddle_engine::{Access, Model, ObjectId, TaskId};
 
@@ -409,7 +409,7 @@ impl Shared {
                 let object = gate.objects.get(entry.to.index()).copied();
                 let object = object.unwrap_or(ObjectId::NONE);
                 let mailbox = if entry.kind.is_crash() { ObjectId::NONE } else { object };
-                let work: Arc<dyn Work> = Arc::clone(self) as _;
+                let work: Arc<dyn PassiveWork> = Arc::clone(self) as _;
                 let label = || Arc::from(world.label(at));
                 Link::new(entry.key, label, work, at, object, mailbox, site)
             });
@@ -438,7 +438,7 @@ impl Shared {
     }
 }
 
-impl Work for Shared {
+impl PassiveWork for Shared {
     fn work(&self, token: u32) -> Worked {
         let mut world = lock(&self.world);
         world.description.wanted = rt::is_recorded() || world.turn.letters.is_some();

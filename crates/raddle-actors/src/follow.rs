@@ -29,7 +29,7 @@ pub(crate) struct Lead {
 /// Who hears what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum What {
-    /// From whom, by path (none: from outside or anybody); to whom; the message's hash.
+    /// The sender, by path (none: outside, or not distinguished); the receiver; the message's hash.
     Message(Option<u64>, u64, u64),
     /// Whose, by path, and its number.
     Timer(u64, u32),

@@ -50,7 +50,7 @@ type Check<S> = Arc<dyn Fn(&S, &View<'_>) -> bool + Send + Sync>;
 pub(crate) struct Property<S> {
     pub(crate) name: Arc<str>,
     pub(crate) kind: PropertyKind,
-    /// Whom it looks at; all, if this is not said.
+    /// The actors that it looks at; all, if this is not said.
     of: Option<Of<S>>,
     check: Check<S>,
     /// Of a goal: in some execution.

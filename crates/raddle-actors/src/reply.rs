@@ -7,7 +7,7 @@ use std::panic::Location;
 use std::sync::Arc;
 
 use crate::address::Address;
-use crate::context::Turn;
+use crate::context::HandlerTurn;
 
 /// Through this the asked actor answers: [`Context::reply`](crate::Context::reply).
 pub struct Reply<T> {
@@ -16,7 +16,7 @@ pub struct Reply<T> {
 
 /// What waits for an answer.
 pub(crate) trait Asker<T>: Send + Sync {
-    fn answer(&self, answer: T, turn: &mut Turn<'_>, site: &'static Location<'static>);
+    fn answer(&self, answer: T, turn: &mut HandlerTurn<'_>, site: &'static Location<'static>);
     /// Who it is, for comparison.
     fn key(&self, hasher: &mut dyn Hasher);
 }
@@ -26,7 +26,12 @@ impl<T> Reply<T> {
         Self { to: Arc::new(asker) }
     }
 
-    pub(crate) fn answer(&self, answer: T, turn: &mut Turn<'_>, site: &'static Location<'static>) {
+    pub(crate) fn answer(
+        &self,
+        answer: T,
+        turn: &mut HandlerTurn<'_>,
+        site: &'static Location<'static>,
+    ) {
         self.to.answer(answer, turn, site);
     }
 }
@@ -71,9 +76,9 @@ pub(crate) struct ToActor<M, T> {
 }
 
 impl<M: fmt::Debug + Send + 'static, T: 'static> Asker<T> for ToActor<M, T> {
-    fn answer(&self, answer: T, turn: &mut Turn<'_>, site: &'static Location<'static>) {
+    fn answer(&self, answer: T, turn: &mut HandlerTurn<'_>, site: &'static Location<'static>) {
         let message = (self.wrap)(answer);
-        if let Turn::Serial(turn) = turn {
+        if let HandlerTurn::Serial(turn) = turn {
             turn.answers(self.ask);
         }
         turn.send(&self.to, message, site);

@@ -173,9 +173,9 @@ impl Snapshot {
                 (format!("timer → {}", name(actor)), what)
             }
             Move::Crash => {
-                let whom = values.first().copied().unwrap_or(0).checked_sub(1);
-                let what =
-                    whom.map_or("no crash".to_owned(), |actor| format!("crash of {}", name(actor)));
+                let victim = values.first().copied().unwrap_or(0).checked_sub(1);
+                let what = victim
+                    .map_or("no crash".to_owned(), |actor| format!("crash of {}", name(actor)));
                 return Described { link: "fault".to_owned(), what, values: Vec::new() };
             }
             Move::Restart(actor) => (format!("restart → {}", name(actor)), String::new()),

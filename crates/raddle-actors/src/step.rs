@@ -43,7 +43,7 @@ pub(crate) enum Health {
 pub(crate) struct ActorState {
     pub(crate) actor: Box<dyn AnyActor>,
     pub(crate) health: Health,
-    /// Names it in every execution and process: see [`Place`](crate::address::Place).
+    /// Names it in every execution and process: see [`ActorRef`](crate::address::ActorRef).
     pub(crate) path: u64,
     /// Another such name, if messages are observed: see [`letters`](crate::letters).
     pub(crate) identity: u64,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::actor::Actor;
-use crate::address::{Address, Place};
+use crate::address::{ActorRef, Address};
 use crate::concurrent::Pool;
 use crate::deliveries::Deliveries;
 #[cfg(feature = "check")]
@@ -349,17 +349,17 @@ impl System {
     pub fn send<M: Debug + Send + 'static>(&self, to: &Address<M>, message: M) {
         let site = Location::caller();
         match (&self.inner, &to.place) {
-            (Inner::Serial(serial), &Place::Serial { actor, .. }) => {
+            (Inner::Serial(serial), &ActorRef::Serial { actor, .. }) => {
                 let mut world = serial.world();
                 let (payload, sent_by) = (Box::new(message), None);
                 let message = Message { payload, sent_by, site, stamp: None };
                 world.send(Sender::Outside(0), actor, message);
             }
             #[cfg(feature = "check")]
-            (Inner::Explored(explored), &Place::Serial { actor, .. }) => {
+            (Inner::Explored(explored), &ActorRef::Serial { actor, .. }) => {
                 explored.send(actor, message, site);
             }
-            (Inner::Concurrent(pool), Place::Concurrent(mailbox)) => pool.send(mailbox, message),
+            (Inner::Concurrent(pool), ActorRef::Concurrent(mailbox)) => pool.send(mailbox, message),
             _ => panic!("raddle: {site}: the address is one of another system"),
         }
     }

@@ -108,7 +108,7 @@ pub(crate) struct Made {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Running {
     pub(crate) id: ActorId,
-    /// See [`Place::Serial`](crate::address::Place).
+    /// See [`ActorRef::Serial`](crate::address::ActorRef).
     pub(crate) path: u64,
     /// See [`Letters`].
     pub(crate) identity: u64,

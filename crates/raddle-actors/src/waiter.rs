@@ -5,7 +5,7 @@ use std::panic::Location;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
-use crate::context::Turn;
+use crate::context::HandlerTurn;
 use crate::reply::{Asker, Reply};
 use crate::turn::Effect;
 
@@ -78,11 +78,11 @@ struct ToOutside<T> {
 }
 
 impl<T: Send + 'static> Asker<T> for ToOutside<T> {
-    fn answer(&self, answer: T, turn: &mut Turn<'_>, _: &'static Location<'static>) {
+    fn answer(&self, answer: T, turn: &mut HandlerTurn<'_>, _: &'static Location<'static>) {
         *self.shared.answer.lock().unwrap_or_else(PoisonError::into_inner) = Some(answer);
         let shared = Arc::clone(&self.shared);
         match turn {
-            Turn::Serial(turn) => {
+            HandlerTurn::Serial(turn) => {
                 shared.answered_by.store(turn.receive(), Ordering::Relaxed);
                 turn.effects.push(Effect::Answered(Box::new(move || {
                     #[cfg(feature = "check")]
@@ -92,7 +92,7 @@ impl<T: Send + 'static> Asker<T> for ToOutside<T> {
                     shared.answered.notify_all();
                 })));
             }
-            Turn::Concurrent(_) => shared.answered.notify_all(),
+            HandlerTurn::Concurrent(_) => shared.answered.notify_all(),
         }
     }
 

@@ -2,7 +2,7 @@
 //! one.
 //!
 //! A *link* is a lane of deliveries to one actor. Which messages share a link is what tells one kind of
-//! [mailbox](crate::mailboxes) from another: all from one sender, all from anybody, or each message by
+//! [mailbox](crate::mailboxes) from another: all from one sender, all from any sender, or each message by
 //! itself. Timers, crashes and restarts are links too.
 //!
 //! The manager decides which link is next. So the order of messages at an actor is decided when they
@@ -138,7 +138,7 @@ struct Current {
     /// What was received, if messages are observed.
     #[cfg(feature = "check")]
     receive: Option<raddle_engine::receive::Receive>,
-    /// From whom.
+    /// The sender.
     #[cfg(feature = "check")]
     from: Sender,
     /// Who crashed.

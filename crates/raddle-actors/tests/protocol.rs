@@ -50,7 +50,7 @@ struct Pool {
 struct Counter {
     inbox: Inbox<u32>,
     body: Body,
-    /// To whom it sends, and how many for each message.
+    /// The actors to which it sends, and how many messages for each that it takes.
     next: usize,
     sends: u32,
 }

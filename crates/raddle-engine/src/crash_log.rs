@@ -8,7 +8,7 @@ use crate::strategy::Taken;
 
 /// What a decision was about, to notice when a replayed prefix goes another way.
 #[derive(Clone, Copy, Debug)]
-pub struct Mark {
+pub struct DecisionMark {
     pub(crate) of: u32,
     pub(crate) task: TaskId,
     pub(crate) site: &'static Location<'static>,
@@ -21,5 +21,5 @@ pub trait CrashLog: fmt::Debug {
     /// A task was named for the first time in this search.
     fn named(&self, name: Name);
     /// A decision was taken, by whomever.
-    fn decided(&self, taken: Taken, mark: Mark);
+    fn decided(&self, taken: Taken, mark: DecisionMark);
 }

@@ -169,7 +169,7 @@ pub struct Footprint {
     pub nth: u32,
     /// The step that let it go on.
     enabler: Option<(TaskId, u32)>,
-    /// If it looked whether a task is finished: whom that one waited for.
+    /// If it looked whether a task is finished: the tasks which that one waited for.
     pub waited_for: Tasks,
     /// Those who ran on with it.
     pub ran_on: Tasks,

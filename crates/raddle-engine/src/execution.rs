@@ -35,7 +35,7 @@ use std::time::Duration;
 use raddle_trace::{DataRace, Divergence, LimitKind, TaskKind};
 
 use crate::announce::Announced;
-use crate::crash_log::Mark;
+use crate::crash_log::DecisionMark;
 use crate::fiber::Fiber;
 use crate::locks::Lock;
 use crate::model::{Model, waits_of};
@@ -157,7 +157,7 @@ pub struct Execution {
     pub(crate) slow_path: u32,
     pub(crate) n_steps: u64,
     pub(crate) n_objects: u32,
-    /// Whom the host is to resume.
+    /// The task that the host is to resume.
     pub(crate) target: Option<TaskId>,
     /// See [`Pending::strayed`](crate::strategy::Pending::strayed).
     pub(crate) strayed: bool,
@@ -253,7 +253,7 @@ impl Execution {
     }
 
     /// Takes over what an execution in another process decided.
-    pub(crate) fn adopt(&mut self, names: &[Name], taken: Vec<Taken>, marks: &[Mark]) {
+    pub(crate) fn adopt(&mut self, names: &[Name], taken: Vec<Taken>, marks: &[DecisionMark]) {
         for name in names {
             self.tasks.names.intern(name.parent, name.nth, name.kind);
         }

@@ -8,7 +8,7 @@ use raddle_trace::{
 
 use crate::error::EngineError;
 use crate::execution::{Decisions, Ending, Execution};
-use crate::failures::{Failures, Found};
+use crate::failures::{FailedSearch, Failures};
 use crate::host::{self, Ran};
 use crate::limits::{Lap, MOST_KEPT, Stop};
 use crate::observer::{Audience, Ended, Observers};
@@ -359,7 +359,7 @@ impl Exploration<'_, '_> {
             *self.kinds.entry(ran.outcome.kind()).or_insert(0) += 1;
         } else if ran.outcome.is_failure() {
             let Self { search, apart, lap, body, leaked, .. } = self;
-            let found = Found { search, apart: apart.as_deref_mut(), body, lap, leaked };
+            let found = FailedSearch { search, apart: apart.as_deref_mut(), body, lap, leaked };
             if self.failures.hear(found, ran, self.counts.executions)? {
                 return Ok(Some(Ended::Failed));
             }

@@ -25,7 +25,7 @@ pub(crate) struct Failures {
 }
 
 /// A search whose last execution failed.
-pub(crate) struct Found<'a> {
+pub(crate) struct FailedSearch<'a> {
     pub(crate) search: &'a mut Search,
     pub(crate) apart: Option<&'a mut (dyn Isolate + 'static)>,
     pub(crate) body: &'a dyn Fn(),
@@ -38,7 +38,7 @@ impl Failures {
     /// Hears of a failing execution with this number. Whether that ends the search.
     pub(crate) fn hear(
         &mut self,
-        found: Found<'_>,
+        found: FailedSearch<'_>,
         ran: Ran,
         number: u64,
     ) -> Result<bool, EngineError> {
@@ -69,7 +69,7 @@ impl Failures {
     }
 }
 
-impl Found<'_> {
+impl FailedSearch<'_> {
     /// Runs the execution once more and writes down what happens.
     fn record(self, found: Ran, execution: u64) -> Result<Failure, EngineError> {
         let Self { search, apart, body, lap, leaked } = self;

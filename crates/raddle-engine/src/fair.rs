@@ -36,7 +36,7 @@ use crate::op::TaskId;
 pub(crate) struct Fair {
     /// Enabled without a break since then.
     pub(crate) enabled_since: u64,
-    /// By whom and when it was last disabled.
+    /// By which task and when it was last disabled.
     pub(crate) disabled: (TaskId, u64),
     /// When it last yielded.
     pub(crate) yielded: Option<u64>,
@@ -47,6 +47,7 @@ pub(crate) struct Fair {
 impl Fair {
     #[inline]
     pub(crate) fn begin(&mut self) {
+        // `waits_for.1` is cleared and not replaced, for its allocation: this is called for every task of every execution.
         self.enabled_since = 0;
         self.disabled = (TaskId::ROOT, 0);
         self.yielded = None;

@@ -119,11 +119,14 @@ impl Chain {
                 NONE
             }
             Access::BoundedPush(places) | Access::TryBoundedPush(places) => {
+                // The n-th push into a queue of k places needs the (n - k)-th take: the queue is first in, first out, so which take
+                // made room does not depend on the order of the others.
                 let at = self.appended.len().checked_sub(places as usize);
                 self.appended.push(index);
                 by(&self.taken, at)
             }
             Access::Take | Access::TryTake => {
+                // The n-th take gets what the n-th push put in.
                 let at = self.taken.len();
                 self.taken.push(index);
                 by(&self.appended, Some(at))
@@ -246,6 +249,8 @@ impl History {
     pub fn directly_before(&self, index: usize) -> Vec<u32> {
         let event = &self.events[index];
         let own = event.footprint.task;
+        // What the task's own event before already knew came with that one: an edge for it would be drawn twice. Of the rest
+        // each task's last event stands for the earlier ones, which are before it by program order.
         let previous = self.index_of(own, event.nth - 1);
         let known = |task: usize| previous.map_or(0, |previous| self.clock(previous)[task]);
         let clock = self.clock(index).iter().enumerate();
@@ -267,6 +272,7 @@ impl History {
         for event in self.events.get(from..).unwrap_or_default() {
             let (row, rest) = rows.split_at(self.width);
             rows = rest;
+            // An event that was not chosen ran on with the one before it, so it is no place at which another could have come.
             if !event.immediate {
                 for (seen, known) in seen.iter_mut().zip(row) {
                     *seen = (*seen).min(*known);
@@ -319,6 +325,8 @@ impl History {
     /// A task begins. Known ones of a repeated prefix are left as they are.
     pub fn spawn(&mut self, parent: TaskId, child: TaskId) {
         self.widen(parent.index().max(child.index()) + 1);
+        // Without fingerprints a repeated prefix need not be told again, and a child that is told again is the same one.
+        // With them the call is not skipped: `begin` has reset the count of children, by which the next child gets its name.
         if self.without_fingerprints && self.lanes[child.index()].born.is_some() {
             return;
         }
@@ -334,6 +342,8 @@ impl History {
         let born = (last, self.events.len() as u32);
         let lane = &mut self.lanes[child.index()];
         lane.name = name;
+        // A child of the repeated prefix keeps where it was born: the parent may have later events by now, on which
+        // the child does not depend.
         lane.born.get_or_insert(born);
     }
 
@@ -369,6 +379,7 @@ impl History {
         if self.width >= tasks {
             return;
         }
+        // Doubled, so that a program which spawns n tasks copies each clock O(log n) times.
         let width = tasks.next_power_of_two().max(4);
         let mut clocks = vec![0; self.events.len() * width];
         for (index, row) in clocks.chunks_mut(width).enumerate() {
@@ -425,12 +436,16 @@ impl History {
         let mut predecessors = self.begin_row::<PRINTS>(own);
         if let Some(partner) = partner {
             self.widen(partner.index() + 1);
+            // The step of a timer and the wait that it ends are about the same task: whatever that task did is before it,
+            // by program order, and cannot be reversed.
             let last = self.lanes[partner.index()].events.last().copied().unwrap_or(NONE);
             predecessors.add(self.join_if_new::<PRINTS>(row, last));
         }
         let known = predecessors.sum;
         // What follows depends on other things than what it is after in any case.
         predecessors.any = false;
+        // Before the loop below, which links this event into the chains of its objects although it is not among the events
+        // yet, where a walk along a chain would look it up.
         self.add_watched::<PRINTS>(row, index, &footprint, &mut predecessors);
         let mut before_on = [NONE; 2];
         let mut enabler = NONE;
@@ -446,6 +461,8 @@ impl History {
             }
         }
         let sent = step.sent_by.and_then(|number| self.rouser(number));
+        // A message names the step that sent it: that one is before its receipt in any execution, whatever the places in a
+        // queue suggest.
         enabler = sent.unwrap_or(enabler);
         predecessors.add(self.join_if_new::<PRINTS>(row, enabler));
         for bit in bits(footprint.shared_resources) {
@@ -461,6 +478,8 @@ impl History {
         lane.events.push(index);
         let nth = lane.events.len() as u32;
         self.clocks[row + task] = nth;
+        // By `known`, not by all predecessors: the op was announced before the steps of other tasks that it turned out to
+        // depend on.
         let announced = if PRINTS { self.announcement(task, nth, known) } else { 0 };
         let fingerprint =
             if PRINTS { self.fingerprint_of(&footprint, nth, predecessors.sum) } else { 0 };
@@ -490,6 +509,7 @@ impl History {
     fn take_back(&mut self) {
         let index = self.events.len() as u32 - 1;
         let event = self.events.pop().expect("an event is left to be taken back");
+        // Every list below is ascending, and this event is the last of the history: if it is in a list, it is its last.
         self.watchers.pop_if(|watcher| *watcher == index);
         for bit in bits(event.footprint.shared_resources) {
             self.resource_events[bit].pop();
@@ -618,8 +638,11 @@ impl History {
         let lane = &mut self.lanes[footprint.task.index()];
         let kinds = footprint.touched[0].1.kind() << 8 | footprint.touched[1].1.kind();
         let values = std::mem::take(&mut lane.values);
+        // By the task's name and not by its number, and without the objects' numbers: both may depend on the order in which
+        // independent steps came. Which objects they are follows from what the task had seen, since its code is deterministic.
         let own = mix(lane.name ^ mix(u64::from(nth) << 16 | kinds)).wrapping_add(mix(values));
         let fingerprint = mix(own ^ predecessors);
+        // A sum, so that the order of independent events does not count, and the last can be taken out again.
         self.sum = self.sum.wrapping_add(mix(fingerprint));
         fingerprint
     }
@@ -627,6 +650,7 @@ impl History {
     /// The tasks whose steps matter to a task that looks whether one is finished.
     fn seen_by(&self, look: &Footprint, other: TaskId) -> impl Iterator<Item = TaskId> + use<> {
         let Footprint { task: own, waited_for, .. } = *look;
+        // A target that only waits for other tasks ends by itself when these do, so their steps change the answer, too.
         let lanes = if waited_for.is_empty() { 0 } else { self.lanes.len() as u32 };
         let waited =
             move |task: &TaskId| *task != other && *task != own && waited_for.contains(*task);
@@ -663,6 +687,7 @@ impl History {
         let lane = &self.lanes[task.index()];
         let last = lane.last_or_birth();
         let fired = lane.fired.last().copied().unwrap_or(NONE);
+        // Program order: the new clock begins as that of the task's event before, or of the one at which it was spawned.
         if last == NONE {
             self.clocks.resize(row + self.width, 0);
         } else {
@@ -721,6 +746,7 @@ impl History {
             let (theirs, before) = self.on(next, object);
             if conflict(theirs, access) {
                 predecessors.add(self.join_if_new::<PRINTS>(row, next));
+                // All that conflicts further back conflicts with this event too, so it is before it and was joined with it.
                 if dominates(theirs) {
                     break;
                 }
@@ -788,6 +814,7 @@ impl History {
         let mut joined = Joined::default();
         for at in (0..self.watchers.len()).rev() {
             let watcher = self.watchers[at];
+            // Unlike a chain this list does not end at the first that is found: watchers do not conflict with each other.
             if self.is_watched_by(footprint, watcher) {
                 joined.add(self.join_if_new::<PRINTS>(row, watcher));
             }
@@ -820,6 +847,8 @@ impl History {
     #[must_use]
     pub fn can_go_on(&self, step: &Footprint, index: usize, first: usize, then: &[usize]) -> bool {
         let Some(lane) = self.lanes.get(step.task.index()) else { return true };
+        // One round of the loop is `steps` looks of the task. If nothing that they saw has changed since, the next
+        // round would do the same again, and the step that watches stands for waiting until something does.
         let own = lane.events.partition_point(|&event| (event as usize) < index);
         let looks = &lane.events[own.saturating_sub(step.watch.steps as usize)..own];
         looks.iter().any(|&look| {
@@ -868,6 +897,7 @@ impl History {
     /// What an event did to an object, and the event before it there.
     fn on(&self, event: u32, object: ObjectId) -> (Access, u32) {
         let happened = &self.events[event as usize];
+        // An event touches at most two objects: if it is not the first, it is the second.
         let at = usize::from(happened.footprint.touched[0].0 != object);
         (happened.footprint.touched[at].1, happened.before_on[at])
     }
@@ -921,6 +951,7 @@ impl History {
     /// order of dependence, different for others, but for collisions of 64 bits.
     #[must_use]
     pub fn fingerprint(&self) -> u64 {
+        // Values decided since a task's last event are in no event yet, and two prefixes that differ in them go on differently.
         let left = self.lanes.iter().filter(|lane| lane.values != 0);
         let left = left.map(|lane| mix(lane.values ^ lane.name));
         self.sum ^ mix(left.fold(0, u64::wrapping_add))

@@ -8,7 +8,7 @@
 //!
 //! # Why: A panic that is being handled belongs to the test
 //! A task that panics unwinds, because it may be caught or joined: that is what the program does. If the process does
-//! not survive that, the hook has noted the panic before: the driver hears of it (`Told::Panicked`). Without a driver
+//! not survive that, the hook has noted the panic before: the driver hears of it (`RetracedEvent::Panicked`). Without a driver
 //! the hook has noted what was decided until then, too, and `last_words.rs` catches `SIGABRT`: the OS thread that
 //! aborts is left behind, as one is that hangs, and another goes the same way for the trace (`raddle/src/cut_off.rs`).
 //! The process goes on. Whether a thread that hangs still unwinds only it can know, so it is asked by a signal.

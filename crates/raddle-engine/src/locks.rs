@@ -63,7 +63,8 @@ impl Edge {
 }
 
 /// What of an edge is the same in another execution: both locks, and where they were taken.
-type Told = [(&'static Location<'static>, Option<&'static str>, &'static Location<'static>); 2];
+type ShownEdge =
+    [(&'static Location<'static>, Option<&'static str>, &'static Location<'static>); 2];
 
 /// The orders in which locks were taken in one execution, and the cycles of the whole search.
 #[derive(Debug, Default)]
@@ -71,7 +72,7 @@ pub(crate) struct LockOrder {
     edges: Vec<Edge>,
     /// The locks of the execution, in order of first use.
     pub(crate) known: Vec<Lock>,
-    told: Vec<Vec<Told>>,
+    told: Vec<Vec<ShownEdge>>,
     pub(crate) notes: Vec<Note>,
 }
 
@@ -98,16 +99,16 @@ impl LockOrder {
         self.known[known.expect("engine bug: a lock that is held has been used")]
     }
 
-    fn tellable(&self, edge: &Edge) -> Told {
+    fn tellable(&self, edge: &Edge) -> ShownEdge {
         [edge.held, edge.taken].map(|held| {
             let lock = self.lock(held.slot);
             (lock.created, lock.name, held.site)
         })
     }
 
-    fn is_told(&self, cycle: &[Told]) -> bool {
+    fn is_told(&self, cycle: &[ShownEdge]) -> bool {
         let n = cycle.len();
-        let alike = |told: &Vec<Told>, from: usize| {
+        let alike = |told: &Vec<ShownEdge>, from: usize| {
             told.len() == n && told.iter().eq(cycle.iter().cycle().skip(from).take(n))
         };
         self.told.iter().any(|told| (0..n).any(|from| alike(told, from)))

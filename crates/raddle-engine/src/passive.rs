@@ -12,7 +12,7 @@ use crate::receive::{Effects, Receive, ReceiveName};
 use crate::strategy::Decided;
 
 /// What the steps of passive tasks do.
-pub trait Work: Send + Sync {
+pub trait PassiveWork: Send + Sync {
     /// Takes the next step of the passive task with this token.
     fn work(&self, token: u32) -> Worked;
 
@@ -62,7 +62,7 @@ pub struct Worked {
 
 /// The part of a task that only passive ones have.
 pub(crate) struct Passive {
-    pub(crate) work: Arc<dyn Work>,
+    pub(crate) work: Arc<dyn PassiveWork>,
     pub(crate) token: u32,
     /// What its next step will act on.
     pub(crate) object: ObjectId,

@@ -18,8 +18,8 @@
 //! on, and the execution in which that was noticed is run once more.
 //!
 //! Misses: races that need a value which sequentially consistent memory does not show. Races hidden
-//! by an edge that the model has and the implementation does not promise: a notification to whom it
-//! wakes. Accesses not made through a tracked cell.
+//! by an edge that the model has and the implementation does not promise: from a notification to the task that
+//! it wakes. Accesses not made through a tracked cell.
 //! Overreports: accesses ordered only by what raddle does not see: a lock of std, or the count of
 //! `std::sync::Arc`, unless the later one is in the destructor that the last owner runs, or of a cell that was moved
 //! out ([`cell`](crate::cell) has what that misses). `sync::counted` is seen.

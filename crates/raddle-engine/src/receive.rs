@@ -167,7 +167,7 @@ pub struct Effects {
     pub reception: Reception,
     /// Whose state it may have changed: the receiver, or of a channel the thread that received.
     pub by: u64,
-    /// What it sent, to whom, in order: messages, answers, timers. A thread sends later, in steps of its own
+    /// What it sent, to which receivers, in order: messages, answers, timers. A thread sends later, in steps of its own
     /// ([`Step::sent`](crate::strategy::Step::sent)).
     pub sent: Vec<Receive>,
     /// The actors that it created, in order.

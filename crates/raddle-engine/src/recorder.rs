@@ -4,7 +4,7 @@
 use std::panic::Location;
 
 use raddle_trace::hash::Fnv1a;
-use raddle_trace::host::Told;
+use raddle_trace::host::RetracedEvent;
 use raddle_trace::schedule::task_label;
 use raddle_trace::{
     Call, Decision, Event, Key, ObjectName, Panic, Raised, Schedule, Settings, Site, TaskName,
@@ -73,7 +73,7 @@ pub(crate) struct Recorder {
 
 /// Who hears of everything at once, and how much of it they have heard.
 struct Teller {
-    hear: Box<dyn FnMut(Told)>,
+    hear: Box<dyn FnMut(RetracedEvent)>,
     tasks: usize,
     objects: usize,
     events: usize,
@@ -90,7 +90,7 @@ impl std::fmt::Debug for Teller {
 
 impl Recorder {
     /// One that tells what it writes down.
-    pub(crate) fn telling(hear: Box<dyn FnMut(Told)>) -> Self {
+    pub(crate) fn telling(hear: Box<dyn FnMut(RetracedEvent)>) -> Self {
         let panics = Vec::new();
         let teller = Teller { hear, tasks: 0, objects: 0, events: 0, decisions: 0, panics };
         Self { teller: Some(teller), ..Self::default() }
@@ -104,24 +104,24 @@ impl Recorder {
         }
         let Some(mut teller) = self.teller.take() else { return };
         if teller.tasks == 0 {
-            (teller.hear)(Told::Settings { settings });
+            (teller.hear)(RetracedEvent::Settings { settings });
         }
         for &task in &tasks.created[teller.tasks..] {
-            (teller.hear)(Told::Task { task: tasks.name(task) });
+            (teller.hear)(RetracedEvent::Task { task: tasks.name(task) });
         }
         for object in object_names(&self.objects).skip(teller.objects) {
-            (teller.hear)(Told::Object { object });
+            (teller.hear)(RetracedEvent::Object { object });
         }
         for raw in &self.decisions[teller.decisions..] {
-            (teller.hear)(Told::Decision { decision: raw.named(tasks) });
+            (teller.hear)(RetracedEvent::Decision { decision: raw.named(tasks) });
         }
         if let Some(RawDecision::Value { stands_for: Some(other), .. }) = self.decisions.last()
             && std::mem::take(&mut self.late_key)
         {
-            (teller.hear)(Told::Key { task: tasks.seq(*other) });
+            (teller.hear)(RetracedEvent::Key { task: tasks.seq(*other) });
         }
         for raw in &self.events[teller.events..] {
-            (teller.hear)(Told::Step { event: self.named(raw, tasks) });
+            (teller.hear)(RetracedEvent::Step { event: self.named(raw, tasks) });
         }
         self.recount_panics(&mut teller, tasks);
         teller.tasks = tasks.created.len();
@@ -136,11 +136,11 @@ impl Recorder {
             let known = teller.panics.get(nth).copied();
             if known.is_none() {
                 let panic = Raised { handled: false, ..at_task(raised, tasks.seq(*task)) };
-                (teller.hear)(Told::Panicked { panic });
+                (teller.hear)(RetracedEvent::Panicked { panic });
                 teller.panics.push(false);
             }
             if raised.handled && known != Some(true) {
-                (teller.hear)(Told::Handled { panic: nth as u32 });
+                (teller.hear)(RetracedEvent::Handled { panic: nth as u32 });
                 teller.panics[nth] = true;
             }
         }

@@ -1,6 +1,6 @@
 //! One execution again, with decisions that are known.
 
-use raddle_trace::{Assumption, Counts, Divergence, Outcome, Schedule, Trace, host::Told};
+use raddle_trace::{Assumption, Counts, Divergence, Outcome, Schedule, Trace, host::RetracedEvent};
 
 use crate::error::EngineError;
 use crate::execution::Ending;
@@ -99,7 +99,7 @@ pub fn retrace(
     options: &[u32],
     after: AfterOptions,
     setup: &Setup,
-    hear: Box<dyn FnMut(Told)>,
+    hear: Box<dyn FnMut(RetracedEvent)>,
     lap: &mut dyn FnMut(Lap) -> Stop,
     pulse: &mut dyn FnMut(&'static Pulse),
     body: &dyn Fn(),

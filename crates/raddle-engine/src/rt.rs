@@ -19,11 +19,11 @@ use crate::clock::ClockOp;
 use crate::execution::{Cancelled, Ending, Execution, How, slow_path};
 use crate::fiber::Fiber;
 use crate::host;
-use crate::life::{LifeOp, ParkOp};
+use crate::join_park::{LifeOp, ParkOp};
 pub use crate::object::Object;
 use crate::op::{NOTHING, ObjectId, TaskId, site_of};
 use crate::passive::Passive;
-pub use crate::passive::{Work, Worked};
+pub use crate::passive::{PassiveWork, Worked};
 use crate::receive::{ActorNews, Done, Letter, Posting};
 use crate::states::StateSpace;
 use crate::strategy::{Event, Stateful, Waits};
@@ -663,7 +663,7 @@ pub fn now() -> Duration {
 
 // ---- passive tasks ------------------------------------------------------------------------------
 
-/// A passive task: a lane whose steps are [work](Work) that the task which asks for the next move does.
+/// A passive task: a lane whose steps are [work](PassiveWork) that the task which asks for the next move does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Link(TaskId);
 
@@ -677,7 +677,7 @@ impl Link {
     pub fn new(
         key: u64,
         label: impl FnOnce() -> Arc<str>,
-        work: Arc<dyn Work>,
+        work: Arc<dyn PassiveWork>,
         token: u32,
         object: ObjectId,
         mailbox: ObjectId,
@@ -696,8 +696,8 @@ impl Link {
         self.0
     }
 
-    /// From now on it can be chosen, or no more. Not within its [work](Work::work), but
-    /// [after](Work::worked) it.
+    /// From now on it can be chosen, or no more. Not within its [work](PassiveWork::work), but
+    /// [after](PassiveWork::worked) it.
     pub fn enable(self, enabled: bool, site: &'static Location<'static>) {
         let ex = Execution::current();
         if ex.is_null() {

@@ -1,6 +1,6 @@
 //! A search on its OS thread: what runs its executions, one after the other.
 
-mod elsewhere;
+mod other_process;
 
 use std::cell::Cell;
 use std::fmt;
@@ -8,10 +8,10 @@ use std::ops::{Deref, DerefMut};
 
 use raddle_trace::{Carried, Schedule, Settings, Trace};
 
-pub use self::elsewhere::{
+pub use self::other_process::{
     Concluded, CutOff, EndKind, Heard, Isolate, Isolator, Numbers, Recorded,
 };
-pub use crate::crash_log::{CrashLog, Mark};
+pub use crate::crash_log::{CrashLog, DecisionMark};
 use crate::error::EngineError;
 use crate::execution::{Decisions, Ending, Execution, Lasting, Shown};
 use crate::host;

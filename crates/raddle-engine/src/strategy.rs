@@ -69,8 +69,8 @@ pub trait Pending: fmt::Debug {
         let _ = task;
         None
     }
-    /// The receive that a step of this task would be, if [`Needs::messages`]: what it would deliver, from whom
-    /// and to whom. None if it would be none, and while a value is decided within a step.
+    /// The receive that a step of this task would be, if [`Needs::messages`]: what it would deliver, its sender
+    /// and its receiver. None if it would be none, and while a value is decided within a step.
     fn delivery(&self, task: TaskId) -> Option<Receive> {
         let _ = task;
         None
@@ -416,7 +416,7 @@ pub enum Event<'a> {
     },
     /// A task was created, or a task's first timer.
     Spawn {
-        /// By whom.
+        /// By which task.
         parent: TaskId,
         /// The new task.
         child: TaskId,
@@ -548,7 +548,7 @@ pub struct Finished<'a> {
 /// Option indexes follow the order of creation, so they mean the same in every process that runs
 /// the same binary.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Work {
+pub struct SearchPart {
     /// Every execution of the part begins so.
     pub prefix: Vec<Taken>,
     /// What the part's strategy needs to go on from there.
@@ -721,7 +721,7 @@ pub trait Divisible {
     ///
     /// # Errors
     /// If this one cannot be split, or not now.
-    fn split(&mut self, n: usize) -> Result<Vec<Work>, Unsupported>;
+    fn split(&mut self, n: usize) -> Result<Vec<SearchPart>, Unsupported>;
 
     /// Into how many parts all that is left could be divided now; 0 if nothing is left.
     fn parts(&self) -> usize;
@@ -737,7 +737,7 @@ pub trait Divisible {
     ///
     /// # Errors
     /// If what is left is not of that kind.
-    fn dissolve(&mut self) -> Result<Vec<Work>, Unsupported> {
+    fn dissolve(&mut self) -> Result<Vec<SearchPart>, Unsupported> {
         Err(Unsupported("be taken apart into prefixes"))
     }
 }
@@ -770,7 +770,7 @@ impl dyn Strategy + '_ {
     ///
     /// # Errors
     /// As there; and if this strategy is not [divisible](Strategy::divisible).
-    pub fn split(&mut self, n: usize) -> Result<Vec<Work>, Unsupported> {
+    pub fn split(&mut self, n: usize) -> Result<Vec<SearchPart>, Unsupported> {
         self.divisible().ok_or(Unsupported("be split yet"))?.split(n)
     }
 

@@ -19,12 +19,12 @@ use raddle_trace::host::page;
 #[derive(Clone, Copy, Debug)]
 pub struct Tape {
     words: &'static [AtomicU32],
-    deaths: &'static [Known],
+    deaths: &'static [KnownDeath],
 }
 
 /// A way that ended a process: how, after which options.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Known {
+pub struct KnownDeath {
     /// The options, all of them.
     pub options: Vec<u32>,
     /// How the process ended.
@@ -63,7 +63,7 @@ impl Tape {
 
     /// Executions that go one of these ways are ended where the process would be. Kept for good.
     #[must_use]
-    pub fn avoiding(self, deaths: Vec<Known>) -> Self {
+    pub fn avoiding(self, deaths: Vec<KnownDeath>) -> Self {
         Self { deaths: deaths.leak(), ..self }
     }
 
@@ -75,7 +75,7 @@ impl Tape {
     }
 
     /// Whether so many options were taken, and these.
-    fn is_at(self, known: &Known, taken: usize) -> bool {
+    fn is_at(self, known: &KnownDeath, taken: usize) -> bool {
         let word = |at: usize| {
             self.words
                 .get(page::OPTIONS + at)
@@ -135,8 +135,10 @@ mod tests {
     #[test]
     fn a_way_that_ended_a_process_is_known_at_its_last_option() {
         let words: &'static [AtomicU32] = Vec::leak((0..9).map(AtomicU32::new).collect());
-        let known =
-            |options: &[u32], code| Known { options: options.into(), death: Death::Exit { code } };
+        let known = |options: &[u32], code| KnownDeath {
+            options: options.into(),
+            death: Death::Exit { code },
+        };
         let ways = vec![known(&[1, 0], 1), known(&[1, 1, 2], 2)];
         let tape = Tape::new(words).expect("room").avoiding(ways);
         let walk = |options: &[u32]| {

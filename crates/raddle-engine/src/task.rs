@@ -9,7 +9,7 @@ use crate::announce::Announced;
 use crate::context::{Context, Opened};
 use crate::fair::Fair;
 use crate::fiber::Fiber;
-use crate::life::{Life, Parker};
+use crate::join_park::{JoinPark, Parker};
 use crate::object::Object;
 use crate::op::{Access, Held, ObjectId, TaskId};
 use crate::panics::{AllRaised, Raised};
@@ -201,7 +201,7 @@ pub(crate) struct Task {
     pub(crate) held: Vec<Held>,
     /// How many destructors it is in that the last owner runs of a value whose count is under control.
     pub(crate) counted_drops: u32,
-    pub(crate) life: Object<Life>,
+    pub(crate) life: Object<JoinPark>,
     pub(crate) parker: Object<Parker>,
 }
 
@@ -224,7 +224,7 @@ impl Task {
             scopes: Vec::new(),
             held: Vec::new(),
             counted_drops: 0,
-            life: Object::new(Life::default()),
+            life: Object::new(JoinPark::default()),
             parker: Object::new(Parker::default()),
         }
     }

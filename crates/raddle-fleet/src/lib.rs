@@ -38,4 +38,4 @@ pub use memory::MemoryQueue;
 pub use pace::{Pace, Slice};
 pub use queue::{Held, Lease, Queue, QueueState, RecordOutcome, WorkerState};
 pub use record::{Completion, Ending, QueuedUnit, Record};
-pub use worker::{CannotRun, MOST_ATTEMPTS, Turn, Work, Worker};
+pub use worker::{CannotRun, MOST_ATTEMPTS, TurnResult, UnitRunner, Worker};

@@ -4,7 +4,7 @@
 //!
 //! | what | where | why |
 //! |---|---|---|
-//! | units that wait | work-queue stream `raddle-R-work`, explicit acknowledgement, acknowledged by whoever completed them | a message that is not acknowledged in time is delivered again: that is the lease |
+//! | units that wait | work-queue stream `raddle-R-work`, explicit acknowledgement, acknowledged by the worker that completed them | a message that is not acknowledged in time is delivered again: that is the lease |
 //! | records | stream `raddle-R-done`, a subject for each unit, nothing is ever removed | a record is published only if its subject is empty, which the server decides: so there is one for each unit |
 //! | what the run is, who works, what was folded | key-value bucket `raddle-R` | |
 //! | the test binary; units and records too large for a message | object store `raddle-R` | |
@@ -22,4 +22,4 @@ mod run;
 
 pub use access::{Access, Nats};
 pub use queue::NatsQueue;
-pub use run::{Binary, Manifest, Run, RunState, Seen, sha256};
+pub use run::{Binary, Manifest, Run, RunState, WorkerStatus, sha256};

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::pace::Slice;
 use crate::record::{Completion, QueuedUnit};
-use crate::worker::{CannotRun, Work};
+use crate::worker::{CannotRun, UnitRunner};
 
 /// A subtree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -129,7 +129,7 @@ impl Synthetic {
     }
 }
 
-impl Work for Synthetic {
+impl UnitRunner for Synthetic {
     fn run(
         &mut self,
         queued: &QueuedUnit,

@@ -15,7 +15,7 @@ use crate::record::{Completion, QueuedUnit};
 pub const MOST_ATTEMPTS: u32 = 25;
 
 /// Runs units.
-pub trait Work {
+pub trait UnitRunner {
     /// Runs a unit as far as the slice says. `return_soon` becomes true while that goes on if other workers have nothing to do.
     ///
     /// # Errors
@@ -40,7 +40,7 @@ impl fmt::Display for CannotRun {
 
 /// What one turn of a worker came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Turn {
+pub enum TurnResult {
     /// No unit waited.
     Idle,
     /// A unit was run, and this became of it.
@@ -67,14 +67,18 @@ impl Worker {
     ///
     /// # Errors
     /// If the queue fails. What was run is lost then, and the unit waits for another turn.
-    pub fn turn(&self, queue: &dyn Queue, work: &mut dyn Work) -> Result<Turn, QueueError> {
-        let Some(lease) = queue.lease(&self.name, self.lease)? else { return Ok(Turn::Idle) };
+    pub fn turn(
+        &self,
+        queue: &dyn Queue,
+        work: &mut dyn UnitRunner,
+    ) -> Result<TurnResult, QueueError> {
+        let Some(lease) = queue.lease(&self.name, self.lease)? else { return Ok(TurnResult::Idle) };
         if lease.attempt > MOST_ATTEMPTS {
             let why = format!(
                 "it was leased {MOST_ATTEMPTS} times and never completed: it seems to take its workers down"
             );
             queue.give_up(&lease, &why)?;
-            return Ok(Turn::GaveUp(why));
+            return Ok(TurnResult::GaveUp(why));
         }
         let slice = self.pace.of(&lease);
         let return_soon = AtomicBool::new(false);
@@ -97,15 +101,15 @@ impl Worker {
         match ran {
             Ok(completion) => {
                 let completed = queue.complete(&lease, completion.clone())?;
-                Ok(Turn::Ran(completed, completion))
+                Ok(TurnResult::Ran(completed, completion))
             }
             Err(CannotRun(why)) if lease.attempt == MOST_ATTEMPTS => {
                 queue.give_up(&lease, &why)?;
-                Ok(Turn::GaveUp(why))
+                Ok(TurnResult::GaveUp(why))
             }
             Err(CannotRun(why)) => {
                 queue.give_back(&lease)?;
-                Ok(Turn::GaveBack(why))
+                Ok(TurnResult::GaveBack(why))
             }
         }
     }

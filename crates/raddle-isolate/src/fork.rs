@@ -8,7 +8,7 @@ use std::rc::Rc;
 use raddle_engine::search::{Concluded, CutOff, EndKind, Isolate, Ran, Recorded, Search};
 use raddle_engine::strategy::Strategy;
 use raddle_engine::{EngineError, Lap, Pulse, Stop};
-use raddle_trace::host::{Retraced, Told};
+use raddle_trace::host::{Retraced, RetracedEvent};
 use raddle_trace::{Death, Divergence, Failure, LimitKind, Note, Outcome};
 use serde::{Deserialize, Serialize};
 
@@ -154,7 +154,7 @@ impl Fork {
     ) -> Result<Recorded, EngineError> {
         let log = self.log.0;
         let end = self.fork(lap, 0, || {
-            let hear = Box::new(move |told: Told| tell(log, &told));
+            let hear = Box::new(move |told: RetracedEvent| tell(log, &told));
             let (concluded, schedule, trace) =
                 search.record_there(options, Rc::new(log), hear, body);
             log.put(Entry::Record);

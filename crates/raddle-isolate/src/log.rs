@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use raddle_engine::context::Context;
 use raddle_engine::op::{Access, ObjectId, Op, TaskId};
 use raddle_engine::receive::{ActorNews, NewActor, Receive, Reception};
-use raddle_engine::search::{CrashLog, Mark, Name, Numbers};
+use raddle_engine::search::{CrashLog, DecisionMark, Name, Numbers};
 use raddle_engine::strategy::{
     Answer, Choice, Cut, Decided, Lane, Stuck, Taken, Tasks, Timer, Waits, Watch,
 };
@@ -55,13 +55,13 @@ pub(crate) enum Entry {
     /// What it answered.
     Answered(Answer),
     /// A decision was taken, by whomever.
-    Taken(Taken, Mark),
+    Taken(Taken, DecisionMark),
     Spawn(TaskId, TaskId),
     Actor(ActorNews),
     Value(TaskId, Taken, bool),
     Unasked(TaskId),
     /// The footprint follows.
-    Step(Told),
+    Step(LoggedStep),
     /// What the strategy said to that.
     Went(Option<Cut>),
     /// What it was told about what is pending.
@@ -104,7 +104,7 @@ pub(crate) enum Offered {
 /// A step without its footprint.
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
-pub(crate) struct Told {
+pub(crate) struct LoggedStep {
     pub(crate) task: TaskId,
     pub(crate) touched: u32,
     pub(crate) site: &'static Location<'static>,
@@ -228,7 +228,7 @@ impl CrashLog for Log {
         self.put(Entry::Name(name));
     }
 
-    fn decided(&self, taken: Taken, mark: Mark) {
+    fn decided(&self, taken: Taken, mark: DecisionMark) {
         self.put(Entry::Taken(taken, mark));
     }
 }

@@ -18,7 +18,7 @@ use raddle_engine::strategy::{
 };
 use raddle_trace::Covered;
 
-use crate::log::{Entry, Labelled, Log, Offered, Read, ReceiveEffects, Told};
+use crate::log::{Entry, Labelled, Log, LoggedStep, Offered, Read, ReceiveEffects};
 
 /// In the fork: writes down what passes between the engine and the strategy with its observers.
 ///
@@ -38,7 +38,7 @@ impl<'a> ForkTranscript<'a> {
     /// Writes down a step, and what is answered to it.
     fn executed(&mut self, step: &Step<'_>) -> Option<Cut> {
         self.explain();
-        let told = Told {
+        let told = LoggedStep {
             task: step.task,
             touched: step.footprint.len() as u32,
             site: step.site,
@@ -397,7 +397,11 @@ pub(crate) fn hear(log: Log, strategy: &mut dyn Strategy, texts: &mut Texts) -> 
 }
 
 /// Tells the strategy of a step. `false`: the fork died before it had answered.
-fn step_again(hearing: &RefCell<Hearing<'_>>, strategy: &mut dyn Strategy, told: &Told) -> bool {
+fn step_again(
+    hearing: &RefCell<Hearing<'_>>,
+    strategy: &mut dyn Strategy,
+    told: &LoggedStep,
+) -> bool {
     // SAFETY: so much was touched.
     let footprint: Vec<_> = unsafe { hearing.borrow_mut().read.all(told.touched) };
     let context = hearing.borrow().translate(told.context);

@@ -478,12 +478,21 @@ macro_rules! with_knobs {
             line: "what is replayed instead of searching",
         }
         /// Whether [`check`](crate::check()) writes lines to standard error while it searches, with the
-        /// executions, the estimate and the time left.
+        /// executions, the estimate and the time left. With `false` there are no lines either at the end of `cargo test`,
+        /// which say what the tests that passed have covered.
         progress: ShowProgress {
             value: (WordOrTime Every, "auto" => Auto, "true" => Always, "false" => Never),
             default: "auto",
             scope: Run,
             line: "whether lines are written to standard error while the search runs, and how often",
+        }
+        /// A file to which a table in Markdown is added when the process ends: what each test came to, failures first. For the
+        /// summary of a CI job: `RADDLE_SUMMARY=$GITHUB_STEP_SUMMARY cargo test`. With `cargo raddle`: `--summary`.
+        summary: Option<String> {
+            value: (File),
+            default: "none",
+            scope: Run,
+            line: "a file to which a table of all tests is added, in Markdown",
         }
         /// Whether [`check`](crate::check()) shows every step of a failure: also unlocks that let no other task go
         /// on, what came after the failure and tasks on which nothing depends that led to it, and however many

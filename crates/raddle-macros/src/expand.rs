@@ -57,7 +57,7 @@ pub(crate) fn test(knobs: TokenStream, item: TokenStream) -> Result<TokenStream>
             #[allow(unused_mut, reason = "a test without knobs changes nothing")]
             let mut config = <::raddle::Config as ::core::default::Default>::default();
             #(#settings)*
-            let place = ::raddle::__private::Place {
+            let place = ::raddle::__private::TestPlace {
                 package: ::core::option_env!("CARGO_PKG_NAME"),
                 module: ::core::module_path!(),
                 name: ::core::stringify!(#name),
@@ -100,7 +100,7 @@ fn refuse(function: &ItemFn) -> Result<()> {
     if !sig.generics.params.is_empty() {
         return Err(Error::new_spanned(
             &sig.generics,
-            "a test cannot be generic: nobody says for which types to run it; write one test for \
+            "a test cannot be generic: nothing says for which types to run it; write one test for \
              each",
         ));
     }

@@ -7,10 +7,11 @@
 //!
 //! Reading order: [`render()`] (a whole report), [`table()`] (one execution, a lane for each task),
 //! [`to_json`] and [`from_json`] (stored reports), [`schedule_from_json`] (what a replay needs),
-//! [`progress_line`] (a search that runs), [`html`] (pages to look at), [`export`] (other tools).
+//! [`progress_line`] (a search that runs), [`summary_lines`] (all tests of a run), [`html`] (pages to look at), [`export`] (other tools).
 
 mod columns;
 mod curves;
+mod explanation;
 pub mod export;
 mod fold;
 pub mod html;
@@ -23,17 +24,18 @@ mod order;
 mod progress;
 mod races;
 mod shown_at;
+mod summary;
 mod table;
 mod text;
 mod variables;
 mod waits;
-mod why;
 
 #[cfg(test)]
 mod samples;
 
 pub use columns::Colour;
 pub use curves::{Curve, CurveOptions, curves};
+pub use explanation::explanation;
 pub use json::{
     MAX_BYTES, ReportError, failure_from_json, failure_to_json, from_json, orders_from_json,
     orders_to_json, pairs_from_json, pairs_to_json, partial_schedule_from_json,
@@ -41,7 +43,7 @@ pub use json::{
 };
 pub use links::Links;
 pub use progress::{estimated, progress_line, progress_row};
+pub use summary::{SummaryRow, summary_lines, summary_markdown};
 pub use table::{TableOptions, table};
 pub use text::{LONG_TOKEN, TextOptions, render};
 pub use variables::{name_objects, name_trace};
-pub use why::explanation;

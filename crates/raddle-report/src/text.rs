@@ -11,6 +11,7 @@ use raddle_trace::{
 };
 
 use crate::columns::{Colour, Ink, NO_BREAK, clean, count, hang, paragraph, place, printable};
+use crate::explanation::{explanation, told};
 use crate::html::sites;
 use crate::links::Links;
 use crate::notes::said;
@@ -18,7 +19,6 @@ use crate::progress::estimated;
 use crate::races;
 use crate::table::{TableOptions, table};
 use crate::waits::{explain, op_on_object};
-use crate::why::{explanation, told};
 
 #[cfg(test)]
 mod tests;

@@ -9,7 +9,7 @@ use crate::columns::{NO_BREAK, clean, fit, fit_op, place};
 use crate::messages::is_actor;
 
 /// An op with its object: `lock` and `Mutex#1` give `lock Mutex#1`; the result stays last. A message
-/// stands alone: whom it is for is the name of the lane.
+/// stands alone: the name of the lane says which task it is for.
 pub(crate) fn op_on_object(trace: &Trace, op: &str, object: Option<u32>) -> String {
     let Some(object) = object.filter(|&object| !is_actor(trace, object)) else { return clean(op) };
     with_object(op, &trace.object_label(object))

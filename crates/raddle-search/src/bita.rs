@@ -75,7 +75,7 @@ pub enum Start {
 /// Runs a program of actors along schedules that show new orders of receives.
 #[derive(Debug)]
 pub struct Bita {
-    saved: Saved,
+    saved: SavedBita,
     start: Start,
     recording: Recording,
     forcing: Forcing,
@@ -84,7 +84,7 @@ pub struct Bita {
 
 /// What goes on in another process.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Saved {
+struct SavedBita {
     criteria: Vec<Criterion>,
     /// Whether three consecutive receives come after the criteria.
     triples: bool,
@@ -98,7 +98,7 @@ struct Saved {
     base: usize,
     next: usize,
     orders: Orders,
-    /// Who was seen to send to whom, into one queue for each actor.
+    /// Which actors were seen to send to which, into one queue for each actor.
     senders: BTreeSet<(u64, u64)>,
     /// Goals that were not met when they were asked for: how often, and last from which execution.
     attempts: BTreeMap<(u32, Goal), (u8, u32)>,
@@ -111,7 +111,7 @@ impl Bita {
     /// By these criteria, one after the other.
     #[must_use]
     pub fn new(criteria: &[Criterion], seed: u64) -> Self {
-        let saved = Saved {
+        let saved = SavedBita {
             criteria: criteria.to_vec(),
             triples: false,
             rng: Rng::new(seed).state(),
@@ -200,7 +200,7 @@ impl Bita {
     /// Judges the schedule that was forced, by the execution that came of it.
     fn judge(&mut self, new: [u64; 3], triples: bool, outcome: &Outcome) {
         let Some(Planned { goal, .. }) = self.saved.planned.take() else { return };
-        let Saved { criteria, phase, base, orders, attempts, schedules, .. } = &mut self.saved;
+        let SavedBita { criteria, phase, base, orders, attempts, schedules, .. } = &mut self.saved;
         let criterion = criteria.get(*phase).copied();
         let is_new = criterion.map_or(triples, |criterion| new[criterion.index()] > 0);
         let (_, is_whole) = self.forcing.followed();
@@ -341,7 +341,7 @@ impl Resumable for Bita {
     }
 
     fn restore(&mut self, state: &Checkpoint) -> Result<(), Unsupported> {
-        let saved: Saved = state::read(NAME, state)?;
+        let saved: SavedBita = state::read(NAME, state)?;
         let is_planned = saved.base < saved.bases.len() || saved.planned.is_none();
         let is_asked = saved.criteria == self.saved.criteria && saved.triples == self.saved.triples;
         if !is_asked || !is_planned || saved.base > saved.bases.len() {

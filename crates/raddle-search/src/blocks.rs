@@ -12,7 +12,7 @@ use std::fmt;
 use raddle_engine::receive::ActorNews;
 use raddle_engine::strategy::{
     Answer, Checkpoint, Cut, Divisible, Estimating, Event, Finished, Needs, Plan, Point, Remarks,
-    Resumable, Strategy, Unsupported, Work,
+    Resumable, SearchPart, Strategy, Unsupported,
 };
 use raddle_trace::hash::mix;
 use raddle_trace::{Covered, Progress};
@@ -52,7 +52,7 @@ struct Current {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Saved {
+struct SavedBlocks {
     seed: u64,
     total: u64,
     next: u64,
@@ -115,7 +115,7 @@ impl Blocks {
 
     fn write(&self, next: u64, end: u64, current: Option<(u64, u64, Vec<u8>)>) -> Checkpoint {
         let Self { seed, total, .. } = *self;
-        state::write(&self.name, &Saved { seed, total, next, end, current })
+        state::write(&self.name, &SavedBlocks { seed, total, next, end, current })
     }
 }
 
@@ -200,7 +200,7 @@ impl Estimating for Blocks {
 
 impl Divisible for Blocks {
     /// Gives away runs of blocks that were not begun, of about the same length.
-    fn split(&mut self, n: usize) -> Result<Vec<Work>, Unsupported> {
+    fn split(&mut self, n: usize) -> Result<Vec<SearchPart>, Unsupported> {
         let mut works = Vec::new();
         for given in 0..n as u64 {
             let left = self.end - self.next;
@@ -210,7 +210,7 @@ impl Divisible for Blocks {
             }
             let from = self.end - length;
             let state = self.write(from, self.end, None);
-            works.push(Work { prefix: Vec::new(), state, spent: 0 });
+            works.push(SearchPart { prefix: Vec::new(), state, spent: 0 });
             self.end = from;
         }
         works.reverse();
@@ -241,7 +241,7 @@ impl Resumable for Blocks {
     }
 
     fn restore(&mut self, state: &Checkpoint) -> Result<(), Unsupported> {
-        let Saved { seed, total, next, end, current } = state::read(&self.name, state)?;
+        let SavedBlocks { seed, total, next, end, current } = state::read(&self.name, state)?;
         if seed != self.seed || next > end || end > total.div_ceil(SIZE) {
             return Err(FOREIGN);
         }

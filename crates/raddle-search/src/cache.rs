@@ -70,6 +70,7 @@ impl Hasher for Mixed {
     }
 
     fn write_u64(&mut self, number: u64) {
+        // Keys come out of `mix`, which spreads all bits: to hash them again would cost time and change nothing.
         self.0 = number;
     }
 }
@@ -118,7 +119,7 @@ pub enum Full {
 
 /// What is known of a decision on the current path.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Mark {
+pub(crate) struct CachePoint {
     /// The steps before it.
     pub(crate) steps: usize,
     /// Under which key it is stored, if it is.
@@ -142,6 +143,7 @@ pub(crate) struct SavedCache(Vec<(u64, Option<u32>)>);
 impl Cache {
     /// Of at most so many prefixes, but at least one.
     pub(crate) fn new(limit: usize) -> Self {
+        // The ring is indexed modulo the limit.
         let limit = limit.max(1);
         Self {
             left: HashMap::default(),
@@ -188,6 +190,8 @@ impl Cache {
 
     /// All prefixes, for a saved state.
     pub(crate) fn save(&self) -> SavedCache {
+        // The ring begins at `oldest`. Withdrawn keys keep their places: what a restored cache forgets next must be what the
+        // saved one would have forgotten.
         let (newer, older) = self.ring.split_at(self.oldest.min(self.ring.len()));
         let entry = |key: &u64| (*key, self.left.get(key).copied());
         SavedCache(older.iter().chain(newer).map(entry).collect())
@@ -210,6 +214,8 @@ impl Cache {
 
     /// Begins an execution whose first `kept` steps are those of the one before.
     pub(crate) fn begin(&mut self, kept: usize) {
+        // The execution before may have been cut or have strayed before it came that far; from there on its steps are not in
+        // the history, and have to be told.
         self.kept = kept.min(self.history.len());
         self.history.begin(self.kept);
         self.heard = 0;
@@ -232,6 +238,8 @@ impl Cache {
             return;
         }
         self.history.spawn(parent, child);
+        // Of the whole prefix: spawns of the repeated part are told again, and `begin` has reset this. A task has the same
+        // number in every execution of a search.
         self.created = mix(self.created ^ u64::from(child.0));
     }
 
@@ -245,6 +253,7 @@ impl Cache {
         if self.is_over {
             return;
         }
+        // From here on equal partial orders need not have equal futures; see the head of the file.
         if step.pending.strayed() {
             self.is_over = true;
             return;
@@ -253,13 +262,19 @@ impl Cache {
         if self.heard > self.kept {
             self.history.step(step);
         } else {
+            // The event is in the history with its values; `value` has just been told of them once more.
             self.history.forget_values(step.task);
         }
     }
 
     /// Meets a prefix, at a decision that was not planned, with so much left to spend. `None`: all
     /// that follows has been run with at least as much.
-    pub(crate) fn meet(&mut self, point: &Point<'_>, alike: Alike, spare: u32) -> Option<Mark> {
+    pub(crate) fn meet(
+        &mut self,
+        point: &Point<'_>,
+        alike: Alike,
+        spare: u32,
+    ) -> Option<CachePoint> {
         self.meet_salted(point, alike, spare, 0)
     }
 
@@ -270,8 +285,9 @@ impl Cache {
         alike: Alike,
         spare: u32,
         salt: u64,
-    ) -> Option<Mark> {
-        let mut mark = Mark { steps: self.history.len(), key: None };
+    ) -> Option<CachePoint> {
+        let mut mark = CachePoint { steps: self.history.len(), key: None };
+        // Not stored, so that no later prefix is cut by it; and not cut, so everything after it is run.
         if point.pending.strayed() {
             self.is_over = true;
             return Some(mark);
@@ -279,11 +295,14 @@ impl Cache {
         let key = if salt == 0 { 0 } else { mix(salt) } ^ self.key(point, alike);
         self.used.compared += 1;
         if let Some(left) = self.left.get_mut(&key) {
+            // Equal counts too: whatever the visit now could spend, the one before has spent. Less is not enough: with a bound of
+            // two preemptions, one that was met with none left has not run what needs one.
             if *left >= spare {
                 self.used.cut += 1;
                 self.is_over = true;
                 return None;
             }
+            // Run again with more; then this visit covers what the earlier one did.
             *left = spare;
         } else if !self.store(key, spare) {
             return Some(mark);
@@ -314,6 +333,7 @@ impl Cache {
     fn key(&self, point: &Point<'_>, alike: Alike) -> u64 {
         let number = |task: Option<TaskId>| task.map_or(0, |task| u64::from(task.0) + 1);
         let place = match point.options {
+            // Without a bound the running task decides only which option is tried first, and all are tried.
             Options::Schedule(_) if alike == Alike::Unbounded => 0,
             Options::Schedule(_) => number(point.running),
             Options::Value { task, .. } => number(Some(task)) << 32 | number(Some(point.last)),
@@ -322,8 +342,9 @@ impl Cache {
     }
 
     /// Takes out a prefix after which not everything has been run.
-    pub(crate) fn withdraw(&mut self, mark: &mut Mark) {
+    pub(crate) fn withdraw(&mut self, mark: &mut CachePoint) {
         if let Some(key) = mark.key.take() {
+            // The key stays in the ring: it is overwritten when its turn comes, and `store` counts as dropped only what was there.
             self.left.remove(&key);
         }
     }

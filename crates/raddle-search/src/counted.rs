@@ -60,7 +60,7 @@ impl Kin {
 
 /// Where the running execution is in the table, by task.
 #[derive(Clone, Copy, Debug, Default)]
-struct Place {
+struct TaskCounts {
     steps: u32,
     spawns: u32,
     joins: u32,
@@ -81,7 +81,7 @@ pub(crate) struct Counted {
     /// By task id: who that is. [`NONE`] if it is not in the table.
     who: Vec<u32>,
     /// By kin.
-    places: Vec<Place>,
+    places: Vec<TaskCounts>,
     /// By object number: which thing that is.
     thing: Vec<u32>,
     /// By phase: what is left of it. Empty while counting.
@@ -110,7 +110,7 @@ impl Counted {
         self.who.clear();
         self.who.push(0);
         self.places.clear();
-        self.places.resize(self.kin.len(), Place::default());
+        self.places.resize(self.kin.len(), TaskCounts::default());
         self.thing.clear();
         self.left.clear();
     }
@@ -194,14 +194,14 @@ impl Counted {
     pub(crate) fn spawn(&mut self, parent: TaskId, child: TaskId) {
         let mut found = NONE;
         if let Some(above) = self.who(parent) {
-            let Place { spawns, joins, .. } = self.places[above];
+            let TaskCounts { spawns, joins, .. } = self.places[above];
             self.places[above].spawns += 1;
             if self.counting && spawns as usize == self.kin[above].children.len() {
                 self.has_grown = true;
                 let own = self.kin.len() as u32;
                 self.kin[above].children.push(own);
                 self.kin.push(Kin { parent: above as u32, born: joins, ..Kin::default() });
-                self.places.push(Place::default());
+                self.places.push(TaskCounts::default());
             }
             found = self.kin[above].children.get(spawns as usize).copied().unwrap_or(NONE);
             if !self.counting && found != NONE {
@@ -264,7 +264,7 @@ impl Counted {
 
     fn join(&mut self, task: TaskId) {
         if let Some(who) = self.who(task) {
-            let Place { steps, joins, .. } = &mut self.places[who];
+            let TaskCounts { steps, joins, .. } = &mut self.places[who];
             if self.counting && *joins as usize == self.kin[who].joins.len() {
                 self.kin[who].joins.push(*steps);
                 self.has_grown = true;

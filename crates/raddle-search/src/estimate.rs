@@ -545,14 +545,14 @@ impl Growth {
 /// come first the space looks smaller than it is.
 /// Overreports: nothing beyond that.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Met {
+pub(crate) struct MetShare {
     /// The chance that a random descent comes to the path's first decision, to the second, and so on.
     chances: Vec<f64>,
     /// The chance that it meets one of the executions that were run.
     share: f64,
 }
 
-impl Met {
+impl MetShare {
     /// The next execution has its first `shared` decisions in common with the last.
     pub(crate) fn begin(&mut self, shared: usize) {
         self.chances.truncate(shared);

@@ -9,7 +9,7 @@ use raddle_trace::{Covered, PairSet, Progress};
 use crate::bound::Bound;
 use crate::expansion::raced::Raced;
 use crate::expansion::reduced::Dpor;
-use crate::hapset::{CALLS, Filter, Metric};
+use crate::hapset::{DEFAULT_CALLS, Filter, Metric};
 use crate::path::PathSearch;
 use crate::random::Random;
 use crate::state::{FOREIGN, RUNNING, Reader, Writer};
@@ -18,7 +18,7 @@ const NAME: &str = "hapset";
 
 /// Which alternatives there would be without a filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Over {
+pub enum Alternatives {
     /// Those of classic DPOR.
     Dpor,
     /// All options of a point where a race asks for one.
@@ -36,14 +36,14 @@ enum Inner {
 /// A search that leaves out orders of statements which passing executions have shown.
 ///
 /// ```
-/// use raddle_search::{HapSet, Over};
+/// use raddle_search::{HapSet, Alternatives};
 ///
-/// let search = HapSet::new(Over::Dpor).trained(10, 7);
+/// let search = HapSet::new(Alternatives::Dpor).trained(10, 7);
 /// assert_eq!(search.name(), "hapset(dpor, train(10))");
 /// ```
 #[derive(Debug)]
 pub struct HapSet {
-    over: Over,
+    over: Alternatives,
     metric: Metric,
     calls: u8,
     lenient: bool,
@@ -58,17 +58,17 @@ pub struct HapSet {
 impl HapSet {
     /// Searches with this metric's sets.
     #[must_use]
-    pub fn new(over: Over) -> Self {
-        Self::by(over, Metric::HapSet, CALLS)
+    pub fn new(over: Alternatives) -> Self {
+        Self::by(over, Metric::HapSet, DEFAULT_CALLS)
     }
 
     /// Searches by what is known of reads and writes alone, without their calling contexts.
     #[must_use]
-    pub fn of_accesses(over: Over) -> Self {
+    pub fn of_accesses(over: Alternatives) -> Self {
         Self::by(over, Metric::PSet, 0)
     }
 
-    fn by(over: Over, metric: Metric, calls: u8) -> Self {
+    fn by(over: Alternatives, metric: Metric, calls: u8) -> Self {
         Self {
             over,
             metric,
@@ -119,12 +119,12 @@ impl HapSet {
     pub fn name(&self) -> String {
         let (name, usual) = match self.metric {
             Metric::PSet => ("pset", 0),
-            _ => ("hapset", CALLS),
+            _ => ("hapset", DEFAULT_CALLS),
         };
         let over = match self.over {
-            Over::Dpor => "dpor".to_owned(),
-            Over::All => "all".to_owned(),
-            Over::Preemptions(k) => format!("preemptions({k})"),
+            Alternatives::Dpor => "dpor".to_owned(),
+            Alternatives::All => "all".to_owned(),
+            Alternatives::Preemptions(k) => format!("preemptions({k})"),
         };
         let calls = (self.calls != usual).then(|| format!(", calls({})", self.calls));
         let train = (self.train > 0).then(|| format!(", train({})", self.train));
@@ -162,11 +162,11 @@ impl HapSet {
     }
 }
 
-fn inner(over: Over, filter: Filter) -> Inner {
+fn inner(over: Alternatives, filter: Filter) -> Inner {
     match over {
-        Over::Dpor => Inner::Dpor(Box::new(Dpor::filtered(filter))),
-        Over::All => Inner::Raced(Box::new(PathSearch::<Raced>::new(Bound::None, filter))),
-        Over::Preemptions(k) => {
+        Alternatives::Dpor => Inner::Dpor(Box::new(Dpor::filtered(filter))),
+        Alternatives::All => Inner::Raced(Box::new(PathSearch::<Raced>::new(Bound::None, filter))),
+        Alternatives::Preemptions(k) => {
             Inner::Raced(Box::new(PathSearch::<Raced>::new(Bound::Preemptions(k), filter)))
         }
     }

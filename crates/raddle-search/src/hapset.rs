@@ -89,4 +89,4 @@ impl Metric {
 }
 
 /// How many of the innermost calls tell statements apart, if nothing else is said.
-pub const CALLS: u8 = 5;
+pub const DEFAULT_CALLS: u8 = 5;

@@ -85,7 +85,7 @@ pub use expansion::delayed::DelayBounded;
 pub use expansion::eta::Eta;
 pub use expansion::reduced::{Dpor, Reduction};
 pub use explain::Explain;
-pub use filtered::{HapSet, Over};
+pub use filtered::{Alternatives, HapSet};
 pub use grammar::{Arg, Composition, ParseError, Term};
 pub use irs::IterativeRandom;
 pub use memoryless::Memoryless;

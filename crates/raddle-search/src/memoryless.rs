@@ -50,7 +50,7 @@ mod units;
 use raddle_engine::op::Access;
 use raddle_engine::strategy::{
     Answer, Checkpoint, Cut, Divisible, Estimating, Event, Finished, Needs, Plan, Point, Remarks,
-    Resumable, Step, Strategy, Taken, Unsupported, Work,
+    Resumable, SearchPart, Step, Strategy, Taken, Unsupported,
 };
 use raddle_trace::{Covered, Gaps, Outcome, Progress};
 use serde::{Deserialize, Serialize};
@@ -110,7 +110,7 @@ pub struct Memoryless {
 
 /// A search as it is saved. The events of the last execution are not in it: the next one has them again.
 #[derive(Serialize, Deserialize)]
-struct Saved {
+struct SavedUnits {
     bound: Option<u32>,
     left: Vec<Unit>,
     gaps: Gaps,
@@ -182,7 +182,7 @@ impl Memoryless {
     /// The state of a search that has these units left.
     fn write(&self, left: Vec<Unit>) -> Checkpoint {
         let Self { bound, gaps, executions, blocked, over, strayed, effort, .. } = *self;
-        let saved = Saved { bound, left, gaps, executions, blocked, over, strayed, effort };
+        let saved = SavedUnits { bound, left, gaps, executions, blocked, over, strayed, effort };
         state::write(&self.name(), &saved)
     }
 
@@ -320,7 +320,7 @@ impl Strategy for Memoryless {
 /// A unit is all that a worker has to know, so the units that are left are parts as they are.
 impl Divisible for Memoryless {
     /// The oldest first: most follows them.
-    fn split(&mut self, n: usize) -> Result<Vec<Work>, Unsupported> {
+    fn split(&mut self, n: usize) -> Result<Vec<SearchPart>, Unsupported> {
         if self.running {
             return Err(RUNNING);
         }
@@ -329,7 +329,7 @@ impl Divisible for Memoryless {
             // Of how many options each was taken is not known; that it was one of more than one is.
             let taken = |&option: &u32| Taken { option, of: option.max(1) + 1 };
             let prefix = unit.decisions.iter().map(taken).collect();
-            Work { prefix, state: self.write(vec![unit]), spent: 0 }
+            SearchPart { prefix, state: self.write(vec![unit]), spent: 0 }
         };
         Ok(given.into_iter().map(work).collect())
     }
@@ -367,11 +367,11 @@ impl Resumable for Memoryless {
     }
 
     fn restore(&mut self, state: &Checkpoint) -> Result<(), Unsupported> {
-        let saved: Saved = state::read(&self.name(), state)?;
+        let saved: SavedUnits = state::read(&self.name(), state)?;
         if saved.bound != self.bound || !saved.left.iter().all(Unit::is_valid) {
             return Err(FOREIGN);
         }
-        let Saved { bound, left, gaps, executions, blocked, over, strayed, effort } = saved;
+        let SavedUnits { bound, left, gaps, executions, blocked, over, strayed, effort } = saved;
         let new = Self::new();
         *self = Self { bound, left, gaps, executions, blocked, over, strayed, effort, ..new };
         Ok(())

@@ -30,7 +30,7 @@ use crate::tree::priority::{ModifiedDpor, Preemptions};
 use crate::tree::{Frontier, TreeSearch};
 
 /// Executions that are run however long they are.
-const FEW: u64 = 20;
+const MIN_EXECUTIONS: u64 = 20;
 
 /// Steps that may be spent.
 #[derive(Clone, Copy, Debug)]
@@ -50,7 +50,7 @@ impl Purse {
     }
 
     pub(crate) fn is_empty(self) -> bool {
-        self.steps == 0 && self.executions >= FEW
+        self.steps == 0 && self.executions >= MIN_EXECUTIONS
     }
 }
 

@@ -16,7 +16,7 @@ use raddle_engine::states::{
 };
 use raddle_engine::strategy::{
     Answer, Checkpoint, Cut, Divisible, Estimating, Event, Finished, Needs, Plan, Point, Remarks,
-    Resumable, Stateful, Strategy, Unsupported, Work,
+    Resumable, SearchPart, Stateful, Strategy, Unsupported,
 };
 use raddle_trace::{Covered, Note, Progress};
 use serde::{Deserialize, Serialize};
@@ -335,15 +335,15 @@ impl Strategy for OverStates {
 }
 
 impl Divisible for OverStates {
-    fn split(&mut self, n: usize) -> Result<Vec<Work>, Unsupported> {
+    fn split(&mut self, n: usize) -> Result<Vec<SearchPart>, Unsupported> {
         let Stage::Fallback(why) = &self.stage else {
             return Err(Unsupported("be split while it goes from state to state"));
         };
         let why = why.clone();
         let parts = self.fallback.split(n)?;
-        let sealed = |work: Work| {
+        let sealed = |work: SearchPart| {
             let state = self.sealed(&SavedStage::Fallback(why.clone(), work.state.0));
-            Work { state, ..work }
+            SearchPart { state, ..work }
         };
         Ok(parts.into_iter().map(sealed).collect())
     }

@@ -17,7 +17,7 @@ use std::fmt;
 use raddle_engine::receive::ActorNews;
 use raddle_engine::strategy::{
     Answer, Checkpoint, Cut, Divisible, Estimating, Event, Finished, Needs, Plan, Point, Remarks,
-    Resumable, Strategy, Unsupported, Work,
+    Resumable, SearchPart, Strategy, Unsupported,
 };
 use raddle_trace::{Covered, Estimate, Progress};
 use serde::{Deserialize, Serialize};
@@ -344,7 +344,7 @@ impl<E: Expansion> Strategy for PathSearch<E> {
 }
 
 impl<E: Expansion> Divisible for PathSearch<E> {
-    fn split(&mut self, n: usize) -> Result<Vec<Work>, Unsupported> {
+    fn split(&mut self, n: usize) -> Result<Vec<SearchPart>, Unsupported> {
         E::split(self, n)
     }
 

@@ -16,7 +16,7 @@
 use raddle_engine::receive::ActorNews;
 use raddle_engine::strategy::{
     Answer, Checkpoint, Cut, Divisible, Estimating, Event, Finished, Needs, Options, Plan, Point,
-    Remarks, Resumable, Strategy, Unsupported, Work,
+    Remarks, Resumable, SearchPart, Strategy, Unsupported,
 };
 use raddle_trace::progress::MAX_ESTIMATE;
 use raddle_trace::{Band, Covered, Probed, Progress};
@@ -231,7 +231,7 @@ impl<S: Strategy> Estimating for Probes<S> {
 }
 
 impl<S: Strategy> Divisible for Probes<S> {
-    fn split(&mut self, n: usize) -> Result<Vec<Work>, Unsupported> {
+    fn split(&mut self, n: usize) -> Result<Vec<SearchPart>, Unsupported> {
         let inner: &mut dyn Strategy = &mut self.inner;
         let mut parts = inner.split(n)?;
         // Probes go through the whole space, so those of a part begin anew, and draw other numbers.

@@ -99,6 +99,7 @@ impl RaceFinder {
     /// An execution begins that repeats the first `kept` events of the last one.
     pub(crate) fn begin(&mut self, kept: usize) {
         if let Some(known) = &mut self.known {
+            // A race whose later op is not in the repeated part is found anew by `find`, if that op comes again.
             known.retain(|(_, later)| later.index < kept);
         }
     }
@@ -152,6 +153,8 @@ impl RaceFinder {
             let later = Later { step: Some(step), index, ran: false, instead: Some(step.task) };
             self.found(history, &later, reborrow(&mut filter), &mut found);
         }
+        // They are not remembered in `known`: an op that is stuck is one of the end of this execution, and the next one ends
+        // elsewhere.
         for stuck in ops.stuck {
             history.races_of_stuck(stuck, &mut self.raced);
             let step = Footprint::new(stuck.task, &stuck.footprint, None);
@@ -315,6 +318,8 @@ impl Reversal {
         task: TaskId,
     ) -> bool {
         let is_own = |&&index: &&usize| history.event(index).footprint.task == task;
+        // A task of the sequence begins it if nothing of the sequence is before its first step there. One that is only its
+        // last step begins it if all others are independent of that.
         let begins = if let Some(&own) = self.then.iter().find(is_own) {
             let earlier = self.then.iter().take_while(|&&index| index < own);
             !earlier.into_iter().any(|&index| history.before(index, own))

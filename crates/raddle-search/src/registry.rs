@@ -31,7 +31,7 @@ pub use self::table::{
     Arguments, CHOICES, Entry, LEARNING, PRIORITIES, REGISTRY, Role, Status, names,
 };
 pub use self::units::{Piece, UnitSearch, build_unit, unit_method};
-use crate::filtered::{HapSet, Over};
+use crate::filtered::{Alternatives, HapSet};
 use crate::grammar::{Arg, Composition, Term};
 use crate::tree::priority::{MAX_PRIORITIES, Preemptions, Priority, Sum};
 
@@ -271,19 +271,23 @@ fn wrong_arguments(entry: &'static Entry, term: &Term) -> BuildError {
 }
 
 /// The search of a part that filters another.
-fn filtered(part: &Part<'_>, make: fn(Over) -> HapSet, seed: u64) -> Result<HapSet, BuildError> {
+fn filtered(
+    part: &Part<'_>,
+    make: fn(Alternatives) -> HapSet,
+    seed: u64,
+) -> Result<HapSet, BuildError> {
     let wrong = || Kind::Arguments { entry: part.entry, given: part.term.to_string() };
     let mut args = part.term.args.iter();
     let over = match args.next() {
-        None => Over::Dpor,
+        None => Alternatives::Dpor,
         Some(Arg::Number(_) | Arg::Word(_)) => return Err(wrong().into()),
         Some(Arg::Term(over)) => match (over.name.as_str(), over.args.as_slice()) {
-            ("dpor", []) => Over::Dpor,
+            ("dpor", []) => Alternatives::Dpor,
             ("dpor", [Arg::Term(word)]) if word.name == "classic" && word.args.is_empty() => {
-                Over::Dpor
+                Alternatives::Dpor
             }
-            ("all", []) => Over::All,
-            ("preemptions", [Arg::Number(k)]) => Over::Preemptions(*k),
+            ("all", []) => Alternatives::All,
+            ("preemptions", [Arg::Number(k)]) => Alternatives::Preemptions(*k),
             _ => return Err(wrong().into()),
         },
     };

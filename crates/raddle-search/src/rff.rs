@@ -4,7 +4,7 @@
 //! What an execution does hangs on which write each read saw. So a schedule is abstract: a few
 //! *constraints*, each of which says that one statement sees what another wrote (or what was there in the
 //! beginning), or that it does not. An execution is drawn by partial order sampling (`pos.rs`), but who
-//! would break a constraint is kept waiting while anybody else can move. Schedules that showed a new pair
+//! would break a constraint is kept waiting while another task can move. Schedules that showed a new pair
 //! of statements, or a new set of pairs, are kept; the next one is one of them with a constraint added,
 //! dropped or exchanged, rarely seen sets being favoured.
 //!

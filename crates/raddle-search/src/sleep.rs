@@ -17,6 +17,7 @@ pub(crate) fn contains(sleepers: &[Footprint], task: TaskId) -> bool {
 /// A step that did different things with different values sleeps once with each of them. If one of these
 /// wakes, all of its task do: which value it will be given is not known.
 pub(crate) fn wake(sleepers: &mut Vec<Footprint>, step: &Footprint) {
+    // With one sleeper there is no other of its task, which is by far the most frequent case.
     let several = sleepers.len() > 1;
     let mut woken = Tasks::default();
     sleepers.retain(|sleeper| {
@@ -26,6 +27,8 @@ pub(crate) fn wake(sleepers: &mut Vec<Footprint>, step: &Footprint) {
         }
         !wakes
     });
+    // Example: a delivery that a fault may lose slept once as handled and once as lost. A step that depends on the first
+    // alone wakes both: it is one step, and which value it is given next time is not known.
     if several && !woken.is_empty() {
         sleepers.retain(|sleeper| !woken.contains(sleeper.task));
     }

@@ -34,7 +34,7 @@ const NAME: &str = "strata-sample";
 
 /// A decision with the options that delays lead to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Place {
+struct DelayPoint {
     /// Its number in the schedule.
     index: u32,
     /// (rank of the process or value, rank of the message, option).
@@ -43,7 +43,7 @@ struct Place {
     at: (u32, u32),
 }
 
-impl Place {
+impl DelayPoint {
     fn option(&self, ranks: (u32, u32)) -> Option<u32> {
         let found = self.options.iter().find(|(rank, lane, _)| (*rank, *lane) == ranks);
         found.map(|(.., option)| *option)
@@ -62,7 +62,7 @@ impl Place {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Run {
     decisions: Vec<u32>,
-    places: Vec<Place>,
+    places: Vec<DelayPoint>,
 }
 
 impl Run {
@@ -72,13 +72,13 @@ impl Run {
     }
 
     /// The execution with the n-th of them: its plan, and the place at which it was put.
-    fn delayed(&self, nth: u64) -> Option<(Vec<u32>, Place)> {
+    fn delayed(&self, nth: u64) -> Option<(Vec<u32>, DelayPoint)> {
         let mut all =
             self.places.iter().flat_map(|place| place.delays().map(move |at| (place, at)));
         let (place, at) = all.nth(usize::try_from(nth).ok()?)?;
         let mut plan = self.decisions.get(..place.index as usize)?.to_vec();
         plan.push(place.option(at)?);
-        Some((plan, Place { at, ..place.clone() }))
+        Some((plan, DelayPoint { at, ..place.clone() }))
     }
 }
 
@@ -228,7 +228,7 @@ impl Strategy for StrataSample {
                 offers.map(|offer| (offer.price - offer.lane, offer.lane, offer.option)).collect()
             }
         };
-        let place = Place { index: point.index, options, at: (0, 0) };
+        let place = DelayPoint { index: point.index, options, at: (0, 0) };
         let option = place.option((0, 0)).expect("an option is free");
         self.state.run.places.push(place);
         Answer::Take(option)

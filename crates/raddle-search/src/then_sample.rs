@@ -38,7 +38,7 @@ pub struct ThenSample {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Saved {
+struct SavedSampling {
     search: Vec<u8>,
     sampler: Vec<u8>,
     rng: u64,
@@ -141,7 +141,7 @@ impl Estimating for ThenSample {
 
 impl Resumable for ThenSample {
     fn save(&mut self) -> Result<Checkpoint, Unsupported> {
-        let saved = Saved {
+        let saved = SavedSampling {
             search: self.search.save()?.0,
             sampler: self.sampler.save()?.0,
             rng: self.rng.state(),
@@ -152,7 +152,7 @@ impl Resumable for ThenSample {
     }
 
     fn restore(&mut self, state: &Checkpoint) -> Result<(), Unsupported> {
-        let saved: Saved = state::read(NAME, state)?;
+        let saved: SavedSampling = state::read(NAME, state)?;
         if saved.sampled > u64::MAX / 2 {
             return Err(FOREIGN);
         }

@@ -86,7 +86,7 @@ use raddle_engine::receive::ActorNews;
 use raddle_engine::store::Store as Disk;
 use raddle_engine::strategy::{
     Answer, Checkpoint, Cut, Divisible, Estimating, Event, Finished, Needs, Options, Plan, Point,
-    Remarks, Resumable, Strategy, Taken, Unsupported, Work,
+    Remarks, Resumable, SearchPart, Strategy, Taken, Unsupported,
 };
 use raddle_trace::{Covered, Gaps, Note, Outcome, PairSet, Progress};
 use serde::{Deserialize, Serialize};
@@ -107,7 +107,7 @@ use self::visited::Visited;
 use crate::bound::Bound;
 pub use crate::cache::Full;
 use crate::cache::Used;
-use crate::estimate::Met;
+use crate::estimate::MetShare;
 use crate::expansion::all::CostlyOrder;
 use crate::order::{NonPreemptive, Order};
 
@@ -204,15 +204,19 @@ impl<O: Order> TreeSearch<O> {
         let (candidates, priorities) = frontier.begin();
         let (sees, is_best_first) = (priorities.sees, candidates.is_best_first());
         let reduces = expansion != TreeExpansion::All;
+        // A reduction needs both whatever the priorities are: races say what to open, sleep sets what not to run again.
         let compares =
             Compares { races: sees.races || reduces, sleep: sees.sleep || reduces, cuts: reduces };
         let has_comparison = compares.races || compares.sleep;
         let comparison = has_comparison.then(|| Box::new(Comparison::new(compares)));
         let sizing = match (reduces, is_best_first, bound) {
+            // Best first goes by the weighted rule, which needs no sizes and does not depend on the order; the head of `sizes.rs`
+            // says why there is none within a bound or with a reduction.
             (false, false, _) => Sizing::Recursive(Recursive::default()),
-            (false, true, Bound::None) => Sizing::Weighted(Met::default()),
+            (false, true, Bound::None) => Sizing::Weighted(MetShare::default()),
             _ => Sizing::Nothing,
         };
+        // Kept with a node only if siblings may be started there later: see `Compares::keeps_firsts`.
         let nodes = Nodes::new(compares.sleep, compares.keeps_firsts());
         Self {
             order,
@@ -241,10 +245,13 @@ impl<O: Order> TreeSearch<O> {
     #[must_use]
     pub fn cached(mut self, keys: Keys, prefixes: usize, full: Full) -> Self {
         assert!(self.comparison.is_none(), "executions are not compared beside a cache");
+        // Along an explorer two prefixes are the same only if the explorer is in the same state after both, so its state
+        // is hashed into the key.
         if let Some(explorer) = self.order.explorer() {
             explorer.with_hashes();
         }
         self.visited = Some(Box::new(Visited::new(keys, prefixes, full)));
+        // What is cut has no size of its own, so an estimate would count it as nothing.
         self.sizing = Sizing::Nothing;
         self
     }
@@ -276,6 +283,8 @@ impl<O: Order> TreeSearch<O> {
                 return None;
             }
             let (bin, pending) = self.store.candidates.pop()?;
+            // A candidate that was moved up has a second entry in a cheaper bin. The old one is left where it is, because to find it
+            // in its bin would take time in proportion to the bin, and is skipped here.
             if self.store.is_valid(bin, &pending) {
                 self.store.start(&pending);
                 return Some(pending);
@@ -297,6 +306,7 @@ impl<O: Order> TreeSearch<O> {
         };
         let Some(visited) = &self.visited else { return bound.covered() };
         let Used { compared, stored, dropped, cut } = visited.used();
+        // The cache left nothing out, so the guarantee is the one without it.
         if cut == 0 {
             return bound.covered();
         }
@@ -304,6 +314,7 @@ impl<O: Order> TreeSearch<O> {
         if visited.keys == Keys::Program && bound != Bound::None {
             return Covered::SomeStrata { executions: self.executions, delays: visited.most };
         }
+        // Along an explorer what is spent are delays. Prefixes that strayed were not compared.
         if self.order.explores() {
             let delays = match bound {
                 Bound::Delays(k) => Some(k),
@@ -341,6 +352,7 @@ impl<O: Order> TreeSearch<O> {
     fn begin_path(&mut self, shared: usize) {
         let Current { path, chain, is_known, .. } = &mut self.current;
         if let Some(comparison) = &mut self.comparison {
+            // The last execution did not end, or nodes have other numbers now: nothing may be taken over from it.
             if !*is_known {
                 comparison.forget();
             }
@@ -357,6 +369,8 @@ impl<O: Order> TreeSearch<O> {
         if !self.is_new(point) {
             return None;
         }
+        // Without a reduction the default order decides, whether its task sleeps or not: sleeping only makes a candidate
+        // dearer there, and every option is run in the end.
         let comparison = self.comparison.as_deref_mut().filter(|one| one.compares.cuts);
         let Some(comparison) = comparison else {
             let default = if value.is_some() { 0 } else { self.order.next(point) };
@@ -380,6 +394,7 @@ impl<O: Order> TreeSearch<O> {
         } else {
             None
         };
+        // All that can move sleeps, so all that follows is covered. Ops that wait here have not run, and race all the same.
         if option.is_none() {
             comparison.cut_at(point.pending.stuck());
         }
@@ -406,6 +421,8 @@ impl<O: Order> TreeSearch<O> {
         };
         let (planned, limit) = (self.current.planned, self.bound.limit());
         let reduces = self.expansion != TreeExpansion::All;
+        // Not the first execution, which later ones are made from; nor with a reduction, where a race of another execution may
+        // ask for something at any of its points.
         let leaf = parent != NONE && !reduces && !self.new.open_any(spent, limit);
         if let Some(comparison) = &mut self.comparison {
             if !comparison.compares.cuts {
@@ -431,6 +448,7 @@ impl<O: Order> TreeSearch<O> {
             }
         }
         if let Stage::Running(pending) = self.stage {
+            // It counted as waiting while it ran, so that `covered` did not claim what it costs.
             self.store.uncount(pending.cost);
         }
         if id == NONE {
@@ -470,6 +488,8 @@ impl<O: Order> Strategy for TreeSearch<O> {
     fn begin(&mut self, plan: &mut Plan) -> bool {
         match self.stage {
             _ if self.explorer_trouble().is_some() => return false,
+            // Candidates that cannot be read back are lost: to say that nothing is left would be false, so the search ends without
+            // a claim.
             Stage::Ended if self.is_in_trouble() => return false,
             Stage::Ended => match self.pop() {
                 Some(pending) => self.stage = Stage::Running(pending),
@@ -502,12 +522,14 @@ impl<O: Order> Strategy for TreeSearch<O> {
             && self.new.windows.is_none()
             && !self.store.priorities.sees.steps
         {
+            // The history has them. Not where windows or priorities hear of steps: these begin anew with every execution.
             plan.steps_to_skip = comparison.skip_known();
         }
         true
     }
 
     fn decide(&mut self, point: &Point<'_>) -> Answer {
+        // Values and tasks are asked about alike, so the points of an execution are numbered without gaps.
         debug_assert_eq!(
             self.current.planned + self.new.all.len(),
             point.index as usize,
@@ -604,6 +626,7 @@ impl<O: Order> Strategy for TreeSearch<O> {
                 match self.store.least_cost() {
                     None => self.covered_within(None),
                     Some(0) => part,
+                    // Costs only grow along an execution, so what waits at cost k leads to nothing cheaper than k: all below has been run.
                     Some(least) => self.covered_within(Some(least - 1)),
                 }
             }
@@ -644,7 +667,7 @@ impl<O: Order> Resumable for TreeSearch<O> {
 }
 
 impl<O: Order> Divisible for TreeSearch<O> {
-    fn split(&mut self, n: usize) -> Result<Vec<Work>, Unsupported> {
+    fn split(&mut self, n: usize) -> Result<Vec<SearchPart>, Unsupported> {
         self.give(n)
     }
 
@@ -663,12 +686,13 @@ impl<O: Order> Divisible for TreeSearch<O> {
             _ if self.diverged => {
                 Covered::Part { executions, preemptions: self.bound.preemptions() }
             }
+            // Of the parts together, each of which has run all of its own: see `Divisible::claim`.
             TreeExpansion::All => self.covered_within(None),
             _ => Covered::of_reduction(executions, self.gaps),
         }
     }
 
-    fn dissolve(&mut self) -> Result<Vec<Work>, Unsupported> {
+    fn dissolve(&mut self) -> Result<Vec<SearchPart>, Unsupported> {
         self.give_all()
     }
 }

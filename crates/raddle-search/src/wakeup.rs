@@ -108,7 +108,7 @@ impl Branch {
 
 /// A sequence of steps, and what is known about the execution in which it was found. Its steps are
 /// named by numbers.
-pub(crate) trait Found {
+pub(crate) trait RecordedSteps {
     /// A step.
     fn step(&self, link: u32) -> &Footprint;
     /// Its name.
@@ -136,8 +136,27 @@ enum Fit {
 ///
 /// Where that cannot be told, the sequence becomes a branch of its own, which is looked at again when its turn
 /// comes.
-pub(crate) fn insert<F: Found>(branches: &mut Vec<Branch>, sequence: &mut Vec<u32>, found: &F) {
+pub(crate) fn insert<F: RecordedSteps>(
+    branches: &mut Vec<Branch>,
+    sequence: &mut Vec<u32>,
+    found: &F,
+) {
     Insertion { found, droppable: false }.below(branches, sequence);
+}
+
+/// Has every step below tried with all values, not only with those of the sequences that led here.
+///
+/// Another order of steps need not be in the tree: a race in one of the executions below shows it. Another value of a step is
+/// shown by no race, because no step depends on it. A program of which a trace was lost: a message is delivered or
+/// lost, `m[0]` or `m[1]`, after a step `p`. The sequence `p m[0] r` is inserted first; then `p` alone, after which anything
+/// may come. Without this only `m[0]` was tried after `p`, and what follows `p m[1]` was never run.
+fn allow_all_values(branches: &mut [Branch]) {
+    for branch in branches {
+        if branch.ways.iter().all(|way| way.values.is_some()) {
+            branch.ways.push(Way::new(None, Vec::new(), false));
+        }
+        branch.ways.iter_mut().for_each(|way| allow_all_values(&mut way.children));
+    }
 }
 
 /// A sequence on its way into a tree.
@@ -147,7 +166,7 @@ struct Insertion<'a, F> {
     droppable: bool,
 }
 
-impl<F: Found> Insertion<'_, F> {
+impl<F: RecordedSteps> Insertion<'_, F> {
     fn below(&mut self, branches: &mut Vec<Branch>, sequence: &mut Vec<u32>) {
         let mut unless = Vec::new();
         for branch in branches.iter_mut() {
@@ -192,6 +211,8 @@ impl<F: Found> Insertion<'_, F> {
         let step = |&link: &u32| self.found.step(link);
         if let Some(place) = sequence.iter().position(|link| step(link).task == task) {
             let own = step(&sequence[place]);
+            // The same task at the same state takes the same step, so what counts is whether it can be moved to the front of
+            // the sequence.
             let free = sequence[..place].iter().all(|link| !step(link).dependent(own));
             return if free { Fit::Begins(Some(place)) } else { Fit::No };
         }
@@ -221,6 +242,8 @@ impl<F: Found> Insertion<'_, F> {
         if sequence.iter().any(|link| step(link).dependent(&theirs)) {
             return Fit::No;
         }
+        // Both sides have objects that only one of the two executions knows by number: they may be the same ones or not. If
+        // only one side had, its objects could not be among those of the other, which are older than the root.
         if !known && sequence.iter().any(|link| self.is_new(step(link))) {
             return Fit::Unknown;
         }
@@ -256,10 +279,12 @@ impl<F: Found> Insertion<'_, F> {
 
     /// Adds the rest of the sequence after these values, or after all.
     fn along(&mut self, ways: &mut [Way], values: Option<&[u32]>, sequence: &[u32]) {
+        let wanted = |way: &&mut Way| values.is_none() || way.values.as_deref() == values;
         if sequence.is_empty() {
+            // After the sequence anything may come, and the sequences that were here before name some values only.
+            ways.iter_mut().filter(wanted).for_each(|way| allow_all_values(&mut way.children));
             return;
         }
-        let wanted = |way: &&mut Way| values.is_none() || way.values.as_deref() == values;
         let droppable = self.droppable;
         for way in ways.iter_mut().filter(wanted) {
             if way.children.is_empty() {
@@ -273,6 +298,7 @@ impl<F: Found> Insertion<'_, F> {
             }
             // There may be more than one way to add it to.
             self.below(&mut way.children, &mut sequence.to_vec());
+            // Set on the way down one of the ways; the next one begins as this one did.
             self.droppable = droppable;
         }
     }

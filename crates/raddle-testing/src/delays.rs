@@ -64,7 +64,7 @@ struct Queue {
     /// In the order of creation, and whether each can move.
     all: Vec<(Who, bool)>,
     order: Vec<Who>,
-    /// Whom the last step sent to or woke.
+    /// The processes that the last step sent to or woke.
     recent: Vec<Who>,
     actors: BTreeMap<u64, Who>,
 }

@@ -4,7 +4,6 @@ pub mod atomic;
 mod barrier;
 mod condvar;
 pub mod counted;
-mod few;
 mod guarded;
 mod lazy_lock;
 pub mod mpsc;
@@ -12,6 +11,7 @@ mod mutex;
 mod once;
 mod once_lock;
 mod rwlock;
+mod small_list;
 
 // std's own: only those coerce to `Arc<dyn Trait>` and can be the type of `self`, and a program that
 // never looks at a count cannot tell. See `counted` for those that do.

@@ -8,7 +8,7 @@
 //!
 //! A host that dies cannot say what it did. So it keeps the options it takes in a *page*: a file
 //! that is mapped into its memory, one word for each decision. The driver reads that and has another
-//! host go the same way once more, which tells each step before the next ([`Told`]).
+//! host go the same way once more, which tells each step before the next ([`RetracedEvent`]).
 
 use serde::{Deserialize, Serialize};
 
@@ -33,7 +33,7 @@ pub const STOP: &str = "stop";
 /// after it, so that what the test harness says is told from it.
 pub const OUTPUT: &str = "\u{1}raddle output\u{1}";
 
-/// What every mark begins with: see [`Mark`].
+/// What every mark begins with: see [`TestMark`].
 pub const MARK: &str = "\u{1}raddle::test\u{1}1\u{1}";
 
 /// What `#[raddle::test]` leaves in the binary so that the driver can tell its tests from others.
@@ -42,20 +42,20 @@ pub const MARK: &str = "\u{1}raddle::test\u{1}1\u{1}";
 /// nothing need be run. A list of tests in a section of the binary would need `unsafe` attributes in
 /// the user's crate, and a spelling for each platform.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Mark {
+pub struct TestMark {
     /// As the test harness calls the test: the module without the crate, and the function.
     pub test: String,
     /// Where it is, as `file:line`.
     pub site: String,
 }
 
-impl Mark {
+impl TestMark {
     /// Reads what follows [`MARK`]: path, site, each with the separator after it.
     ///
     /// ```
-    /// use raddle_trace::host::Mark;
+    /// use raddle_trace::host::TestMark;
     ///
-    /// let mark = Mark::read(b"tour::orders::sold\x01src/orders.rs:7\x01 and so on").expect("a mark");
+    /// let mark = TestMark::read(b"tour::orders::sold\x01src/orders.rs:7\x01 and so on").expect("a mark");
     /// assert_eq!((mark.test.as_str(), mark.site.as_str()), ("orders::sold", "src/orders.rs:7"));
     /// assert_eq!(Mark::read(b"anything else"), None);
     /// ```
@@ -77,7 +77,7 @@ pub struct Job {
     /// The version of this format: [`VERSION`].
     pub version: u32,
     /// What to do.
-    pub work: Work,
+    pub work: JobKind,
     /// The path of the socket to connect to.
     pub channel: String,
     /// The file in which options are kept, made by the driver; none: they are not kept.
@@ -109,7 +109,7 @@ pub struct Avoid {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "kebab-case")]
 #[non_exhaustive]
-pub enum Work {
+pub enum JobKind {
     /// Search, or replay if `RADDLE_REPLAY` says so.
     Search,
     /// Take the options that a host which died has left in this page, and tell each step.
@@ -191,7 +191,7 @@ pub enum Message {
     /// What happened in an execution, as it happens.
     Told {
         /// That.
-        told: Told,
+        told: RetracedEvent,
     },
     /// The execution that was to be told came to its end this time.
     Survived {
@@ -208,7 +208,7 @@ pub enum Message {
         /// That, and what is left of it.
         completed: Box<Completed>,
     },
-    /// The answer to [`Work::Strategies`].
+    /// The answer to [`JobKind::Strategies`].
     Strategies {
         /// Every name that a user may write, and those that are planned.
         parts: Vec<Part>,
@@ -240,7 +240,7 @@ pub struct Part {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "told", rename_all = "kebab-case")]
 #[non_exhaustive]
-pub enum Told {
+pub enum RetracedEvent {
     /// The settings, before anything else.
     Settings {
         /// Those.
@@ -301,23 +301,23 @@ impl Retraced {
     }
 
     /// Adds what was told.
-    pub fn hear(&mut self, told: Told) {
+    pub fn hear(&mut self, told: RetracedEvent) {
         match told {
-            Told::Settings { settings } => self.schedule.settings = settings,
-            Told::Task { task } => {
+            RetracedEvent::Settings { settings } => self.schedule.settings = settings,
+            RetracedEvent::Task { task } => {
                 self.schedule.tasks.push(task.clone());
                 self.trace.tasks.push(task);
             }
-            Told::Object { object } => self.trace.objects.push(object),
-            Told::Decision { decision } => self.schedule.decisions.push(decision),
-            Told::Key { task } => {
+            RetracedEvent::Object { object } => self.trace.objects.push(object),
+            RetracedEvent::Decision { decision } => self.schedule.decisions.push(decision),
+            RetracedEvent::Key { task } => {
                 if let Some(Decision::Value { key, .. }) = self.schedule.decisions.last_mut() {
                     *key = Key::Task(task);
                 }
             }
-            Told::Step { event } => self.trace.events.push(event),
-            Told::Panicked { panic } => self.trace.panics.push(panic),
-            Told::Handled { panic } => {
+            RetracedEvent::Step { event } => self.trace.events.push(event),
+            RetracedEvent::Panicked { panic } => self.trace.panics.push(panic),
+            RetracedEvent::Handled { panic } => {
                 if let Some(raised) = self.trace.panics.get_mut(panic as usize) {
                     raised.handled = true;
                 }

@@ -52,7 +52,7 @@ pub use receives::{
 };
 pub use report::{Counts, Failure, Member, Nested, Note, Report, Verdict};
 pub use run::{Run, Sample, Tried};
-pub use saved::Saved;
+pub use saved::SavedFailure;
 pub use schedule::{Decision, Key, Schedule, Settings, TaskKind, TaskName, Timeouts};
 pub use sketch::Sketch;
 pub use token::TokenError;

@@ -74,7 +74,7 @@ impl fmt::Display for Statement {
 /// assert_eq!(more.difference(&seen).to_string(), "a.rs:3:5 ← a.rs:7:5\n");
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(into = "Saved", try_from = "Saved")]
+#[serde(into = "SavedPairs", try_from = "SavedPairs")]
 pub struct PairSet {
     sets: BTreeMap<Statement, BTreeSet<Statement>>,
     /// Of the text of lines, by file and line.
@@ -209,7 +209,7 @@ fn hash(text: &str) -> u64 {
 
 /// How a set is written: statements once, pairs by their numbers.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Saved {
+struct SavedPairs {
     version: u32,
     statements: Vec<Statement>,
     /// Of each later statement, those before it.
@@ -225,7 +225,7 @@ struct Noted {
     hash: String,
 }
 
-impl From<PairSet> for Saved {
+impl From<PairSet> for SavedPairs {
     fn from(set: PairSet) -> Self {
         let statements: BTreeSet<_> = set.iter().flat_map(|(l, e)| [l, e]).cloned().collect();
         let statements: Vec<_> = statements.into_iter().collect();
@@ -244,10 +244,10 @@ impl From<PairSet> for Saved {
     }
 }
 
-impl TryFrom<Saved> for PairSet {
+impl TryFrom<SavedPairs> for PairSet {
     type Error = String;
 
-    fn try_from(saved: Saved) -> Result<Self, String> {
+    fn try_from(saved: SavedPairs) -> Result<Self, String> {
         if saved.version != VERSION {
             let version = saved.version;
             return Err(format!("pairs of version {version}; this is for version {VERSION}"));

@@ -8,7 +8,7 @@ use crate::report::Failure;
 /// A failure and whose it is. As JSON it is that of the failure with a few fields more, so whatever
 /// reads a failure reads this.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Saved {
+pub struct SavedFailure {
     /// The package of the test, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub package: Option<String>,

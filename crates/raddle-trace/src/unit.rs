@@ -3,7 +3,7 @@
 //! A unit is all that a host needs to run its part: the composition, where in the tree of decisions the part begins,
 //! what the strategy keeps for it, the numbers that tasks have there. It needs no record of other units. A host runs a
 //! unit for a while and gives back one record, [`Completed`]: what was found, and *leftovers*, the units into which
-//! the rest was cut. Whoever keeps units puts the record in their place as a whole, or not at all; so a part of a search is
+//! the rest was cut. The store of units puts the record in their place as a whole, or not at all; so a part of a search is
 //! at every moment either to be run or counted, never both and never neither. [`fold`](crate::fold) adds the records up.
 //!
 //! A unit is run any number of times and counts once: a second result of the same unit is ignored.
@@ -182,7 +182,7 @@ pub struct UnitPlan {
     /// When a reduction has covered all it sees, so many executions without it are enough.
     pub after_reduction: u64,
     /// Which test, strategies and settings, as text: units of another one mean something else, and so do those of another
-    /// binary, which whoever keeps units must add.
+    /// binary, which the store of units must add.
     pub run: String,
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use raddle_engine::LastWords;
 use raddle_report::{LONG_TOKEN, TextOptions};
-use raddle_trace::{Event, Failure, PartialSchedule, Report, Saved, Verdict, saved};
+use raddle_trace::{Event, Failure, PartialSchedule, Report, SavedFailure, Verdict, saved};
 
 use crate::conclusion::note;
 use crate::config::{Config, Expect, Isolation, Pairs, Receives};
@@ -19,6 +19,7 @@ use crate::job::{Body, Job};
 use crate::learned;
 use crate::minimise;
 use crate::partial;
+use crate::summary::Summary;
 use crate::terminal;
 
 /// Runs `test` under one schedule after another, and panics with the report if one fails.
@@ -45,8 +46,7 @@ pub fn check<F>(test: F)
 where
     F: Fn() + Send + Sync + 'static,
 {
-    let caller = Location::caller();
-    finish(Config::from_env().and_then(|config| run(config, caller, &(Arc::new(test) as Body))));
+    check_dyn(Config::from_env(), Location::caller(), &(Arc::new(test) as Body));
 }
 
 /// [`check`] with a configuration. The environment is not read: see [`Config::with_env`].
@@ -61,7 +61,7 @@ pub fn check_with<F>(config: Config, test: F)
 where
     F: Fn() + Send + Sync + 'static,
 {
-    finish(run(config, Location::caller(), &(Arc::new(test) as Body)));
+    check_dyn(Ok(config), Location::caller(), &(Arc::new(test) as Body));
 }
 
 /// A report as text, as [`check`] shows it.
@@ -103,9 +103,20 @@ pub struct Judged {
     pub passed: bool,
 }
 
-/// The one place where raddle panics and prints, but for lines of progress.
+/// [`check_with`], of a configuration that may be wrong.
 #[track_caller]
-pub(crate) fn finish(result: Result<Judged, Error>) {
+pub(crate) fn check_dyn(config: Result<Config, Error>, caller: &Location<'_>, test: &Body) {
+    finish(config.and_then(|config| {
+        let summary = Summary::new(&config);
+        let judged = run(config, caller, test)?;
+        summary.add(&judged.report, judged.passed);
+        Ok(judged)
+    }));
+}
+
+/// The one place where raddle panics and prints, but for lines of progress and those at the end of the process.
+#[track_caller]
+fn finish(result: Result<Judged, Error>) {
     match result {
         Ok(Judged { text, passed: true, .. }) => print(&text),
         Ok(Judged { text, .. }) if terminal::wants_short_backtraces() => fail(text),
@@ -130,7 +141,7 @@ fn print(text: &str) {
 }
 
 /// Runs the test.
-pub(crate) fn run(mut config: Config, caller: &Location<'_>, test: &Body) -> Result<Judged, Error> {
+fn run(mut config: Config, caller: &Location<'_>, test: &Body) -> Result<Judged, Error> {
     if config.test.is_none() {
         // The harness runs a test on the main thread if there is only one at a time.
         let name = std::thread::current().name().filter(|name| *name != "main").map(str::to_owned);
@@ -405,7 +416,7 @@ fn learned_file(config: &Config, caller: Option<&Location<'_>>, what: &str) -> O
 /// A failure with the name of its test.
 fn saved_as_json(config: &Config, failure: &Failure) -> String {
     let (package, test) = (config.env.package.clone(), config.test.clone());
-    let saved = Saved { package, target: None, test, failure: failure.clone() };
+    let saved = SavedFailure { package, target: None, test, failure: failure.clone() };
     serde_json::to_string_pretty(&saved).expect("every map has names for keys")
 }
 

@@ -37,7 +37,7 @@ const MAGIC: &[u8; 8] = b"raddleck";
 
 /// A search that was saved between two executions.
 #[derive(Clone, Debug)]
-pub(crate) struct Saved {
+pub(crate) struct SavedSearch {
     pub(crate) carried: Carried,
     pub(crate) state: Checkpoint,
 }
@@ -45,7 +45,7 @@ pub(crate) struct Saved {
 /// What is known of one search of a test.
 #[derive(Clone, Debug, Default)]
 struct Slot {
-    saved: Option<Saved>,
+    saved: Option<SavedSearch>,
     /// Why it could not be saved.
     refused: Option<String>,
 }
@@ -57,7 +57,7 @@ pub(crate) struct Keeper {
     /// All but what changes while it is searched.
     header: Header,
     /// What was there before, of each search.
-    before: Vec<Option<Saved>>,
+    before: Vec<Option<SavedSearch>>,
     began: Instant,
     slots: Mutex<Slots>,
 }
@@ -94,7 +94,7 @@ pub(crate) fn open(job: &Job, searches: &[(String, u64)]) -> Result<Option<Arc<K
             })
             .collect(),
     };
-    let mut before: Vec<Option<Saved>> = vec![None; searches.len()];
+    let mut before: Vec<Option<SavedSearch>> = vec![None; searches.len()];
     match fs::read(&path) {
         Ok(bytes) if config.resume => {
             let (found, states) = read(&bytes).map_err(wrong)?;
@@ -102,7 +102,8 @@ pub(crate) fn open(job: &Job, searches: &[(String, u64)]) -> Result<Option<Arc<K
             found.fits(&header).map_err(wrong)?;
             (header.parts, header.elapsed_ms) = (found.parts + 1, found.elapsed_ms);
             for ((before, part), state) in before.iter_mut().zip(found.searches).zip(states) {
-                *before = part.carried.zip(state).map(|(carried, state)| Saved { carried, state });
+                *before =
+                    part.carried.zip(state).map(|(carried, state)| SavedSearch { carried, state });
             }
         }
         Ok(_) => {}
@@ -229,13 +230,13 @@ impl Keeper {
             // The file has it.
             (slots.all, slots.written) = (vec![Slot::default()], only.is_some());
         } else {
-            let slot = |saved: &Option<Saved>| Slot { saved: saved.clone(), refused: None };
+            let slot = |saved: &Option<SavedSearch>| Slot { saved: saved.clone(), refused: None };
             slots.all = self.before.iter().map(slot).collect();
         }
     }
 
     /// What a search is to go on from.
-    pub(crate) fn before(&self, search: usize) -> Option<&Saved> {
+    pub(crate) fn before(&self, search: usize) -> Option<&SavedSearch> {
         self.before.get(search)?.as_ref()
     }
 
@@ -251,7 +252,7 @@ impl Keeper {
 
     /// Saves a search.
     fn keep(&self, search: usize, paused: &mut Paused<'_, '_>) {
-        let saved = paused.save().map(|state| Saved { carried: paused.carried(), state });
+        let saved = paused.save().map(|state| SavedSearch { carried: paused.carried(), state });
         let mut slots = self.slots();
         let in_file = slots.written && slots.all.len() == 1;
         let Some(slot) = slots.all.get_mut(search) else { return };
@@ -349,15 +350,15 @@ impl Keeper {
 
 /// One search's part of a keeper.
 #[derive(Clone, Debug)]
-pub(crate) struct Place {
+pub(crate) struct CheckpointSlot {
     pub(crate) keeper: Arc<Keeper>,
     /// Its number among the searches of the test.
     pub(crate) search: usize,
 }
 
-impl Place {
+impl CheckpointSlot {
     /// What it is to go on from.
-    pub(crate) fn before(&self) -> Option<&Saved> {
+    pub(crate) fn before(&self) -> Option<&SavedSearch> {
         self.keeper.before(self.search)
     }
 

@@ -9,7 +9,7 @@ use raddle_trace::{
 
 use crate::config::{AUTO, Config};
 use crate::plan::{self, Plan};
-use crate::search::Found;
+use crate::search::SearchResult;
 
 /// What a search, a portfolio or a replay has shown. The one place where this is decided.
 ///
@@ -39,7 +39,7 @@ pub(crate) fn is_covered(ended: &Ended, counts: &Counts, covered: &Covered) -> b
 }
 
 /// The same of what was found.
-pub(crate) fn has_covered(found: &Found) -> bool {
+pub(crate) fn has_covered(found: &SearchResult) -> bool {
     is_covered(&found.explored.ended, &found.explored.counts, &found.covered)
 }
 
@@ -74,7 +74,7 @@ pub(crate) fn note(text: impl Into<String>) -> Note {
 ///
 /// The answer is the last one's: it went on where the one before had nothing more to say. But if that had covered
 /// what it set out to and the last one did not get to an end, it is the one before's.
-pub(crate) fn in_sequence(mut all: Vec<Found>) -> Found {
+pub(crate) fn in_sequence(mut all: Vec<SearchResult>) -> SearchResult {
     // One that came too late to run anything has nothing to say.
     if all.len() > 1 && all.last().is_some_and(|last| last.explored.counts.executions == 0) {
         all.pop();
@@ -94,7 +94,7 @@ pub(crate) fn in_sequence(mut all: Vec<Found>) -> Found {
 }
 
 /// A search that covered what it set out to, and one after it that added nothing to that.
-fn with_more(mut first: Found, second: Found) -> Found {
+fn with_more(mut first: SearchResult, second: SearchResult) -> SearchResult {
     let (name, counts) = (second.name, second.explored.counts);
     first.explored.notes.push(note(format!(
         "`{name}` then ran {} executions without the reduction, in case tasks share something outside \
@@ -111,8 +111,8 @@ fn with_more(mut first: Found, second: Found) -> Found {
 }
 
 /// A search, and one after it that has the answer.
-fn after(first: Found, mut second: Found) -> Found {
-    let Found { name, explored, coverage, receives, progress, .. } = first;
+fn after(first: SearchResult, mut second: SearchResult) -> SearchResult {
+    let SearchResult { name, explored, coverage, receives, progress, .. } = first;
     let before = explored.counts.executions;
     if second.progress.estimate.is_none() && progress.estimate.is_some() {
         second.progress = progress;
@@ -168,7 +168,7 @@ pub(crate) fn conclude(
     config: &Config,
     known: Option<&PairSet>,
     plan: &Plan,
-    found: Vec<Found>,
+    found: Vec<SearchResult>,
     failed_by: Option<usize>,
     mut notes: Vec<Note>,
 ) -> Report {
@@ -227,17 +227,17 @@ pub(crate) fn conclude(
 }
 
 /// The name of all that was run; of a choice that was raddle's, without what did not come to run.
-fn strategy(config: &Config, found: &[Found]) -> String {
+fn strategy(config: &Config, found: &[SearchResult]) -> String {
     let auto = plan::is_auto(config);
     let none_ran = found.iter().all(|found| found.explored.counts.executions == 0);
-    let shown = |found: &&Found| !auto || none_ran || found.explored.counts.executions > 0;
+    let shown = |found: &&SearchResult| !auto || none_ran || found.explored.counts.executions > 0;
     let names: Vec<_> = found.iter().filter(shown).map(|found| found.name.as_str()).collect();
     let names = names.join(" | ");
     if auto { format!("{AUTO} ({names})") } else { names }
 }
 
 /// How far a search was that did not finish, by the first member that can tell.
-fn estimate(found: &[Found], listed: bool, verdict: Verdict) -> Option<Progress> {
+fn estimate(found: &[SearchResult], listed: bool, verdict: Verdict) -> Option<Progress> {
     let unfinished = |ended: &Ended| {
         matches!(ended, Ended::Executions | Ended::Memory | Ended::Stopped | Ended::Trouble(_))
     };
@@ -245,7 +245,7 @@ fn estimate(found: &[Found], listed: bool, verdict: Verdict) -> Option<Progress>
         [only] if !listed => verdict != Verdict::Failed && unfinished(&only.explored.ended),
         _ => verdict == Verdict::Passed,
     };
-    let estimated = |found: &&Found| found.progress.estimate.is_some();
+    let estimated = |found: &&SearchResult| found.progress.estimate.is_some();
     found.iter().find(estimated).map(|found| found.progress).filter(|_| shown)
 }
 
@@ -259,8 +259,8 @@ fn credit(members: &[Member], failed_by: Option<usize>, strongest: usize) -> Opt
 }
 
 /// What a member found, alone.
-fn summary(found: &Found, seed: u64) -> Member {
-    let Found { name, explored, covered, traces, .. } = found;
+fn summary(found: &SearchResult, seed: u64) -> Member {
+    let SearchResult { name, explored, covered, traces, .. } = found;
     let all = is_covered(&explored.ended, &explored.counts, covered);
     let diverged = says_nothing(&explored.ended, covered);
     let otherwise = if all { Verdict::Covered } else { Verdict::Passed };
@@ -286,7 +286,7 @@ fn beside(before: Option<Coverage>, more: Option<&Coverage>) -> Option<Coverage>
 }
 
 /// What there is to say of a member besides, once.
-fn tell(notes: &mut Vec<Note>, found: &Found, listed: bool) {
+fn tell(notes: &mut Vec<Note>, found: &SearchResult, listed: bool) {
     let mut more = found.explored.notes.clone();
     if let Some(Probed { probes, .. }) = found.progress.estimate.and_then(|about| about.probed) {
         more.push(note(format!(

@@ -163,10 +163,12 @@ pub use raddle_engine::receive::{ActorNews, Effects, Receive, ReceiveName};
 pub use raddle_engine::rt::{Object, step_both, step_both_timeout};
 pub use raddle_engine::strategy::{
     Answer, Checkpoint, Choice, Cut, Divisible, Estimating, Event, Finished, Label, Lane, Needs,
-    Options, Pending, Plan, Point, Remarks, Resumable, Step, Strategy, Stuck, Taken, Tasks, Timer,
-    Unsupported, Waits, Watch, Work,
+    Options, Pending, Plan, Point, Remarks, Resumable, SearchPart, Step, Strategy, Stuck, Taken,
+    Tasks, Timer, Unsupported, Waits, Watch,
 };
-pub use raddle_search::tree::priority::{By, Candidate, Cost, Priority, Reversal, Sees, Window};
+pub use raddle_search::tree::priority::{
+    Candidate, ClosurePriority, Cost, Priority, Reversal, Sees, Window,
+};
 pub use raddle_search::{
     Bound, CostlyOrder, DepthFirst, Frontier, Order, Rng, TreeExpansion, TreeSearch,
 };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use raddle_engine::rt;
 
-use crate::check::{finish, run};
+use crate::check::check_dyn;
 use crate::config::Config;
 use crate::host;
 use crate::job::Body;
@@ -13,21 +13,21 @@ use crate::job::Body;
 /// Where the `#[raddle::test]` is that expands to a call of [`test`].
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
-pub struct Place {
+pub struct TestPlace {
     /// The package.
     pub package: Option<&'static str>,
     /// As `module_path!` says.
     pub module: &'static str,
     /// The function.
     pub name: &'static str,
-    /// What the driver finds in the binary: see `raddle_trace::host::Mark`.
+    /// What the driver finds in the binary: see `raddle_trace::host::TestMark`.
     pub mark: &'static str,
 }
 
 /// What `#[raddle::test]` expands to: [`check_with`], with the environment and a name.
 #[doc(hidden)]
 #[track_caller]
-pub fn test<F, R>(mut config: Config, place: Place, test: F)
+pub fn test<F, R>(mut config: Config, place: TestPlace, test: F)
 where
     F: Fn() -> R + Send + Sync + 'static,
     R: Returned,
@@ -43,7 +43,7 @@ where
     let body: Body = Arc::new(move || test().finish(caller));
     match config.with_env() {
         Ok(config) if config.env.host.is_some() => host::serve(config, &body),
-        config => finish(config.and_then(|config| run(config, caller, &body))),
+        config => check_dyn(config, caller, &body),
     }
 }
 

@@ -13,9 +13,11 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
 use std::time::Duration;
 
-use raddle_engine::{AfterOptions, Known, Tape};
+use raddle_engine::{AfterOptions, KnownDeath, Tape};
 use raddle_search::registry::{Entry, Status, names};
-use raddle_trace::host::{Avoid, Job as HostJob, Message, OUTPUT, Part, STOP, VERSION, Work, page};
+use raddle_trace::host::{
+    Avoid, Job as HostJob, JobKind, Message, OUTPUT, Part, STOP, VERSION, page,
+};
 use raddle_trace::unit::{Order as UnitOrder, ToJudge};
 use raddle_trace::{Progress, Report};
 
@@ -86,12 +88,12 @@ fn work(config: Config, test: &Body) -> Result<Option<String>, Error> {
     let mut job = Job { hosted, ..configured(config, &asked, &channel) };
     fence();
     let result = match asked.work {
-        Work::Search => search(&mut job, test, &channel),
-        Work::Retrace { page } => retrace(&job, &page, test, &channel),
-        Work::Minimise => minimised(&job, test, &channel),
-        Work::Units => serve_units(&mut job, &orders, &yields, test, &channel).map(|()| None),
-        Work::Judge { file } => judge(&mut job, &file, test, &channel),
-        Work::Strategies => plan::check_names(&job.config).map(|()| {
+        JobKind::Search => search(&mut job, test, &channel),
+        JobKind::Retrace { page } => retrace(&job, &page, test, &channel),
+        JobKind::Minimise => minimised(&job, test, &channel),
+        JobKind::Units => serve_units(&mut job, &orders, &yields, test, &channel).map(|()| None),
+        JobKind::Judge { file } => judge(&mut job, &file, test, &channel),
+        JobKind::Strategies => plan::check_names(&job.config).map(|()| {
             channel.say(&Message::Strategies { parts: strategies() });
             None
         }),
@@ -162,7 +164,7 @@ fn avoiding(tape: Tape, path: &str) -> Result<Tape, Error> {
     let bytes = fs::read(path).map_err(|error| wrong(format!("{path}: {error}")))?;
     let ways: Vec<Avoid> =
         serde_json::from_slice(&bytes).map_err(|error| wrong(format!("{path}: {error}")))?;
-    let known = |Avoid { options, death }| Known { options, death };
+    let known = |Avoid { options, death }| KnownDeath { options, death };
     Ok(tape.avoiding(ways.into_iter().map(known).collect()))
 }
 
@@ -216,7 +218,7 @@ fn serve_units(
     channel.say(&Message::Plan { plan: Box::new(units::plan(job)?) });
     for order in orders {
         let UnitOrder::Run { unit, quota, samples, avoid } = order else { break };
-        let known = |Avoid { options, death }| Known { options, death };
+        let known = |Avoid { options, death }| KnownDeath { options, death };
         let avoid = avoid.into_iter().map(known).collect();
         let task = units::Task { unit: *unit, quota, samples, avoid };
         let completed = units::run(job, task, yields, test, memory::busy_us)?;
@@ -339,7 +341,7 @@ mod tests {
         assert!(wrong("nothing").contains("cannot be done"));
         let job =
             r#"{"version": 1, "work": {"do": "search"}, "channel": "/a", "progress_ms": 250}"#;
-        assert_eq!(read(job).expect("a job").work, Work::Search);
+        assert_eq!(read(job).expect("a job").work, JobKind::Search);
     }
 
     #[test]

@@ -78,7 +78,7 @@ impl Job {
         self.config.observer.iter().chain(&self.lines).collect()
     }
 
-    /// The same without anybody who hears of it, in another time.
+    /// The same without listeners, and with another limit of time.
     pub(crate) fn quiet(&self, time: Option<Duration>) -> Self {
         let config = Config { time, observer: None, ..self.config.clone() };
         Self { config, lines: None, ..self.clone() }

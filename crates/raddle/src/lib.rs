@@ -63,7 +63,7 @@ mod value;
 // - what is run, where its files lie, and the thread that keeps the time for it: job, files, supervisor;
 // - one search, and what it leaves for later: checkpoint, spill, reporter, search;
 // - the searches of one report, or a replay: plan, conclusion, portfolio, recording, explore;
-// - a test: minimise, explain, learned, terminal, check, units, host, harness.
+// - a test: minimise, explain, learned, terminal, summary, check, units, host, harness.
 #[cfg(feature = "check")]
 mod check;
 #[cfg(feature = "check")]
@@ -91,7 +91,7 @@ mod harness;
 #[cfg(all(feature = "check", unix))]
 mod host;
 #[cfg(all(feature = "check", not(unix)))]
-#[path = "host/elsewhere.rs"]
+#[path = "host/unsupported.rs"]
 mod host;
 #[cfg(feature = "check")]
 mod job;
@@ -115,6 +115,8 @@ mod reporter;
 mod search;
 #[cfg(feature = "check")]
 mod spill;
+#[cfg(feature = "check")]
+mod summary;
 #[cfg(feature = "check")]
 mod supervisor;
 #[cfg(feature = "check")]
@@ -216,5 +218,5 @@ pub use value::{Arbitrary, Rng, any, choose, rng};
 pub mod __private {
     pub use raddle_engine::scope::Scope;
 
-    pub use crate::harness::{Place, Returned, test};
+    pub use crate::harness::{Returned, TestPlace, test};
 }

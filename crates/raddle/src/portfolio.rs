@@ -34,13 +34,13 @@ use crate::cut_off;
 use crate::error::Error;
 use crate::job::{Body, Job};
 use crate::plan::{self, Member, Plan};
-use crate::search::{self, Asked, Found};
+use crate::search::{self, Asked, SearchResult};
 use crate::supervisor::{self, Control};
 
 mod turns;
 
 pub(crate) use turns::AFTER_REDUCTION;
-use turns::{Place, State, Turns};
+use turns::{MemberTurns, TurnState, Turns};
 
 /// Runs all of them and reports.
 pub(crate) fn explore(mut job: Job, plan: &Plan, test: &Body) -> Result<Report, Error> {
@@ -101,7 +101,7 @@ fn at_once(job: &Job, plan: &Plan) -> usize {
 
 /// What came of the members.
 struct Ran {
-    found: Vec<Found>,
+    found: Vec<SearchResult>,
     /// Who ended them all, if one did.
     ended_by: Option<usize>,
     /// For how many executions the others went on then, if they did.
@@ -115,7 +115,7 @@ struct Ran {
 impl Ran {
     /// Whether there is something to go on with later.
     fn how(&self, listed: bool, gave: bool) -> How {
-        let ended = |found: &Found| match &found.explored.ended {
+        let ended = |found: &SearchResult| match &found.explored.ended {
             Ended::Stopped if self.used_up => How::of(&Ended::Executions, gave),
             ended => How::of(ended, gave),
         };
@@ -182,7 +182,7 @@ struct Stage {
     /// The most that it may run.
     executions: u64,
     /// Where what it needs to go on is kept.
-    kept: Option<checkpoint::Place>,
+    kept: Option<checkpoint::CheckpointSlot>,
     settings: Settings,
 }
 
@@ -209,13 +209,13 @@ fn run(
     });
     // The budget of members in turns is not the engine's.
     let limit = if turns.is_some() { u64::MAX } else { executions };
-    let mut searches: Vec<supervisor::Search<Found>> = Vec::new();
+    let mut searches: Vec<supervisor::SearchFn<SearchResult>> = Vec::new();
     let mut first = 0;
     for (nth, member) in plan.members.iter().enumerate() {
         let stages = stages(job, member, limit, asked.setup.limits.frontier_bytes, keeper, first)?;
         first += stages.len();
         let (asked, test) = (asked.clone(), Arc::clone(test));
-        let place = turns.clone().map(|turns| Place::new(turns, nth, member.weight));
+        let place = turns.clone().map(|turns| MemberTurns::new(turns, nth, member.weight));
         searches.push(match place {
             Some(place) => {
                 Box::new(move |control| run_in_turns(stages, asked, control, place, &*test))
@@ -232,7 +232,7 @@ fn run(
         return Ok(Ran { found, ended_by, went_on, clashed: false, used_up: false });
     };
     let found = results.inspect_err(|_| turns.end())?.into_iter().collect::<Result<_, _>>()?;
-    let &State { ended_by, left_after, .. } = &*turns.state();
+    let &TurnState { ended_by, left_after, .. } = &*turns.state();
     let left = turns.left.load(Ordering::Relaxed);
     let went_on = left_after.map(|before| before.saturating_sub(left));
     let clashed = turns.clashed.load(Ordering::Relaxed);
@@ -255,7 +255,9 @@ fn stages(
             (None, Some(custom)) => search::custom(custom),
             (None, None) => search::build(name, environment)?,
         };
-        let kept = keeper.cloned().map(|keeper| checkpoint::Place { keeper, search: first + nth });
+        let kept = keeper
+            .cloned()
+            .map(|keeper| checkpoint::CheckpointSlot { keeper, search: first + nth });
         let settings = job.config.settings_of(built.reduces);
         Ok(Stage { strategy: built.strategy, name: built.name, executions, kept, settings })
     };
@@ -269,8 +271,8 @@ fn run_member(
     control: &Control,
     lap: &mut dyn FnMut(Lap) -> Stop,
     test: &dyn Fn(),
-) -> Result<Found, EngineError> {
-    let mut all: Vec<Found> = Vec::new();
+) -> Result<SearchResult, EngineError> {
+    let mut all: Vec<SearchResult> = Vec::new();
     for Stage { strategy, name, executions, kept, settings } in stages {
         asked.setup.settings = settings;
         // After a reduction that covered all it sees, a few executions without it are enough.
@@ -302,9 +304,9 @@ fn run_in_turns(
     stages: Vec<Stage>,
     asked: Asked,
     control: &Control,
-    mut place: Place,
+    mut place: MemberTurns,
     test: &dyn Fn(),
-) -> Result<Found, EngineError> {
+) -> Result<SearchResult, EngineError> {
     let before = stages.iter().filter_map(|stage| stage.kept.as_ref()?.before());
     place.taken = before.map(|before| before.carried.counts.executions).sum();
     let clashes = raddle_engine::clashes();

@@ -15,7 +15,7 @@ use crate::supervisor::Control;
 pub(crate) struct ProgressReporter<'a> {
     pub(crate) control: &'a Control,
     /// Where what the search needs to go on is kept, if it is.
-    pub(crate) kept: Option<&'a checkpoint::Place>,
+    pub(crate) kept: Option<&'a checkpoint::CheckpointSlot>,
 }
 
 impl Observer for ProgressReporter<'_> {

@@ -14,7 +14,7 @@ use raddle_trace::{
     TraceCount,
 };
 
-use crate::checkpoint::Place;
+use crate::checkpoint::CheckpointSlot;
 use crate::config::{Pairs, Receives};
 use crate::custom::{Custom, Listener};
 use crate::error::Error;
@@ -26,7 +26,7 @@ use crate::tree::Tree;
 
 /// By how many of the innermost calls statements are told apart where pairs are only counted. None: to
 /// walk the stack before each step costs more than all the rest.
-pub(crate) const CALLS: u8 = 0;
+pub(crate) const CALLS_OF_PAIRS: u8 = 0;
 
 /// Partial orders that are counted one by one: some 50 MB.
 pub(crate) const MAX_EXACT_TRACES: usize = 1_000_000;
@@ -70,7 +70,7 @@ impl Asked {
 
 /// What one search found.
 #[derive(Debug)]
-pub(crate) struct Found {
+pub(crate) struct SearchResult {
     pub(crate) name: String,
     pub(crate) explored: Explored,
     pub(crate) covered: Covered,
@@ -134,15 +134,15 @@ pub(crate) fn run_one(
     mut strategy: Box<dyn Strategy>,
     name: String,
     asked: &Asked,
-    kept: Option<&Place>,
+    kept: Option<&CheckpointSlot>,
     control: &Control,
     lap: &mut dyn FnMut(Lap) -> Stop,
     test: &dyn Fn(),
-) -> Result<Found, EngineError> {
+) -> Result<SearchResult, EngineError> {
     let began = Instant::now();
     let mut tree = asked.tree.clone().map(TreeRecorder::new);
     let mut pairs = asked.pairs.then(|| {
-        let pairs = PairCoverage::beside(strategy.needs(), Metric::HapSet, CALLS);
+        let pairs = PairCoverage::beside(strategy.needs(), Metric::HapSet, CALLS_OF_PAIRS);
         if asked.known.is_empty() { pairs } else { pairs.knowing(&asked.known) }
     });
     let mut receives = (asked.receives || strategy.needs().messages)
@@ -164,7 +164,7 @@ pub(crate) fn run_one(
     {
         stateful.expect_saving();
     }
-    if let Some(before) = kept.and_then(Place::before) {
+    if let Some(before) = kept.and_then(CheckpointSlot::before) {
         observer::restore(&mut *strategy, &mut observers, &before.state)
             .map_err(|_| EngineError::Carried)?;
         carried = before.carried.clone();
@@ -190,5 +190,13 @@ pub(crate) fn run_one(
     let progress = explored.progress.timed(explored.counts.executions, elapsed_ms);
     let (covered, coverage) = (strategy.covered(), pairs.map(|pairs| pairs.coverage()));
     let receives = receives.map(|receives| receives.seen()).filter(|seen| seen.count.pr.pairs > 0);
-    Ok(Found { name, explored, covered, traces: progress.traces, progress, coverage, receives })
+    Ok(SearchResult {
+        name,
+        explored,
+        covered,
+        traces: progress.traces,
+        progress,
+        coverage,
+        receives,
+    })
 }

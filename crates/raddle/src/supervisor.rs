@@ -132,7 +132,7 @@ impl Control {
 }
 
 /// What a thread is started for.
-pub(crate) type Search<T> = Box<dyn FnOnce(&Control) -> Result<T, EngineError> + Send>;
+pub(crate) type SearchFn<T> = Box<dyn FnOnce(&Control) -> Result<T, EngineError> + Send>;
 
 /// Runs `search` in the time of the job and waits for it.
 pub(crate) fn run<T: Send + 'static>(
@@ -151,7 +151,7 @@ pub(crate) fn run<T: Send + 'static>(
 pub(crate) fn run_all<T: Send + 'static>(
     job: &Job,
     time: Option<Duration>,
-    mut searches: Vec<Search<T>>,
+    mut searches: Vec<SearchFn<T>>,
 ) -> Result<Vec<Result<T, Error>>, Error> {
     if rt::inside() {
         return Err(Error::Nested);
@@ -178,7 +178,7 @@ fn finish<T>(result: thread::Result<Result<T, EngineError>>) -> Result<T, Error>
 fn on_threads<T: Send + 'static>(
     job: &Job,
     time: Option<Duration>,
-    searches: Vec<Search<T>>,
+    searches: Vec<SearchFn<T>>,
 ) -> Result<Vec<Result<T, Error>>, Error> {
     let keeps = job.config.checkpoint.is_some() || runs_units(job);
     let control = || Control {
@@ -209,13 +209,13 @@ fn runs_units(job: &Job) -> bool {
     job.hosted.as_ref().is_some_and(|hosted| hosted.units)
 }
 
-type Work = Box<dyn FnOnce() + Send>;
+type Errand = Box<dyn FnOnce() + Send>;
 
 /// An OS thread for searches. Each calling thread keeps those it had for its next searches: to start a thread
 /// costs more than many searches take. Not shared between calling threads, because what a test
 /// prints is caught by the thread that started its thread. One whose search hangs is not kept.
 struct Worker {
-    work: mpsc::Sender<Work>,
+    work: mpsc::Sender<Errand>,
 }
 
 thread_local! {
@@ -227,7 +227,7 @@ impl Worker {
         if let Some(worker) = IDLE.with_borrow_mut(Vec::pop) {
             return Ok(worker);
         }
-        let (work, todo) = mpsc::channel::<Work>();
+        let (work, todo) = mpsc::channel::<Errand>();
         // Ends when the calling thread does, or drops it.
         let run = move || todo.iter().for_each(|work| work());
         let spawned = thread::Builder::new().name("raddle".to_owned()).spawn(run);
@@ -297,8 +297,9 @@ impl ProgressPoller<'_> {
         if self.asked {
             return Some(ANSWER_LOOK);
         }
-        let left =
-            |(observer, last): (&&ProgressListener, &Duration)| (*last + observer.every).checked_sub(now);
+        let left = |(observer, last): (&&ProgressListener, &Duration)| {
+            (*last + observer.every).checked_sub(now)
+        };
         let left = self.observers.iter().zip(&self.last).map(left).map(Option::unwrap_or_default);
         left.min().map(|left| left.max(SHORTEST_LOOK))
     }

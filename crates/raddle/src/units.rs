@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use raddle_engine::observer::Paused;
-use raddle_engine::{Ended, Explored, Known, Lap, Pulse, Stop};
+use raddle_engine::{Ended, Explored, KnownDeath, Lap, Pulse, Stop};
 use raddle_search::units::{self, Heard, UnitError};
 use raddle_search::{ReceiveCoverage, build_unit, unit_method};
 use raddle_trace::fold::Folded;
@@ -27,7 +27,7 @@ use crate::error::Error;
 use crate::job::{Body, Job};
 use crate::plan::Plan;
 use crate::portfolio::AFTER_REDUCTION;
-use crate::search::{self, Asked, CALLS, Found, MAX_EXACT_TRACES};
+use crate::search::{self, Asked, CALLS_OF_PAIRS, MAX_EXACT_TRACES, SearchResult};
 use crate::supervisor::{self, Control};
 
 /// What a job is to run.
@@ -89,7 +89,7 @@ pub(crate) struct Task {
     /// Executions of the whole search, if it draws.
     pub(crate) samples: u64,
     /// Ways to keep from.
-    pub(crate) avoid: Vec<Known>,
+    pub(crate) avoid: Vec<KnownDeath>,
 }
 
 /// When a unit is to end before its time: how many pieces are wanted then.
@@ -100,7 +100,7 @@ pub(crate) struct Yields(pub(crate) Arc<AtomicU32>);
 struct Here<'a> {
     control: &'a Control,
     yields: &'a Yields,
-    /// Whether someone hears how far it is.
+    /// Whether progress is reported to a listener.
     tells: bool,
 }
 
@@ -152,7 +152,7 @@ pub(crate) fn run(
     setup.settings = job.config.settings_of(search.reduces);
     let heard = Heard {
         traces: asked.traces.then_some(MAX_EXACT_TRACES),
-        pairs: asked.pairs.then_some((asked.known, CALLS)),
+        pairs: asked.pairs.then_some((asked.known, CALLS_OF_PAIRS)),
         receives: asked.receives.then_some(asked.known_orders),
     };
     let (body, theirs, own) = (Arc::clone(test), yields.clone(), unit.clone());
@@ -237,7 +237,7 @@ fn conclude(job: &Job, judged: ToJudge) -> Result<Report, Error> {
 }
 
 /// What a search found that was run in units.
-fn of_folded(job: &Job, line: &str, folded: Folded) -> Found {
+fn of_folded(job: &Job, line: &str, folded: Folded) -> SearchResult {
     let covered = folded.covered();
     let Folded { counts, over, failure, mut deaths, diverged, trouble, memory, .. } = folded;
     let ended = match (diverged, trouble) {
@@ -281,5 +281,5 @@ fn of_folded(job: &Job, line: &str, folded: Folded) -> Found {
         notes,
         progress,
     };
-    Found { name: line.to_owned(), explored, covered, traces, progress, coverage, receives }
+    SearchResult { name: line.to_owned(), explored, covered, traces, progress, coverage, receives }
 }

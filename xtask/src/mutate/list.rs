@@ -253,6 +253,13 @@ pub const MUTATIONS: &[Mutation] = &[
         what: "A branch of a wakeup tree is taken for one that begins a sequence if it merely occurs there.",
     },
     Mutation {
+        name: "listed-values-only",
+        file: WAKEUP,
+        old: "if branch.ways.iter().all(|way| way.values.is_some()) {",
+        new: "if !$ON && branch.ways.iter().all(|way| way.values.is_some()) {",
+        what: "Where anything may come after a sequence, only the values of longer sequences are tried.",
+    },
+    Mutation {
         name: "bound-strict",
         file: COST,
         old: "} else if cost < k {",

@@ -71,12 +71,11 @@ pub(super) fn text(results: &[Outcome], wanted: &Wanted, commit: &str, spent: u6
         };
         let _ = writeln!(
             text,
-            "| [{0}]({0}) | `{command}` | {1}{2} | {3} | {4} |",
+            "| [{0}]({0}) | `{command}` | {1}{2} | {3} |",
             page.file,
             outcome(result, wanted),
             at(result),
-            took(result),
-            figures(result)
+            took(result)
         );
     }
     for result in results {
@@ -93,7 +92,7 @@ const PAGES: &str = "\n## Pages of results\n\nThe pages themselves are as they w
                      other parts, and every number could be measured; *re-made*: as it is made for the page. \
                      `applications.md` and `libraries.md` are compared by the tests of the part `corpus`, and \
                      `mutations.md` is the part `mutations`; `samplers.md` is measured by hand.\n\n\
-                     | page | command | outcome | time | figures |\n|---|---|---|--:|---|\n";
+                     | page | command | outcome | time |\n|---|---|---|--:|\n";
 
 fn outcome(result: &Outcome, wanted: &Wanted) -> String {
     let finished = result.jobs.iter().flatten().count();

@@ -4,10 +4,10 @@ use raddle_fleet::nats::{Access, Nats};
 use raddle_fleet::{Problem, QueueError};
 
 use crate::cli::Server;
-use crate::wrong::Wrong;
+use crate::error::DriverError;
 
 /// Connects to the server that was named.
-pub(super) fn connect(server: &Server) -> Result<Nats, Wrong> {
+pub(super) fn connect(server: &Server) -> Result<Nats, DriverError> {
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let access = Access {
         url: server.nats.clone(),
@@ -24,18 +24,20 @@ pub(super) fn connect(server: &Server) -> Result<Nats, Wrong> {
 
 /// What is wrong with a server is a mistake of the command's; what it loses is the tool's.
 #[expect(clippy::needless_pass_by_value, reason = "it is passed to `map_err`")]
-pub(super) fn wrong(error: QueueError) -> Wrong {
+pub(super) fn wrong(error: QueueError) -> DriverError {
     match error.problem() {
         Problem::Refused | Problem::Mismatch | Problem::Unreachable => {
-            Wrong::usage(error.to_string())
+            DriverError::usage(error.to_string())
         }
-        _ => Wrong::tool(error.to_string()),
+        _ => DriverError::tool(error.to_string()),
     }
 }
 
 /// Reads a time of a flag.
-pub(super) fn time(flag: &str, text: &str) -> Result<std::time::Duration, Wrong> {
+pub(super) fn time(flag: &str, text: &str) -> Result<std::time::Duration, DriverError> {
     raddle_knobs::units::time(text).ok_or_else(|| {
-        Wrong::usage(format!("{flag} is `{text}`, and a time is expected: 500ms, 30s, 2m, 1h"))
+        DriverError::usage(format!(
+            "{flag} is `{text}`, and a time is expected: 500ms, 30s, 2m, 1h"
+        ))
     })
 }

@@ -21,11 +21,11 @@ use super::page::LivePage;
 use super::standing::{Folded, Standing, now};
 use crate::cli;
 use crate::command;
+use crate::error::DriverError;
 use crate::find::Test;
 use crate::host::Hosts;
 use crate::print;
 use crate::workers::{Host, Remote};
-use crate::wrong::Wrong;
 
 /// From one look at the records to the next.
 const LOOK: Duration = Duration::from_millis(50);
@@ -50,16 +50,16 @@ struct Machines<'a> {
 }
 
 /// Searches one test on other machines.
-pub(crate) fn coordinate(asked: &cli::Coordinate, given: &[String]) -> Result<u8, Wrong> {
+pub(crate) fn coordinate(asked: &cli::Coordinate, given: &[String]) -> Result<u8, DriverError> {
     if asked.test.resume || asked.test.tree.is_some() {
-        return Err(Wrong::usage(
+        return Err(DriverError::usage(
             "--resume and --tree are of `cargo raddle test`; a run of many machines goes on when its coordinator is started \
              again with the same command",
         ));
     }
     let lease = time("--lease", &asked.lease)?;
     if lease < SHORTEST_LEASE {
-        return Err(Wrong::usage(
+        return Err(DriverError::usage(
             "--lease is shorter than a second, so every worker would seem dead",
         ));
     }

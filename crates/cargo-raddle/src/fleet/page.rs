@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::standing::Standing;
-use crate::wrong::Wrong;
+use crate::error::DriverError;
 
 const PAGE: &str = include_str!("live.html");
 /// A browser that says nothing for so long is not waited for.
@@ -21,13 +21,14 @@ pub(super) struct LivePage {
 }
 
 impl LivePage {
-    pub(super) fn serve(port: u16) -> Result<Self, Wrong> {
+    pub(super) fn serve(port: u16) -> Result<Self, DriverError> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map_err(|error| {
-            Wrong::usage(format!(
+            DriverError::usage(format!(
                 "no page can be served on port {port} of the loopback: {error}; write --page 0 for any that is free"
             ))
         })?;
-        let address = listener.local_addr().map_err(|error| Wrong::tool(error.to_string()))?;
+        let address =
+            listener.local_addr().map_err(|error| DriverError::tool(error.to_string()))?;
         let standing = Arc::new(Mutex::new("null".to_owned()));
         let shown = Arc::clone(&standing);
         thread::spawn(move || {

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use raddle_fleet::nats::{Manifest, NatsQueue, Run, RunState, Seen};
+use raddle_fleet::nats::{Manifest, NatsQueue, Run, RunState, WorkerStatus};
 use raddle_fleet::{Queue as _, QueueError};
 use raddle_trace::Progress;
 use serde::{Deserialize, Serialize};
@@ -43,7 +43,7 @@ pub(super) struct Standing {
     pub(super) waiting: u64,
     pub(super) leased: u64,
     pub(super) records: u64,
-    pub(super) workers: Vec<Seen>,
+    pub(super) workers: Vec<WorkerStatus>,
 }
 
 pub(super) fn now() -> u64 {

@@ -10,14 +10,14 @@ use super::access::{connect, wrong};
 use super::page::LivePage;
 use super::standing::Standing;
 use crate::cli::{self, Format};
+use crate::error::DriverError;
 use crate::os;
 use crate::print;
-use crate::wrong::Wrong;
 
 /// From one look to the next.
 const LOOK: Duration = Duration::from_secs(1);
 
-pub(crate) fn status(asked: &cli::Status) -> Result<u8, Wrong> {
+pub(crate) fn status(asked: &cli::Status) -> Result<u8, DriverError> {
     let nats = connect(&asked.server)?;
     let Some(name) = &asked.run else {
         let runs = Run::all(&nats).map_err(wrong)?;
@@ -53,7 +53,7 @@ pub(crate) fn status(asked: &cli::Status) -> Result<u8, Wrong> {
     Ok(exit::PASSED)
 }
 
-fn say(nats: &Nats, name: &str, manifest: &Manifest, format: Format) -> Result<(), Wrong> {
+fn say(nats: &Nats, name: &str, manifest: &Manifest, format: Format) -> Result<(), DriverError> {
     if let Err(error) = manifest.check_version() {
         print::out(&format!("{name}: {error}\n"));
         return Ok(());
@@ -64,8 +64,8 @@ fn say(nats: &Nats, name: &str, manifest: &Manifest, format: Format) -> Result<(
     match format {
         Format::Human => print::out(&standing.text()),
         Format::Json => {
-            let line =
-                serde_json::to_string(&standing).map_err(|error| Wrong::tool(error.to_string()))?;
+            let line = serde_json::to_string(&standing)
+                .map_err(|error| DriverError::tool(error.to_string()))?;
             print::out(&format!("{line}\n"));
         }
     }

@@ -8,8 +8,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use raddle_fleet::nats::{Manifest, Nats, NatsQueue, Run, RunState, Seen, sha256};
-use raddle_fleet::{CannotRun, Completion, Pace, QueuedUnit, Slice, Turn, Work, Worker};
+use raddle_fleet::nats::{Manifest, Nats, NatsQueue, Run, RunState, WorkerStatus, sha256};
+use raddle_fleet::{
+    CannotRun, Completion, Pace, QueuedUnit, Slice, TurnResult, UnitRunner, Worker,
+};
 use raddle_knobs::KNOBS;
 use raddle_trace::events::TestId;
 use raddle_trace::host::Avoid;
@@ -18,6 +20,7 @@ use raddle_trace::{Counts, Covered, Failure, exit};
 
 use super::access::{connect, time, wrong};
 use crate::cli;
+use crate::error::DriverError;
 use crate::find::Test;
 use crate::host::Hosts;
 use crate::os;
@@ -25,8 +28,7 @@ use crate::print;
 use crate::project::Binary;
 use crate::run;
 use crate::settings::Workers;
-use crate::workers::{Answer, Found, Host};
-use crate::wrong::Wrong;
+use crate::workers::{Answer, Host, HostFate};
 
 /// From one look for a run, or at whether it is over, to the next.
 const LOOK: Duration = Duration::from_millis(500);
@@ -43,11 +45,11 @@ struct Counted {
     units: AtomicU64,
     executions: AtomicU64,
     over: AtomicBool,
-    failed: Mutex<Option<Wrong>>,
+    failed: Mutex<Option<DriverError>>,
 }
 
 /// Runs units until the run is over.
-pub(crate) fn work(asked: &cli::Work) -> Result<u8, Wrong> {
+pub(crate) fn work(asked: &cli::Work) -> Result<u8, DriverError> {
     let wait = time("--wait", &asked.wait)?;
     let nats = connect(&asked.server)?;
     os::catch_interrupts();
@@ -79,6 +81,7 @@ pub(crate) fn work(asked: &cli::Work) -> Result<u8, Wrong> {
         tree: None,
         workers: Workers::default(),
         fleet: None,
+        no_capture: false,
     };
     thread::scope(|scope| {
         for nth in 0..n_hosts {
@@ -128,7 +131,7 @@ fn attend(run: &Run, name: &str, n_hosts: usize, counted: &Counted) {
             #[expect(clippy::cast_precision_loss, reason = "a rate has few digits")]
             let rate = (executions - before) as f64 / told.elapsed().as_secs_f64();
             (told, before) = (Instant::now(), executions);
-            let _ = run.report_worker(&Seen {
+            let _ = run.report_worker(&WorkerStatus {
                 worker: name.to_owned(),
                 raddle: env!("CARGO_PKG_VERSION").to_owned(),
                 hosts: u32::try_from(n_hosts).unwrap_or(u32::MAX),
@@ -145,18 +148,18 @@ fn turns(worker: &Worker, queue: &NatsQueue, mut work: HostWork<'_>, counted: &C
     let mut failures = 0;
     while !counted.over.load(Ordering::Relaxed) {
         let failed = match worker.turn(queue, &mut work) {
-            Ok(Turn::Idle) => continue,
-            Ok(Turn::Ran(..)) => {
+            Ok(TurnResult::Idle) => continue,
+            Ok(TurnResult::Ran(..)) => {
                 counted.units.fetch_add(1, Ordering::Relaxed);
                 failures = 0;
                 continue;
             }
-            Ok(Turn::GaveUp(why)) => {
+            Ok(TurnResult::GaveUp(why)) => {
                 print::err(&format!("a unit was given up: {why}\n"));
                 continue;
             }
-            Ok(Turn::GaveBack(why)) => {
-                Wrong::tool(format!("this machine cannot run the test: {why}"))
+            Ok(TurnResult::GaveBack(why)) => {
+                DriverError::tool(format!("this machine cannot run the test: {why}"))
             }
             Err(error) if error.problem() == raddle_fleet::Problem::Unreachable => {
                 print::err(&format!("{error}; waiting for it\n"));
@@ -207,7 +210,7 @@ impl HostWork<'_> {
     }
 }
 
-impl Work for HostWork<'_> {
+impl UnitRunner for HostWork<'_> {
     fn run(
         &mut self,
         queued: &QueuedUnit,
@@ -250,7 +253,7 @@ impl Work for HostWork<'_> {
                 }
                 Ok(Answer::Gone) => {
                     let found = host.examine(self.hosts, self.test);
-                    let Some((_, Found::Death(failure, way))) = found else { continue };
+                    let Some((_, HostFate::Death(failure, way))) = found else { continue };
                     if failure.unstable.is_some() {
                         continue;
                     }
@@ -308,7 +311,7 @@ fn written(completed: &Completed) -> Result<Completion, CannotRun> {
 }
 
 /// The run, when it is there.
-fn find(nats: &Nats, name: Option<&str>, wait: Duration) -> Result<(Run, Manifest), Wrong> {
+fn find(nats: &Nats, name: Option<&str>, wait: Duration) -> Result<(Run, Manifest), DriverError> {
     let began = Instant::now();
     loop {
         let found = match name {
@@ -324,7 +327,7 @@ fn find(nats: &Nats, name: Option<&str>, wait: Duration) -> Result<(Run, Manifes
 }
 
 /// The one run that is open.
-fn only(nats: &Nats) -> Result<(Run, Manifest), Wrong> {
+fn only(nats: &Nats) -> Result<(Run, Manifest), DriverError> {
     let all = Run::all(nats).map_err(wrong)?;
     let open: Vec<&str> = all
         .iter()
@@ -333,11 +336,11 @@ fn only(nats: &Nats) -> Result<(Run, Manifest), Wrong> {
         .collect();
     match open[..] {
         [one] => Run::find(nats, one).map_err(wrong),
-        [] => Err(Wrong::usage(format!(
+        [] => Err(DriverError::usage(format!(
             "no run is open at {}; begin one with cargo raddle coordinate",
             nats.shown()
         ))),
-        _ => Err(Wrong::usage(format!(
+        _ => Err(DriverError::usage(format!(
             "several runs are open: {}; choose one with --run",
             open.join(", ")
         ))),
@@ -345,11 +348,11 @@ fn only(nats: &Nats) -> Result<(Run, Manifest), Wrong> {
 }
 
 /// A run may set what raddle reads, and nothing else: no `LD_PRELOAD`.
-fn check_variables(manifest: &Manifest) -> Result<(), Wrong> {
+fn check_variables(manifest: &Manifest) -> Result<(), DriverError> {
     let known = |name: &str| KNOBS.iter().any(|knob| knob.is_flag() && knob.variable() == name);
     match manifest.variables.iter().find(|(name, _)| !known(name)) {
         None => Ok(()),
-        Some((name, _)) => Err(Wrong::usage(format!(
+        Some((name, _)) => Err(DriverError::usage(format!(
             "the run wants to set the variable {name} here, which is no setting of a search; it is refused"
         ))),
     }
@@ -361,13 +364,14 @@ fn binary(
     run: &Run,
     manifest: &Manifest,
     scratch: &Path,
-) -> Result<PathBuf, Wrong> {
+) -> Result<PathBuf, DriverError> {
     let wanted = &manifest.binary.sha256;
     if let Some(path) = &asked.binary {
-        let unreadable = |error| Wrong::usage(format!("--binary: {}: {error}", path.display()));
+        let unreadable =
+            |error| DriverError::usage(format!("--binary: {}: {error}", path.display()));
         let (digits, _) = fs::File::open(path).and_then(sha256).map_err(unreadable)?;
         if digits != *wanted {
-            return Err(Wrong::usage(format!(
+            return Err(DriverError::usage(format!(
                 "{} is another binary than that of the run: its SHA-256 is {digits}, and the run's is {wanted}; build it \
                  from the same source by the same compiler, or have the coordinator store its own",
                 path.display()
@@ -376,27 +380,27 @@ fn binary(
         return fs::canonicalize(path).map_err(unreadable);
     }
     if !asked.trust.iter().any(|trusted| trusted.eq_ignore_ascii_case(wanted)) {
-        return Err(Wrong::usage(format!(
+        return Err(DriverError::usage(format!(
             "the run's binary has the SHA-256 {wanted}, which this worker was not told to trust; if its coordinator, which \
              prints it too, is yours: --trust {wanted}"
         )));
     }
     if !manifest.binary.stored {
-        return Err(Wrong::usage(
+        return Err(DriverError::usage(
             "the run's binary is not at the server: name this machine's copy by --binary FILE",
         ));
     }
     let bytes = run.fetch_binary().map_err(wrong)?;
-    let (digits, _) = sha256(&bytes[..]).map_err(|error| Wrong::tool(error.to_string()))?;
+    let (digits, _) = sha256(&bytes[..]).map_err(|error| DriverError::tool(error.to_string()))?;
     if digits != *wanted {
-        return Err(Wrong::usage(format!(
+        return Err(DriverError::usage(format!(
             "what the server sent is not the run's binary: its SHA-256 is {digits} instead of {wanted}; it was not run"
         )));
     }
     let path = scratch.join("test-binary");
     fs::write(&path, bytes)
         .and_then(|()| fs::set_permissions(&path, fs::Permissions::from_mode(0o700)))
-        .map_err(|error| Wrong::tool(format!("{}: {error}", path.display())))?;
+        .map_err(|error| DriverError::tool(format!("{}: {error}", path.display())))?;
     Ok(path)
 }
 
@@ -410,11 +414,11 @@ fn machine() -> String {
 struct Scratch(PathBuf);
 
 impl Scratch {
-    fn new() -> Result<Self, Wrong> {
+    fn new() -> Result<Self, DriverError> {
         let path = std::env::temp_dir().join(format!("raddle-work-{}", std::process::id()));
         fs::create_dir_all(&path)
             .map(|()| Self(path))
-            .map_err(|error| Wrong::tool(format!("no temporary directory: {error}")))
+            .map_err(|error| DriverError::tool(format!("no temporary directory: {error}")))
     }
 }
 

@@ -36,7 +36,7 @@ const LOOK: Duration = Duration::from_millis(50);
 
 /// Why no more units are run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Stop {
+pub(super) enum StopReason {
     /// All was run, or an answer was found.
     Over,
     /// As many executions as were wanted.
@@ -66,7 +66,7 @@ pub(super) struct Board {
 struct State {
     plan: Option<UnitPlan>,
     lanes: Vec<Lane>,
-    stop: Option<Stop>,
+    stop: Option<StopReason>,
     /// The most executions of all searches together.
     limit: u64,
     idle: usize,
@@ -129,7 +129,7 @@ impl Board {
         if let Some(known) = &state.plan {
             if known.run != plan.run {
                 let why = "two hosts of one test do not mean the same by it: was it built anew while it ran?";
-                state.end(Stop::Error(why.to_owned()));
+                state.end(StopReason::Error(why.to_owned()));
             }
             return;
         }
@@ -150,7 +150,7 @@ impl Board {
             }
         }
         if let Err(why) = begun.and_then(|()| self.advance(&mut state)) {
-            state.end(Stop::Error(why));
+            state.end(StopReason::Error(why));
         }
         self.changed.notify_all();
     }
@@ -218,7 +218,7 @@ impl Board {
             match self.give(&mut state, worker) {
                 Ok(Some(given)) => return Some(given),
                 Ok(None) => {}
-                Err(why) => state.end(Stop::Error(why)),
+                Err(why) => state.end(StopReason::Error(why)),
             }
             state.idle += 1;
             let waited = self.changed.wait_timeout(state, LOOK);
@@ -232,7 +232,7 @@ impl Board {
         let limit = state.plan.as_ref().and_then(|plan| plan.time_ms);
         let late = limit.is_some_and(|limit| self.elapsed_ms(state) >= limit);
         if late || os::interrupts() > 0 {
-            state.end(Stop::Interrupted);
+            state.end(StopReason::Interrupted);
         }
     }
 
@@ -271,7 +271,7 @@ impl Board {
         }
         if state.lanes.iter().all(|lane| lane.running() == 0) {
             // What is left has used up what it may run.
-            state.end(Stop::Executions);
+            state.end(StopReason::Executions);
         }
         Ok(None)
     }
@@ -301,7 +301,7 @@ impl Board {
         done = done.and_then(|()| state.lanes[given.lane].keep(elapsed, false));
         done = done.and_then(|()| self.advance(&mut state));
         if let Err(why) = done {
-            state.end(Stop::Error(why));
+            state.end(StopReason::Error(why));
         }
         self.changed.notify_all();
     }
@@ -321,7 +321,7 @@ impl Board {
             if ends || state.avoid.len() >= DEATHS {
                 let why = "its hosts die, and cannot be kept from that";
                 let gave = state.lanes[given.lane].give_up(&given.leased.lease, why);
-                state.end(gave.map_or_else(Stop::Error, |()| Stop::Over));
+                state.end(gave.map_or_else(StopReason::Error, |()| StopReason::Over));
                 self.changed.notify_all();
                 return;
             }
@@ -339,19 +339,19 @@ impl Board {
 
     fn return_unit(&self, state: &mut State, given: &Given) {
         if let Err(why) = state.lanes[given.lane].give_back(&given.leased.lease) {
-            state.end(Stop::Error(why));
+            state.end(StopReason::Error(why));
         }
         self.changed.notify_all();
     }
 
     /// The tool could not do its work.
     pub(super) fn fail(&self, why: String) {
-        self.state().end(Stop::Error(why));
+        self.state().end(StopReason::Error(why));
         self.changed.notify_all();
     }
 
     /// Why it is over, if it is.
-    pub(super) fn stopped(&self) -> Option<Stop> {
+    pub(super) fn stopped(&self) -> Option<StopReason> {
         self.state().stop.clone()
     }
 
@@ -387,14 +387,15 @@ impl Board {
     pub(super) fn end(&self, hosts: usize) -> Result<ToJudge, String> {
         let mut state = self.state();
         let elapsed_ms = self.elapsed_ms(&state);
-        let stop = state.stop.clone().unwrap_or(Stop::Over);
-        if let Stop::Error(why) = stop {
+        let stop = state.stop.clone().unwrap_or(StopReason::Over);
+        if let StopReason::Error(why) = stop {
             return Err(why);
         }
         let Some(plan) = state.plan.clone() else {
             return Err("no host said what to run".to_owned());
         };
-        let left = stop == Stop::Interrupted && state.lanes.iter().any(|lane| !lane.is_over());
+        let left =
+            stop == StopReason::Interrupted && state.lanes.iter().any(|lane| !lane.is_over());
         let mut notes = state.notes(&plan, self.workers, hosts);
         if left && state.deaths.is_empty() {
             for lane in &mut state.lanes {
@@ -437,11 +438,11 @@ fn whole(planned: &PlannedSearch) -> PlannedSearch {
 }
 
 impl State {
-    fn end(&mut self, stop: Stop) {
+    fn end(&mut self, stop: StopReason) {
         match &self.stop {
-            Some(Stop::Error(_)) => {}
+            Some(StopReason::Error(_)) => {}
             // What was found before is found; but an error is told.
-            Some(_) if !matches!(stop, Stop::Error(_)) => {}
+            Some(_) if !matches!(stop, StopReason::Error(_)) => {}
             _ => self.stop = Some(stop),
         }
     }
@@ -485,7 +486,7 @@ impl State {
         };
         let over = self.lanes.iter().all(Lane::is_over);
         if self.lanes.iter().any(answered) || over {
-            self.end(Stop::Over);
+            self.end(StopReason::Over);
         } else if plan.listed && self.lanes.iter().any(|lane| !lane.replaced && lane.covers()) {
             let done: u64 = self.lanes.iter().map(|lane| lane.fold.sum.counts.executions).sum();
             self.limit = self.limit.min(done.saturating_add(plan.after_reduction));

@@ -7,7 +7,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use raddle_trace::host::{Avoid, Message, Work};
+use raddle_trace::host::{Avoid, JobKind, Message};
 use raddle_trace::unit::{Completed, Order, UnitPlan};
 use raddle_trace::{Death, Failure};
 
@@ -47,7 +47,7 @@ pub(crate) enum Answer {
 }
 
 /// What is known of a host that is gone.
-pub(crate) enum Found {
+pub(crate) enum HostFate {
     /// It died of what the test does; and how to keep from that.
     Death(Box<Failure>, Option<Avoid>),
     /// It died, and nothing is known of why.
@@ -123,7 +123,7 @@ impl Host {
         test: &Test,
     ) -> io::Result<Result<(Self, Box<UnitPlan>), String>> {
         let (page, began) = (hosts.desk.page()?, Instant::now());
-        let task = Task { work: Work::Units, page: Some(&page), deaths: None };
+        let task = Task { work: JobKind::Units, page: Some(&page), deaths: None };
         let mut started = hosts.start(test, task, &[])?;
         let mut said = Conversation::default();
         let Some(stream) = started.accept(&mut said)? else {
@@ -271,12 +271,12 @@ impl Host {
             return None;
         };
         match found {
-            Found::Death(failure, avoid) => {
+            HostFate::Death(failure, avoid) => {
                 let stable = failure.unstable.is_none();
                 board.died(given, *failure, avoid, stable);
             }
-            Found::Nothing => board.give_back(given),
-            Found::Silence => {
+            HostFate::Nothing => board.give_back(given),
+            HostFate::Silence => {
                 board.give_back(given);
                 if os::interrupts() == 0 {
                     board.fail(check::silent(&gone));
@@ -287,7 +287,7 @@ impl Host {
     }
 
     /// Finds out why a host died with a unit.
-    pub(crate) fn examine(self, hosts: &Hosts<'_>, test: &Test) -> Option<(Gone, Found)> {
+    pub(crate) fn examine(self, hosts: &Hosts<'_>, test: &Test) -> Option<(Gone, HostFate)> {
         let (page, strategy, seed) = (self.page.clone(), self.strategy.clone(), self.seed);
         let kept = hosts.desk.page().ok()?;
         let (elapsed, own) = (self.began.elapsed(), page.clone());
@@ -296,11 +296,11 @@ impl Host {
         let gone = self.close().ok()?;
         let Some(death) = gone.death(hosts.memory) else {
             // The driver killed it, or it had said its last word.
-            return Some((gone, Found::Silence));
+            return Some((gone, HostFate::Silence));
         };
-        // Whoever kills hosts may kill one that goes the same way again, too.
+        // What killed this host from outside (an operator, the OOM killer) may kill the one that retraces it, too.
         let tries = if death == Death::signal(KILL) { 3 } else { 1 };
-        let mut last = Found::Nothing;
+        let mut last = HostFate::Nothing;
         for _ in 0..tries {
             let (death, strategy) = (death.clone(), strategy.clone());
             let died = Died { death, strategy, seed, elapsed, last: 0 };
@@ -308,7 +308,7 @@ impl Host {
             let stable = report.failure.as_ref().is_some_and(|failure| failure.unstable.is_none());
             last = report
                 .failure
-                .map_or(Found::Nothing, |failure| Found::Death(Box::new(failure), avoid));
+                .map_or(HostFate::Nothing, |failure| HostFate::Death(Box::new(failure), avoid));
             if !stable {
                 break;
             }

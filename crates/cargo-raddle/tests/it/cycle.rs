@@ -70,7 +70,7 @@ fn a_bug_is_found_saved_replayed_and_fixed() {
     // Make it small: an update is lost with one preemption, and not with none.
     assert!(!saved.contains("\"minimised\""), "{saved}");
     let done = project.run(&["minimise", file]).ended_with(exit::FAILED);
-    let small: raddle_trace::Saved =
+    let small: raddle_trace::SavedFailure =
         serde_json::from_str(&fs::read_to_string(project.0.join(file)).unwrap()).unwrap();
     let minimised = small.failure.minimised.expect("it says how small it is");
     assert_eq!((minimised.to.preemptions, minimised.least), (1, true), "{}", done.out);

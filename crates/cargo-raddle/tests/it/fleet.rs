@@ -170,7 +170,7 @@ fn work(project: &Project, server: &Server, run: &str, digits: &str) -> Backgrou
     Background::start(project, &arguments)
 }
 
-/// What must be the same whoever has searched.
+/// What must be the same whichever processes have searched.
 fn result(done: Done, code: u8, test: &str) -> (Value, Value, Value) {
     let done = done.ended_with(code);
     let event = &done.finished()[test];

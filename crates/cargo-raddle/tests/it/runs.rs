@@ -123,6 +123,69 @@ fn results_are_written_as_junit() {
 }
 
 #[test]
+fn a_table_of_the_results_is_added_to_the_summary_of_a_job() {
+    let fixture = fixture();
+    let file = fixture.0.join("summary.md");
+    fs::write(&file, "an earlier step\n\n").unwrap();
+    let mut command = fixture.command(&[&PLAIN[..], &["a_wrong_one"]].concat());
+    command.env("RADDLE_SUMMARY", &file);
+    crate::Done::of(&command.output().unwrap()).ended_with(exit::FAILED);
+    let text = fs::read_to_string(file).unwrap();
+    assert!(
+        text.starts_with("an earlier step\n\n### raddle: 3 passed, 1 not\n\n| test |"),
+        "{text}"
+    );
+    let rows: Vec<_> = text.lines().filter(|line| line.starts_with("| `")).collect();
+    assert!(rows[0].starts_with("| `a_wrong_one` | failed |"), "{text}");
+    assert!(rows[1].starts_with("| `a_right_one` | covered | 8 |"), "{text}");
+}
+
+#[test]
+fn parts_of_the_tests_are_all_of_them_and_none_twice() {
+    let fixture = fixture();
+    let names = |part: &str| {
+        let partition = format!("--partition={part}");
+        let arguments = [&PLAIN[..], &["--format=json", &partition]].concat();
+        let done = fixture.run(&arguments).ended_with(exit::PASSED);
+        done.finished().into_keys().collect::<Vec<_>>()
+    };
+    let (first, second) = (names("1/2"), names("2/2"));
+    assert_eq!(first, ["a_right_one", "one_that_the_harness_expects_to_fail"]);
+    assert_eq!(second, ["one_that_is_to_fail"]);
+    for (wrong, why) in [("3/2", "there are parts 1 to 2, and no part 3"), ("half", "as in 1/3")] {
+        let done = fixture.run(&["test", "--partition", wrong]).ended_with(exit::USAGE);
+        assert!(done.err.contains(why), "{}", done.err);
+    }
+}
+
+#[test]
+fn tests_that_failed_can_be_run_again_without_the_others() {
+    let project = crate::Project::new("failed-again");
+    project.write("src/lib.rs", "");
+    let tests = |right: &str| {
+        format!(
+            "#[raddle::test]\nfn a_right_one() {{}}\n#[raddle::test]\nfn b_wrong_one() {{ assert!({right}); \
+             println!(\"seen\"); }}\n#[raddle::test]\nfn c_right_one() {{}}\n"
+        )
+    };
+    project.write("tests/it.rs", &tests("false"));
+    let arguments = ["test", "--no-regressions", "--format=json", "--jobs=1"];
+    let run = |more: &[&str], code| {
+        let done = project.run(&[&arguments[..], more].concat()).ended_with(code);
+        (done.finished().into_keys().collect::<Vec<_>>(), done.err)
+    };
+    let (begun, _) = run(&["--fail-fast"], exit::FAILED);
+    assert_eq!(begun, ["a_right_one", "b_wrong_one"], "the third is not begun");
+    assert_eq!(run(&["--failed"], exit::FAILED).0, ["b_wrong_one"]);
+    project.write("tests/it.rs", &tests("true"));
+    let (run_again, shown) = run(&["--failed", "--no-capture"], exit::PASSED);
+    assert_eq!(run_again, ["b_wrong_one"]);
+    assert!(shown.contains("seen\n") && !shown.contains("running 1 test"), "{shown}");
+    let (_, why) = run(&["--failed"], exit::NO_TESTS);
+    assert!(why.contains("none of these tests failed when it was last run"), "{why}");
+}
+
+#[test]
 fn settings_come_from_the_file_the_environment_and_flags() {
     let fixture = fixture();
     fixture.write("raddle.toml", "[profiles.mine]\nstrategy = 'random'\nexecutions = 7\n");

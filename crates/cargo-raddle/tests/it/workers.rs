@@ -1,4 +1,4 @@
-//! Several hosts that share one search: the same result whatever their number, and whoever is killed.
+//! Several hosts that share one search: the same result for any number of them, and if some are killed.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _};

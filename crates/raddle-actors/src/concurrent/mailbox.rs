@@ -10,9 +10,9 @@ use super::hooked::{Due, Hook, Hooked, Receiving};
 use super::inbox::{Inbox, Pushed};
 use super::sync::{AtomicUsize, Mutex, Ordering, lock};
 use super::timers::Key;
-use super::{Shared, Turn};
+use super::{ConcurrentTurn, Shared};
 use crate::actor::Behaviour;
-use crate::address::{Address, Place};
+use crate::address::{ActorRef, Address};
 use crate::context::{self, Context, Timer};
 use crate::deliveries::Transit;
 
@@ -28,7 +28,7 @@ pub(crate) struct Mailbox<M> {
     inbox: Inbox<M>,
     body: Mutex<Body<M>>,
     timers: Mutex<Timers<M>>,
-    /// Those who want to look at the state, whom the next turn lets go first.
+    /// Threads that want to look at the state; the next turn lets them go first.
     lookers: AtomicUsize,
     first: Mutex<()>,
     /// If there is a hook into deliveries.
@@ -55,7 +55,7 @@ struct Timers<M> {
 /// An actor without the type of its messages.
 pub(crate) trait Run: Send + Sync {
     /// Handles some messages.
-    fn run(self: Arc<Self>, turn: &mut Turn);
+    fn run(self: Arc<Self>, turn: &mut ConcurrentTurn);
     /// A timer is due.
     fn fire(self: Arc<Self>, timer: u32);
     /// It handles nothing any more.
@@ -81,7 +81,7 @@ enum After {
 
 impl<M: Debug + Send + 'static> Mailbox<M> {
     /// A new actor, which has started.
-    pub(crate) fn spawn(turn: &mut Turn, behaviour: Box<dyn Behaviour<M>>) -> Address<M> {
+    pub(crate) fn spawn(turn: &mut ConcurrentTurn, behaviour: Box<dyn Behaviour<M>>) -> Address<M> {
         let shared = Arc::clone(&turn.shared);
         let hooked = shared.hook.as_ref();
         let hooked =
@@ -104,12 +104,12 @@ impl<M: Debug + Send + 'static> Mailbox<M> {
         });
         let task: Arc<dyn Run> = Arc::clone(&mailbox) as _;
         mailbox.shared.enrol(&task);
-        let me = Address { place: Place::Concurrent(Arc::clone(&mailbox)) };
+        let me = Address { place: ActorRef::Concurrent(Arc::clone(&mailbox)) };
         // The inbox is claimed: what is sent to it meanwhile waits.
         let started = catch_unwind(AssertUnwindSafe(|| {
             let mut body = lock(&mailbox.body);
             let Some(behaviour) = &mut body.behaviour else { return };
-            let mut cx = Context::new(&me, context::Turn::Concurrent(turn));
+            let mut cx = Context::new(&me, context::HandlerTurn::Concurrent(turn));
             behaviour.start(&mut cx);
             assert!(!cx.stops, "raddle: an actor cannot stop as it starts");
             if let Some(next) = cx.next.take() {
@@ -128,7 +128,7 @@ impl<M: Debug + Send + 'static> Mailbox<M> {
     }
 
     /// Sends a message from a handler.
-    pub(crate) fn push_by(self: &Arc<Self>, turn: &mut Turn, message: M) {
+    pub(crate) fn push_by(self: &Arc<Self>, turn: &mut ConcurrentTurn, message: M) {
         if let (Some(hook), Some(hooked)) = (&self.shared.hook, &self.hooked) {
             let ours = Arc::ptr_eq(&self.shared, &turn.shared);
             self.post(hook, hooked, ours.then_some(&mut turn.receiving), message);
@@ -258,7 +258,7 @@ impl<M: Debug + Send + 'static> Mailbox<M> {
         Some((message, hooked.and_then(|hooked| lock(&hooked.arrived).pop_front())))
     }
 
-    fn turn(&self, me: &Address<M>, turn: &mut Turn, body: &mut Body<M>) -> After {
+    fn turn(&self, me: &Address<M>, turn: &mut ConcurrentTurn, body: &mut Body<M>) -> After {
         let most = self.inbox.capacity().map_or(MAX_MESSAGES_IN_A_ROW, |capacity| {
             capacity.div_ceil(2).min(MAX_MESSAGES_IN_A_ROW)
         });
@@ -274,7 +274,7 @@ impl<M: Debug + Send + 'static> Mailbox<M> {
             if let Some(transit) = &transit {
                 turn.receiving = Receiving::new(transit);
             }
-            let mut cx = Context::new(me, context::Turn::Concurrent(turn));
+            let mut cx = Context::new(me, context::HandlerTurn::Concurrent(turn));
             behaviour.handle(message, &mut cx);
             let (next, stops) = (cx.next.take(), cx.stops);
             if let (Some(hook), Some(transit)) = (&self.shared.hook, &transit) {
@@ -295,12 +295,12 @@ impl<M: Debug + Send + 'static> Mailbox<M> {
 }
 
 impl<M: Debug + Send + 'static> Run for Mailbox<M> {
-    fn run(self: Arc<Self>, turn: &mut Turn) {
+    fn run(self: Arc<Self>, turn: &mut ConcurrentTurn) {
         if self.lookers.load(Ordering::Relaxed) > 0 {
             drop(lock(&self.first));
         }
-        let me = Address { place: Place::Concurrent(self) };
-        let Place::Concurrent(mailbox) = &me.place else { return };
+        let me = Address { place: ActorRef::Concurrent(self) };
+        let ActorRef::Concurrent(mailbox) = &me.place else { return };
         let mut body = lock(&mailbox.body);
         let run = || mailbox.turn(&me, turn, &mut body);
         let after = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
@@ -317,7 +317,7 @@ impl<M: Debug + Send + 'static> Run for Mailbox<M> {
                 if mailbox.inbox.handled(left) {
                     mailbox.unjam();
                 }
-                let Place::Concurrent(mailbox) = me.place else { return };
+                let ActorRef::Concurrent(mailbox) = me.place else { return };
                 let shared = Arc::clone(&mailbox.shared);
                 let task: Arc<dyn Run> = mailbox;
                 let task = match full {

@@ -38,7 +38,7 @@ pub(super) struct Offer {
 /// Something that can be delivered.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Deliverable {
-    /// To whom.
+    /// The receiver.
     process: Process,
     /// What is less comes first: the rank of the process, above the age among what can be delivered to it.
     key: u64,
@@ -56,7 +56,7 @@ impl Deliverable {
 }
 
 /// So many processes are kept as bits, or by number.
-const FEW: usize = u64::BITS as usize;
+const MAX_AS_BITS: usize = u64::BITS as usize;
 
 /// The process of the test.
 const TEST: Process = Process(0);
@@ -87,7 +87,7 @@ impl Processes {
     ) {
         runnable.clear();
         all.clear();
-        if state.actors.len() + 2 <= FEW {
+        if state.actors.len() + 2 <= MAX_AS_BITS {
             // As bits they are in order, and each is there once.
             let mut bits = 0u64;
             self.each(state, |one| {
@@ -148,8 +148,8 @@ impl Processes {
     ) {
         const UNRANKED: &str = "the explorer has ranked all that can move";
         offers.clear();
-        let mut rank_of = [u8::MAX; FEW];
-        let is_few = state.actors.len() + 2 <= FEW;
+        let mut rank_of = [u8::MAX; MAX_AS_BITS];
+        let is_few = state.actors.len() + 2 <= MAX_AS_BITS;
         if is_few {
             let ranks = ranks.iter().enumerate();
             ranks.for_each(|(rank, process)| rank_of[process.0 as usize] = rank as u8);
@@ -266,7 +266,7 @@ impl Processes {
         Self::block(explorer, before.iter().copied().chain(new), after);
     }
 
-    /// What a handler did: whom it created, to whom it sent, what it became, what it asked for.
+    /// What a handler did: which actors it created, to which it sent, what it became, what it asked for.
     fn tell(self, explorer: &mut Explorer, process: Process, to: &Snapshot, did: &[Happened]) {
         for did in did {
             if let Happened::Spawned(actor) = *did {

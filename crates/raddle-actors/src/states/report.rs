@@ -79,7 +79,7 @@ pub struct Judged {
 /// One step of a violation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delivery {
-    /// From whom to whom.
+    /// Sender and receiver.
     pub link: String,
     /// What.
     pub what: String,

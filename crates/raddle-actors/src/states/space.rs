@@ -14,7 +14,7 @@ use crate::view::View;
 pub struct Enabled {
     /// Who sent the message: none if it came from outside the system, or if senders do not matter to the order.
     pub from: Option<ActorId>,
-    /// Who would move. None for a fault, which strikes anybody.
+    /// The actor that would move. None for a fault, which may strike any.
     pub to: Option<ActorId>,
     way: Move,
 }
@@ -26,9 +26,9 @@ pub struct Next {
     pub snapshot: Snapshot,
     /// How many options each value had that the step asked for. Those that were not given were 0.
     pub asked: Vec<u32>,
-    /// To whom it has sent something, in order.
+    /// The actors to which it has sent something, in order.
     pub sent_to: Vec<ActorId>,
-    /// Whom it has spawned.
+    /// The actors that it has spawned.
     pub spawned: Vec<ActorId>,
 }
 

@@ -11,7 +11,7 @@ use raddle_trace::Divergence;
 
 use super::view::View;
 use super::{Ending, Execution, Next, slow_path};
-use crate::crash_log::Mark;
+use crate::crash_log::DecisionMark;
 use crate::model::Model;
 use crate::op::TaskId;
 use crate::strategy::{Answer, Choice, Cut, Event, Options, Point, Taken};
@@ -213,7 +213,7 @@ impl Execution {
             };
             if this.listeners.needs.plans {
                 let (site, trail) = (this.task(task).op.site, this.decisions.trail);
-                if !this.remember(index, Mark { of, task, site, trail }) {
+                if !this.remember(index, DecisionMark { of, task, site, trail }) {
                     return None;
                 }
             }
@@ -318,7 +318,7 @@ impl Execution {
         let taken = self.decisions.taken[index];
         if let Some(log) = &self.listeners.log {
             let (of, site, trail) = (taken.of, self.task(task).op.site, self.decisions.trail);
-            log.decided(taken, Mark { of, task, site, trail });
+            log.decided(taken, DecisionMark { of, task, site, trail });
         }
         let deadly = self.listeners.tape.is_some_and(|tape| tape.put(index, taken.option));
         if deadly {
@@ -350,7 +350,7 @@ impl Execution {
     /// Keeps what the decision was about, after comparing it with the last execution where this
     /// one repeats it. `false`: it differs.
     #[inline]
-    fn remember(&mut self, index: usize, mark: Mark) -> bool {
+    fn remember(&mut self, index: usize, mark: DecisionMark) -> bool {
         if index >= self.decisions.marks.len() {
             self.decisions.marks.push(mark);
             return true;
@@ -372,8 +372,8 @@ impl Execution {
     }
 
     #[cold]
-    fn diverge_marks(&mut self, before: Mark, mark: Mark) {
-        let say = |mark: &Mark| {
+    fn diverge_marks(&mut self, before: DecisionMark, mark: DecisionMark) {
+        let say = |mark: &DecisionMark| {
             format!("{} options, taking {} at {}", mark.of, self.label(mark.task), mark.site)
         };
         let expected = say(&before);

@@ -9,7 +9,7 @@ use raddle_trace::Settings;
 use super::{CHECK_EVERY, NoStrategy};
 use crate::bits::Bits;
 use crate::clock::Clock;
-use crate::crash_log::{CrashLog, Mark};
+use crate::crash_log::{CrashLog, DecisionMark};
 use crate::limits::{Limits, Teardown};
 use crate::locks::LockOrder;
 use crate::object::Object;
@@ -95,7 +95,7 @@ pub(crate) struct Queue {
     pub(crate) flips: u64,
     /// When they could last move again: after which step, and the number of that flip.
     pub(crate) enabled: (u64, u64),
-    /// The step after which they last could not, by whom, and the number of that flip.
+    /// The step after which they last could not, the task that took it, and the number of that flip.
     pub(crate) disabled: (u64, TaskId, u64),
 }
 
@@ -158,7 +158,7 @@ pub(crate) struct Decisions {
     pub(crate) strict: bool,
     pub(crate) taken: Vec<Taken>,
     /// What the decisions were about, also of the execution before.
-    pub(crate) marks: Vec<Mark>,
+    pub(crate) marks: Vec<DecisionMark>,
     /// Decisions that this execution shares with the one before.
     pub(crate) shared: usize,
     /// Who has announced an op where, folded into a number.

@@ -305,7 +305,7 @@ impl Execution {
         }
     }
 
-    /// Whom a task waits for that will run on by itself, and whom those wait for.
+    /// The tasks which a task waits for that will run on by itself, and the tasks which those wait for.
     fn waited_for(&self, task: TaskId) -> Tasks {
         let mut tasks = Tasks::default();
         let mut next = task;

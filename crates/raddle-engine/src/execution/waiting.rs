@@ -74,7 +74,7 @@ impl Execution {
         if flip > flips { since } else { own }
     }
 
-    /// By whom and when a task was last disabled.
+    /// By which task and when a task was last disabled.
     pub(super) fn disabled(&self, task: TaskId) -> (TaskId, u64) {
         let entry = self.task(task);
         let (slot, flips) = entry.op.queue;

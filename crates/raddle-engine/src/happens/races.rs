@@ -16,6 +16,7 @@ impl History {
     /// later one could have come first.
     pub fn races(&mut self, index: usize, races: &mut Vec<u32>) {
         races.clear();
+        // Program order alone accounts for all that is before it; or it is a last resort, which the others had to end before.
         if !self.events[index].may_race {
             return;
         }
@@ -39,6 +40,8 @@ impl History {
                 self.scratch.clone_from(&self.order);
             }
         }
+        // A resource has no access kinds: all steps on it depend on each other. So the last one before is the only
+        // candidate, those before that one are ordered by it.
         for bit in bits(happened.footprint.shared_resources) {
             let before =
                 self.resource_events[bit].partition_point(|&event| (event as usize) < index);
@@ -104,6 +107,7 @@ impl History {
     pub fn races_of_stuck(&mut self, stuck: &Stuck, races: &mut Vec<u32>) {
         races.clear();
         self.widen(stuck.task.index() + 1);
+        // An op that was woken, and then did not get the lock, could not have been where it was without that notification.
         let enabler = stuck.enabled_since.and_then(|since| self.rouser(since));
         self.begin_order(stuck.task, self.events.len(), None, enabler);
         for &(object, access) in &stuck.footprint {
@@ -144,6 +148,7 @@ impl History {
                     next = before;
                 }
             }
+            // No event made the op possible, or one that is before the timer in any case: there is nothing to put after the timer.
             _ if happened.enabler == NONE || self.is_ordered(happened.enabler) => {}
             _ => races.push(happened.enabler),
         }
@@ -171,6 +176,7 @@ impl History {
         let (object, access) = footprint[1];
         let Some(chain) = self.chains.get(object.0 as usize) else { return };
         let mut newest = chain.last;
+        // The chain is that of the whole execution; what came after the timeout the op could not have met.
         while newest != NONE && newest as usize > index {
             newest = self.on(newest, object).1;
         }
@@ -201,9 +207,12 @@ impl History {
             );
             if !held && conflict(theirs, access) {
                 held = waits && theirs == Access::Release;
+                // The take that made room for this push, or the push that put in what this take got: not reversible, since
+                // the op would have waited for it.
                 let waited =
                     next == enabler && matches!(access, Access::BoundedPush(_) | Access::Take);
                 let possible = reversible(theirs, access) && !waited;
+                // Ordered by another path. If it dominates, everything further back is ordered through it as well.
                 if self.is_ordered(next) {
                     if dominates(theirs) {
                         return;
@@ -241,6 +250,8 @@ impl History {
 
     /// Where a lock was taken that is held before the event at `first` and after those in `then`.
     fn holder(&self, object: ObjectId, first: usize, then: &[usize]) -> Option<usize> {
+        // Runs through the lock's events in the order in which they would come, because what is left out by `then`
+        // may be either end of a critical section.
         let mut earlier = Vec::new();
         let mut next = self.chains.get(object.0 as usize).map_or(NONE, |chain| chain.last);
         while next != NONE {
@@ -334,6 +345,8 @@ impl History {
             return;
         }
         let (_, access) = happened.footprint.touched[0];
+        // A waiter that was notified and a message that was sent cannot come before that notification or send. Any other
+        // enabler only says what happened to come first this time: a lock may be given back by another task.
         let roused = access == Access::Woken || happened.sent;
         let enabler = roused.then_some(happened.enabler);
         self.begin_order(task, index, happened.partner, enabler);

@@ -4,7 +4,7 @@
 use std::panic::Location;
 use std::sync::{Arc, Mutex};
 
-use raddle_engine::rt::{Link, Object, Work, Worked, number};
+use raddle_engine::rt::{Link, Object, PassiveWork, Worked, number};
 use raddle_engine::strategy::Decided;
 use raddle_engine::{Access, Model, ObjectId, TaskId};
 
@@ -43,7 +43,7 @@ struct Post {
     delivered: Mutex<Vec<u32>>,
 }
 
-impl Work for Post {
+impl PassiveWork for Post {
     fn work(&self, token: u32) -> Worked {
         self.lanes.lock().unwrap()[token as usize].1 -= 1;
         self.delivered.lock().unwrap().push(token);
@@ -80,7 +80,7 @@ fn deliver(letters: &[u32]) -> Vec<u32> {
         delivered: Mutex::default(),
     });
     for (token, &n) in letters.iter().enumerate() {
-        let work = Arc::clone(&post) as Arc<dyn Work>;
+        let work = Arc::clone(&post) as Arc<dyn PassiveWork>;
         let label = || Arc::from(format!("lane {token}"));
         let (key, object) = (token as u64, post.object);
         let link = Link::new(key, label, work, token as u32, object, object, here)

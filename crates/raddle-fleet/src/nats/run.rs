@@ -69,7 +69,7 @@ pub enum RunState {
 
 /// A worker as it was last heard of.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Seen {
+pub struct WorkerStatus {
     /// Its name.
     pub worker: String,
     /// The version of its cargo-raddle.
@@ -303,7 +303,7 @@ impl Run {
     ///
     /// # Errors
     /// If the server cannot be asked.
-    pub fn report_worker(&self, seen: &Seen) -> Result<(), QueueError> {
+    pub fn report_worker(&self, seen: &WorkerStatus) -> Result<(), QueueError> {
         let key = format!("worker.{}", token(&seen.worker));
         self.nats
             .ask("to tell of this worker", || self.bucket.put(&key, json(seen).into()))
@@ -314,11 +314,11 @@ impl Run {
     ///
     /// # Errors
     /// If the server cannot be asked.
-    pub fn workers(&self, lease: Duration) -> Result<Vec<Seen>, QueueError> {
+    pub fn workers(&self, lease: Duration) -> Result<Vec<WorkerStatus>, QueueError> {
         let now = std::time::SystemTime::now();
         let since = now.duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
         let oldest = since.saturating_sub(lease * LEASES).as_secs();
-        let mut seen: Vec<Seen> = self.nats.ask("to list the workers", || async {
+        let mut seen: Vec<WorkerStatus> = self.nats.ask("to list the workers", || async {
             let keys = self.bucket.keys().await.map_err(|error| error.to_string())?;
             let entries = keys.filter_map(|key| async {
                 let key = key.ok().filter(|key| key.starts_with("worker."))?;

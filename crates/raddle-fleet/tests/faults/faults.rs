@@ -4,7 +4,7 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use raddle_fleet::nats::Access;
-use raddle_fleet::{Completion, Problem, Queue, RecordOutcome, Work as _};
+use raddle_fleet::{Completion, Problem, Queue, RecordOutcome, UnitRunner as _};
 
 use crate::fleet::{Dice, Fleet, LEASE, PACE, SYNTHETIC, expected};
 use crate::process::{Process, connected};

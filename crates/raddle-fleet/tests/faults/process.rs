@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use raddle_fleet::nats::{Access, Nats, NatsQueue, Run, RunState};
 use raddle_fleet::synthetic::Sum;
-use raddle_fleet::{Coordinator, RecordOutcome, Turn, Worker};
+use raddle_fleet::{Coordinator, RecordOutcome, TurnResult, Worker};
 
 use crate::fleet::{PACE, ROOT, SYNTHETIC, added};
 use crate::say;
@@ -37,15 +37,15 @@ fn work(url: &str, run: &str, name: &str) {
     let mut work = SYNTHETIC;
     loop {
         match worker.turn(&queue, &mut work) {
-            Ok(Turn::Idle) => {
+            Ok(TurnResult::Idle) => {
                 say("idle");
                 match run.manifest() {
                     Ok(Some(manifest)) if manifest.state == RunState::Open => {}
                     _ => return,
                 }
             }
-            Ok(Turn::Ran(RecordOutcome::Recorded(_), _)) => say("recorded"),
-            Ok(Turn::Ran(RecordOutcome::Ignored, _)) => say("ignored"),
+            Ok(TurnResult::Ran(RecordOutcome::Recorded(_), _)) => say("recorded"),
+            Ok(TurnResult::Ran(RecordOutcome::Ignored, _)) => say("ignored"),
             Ok(other) => say(&format!("{other:?}")),
             Err(error) => say(&format!("error: {error}")),
         }

@@ -9,6 +9,7 @@ use raddle_trace::{Call, Failure, Report, Site, Trace};
 use serde_json::{Value, json};
 
 use crate::columns::clean;
+use crate::explanation::told;
 use crate::html::sources::Sources;
 use crate::messages::Messages;
 use crate::minor::Hidden;
@@ -16,7 +17,6 @@ use crate::order::Order;
 use crate::shown_at::{is_at_its_lock, shown_at};
 use crate::table::{endings, raised};
 use crate::waits::op_on_object;
-use crate::why::told;
 
 /// Texts by number.
 #[derive(Default)]

@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use raddle_trace::{Failure, Outcome, Panic, ReceiveCount, ReceivesSeen, Report};
 
 use crate::columns::{clean, count};
+use crate::explanation::explanation;
 use crate::html::data::data;
 use crate::html::{Sources, badge, embed, escape, number, page, waits};
 use crate::notes::said;
@@ -14,7 +15,6 @@ use crate::races;
 use crate::table::{TableOptions, table};
 use crate::text::{came_to_its_end, elapsed, made_small, panicked, replay_command, spins};
 use crate::waits::explain;
-use crate::why::explanation;
 
 const STYLE: &str = include_str!("trace.css");
 const SCRIPT: &str = include_str!("trace.js");

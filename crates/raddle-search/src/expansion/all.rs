@@ -17,14 +17,14 @@
 use std::fmt;
 
 use raddle_engine::strategy::{
-    Checkpoint, Cut, Event, Finished, Needs, Options, Point, Taken, Unsupported, Work,
+    Checkpoint, Cut, Event, Finished, Needs, Options, Point, SearchPart, Taken, Unsupported,
 };
 use raddle_trace::Covered;
 use serde::{Deserialize, Serialize};
 
 use super::ranked::Ranked;
 use crate::bound::Bound;
-use crate::cache::{Alike, Cache, Mark, SavedCache, Used};
+use crate::cache::{Alike, Cache, CachePoint, SavedCache, Used};
 use crate::estimate::{Children, Kind};
 use crate::order::{NonPreemptive, Order};
 use crate::path::{Advance, Decision, Expansion, Path, PathSearch, Standing};
@@ -71,7 +71,7 @@ pub struct All<O = NonPreemptive> {
     given: Option<(usize, u32)>,
     cache: Option<Box<Cache>>,
     /// With a cache, one for each point; else none.
-    marks: Vec<Mark>,
+    marks: Vec<CachePoint>,
 }
 
 /// What is saved besides the points.
@@ -82,7 +82,7 @@ pub struct SavedAll {
     given: Option<(u64, u32)>,
     used: Used,
     /// None of a part, which begins with an empty cache.
-    cache: Option<(Vec<Mark>, SavedCache)>,
+    cache: Option<(Vec<CachePoint>, SavedCache)>,
 }
 
 impl Default for DepthFirst {
@@ -273,7 +273,7 @@ impl<O: Order> Expansion for All<O> {
 
     fn bytes(&self) -> usize {
         let cache = self.cache.as_ref().map_or(0, |cache| cache.bytes() as usize);
-        self.marks.capacity() * size_of::<Mark>() + cache
+        self.marks.capacity() * size_of::<CachePoint>() + cache
     }
 
     fn can_begin_again(&self) -> bool {
@@ -281,7 +281,7 @@ impl<O: Order> Expansion for All<O> {
     }
 
     /// Gives away the last option of the shallowest point that has one.
-    fn split(search: &mut PathSearch<Self>, n: usize) -> Result<Vec<Work>, Unsupported> {
+    fn split(search: &mut PathSearch<Self>, n: usize) -> Result<Vec<SearchPart>, Unsupported> {
         let mut parts = Vec::new();
         let known = search.known().len();
         let cost = |points: &[Ranked]| points.iter().map(|point| point.cost()).sum::<u32>();
@@ -307,7 +307,7 @@ impl<O: Order> Expansion for All<O> {
             let state = search.save_part(&points, saved);
             let taken = |point: &Ranked| Taken { option: point.option(), of: point.of() };
             let spent = before + cost(&points);
-            parts.push(Work { prefix: points.iter().map(taken).collect(), state, spent });
+            parts.push(SearchPart { prefix: points.iter().map(taken).collect(), state, spent });
         }
         Ok(parts)
     }
@@ -348,7 +348,7 @@ impl<O: Order> Expansion for All<O> {
                 cache.restore(saved)?;
                 marks = saved_marks;
             } else {
-                marks.resize_with(path.len(), Mark::default);
+                marks.resize_with(path.len(), CachePoint::default);
             }
             if marks.len() != path.len() {
                 return Err(FOREIGN);

@@ -18,7 +18,7 @@ use raddle_trace::Covered;
 use serde::{Deserialize, Serialize};
 
 use crate::bound::Bound;
-use crate::cache::{Alike, Cache, Mark, SavedCache, Used};
+use crate::cache::{Alike, Cache, CachePoint, SavedCache, Used};
 use crate::estimate::{Children, Kind};
 use crate::explorers::Tracker;
 use crate::path::{Advance, Decision, Expansion, Path, PathSearch, Standing};
@@ -73,7 +73,7 @@ pub struct Delayed {
     spent: u32,
     cache: Option<Box<Cache>>,
     /// With a cache, one for each point; else none.
-    marks: Vec<Mark>,
+    marks: Vec<CachePoint>,
     /// Prefixes without a usable fingerprint were met.
     uncompared: bool,
 }
@@ -83,7 +83,7 @@ pub struct Delayed {
 pub struct SavedDelayed {
     used: Used,
     uncompared: bool,
-    cache: Option<(Vec<Mark>, SavedCache)>,
+    cache: Option<(Vec<CachePoint>, SavedCache)>,
 }
 
 impl DelayBounded {
@@ -244,7 +244,7 @@ impl Expansion for Delayed {
 
     fn bytes(&self) -> usize {
         let cache = self.cache.as_ref().map_or(0, |cache| cache.bytes() as usize);
-        self.marks.capacity() * size_of::<Mark>() + cache
+        self.marks.capacity() * size_of::<CachePoint>() + cache
     }
 
     fn can_begin_again(&self) -> bool {

@@ -120,6 +120,8 @@ impl Node {
     fn open_all(&mut self) {
         let What::Step { task, options, .. } = &self.what else { return };
         for &other in options {
+            // A sleeper is left out: what follows it was covered before this state was reached, or by a sibling. So is what has a
+            // branch: that is tried anyway, and a second one of the same task would repeat it.
             let opened = other == *task
                 || sleep::contains(&self.sleep, other)
                 || self.wakeup.iter().any(|branch| branch.step.task == other);
@@ -276,6 +278,8 @@ impl Reduced {
             guide: Guide::default(),
             sleep: Vec::new(),
             current: Current::default(),
+            // Source and classic sets keep one task of a sequence and look at a race once. The optimal reduction keeps the whole
+            // sequence, which goes on as the execution does: the head of `races.rs` has the reason.
             finder: if optimal { RaceFinder::revisiting() } else { RaceFinder::default() },
             reversal: Reversal::default(),
             sequence: Vec::new(),
@@ -330,10 +334,14 @@ impl Reduced {
         of: u32,
         during: bool,
     ) -> Result<Node, Cut> {
+        // A value decided within a step comes before the step is told. Where there was one option and so no point, this is
+        // where the step shows up first, and where it may be found to be asleep.
         if during && !self.guide.chosen && !self.go_on_with(task) {
             return Err(self.cut_at(point.pending.stuck()));
         }
         let mut left = self.guide.values_to_try(of, during, self.current.heard as u32);
+        // Those that the tree lists, or all: no race would show that another value does something else, so none is left to
+        // be opened by races.
         let option = left.remove(0);
         let ways = self.guide.ways.clone();
         let guided = ways.is_some();
@@ -354,6 +362,8 @@ impl Reduced {
     /// Where no wakeup tree leads: the running task if it is awake, else the first that is.
     fn first_awake(&self, point: &Point<'_>, choices: &[Choice]) -> Option<u32> {
         let awake = |option: &u32| !self.is_asleep(choices[*option as usize].task);
+        // To stay with the running task makes the first executions those with the fewest switches. Any awake task would do:
+        // the rest is opened by races.
         let running = point.running_option().filter(awake);
         let chosen = running.or_else(|| (0..choices.len() as u32).find(awake));
         match &self.filter {
@@ -376,10 +386,13 @@ impl Reduced {
         options.extend(choices.iter().map(|choice| choice.task));
         let mut accesses = self.spare.accesses.pop().unwrap_or_default();
         accesses.clear();
+        // What the others would do here tells what a step of them does if it comes earlier than it did (`access_after`).
+        // An op that is not known is taken for a write, which depends on most.
         if self.reduction == Reduction::Optimal {
             let access = |choice: &Choice| point.pending.op(choice.task).map(|op| op.access);
             accesses.extend(choices.iter().map(|choice| access(choice).unwrap_or(Access::Write)));
         }
+        // Taken before the node is made: it is about this point alone, and the next one is not to inherit it.
         let lost = std::mem::take(&mut self.guide.lost);
         let mut node = self.node(point, What::Step { task, options, accesses }, guided, wakeup);
         if lost {
@@ -411,6 +424,8 @@ impl Reduced {
         }
         let index = self.current.heard as u32;
         self.current.heard += 1;
+        // A step of the repeated part. Its event is in the history, except after a restart, when the history is empty
+        // and is made again from what the engine tells.
         if self.current.heard <= self.current.kept {
             if !step.immediate {
                 self.guide.last = Some(index);
@@ -423,6 +438,7 @@ impl Reduced {
             }
             return None;
         }
+        // A step that nothing was asked about: it had no alternative, so there was no point at which to notice that it sleeps.
         if !step.immediate && !self.guide.chosen && !self.go_on_with(step.task) {
             return Some(self.cut_at(step.stuck()));
         }
@@ -443,6 +459,7 @@ impl Reduced {
     fn look_out(&self, path: &mut [Node]) {
         for node in path {
             if let Some(watch) = &mut node.watch {
+                // With another value the step might have led elsewhere, and not every value need be tried: see the head of `watch.rs`.
                 let decided = !self.guide.values_of(node.event).is_empty();
                 let doubtful = decided || self.current.times_matter;
                 watch.look(&self.history, node.event as usize, self.current.kept, doubtful);
@@ -461,6 +478,7 @@ impl Reduced {
             stuck: &current.stuck,
             path,
         };
+        // Before `find`, which adds the races of new events to the known ones: they are not to be visited twice.
         let again = current.other_value;
         finder.find_again(history, current.kept, again, |history, first, later| {
             opener.open(history, first, later);
@@ -501,6 +519,7 @@ impl Expansion for Reduced {
         self.current.heard = 0;
         self.current.cut = false;
         self.current.times_matter = false;
+        // Those of the repeated part are not told again and are still looked at: see `Ops::instead`.
         self.current.instead.retain(|(index, _)| (*index as usize) < kept);
         self.current.stuck.clear();
         self.done.clear();
@@ -523,6 +542,7 @@ impl Expansion for Reduced {
     fn heard(&mut self, event: &Event<'_>, path: &[Node]) -> Option<Cut> {
         match *event {
             Event::Step(ref step) => return self.stepped(step, path),
+            // What comes after a cut is covered elsewhere: its races are found there.
             _ if self.current.cut => {}
             Event::Spawn { parent, child } => self.history.spawn(parent, child),
             Event::Value { task, taken, during } => {
@@ -538,6 +558,8 @@ impl Expansion for Reduced {
     }
 
     fn end(&mut self, path: &mut Path<Node>, execution: &Finished<'_>) {
+        // It ended before the repeated part did, so the prefix was not repeated. Nothing that was derived from it holds, and
+        // nothing is opened.
         self.strayed |= self.history.len() < self.current.kept;
         let cut_off = execution.outcome.is_cut_off();
         self.gaps |= execution.gaps | Gaps { cut_off, ..Gaps::default() };
@@ -558,6 +580,7 @@ impl Expansion for Reduced {
 
     fn advance(&mut self, _: usize, node: &mut Node) -> Advance {
         let done = self.done_at(node.event);
+        // A value decided within the step decides what the step touches; one decided after it does not.
         if let What::Value { during: true, .. } = &node.what
             && let Some(done) = done
         {
@@ -587,6 +610,8 @@ impl Expansion for Reduced {
                 if let Some(watch) = node.watch.take() {
                     node.wakeup.retain(|branch| !watch.has_seen(branch));
                 }
+                // In the order in which they were added. A branch may say that it is not needed unless an earlier one of the same
+                // state has failed to cover it (`Branch::unless`), so the earlier ones come first.
                 while !node.wakeup.is_empty() {
                     let branch = node.wakeup.remove(0);
                     let What::Step { task, options, .. } = &mut node.what else { break };
@@ -667,6 +692,7 @@ impl Expansion for Reduced {
         let mut new = Self::new(self.reduction);
         new.filter = match (&self.filter, saved.filter) {
             (None, None) => None,
+            // A state with a filter means nothing to a search without one, and the other way round.
             (Some(filter), Some(saved)) => Some(Box::new(filter.restored(saved)?)),
             _ => return Err(FOREIGN),
         };

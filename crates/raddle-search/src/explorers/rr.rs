@@ -27,11 +27,11 @@ impl Clone for QueueOfProcesses {
 }
 
 /// How many processes a queue has without an allocation.
-const FEW: usize = 14;
+const MAX_IN_PLACE: usize = 14;
 
 /// Processes in order. A search over states copies them for every state, so few are kept in place.
 enum Places {
-    Few(u8, [Process; FEW]),
+    Few(u8, [Process; MAX_IN_PLACE]),
     Many(Vec<Process>),
 }
 
@@ -55,7 +55,7 @@ impl Clone for Places {
 
 impl Default for Places {
     fn default() -> Self {
-        Self::Few(0, [Process(0); FEW])
+        Self::Few(0, [Process(0); MAX_IN_PLACE])
     }
 }
 
@@ -114,7 +114,7 @@ impl Places {
 
     fn insert(&mut self, place: usize, process: Process) {
         match self {
-            Self::Few(len, all) if usize::from(*len) < FEW => {
+            Self::Few(len, all) if usize::from(*len) < MAX_IN_PLACE => {
                 all[usize::from(*len)] = process;
                 *len += 1;
                 all[place..usize::from(*len)].rotate_right(1);
@@ -220,7 +220,7 @@ mod tests {
     fn a_queue_is_the_same_however_long_it_was() {
         let about = About::new(ProcessKind::Thread, "", None);
         let (mut grown, mut vector) = (QueueOfProcesses::default(), Vec::new());
-        for number in 0..2 * FEW as u32 {
+        for number in 0..2 * MAX_IN_PLACE as u32 {
             grown.insert((number / 2) as usize, Process(number));
             vector.insert((number / 2) as usize, Process(number));
             grown.pass_to(Process(number / 3));
@@ -228,7 +228,7 @@ mod tests {
             vector.rotate_left(place.expect("it is there"));
             assert_eq!(*grown.queue, vector[..]);
         }
-        for number in 3..2 * FEW as u32 {
+        for number in 3..2 * MAX_IN_PLACE as u32 {
             grown.finish(Process(number));
             vector.retain(|&other| other != Process(number));
             assert_eq!(*grown.queue, vector[..]);

@@ -242,7 +242,7 @@ impl Learner {
         }
     }
 
-    /// Learns after whom a step came.
+    /// Learns after which task's step a step came.
     fn follows(&mut self, slot: usize, task: TaskId, access: Access, statement: StatementId) {
         let mut own = None;
         for at in (0..self.objects[slot].len()).rev() {

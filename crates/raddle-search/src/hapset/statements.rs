@@ -28,7 +28,7 @@ impl StatementId {
 
 /// A place in the source, and from where it was called.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Place {
+struct StatementPlace {
     line: u32,
     column: u32,
     context: Context,
@@ -52,7 +52,7 @@ pub(crate) struct Statements {
     slots: Vec<Slot>,
     used: usize,
     /// By number. The first is nowhere.
-    places: Vec<Option<Place>>,
+    places: Vec<Option<StatementPlace>>,
 }
 
 impl Default for Statements {
@@ -89,7 +89,7 @@ impl Statements {
         context: Context,
     ) -> StatementId {
         let (line, column, file) = (site.line(), site.column(), Cow::Borrowed(site.file()));
-        let id = self.find(Place { line, column, context, file });
+        let id = self.find(StatementPlace { line, column, context, file });
         if (self.used + 1) * 2 > self.slots.len() {
             let old = std::mem::take(&mut self.slots);
             self.slots = vec![EMPTY; old.len() * 2];
@@ -100,8 +100,8 @@ impl Statements {
         id
     }
 
-    fn find(&mut self, place: Place) -> StatementId {
-        let same = |known: &Option<Place>| known.as_ref() == Some(&place);
+    fn find(&mut self, place: StatementPlace) -> StatementId {
+        let same = |known: &Option<StatementPlace>| known.as_ref() == Some(&place);
         let at = self.places.iter().position(same).unwrap_or_else(|| {
             self.places.push(Some(place));
             self.places.len() - 1
@@ -118,7 +118,7 @@ impl Statements {
         let calls: Vec<&str> = statement.calls.iter().map(String::as_str).collect();
         let context = if calls.is_empty() { Context::NONE } else { context::of(&calls) };
         let (line, column, file) = (*line, *column, Cow::Owned(file.clone()));
-        self.find(Place { line, column, context, file })
+        self.find(StatementPlace { line, column, context, file })
     }
 
     fn put(&mut self, slot: Slot) {
@@ -164,7 +164,7 @@ impl Statements {
             let calls: Vec<&str> = calls.iter().map(String::as_str).collect();
             let context = if calls.is_empty() { Context::NONE } else { context::of(&calls) };
             let file = Cow::Owned(file);
-            statements.places.push(Some(Place { line, column, context, file }));
+            statements.places.push(Some(StatementPlace { line, column, context, file }));
         }
         Ok(statements)
     }

@@ -41,7 +41,7 @@ enum Fits {
 
 /// What looking for races came to.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(super) struct OpenedUnits {
     pub(super) units: Vec<Unit>,
     pub(super) races: u64,
     /// Units that cost more than the bound.
@@ -52,8 +52,8 @@ pub(super) struct Found {
 
 impl Run {
     /// Opens the races of the events that are new.
-    pub(super) fn open_races(&mut self, bound: Option<u32>) -> Found {
-        let mut found = Found::default();
+    pub(super) fn open_races(&mut self, bound: Option<u32>) -> OpenedUnits {
+        let mut found = OpenedUnits::default();
         let Some(fresh) = self.unit.fresh else { return found };
         let mut opener = Opener { run: self, bound, found: &mut found };
         opener.open(fresh);
@@ -311,7 +311,7 @@ impl Run {
 struct Opener<'a> {
     run: &'a mut Run,
     bound: Option<u32>,
-    found: &'a mut Found,
+    found: &'a mut OpenedUnits,
 }
 
 impl Opener<'_> {

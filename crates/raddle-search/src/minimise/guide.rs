@@ -18,7 +18,7 @@ pub(crate) struct Run {
     pub(crate) options: Vec<u32>,
     /// Who moved.
     moves: Vec<TaskId>,
-    /// The values that were decided, and for whom.
+    /// The values that were decided, and the tasks that they were decided for.
     pub(crate) values: Vec<(TaskId, u32)>,
     last: Option<TaskId>,
     pub(crate) size: Size,
@@ -44,7 +44,7 @@ impl Run {
         (self.size.steps, self.size.tasks) = (execution.steps, execution.tasks);
     }
 
-    /// Who moved, each as often as before anybody else did.
+    /// The tasks that moved, each with the number of steps that it took before another one did.
     pub(crate) fn blocks(&self) -> Vec<Block> {
         let same = |a: &TaskId, b: &TaskId| a == b;
         let chunks = self.moves.chunk_by(same);

@@ -6,7 +6,7 @@
 use std::fmt;
 
 use raddle_engine::receive::ActorNews;
-use raddle_engine::strategy::{Cut, Event, Finished, Needs, Point, Unsupported, Work};
+use raddle_engine::strategy::{Cut, Event, Finished, Needs, Point, SearchPart, Unsupported};
 use raddle_trace::{Covered, PairCount};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -142,7 +142,7 @@ pub trait Expansion: fmt::Debug + Send {
     ///
     /// # Errors
     /// If that is not possible with this expansion.
-    fn split(search: &mut PathSearch<Self>, n: usize) -> Result<Vec<Work>, Unsupported>
+    fn split(search: &mut PathSearch<Self>, n: usize) -> Result<Vec<SearchPart>, Unsupported>
     where
         Self: Sized,
     {

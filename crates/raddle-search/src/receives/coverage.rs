@@ -45,13 +45,13 @@ const MOST_JUDGED: usize = 2_000;
 #[derive(Debug, Default)]
 pub struct ReceiveCoverage {
     recording: Recording,
-    saved: Saved,
+    saved: SavedCoverage,
     /// What was received in the last execution that failed.
     failing: Option<PartialSchedule>,
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct Saved {
+struct SavedCoverage {
     orders: Orders,
     names: BTreeMap<u64, String>,
     actors: BTreeMap<u64, String>,

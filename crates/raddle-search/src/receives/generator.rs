@@ -152,7 +152,7 @@ impl Generator {
         }
     }
 
-    /// Knows who was seen to send into the queue of whom, in this and other executions.
+    /// Knows which actors were seen to send into the queue of which, in this and other executions.
     pub(crate) fn know(&mut self, senders: &BTreeSet<(u64, u64)>) {
         if !self.sends_to.is_empty() && self.n_senders == senders.len() {
             return;
@@ -257,7 +257,7 @@ fn list_under(
 const ORDERS_OF_THREE: [[usize; 3]; 6] =
     [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
 
-/// Who sent into the queue of whom in an execution.
+/// Which actors sent into the queue of which in an execution.
 pub(crate) fn senders(run: &Run) -> impl Iterator<Item = (u64, u64)> {
     let queued = run.received.iter().filter(|received| received.order == MailboxOrder::Queue);
     queued.map(|received| (received.sender, received.receiver))

@@ -3,7 +3,7 @@
 use super::recording::MailboxOrder;
 use super::*;
 
-/// A receive: who sent what to whom, in which other receive.
+/// A receive: sender, message, receiver, and the other receive in which it was sent.
 pub(crate) struct Made {
     pub(crate) run: Run,
 }

@@ -443,7 +443,7 @@ pub static REGISTRY: &[Entry] = &[
     Entry {
         name: "pset",
         role: Role::Expansion,
-        line: "as `hapset`, by reads and writes alone, whoever called them",
+        line: "as `hapset`, by reads and writes alone, without calling contexts",
         paper: "Yu, Narayanasamy, ISCA 2009",
         arguments: FILTERED,
         example: "pset(preemptions(2))",

@@ -204,7 +204,7 @@ impl UnitSearch {
         };
         if let Some((below, line)) = &self.below {
             let works = divisible.dissolve()?;
-            let part = |work: raddle_engine::strategy::Work| Piece {
+            let part = |work: raddle_engine::strategy::SearchPart| Piece {
                 line: line.clone(),
                 method: Method::DepthFirst,
                 state: below.below(&work.prefix, work.spent),

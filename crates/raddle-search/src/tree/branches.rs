@@ -50,6 +50,7 @@ impl Branches {
     pub(super) fn detach(&mut self, key: Key, candidates: &[Pending], store: &Store) -> Vec<Taken> {
         let Some(&first) = candidates.first() else { return Vec::new() };
         let (nodes, firsts) = (&store.nodes, store.nodes.keeps_firsts());
+        // Up to the last decision that one of them needs. What the node did after that no candidate repeats.
         let length = candidates.iter().map(|pending| pending.point + 1).max().unwrap_or(0);
         let (mut chain, mut path) = (Vec::new(), Vec::new());
         nodes.chain(first.parent, &mut chain);
@@ -60,6 +61,8 @@ impl Branches {
         if store.compares {
             let mut points = PathPoints::default();
             points.follow(&chain, nodes, &path, firsts);
+            // Numbers of footprints belong to this search. Without them what was taken here does not sleep for the candidates,
+            // which costs executions and loses none.
             (0..points.len()).for_each(|at| points.point_mut(at).first = 0);
             points.write(0, points.len(), firsts, &mut node.points);
             let mut siblings = Siblings::default();
@@ -78,10 +81,12 @@ impl Branches {
         self.nodes.push(node);
         let moved = candidates.iter().map(|pending| Pending { parent, ..*pending });
         match self.bins.last_mut() {
+            // Callers go through the bins in order, so equal keys come one after the other.
             Some((last, entries)) if *last == key => entries.extend(moved),
             _ => self.bins.push((key, moved.collect())),
         }
         path.truncate(first.point as usize + 1);
+        // The path is that of the node; the candidate departs from it at its own point.
         path[first.point as usize].option = first.option;
         path
     }
@@ -97,6 +102,7 @@ impl Branches {
         let mut below = vec![Below::default(); self.nodes.len()];
         for node in &self.nodes {
             let Some(parent) = node.parent else { continue };
+            // A node with a parent begins after its own decision, which is one of the parent's points.
             let own = node.from.checked_sub(1).ok_or(FOREIGN)?;
             below[parent as usize].nodes.push((own, node.own));
         }
@@ -159,6 +165,7 @@ impl Attaching<'_> {
         let below = branches.below(running.as_ref())?;
         let Branches { nodes, mut bins } = branches;
         for (at, (node, below)) in nodes.iter().zip(&below).enumerate() {
+            // The first execution stays when nothing is left below it; any other node without candidates is a mistake.
             let is_root = root == Some(at as u32);
             self.check(numbers[at], (node, is_root), below, &mut bins, running.as_mut())?;
         }
@@ -176,6 +183,8 @@ impl Attaching<'_> {
                 place(self.store, pending);
             }
             let mut bin = 0;
+            // What is given back from disk was there before all that waits now. Of equal costs the newest is next, so it must not
+            // overtake what came after it.
             if new {
                 for pending in &entries {
                     bin = self.store.candidates.push(key, *pending);
@@ -187,6 +196,7 @@ impl Attaching<'_> {
                 let node = self.store.nodes.node_mut(pending.parent);
                 let place = pending.point - node.from;
                 let sibling = node.sibling_mut(place, pending.option).ok_or(FOREIGN)?;
+                // Two entries for one option: a file that was not written by this code.
                 if !sibling.is_unplaced() {
                     return Err(FOREIGN);
                 }
@@ -212,6 +222,7 @@ impl Attaching<'_> {
             numbers.push(nodes.put(node, NONE, siblings));
         }
         for (node, &at) in branches.nodes.iter().zip(&numbers) {
+            // In a second pass, because a parent may come after its child.
             if let Some(parent) = node.parent {
                 nodes.node_mut(at).parent = *numbers.get(parent as usize).ok_or(FOREIGN)?;
             }
@@ -249,6 +260,7 @@ impl Attaching<'_> {
                 let point = &points.points()[pending.point as usize];
                 pending.cost = point.preemptions_with(pending.option);
             }
+            // There is at most one preemption at a decision, but an option may cost several delays.
             let most = if delays { limit } else { limit.min(pending.point + 1) };
             (pending.cost <= most).then_some(())
         };
@@ -273,6 +285,7 @@ impl Attaching<'_> {
         let has_its_sizes = match &mut self.sizes {
             None => node.sizes.is_empty(),
             Some(sizes) => {
+                // Points after the last that has sizes have been left: nothing may wait there.
                 let beyond = open.iter().skip(node.sizes.len());
                 let has_width =
                     |(taken, sizes): (&Taken, &SavedPointSizes)| sizes.width <= taken.of;

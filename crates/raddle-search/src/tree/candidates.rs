@@ -124,6 +124,7 @@ impl Candidates {
     pub(super) fn key(&self, candidate: &Candidate, priorities: &mut Priorities) -> Key {
         match self.pick {
             Pick::Oldest => Key(candidate.point.into()),
+            // All in one bin, so that each has the same chance.
             Pick::Any(_) => Key::default(),
             Pick::Newest => priorities.cost(candidate),
         }
@@ -161,6 +162,8 @@ impl Candidates {
     /// Adds an entry; says in which bin it is.
     pub(super) fn push(&mut self, key: Key, pending: Pending) -> u32 {
         let at = match self.bins.get(self.hint as usize) {
+            // An execution makes several candidates of one cost known in a row; this saves the look-up in the map. A bin that was
+            // emptied keeps its key, but `pop` and `retain` reset the hint, so it never leads to one that is not in the map.
             Some(bin) if bin.key == key => self.hint,
             _ => self.bin_of(key),
         };
@@ -179,6 +182,7 @@ impl Candidates {
         if let Some(&at) = self.by_key.get(&key) {
             return at;
         }
+        // Numbers of bins are stored with siblings, so a bin keeps its place while it has entries; empty ones are used again.
         let at = self.free.pop().unwrap_or_else(|| {
             self.bins.push(Bin { key, entries: VecDeque::new() });
             self.bins.len() as u32 - 1
@@ -197,15 +201,18 @@ impl Candidates {
             Pick::Newest => entries.pop_back(),
             Pick::Any(rng) => {
                 let n = u32::try_from(entries.len()).unwrap_or(u32::MAX);
+                // The order within the bin does not matter: every entry has the same chance.
                 entries.swap_remove_back(rng.below(n) as usize)
             }
         };
         let pending = pending.expect("an empty bin is removed");
         self.entries -= 1;
         if entries.is_empty() {
+            // A bin that was large once would hold its room for the whole search.
             if entries.capacity() > MOST_SPARE {
                 *entries = VecDeque::new();
             }
+            // It is the cheapest, from which the entry was taken.
             self.by_key.pop_first();
             self.free.push(at);
             if self.hint == at {
@@ -226,6 +233,7 @@ impl Candidates {
         let at = self.bin_of(key);
         self.entries += older.len();
         let entries = &mut self.bins[at as usize].entries;
+        // Reversed, so that they keep their order among themselves.
         older.iter().rev().for_each(|pending| entries.push_front(*pending));
         at
     }
@@ -242,6 +250,7 @@ impl Candidates {
             let entries = &mut bins[at as usize].entries;
             *all -= entries.len();
             entries.retain(|pending| stays(at, pending));
+            // This is called to make room, or when most entries were stale.
             entries.shrink_to_fit();
             *all += entries.len();
             if entries.is_empty() {
@@ -249,12 +258,14 @@ impl Candidates {
             }
             !entries.is_empty()
         });
+        // The bin that it names may have been emptied.
         self.hint = NONE;
     }
 
     /// The parents have moved. That of an entry which was left behind may have been dropped, and stays so.
     pub(super) fn renumber(&mut self, moved: &[u32]) {
         for pending in self.bins.iter_mut().flat_map(|bin| &mut bin.entries) {
+            // An entry that was left behind keeps a parent that no node has. `is_valid` finds no sibling for it and skips it.
             pending.parent = moved.get(pending.parent as usize).copied().unwrap_or(NONE);
         }
     }

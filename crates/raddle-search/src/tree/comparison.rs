@@ -123,6 +123,7 @@ impl Sleep {
             let n = point.sleep.1 as usize;
             self.now.extend_from_slice(&self.along[from as usize..][..n]);
         }
+        // Once a sleeper was taken, all that follows is covered elsewhere, up to the decision that is taken anew.
         self.redundant = point.is_some_and(|point| point.redundant);
         self.along.truncate(from as usize);
     }
@@ -186,8 +187,10 @@ impl Comparison {
     /// `chain` with those of `path`.
     pub(super) fn begin(&mut self, shared: usize, path: &[Taken], chain: &[Link], nodes: &Nodes) {
         // As far as it was gone through.
+        // One less than there are, so that there is a point at `shared` whose state can be gone back to.
         let shared = shared.min(self.path.len().saturating_sub(1));
         let first = self.path.points().get(shared).copied();
+        // A leaf was gone through only up to its own decision, so the history may be shorter than the path.
         let kept = first.map_or(0, |point| point.event as usize).min(self.history.len());
         self.sleep.go_back(first.as_ref());
         // If nothing is known, all from the beginning.
@@ -224,6 +227,7 @@ impl Comparison {
     fn enter(&mut self, path: &[Taken], nodes: &Nodes) {
         let at = self.followed.entered;
         self.followed.entered += 1;
+        // What sleeps there was noted by the execution before and has not changed: siblings start in one order only.
         if at < self.followed.shared {
             return;
         }
@@ -239,6 +243,8 @@ impl Comparison {
         let started = nodes.node(point.owner).siblings().started(point.place);
         let Some(n) = started.iter().position(|sibling| sibling.option == option) else { return };
         let before = started[..n].iter().filter_map(Sibling::footprint);
+        // `first` is what the owner of the point took itself, before any sibling was started. Siblings that were started later
+        // than this one do not sleep: it sleeps for them.
         let numbers = std::iter::once(point.first).chain(before);
         self.sleep.now.extend(numbers.filter_map(|number| self.footprints.get(number)));
     }
@@ -262,6 +268,8 @@ impl Comparison {
     ) -> bool {
         self.catch_up();
         self.enter_all(path, nodes);
+        // A value within a step shows the step before it is told of. If there was no point for the step, this is the first
+        // place at which it can be found to sleep.
         if let Some((task, true)) = value {
             if !self.followed.chosen && self.is_asleep(task) {
                 self.sleep.redundant = true;
@@ -279,6 +287,7 @@ impl Comparison {
         if self.compares.cuts {
             self.arrive(new, tasks);
         } else {
+            // Written down, to be gone through at the end if the execution makes others known: see the head of the file.
             self.log.push(Noted::Point(new));
         }
     }
@@ -330,6 +339,7 @@ impl Comparison {
             let value = self.path.points()[self.followed.entered].value;
             self.enter(path, nodes);
             if value {
+                // A value after a step says nothing of the next step; one within it belongs to a step that was chosen.
                 self.followed.chosen |= during;
                 break;
             }
@@ -368,16 +378,21 @@ impl Comparison {
         }
         let chosen = self.followed.chosen || step.point.is_some();
         if self.compares.sleep && !step.immediate && self.is_asleep(step.task) {
+            // A task that sleeps and was chosen is one that the plan asks for: a race wants it there. One that nothing was asked
+            // about goes on by itself, and what follows is covered.
             if self.compares.cuts && !chosen {
                 return true;
             }
             self.sleep.redundant = true;
         }
         if self.compares.sleep && !self.sleep.now.is_empty() {
+            // Without `sleep::wake`: steps that were given a value do not sleep here, so a task has at most one entry.
             self.sleep.now.retain(|sleeper| !sleeper.dependent(step.told.footprint()));
         }
         if step.immediate {
             self.history.runs_on(step.task);
+            // Joins are many and race with nothing but `is_finished`. They enter the history with the next chosen step, or at the
+            // end if something may race with them.
             self.waiting.push(step.told);
             return false;
         }
@@ -402,6 +417,7 @@ impl Comparison {
         let own = self.own_event();
         for at in 0..self.log.len() {
             let noted = self.log[at];
+            // A leaf opens nothing: what it did after its own decision is in no sleep set and in no race that is looked for.
             let is_done = self.followed.entered == self.followed.planned
                 && own.is_none_or(|own| own < self.history.len());
             if leaf && (is_done || matches!(noted, Noted::Point(_))) {
@@ -419,6 +435,7 @@ impl Comparison {
                 }
             }
         }
+        // The next execution may share all of its plan, and what sleeps there.
         if leaf {
             self.enter_all(path, nodes);
         }
@@ -436,6 +453,7 @@ impl Comparison {
     pub(super) fn done_at(&mut self, at: usize) -> u32 {
         let points = self.path.points();
         let point = points[at];
+        // With another value the step may touch something else, and then it must not sleep as what it was here.
         let valued = points.get(at + 1).is_some_and(|next| next.value && next.event == point.event);
         let ran = !point.value && !valued && (point.event as usize) < self.history.len();
         if !ran {
@@ -464,6 +482,7 @@ impl Comparison {
 
     /// Finds what the races of the execution's own part ask for. `sequences`: as [`Openings::find`].
     pub(super) fn find_openings(&mut self, sequences: bool) {
+        // An op that is stuck, or a look whether a task is finished, may race with a join that is still waiting to be entered.
         if !self.stuck.is_empty() || self.history.has_looks() {
             self.catch_up();
         }

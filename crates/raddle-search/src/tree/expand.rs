@@ -58,6 +58,7 @@ impl Expander<'_> {
         limited: bool,
         mut comparison: Option<&mut Comparison>,
     ) -> u32 {
+        // Kept before it is compared, so that openings at its own points find the node that owns them.
         let id = if leaf { NONE } else { self.keep(parent, comparison.as_deref_mut()) };
         self.current.chain.push(Link { node: id, from: self.current.planned as u32 });
         if let Some(comparison) = comparison.as_deref_mut() {
@@ -94,6 +95,7 @@ impl Expander<'_> {
     /// option is pushed last.
     fn open_all(&mut self, id: u32, spent: u32, comparison: Option<&Comparison>) {
         let departures = self.store.nodes.node(id).departures + 1;
+        // Of equal cost the newest is next: so options come in their order only if the first is pushed last.
         let reversed = self.store.candidates.is_best_first();
         let (mut siblings, mut options) = (Vec::new(), Vec::new());
         let mut before = spent;
@@ -110,6 +112,7 @@ impl Expander<'_> {
                 if let Some(comparison) = comparison {
                     let point = &comparison.path.points()[self.current.planned + at];
                     let asleep = |task| comparison.sleeping(point).iter().any(|s| s.task == task);
+                    // Only dearer, not left out: with `all` every execution is run, and priorities may ask for sleepers last.
                     candidate.asleep = point.redundant || candidate.task.is_some_and(asleep);
                     let reversal = self.new.reversals.get((new.tasks + option) as usize);
                     candidate.reversal = reversal.copied().unwrap_or_default();
@@ -120,6 +123,7 @@ impl Expander<'_> {
                     siblings.push(Sibling::waiting(at as u32, option, bin, new.value, reversal));
                 }
             }
+            // What the execution itself paid at the point, which later candidates repeat. An order that is not free costs here.
             before += self.new.price(new, new.default);
         }
         if !siblings.is_empty() {
@@ -134,6 +138,7 @@ impl Expander<'_> {
         let mut siblings = Vec::new();
         for at in 0..self.new.all.len() {
             let new = self.new.all[at];
+            // Tasks are opened by races; values are not in races, so each is opened.
             if !new.value {
                 continue;
             }
@@ -157,6 +162,7 @@ impl Expander<'_> {
     /// Compares the execution, which is the node at `id` or none, with those it could have been.
     fn compare(&mut self, id: u32, limited: bool, comparison: &mut Comparison) {
         let planned = self.current.planned;
+        // From now on its points are the node's.
         if id != NONE {
             comparison.path.settle(planned, id);
         }
@@ -164,6 +170,7 @@ impl Expander<'_> {
             self.learn(comparison, own);
         }
         self.new.reversals.clear();
+        // A limit cuts off executions that are long, for which races would be many; the guarantee names the gap.
         if !comparison.compares.races || limited || id == NONE {
             return;
         }
@@ -185,6 +192,7 @@ impl Expander<'_> {
     /// What the execution did at its own decision sleeps for those that are started there later.
     fn learn(&mut self, comparison: &mut Comparison, own: usize) {
         let point = comparison.path.points()[own];
+        // A value does not sleep: see the head of `comparison.rs`.
         if !point.value {
             let (option, footprint) = (self.current.path[own].option, comparison.done_at(own));
             self.store.nodes.node_mut(point.owner).learn(point.place, option, footprint);
@@ -197,8 +205,10 @@ impl Expander<'_> {
         let point = &comparison.path.points()[at];
         let racing = opening.racing.and_then(|task| comparison.path.option_of(point, task));
         let (options, reversal) = match racing {
+            // Before the release the lock is held, and most ops would only wait there.
             Some(option) if opening.releases => (option..option + 1, Reversal::Conservative),
             Some(option) => (option..option + 1, Reversal::Race),
+            // The racing task could not move there: Flanagan and Godefroid then try all that could.
             None => (0..self.current.path[at].of, Reversal::Conservative),
         };
         for option in options {
@@ -223,6 +233,7 @@ impl Expander<'_> {
         let Some(bin) = sibling.bin().filter(|_| sibling.reversal() < reversal) else { return };
         let before = candidates.key_of(bin);
         let key = priorities.improved(before, reversal);
+        // A new entry in a cheaper bin; the old one is skipped when its turn comes.
         if key < before {
             let preemptions = at.preemptions_with(option);
             let bin = candidates.push(key, Pending { parent, point, option, cost: preemptions });
@@ -256,10 +267,13 @@ impl Expander<'_> {
         let can = || initials.iter().filter_map(|who| Some((*who, option_of(*who)?)));
         let taken = self.current.path[at].option;
         let fate = |option: u32| self.fate(at, &point, option);
+        // One that can begin the sequence was started at this point: all that begins with it is run in the end. The option that
+        // this execution took is not asked about: it is where the race was found.
         if can().any(|(_, option)| option != taken && fate(option) == Fate::Started) {
             return;
         }
         let is_racing = |who: TaskId| opening.racing == Some(who);
+        // An initial that waits will do; it only may deserve an earlier turn.
         let open = can().find(|(_, option)| fate(*option) != Fate::Closed);
         let mut wanted = [None; 2];
         if open.is_none() {
@@ -307,6 +321,7 @@ impl Expander<'_> {
                 point: at as u32,
                 option,
                 of: self.current.path[at].of,
+                // Of a point of the repeated part the ops were not noted: priorities that look at them see none.
                 preemptions,
                 departures,
                 delays: 0,
@@ -323,6 +338,7 @@ impl Expander<'_> {
                 window: Window::None,
             },
         };
+        // From now on there is more than one option to tell apart, and what the owner took must sleep for the others.
         if is_first {
             // What is taken there now is its owner's own way.
             let taken = self.current.path[at].option;

@@ -19,6 +19,7 @@ pub(super) struct Footprints {
 impl Footprints {
     /// One by its number; none of 0.
     pub(super) fn get(&self, number: u32) -> Option<&Footprint> {
+        // 0 wraps to the largest number, which is no index.
         self.all.get((number as usize).wrapping_sub(1))
     }
 
@@ -37,6 +38,7 @@ impl Footprints {
 
     /// The number of a footprint.
     pub(super) fn number(&mut self, footprint: &Footprint) -> u32 {
+        // At most half full, so that a search along the table is short.
         if self.table.len() < 2 * (self.all.len() + 1) {
             self.grow();
         }
@@ -55,6 +57,7 @@ impl Footprints {
     fn place(&self, footprint: &Footprint) -> usize {
         let mask = self.table.len() - 1;
         let mut at = hash(footprint) as usize & mask;
+        // Open addressing: nothing is ever removed, so a free place ends the search.
         while let Some(other) = self.get(self.table[at])
             && other != footprint
         {
@@ -64,6 +67,7 @@ impl Footprints {
     }
 
     fn grow(&mut self) {
+        // Always a power of two: `place` takes the hash modulo its length by a mask.
         self.table = vec![0; (2 * self.table.len()).max(64)];
         for at in 0..self.all.len() {
             let place = self.place(&self.all[at]);

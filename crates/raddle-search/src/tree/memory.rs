@@ -57,12 +57,14 @@ impl<O: Order> TreeSearch<O> {
         let mut bins = self.store.candidates.bins();
         let pending = bins.find_map(|(_, _, bin)| {
             let found = bin.get(nth).copied();
+            // Numbers go through all bins one after the other; what is left over belongs to the next one.
             nth = nth.saturating_sub(bin.len());
             found
         })?;
         let (mut chain, mut path) = (Vec::new(), Vec::new());
         self.store.nodes.chain(pending.parent, &mut chain);
         self.store.nodes.follow(&chain, pending.point + 1, &mut path);
+        // Its parent's decisions up to its own, where it takes another option.
         path[pending.point as usize].option = pending.option;
         Some(path.into_iter().map(|taken| taken.option).collect())
     }
@@ -71,11 +73,13 @@ impl<O: Order> TreeSearch<O> {
     #[must_use]
     pub fn memory(&self) -> TreeMemory {
         let store = &self.store;
+        // Entries that were left behind by candidates which moved up are no executions.
         let waits = store.candidates.bins().flat_map(|(_, bin, entries)| {
             entries.iter().filter(move |pending| store.is_valid(bin, pending))
         });
         let (mut decisions, mut partial) = (0, 0);
         for pending in waits {
+            // As a list it would have all decisions up to its own; in a tree of partial schedules it adds one.
             decisions += u64::from(pending.point) + 1;
             partial += 1;
         }
@@ -98,6 +102,7 @@ impl<O: Order> TreeSearch<O> {
 
     /// Bytes of all that is kept of executions.
     pub(super) fn tree_bytes(&self) -> usize {
+        // What is on disk is not among it: this is what `keep_within` bounds.
         self.store.candidates.bytes() + self.store.nodes.bytes() + self.footprint_bytes()
     }
 

@@ -24,6 +24,7 @@ pub(super) struct NewPoint {
 
 impl NewPoint {
     pub(super) fn preempts(self, option: u32) -> u32 {
+        // Without a running task among the options its op could not go on: to leave it costs nothing.
         u32::from(self.running != u32::MAX && option != self.running)
     }
 }
@@ -52,6 +53,7 @@ impl NewPoints {
     pub(super) fn new(sees: Sees, compares: bool) -> Self {
         Self {
             sees,
+            // Who could move is what all three look up by option.
             records_tasks: compares || sees.ops || sees.windows,
             all: Vec::new(),
             tasks: Vec::new(),
@@ -80,6 +82,7 @@ impl NewPoints {
         before: u32,
         limit: u32,
     ) -> impl DoubleEndedIterator<Item = u32> {
+        // Saturating: without a bound the limit is the largest number.
         let within = move |option: u32| before.saturating_add(self.price(new, option)) <= limit;
         (0..new.of).filter(move |&option| option != new.default && within(option))
     }
@@ -104,8 +107,10 @@ impl NewPoints {
         prices: Option<&[u32]>,
     ) -> NewPoint {
         let value = matches!(point.options, Options::Value { .. });
+        // No value preempts: the step that needs it goes on.
         let running = if value { None } else { point.running_option() };
         let tasks = if self.records_tasks { self.tasks.len() as u32 } else { u32::MAX };
+        // Before the point is pushed: it begins where the lists end now.
         if self.records_tasks {
             self.record(point);
         }
@@ -127,6 +132,7 @@ impl NewPoints {
             Options::Schedule(choices) => choices,
             Options::Value { task, of, .. } => {
                 let of = of as usize;
+                // One entry for each option, as at a point of tasks, so that a place in these lists is the point's first plus the option.
                 self.tasks.extend(std::iter::repeat_n(task, of));
                 self.ops.extend(std::iter::repeat_n(None, if sees.ops { of } else { 0 }));
                 let contexts = if sees.contexts > 0 { of } else { 0 };
@@ -151,6 +157,7 @@ impl NewPoints {
 
     /// The execution has ended after so many of them: a limit may end it at a point that was asked about.
     pub(super) fn end(&mut self, length: usize) {
+        // Its decision is not among those of the execution then.
         self.all.truncate(length);
         if let Some(windows) = &mut self.windows {
             windows.find();
@@ -162,6 +169,7 @@ impl NewPoints {
         let mut before = spent;
         self.all.iter().any(|new| {
             let opens = before < limit || self.others(*new, before, limit).next().is_some();
+            // What the default option itself cost is gone for all later points.
             before += self.price(*new, new.default);
             opens
         })
@@ -171,6 +179,7 @@ impl NewPoints {
     pub(super) fn widths(&self, spent: u32, limit: u32) -> impl Iterator<Item = u32> {
         let mut before = spent;
         self.all.iter().map(move |new| {
+            // The option that was taken is within the bound, or the execution would not be.
             let width = 1 + self.others(*new, before, limit).count() as u32;
             before += self.price(*new, new.default);
             width
@@ -186,6 +195,7 @@ impl NewPoints {
         (cost, departures): (u32, u32),
     ) -> Candidate {
         let new = self.all[at];
+        // At a value all options are of one task, and none of them is an op that it could do instead.
         let seen = (new.tasks != u32::MAX && !new.value).then_some(new.tasks as usize);
         let of = |option: u32| seen.map(|from| from + option as usize);
         let op = |option: u32| of(option).and_then(|at| self.ops.get(at).copied().flatten());
@@ -197,6 +207,7 @@ impl NewPoints {
             point,
             option,
             of: new.of,
+            // A search counts either preemptions or delays; a priority for the other one finds nothing to put in order.
             preemptions: if new.prices == u32::MAX { cost } else { 0 },
             departures,
             delays: if new.prices == u32::MAX { 0 } else { cost },

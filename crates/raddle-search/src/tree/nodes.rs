@@ -68,6 +68,7 @@ const LARGE: u8 = 0xf0;
 /// Writes decisions, a byte each if they are small.
 pub(super) fn write_decisions(all: &[Taken], bytes: &mut Vec<u8>) {
     for taken in all {
+        // The option in the upper four bits, the number of options less one in the lower.
         if taken.option < 15 && taken.of <= 16 {
             bytes.push((taken.option as u8) << 4 | (taken.of - 1) as u8);
         } else {
@@ -136,6 +137,7 @@ impl Node {
         self.siblings.truncate(last);
         // A decision has a byte or more.
         let (n, most) = (last as usize + 1, self.split as usize);
+        // To write the bytes again costs time, so a quarter of them must be won.
         if most - most / 4 <= n {
             return;
         }
@@ -225,6 +227,7 @@ impl Nodes {
         path: &[Taken],
         points: impl FnOnce(&mut Vec<u8>),
     ) -> u32 {
+        // Each execution but the first departs once more from the default order than its parent.
         let departures = if parent == NONE { 0 } else { self.node(parent).departures + 1 };
         let own = from.checked_sub(1).map_or(0, |own| path[own as usize].option);
         let rest = path.get(from as usize..).unwrap_or_default();
@@ -247,6 +250,8 @@ impl Nodes {
 
     fn add(&mut self, node: Node) -> u32 {
         self.besides += node.besides();
+        // Numbers are used again. An entry of a candidate that was left behind may still have the old one: `Store::is_valid`
+        // looks at the sibling for that reason.
         if let Some(at) = self.free.pop() {
             self.all[at as usize] = Some(node);
             return at;
@@ -278,12 +283,14 @@ impl Nodes {
                 next += 1;
             }
         }
+        // Above the root there is no node, and that stays so.
         let of = |at: u32| moved.get(at as usize).copied().unwrap_or(NONE);
         let mut all = Vec::with_capacity(next as usize);
         for mut node in self.all.drain(..).flatten() {
             node.parent = of(node.parent);
             all.push(Some(node));
         }
+        // The search asks for the root by its number, too.
         self.root = of(self.root);
         (self.all, self.free) = (all, Vec::new());
         moved
@@ -309,8 +316,10 @@ impl Nodes {
             let (sleeps, firsts) = (self.sleeps, self.firsts);
             let node = self.node_mut(at);
             node.open -= 1;
+            // A node that is about to be dropped need not be kept in order.
             if node.open > 0 {
                 let before = node.besides();
+                // If sleep sets are kept, one that has ended stays among the siblings: it sleeps for those that are started later.
                 node.siblings.end(place, option, sleeps);
                 node.trim(firsts);
                 let after = node.besides();
@@ -346,6 +355,7 @@ impl Nodes {
         let node = self.all[at as usize].take().expect("it was just there");
         self.besides -= node.besides();
         self.free.push(at);
+        // A node that came back from disk has no parent, and the way up ends there.
         let parent = self.get(node.parent)?;
         Some((node.parent, node.from - 1 - parent.from, node.own))
     }
@@ -368,6 +378,7 @@ impl Nodes {
             chain.push(Link { node: at, from: node.from });
             at = node.parent;
         }
+        // From the node upwards, and read from the root down.
         chain.reverse();
     }
 
@@ -378,6 +389,7 @@ impl Nodes {
             let next = chain.get(index + 1);
             let until = next.map_or(point, |next| next.from);
             let from = path.len() as u32;
+            // The path has the first of them already, from the execution before.
             if from < until {
                 let taken = self.node(link.node).decisions().skip((from - link.from) as usize);
                 path.extend(taken.take((until - from) as usize));
@@ -406,6 +418,7 @@ impl Nodes {
     pub(super) fn put(&mut self, node: &SavedNode, parent: u32, siblings: Siblings) -> u32 {
         let SavedNode { from, departures, own, .. } = *node;
         let split = node.decisions.len() as u32;
+        // One allocation for both, as `write` makes it: nodes are what a wide search holds most of.
         let bytes = [node.decisions.as_slice(), &node.points].concat().into_boxed_slice();
         self.add(Node { parent, from, open: 0, departures, own, split, bytes, siblings })
     }
@@ -430,10 +443,12 @@ impl Nodes {
         let n = u32::try_from(node.decisions().count()).ok()?;
         let length = node.from.checked_add(n)?;
         self.follow(&chain, length, &mut path);
+        // Where there is one option nothing is decided, so a decision of one is none that was written here.
         let can_be = |taken: &Taken| taken.of > 1 && taken.option < taken.of;
         if path.len() != length as usize || !path.iter().all(can_be) {
             return None;
         }
+        // A file with points is one of a search that compares executions.
         if !compares {
             let is_plain = node.points().is_empty() && node.siblings.is_empty();
             return is_plain.then_some((path, None));
@@ -457,6 +472,7 @@ impl Nodes {
         while at != NONE {
             // A node begins after its parent does, so there are no circles.
             let Some(node) = self.get(at).filter(|node| node.from < below) else { return false };
+            // Without a parent it must have all decisions that lead to it.
             if node.parent == NONE && node.from > 0 {
                 return false;
             }

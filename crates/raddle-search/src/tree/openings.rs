@@ -56,6 +56,8 @@ impl Openings {
             let Some(at) = decision_of(points, first) else { return };
             let before = initials.len() as u32;
             if sequences {
+                // On a copy: what the later op would be where it comes earlier matters to the sequence, not to what is noted below. What
+                // it would do there is not known, since points keep no accesses, so it is taken at its widest.
                 if !reversal.find(history, first, &mut { *later }, |_, _| None) {
                     return;
                 }
@@ -63,6 +65,7 @@ impl Openings {
             }
             all.push(Opening {
                 at,
+                // A join that ran on could not have been chosen, so there is no task to prefer.
                 racing: later.step.map(|step| step.task),
                 releases: is_about_release(&history.event(first).footprint, later),
                 initials: (before, initials.len() as u32 - before),
@@ -86,6 +89,7 @@ fn decision_of(points: &[PathPoint], event: usize) -> Option<u32> {
 fn is_about_release(first: &Footprint, later: &Later) -> bool {
     let meets = |object: ObjectId| match &later.step {
         Some(step) => step.touched.iter().any(|(other, _)| *other == object),
+        // Of an op that was no scheduling point it is not known what it would touch: take it to meet everything.
         None => true,
     };
     let common =

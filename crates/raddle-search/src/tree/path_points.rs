@@ -111,6 +111,8 @@ impl PathPoints {
 
     pub(super) fn truncate(&mut self, length: usize) {
         self.points.truncate(length);
+        // Lists are added in the order of the points, and a point that shares one shares that of the point before it: so the
+        // last point has the last list that is needed.
         let used = self.points.last().map_or(0, |point| point.tasks.0 + point.tasks.1);
         self.tasks.truncate(used as usize);
     }
@@ -134,6 +136,7 @@ impl PathPoints {
     pub(super) fn push(&mut self, state: PointState, tasks: impl Iterator<Item = TaskId> + Clone) {
         let last = self.points.last().map_or((0, 0), |point| point.tasks);
         let before = &self.tasks[last.0 as usize..][..last.1 as usize];
+        // Most points have the tasks of the point before. A value has none of its own: it says nothing of who could move.
         let tasks = if state.value || before.iter().copied().eq(tasks.clone()) {
             last
         } else {
@@ -147,6 +150,7 @@ impl PathPoints {
     fn add(&mut self, state: PointState, tasks: (u32, u32), first: u32) {
         let PointState { owner, event, running, preemptions, value } = state;
         let place = match self.points.last() {
+            // Places are counted from each owner's first point.
             Some(last) if last.owner == owner => last.place + 1,
             _ => 0,
         };
@@ -182,15 +186,19 @@ impl PathPoints {
     ) -> Option<()> {
         for (index, link) in chain.iter().enumerate() {
             let until = chain.get(index + 1).map_or(path.len(), |next| next.from as usize);
+            // The path has these points from the execution before.
             if until <= self.len() {
                 continue;
             }
             let mut bytes = nodes.node(link.node).points();
             for (at, taken) in path.iter().enumerate().take(until).skip(link.from as usize) {
                 let change = Change::read(&mut bytes, firsts)?;
+                // The path may end within a node. Each point is written as a change of the one before, so the bytes of those that are
+                // there must be read over, and only then is it known where the next one begins.
                 let skips = at < self.len();
                 self.read(link.node, change, &mut bytes, *taken, path, skips)?;
             }
+            // There the path leaves this node, for the next one of the chain or for the candidate's own option.
             self.points[until - 1].branches = true;
         }
         Some(())
@@ -234,9 +242,11 @@ impl PathPoints {
             TaskChange::Same => {}
             TaskChange::Without(place) => {
                 self.tasks.extend_from_within(all);
+                // Only bytes from outside can say this: what was written here fits.
                 if place >= n {
                     return None;
                 }
+                // In the copy: the list of the point before is shared with others.
                 self.tasks.remove(new + place as usize);
             }
             TaskChange::With(place, task) => {
@@ -256,6 +266,7 @@ impl PathPoints {
             TaskChange::Same => (from, n),
             _ => (new as u32, (self.tasks.len() - new) as u32),
         };
+        // Preemptions are not written: they follow from the options that were taken and from who was running.
         let before = self.points.len().checked_sub(1).map_or(0, |at| path[at].option);
         let state = PointState {
             owner,
@@ -264,6 +275,7 @@ impl PathPoints {
             preemptions: last.map_or(0, |last| last.preemptions_with(before)),
             value: change.value,
         };
+        // A point has one option for each task that could move.
         let listed = state.value || tasks.1 == taken.of;
         if !listed || state.running != NO_OPTION && state.running >= taken.of {
             return None;
@@ -283,12 +295,14 @@ impl PathPoints {
             let point = &self.points[at];
             let last = at.checked_sub(1).map(|last| &self.points[last]);
             let before = last.map_or(&[][..], |last| self.tasks(last));
+            // The same list, which need not be compared.
             let shared = last.is_some_and(|last| last.tasks == point.tasks);
             let tasks = if shared {
                 TaskChange::Same
             } else {
                 TaskChange::between(before, self.tasks(point))
             };
+            // Joins and steps without a choice lie between two points: mostly fewer than three.
             let events = point.event - last.map_or(0, |last| last.event);
             let PathPoint { value, running, first, .. } = *point;
             Change { value, tasks, events, running, first }.write(bytes, firsts);
@@ -304,6 +318,8 @@ impl TaskChange {
         if before == after {
             return Self::Same;
         }
+        // From one step to the next mostly one task was enabled or disabled. Tasks are in the order of their creation, so the
+        // lists differ in one place then.
         let same = before.iter().zip(after).take_while(|(one, other)| one == other).count();
         let place = same as u32;
         if before.len() == after.len() + 1 && before[same + 1..] == after[same..] {
@@ -331,6 +347,7 @@ impl Change {
         let events = self.events.min(MOST_EVENTS);
         // From 1; 0 is none.
         let running = self.running.wrapping_add(1);
+        // The largest number that fits says that the rest follows.
         let short = running.min(MOST_RUNNING);
         bytes.push(u8::from(self.value) | tasks << 1 | (events as u8) << 3 | (short as u8) << 5);
         match self.tasks {
@@ -369,6 +386,7 @@ impl Change {
         if running == MOST_RUNNING {
             running = read(bytes)?.checked_add(MOST_RUNNING)?;
         }
+        // In the order in which `write` puts them.
         let first = if firsts { read(bytes)? } else { 0 };
         let (value, running) = (head & 1 == 1, running.wrapping_sub(1));
         Some(Self { value, tasks, events, running, first })
@@ -381,6 +399,7 @@ pub(super) fn length(points: &[u8], path: &[Taken], firsts: bool) -> usize {
     if !points.is_empty() {
         for taken in path {
             let change = Change::read(&mut left, firsts).expect("a node has its points");
+            // As many as the point had options, which the decision says.
             if change.tasks == TaskChange::Listed {
                 for _ in 0..taken.of {
                     read(&mut left).expect("a node has its points");
@@ -402,6 +421,7 @@ fn write(bytes: &mut Vec<u8>, mut number: u32) {
 
 fn read(bytes: &mut &[u8]) -> Option<u32> {
     let mut number = 0_u64;
+    // Five bytes have 35 bits: what does not fit into 32 is refused by the conversion, and a sixth byte by the end of the loop.
     for shift in (0..35).step_by(7) {
         let (&byte, rest) = bytes.split_first()?;
         *bytes = rest;

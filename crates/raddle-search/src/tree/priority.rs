@@ -7,10 +7,10 @@
 //!
 //! ```
 //! use raddle_engine::op::Access;
-//! use raddle_search::tree::priority::{By, Candidate, Cost};
+//! use raddle_search::tree::priority::{ClosurePriority, Candidate, Cost};
 //! use raddle_search::tree::{Frontier, TreeExpansion, TreeSearch};
 //!
-//! let writes_first = By::new("writes-first", |candidate: &Candidate| {
+//! let writes_first = ClosurePriority::new("writes-first", |candidate: &Candidate| {
 //!     let reads = candidate.op.is_some_and(|op| op.access == Access::Read);
 //!     Cost(u32::from(reads))
 //! });
@@ -19,7 +19,7 @@
 //! assert_eq!(search.name(), "best-first(writes-first)");
 //! ```
 
-mod by;
+mod closure;
 mod delays;
 mod departures;
 mod mdpor;
@@ -41,7 +41,7 @@ use raddle_engine::strategy::{Label, Step};
 use raddle_trace::PairSet;
 use serde::{Deserialize, Serialize};
 
-pub use self::by::By;
+pub use self::closure::ClosurePriority;
 pub use self::delays::Delays;
 pub use self::departures::Departures;
 pub use self::mdpor::ModifiedDpor;
@@ -116,6 +116,7 @@ impl Sees {
             ops: self.ops || other.ops,
             races: self.races || other.races,
             sleep: self.sleep || other.sleep,
+            // The deepest that is asked for: one that wants fewer calls finds them among these.
             contexts: self.contexts.max(other.contexts),
             labels: self.labels || other.labels,
             windows: self.windows || other.windows,
@@ -169,6 +170,7 @@ impl Candidate {
     /// Whether another task moves where the running one waits, yielded or is done.
     #[must_use]
     pub fn is_free_switch(&self) -> bool {
+        // At a value no task is chosen.
         self.task.is_some() && !self.preempts
     }
 }
@@ -246,30 +248,36 @@ impl Priorities {
     /// # Panics
     /// If there are more than [`MAX_PRIORITIES`].
     pub(super) fn new(parts: Vec<Box<dyn Priority>>) -> Self {
+        // More than four would not fit into the 128 bits of a key.
         assert!(
             parts.len() <= MAX_PRIORITIES,
             "at most {MAX_PRIORITIES} priorities can be compared"
         );
+        // What one of them looks at is recorded for all: points are recorded once.
         let sees = parts.iter().fold(Sees::default(), |sees, part| sees.or(part.sees()));
         Self { parts, sees }
     }
 
     /// All of them, if they are to hear of steps.
     pub(super) fn hearing(&mut self) -> impl Iterator<Item = &mut Box<dyn Priority>> {
+        // All or none: notifications are the search's, and one that did not ask ignores them.
         let hear = self.sees.steps;
         self.parts.iter_mut().filter(move |_| hear)
     }
 
     pub(super) fn know(&mut self, pairs: &PairSet) {
+        // Also those that are told of no steps: knowing costs nothing.
         self.parts.iter_mut().for_each(|part| part.know(pairs));
     }
 
+    // 32 bits for each, the first priority highest: comparing the numbers compares one priority after the other.
     fn shift(index: usize) -> usize {
         32 * (MAX_PRIORITIES - 1 - index)
     }
 
     pub(super) fn cost(&mut self, candidate: &Candidate) -> Key {
         let costs = self.parts.iter_mut().map(|part| part.cost(candidate).0);
+        // A priority that is not there costs 0, like one that finds all equal.
         let place = |(index, cost)| u128::from(cost) << Self::shift(index);
         Key(costs.enumerate().map(place).sum())
     }
@@ -278,8 +286,11 @@ impl Priorities {
     pub(super) fn improved(&self, key: Key, reversal: Reversal) -> Key {
         let mut key = key.0;
         for (index, part) in self.parts.iter().enumerate() {
+            // Only what it says of the reversal changes. The candidate itself is not at hand any more, so a priority that needs it
+            // keeps its first answer.
             if let Some(Cost(cost)) = part.improved(reversal) {
                 let shift = Self::shift(index);
+                // Its 32 bits are replaced, the others stay.
                 key = key & !(u128::from(u32::MAX) << shift) | u128::from(cost) << shift;
             }
         }
@@ -297,12 +308,14 @@ impl Priorities {
     }
 
     pub(super) fn restore(&mut self, words: &mut dyn Iterator<Item = u64>) {
+        // One after the other from the same words, as they were saved.
         self.parts.iter_mut().for_each(|part| part.restore(words));
     }
 }
 
 /// As in a composition: `best-first(mdpor, pb)`.
 pub(crate) fn name(parts: &[Box<dyn Priority>]) -> String {
+    // This name is compared when a search is restored: other priorities would run what is left in another order.
     let names: Vec<_> = parts.iter().map(|part| part.name()).collect();
     format!("best-first({})", names.join(", "))
 }

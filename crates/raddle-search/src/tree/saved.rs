@@ -12,7 +12,7 @@
 use std::collections::BTreeMap;
 
 use raddle_engine::dependence::Footprint;
-use raddle_engine::strategy::{Checkpoint, Unsupported, Work};
+use raddle_engine::strategy::{Checkpoint, SearchPart, Unsupported};
 use raddle_trace::Gaps;
 use serde::{Deserialize, Serialize};
 
@@ -100,6 +100,7 @@ impl<O: Order> TreeSearch<O> {
 
     /// The state between two executions.
     pub(super) fn saved(&self) -> Result<Checkpoint, Unsupported> {
+        // Numbers of nodes have gaps where others were dropped; in the state they have none.
         let (mut branches, numbers) = self.branches();
         let numbered =
             |pending: Pending| Pending { parent: numbers[pending.parent as usize], ..pending };
@@ -114,6 +115,7 @@ impl<O: Order> TreeSearch<O> {
                 branches.nodes.extend(block.nodes);
                 for (key, entries) in block.bins {
                     let moved = |pending: Pending| Pending {
+                        // The nodes of a block are numbered from 0, and come after those that are there already.
                         parent: pending.parent.saturating_add(from),
                         ..pending
                     };
@@ -125,6 +127,7 @@ impl<O: Order> TreeSearch<O> {
             let valid = self.store.valid(bin, entries, entries.len());
             bins.entry(key).or_default().extend(valid.into_iter().map(numbered));
         }
+        // A bin may have had nothing but entries that candidates left behind.
         bins.retain(|_, entries| !entries.is_empty());
         branches.bins = bins.into_iter().collect();
         let footprints = self.comparison.iter().flat_map(|comparison| comparison.footprints.iter());
@@ -169,6 +172,7 @@ impl<O: Order> TreeSearch<O> {
     /// Goes on from a state, or as a part that was given away.
     pub(super) fn go_on(&mut self, state: &Checkpoint) -> Result<(), Unsupported> {
         let saved: SavedSearch = state::read(NAME, state)?;
+        // A number that one priority does not take would be taken by the next one.
         let has_parts = saved.parts.priorities.len() == self.store.priorities.save().len();
         if saved.identity != self.identity() || !has_parts || saved.executions >= u64::MAX / 2 {
             return Err(FOREIGN);
@@ -177,6 +181,7 @@ impl<O: Order> TreeSearch<O> {
         for footprint in &saved.footprints {
             footprints.number(footprint);
         }
+        // One stood there twice, so the numbers after it would mean others.
         if footprints.len() != saved.footprints.len() {
             return Err(FOREIGN);
         }
@@ -186,6 +191,7 @@ impl<O: Order> TreeSearch<O> {
         };
         let is_empty = saved.branches.bins.is_empty();
         let fits = match saved.stage {
+            // A stage and a tree that do not go together would run something twice, or never.
             Stage::First => saved.branches.nodes.is_empty() && saved.executions == 0,
             Stage::Last => is_empty,
             Stage::Running(_) | Stage::Ended => true,
@@ -199,6 +205,7 @@ impl<O: Order> TreeSearch<O> {
             _ => return Err(FOREIGN),
         };
         let mut sizing = self.sizing.restored(saved.sizing).ok_or(FOREIGN)?;
+        // Made beside the present one and taken over when all of it fits: a state that is refused leaves the search as it was.
         let mut store = self.store.anew();
         let mut attaching = Attaching {
             store: &mut store,
@@ -208,6 +215,7 @@ impl<O: Order> TreeSearch<O> {
         let running = attaching.attach(saved.branches, saved.root, running, true)?;
         if let Some(comparison) = &mut self.comparison {
             comparison.footprints = footprints;
+            // The path belongs to the search that was replaced.
             comparison.forget();
         }
         if let Some(spill) = &mut self.spill {
@@ -226,18 +234,21 @@ impl<O: Order> TreeSearch<O> {
     }
 
     /// Gives away candidates, those first that leave the path early: most follows them.
-    pub(super) fn give(&mut self, n: usize) -> Result<Vec<Work>, Unsupported> {
+    pub(super) fn give(&mut self, n: usize) -> Result<Vec<SearchPart>, Unsupported> {
         let mut all = self.candidates_to_give()?;
         // One stays, unless one is being run.
         let running = matches!(self.stage, Stage::Running(_));
         let most = if running { all.len() } else { all.len().saturating_sub(1) };
+        // Stable: of those that leave as early, the frontier's order stays.
         all.sort_by_key(|(.., pending)| pending.point);
         all.truncate(n.min(most));
         Ok(self.give_these(all))
     }
 
     /// Gives away all candidates, in the order of the frontier.
-    pub(super) fn give_all(&mut self) -> Result<Vec<Work>, Unsupported> {
+    pub(super) fn give_all(&mut self) -> Result<Vec<SearchPart>, Unsupported> {
+        // What an execution that runs will make known belongs to no candidate yet. A cache has cut what others were to run, and
+        // would be lost with the search.
         if matches!(self.stage, Stage::First | Stage::Running(_)) || self.visited.is_some() {
             return Err(Unsupported(
                 "be taken apart before its first execution, in one, or with a cache",
@@ -263,19 +274,20 @@ impl<O: Order> TreeSearch<O> {
         Ok(all)
     }
 
-    fn give_these(&mut self, mut all: Vec<(Key, u32, Pending)>) -> Vec<Work> {
+    fn give_these(&mut self, mut all: Vec<(Key, u32, Pending)>) -> Vec<SearchPart> {
         let running = matches!(self.stage, Stage::Running(_));
         let works = all.iter_mut().map(|(key, _, pending)| self.work(*key, pending)).collect();
         self.drop_given(&all);
         if !all.is_empty() {
             self.whole = false;
+            // Nodes may have been dropped. If one is being run, its path is needed as it is.
             self.current.is_known &= running;
         }
         works
     }
 
     /// A candidate as a part of the search. Its preemptions are counted anew.
-    fn work(&self, key: Key, pending: &mut Pending) -> Work {
+    fn work(&self, key: Key, pending: &mut Pending) -> SearchPart {
         let mut branches = Branches::default();
         let prefix = branches.detach(key, std::slice::from_mut(pending), &self.store);
         pending.cost = branches.bins[0].1[0].cost;
@@ -299,13 +311,14 @@ impl<O: Order> TreeSearch<O> {
                 visited: self.visited.as_ref().map(|visited| visited.of_part()),
             },
         );
-        Work { prefix, state, spent: pending.cost }
+        SearchPart { prefix, state, spent: pending.cost }
     }
 
     /// Candidates that were given away are not this search's any more.
     fn drop_given(&mut self, given: &[(Key, u32, Pending)]) {
         let place = |pending: &Pending| (pending.parent, pending.point, pending.option);
         let is_given = |bin: u32, pending: &Pending| {
+            // The same place in another bin is an entry that was left behind.
             given.iter().any(|(_, theirs, one)| *theirs == bin && place(one) == place(pending))
         };
         self.store.candidates.retain(|bin, pending| !is_given(bin, pending));
@@ -326,11 +339,13 @@ impl<O: Order> TreeSearch<O> {
         let Some(enough) = self.spill.as_ref().and_then(|spill| spill.asks(in_use)) else {
             return;
         };
+        // Halves, since what leaves with a candidate depends on whether its node has others that stay.
         while self.store.in_use() > enough && self.store.candidates.entries() > FEWEST {
             if !self.move_out(self.store.candidates.entries() / 2) {
                 break;
             }
         }
+        // Before nodes get other numbers: whether an entry is valid is asked by the old ones.
         self.store.drop_stale();
         let moved = self.store.nodes.compact();
         self.store.candidates.renumber(&moved);
@@ -346,6 +361,7 @@ impl<O: Order> TreeSearch<O> {
         let mut leaving = BTreeMap::<u32, usize>::new();
         let mut candidates = Vec::new();
         for (key, bin, entries) in self.store.candidates.bins() {
+            // Bins come with the cheapest first; of the one in which the number is used up the newest stay.
             let staying = entries.len().min(stay);
             stay -= staying;
             let n = entries.len() - staying;
@@ -353,6 +369,7 @@ impl<O: Order> TreeSearch<O> {
             candidates.push((key, self.store.valid(bin, entries, n)));
         }
         let Some(spill) = &mut self.spill else { return false };
+        // Nothing has been taken out of the tree yet, so what could not be written is still there.
         if !spill.put(&candidates, &self.store) {
             return false;
         }
@@ -379,6 +396,7 @@ impl<O: Order> TreeSearch<O> {
             let bounds = self.bounds(0);
             let Some(spill) = &mut self.spill else { return true };
             let Some(key) = spill.best() else { return true };
+            // Of equal costs what is in memory comes first: it is newer.
             if self.store.candidates.best().is_some_and(|best| best <= key) {
                 return true;
             }

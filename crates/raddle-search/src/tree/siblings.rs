@@ -48,6 +48,7 @@ impl Sibling {
         value: bool,
         reversal: Reversal,
     ) -> Self {
+        // 28 bits: four are left for what is known of it.
         assert!(bin <= INDEX, "so many bins have no room in memory");
         let value = if value { VALUE } else { 0 };
         Self { place, option, state: bin | value | (reversal as u32) << REVERSAL }
@@ -72,6 +73,7 @@ impl Sibling {
     fn restored(saved: &SavedSibling) -> Option<Self> {
         let SavedSibling { place, option, footprint, flags } = *saved;
         let flags = u32::from(flags).checked_shl(REVERSAL).filter(|_| flags < 16)?;
+        // Bins get other numbers when a search is restored. The largest one says that it is still to be put into its bin.
         let index = if flags & STARTED != 0 { footprint } else { INDEX };
         let can_be = footprint <= INDEX && (flags & STARTED != 0 || footprint == 0);
         can_be.then_some(Self { place, option, state: flags | index })
@@ -154,6 +156,7 @@ impl Siblings {
     pub(super) fn restored(saved: &[SavedSibling]) -> Option<Self> {
         let all = saved.iter().map(Sibling::restored).collect::<Option<Vec<_>>>()?;
         let order = |one: &Sibling| (one.place, !one.is_started());
+        // An option that stood there twice would be run twice, and its node never be dropped.
         let is_twice = |at: usize| {
             let one: &Sibling = &all[at];
             let mut here = all[..at].iter().rev().take_while(|other| other.place == one.place);
@@ -192,6 +195,7 @@ impl Siblings {
     pub(super) fn started(&self, place: u32) -> &[Sibling] {
         let from = self.begin(place);
         let here = self.0[from..].iter();
+        // They come first at their place, in the order in which they were started, which is the order in which they sleep.
         let n = here.take_while(|one| one.place == place && one.is_started()).count();
         &self.0[from..from + n]
     }
@@ -217,8 +221,10 @@ impl Siblings {
 
     /// One that waited is started: the last of those that were.
     pub(super) fn start(&mut self, place: u32, option: u32) {
+        // It goes between those that were started and those that wait.
         let to = self.begin(place) + self.started(place).len();
         if let Some(at) = self.index(place, option).filter(|at| *at >= to) {
+            // Behind all that were started before it; those that wait keep their order.
             self.0[to..=at].rotate_right(1);
             self.0[to].state = STARTED | LIVE | self.0[to].state & VALUE;
         }
@@ -228,6 +234,8 @@ impl Siblings {
     /// value's.
     pub(super) fn end(&mut self, place: u32, option: u32, sleeps: bool) {
         match self.get_mut(place, option) {
+            // What follows its step has been run, so it sleeps for those that are started later. A value does not sleep, and without
+            // sleep sets nothing asks for it again.
             Some(sibling) if sleeps && !sibling.is_value() => sibling.state &= !LIVE,
             Some(_) => self.remove(place, option),
             None => {}
@@ -242,6 +250,7 @@ impl Siblings {
     /// Forgets those of places after this one, if they are worth it.
     pub(super) fn truncate(&mut self, place: u32) {
         let until = self.begin(place + 1);
+        // As in `Node::trim`: only if a quarter is won.
         if until < self.0.len() && until <= self.0.len() - self.0.len() / 4 {
             let mut all = std::mem::take(&mut self.0).into_vec();
             all.truncate(until);
@@ -262,6 +271,7 @@ impl Siblings {
     pub(super) fn learn(&mut self, place: u32, option: u32, footprint: u32) {
         assert!(footprint <= INDEX, "so many footprints have no room in memory");
         if let Some(sibling) = self.get_mut(place, option).filter(|sibling| sibling.is_started()) {
+            // Known only when its execution has ended; until then it was 0 and did not sleep.
             sibling.state = sibling.state & !INDEX | footprint;
         }
     }

@@ -10,13 +10,13 @@ use raddle_trace::Estimate;
 use serde::{Deserialize, Serialize};
 
 use super::nodes::{Link, NONE};
-use crate::estimate::{Change, Growth, Kind, Met, Size, Sizes};
+use crate::estimate::{Change, Growth, Kind, MetShare, Size, Sizes};
 
 /// What is estimated, and by which rule.
 #[derive(Debug)]
 pub(super) enum Sizing {
     Nothing,
-    Weighted(Met),
+    Weighted(MetShare),
     Recursive(Recursive),
 }
 
@@ -91,6 +91,8 @@ impl Sizing {
     ) -> Option<(Estimate, f64)> {
         match self {
             Self::Nothing => None,
+            // The chances of what was given away are not this search's to add up, and an execution that left its plan is counted
+            // where it was not.
             Self::Weighted(_) if !whole || diverged => None,
             Self::Weighted(met) => {
                 let reading = met.read(executions, pending)?;
@@ -123,6 +125,7 @@ impl Sizing {
         match self {
             Self::Nothing => SavedSizing::Nothing,
             Self::Weighted(met) => {
+                // A part begins with nothing met; the whole search keeps what it had.
                 SavedSizing::Weighted { share: if part { 0.0 } else { met.share() } }
             }
             Self::Recursive(_) if part => SavedSizing::Recursive(Growth::default()),
@@ -135,8 +138,9 @@ impl Sizing {
         match (self, saved) {
             (Self::Nothing, SavedSizing::Nothing) => Some(Self::Nothing),
             (Self::Weighted(_), SavedSizing::Weighted { share }) => {
+                // Only a file from outside can say anything else, and an estimate of it would be no number.
                 let can_be = share.is_finite() && share >= 0.0;
-                can_be.then(|| Self::Weighted(Met::restored(share)))
+                can_be.then(|| Self::Weighted(MetShare::restored(share)))
             }
             (Self::Recursive(_), SavedSizing::Recursive(growth)) => {
                 let recursive = Recursive { growth, ..Recursive::default() };
@@ -168,6 +172,7 @@ impl Recursive {
             self.put(own, points);
             chain
         };
+        // The chance that a random descent makes the same decisions: one by the number of options at each point.
         let mut share = 1.0;
         self.for_each(chain, length, |_, point, _| share /= f64::from(point.width));
         self.growth.ended(share);
@@ -199,6 +204,7 @@ impl Recursive {
         let mut until = length;
         for link in chain.iter().rev() {
             let node = link.node as usize;
+            // A node has the points from its own first one up to where the next node of the chain leaves it.
             for place in (0..(until - link.from) as usize).rev() {
                 each(&mut self.growth, &mut self.nodes[node][place], (node, place));
             }
@@ -213,9 +219,11 @@ impl Recursive {
         let (mut change, mut given, mut is_over) = (change, given, true);
         let mut over = Vec::new();
         self.for_each(chain, length, |growth, point, at| {
+            // One option less, if all below it is over: that is what is handed upwards.
             point.open -= u32::from(is_over);
             is_over = point.open == 0;
             let before = point.width;
+            // Taken, so that it is the last point alone that has fewer options: those above it keep theirs.
             point.width -= std::mem::take(&mut given);
             let width = (before, point.width);
             change = growth.change(&mut point.sizes, change, width, is_over);
@@ -254,7 +262,9 @@ impl Recursive {
     ) -> bool {
         let mut points = Vec::with_capacity(saved.len());
         for (at, one) in saved.iter().enumerate() {
+            // The option that leads to the next point is open as long as that point is there.
             let open = open(at as u32) + u32::from(at + 1 < saved.len());
+            // A point below which nothing is left would not have been kept.
             if open == 0 || one.width < open || !one.sizes.can_be(one.width) {
                 return false;
             }

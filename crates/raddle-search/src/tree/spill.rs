@@ -53,11 +53,14 @@ impl Spill {
 
     /// Whether something must leave, and how much may stay.
     pub(super) fn asks(&self, held: usize) -> Option<usize> {
+        // Half of it leaves at once, so that not every execution writes a block.
         (held > self.most && self.trouble.is_none()).then_some(self.limit / 2)
     }
 
     /// So much stayed: it may be more than was asked for.
     pub(super) fn stayed(&mut self, held: usize) {
+        // What must stay may be more than the limit. Without this every further execution would try in vain to move out what
+        // cannot be moved.
         self.most = self.limit.max(held.saturating_mul(2));
     }
 
@@ -75,9 +78,11 @@ impl Spill {
     /// Writes candidates of the tree, the cheapest first. `false` if there was trouble: then none was
     /// written.
     pub(super) fn put(&mut self, candidates: &[(Key, Vec<Pending>)], tree: &Tree) -> bool {
+        // A block comes back as a whole, so it must be small beside what may be held.
         let most = (self.limit / 8).clamp(512, BLOCK);
         let (mut new, mut block, mut bytes) = (Vec::new(), Branches::default(), 0);
         for (key, entries) in candidates {
+            // Candidates of one execution share its decisions: written once for all of them.
             for run in entries.chunk_by(|one, next| one.parent == next.parent) {
                 block.detach(*key, run, tree);
                 bytes += block.last_bytes(run.len());
@@ -117,6 +122,7 @@ impl Spill {
     pub(super) fn take_best(&mut self) -> Option<Branches> {
         let (_, ticket) = self.blocks.pop_first()?;
         let block = self.get(ticket);
+        // Freed in any case: a block that cannot be read now will not be asked for again.
         self.store.free(ticket);
         match block {
             Ok(block) => Some(block),

@@ -50,6 +50,7 @@ impl Store {
     pub(super) fn uncount(&mut self, cost: u32) {
         let left = self.left.get_mut(&cost).expect("it was counted");
         *left -= 1;
+        // `least_cost` looks at the first key.
         if *left == 0 {
             self.left.remove(&cost);
         }
@@ -116,6 +117,7 @@ impl Store {
             return;
         }
         let waiting = self.pending() as usize;
+        // In proportion, so that the time for it is spread over the entries that made it necessary.
         if self.candidates.entries() - MOST_STALE / 2 > waiting + waiting / 4 {
             self.drop_stale();
         }
@@ -124,6 +126,7 @@ impl Store {
     /// Drops all entries that candidates left behind.
     pub(super) fn drop_stale(&mut self) {
         if self.compares {
+            // Taken out of `self`, which is asked whether an entry is valid.
             let nothing = self.candidates.anew();
             let mut candidates = std::mem::replace(&mut self.candidates, nothing);
             candidates.retain(|bin, pending| self.is_valid(bin, pending));
@@ -139,6 +142,7 @@ impl Store {
         if self.compares {
             self.nodes.change(pending.parent, |all| all.remove(place, pending.option));
         }
+        // It may have been the last that kept its node.
         self.nodes.detach(pending.parent);
     }
 

@@ -3,8 +3,8 @@
 use proptest::prelude::{Just, Strategy as _, prop_assert_eq, prop_oneof, proptest};
 
 use super::priority::{
-    By, Candidate, Cost, Departures, Dpor, Method, ModifiedDpor, NewPair, Patterns, Preemptions,
-    Priority, Rand, Reversal, Sees, SleepSets, Sum, Var,
+    Candidate, ClosurePriority, Cost, Departures, Dpor, Method, ModifiedDpor, NewPair, Patterns,
+    Preemptions, Priority, Rand, Reversal, Sees, SleepSets, Sum, Var,
 };
 use super::*;
 use crate::expansion::all::DepthFirst;
@@ -20,7 +20,7 @@ pub(super) fn best(parts: Parts) -> TreeSearch {
 
 /// Every priority alone, and some together.
 pub(super) fn all_priorities(seed: u64) -> Vec<Parts> {
-    let odd = By::new("odd", |candidate: &Candidate| Cost(candidate.point % 3));
+    let odd = ClosurePriority::new("odd", |candidate: &Candidate| Cost(candidate.point % 3));
     let all = Sees {
         ops: true,
         races: true,
@@ -30,7 +30,7 @@ pub(super) fn all_priorities(seed: u64) -> Vec<Parts> {
         windows: true,
         steps: true,
     };
-    let fancy = By::new("fancy", |candidate: &Candidate| {
+    let fancy = ClosurePriority::new("fancy", |candidate: &Candidate| {
         let reads = candidate.op.is_some_and(|op| op.access == raddle_engine::op::Access::Read);
         Cost(u32::from(reads) + u32::from(candidate.asleep) + candidate.reversal as u32)
     });

@@ -19,7 +19,7 @@
 use raddle_engine::strategy::{Event, Point, Unsupported};
 use serde::{Deserialize, Serialize};
 
-use crate::cache::{Alike, Cache, Full, Mark, SavedCache, Used};
+use crate::cache::{Alike, Cache, CachePoint, Full, SavedCache, Used};
 use crate::state::FOREIGN;
 
 /// Which prefixes are the same.
@@ -38,7 +38,7 @@ pub(super) struct Visited {
     pub(super) keys: Keys,
     cache: Cache,
     /// Of the current execution, one for each new point.
-    met: Vec<Mark>,
+    met: Vec<CachePoint>,
     pub(super) uncompared: bool,
     /// The most that an execution cost.
     pub(super) most: u32,
@@ -69,11 +69,12 @@ impl Visited {
     }
 
     pub(super) fn bytes(&self) -> usize {
-        self.cache.bytes() as usize + self.met.capacity() * size_of::<Mark>()
+        self.cache.bytes() as usize + self.met.capacity() * size_of::<CachePoint>()
     }
 
     /// An execution begins whose own decision costs so much.
     pub(super) fn begin(&mut self, cost: u32) {
+        // The one before did not end: what it had met has opened nothing, so it must not cut anything.
         self.withdraw_from(0);
         // What it shares with the one before is not known in steps.
         self.cache.begin(0);
@@ -88,9 +89,11 @@ impl Visited {
     /// options cost later, besides the running task.
     pub(super) fn meet(&mut self, point: &Point<'_>, cost: u32, salt: Option<u64>) -> bool {
         self.uncompared |= point.pending.strayed();
+        // The state of an explorer says which task runs; without one the running task decides what an option costs.
         let alike = if salt.is_some() { Alike::Unbounded } else { Alike::Bounded };
         let mark = match self.keys {
             Keys::Program => self.cache.meet(point, Alike::Unbounded, 0),
+            // The cache keeps what could still be spent; without a bound that is all there is less what was.
             Keys::Exact => self.cache.meet_salted(point, alike, u32::MAX - cost, salt.unwrap_or(0)),
         };
         self.met.extend(mark);
@@ -111,6 +114,7 @@ impl Visited {
 
     pub(super) fn saved(&self) -> SavedVisited {
         let mut settled = self.clone();
+        // A checkpoint is taken between executions, or in one that is begun again.
         settled.withdraw_from(0);
         SavedVisited {
             cache: settled.cache.save(),
@@ -122,6 +126,7 @@ impl Visited {
 
     /// That of a part that is given away, which has met nothing.
     pub(super) fn of_part(&self) -> SavedVisited {
+        // A part has its own prefixes to run; to be cut by one of the whole search would leave it to the whole.
         Self::new(self.keys, 1, Full::Replace).saved()
     }
 

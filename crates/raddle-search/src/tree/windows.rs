@@ -103,7 +103,9 @@ impl Windows {
             for &(object, access) in touched.iter().filter(|(object, _)| *object != ObjectId::NONE)
             {
                 if looks(access) {
+                    // A later look replaces the earlier one: the act depends on what was seen last.
                     looked.insert((task, object), at);
+                // A change that the task did not look before is no check-then-act.
                 } else if access.changes()
                     && let Some(from) = looked.remove(&(task, object))
                 {
@@ -112,6 +114,7 @@ impl Windows {
                 let held = held.entry(task).or_default();
                 if takes(access) {
                     let span = |from| Span { task, from, to: at };
+                    // One pair for each lock that it holds: an order of three locks is three pairs.
                     let nested = held.iter().map(|&(lock, from)| Nested {
                         held: lock,
                         taken: object,
@@ -130,9 +133,12 @@ impl Windows {
     pub(super) fn broken(&self, point: usize, task: TaskId) -> Window {
         let Some(&event) = self.points.get(point) else { return Window::None };
         let Some(own) = self.of_task.get(&task) else { return Window::None };
+        // What the task did after this point in the execution that was seen stands for what it would do now.
         let next = own.partition_point(|&at| at < event);
         let Some(&first) = own.get(next) else { return Window::None };
         let open = |span: &Span| span.task != task && span.contains(event);
+        // Both orders of the two locks must be there: the other task holds one and is about to take the second, and this one
+        // takes them the other way round. Otherwise it would only wait.
         let wants = |nested: &Nested| {
             let (_, touched) = &self.steps[first as usize];
             open(&nested.span)
@@ -151,9 +157,11 @@ impl Windows {
             let Some(spans) = self.acts.get(&object).filter(|_| access.changes()) else {
                 return false;
             };
+            // Those that ended before the point cannot be broken into; the rest is in the order of their ends.
             let from = spans.partition_point(|span| span.to < event);
             spans[from..].iter().take(MAX_WINDOWS).any(open)
         };
+        // Some steps ahead, since a task seldom is about to change the object at the very point at which it could be let go.
         if near.flatten().any(breaks) { Window::CheckThenAct } else { Window::None }
     }
 }

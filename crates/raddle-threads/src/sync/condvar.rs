@@ -14,17 +14,17 @@ use std::time::{Duration, Instant};
 
 use raddle_engine::rt;
 
-use super::few::Few;
 use super::mutex::{LockOp, MutexGuard};
+use super::small_list::SmallList;
 use crate::Named;
 use crate::prelude::*;
 
 /// Those who wait, in the order in which they came.
 #[derive(Debug)]
 struct Queue {
-    waiters: Few<Waiter>,
+    waiters: SmallList<Waiter>,
     /// Tasks that have woken spuriously, or will, and have not been notified since.
-    spent: Few<TaskId>,
+    spent: SmallList<TaskId>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -47,14 +47,14 @@ enum QueueOp {
 
 impl Queue {
     const fn new() -> Self {
-        Self { waiters: Few::new(), spent: Few::new() }
+        Self { waiters: SmallList::new(), spent: SmallList::new() }
     }
 
     fn waiter(&self, task: TaskId) -> Option<Waiter> {
         self.waiters.iter().find(|waiter| waiter.task == task)
     }
 
-    /// Those whom a notification could still wake.
+    /// The waiters that a notification could still wake.
     fn candidates(&self) -> impl Iterator<Item = TaskId> + '_ {
         self.waiters.iter().filter(|waiter| !waiter.notified).map(|waiter| waiter.task)
     }

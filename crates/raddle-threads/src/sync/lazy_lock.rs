@@ -9,7 +9,7 @@ use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use std::ptr;
 use std::sync::{self, PoisonError};
 
-use raddle_engine::fresh::Fresh;
+use raddle_engine::per_execution::PerExecution;
 use raddle_engine::rt;
 
 use super::once::{Kind, Latch, poisoned};
@@ -46,7 +46,7 @@ impl Kind for LazyLockKind {
 pub struct LazyLock<T, F = fn() -> T> {
     latch: Latch<LazyLockKind>,
     /// Invariant: set before `latch` is done, and only by the task that `latch` lets through.
-    inside: Fresh<T>,
+    inside: PerExecution<T>,
     /// Outside, who may make the value: unlike `outside` it remembers a panic.
     once: sync::Once,
     outside: sync::OnceLock<T>,
@@ -61,7 +61,7 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
     pub const fn new(f: F) -> Self {
         Self {
             latch: Latch::new(),
-            inside: Fresh::new(),
+            inside: PerExecution::new(),
             once: sync::Once::new(),
             outside: sync::OnceLock::new(),
             init: sync::Mutex::new(Some(f)),

@@ -11,7 +11,7 @@ use std::sync;
 
 use raddle_engine::rt;
 
-use super::few::Few;
+use super::small_list::SmallList;
 use crate::Named;
 use crate::prelude::*;
 
@@ -27,7 +27,7 @@ pub(crate) trait Kind: Debug {
 pub(crate) struct Gate<K> {
     state: State,
     /// Who has seen that it is done.
-    known: Few<TaskId>,
+    known: SmallList<TaskId>,
     kind: PhantomData<fn() -> K>,
 }
 
@@ -74,7 +74,7 @@ pub(crate) enum GateReply {
 
 impl<K> Gate<K> {
     const fn new() -> Self {
-        Self { state: State::New, known: Few::new(), kind: PhantomData }
+        Self { state: State::New, known: SmallList::new(), kind: PhantomData }
     }
 
     fn is_known_to(&self, task: Option<TaskId>) -> bool {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync;
 
-use raddle_engine::fresh::Fresh;
+use raddle_engine::per_execution::PerExecution;
 use raddle_engine::rt;
 
 use super::once::{Kind, Latch};
@@ -25,8 +25,8 @@ impl Kind for OnceLockKind {
 /// A static keeps the values of all executions, since references to them may be `'static`.
 pub struct OnceLock<T> {
     latch: Latch<OnceLockKind>,
-    /// Invariant: set before `latch` is done, and only by whom `latch` lets through.
-    inside: Fresh<T>,
+    /// Invariant: set before `latch` is done, and only by the task that `latch` lets through.
+    inside: PerExecution<T>,
     outside: sync::OnceLock<T>,
 }
 
@@ -35,7 +35,7 @@ impl<T> OnceLock<T> {
     #[must_use]
     #[track_caller]
     pub const fn new() -> Self {
-        Self { latch: Latch::new(), inside: Fresh::new(), outside: sync::OnceLock::new() }
+        Self { latch: Latch::new(), inside: PerExecution::new(), outside: sync::OnceLock::new() }
     }
 
     /// The value, if it has been set.

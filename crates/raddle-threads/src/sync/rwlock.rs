@@ -10,8 +10,8 @@ use std::fmt;
 use std::panic::Location;
 use std::sync::{self, LockResult, TryLockError, TryLockResult};
 
-use super::few::Few;
 use super::guarded::{Guarded, Held, pointer_to_value};
+use super::small_list::SmallList;
 use crate::Named;
 use crate::prelude::*;
 
@@ -21,7 +21,7 @@ struct Shared {
     /// Invariant: if there is one, there are no readers.
     writer: Option<TaskId>,
     /// One entry for each guard: a task may read more than once.
-    readers: Few<TaskId>,
+    readers: SmallList<TaskId>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -38,7 +38,7 @@ enum SharedOp {
 
 impl Shared {
     const fn new() -> Self {
-        Self { writer: None, readers: Few::new() }
+        Self { writer: None, readers: SmallList::new() }
     }
 
     fn can_read(&self) -> bool {

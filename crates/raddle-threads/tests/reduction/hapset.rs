@@ -11,8 +11,8 @@ use raddle_search::DepthFirst;
 use raddle_search::bound::Bound;
 use raddle_search::order::NonPreemptive;
 use raddle_search::traces::TraceCounter;
+use raddle_search::{Alternatives, HapSet};
 use raddle_search::{Dpor, Reduction};
-use raddle_search::{HapSet, Over};
 use raddle_testing::{Sample, figures};
 use raddle_threads::sync::Mutex;
 use raddle_threads::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
@@ -85,7 +85,12 @@ fn run(
     })
 }
 
-const OVER: [Over; 4] = [Over::Dpor, Over::All, Over::Preemptions(0), Over::Preemptions(1)];
+const OVER: [Alternatives; 4] = [
+    Alternatives::Dpor,
+    Alternatives::All,
+    Alternatives::Preemptions(0),
+    Alternatives::Preemptions(1),
+];
 
 /// What is wrong with guided searches of a program, if anything is.
 fn compare(
@@ -97,7 +102,7 @@ fn compare(
     // All statements of a kind are at one place, whatever calls them.
     let within = |strategy: HapSet| run(strategy.with_calls(0), most, settings, program);
     let classic = run(Dpor::new(Reduction::Classic), most, settings, program);
-    let lenient = within(HapSet::new(Over::Dpor).lenient());
+    let lenient = within(HapSet::new(Alternatives::Dpor).lenient());
     let (Some(lenient), Some(classic)) = (lenient, classic) else {
         return Err("dpor does not end".to_owned());
     };
@@ -107,7 +112,7 @@ fn compare(
         return Err("dpor without pruning is not dpor".to_owned());
     }
     let schedules = |ran: Option<Ran>| ran.map(|ran| ran.schedules);
-    let lenient = within(HapSet::new(Over::All).lenient());
+    let lenient = within(HapSet::new(Alternatives::All).lenient());
     if lenient.map(|ran| ran.traces).as_ref() != Some(&all.traces) {
         return Err("all without pruning loses traces".to_owned());
     }
@@ -115,7 +120,7 @@ fn compare(
         let bounded = DepthFirst::within(NonPreemptive, Bound::Preemptions(k)).expect("it fits");
         let Some(bounded) = run(bounded, most, settings, program) else { return Ok(()) };
         let bounded: BTreeSet<_> = bounded.schedules.into_iter().collect();
-        let ours = within(HapSet::new(Over::Preemptions(k)).lenient());
+        let ours = within(HapSet::new(Alternatives::Preemptions(k)).lenient());
         let Some(ours) = ours else { return Err(format!("{k} preemptions do not end")) };
         let count = ours.schedules.len();
         let ours: BTreeSet<_> = ours.schedules.into_iter().collect();
@@ -196,14 +201,21 @@ fn busy_wait() -> String {
 
 #[test]
 fn waiting_without_a_yield_ends_after_a_handful_of_executions() {
-    for over in [Over::Dpor, Over::All, Over::Preemptions(1), Over::Preemptions(2)] {
+    for over in [
+        Alternatives::Dpor,
+        Alternatives::All,
+        Alternatives::Preemptions(1),
+        Alternatives::Preemptions(2),
+    ] {
         let ran = run(HapSet::new(over), 1_000, Settings::default(), &busy_wait);
         let executions = ran.map(|ran| ran.schedules.len());
         assert!(executions.is_some_and(|n| n <= 6), "{over:?}: {executions:?}");
     }
     // By accesses to memory alone nothing is left out at the locks, where the orders are decided.
-    assert!(run(HapSet::of_accesses(Over::All), 200, Settings::default(), &busy_wait).is_none());
-    let classic = HapSet::new(Over::Dpor).lenient();
+    assert!(
+        run(HapSet::of_accesses(Alternatives::All), 200, Settings::default(), &busy_wait).is_none()
+    );
+    let classic = HapSet::new(Alternatives::Dpor).lenient();
     assert!(run(classic, 200, Settings::default(), &busy_wait).is_none());
 }
 
@@ -220,7 +232,7 @@ fn what_is_undivided_in_all_that_passed_is_divided() {
         taker.join().expect("no panic");
         String::new()
     };
-    for over in [Over::Dpor, Over::All, Over::Preemptions(1)] {
+    for over in [Alternatives::Dpor, Alternatives::All, Alternatives::Preemptions(1)] {
         let ran = run(HapSet::new(over), 100, Settings::default(), &check_then_use);
         let ran = ran.expect("it ends");
         assert_eq!(ran.explored.kinds.get("panicked"), Some(&1), "{over:?}");

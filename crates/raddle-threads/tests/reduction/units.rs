@@ -226,7 +226,7 @@ fn units_run_what_the_whole_runs_however_it_is_cut() {
     figures("units", &found);
 }
 
-/// Samples in blocks: the same ones, whoever draws them.
+/// Samples in blocks: the same ones, whichever worker draws them.
 #[test]
 fn samples_are_the_same_however_their_blocks_are_cut() {
     let drawn = program(3);

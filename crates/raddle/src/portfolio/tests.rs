@@ -61,7 +61,7 @@ fn a_turn_grows_with_what_is_behind() {
 fn what_is_taken_and_not_run_is_for_the_others() {
     let turns = Arc::new(Turns::new(1, 1, 2));
     let control = Control::default();
-    let mut place = Place::new(Arc::clone(&turns), 0, 1);
+    let mut place = MemberTurns::new(Arc::clone(&turns), 0, 1);
     assert_eq!(place.should_stop(&control, BETWEEN), Stop::No);
     assert_eq!(place.should_stop(&control, Lap { executions: 1, steps: 0 }), Stop::No);
     // The second question after the same execution is one of its steps.
@@ -82,7 +82,7 @@ fn what_is_taken_and_not_run_is_for_the_others() {
 
 /// Asks until it is told to end.
 fn run_on(turns: &Arc<Turns>, member: usize, control: &Control) {
-    let mut place = Place::new(Arc::clone(turns), member, 1);
+    let mut place = MemberTurns::new(Arc::clone(turns), member, 1);
     let mut executions = 0;
     while place.should_stop(control, Lap { executions, steps: 0 }) != Stop::Search {
         executions += 1;
@@ -96,13 +96,13 @@ fn a_panic_of_our_own_ends_all_and_is_told() {
     for at_once in [1, 2] {
         let turns = Arc::new(Turns::new(2, at_once, u64::MAX));
         let (first, second) = (Arc::clone(&turns), Arc::clone(&turns));
-        let searches: Vec<supervisor::Search<()>> = vec![
+        let searches: Vec<supervisor::SearchFn<()>> = vec![
             Box::new(move |control| {
                 run_on(&first, 0, control);
                 Ok(())
             }),
             Box::new(move |control| -> Result<(), EngineError> {
-                let mut place = Place::new(second, 1, 1);
+                let mut place = MemberTurns::new(second, 1, 1);
                 place.should_stop(control, BETWEEN);
                 panic!("a slip of the pen");
             }),

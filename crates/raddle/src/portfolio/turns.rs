@@ -8,7 +8,7 @@ use raddle_engine::{Ended, Lap, Stop};
 use raddle_trace::Covered;
 
 use crate::conclusion::is_covered;
-use crate::search::Found;
+use crate::search::SearchResult;
 use crate::supervisor::Control;
 
 /// For how many executions the other members go on, together, once a member with a reduction or a cache has
@@ -19,7 +19,7 @@ pub(crate) const AFTER_REDUCTION: u64 = 500;
 /// Who may run, and how much is left to run.
 #[derive(Debug)]
 pub(super) struct Turns {
-    pub(super) state: Mutex<State>,
+    pub(super) state: Mutex<TurnState>,
     moved: Condvar,
     /// No member goes on.
     over: AtomicBool,
@@ -30,7 +30,7 @@ pub(super) struct Turns {
 }
 
 #[derive(Debug)]
-pub(super) struct State {
+pub(super) struct TurnState {
     /// Who may run.
     pub(super) runs: Vec<bool>,
     /// The members that may run next: none that runs, or has left.
@@ -46,7 +46,7 @@ impl Turns {
     pub(super) fn new(members: usize, at_once: usize, executions: u64) -> Self {
         let runs = (0..members).map(|member| member < at_once).collect();
         let waits = (at_once..members).collect();
-        let state = State { runs, waits, ended_by: None, left_after: None };
+        let state = TurnState { runs, waits, ended_by: None, left_after: None };
         Self {
             state: Mutex::new(state),
             moved: Condvar::new(),
@@ -56,13 +56,13 @@ impl Turns {
         }
     }
 
-    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+    pub(super) fn state(&self) -> MutexGuard<'_, TurnState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits until it is this member's turn, or all is over.
-    pub(super) fn wait(&self, member: usize, state: MutexGuard<'_, State>) {
-        let waits = |state: &mut State| !state.runs[member] && !self.is_over();
+    pub(super) fn wait(&self, member: usize, state: MutexGuard<'_, TurnState>) {
+        let waits = |state: &mut TurnState| !state.runs[member] && !self.is_over();
         drop(self.moved.wait_while(state, waits).unwrap_or_else(PoisonError::into_inner));
     }
 
@@ -134,7 +134,7 @@ pub(super) fn turn(executions: u64, weight: u64) -> u64 {
 
 /// A member's place among the turns. Leaves when it is dropped, and ends all if it had not left before:
 /// then its search could not go on.
-pub(super) struct Place {
+pub(super) struct MemberTurns {
     pub(super) turns: Arc<Turns>,
     member: usize,
     /// See [`Member::weight`](crate::plan::Member).
@@ -149,7 +149,7 @@ pub(super) struct Place {
     pub(super) has_left: bool,
 }
 
-impl Place {
+impl MemberTurns {
     pub(super) fn new(turns: Arc<Turns>, member: usize, weight: u64) -> Self {
         Self {
             turns,
@@ -197,8 +197,8 @@ impl Place {
     }
 
     /// The search is over. What it took and did not run is for the others.
-    pub(super) fn leave(&mut self, found: &Found) {
-        let Found { explored, covered, .. } = found;
+    pub(super) fn leave(&mut self, found: &SearchResult) {
+        let SearchResult { explored, covered, .. } = found;
         let unused = self.taken.saturating_sub(explored.counts.executions);
         self.turns.left.fetch_add(unused, Ordering::Relaxed);
         let is_all = matches!(
@@ -220,7 +220,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for MemberTurns {
     fn drop(&mut self) {
         if !self.has_left {
             self.turns.leave(self.member, true);

@@ -76,8 +76,9 @@ fn child_command(name: &str, environment: &[(&str, &str)]) -> Command {
 /// A search that can tell how large it is before it has come far.
 const BOUNDED: &str = "dfs preemptions(3)";
 
-/// Only the report: without libtest's and std's lines around it, times and tokens.
+/// Only the report: without libtest's and std's lines around it, what is said when the process ends, times and tokens.
 fn report(text: &str) -> String {
+    let text = text.split_once("raddle: what ").map_or(text, |(report, _)| report);
     let lines = text.lines().filter(|line| {
         !line.is_empty()
             && !line.starts_with("thread '")
@@ -301,6 +302,35 @@ fn a_pass_is_a_line_or_two() {
       of these, by dpor, then dfs: 4 executions, covered; by pos: 2 executions, passed; by pct(3): 2
         executions, passed
     ");
+}
+
+#[test]
+fn what_passed_tests_cover_is_seen_without_asking() {
+    let file = std::env::temp_dir().join(format!("raddle-summary-{}.md", std::process::id()));
+    let run = |environment: &[(&str, &str)]| {
+        let mut command = Command::new(std::env::current_exe().expect("this binary"));
+        // The harness keeps what tests print.
+        command.args(["checks::child_that_passes", "--exact"]).env_remove("RADDLE_SUMMARY");
+        let output = command.env(CHILD, "1").envs(environment.iter().copied()).output();
+        let output = output.expect("it runs");
+        assert!(output.status.success());
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let summary = ("RADDLE_SUMMARY", file.to_str().expect("a path"));
+    assert_eq!(
+        run(&[summary]),
+        "raddle: what 1 passed test covers, assuming sequentially consistent memory\n  \
+         checks::child_that_passes: every execution (8 executions)\n"
+    );
+    assert_eq!(run(&[("RADDLE_PROGRESS", "false"), summary]), "", "it was told to be silent");
+    let table = std::fs::read_to_string(&file).expect("both were added");
+    std::fs::remove_file(&file).expect("it is there");
+    assert_eq!(table.matches("### raddle: 1 passed, 0 not\n").count(), 2);
+    assert_eq!(
+        table.matches("| `checks::child_that_passes` | covered | 8 |").count(),
+        2,
+        "{table}"
+    );
 }
 
 #[test]

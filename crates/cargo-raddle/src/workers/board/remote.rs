@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use raddle_trace::unit::{Completed, ToJudge, Unit, UnitPlan};
 use raddle_trace::{Note, Progress};
 
-use super::{Board, Stop};
+use super::{Board, StopReason};
 use crate::settings::Workers;
 
 /// Such a search. Nothing of it must outlive this process: the records do.
@@ -38,24 +38,26 @@ impl Remote {
         let found = state.lanes.iter_mut().find(|lane| lane.search == record.result.search);
         let Some(lane) = found else {
             let search = record.result.search;
-            state.end(Stop::Error(format!("a record is of search {search}, which was not begun")));
+            state.end(StopReason::Error(format!(
+                "a record is of search {search}, which was not begun"
+            )));
             return;
         };
         let method = lane.planned.method;
         lane.fold.complete(record, method);
         if let Err(why) = self.board.advance(&mut state) {
-            state.end(Stop::Error(why));
+            state.end(StopReason::Error(why));
         }
         let run: u64 = state.lanes.iter().map(|lane| lane.fold.sum.counts.executions).sum();
         if run >= state.limit {
-            state.end(Stop::Executions);
+            state.end(StopReason::Executions);
         }
     }
 
     /// A unit cannot be run, so nothing can be said of the whole.
     pub(crate) fn give_up(&self, why: &str) {
         let why = format!("a part of the search could not be run by any worker: {why}");
-        self.board.state().end(Stop::Error(why));
+        self.board.state().end(StopReason::Error(why));
     }
 
     /// Whether nothing more is to be run: all was, an answer was found, or a limit is reached.
@@ -67,7 +69,7 @@ impl Remote {
 
     /// Whether the limit of time, or Ctrl-C, ended it.
     pub(crate) fn is_interrupted(&self) -> bool {
-        self.board.stopped() == Some(Stop::Interrupted)
+        self.board.stopped() == Some(StopReason::Interrupted)
     }
 
     /// How far it is.

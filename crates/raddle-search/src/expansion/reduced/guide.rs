@@ -45,6 +45,8 @@ impl Guide {
 
     /// A value was decided in the step that is next, or in the code after the last one.
     pub(super) fn decided(&mut self, option: u32, during: bool, next: u32) {
+        // Code after a step belongs to it until the next step, so its values do, too. Before the first step there is none to
+        // which they could belong.
         if let Some(step) = if during { Some(next) } else { self.last } {
             self.decided.push((step, option));
         }
@@ -90,6 +92,8 @@ impl Guide {
     pub(super) fn lead(&mut self, point: &Point<'_>) -> Option<(u32, Vec<Branch>)> {
         self.go_on();
         self.chosen = true;
+        // A branch whose task cannot move here was recorded in an execution that differs from this one before it. The others
+        // may still fit; that one has failed shows in `lost`, and then all options of the point are opened instead.
         while !self.branches.is_empty() {
             let branch = self.branches.remove(0);
             if let Some(option) = point.option_of(branch.step.task) {

@@ -9,7 +9,7 @@ use super::guide::Guide;
 use super::{Node, Reduction, What};
 use crate::races::{Later, Reversal};
 use crate::sleep;
-use crate::wakeup::{self, Branch, Found, Key};
+use crate::wakeup::{self, Branch, Key, RecordedSteps};
 
 /// Opens races in the nodes of a path.
 pub(super) struct Opener<'a> {
@@ -24,6 +24,7 @@ pub(super) struct Opener<'a> {
 impl Opener<'_> {
     /// Opens what the race of the event at `first` with a later op asks for.
     pub(super) fn open(&mut self, history: &History, first: usize, later: &Later) {
+        // Where there was one option no other task could have moved, so no sequence that reverses the race can begin there.
         let Some(at) = self.node_of(first) else { return };
         let node = &mut self.path[at];
         let mut later = *later;
@@ -47,6 +48,7 @@ impl Opener<'_> {
             return;
         }
         let initials = &self.reversal.initials;
+        // A sleeper that can begin the sequence: all that begins with its step was run, so this was.
         if node.sleep.iter().any(|sleeper| initials.contains(&sleeper.task)) {
             return;
         }
@@ -68,6 +70,7 @@ impl Opener<'_> {
     /// The whole sequence goes into the wakeup tree.
     fn open_sequence(&mut self, history: &History, at: usize, later: Later) {
         let mut last = later.step;
+        // An op that did not run has no number among the events of its task: it is the one it would get.
         if let Some(step) = last.as_mut().filter(|_| !later.ran) {
             step.nth = history.events_before(step.task, later.index) + 1;
         }
@@ -86,6 +89,7 @@ impl Opener<'_> {
             InHistory { history, guide: self.guide, stuck: self.stuck, last, announced, objects };
         let What::Step { options, .. } = &node.what else { return };
         let can_begin = |&link: &u32| options.contains(&found.step(link).task);
+        // A sequence that cannot begin here would only be lost where it is followed (`Guide::lead`).
         if self.sequence.first().is_some_and(can_begin) {
             wakeup::insert(&mut node.wakeup, self.sequence, &found);
         }
@@ -137,6 +141,7 @@ impl Node {
             return;
         }
         let mut can = initials.iter().copied().filter(|who| options.contains(who));
+        // Any initial is sound. The racing task reverses the race at once, the others only after some steps.
         let racing = |who: &TaskId| later.step.is_some_and(|step| step.task == *who);
         if let Some(task) = can.clone().find(racing).or_else(|| can.next()) {
             self.wakeup.push(Branch::free(task));
@@ -173,7 +178,7 @@ struct InHistory<'a> {
     objects: u32,
 }
 
-impl Found for InHistory<'_> {
+impl RecordedSteps for InHistory<'_> {
     fn step(&self, link: u32) -> &Footprint {
         match &self.last {
             Some(last) if link == LAST => last,

@@ -43,6 +43,7 @@ impl Watch {
     /// Looks at the events of an execution that are new, from `kept` on, and came after the step at `index`.
     /// `doubtful`: nothing follows from what was seen.
     pub(super) fn look(&mut self, history: &History, index: usize, kept: usize, doubtful: bool) {
+        // An execution that ended before it took the step has run nothing below it.
         self.void |= doubtful || index >= history.len();
         if self.void {
             return;
@@ -51,6 +52,8 @@ impl Watch {
         for at in kept.max(index + 1)..history.len() {
             let event = history.event(at);
             self.see(Key { event: event.fingerprint, announced: event.announced });
+            // The last step of a sequence comes earlier there than it did here, so its fingerprint is another one. That it was
+            // announced after the same past is enough if it is independent of the step, whatever it does to its object.
             if !could_depend(&event.footprint, &step) {
                 self.see(Key { event: 0, announced: event.announced });
             }
@@ -72,6 +75,7 @@ impl Watch {
         branch.keys(&mut keys);
         let seen = |key: &Key| {
             let at = self.keys.binary_search_by_key(key, |(key, _)| *key);
+            // An announcement that is not known matches nothing: every such op would look the same.
             key.announced != 0 && at.is_ok_and(|at| self.keys[at].1)
         };
         keys.iter().all(seen)
@@ -86,7 +90,7 @@ fn could_depend(op: &Footprint, step: &Footprint) -> bool {
         op.shared_resources = u128::MAX;
     }
     if let Access::Observe(_) = op.touched[0].1 {
-        // Whom its target waits for then is not known.
+        // Which tasks its target would be waiting for at that time is not known: assume any.
         op.waited_for = Tasks::ALL;
     }
     op.dependent(step)

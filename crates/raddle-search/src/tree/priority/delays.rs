@@ -21,6 +21,7 @@ impl Delays {
     /// as 1.
     #[must_use]
     pub fn by(increment: u32) -> Self {
+        // It is divided by.
         Self { increment: increment.max(1) }
     }
 }
@@ -38,6 +39,7 @@ impl Priority for Delays {
     }
 
     fn cost(&mut self, candidate: &Candidate) -> Cost {
+        // Rounded up, so that executions without a delay are a stratum of their own.
         Cost(candidate.delays.div_ceil(self.increment))
     }
 }

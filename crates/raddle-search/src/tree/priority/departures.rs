@@ -12,6 +12,7 @@ impl Priority for Departures {
     }
 
     fn cost(&mut self, candidate: &Candidate) -> Cost {
+        // Counts switches away from a task that waits, too, which `pb` takes to be free.
         Cost(candidate.departures)
     }
 }

@@ -28,10 +28,12 @@ impl Priority for ModifiedDpor {
 
     fn cost(&mut self, candidate: &Candidate) -> Cost {
         let cost = Self::of(candidate.reversal);
+        // Never better than a race: see `race.rs` for what that cost.
         if candidate.is_free_switch() { cost.min(Self::of(Reversal::Conservative)) } else { cost }
     }
 
     fn improved(&self, reversal: Reversal) -> Option<Cost> {
+        // A reversal is no worse than a free switch, so whether it was one need not be known here.
         Some(Self::of(reversal))
     }
 }

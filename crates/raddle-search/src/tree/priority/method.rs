@@ -34,6 +34,7 @@ impl Method {
 
     fn stands(&mut self, context: Context) -> bool {
         let at = context.0 as usize;
+        // Contexts come again and again, and their names are texts: each is compared once.
         if let Some(&Some(known)) = self.known.get(at) {
             return known;
         }
@@ -42,6 +43,7 @@ impl Method {
         for (name, seen) in self.names.iter().zip(&mut self.seen) {
             let is = calls.iter().any(|call| is_called(call, name));
             *seen |= is;
+            // Not at once, so that every name that was seen is noted: `notes` reports the others.
             stands |= is;
         }
         if self.known.len() <= at {
@@ -59,6 +61,7 @@ fn is_called(path: &str, name: &str) -> bool {
     if name.rsplit("::").all(|part| parts.next() == Some(part)) {
         return true;
     }
+    // Of `deque::push` it is not known whether `deque` is a file or a module, so the function alone decides.
     path.matches("::").count() == 1 && path.rsplit("::").next() == name.rsplit("::").next()
 }
 
@@ -74,6 +77,7 @@ impl Priority for Method {
     fn cost(&mut self, candidate: &Candidate) -> Cost {
         let preempting = self.stands(candidate.context);
         let preempted = self.stands(candidate.instead_context);
+        // Both in one of the functions, then one of the two, then none.
         Cost(2 - u32::from(preempting) - u32::from(preempted))
     }
 

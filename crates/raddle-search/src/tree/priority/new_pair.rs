@@ -52,10 +52,13 @@ impl Priority for NewPair {
     }
 
     fn cost(&mut self, candidate: &Candidate) -> Cost {
+        // A value, or a point whose ops were not noted: nothing is known to be new.
         let (Some(op), Some(instead)) = (candidate.op, candidate.instead) else { return Cost(1) };
+        // The statements come directly one after the other only if they meet at an object.
         let meet = op.object == instead.object
             && op.object != ObjectId::NONE
             && conflict(instead.access, op.access)
+            // Two ops that conflict and can come in one order only, such as a release and the acquire that waits for it, are no new order.
             && reversible(instead.access, op.access);
         let later = self.learner.statement(instead.site, Context::NONE);
         let earlier = self.learner.statement(op.site, Context::NONE);

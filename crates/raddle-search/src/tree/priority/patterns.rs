@@ -18,6 +18,7 @@ impl Priority for Patterns {
     }
 
     fn cost(&mut self, candidate: &Candidate) -> Cost {
+        // The two kinds cost the same: which of them is more often a bug depends on the program.
         Cost(u32::from(candidate.window == Window::None))
     }
 }

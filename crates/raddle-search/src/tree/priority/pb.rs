@@ -13,6 +13,7 @@ impl Priority for Preemptions {
     }
 
     fn cost(&mut self, candidate: &Candidate) -> Cost {
+        // Up to the candidate's own decision; what follows it is the default order, which preempts nothing.
         Cost(candidate.preemptions)
     }
 }

@@ -17,6 +17,7 @@ pub struct Dpor;
 
 impl Dpor {
     fn of(reversal: Reversal) -> Cost {
+        // 1 is left for free switches, between races and the rest.
         Cost(if reversal == Reversal::None { 2 } else { 0 })
     }
 }
@@ -36,6 +37,7 @@ impl Priority for Dpor {
     }
 
     fn improved(&self, reversal: Reversal) -> Option<Cost> {
+        // Either 0, which no free switch is below, or what it was.
         Some(Self::of(reversal))
     }
 }

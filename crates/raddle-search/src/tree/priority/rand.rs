@@ -27,10 +27,12 @@ impl Priority for Rand {
     }
 
     fn cost(&mut self, _: &Candidate) -> Cost {
+        // Drawn once, when the candidate becomes known: its place in the order is fixed then.
         Cost(self.rng.below(BINS))
     }
 
     fn save(&self, words: &mut Vec<u64>) {
+        // So that a restored search draws what this one would have drawn.
         words.push(self.rng.state());
     }
 

@@ -19,6 +19,7 @@ impl Priority for SleepSets {
     }
 
     fn cost(&mut self, candidate: &Candidate) -> Cost {
+        // Last and not never: without a reduction every execution is run.
         Cost(u32::from(candidate.asleep))
     }
 }

@@ -47,12 +47,14 @@ impl Priority for Sum {
     }
 
     fn counts_delays(&self) -> bool {
+        // Then all parts are asked along an explorer; those that count preemptions see 0.
         self.parts.iter().any(|(_, part)| part.counts_delays())
     }
 
     fn cost(&mut self, candidate: &Candidate) -> Cost {
         let costs = self.parts.iter_mut().map(|(weight, part)| {
             let Cost(cost) = part.cost(candidate);
+            // Saturating: an order among sums that large would be that of what is left after an overflow.
             cost.saturating_mul(*weight)
         });
         Cost(costs.fold(0, u32::saturating_add))
@@ -66,6 +68,8 @@ impl Priority for Sum {
     fn improved(&self, reversal: Reversal) -> Option<Cost> {
         let mut sum = 0_u32;
         for (weight, part) in &self.parts {
+            // One part that does not know the new cost is enough: its share of the old sum is not kept, so the sum cannot be made
+            // again.
             sum = sum.saturating_add(part.improved(reversal)?.0.saturating_mul(*weight));
         }
         Some(Cost(sum))

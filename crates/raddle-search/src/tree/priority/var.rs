@@ -32,6 +32,7 @@ impl Var {
         for (name, seen) in self.names.iter().zip(&mut self.seen) {
             let is = is_meant(&label, name);
             *seen |= is;
+            // Not at once, so that every name that was seen is noted: `notes` reports the others.
             uses |= is;
         }
         uses
@@ -40,11 +41,13 @@ impl Var {
 
 fn is_meant(label: &Label, name: &str) -> bool {
     let begins = |full: &str| {
+        // `queue` means `queue.head`, but not `queue2`.
         full.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
     };
     if label.name.is_some_and(begins) || label.kind == name {
         return true;
     }
+    // A colon without a number behind it is part of the name.
     let (file, line) = match name.rsplit_once(':').map(|(file, line)| (file, line.parse::<u32>())) {
         Some((file, Ok(line))) => (file, Some(line)),
         _ => (name, None),
@@ -52,6 +55,7 @@ fn is_meant(label: &Label, name: &str) -> bool {
     let ends = label.created.file().replace('\\', "/");
     let ends = ends.strip_suffix(file);
     let of_file =
+        // A name that is no file would match the end of a path by accident; and `deque.rs` is not `my_deque.rs`.
         file.contains(".rs") && ends.is_some_and(|rest| rest.is_empty() || rest.ends_with('/'));
     of_file && line.is_none_or(|line| label.created.line() == line)
 }

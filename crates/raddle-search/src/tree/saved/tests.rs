@@ -312,7 +312,7 @@ fn a_part_covers_no_more_than_itself() {
     first(&mut search, &mut Plan::default(), &toy, 1);
     let works = search.split(2).unwrap();
     assert_eq!(works.len(), 2);
-    for Work { prefix, state, .. } in works {
+    for SearchPart { prefix, state, .. } in works {
         let mut part = best(vec![Box::new(Preemptions)]);
         part.restore(&state).unwrap();
         let mut plan = Plan::default();

@@ -8,11 +8,11 @@
 use std::fmt;
 use std::rc::Rc;
 
-use raddle_trace::host::Told;
+use raddle_trace::host::RetracedEvent;
 use raddle_trace::{Death, Divergence, LimitKind, Note, Outcome, Schedule, Trace};
 
 use super::Search;
-use crate::crash_log::{CrashLog, Mark};
+use crate::crash_log::{CrashLog, DecisionMark};
 use crate::error::EngineError;
 use crate::execution::Ending;
 use crate::host::Ran;
@@ -103,7 +103,7 @@ pub struct Heard {
     /// The decisions.
     pub taken: Vec<Taken>,
     /// What they were about.
-    pub marks: Vec<Mark>,
+    pub marks: Vec<DecisionMark>,
 }
 
 /// An execution that came to its end.
@@ -224,7 +224,7 @@ impl Search {
         &mut self,
         options: Option<&[u32]>,
         log: Rc<dyn CrashLog>,
-        hear: Box<dyn FnMut(Told)>,
+        hear: Box<dyn FnMut(RetracedEvent)>,
         body: &dyn Fn(),
     ) -> (Concluded, Schedule, Trace) {
         if let Some(options) = options {

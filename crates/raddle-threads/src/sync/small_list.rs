@@ -7,7 +7,7 @@ const NEAR: usize = 4;
 
 /// Values in the order in which they came.
 #[derive(Debug)]
-pub(crate) struct Few<T> {
+pub(crate) struct SmallList<T> {
     len: usize,
     /// Invariant: the first `min(len, NEAR)` are `Some`.
     near: [Option<T>; NEAR],
@@ -15,7 +15,7 @@ pub(crate) struct Few<T> {
     far: Vec<T>,
 }
 
-impl<T: Copy> Few<T> {
+impl<T: Copy> SmallList<T> {
     pub(crate) const fn new() -> Self {
         Self { len: 0, near: [None; NEAR], far: Vec::new() }
     }
@@ -68,7 +68,7 @@ mod tests {
     fn a_list_is_a_list_whether_short_or_long() {
         for n in 0..8 {
             for removed in 0..n {
-                let (mut few, mut vec) = (Few::new(), Vec::new());
+                let (mut few, mut vec) = (SmallList::new(), Vec::new());
                 for value in 0..n {
                     few.push(value);
                     vec.push(value);

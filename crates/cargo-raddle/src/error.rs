@@ -4,12 +4,12 @@ use raddle_trace::exit;
 
 /// A sentence that says what is wrong and what to do, and the exit code.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Wrong {
+pub(crate) struct DriverError {
     pub(crate) code: u8,
     pub(crate) text: String,
 }
 
-impl Wrong {
+impl DriverError {
     /// The user asked for something that cannot be.
     pub(crate) fn usage(text: impl Into<String>) -> Self {
         Self { code: exit::USAGE, text: text.into() }

@@ -8,7 +8,7 @@ use crate::race::Edges;
 
 /// Whether a task is finished, and whether anyone has seen it.
 #[derive(Debug, Default)]
-pub(crate) struct Life {
+pub(crate) struct JoinPark {
     /// Whose life it is.
     pub(crate) task: TaskId,
     pub(crate) exited: bool,
@@ -23,7 +23,7 @@ pub(crate) enum LifeOp {
     IsFinished,
 }
 
-impl Model for Life {
+impl Model for JoinPark {
     type Op = LifeOp;
     type Reply = bool;
     const KIND: &'static str = "thread";
@@ -136,7 +136,7 @@ mod tests {
     #[test]
     fn an_end_may_be_overlooked_until_it_is_seen() {
         let settings = Settings::default();
-        let mut life = Life::default();
+        let mut life = JoinPark::default();
         assert_eq!(life.options(A, LifeOp::IsFinished, &settings), 1);
         assert!(!life.apply(A, LifeOp::IsFinished, 0));
         life.exited = true;

@@ -8,15 +8,16 @@ use std::fmt;
 use super::{Candidate, Cost, Priority, Sees};
 
 /// What a closure says first.
-pub struct By<F> {
+pub struct ClosurePriority<F> {
     name: String,
     sees: Sees,
     cost: F,
 }
 
-impl<F: FnMut(&Candidate) -> Cost + Send> By<F> {
+impl<F: FnMut(&Candidate) -> Cost + Send> ClosurePriority<F> {
     /// A priority with this name in reports.
     pub fn new(name: &str, cost: F) -> Self {
+        // Ops alone, which cost little. What costs more a user has to ask for, by `seeing`.
         Self { name: name.to_owned(), sees: Sees { ops: true, ..Sees::default() }, cost }
     }
 
@@ -27,13 +28,14 @@ impl<F: FnMut(&Candidate) -> Cost + Send> By<F> {
     }
 }
 
-impl<F> fmt::Debug for By<F> {
+impl<F> fmt::Debug for ClosurePriority<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("By").field("name", &self.name).finish_non_exhaustive()
+        // A closure has no `Debug`.
+        f.debug_struct("ClosurePriority").field("name", &self.name).finish_non_exhaustive()
     }
 }
 
-impl<F: FnMut(&Candidate) -> Cost + Send> Priority for By<F> {
+impl<F: FnMut(&Candidate) -> Cost + Send> Priority for ClosurePriority<F> {
     fn name(&self) -> String {
         self.name.clone()
     }

@@ -12,7 +12,7 @@ use crate::rt;
 /// References to it may live as long as the cell, so a value of an earlier execution is not
 /// dropped when a new one begins, but with the cell. A static that is set in each of many
 /// executions therefore keeps them all: the price of handing out plain references.
-pub struct Fresh<T> {
+pub struct PerExecution<T> {
     /// The execution whose value `value` is; 0 for the one set outside, if any.
     epoch: AtomicU64,
     /// Points into `all`, or null.
@@ -24,19 +24,19 @@ pub struct Fresh<T> {
     all: Mutex<Vec<Vec<T>>>,
 }
 
-impl<T> fmt::Debug for Fresh<T> {
+impl<T> fmt::Debug for PerExecution<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Fresh")
+        f.write_str("PerExecution")
     }
 }
 
-impl<T> Default for Fresh<T> {
+impl<T> Default for PerExecution<T> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl<T> Fresh<T> {
+impl<T> PerExecution<T> {
     /// Without a value.
     #[must_use]
     pub const fn new() -> Self {
@@ -88,4 +88,4 @@ impl<T> Fresh<T> {
 }
 
 // SAFETY: shared access hands out `&T`, and values set by one thread may be dropped by another.
-unsafe impl<T: Send + Sync> Sync for Fresh<T> {}
+unsafe impl<T: Send + Sync> Sync for PerExecution<T> {}

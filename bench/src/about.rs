@@ -1,0 +1,90 @@
+//! What the head of a page tells a reader: what is compared, what follows from it, and what does not.
+
+/// The text below the command of a page; none if its command writes its own.
+pub(crate) fn about(page: &str) -> Option<&'static str> {
+    Some(match page {
+        "actors" => {
+            "Compared: messages per second of actors on threads, for three small programs written for each library, all \
+             measured in one run and in turn.\n\n\
+             To conclude: what passing a message costs here beside kameo, ractor and actix. Not to conclude: that a program \
+             is faster by that much. Handlers do next to nothing, the libraries do not offer the same, and rates of a \
+             shared machine are only comparable within one run."
+        }
+        "default" => {
+            "Compared: every bug of the corpus, searched by the strategies that a portfolio may have as members, alone and \
+             together, with three seeds each. The bugs are split in two halves; members were chosen on half A.\n\n\
+             To conclude: how many executions the default needs for bugs of these shapes, and which ones it does not find \
+             within its budget. Not to conclude: the chance to find a bug of another program. Only half B was not used to \
+             choose, and both halves were written for this project."
+        }
+        "driver" => {
+            "Compared: the same test run by `cargo test` and in a host of `cargo raddle`, by instructions for an execution; \
+             and the rate of a host with all executions in one process, and with a process for each.\n\n\
+             To conclude: what the driver's reports cost a search of tiny executions, where they weigh most, and what \
+             isolation costs. Not to conclude: rates of other programs, whose executions are longer."
+        }
+        "estimate" => {
+            "Compared: the estimates that a search gives of its own size while it runs, with their bands of 90 %, and the \
+             true number of executions, known by arithmetic or by running all of them. Programs are split into a half \
+             on which the bands were calibrated and a half on which they are tested.\n\n\
+             To conclude: how far an estimate may be off at which part of a search, and how often its band holds. A band of \
+             90 % should hold at about 90 of 100 checkpoints. Not to conclude: that it does for programs of other shapes."
+        }
+        "eta" => {
+            "Compared: the tables and figures of Simsa, Bryant, Gibson and Hickey, *Efficient Exploratory Testing of \
+             Concurrent Systems* (2011), as published and as measured here.\n\n\
+             To conclude: whether the algorithms save as many executions here as the paper says, and how good the \
+             estimates are. Not to conclude: anything from seconds beside seconds. Theirs are of a machine of 2010 and of another \
+             system, and their programs had to be written again."
+        }
+        "fleet" => {
+            "Compared: one search run by several hosts, and as many hosts that know nothing of each other.\n\n\
+             To conclude: what sharing a search on one machine costs. Not to conclude: what a fleet of machines gains; \
+             [fleet-sim.md](fleet-sim.md) has a model of that."
+        }
+        "fleet-sim" => {
+            "Compared: the time of one search by its number of workers, in a simulation that runs the rules of \
+             `raddle-fleet` (how units are cut, leased and recorded) with costs of messages and executions as stated.\n\n\
+             To conclude: how far the rules scale if the costs are right, and what ends it. Not to conclude: times of a real fleet. No \
+             network and no server was measured at these sizes."
+        }
+        "foundation" => {
+            "Compared: the CPU time of one execution of the same small programs under raddle, shuttle and loom, in turn in one \
+             run; and how many executions an exhaustive search makes of threads that do nothing.\n\n\
+             To conclude: what running an execution costs beside the other tools. Not to conclude: which tool finds a bug \
+             sooner, which depends on the executions that it chooses; nor anything from the times alone, since the machine is \
+             shared: only the ratios of one run count."
+        }
+        "gambit" => {
+            "Compared: depth-first and best-first searches, samplers and the default portfolio on 74 bugs in unit tests of \
+             libraries, after Coons, Burckhardt and Musuvathi, *GAMBIT: Effective Unit Testing for Concurrency \
+             Libraries* (PPoPP 2010): executions until the bug, and what the search holds and costs.\n\n\
+             To conclude: which priorities reach bugs of these shapes early, and what the order costs. Not to conclude: the \
+             published figures. The libraries are others, written for this project in the same shapes; and one priority was \
+             changed after it had been run on them, as a note below says."
+        }
+        "gambit-methods" => {
+            "Compared: executions until a bug between two methods of a larger program, by best-first searches that are told \
+             both methods, one of them, or none, beside the seconds of section 5.3 of the GAMBIT paper.\n\n\
+             To conclude: what naming the methods under suspicion is worth in this program. Not to conclude: anything from \
+             executions beside seconds."
+        }
+        "hapset" => {
+            "Compared: searches that follow pairs of statements not seen before (HaPSet, Wang, Said and Gupta, ICSE 2011), \
+             other reductions and samplers, by executions until a bug; and a scoreboard of samplers on shapes of SCTBench \
+             beside published means.\n\n\
+             To conclude: which strategy needs fewer executions on these shapes, what it misses, and what learning costs. Not to \
+             conclude: a ranking on the original programs. These are small ones of the same shape, in which steps are \
+             not quite the same."
+        }
+        "reduction" => {
+            "Compared: how many executions raddle's three reductions, raddle without one, loom, shuttle and traceforge need \
+             to finish small programs; what a step costs under the optimal reduction; and how that grows with the length of an \
+             execution.\n\n\
+             To conclude: what partial-order reduction saves, and its price for each step. Not to conclude: that loom or \
+             traceforge do needless work. loom explores weak memory besides, and traceforge's variables are threads that \
+             answer messages. Counts are exact on any machine, times are not."
+        }
+        _ => return None,
+    })
+}
