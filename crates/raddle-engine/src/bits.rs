@@ -142,7 +142,7 @@ mod tests {
     use crate::rng::Rng;
 
     #[test]
-    fn it_does_what_a_tree_of_numbers_does() {
+    fn a_set_of_tasks_does_what_a_tree_of_numbers_does() {
         let mut rng = Rng::new(1);
         let (mut bits, mut set) = (Bits::new(), BTreeSet::new());
         for _ in 0..2_000 {

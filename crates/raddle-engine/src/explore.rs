@@ -352,7 +352,6 @@ impl Exploration<'_, '_> {
             stuck: &ran.stuck,
             cut: ex.decisions.cut,
             yielded: ex.lasting.seen.yielded,
-            spurious: ex.lasting.seen.spurious && ex.lasting.settings.spurious,
             gaps: ex.lasting.seen.gaps(),
         });
         if self.setup.keep_going {

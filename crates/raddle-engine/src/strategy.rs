@@ -537,8 +537,6 @@ pub struct Finished<'a> {
     pub cut: Option<Cut>,
     /// Whether in this or an earlier execution a task yielded, or went on while nothing had changed for long.
     pub yielded: bool,
-    /// Whether in this or an earlier execution something could wake or fail for no reason, as a decision.
-    pub spurious: bool,
     /// What happened in this or an earlier execution that no reduction sees through.
     pub gaps: Gaps,
 }

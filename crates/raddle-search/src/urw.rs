@@ -196,7 +196,7 @@ mod tests {
 
     // 9! / (2! 3! 4!) = 1260. Under random the one in which the longest goes last is rarer.
     #[test]
-    fn so_does_every_interleaving_of_three() {
+    fn urw_draws_every_interleaving_of_three_tasks_alike() {
         let mut urw = Urw::new(1);
         let counts = counts(&mut urw, &Toy::independent(&[2, 3, 4]), 126_000);
         assert_eq!(counts.len(), 1_260);

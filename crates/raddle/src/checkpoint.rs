@@ -458,7 +458,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_said_with_what_to_do() {
+    fn a_checkpoint_that_does_not_fit_is_refused_with_what_to_do() {
         let (header, _) = sample();
         let wrong = |change: fn(&mut Header)| {
             let mut now = header.clone();

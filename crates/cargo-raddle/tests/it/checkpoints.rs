@@ -161,7 +161,7 @@ fn a_test_that_is_through_removes_its_checkpoint() {
 }
 
 #[test]
-fn what_does_not_fit_is_said_and_kept() {
+fn a_checkpoint_of_another_search_is_reported_and_kept() {
     let project = project();
     test(&project, &["--executions=1", "--strategy=dfs", "a_right_one"]).ended_with(exit::PASSED);
     let done = test(&project, &["--resume", "--strategy=dpor", "a_right_one"]);

@@ -22,6 +22,8 @@ struct Later {
     /// Of one that was moved up already: only events before this one, and those of `with`, are before it.
     limit: usize,
     with: Vec<usize>,
+    /// Of one whose races were opened by an earlier execution: it is new only beside an event from this one on.
+    beside: Option<usize>,
 }
 
 impl Later {
@@ -324,6 +326,7 @@ impl Opener<'_> {
             let waits = self.run.waits[index];
             self.reverse_all(&races, &later(index, step, waits, true));
         }
+        self.open_attempts(fresh);
         for (index, timer) in std::mem::take(&mut self.run.timers) {
             if index < fresh {
                 continue;
@@ -341,6 +344,27 @@ impl Opener<'_> {
             self.run.history.races_of_stuck_timer(&stuck, &timer, &mut races);
             let step = Footprint::new(timer.task, &timer.footprint, Some(stuck.task));
             self.reverse_stuck(&races, index, step);
+        }
+    }
+
+    /// Opens the races of attempts that were known before, beside the events that are new: a sender that goes may be
+    /// there only because of the head, which let its task have the sender. Where the attempt comes earlier and finds nothing it
+    /// depends on that, though here it does not, so the execution that opened the race first could not know of it.
+    ///
+    /// This is the execution to do so: if the head is before neither the attempt nor any event beside it that is chosen, it is
+    /// left behind; if it is before the attempt, that is new itself; else it is before one of those beside, which is new.
+    fn open_attempts(&mut self, fresh: usize) {
+        let mut races = Vec::new();
+        for index in 0..fresh {
+            let event = self.run.history.event(index);
+            let (_, access) = event.footprint.touched[0];
+            if event.immediate || !matches!(access, Access::TryTake | Access::TryBoundedPush(_)) {
+                continue;
+            }
+            let (step, waits) = (Some(event.footprint), self.run.waits[index]);
+            self.run.history.races(index, &mut races);
+            let beside = Some(fresh);
+            self.reverse_all(&races, &Later { beside, ..later(index, step, waits, true) });
         }
     }
 
@@ -381,7 +405,9 @@ impl Opener<'_> {
         // One that ran could also have come before those, which is a race of its own.
         for n in if later.ran { met.len() } else { 0 }..=met.len() {
             if let Some(before) = self.run.before(first, later, &met[..n]) {
-                self.reverse_after(first, at, later, &before);
+                if later.beside.is_none() {
+                    self.reverse_after(first, at, later, &before);
+                }
                 self.reverse_beside(first, at, later, (&met[..n], before));
             }
         }
@@ -403,6 +429,9 @@ impl Opener<'_> {
         for chosen in 1..1_u64 << beside.len().min(MOST_BESIDE) {
             let is_chosen = |(at, _): &(usize, &usize)| chosen >> at & 1 == 1;
             let more = beside.iter().enumerate().filter(is_chosen).map(|(_, event)| *event);
+            if later.beside.is_some_and(|fresh| more.clone().all(|event| event < fresh)) {
+                continue;
+            }
             let mut met: Vec<usize> = met.iter().copied().chain(more).collect();
             met.sort_unstable();
             let Some(before) = self.run.before(first, later, &met) else { continue };
@@ -536,7 +565,7 @@ impl Opener<'_> {
 }
 
 fn later(index: usize, step: Option<Footprint>, waits: [Waits; 2], ran: bool) -> Later {
-    Later { index, step, waits, ran, limit: usize::MAX, with: Vec::new() }
+    Later { index, step, waits, ran, limit: usize::MAX, with: Vec::new(), beside: None }
 }
 
 /// What an op may do at the least, of which it is not known what it does: all that conflicts with that conflicts with what it
