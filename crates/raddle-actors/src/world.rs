@@ -306,6 +306,9 @@ impl World {
 
     /// Calls the observers after a step.
     pub(crate) fn observe(&mut self) {
+        if self.observers.is_empty() {
+            return;
+        }
         let mut looks = self.observers.take_looks();
         for (only, look) in &mut looks {
             look(&View { only, ..View::from(&*self) });
@@ -338,7 +341,7 @@ impl World {
 
     /// Takes the next step of a link, with `number` as the number of the step for the engine.
     pub(crate) fn step(&mut self, link: u32, number: Option<u64>) -> Stepped {
-        self.current = Current { link, number, lapsed: false, ..self.current };
+        (self.current.link, self.current.number, self.current.lapsed) = (link, number, false);
         #[cfg(feature = "check")]
         self.begin_receive(link);
         let actor = step::step(self, link);

@@ -497,7 +497,8 @@ impl Default for Needs {
 /// How the next execution begins, and what the strategy says of it.
 ///
 /// Holds the last execution's decisions when [`Strategy::begin`] is called, so that a depth-first
-/// search only truncates it and changes its last entry. The other fields are as in `Default` then.
+/// search only truncates it and changes its last entry; none of them without [`Needs::plans`]. The other fields are as in
+/// `Default` then.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
     /// Options, as indexes. Taken without asking.
