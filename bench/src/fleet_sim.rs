@@ -224,10 +224,12 @@ impl Fleet {
                     self.serve(now, 1);
                     coordinator
                         .poll(&self.queue, &mut |record| {
-                            let raddle_fleet::Ending::Done(done) = &record.ending else { return };
-                            let bytes = done.result.as_slice().try_into().expect("eight bytes");
-                            leaves += u64::from_le_bytes(bytes);
-                            self.folded += 1;
+                            if let raddle_fleet::Ending::Done(done) = &record.ending {
+                                let bytes = done.result.as_slice().try_into().expect("eight bytes");
+                                leaves += u64::from_le_bytes(bytes);
+                                self.folded += 1;
+                            }
+                            Vec::new()
                         })
                         .expect("memory does not fail");
                     coordinated = served.max(coordinated) + self.costs.fold;

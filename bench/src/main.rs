@@ -375,7 +375,8 @@ fn fleet_sim(asked: &FleetSim) -> Result<ExitCode, String> {
     let message = asked.message.map_or(String::new(), |message| format!(" --message {message}"));
     let text = format!(
         "# Fleets of 1 to 10,000 workers, simulated\n\n\
-         `cargo run --release -p raddle-bench -- fleet-sim{quick}{message} --out docs/results`, {date}\n\n{}\n\n{}",
+         `cargo run{} -p raddle-bench -- fleet-sim{quick}{message} --out docs/results`, {date}\n\n{}\n\n{}",
+        machine::profile(),
         about::about("fleet-sim").unwrap_or_default(),
         part::markdown(&parts, "fleet-sim")
     );

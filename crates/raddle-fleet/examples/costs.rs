@@ -54,7 +54,7 @@ fn measure(name: &str, queue: &Arc<dyn Queue>, n: u32, threads: u64) -> Result<(
     say(&what, done.load(Ordering::Relaxed).max(1), began.elapsed());
     let began = Instant::now();
     let mut coordinator = Coordinator::begin(&**queue, roots(n)).map_err(text)?;
-    coordinator.poll(&**queue, &mut |_| ()).map_err(text)?;
+    coordinator.poll(&**queue, &mut |_| Vec::new()).map_err(text)?;
     say(&format!("{name}: read a record"), coordinator.done().0.max(1), began.elapsed());
     Ok(())
 }

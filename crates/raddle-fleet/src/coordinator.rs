@@ -43,14 +43,21 @@ impl Coordinator {
     /// # Errors
     /// If the queue cannot take it.
     pub fn put(&mut self, queue: &dyn Queue, unit: QueuedUnit) -> Result<(), QueueError> {
-        if self.ledger.knows(unit.key) {
-            return Ok(());
-        }
-        self.ledger.put(unit.clone());
-        queue.put(vec![unit])
+        self.put_all(queue, vec![unit])
     }
 
-    /// Reads the records that came since, and folds those that count. Returns how many there were.
+    /// What is in the ledger and not in the queue is put by a repair.
+    fn put_all(&mut self, queue: &dyn Queue, mut units: Vec<QueuedUnit>) -> Result<(), QueueError> {
+        units.retain(|unit| !self.ledger.knows(unit.key));
+        if units.is_empty() {
+            return Ok(());
+        }
+        units.iter().cloned().for_each(|unit| self.ledger.put(unit));
+        queue.put(units)
+    }
+
+    /// Reads the records that came since, and folds those that count. Returns how many there were. `fold` returns the units with
+    /// which the run goes on because of a record, all or new ones: the records after it may be theirs.
     ///
     /// A record counts if its unit is open. Its leftovers are, from then on; they cannot have records
     /// before it, so the order of the records is enough.
@@ -60,15 +67,17 @@ impl Coordinator {
     pub fn poll(
         &mut self,
         queue: &dyn Queue,
-        fold: &mut dyn FnMut(&Record),
+        fold: &mut dyn FnMut(&Record) -> Vec<QueuedUnit>,
     ) -> Result<u64, QueueError> {
         let mut n_read = 0;
         loop {
             let records = queue.records(self.after, AT_A_TIME)?;
-            let Some(last) = records.last() else { return Ok(n_read) };
-            self.after = last.sequence;
+            if records.is_empty() {
+                return Ok(n_read);
+            }
             n_read += records.len() as u64;
             for record in &records {
+                self.after = record.sequence;
                 if !self.ledger.is_open(record.unit) {
                     self.strays += 1;
                     continue;
@@ -80,7 +89,7 @@ impl Coordinator {
                     ));
                 }
                 if matches!(self.ledger.record(record), RecordOutcome::Recorded(_)) {
-                    fold(record);
+                    self.put_all(queue, fold(record))?;
                 }
             }
         }

@@ -405,7 +405,7 @@ macro_rules! with_knobs {
             line: "wall time for making a failure small; none: it is left as it is",
         }
         /// How often the file of [`checkpoint`](Self::checkpoint) is written while the search runs: so much is lost,
-        /// at most, if the process is killed. Less often if that would take more than a twentieth of the time, as
+        /// at most, if the process is killed. Less often if that would take more than a hundredth of the time, as
         /// of a search that holds much. `None`: only when the search is stopped.
         checkpoint_every: Option<Duration> {
             value: (Time),

@@ -10,7 +10,9 @@ use raddle_engine::observer::{Observer, Paused};
 use raddle_engine::strategy::{Checkpoint, Unsupported};
 use raddle_engine::{Ended, EngineError, Explored, Lap, Pulse, Setup, Stop};
 use raddle_trace::unit::{Bytes, Completed, Quota, TraceSet, Unit, UnitEnd, UnitResult, VERSION};
-use raddle_trace::{Carried, Coverage, Covered, OrderSet, PairSet, ReceivesSeen, TaskName};
+use raddle_trace::{
+    Band, Carried, Coverage, Covered, Estimate, OrderSet, PairSet, Progress, ReceivesSeen, TaskName,
+};
 
 use crate::coverage::PairCoverage;
 use crate::hapset::Metric;
@@ -97,6 +99,7 @@ struct Ran {
     traces: Option<TraceSet>,
     coverage: Option<Coverage>,
     receives: Option<ReceivesSeen>,
+    estimate: Option<Estimate>,
     /// The part of it that is done, if that is known.
     done: Option<f64>,
 }
@@ -162,6 +165,8 @@ fn run_here(
         let ends = host.wanted() > 0 || is_enough.load(Ordering::Relaxed);
         if between && ends { Stop::Search } else { host.lap(lap) }
     };
+    // Of what is left of another unit: what that had covered.
+    let before = search.strategy.progress().estimate.map_or(0.0, |estimate| estimate.covered);
     let explored = raddle_engine::explore_from(
         carried,
         &mut *search.strategy,
@@ -172,7 +177,9 @@ fn run_here(
         test,
     )?;
     let tasks = watch.tasks;
-    let done = search.strategy.progress().covered;
+    let Progress { covered: done, estimate, .. } = search.strategy.progress();
+    let estimate =
+        estimate.map(|estimate| of_this_run(estimate, before, explored.counts.executions));
     let wanted = host.wanted().max(quota.pieces).max(1);
     let stopped = matches!(explored.ended, Ended::Executions | Ended::Stopped);
     let claim = search.claim();
@@ -180,12 +187,22 @@ fn run_here(
     let (coverage, traces) =
         (pairs.map(|pairs| pairs.coverage()), traces.map(|traces| traces.set()));
     let receives = receives.map(|receives| receives.seen()).filter(|seen| seen.count.pr.pairs > 0);
-    Ok(Ran { explored, claim, pieces, tasks, traces, coverage, receives, done })
+    Ok(Ran { explored, claim, pieces, tasks, traces, coverage, receives, estimate, done })
+}
+
+/// An estimate without what was covered before this run, which had so many executions.
+#[expect(clippy::cast_precision_loss, reason = "estimates have few digits")]
+fn of_this_run(estimate: Estimate, before: f64, executions: u64) -> Estimate {
+    let run = executions as f64;
+    let covered = (estimate.covered - before).max(run);
+    let (space, search) = estimate.left();
+    let (total, search) = (Band::exact(covered).and(space), Band::exact(run).and(search));
+    Estimate { total, covered, search, weighted: None, probed: None }
 }
 
 /// The record of a unit that was run.
 fn completed(unit: &Unit, ran: Ran) -> Result<Completed, UnitError> {
-    let Ran { explored, claim, pieces, tasks, traces, coverage, receives, done } = ran;
+    let Ran { explored, claim, pieces, tasks, traces, coverage, receives, estimate, done } = ran;
     let lost = |why| format!("the rest of the unit {} cannot be given back: {why}", unit.id);
     let pieces = pieces.map_err(|why| UnitError::Unit(lost(why)))?;
     let Explored { ended, counts, failure, deaths, assumptions, notes, .. } = explored;
@@ -238,6 +255,7 @@ fn completed(unit: &Unit, ran: Ran) -> Result<Completed, UnitError> {
         traces,
         coverage,
         receives,
+        estimate,
         busy_us: 0,
     };
     Ok(Completed { result, leftovers })

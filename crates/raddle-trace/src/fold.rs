@@ -8,6 +8,9 @@
 //! ([`UnitResult::claim`]). If no unit is open, that is the guarantee, with the weakest of what parts
 //! said; else it is "the first n executions of a search that did not end".
 //!
+//! *Estimates.* A record says what its run covered and what its leftovers should come to. What a search comes to is what was run
+//! and what is left of the units that are open; one of which nothing is known is taken for as large as those that were completed.
+//!
 //! *Which failure.* Workers find failures in an order that hangs on time, and the first ends the search. Of those that were
 //! reported the one with the fewest decisions is shown, of equal ones that with the fewest steps, then the first by its text.
 
@@ -18,6 +21,7 @@ use serde::{Deserialize, Serialize};
 use crate::guarantee::{Assumption, Covered, Gaps, SampleBound};
 use crate::outcome::{Divergence, Outcome};
 use crate::pairs::Coverage;
+use crate::progress::{Band, Estimate};
 use crate::receives::{ActorReceives, OrderSet, ReceivesSeen};
 use crate::report::{Counts, Failure, Note};
 use crate::unit::{
@@ -27,10 +31,18 @@ use crate::unit::{
 /// Adds up one search.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Fold {
-    /// Units that are to be run, with their shares.
-    open: BTreeMap<UnitId, f64>,
+    /// Units that are to be run.
+    open: BTreeMap<UnitId, Open>,
     /// What was found so far.
     pub sum: Folded,
+}
+
+/// A unit that is to be run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Open {
+    share: f64,
+    /// What it should come to: of the space, and to be run.
+    left: Option<(Band, Band)>,
 }
 
 /// What the units of a search that were completed came to.
@@ -67,6 +79,12 @@ pub struct Folded {
     pub receives: Option<ReceivesSeen>,
     /// The share of the search that was run, by what its points look like.
     pub share: f64,
+    /// Executions of the space that are covered by what was run, if a strategy has told.
+    #[serde(default)]
+    pub covered: Option<f64>,
+    /// What the search is estimated to come to, if it ended before it was over.
+    #[serde(default)]
+    pub estimate: Option<Estimate>,
     /// Processor time of hosts, in microseconds.
     pub busy_us: u64,
 }
@@ -75,7 +93,8 @@ impl Fold {
     /// A search that consists of these units.
     #[must_use]
     pub fn new(units: &[Unit]) -> Self {
-        let open = units.iter().map(|unit| (unit.id, unit.share)).collect();
+        let open =
+            units.iter().map(|unit| (unit.id, Open { share: unit.share, left: None })).collect();
         Self { open, sum: Folded::default() }
     }
 
@@ -93,13 +112,42 @@ impl Fold {
 
     /// Takes in a record; `false` if its unit is not open, because it was completed before: then nothing changes.
     pub fn complete(&mut self, record: &Completed, method: Method) -> bool {
-        let Some(share) = self.open.remove(&record.result.unit) else { return false };
+        let Some(unit) = self.open.remove(&record.result.unit) else { return false };
         let left: f64 = record.leftovers.iter().map(|unit| unit.share).sum();
-        self.sum.share += (share - left).max(0.0);
-        self.open.extend(record.leftovers.iter().map(|unit| (unit.id, unit.share)));
+        self.sum.share += (unit.share - left).max(0.0);
+        #[expect(clippy::cast_precision_loss, reason = "estimates have few digits")]
+        let part = 1.0 / record.leftovers.len().max(1) as f64;
+        let left = record.result.estimate.as_ref().map(Estimate::left);
+        let left = left.map(|(space, search)| (space.times(part), search.times(part)));
+        for unit in &record.leftovers {
+            self.open.insert(unit.id, Open { share: unit.share, left });
+        }
         self.sum.add(&record.result, method);
         self.sum.over = self.open.is_empty();
         true
+    }
+
+    /// What the search is estimated to come to, if something is known of that.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "estimates have few digits")]
+    pub fn estimate(&self) -> Option<Estimate> {
+        let sum = &self.sum;
+        let covered = sum.covered?;
+        let run = sum.counts.executions as f64;
+        let (mut total, mut search) = (Band::exact(covered), Band::exact(run));
+        let each = |of: f64| Band::exact(of / sum.units.max(1) as f64);
+        for unit in self.open.values() {
+            let (space, left) = unit.left.unwrap_or_else(|| (each(covered), each(run)));
+            (total, search) = (total.and(space), search.and(left));
+        }
+        Some(Estimate { total, covered, search, weighted: None, probed: None })
+    }
+
+    /// What the units that were completed came to, when no more are run; with an estimate if some are open.
+    #[must_use]
+    pub fn ended(&self) -> Folded {
+        let estimate = if self.sum.over { None } else { self.estimate() };
+        Folded { estimate, ..self.sum.clone() }
     }
 }
 
@@ -107,6 +155,9 @@ impl Folded {
     fn add(&mut self, result: &UnitResult, method: Method) {
         self.units += 1;
         self.busy_us += result.busy_us;
+        if let Some(estimate) = &result.estimate {
+            *self.covered.get_or_insert(0.0) += estimate.covered;
+        }
         let before = self.counts.executions;
         self.counts.add(&result.counts);
         self.claim = Some(match self.claim {
@@ -481,6 +532,7 @@ mod tests {
             traces: None,
             coverage: None,
             receives: None,
+            estimate: None,
             busy_us: 0,
         };
         Completed { result, leftovers }
@@ -528,6 +580,33 @@ mod tests {
         assert_eq!(Covered::Preemptions(2).and(Covered::Preemptions(2)), Covered::Preemptions(2));
         let part = Covered::Part { executions: 0, preemptions: None };
         assert_eq!(Covered::Preemptions(2).and(Covered::Everything), part);
+    }
+
+    #[test]
+    fn an_estimate_is_what_was_run_and_what_is_left_of_open_units() {
+        let band = |about: f64| Band { about, low: about / 2.0, high: about * 2.0 };
+        let mut fold = Fold::new(&[unit(1, 1.0)]);
+        assert_eq!(fold.estimate(), None);
+        let mut first = record(1, 10, Covered::Everything, vec![unit(2, 0.5), unit(3, 0.25)]);
+        let total = band(50.0);
+        let estimate =
+            Estimate { total, covered: 10.0, search: total, weighted: None, probed: None };
+        first.result.estimate = Some(estimate);
+        add(&mut fold, &first);
+        let about = fold.estimate().expect("something is known");
+        assert_eq!((about.covered, about.total.about), (10.0, 50.0));
+        let mut second = record(2, 30, Covered::Everything, vec![]);
+        let total = Band::exact(30.0);
+        let estimate =
+            Estimate { total, covered: 30.0, search: total, weighted: None, probed: None };
+        second.result.estimate = Some(estimate);
+        add(&mut fold, &second);
+        // 40 were run; the other unit should come to half of what was left.
+        let about = fold.estimate().expect("something is known");
+        assert_eq!((about.covered, about.search.about), (40.0, 60.0));
+        assert!(about.search.low < 60.0 && about.search.high > 60.0);
+        add(&mut fold, &record(3, 5, Covered::Everything, vec![]));
+        assert_eq!(fold.ended().estimate, None, "it is over");
     }
 
     #[test]

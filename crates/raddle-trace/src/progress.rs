@@ -52,6 +52,30 @@ impl Band {
         self.high <= self.low.max(1.0) * 1e3
     }
 
+    /// This and another number.
+    #[must_use]
+    pub fn and(self, more: Self) -> Self {
+        let add = |one: f64, other: f64| (one + other).min(MAX_ESTIMATE);
+        Self {
+            about: add(self.about, more.about),
+            low: add(self.low, more.low),
+            high: add(self.high, more.high),
+        }
+    }
+
+    /// This without a number that is known.
+    #[must_use]
+    pub fn without(self, number: f64) -> Self {
+        let less = |one: f64| (one - number).max(0.0);
+        Self { about: less(self.about), low: less(self.low), high: less(self.high) }
+    }
+
+    /// So much of it.
+    #[must_use]
+    pub fn times(self, factor: f64) -> Self {
+        Self { about: self.about * factor, low: self.low * factor, high: self.high * factor }
+    }
+
     /// Whether a number is inside.
     #[must_use]
     pub fn holds(&self, number: f64) -> bool {
@@ -76,6 +100,15 @@ pub struct Estimate {
     /// [`total`](Self::total) from random probes, if there were any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probed: Option<Probed>,
+}
+
+impl Estimate {
+    /// What is estimated to be left: of the space, and to be run.
+    #[must_use]
+    pub fn left(&self) -> (Band, Band) {
+        let covered = if self.total.about > 0.0 { self.covered / self.total.about } else { 1.0 };
+        (self.total.without(self.covered), self.search.times((1.0 - covered).max(0.0)))
+    }
 }
 
 /// An estimate from random descents: Knuth's.

@@ -19,6 +19,7 @@ use crate::hash::mix;
 use crate::host::Avoid;
 use crate::outcome::Divergence;
 use crate::pairs::Coverage;
+use crate::progress::Estimate;
 use crate::receives::ReceivesSeen;
 use crate::report::{Counts, Failure, Note};
 use crate::schedule::TaskName;
@@ -465,6 +466,9 @@ pub struct UnitResult {
     /// Orders of receives, if they are looked at and there were any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receives: Option<ReceivesSeen>,
+    /// What this run and its leftovers are estimated to come to, if the strategy knows: what was run before is not in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub estimate: Option<Estimate>,
     /// Processor time that the host took for it, in microseconds.
     #[serde(default)]
     pub busy_us: u64,

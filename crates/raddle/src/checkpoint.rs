@@ -30,7 +30,7 @@ use crate::job::Job;
 
 /// A checkpoint takes at most one part in so many of the time: one of a search that holds much is written less
 /// often than was asked for.
-const TIME_SHARE: u32 = 20;
+const TIME_SHARE: u32 = 100;
 
 /// The first bytes of a file.
 const MAGIC: &[u8; 8] = b"raddleck";
@@ -458,7 +458,7 @@ mod tests {
     }
 
     #[test]
-    fn a_checkpoint_that_does_not_fit_is_refused_with_what_to_do() {
+    fn what_does_not_fit_is_said_with_what_to_do() {
         let (header, _) = sample();
         let wrong = |change: fn(&mut Header)| {
             let mut now = header.clone();

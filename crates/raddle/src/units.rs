@@ -198,6 +198,7 @@ fn of_report(unit: &Unit, report: Report) -> Completed {
         traces: None,
         coverage: None,
         receives: None,
+        estimate: None,
         busy_us: 0,
     };
     Completed { result, leftovers: Vec::new() }
@@ -269,7 +270,10 @@ fn of_folded(job: &Job, line: &str, folded: Folded) -> SearchResult {
         ReceiveCoverage::merged(&seen, &ReceivesSeen::default(), 0)
     });
     let traces = folded.traces.map(|traces| traces.count());
-    let progress = Progress { traces, executions: counts.executions, ..Progress::default() };
+    let estimate = folded.estimate;
+    let share = estimate.map(|estimate| estimate.covered / estimate.total.about);
+    let executions = counts.executions;
+    let progress = Progress { traces, executions, estimate, covered: share, ..Progress::default() };
     let assumptions = folded.assumptions;
     let explored = Explored {
         ended,

@@ -169,11 +169,10 @@ impl Machines<'_> {
             let polled = coordinator.poll(&queue, &mut |record| {
                 workers.insert(record.worker.clone());
                 take_up(remote, record);
+                // A search that follows may have records, too, if a coordinator was here before.
+                remote.roots().iter().map(queued).collect()
             });
             let Some(new) = patient(polled, &mut silent)? else { continue };
-            for unit in remote.roots().iter().map(queued) {
-                coordinator.put(&queue, unit)?;
-            }
             let over = remote.is_over() || coordinator.is_finished();
             if over || told.is_none_or(|told| told.elapsed() >= TELL) {
                 told = Some(Instant::now());

@@ -296,6 +296,7 @@ fn ended(unit: &Unit, failure: Failure, deaths: Vec<Failure>) -> Completed {
         traces: None,
         coverage: None,
         receives: None,
+        estimate: None,
         busy_us: 0,
     };
     Completed { result, leftovers: Vec::new() }

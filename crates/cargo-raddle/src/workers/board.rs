@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use raddle_trace::fold::Folded;
 use raddle_trace::host::Avoid;
 use raddle_trace::unit::{Completed, Method, PlannedSearch, Quota, ToJudge, TraceSet, UnitPlan};
-use raddle_trace::{Covered, Failure, Note, Progress};
+use raddle_trace::{Covered, Estimate, Failure, Note, Progress};
 
 use super::lane::{Lane, Leased};
 use crate::os;
@@ -369,17 +369,26 @@ impl Board {
         }
         let lanes = state.lanes.iter().filter(|lane| !lane.replaced);
         let (mut executions, mut pending) = (state.live.iter().sum::<u64>(), 0);
-        let mut traces = None;
+        let (mut traces, mut estimate) = (None, None);
         for lane in lanes {
             executions += lane.fold.sum.counts.executions;
             pending += lane.fold.open() as u64;
             traces = traces.or(lane.fold.sum.traces.as_ref().map(TraceSet::count));
+            estimate = estimate.or_else(|| lane.fold.estimate());
         }
+        let covered = estimate.map(|estimate: Estimate| estimate.covered / estimate.total.about);
         let plan = state.plan.as_ref();
         let limit_executions = plan.map(|plan| plan.executions).filter(|most| *most < u64::MAX);
         let limit_ms = plan.and_then(|plan| plan.time_ms);
-        let progress =
-            Progress { pending, traces, limit_executions, limit_ms, ..Progress::default() };
+        let progress = Progress {
+            pending,
+            traces,
+            estimate,
+            covered,
+            limit_executions,
+            limit_ms,
+            ..Progress::default()
+        };
         progress.timed(executions, elapsed)
     }
 
@@ -411,7 +420,7 @@ impl Board {
                 state.lanes.iter().find(|lane| lane.search == wanted && !lane.replaced)
             };
             let lane = of(search + fallbacks).or_else(|| of(search));
-            let mut folded = lane.map(|lane| lane.fold.sum.clone());
+            let mut folded = lane.map(|lane| lane.fold.ended());
             if search == 0 && !state.deaths.is_empty() {
                 let folded = folded.get_or_insert_with(Folded::default);
                 state.deaths.iter().for_each(|death| folded.add_failure(death));

@@ -318,3 +318,47 @@ fn what_is_wrong_is_said_before_anything_is_run() {
     assert!(said(&["--lease", "10ms"]).contains("shorter than a second"));
     assert!(said(&[]).contains("is of one test, and there are 2"));
 }
+
+/// The Job of the book is one, and its command is one that the tool takes.
+#[test]
+fn the_job_of_the_book_is_a_job() {
+    let book = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../book/src/fleet.md"));
+    let book = book.unwrap();
+    let blocks: Vec<&str> = book.split("```yaml\n").skip(1).collect();
+    let [block] = blocks[..] else { panic!("{} blocks", blocks.len()) };
+    let text = block.split("```").next().unwrap();
+    let job: Value = serde_yaml_ng::from_str(text).unwrap();
+    assert_eq!((&job["apiVersion"], &job["kind"]), (&"batch/v1".into(), &"Job".into()));
+    assert!(job["metadata"]["name"].is_string());
+    assert!(job["spec"]["parallelism"].as_u64() > Some(1), "{job}");
+    // A pod that dies is started again, so often that no run ends of it.
+    assert!(job["spec"]["backoffLimit"].as_u64() >= Some(100), "{job}");
+    // A run that ends before all of them have worked is over for all of them.
+    assert!(job["spec"]["completions"].is_null(), "{job}");
+    let pod = &job["spec"]["template"]["spec"];
+    assert_eq!(pod["restartPolicy"], "OnFailure", "a Job takes no other but Never");
+    let [container] = &pod["containers"].as_array().unwrap()[..] else { panic!("{pod}") };
+    assert!(container["name"].is_string() && container["image"].is_string(), "{container}");
+    let secret = &container["env"][0];
+    assert_eq!(secret["name"], "NATS_TOKEN", "as the tool reads it");
+    assert!(secret["valueFrom"]["secretKeyRef"]["key"].is_string(), "{secret}");
+    let requests = &container["resources"]["requests"];
+    let words = container["command"].as_array().unwrap().iter();
+    let words: Vec<&str> = words.map(|word| word.as_str().unwrap()).collect();
+    let [program, subcommand, command, arguments @ ..] = &words[..] else { panic!("{words:?}") };
+    assert_eq!((*program, *subcommand, *command), ("cargo-raddle", "raddle", "work"));
+    let after = |flag: &str| {
+        let at = arguments.iter().position(|word| *word == flag);
+        arguments[at.unwrap_or_else(|| panic!("{flag} is missing")) + 1]
+    };
+    assert_eq!(requests["cpu"], after("--hosts"), "a processor for each host");
+    // All of it is understood: what is wrong is that there is no such server.
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let url = format!("nats://127.0.0.1:{port}");
+    let asked: Vec<&str> = [*command]
+        .into_iter()
+        .chain(arguments.iter().map(|word| if *word == after("--nats") { &url } else { *word }))
+        .collect();
+    let done = project().run(&asked).ended_with(2);
+    assert!(done.err.contains(&format!("{url} cannot be reached")), "{}", done.err);
+}

@@ -87,6 +87,11 @@ impl Access {
             let read = options.credentials_file(path).await;
             options = read.map_err(|error| unreadable(path, &error))?;
         }
+        for path in self.authorities.iter().chain(self.certificate.iter().flat_map(|(c, k)| [c, k]))
+        {
+            // The client would say only that something of TLS is wrong.
+            std::fs::File::open(path).map_err(|error| unreadable(path, &error))?;
+        }
         if let Some(path) = &self.authorities {
             options = options.add_root_certificates(path.clone()).require_tls(true);
         }
@@ -256,7 +261,8 @@ fn refused(shown: &str, error: &ConnectError) -> QueueError {
                  the nkey or credentials"
             ),
         ),
-        ConnectErrorKind::Tls => (
+        // Of a certificate the client tells as of any other failure to read or write.
+        kind if kind == ConnectErrorKind::Tls || cause.contains("certificate") => (
             Problem::Refused,
             format!("no trusted connection to {shown}: {error}{cause}; check the certificates"),
         ),

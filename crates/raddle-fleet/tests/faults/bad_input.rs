@@ -21,7 +21,8 @@ pub(crate) const TESTS: &[Test] = &[
     ("a_disk_without_room_is_named_and_goes_on_with_more", small_disk),
 ];
 
-fn wrong(access: &Access, problem: Problem, words: &[&str]) {
+/// Connecting fails for this reason, with these words.
+pub(crate) fn wrong(access: &Access, problem: Problem, words: &[&str]) {
     let error = Nats::connect(access).unwrap_err();
     assert_eq!(error.problem(), problem, "{error}");
     for word in words {

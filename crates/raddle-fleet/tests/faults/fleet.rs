@@ -73,7 +73,10 @@ impl Fleet {
     /// The same of a server that may be damaged.
     pub(crate) fn try_poll(&mut self) -> Result<u64, QueueError> {
         let sum = &mut self.sum;
-        let polled = self.coordinator.poll(&self.queue, &mut |record| added(sum, record));
+        let polled = self.coordinator.poll(&self.queue, &mut |record| {
+            added(sum, record);
+            Vec::new()
+        });
         // While there is no server there is nothing to fold.
         match polled {
             Err(error) if error.problem() != Problem::Unreachable => Err(error),

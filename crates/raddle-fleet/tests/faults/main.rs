@@ -15,6 +15,7 @@ mod faults;
 mod fleet;
 mod links;
 mod process;
+mod secrets;
 mod server;
 
 use std::io::{self, Write};
@@ -43,7 +44,12 @@ fn main() -> ExitCode {
         let matches = |asked: &&String| if exact { *asked == name } else { name.contains(*asked) };
         names.is_empty() || names.iter().any(matches)
     };
-    let tests = bad_input::TESTS.iter().chain(faults::TESTS).chain(links::TESTS).copied();
+    let tests = bad_input::TESTS
+        .iter()
+        .chain(secrets::TESTS)
+        .chain(faults::TESTS)
+        .chain(links::TESTS)
+        .copied();
     let tests: Vec<Test> = tests.filter(|(name, _)| wanted(name)).collect();
     if has("--list") {
         for (name, _) in tests.iter().filter(|_| !has("--ignored")) {

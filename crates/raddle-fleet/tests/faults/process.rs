@@ -58,7 +58,10 @@ fn coordinate(url: &str, run: &str) {
     let mut sum = Sum::default();
     let mut coordinator = Coordinator::begin(&queue, vec![ROOT()]).unwrap();
     while !coordinator.is_finished() {
-        let read = coordinator.poll(&queue, &mut |record| added(&mut sum, record));
+        let read = coordinator.poll(&queue, &mut |record| {
+            added(&mut sum, record);
+            Vec::new()
+        });
         if read.is_ok_and(|read| read > 0) {
             say(&format!("folded {}", coordinator.done().0));
         }
