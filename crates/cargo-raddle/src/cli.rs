@@ -56,6 +56,7 @@ pub(crate) enum Asked {
 }
 
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct Test {
     #[command(flatten)]
     pub(crate) chosen: Chosen,
@@ -67,7 +68,7 @@ pub(crate) struct Test {
     /// Also write the results to this file, as XML for CI servers (junit)
     #[arg(long, value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,
-    /// Also add a table of the results to this file, in Markdown: for the summary of a CI job. RADDLE_SUMMARY names it too
+    /// Also add a table of the results to this file, in Markdown: for the summary of a CI job; `RADDLE_SUMMARY` names it too
     #[arg(long, value_name = "FILE")]
     pub(crate) summary: Option<PathBuf>,
     /// Of one test, also write the tree of decisions that was explored, for Graphviz: what could move,
