@@ -253,7 +253,7 @@ pub const MUTATIONS: &[Mutation] = &[
         what: "A branch of a wakeup tree is taken for one that begins a sequence if it merely occurs there.",
     },
     Mutation {
-        name: "listed-values-only",
+        name: "actors-listed-values",
         file: WAKEUP,
         old: "if branch.ways.iter().all(|way| way.values.is_some()) {",
         new: "if !$ON && branch.ways.iter().all(|way| way.values.is_some()) {",
