@@ -402,15 +402,51 @@ impl Opener<'_> {
     fn reverse(&mut self, first: usize, later: &Later) {
         let Some(at) = self.run.point_of(first) else { return };
         let met = self.run.met(first, later);
-        // One that ran could also have come before those, which is a race of its own.
-        for n in if later.ran { met.len() } else { 0 }..=met.len() {
-            if let Some(before) = self.run.before(first, later, &met[..n]) {
-                if later.beside.is_none() {
-                    self.reverse_after(first, at, later, &before);
-                }
-                self.reverse_beside(first, at, later, (&met[..n], before));
+        let mut opened: Vec<Vec<usize>> = Vec::new();
+        for met in self.met_before(later, met) {
+            let Some(before) = self.run.before(first, later, &met) else { continue };
+            if opened.contains(&before) {
+                continue;
             }
+            if later.beside.is_none() {
+                self.reverse_after(first, at, later, &before);
+            }
+            opened.push(before.clone());
+            self.reverse_beside(first, at, later, (&met, before));
         }
+    }
+
+    /// Which of the events that the later op of a race meets come before it, in all ways that no other race shows.
+    ///
+    /// One that ran could also have come before an event that it met, which is a race of its own, reversed by itself. Not so if it
+    /// cannot: it waits for a lock, and who has the lock gives it back only after that event. Where it comes before the
+    /// first step of the race, too, by which the lock was taken, it can. So those that cannot be reversed by themselves are
+    /// on either side here. A program that lost half of its traces: `try_read` with `read; try_write` inside, beside a
+    /// `read` and a `write`, whose lock comes before both readers or after both.
+    fn met_before(&mut self, later: &Later, met: Vec<usize>) -> Vec<Vec<usize>> {
+        if !later.ran {
+            return (0..=met.len()).map(|n| met[..n].to_vec()).collect();
+        }
+        if later.waits == [Waits::Never; 2] {
+            return vec![met];
+        }
+        let run = &*self.run;
+        let by_itself = |event: &usize| {
+            run.point_of(*event).is_some()
+                && run.before(*event, later, &run.met(*event, later)).is_some()
+        };
+        let (fixed, either): (Vec<usize>, Vec<usize>) = met.into_iter().partition(by_itself);
+        self.found.gave_up |= either.len() > MOST_BESIDE;
+        // First all of them, as they were.
+        let chosen = (0..1_u64 << either.len().min(MOST_BESIDE)).rev();
+        let with = |chosen: u64| {
+            let is_chosen = |(at, _): &(usize, &usize)| chosen >> at & 1 == 1 || *at >= MOST_BESIDE;
+            let more = either.iter().enumerate().filter(is_chosen).map(|(_, event)| *event);
+            let mut met: Vec<usize> = fixed.iter().copied().chain(more).collect();
+            met.sort_unstable();
+            met
+        };
+        chosen.map(with).collect()
     }
 
     /// Reverses a race also with events before its later op on which that op does not depend here, but would there: an

@@ -165,8 +165,9 @@ fn a_bounded_reduction_loses_no_trace_within_its_bound() {
 }
 
 /// Programs of which something was lost once: an attempt to receive that, where it comes earlier, finds nothing and depends
-/// on senders that go; and a task that was notified and waits for its lock again.
-const LOST: [u64; 3] = [1_000_626, 1_005_523, 1_015_827];
+/// on senders that go; a task that was notified and waits for its lock again; and a writer that comes before two readers only
+/// if it comes before both.
+const LOST: [u64; 4] = [1_000_626, 1_005_523, 1_015_827, 3_640_070];
 
 #[test]
 fn programs_of_which_something_was_lost_once_lose_nothing() {

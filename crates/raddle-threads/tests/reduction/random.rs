@@ -278,8 +278,11 @@ pub(crate) fn counting(seed: u64) -> Program {
 }
 
 /// The smallest programs of which the memoryless reduction once lost traces.
-pub(crate) fn once_lost() -> [Program; 2] {
-    use Statement::{DropSender, NotifyAll, Send, Spawn, TryReceive, Wait};
+pub(crate) fn once_lost() -> [Program; 3] {
+    use Statement::{
+        DropSender, NotifyAll, Park, Read, Send, Spawn, TryRead, TryReceive, TryWrite, UnparkMain,
+        Wait, Write,
+    };
     let of = |tasks: Vec<Vec<Statement>>, spurious| Program {
         tasks,
         spurious,
@@ -294,6 +297,16 @@ pub(crate) fn once_lost() -> [Program; 2] {
         ),
         // There is a second sender that goes only if the last task is before the second one.
         of(vec![vec![Send(2)], vec![TryReceive, DropSender], vec![DropSender]], false),
+        // The first task has the lock until the third has given it back, so the second comes before both or after both.
+        of(
+            vec![
+                vec![TryRead(vec![Park, Read(vec![TryWrite, UnparkMain])])],
+                vec![Write(vec![])],
+                vec![Read(vec![])],
+                vec![UnparkMain],
+            ],
+            false,
+        ),
     ]
 }
 
