@@ -8,7 +8,7 @@
 //! The manager decides which link is next. So the order of messages at an actor is decided when they
 //! are handled, and sends of different senders commute. Only with one queue for each actor is the order
 //! that of the sends: there steps that send to one mailbox depend on each other, which
-//! [`Stepped::also`] tells.
+//! [`Stepped::shared_resources`] tells.
 
 #[cfg(feature = "check")]
 mod deliveries;

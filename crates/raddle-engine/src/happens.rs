@@ -161,7 +161,7 @@ pub struct History {
     chains: Vec<Chain>,
     /// The events that [watch](crate::strategy::Watch) objects.
     watchers: Vec<u32>,
-    /// The events that touched a shared resource ([`Footprint::also`]), by its bit.
+    /// The events that touched a shared resource ([`Footprint::shared_resources`]), by its bit.
     resource_events: Vec<Vec<u32>>,
     /// What is before the op that was last asked about in any case.
     order: VectorClock,
