@@ -290,8 +290,8 @@ pub const MUTATIONS: &[Mutation] = &[
     Mutation {
         name: "actors-besides",
         file: DEPENDENCE,
-        old: "|| self.shared_resources & other.also != 0",
-        new: "|| !$ON && self.shared_resources & other.also != 0",
+        old: "|| self.shared_resources & other.shared_resources != 0",
+        new: "|| !$ON && self.shared_resources & other.shared_resources != 0",
         what: "What steps touch besides their objects does not wake those who sleep.",
     },
     Mutation {
