@@ -114,7 +114,7 @@ pub struct Gaps {
     /// Under a reduction with a bound: actors took steps.
     #[serde(default)]
     pub actors: bool,
-    /// Under a reduction with a bound: a task tried to take a lock that readers share, without waiting.
+    /// Under a reduction with a bound: a task tried to take a lock without waiting.
     #[serde(default)]
     pub attempts: bool,
     /// Under a reduction with a bound: steps that were taken to be possible in another order were not.
@@ -413,7 +413,7 @@ impl Gaps {
             (looks, "a task looked whether another is finished"),
             (yields && !held_back, "a task yielded or spun"),
             (actors, "actors took steps"),
-            (attempts, "a task tried to take a lock that readers share, without waiting"),
+            (attempts, "a task tried to take a lock without waiting"),
             (impossible, "steps were not possible in an order that was thought to be"),
         ]
         .into_iter()
