@@ -663,7 +663,8 @@ fn where_anything_may_come_a_message_is_also_lost() {
         way: Way::All,
         looks: vec![],
     };
-    assert_eq!(same_or_panic(0, program, 3_000), Some((262, 67)));
+    // With crashes all steps depend on each other, so each interleaving is a trace.
+    assert_eq!(same_or_panic(0, program, 3_000), Some((262, 262)));
 }
 
 /// Interleavings and traces of the program, if it is not too large.
