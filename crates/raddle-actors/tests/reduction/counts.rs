@@ -182,6 +182,7 @@ fn with_crashes_every_order_is_run() {
     for n in [1, 2] {
         let program = || strangers(n, Faults { crashes: 1, ..Faults::default() });
         let all = exhaustive(1_000_000, &program).expect("it ends");
+        assert_eq!(all.traces.len() as u64, all.executions, "no two orders are equivalent");
         for reduction in [Reduction::Optimal, Reduction::Source, Reduction::Classic] {
             let saw = reduced(reduction, 1_000_000, &program).expect("it ends");
             assert_eq!(saw.traces, all.traces, "{reduction:?}");
