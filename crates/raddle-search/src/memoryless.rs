@@ -20,8 +20,8 @@
 //! Kokologiannakis, Vafeiadis, TACAS 2023. Executions that are run may cost more than the bound, so traces may be shown
 //! that are not within it.
 //!
-//! Misses, and says so ([`Gaps`]): what needs the other order of a timeout, of a reading of the clock, of a look whether a task is finished, of a yield, of an
-//! attempt to take a lock, or of steps of actors. Repeats a trace now and then.
+//! Misses, and says so ([`Gaps`]): what needs the other order of a timeout, of a reading of the clock, of a look whether a task is finished, of a yield,
+//! or of steps of actors. Repeats a trace now and then.
 //!
 //! # Why: A bound together with DPOR
 //! A bound together with DPOR is one on preemptions, and by the memoryless form of the optimal reduction
@@ -32,7 +32,7 @@
 //! reduction is dropped instead where no order of what all its executions have in common is within the bound
 //! (`memoryless/cost.rs` has the argument). Why points at races and at switches lose them, with the smallest program
 //! that shows it, is in `docs/decisions/bounded-reduction.md`. It may run executions beyond the bound on its way, and says
-//! what it does not see through: timeouts, looks whether a task is finished, yields, attempts on locks, actors. Not with delays: an explorer ranks
+//! what it does not see through: timeouts, looks whether a task is finished, yields, actors. Not with delays: an explorer ranks
 //! options by the whole execution so far, so equivalent prefixes cost differently in ways that no part of them shows.
 //! `dfs delays(k) cache` is there for that.
 
@@ -54,9 +54,6 @@ use self::run::Run;
 use self::units::Unit;
 use crate::rng::Rng;
 use crate::state::{self, FOREIGN, RUNNING, STRAYED};
-
-/// What the channels of the program are called, as [`Label::kind`](raddle_engine::strategy::Label::kind).
-const CHANNEL: &str = "channel";
 
 /// What a search did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -196,16 +193,10 @@ impl Memoryless {
     fn notice(&mut self, step: &Step<'_>) {
         self.gaps.timeouts |= step.timer.is_some() || step.partner.is_some();
         self.gaps.actors |= step.learned || step.shared_resources != 0 || step.sent_by.is_some();
-        for (object, access) in step.footprint {
-            let kind = || step.pending.label(*object).map(|label| label.kind);
+        for (_, access) in step.footprint {
             match access {
                 Access::Observe(_) => self.gaps.looks |= !step.immediate,
                 Access::Yield => self.gaps.yields = true,
-                // Not mended: two programs of the comparison lose traces, and why is not known. Seed 6,001,494 (`try_read` and `try_write`
-                // beside readers) 1 of 29 within one preemption, seed 1,054,109 (`try_lock` beside `park`) 4 of 52 within none. Of
-                // attempts on channels no program is known that loses one.
-                Access::TryShare | Access::TryAcquire => self.gaps.attempts = true,
-                Access::Refused => self.gaps.attempts |= kind() != Some(CHANNEL),
                 Access::DoWork | Access::AwaitQuiescence | Access::Cancelled => {
                     self.gaps.actors = true;
                 }
@@ -221,7 +212,7 @@ impl Memoryless {
 
 impl Strategy for Memoryless {
     fn needs(&self) -> Needs {
-        // The labels say which objects make tasks wait, which decides what an execution costs, and which are channels.
+        // The labels say which objects make tasks wait, which decides what an execution costs.
         Needs { steps: true, labels: true, ..Needs::default() }
     }
 

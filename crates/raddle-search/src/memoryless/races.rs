@@ -82,7 +82,7 @@ impl Run {
         at: usize,
         first: usize,
         before: &[usize],
-        step: &Footprint,
+        (step, [waits, _]): (&Footprint, [Waits; 2]),
     ) -> Option<Footprint> {
         let object = step.touched[0].0;
         let changes = |event: usize| {
@@ -91,17 +91,18 @@ impl Run {
         };
         let moves = |&event: &usize| self.history.event(event).footprint.task == step.task;
         let mut step = *step;
-        let same_anywhere = matches!(
-            step.touched[0].1,
+        let same_anywhere = match step.touched[0].1 {
+            // A lock is given back by who has it, wherever that is. To unpark a task that was unparked does nothing.
+            Access::Release => waits == Waits::Lock,
             Access::Read
-                | Access::Acquire
-                | Access::Share
-                | Access::Release
-                | Access::Unshare
-                | Access::Append
-                | Access::BoundedPush(_)
-                | Access::Take
-        );
+            | Access::Acquire
+            | Access::Share
+            | Access::Unshare
+            | Access::Append
+            | Access::BoundedPush(_)
+            | Access::Take => true,
+            _ => false,
+        };
         if changes(first) && !same_anywhere {
             let own = self.points[at].options.iter().find(|(task, _)| *task == step.task);
             let (_, access) =
@@ -126,10 +127,10 @@ impl Run {
             touched.iter().any(|(other, access)| *other == object && access.changes())
         };
         let end = later.index.min(self.history.len());
-        let stays = |access: Access, object: ObjectId| match access {
+        let stays = |access: Access, object: ObjectId, waits: Waits| match access {
+            Access::Release => waits == Waits::Lock,
             Access::Read
             | Access::Share
-            | Access::Release
             | Access::Unshare
             | Access::Append
             | Access::BoundedPush(_)
@@ -141,7 +142,7 @@ impl Run {
         let left = |event: &usize| later.has(*event) && before.binary_search(event).is_err();
         placed.touched.iter().enumerate().all(|(at, &(object, access))| {
             object == ObjectId::NONE
-                || stays(access, object)
+                || stays(access, object, later.waits[at])
                 || at == 0 && changes(first, object)
                 || !(first..end).filter(left).any(|event| changes(event, object))
         })
@@ -189,7 +190,7 @@ impl Run {
             Access::TryBoundedPush(_) => Access::Refused,
             _ => return Vec::new(),
         };
-        let placed = self.access_at(at, first, before, &step);
+        let placed = self.access_at(at, first, before, (&step, later.waits));
         let access = placed.map_or(otherwise, |placed| placed.touched[0].1);
         let mut there = Footprint::new(step.task, &step.touched, step.partner);
         there.touched[0].1 = access;
@@ -499,7 +500,8 @@ impl Opener<'_> {
             return;
         }
         let marks = run.marks.of_first(first);
-        let placed = later.step.and_then(|last| run.access_at(at, first, before, &last));
+        let placed =
+            later.step.and_then(|last| run.access_at(at, first, before, (&last, later.waits)));
         if let Some(last) = &placed {
             let events = (0..first).chain(before.iter().copied());
             let past = |event: usize| {
