@@ -14,15 +14,13 @@
 //! step, since what it spends may be what they need (`Decided::spent`). And races of the repeated part are looked at
 //! again: without that `dpor(source)` lost 17 of 84 traces of a program in which the timer of one actor woke the message
 //! of another that might have been lost (seed 10,991 of the comparison). With losses *and* duplicates an option means one
-//! or the other by what is left, so all steps depend on each other. With crashes they do, too: of a program in which a thread sends
-//! while messages are handled, an actor asks another and one may crash, the optimal reduction lost a result (seed 45,314 of the
-//! comparison), and why is not known. With Eta's reduction and any fault, too: a good
+//! or the other by what is left, so all steps depend on each other; with Eta's reduction and any fault, too: a good
 //! sibling may be lost instead.
 
 /// What may go wrong, and how often. Each is a decision of the search.
 ///
-/// A reduction takes a fault for a step of its actor: a loss and a duplicate of the one that the message was sent to. With
-/// crashes, or losses and duplicates together, it leaves out nothing, and neither does Eta's with any.
+/// A reduction takes a fault for a step of its actor: a loss and a duplicate of the one that the message was sent to, a
+/// crash of the one that crashes. With losses and duplicates together it leaves out nothing, and neither does Eta's with any.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Faults {
     /// How many messages may be lost.
@@ -38,11 +36,11 @@ pub struct Faults {
 }
 
 impl Faults {
-    /// Whether all steps depend on each other: the same option of two deliveries may mean different faults, by which budget has
-    /// been used up before; or there are crashes, of which a reduction once lost something.
+    /// Whether the same option of two deliveries may mean different faults. Then all steps depend on each other: which
+    /// it is hangs on which budget has been used up before.
     pub(crate) fn have_ambiguous_options(self) -> bool {
-        let Self { losses, duplicates, crashes, timers: _ } = self;
-        losses > 0 && duplicates > 0 || crashes > 0
+        let Self { losses, duplicates, crashes: _, timers: _ } = self;
+        losses > 0 && duplicates > 0
     }
 
     /// Whether something may go wrong at all. A limit on timers is none.

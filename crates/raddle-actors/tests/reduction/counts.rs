@@ -176,16 +176,19 @@ fn a_fault_depends_on_its_victim_alone() {
 }
 
 #[test]
-fn with_crashes_every_order_is_run() {
+fn a_crash_depends_on_its_victim_alone() {
     // No crash; or one actor crashes after its message, or before it and then the message is dropped or comes
-    // after the restart; and the steps of strangers in every order. See `faults.rs` for why.
-    for n in [1, 2] {
+    // after the restart. Which victim a crash that sleeps would have is not known, so some executions are cut.
+    for (n, executions) in [(1, 5), (2, 16), (3, 44)] {
         let program = || strangers(n, Faults { crashes: 1, ..Faults::default() });
         let all = exhaustive(1_000_000, &program).expect("it ends");
-        assert_eq!(all.traces.len() as u64, all.executions, "no two orders are equivalent");
+        assert_eq!(all.traces.len() as u32, 1 + 3 * n);
         for reduction in [Reduction::Optimal, Reduction::Source, Reduction::Classic] {
             let saw = reduced(reduction, 1_000_000, &program).expect("it ends");
             assert_eq!(saw.traces, all.traces, "{reduction:?}");
+            if reduction == Reduction::Optimal {
+                assert_eq!((saw.executions, saw.repeated), (executions, 0));
+            }
         }
     }
 }
