@@ -150,3 +150,57 @@ pub(crate) fn measure(asked: &Asked, order: Option<&str>, progress: &dyn Fn(&str
     ));
     table
 }
+
+#[cfg(test)]
+mod tests {
+    use raddle::explorer::ProcessKind;
+
+    use super::*;
+
+    /// An explorer by these priorities, with processes of these names; one without is a timer.
+    fn explorer(priorities: &str, names: &[&str]) -> Priorities {
+        let mut explorer = Priorities::new(priorities);
+        for (number, name) in names.iter().enumerate() {
+            let about = About::new(ProcessKind::Actor, name, Some(Process(9)));
+            explorer.start(Process(number as u32), &about);
+        }
+        explorer
+    }
+
+    /// The processes in the order in which they are reached by delays, all of them able to move.
+    fn order(explorer: &Priorities, of: u32) -> Vec<u32> {
+        let (mut explorer, all) = (explorer.clone(), (0..of).map(Process).collect::<Vec<_>>());
+        let delay = |_| {
+            let next = explorer.next(Runnable::new(&all));
+            explorer.delay(next);
+            next.0
+        };
+        (0..of).map(delay).collect()
+    }
+
+    #[test]
+    fn the_order_is_that_of_the_names_and_who_has_none_comes_last() {
+        let stranger_first = ["stranger", "b", "", "a", ""];
+        let explorer = explorer("timer 2, a, timer 1, b", &stranger_first);
+        assert_eq!(order(&explorer, 5), [4, 3, 2, 1, 0]);
+    }
+
+    #[test]
+    fn who_is_delayed_comes_behind_all_that_are_named() {
+        let mut explorer = explorer("a, b, c", &["a", "b", "c", "stranger"]);
+        explorer.delay(Process(0));
+        explorer.step(&ProcessEvent::Ran { process: Process(1) });
+        assert_eq!(order(&explorer, 4), [1, 2, 0, 3]);
+    }
+
+    #[test]
+    fn who_takes_turns_goes_behind_the_others_that_do_once_it_has_sent_something() {
+        let mut explorer = explorer("a, ~b, ~c", &["a", "b", "c"]);
+        for by in [0, 1] {
+            explorer.step(&ProcessEvent::Sent { by: Process(by), to: Process(9) });
+        }
+        assert_eq!(order(&explorer, 3), [0, 2, 1]);
+        explorer.step(&ProcessEvent::Sent { by: Process(2), to: Process(2) });
+        assert_eq!(order(&explorer, 3), [0, 2, 1], "to itself does not count");
+    }
+}
