@@ -23,7 +23,7 @@ use crate::table::Table;
 /// Which part of the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum What {
-    /// All that is counted and was not made for one bug: everything but the rates and the priorities
+    /// All that is counted: everything but the rates
     All,
     /// Executions and states to each bug
     Bugs,
@@ -31,7 +31,7 @@ pub(crate) enum What {
     Failures,
     /// An explorer written for one program
     Custom,
-    /// Priorities of processes, to try on a bug: `--bug` and `--order`
+    /// Priorities of processes for bugs that other explorers miss; to try others: `--bug`, `--order`, `--arguments`
     Priorities,
     /// States per second and bytes per state
     Rates,
@@ -50,6 +50,8 @@ pub(crate) struct Asked {
     pub(crate) columns: Vec<String>,
     /// Priorities of processes, instead of those that are known for each bug.
     pub(crate) order: Option<String>,
+    /// How large programs are that are searched by priorities, if not small.
+    pub(crate) arguments: Option<Vec<usize>>,
 }
 
 impl Asked {
@@ -71,7 +73,7 @@ impl Asked {
         };
         let size = if large { Size::Large } else { Size::Small };
         let (bugs, columns) = (Vec::new(), Vec::new());
-        Self { what, quick, size, limits, bugs, columns, order: None }
+        Self { what, quick, size, limits, bugs, columns, order: None, arguments: None }
     }
 
     /// Whether a bug is asked for.
@@ -101,7 +103,7 @@ pub(crate) fn measure(asked: &Asked, progress: &dyn Fn(&str)) -> Vec<Part> {
     if is(What::Custom) {
         all.push(custom::measure(asked.limits, progress));
     }
-    if asked.what == What::Priorities {
+    if is(What::Priorities) && asked.size == Size::Small {
         all.push(priorities::measure(asked, asked.order.as_deref(), progress));
     }
     // Apart, because they hang on the machine and on what else it does.

@@ -224,6 +224,9 @@ struct Delaying {
     /// With `priorities`: names of processes, the highest priority first, with commas between them
     #[arg(long, value_name = "NAMES")]
     order: Option<String>,
+    /// With `priorities`: the arguments of the programs instead of those of the small size
+    #[arg(long, value_name = "N", value_delimiter = ',')]
+    arguments: Option<Vec<usize>>,
     /// Print one JSON object for each number that is compared
     #[arg(long)]
     json: bool,
@@ -483,7 +486,9 @@ fn delaying(asked: &Delaying) -> Result<ExitCode, String> {
     let limits = ((executions, states), (time, memory));
     let (bugs, columns, order) = (asked.bug.clone(), asked.column.clone(), asked.order.clone());
     let limited = delaying::Asked::new(what, (quick, large), limits.0, limits.1, runs);
-    let parts = delaying::measure(&delaying::Asked { bugs, columns, order, ..limited }, &say);
+    let arguments = asked.arguments.clone();
+    let asked_for = delaying::Asked { bugs, columns, order, arguments, ..limited };
+    let parts = delaying::measure(&asked_for, &say);
     let mut words =
         vec![what.to_possible_value().map_or(String::new(), |value| value.get_name().to_owned())];
     words.extend(quick.then(|| "--quick".to_owned()));
@@ -496,6 +501,10 @@ fn delaying(asked: &Delaying) -> Result<ExitCode, String> {
     words.extend(asked.bug.iter().map(|bug| format!("--bug {bug}")));
     words.extend(asked.column.iter().map(|column| format!("--column '{column}'")));
     words.extend(asked.order.iter().map(|order| format!("--order '{order}'")));
+    words.extend(asked.arguments.iter().map(|arguments| {
+        let arguments: Vec<_> = arguments.iter().map(ToString::to_string).collect();
+        format!("--arguments {}", arguments.join(","))
+    }));
     let date = asked.date.clone().unwrap_or_else(machine::today);
     let text = format!(
         "# Delaying explorers on protocols\n\n\

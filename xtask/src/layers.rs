@@ -76,7 +76,7 @@ pub const RULES: &[Rule] = &[
             &["custom", "error", "progress", "tree"],
             &["config"],
             // What is run, where its files lie, what is written meanwhile, and the thread that keeps the time for it.
-            &["files", "job", "terminal"],
+            &["files", "job", "summary", "terminal"],
             &["checkpoint", "spill", "supervisor"],
             // One search.
             &["reporter"],

@@ -11,6 +11,14 @@
 //! What must hold: one vote at most is chosen for a resource and a transaction, all announcements of a transaction
 //! are equal, and a commit is one of votes that were chosen. That all ends is not promised, as two leaders may
 //! disturb each other for as long as they are allowed to.
+//!
+//! It is the two protocols in one and not built of the actors of [`paxos`](super::paxos) and
+//! [`two_phase_commit`](super::two_phase_commit), which could not be its parts as they are. A vote is proposed in ballot 0
+//! without a first phase, by a resource that never proposes again, and is told to all leaders and not to its proposer alone. One
+//! acceptor serves the instances of all resources and transactions, in which a leader that takes over runs its first phase for
+//! all at once. An acceptor of `paxos` has one instance and answers who asked; a coordinator of `two_phase_commit` decides
+//! alone and logs what it decided, which is what Paxos is here in place of. What they share is the order of ballots,
+//! [timers](super::timer), the [injector](super::injector) of failures and the [witness](super::witness).
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 

@@ -239,7 +239,6 @@ impl Strategy for Broken {
                 stuck: &[],
                 cut: None,
                 yielded: false,
-                spurious: false,
                 gaps: Gaps::default(),
             });
             more = self.strategy.begin(plan);
@@ -390,7 +389,7 @@ fn strata_that_are_others_are_noticed() {
 
 /// Where the cache has hidden nothing strata are claimed, so that some programs have none of these.
 #[test]
-fn some_strata_that_are_others_are_noticed() {
+fn wrong_strata_in_a_guarantee_are_noticed() {
     let less = |covered| match covered {
         Covered::SomeStrata { executions, .. } => Covered::SomeStrata { executions, delays: 0 },
         other => other,
@@ -553,7 +552,7 @@ fn a_search_that_claims_to_have_ended_is_noticed() {
 }
 
 #[test]
-fn a_part_that_is_said_to_be_another_is_noticed() {
+fn wrong_part_counts_in_a_guarantee_are_noticed() {
     let more = |covered| match covered {
         Covered::Part { executions, preemptions } => {
             Covered::Part { executions: executions + 1, preemptions }

@@ -41,7 +41,7 @@ fn unnamed(object: &ObjectName) -> ObjectName {
 }
 
 #[test]
-fn what_is_told_is_what_is_recorded() {
+fn retraced_events_are_those_that_are_recorded() {
     let mut compared = 0;
     for &(program, ref failure) in failures() {
         let told = Rc::new(RefCell::new(Retraced::new()));

@@ -20,8 +20,6 @@ use crate::find::Test;
 
 /// What earlier runs may have left of a test that was not through: the state of one host, the units of several, a mark.
 const LEFT: [&str; 3] = ["checkpoint", "units", "waits"];
-/// The mark of a test that did not pass when it was last run.
-const FAILED: &str = "failed";
 
 /// Where the checkpoints of a workspace are, and what is done with them.
 #[derive(Debug)]
@@ -37,9 +35,12 @@ impl Checkpoints {
     }
 
     fn file(&self, test: &TestId, extension: &str) -> PathBuf {
-        let TestId { package, target, test } = test;
-        let stem = file_stem(&format!("{package}.{target}.{test}"));
-        self.directory.join(format!("{stem}.{extension}"))
+        self.directory.join(format!("{}.{extension}", stem(test)))
+    }
+
+    /// The mark of a test that did not pass when it was last run. It is none to go on from, so it lies elsewhere.
+    fn failed_mark(&self, test: &TestId) -> PathBuf {
+        self.directory.with_file_name("failed").join(stem(test))
     }
 
     /// What a host that searches is told.
@@ -95,7 +96,7 @@ impl Checkpoints {
 
     /// Of these tests, those that did not pass when they were last run.
     pub(crate) fn failed(&self, tests: Vec<Test>) -> Result<Vec<Test>, DriverError> {
-        let failed = |test: &Test| self.file(&test.id, FAILED).is_file();
+        let failed = |test: &Test| self.failed_mark(&test.id).is_file();
         let failed: Vec<Test> = tests.into_iter().filter(failed).collect();
         if failed.is_empty() {
             return Err(DriverError::no_tests(
@@ -120,24 +121,30 @@ impl Checkpoints {
     pub(crate) fn mark(&self, tests: &[Test], tested: &[Tested]) -> io::Result<()> {
         for test in tests {
             let tested = tested.iter().find(|tested| tested.id == test.id);
-            self.set_mark(&test.id, "waits", tested.is_none())?;
+            set_mark(&self.file(&test.id, "waits"), tested.is_none())?;
             // One that was not begun is as it was.
             if let Some(tested) = tested {
-                self.set_mark(&test.id, FAILED, tested.ending != Ending::Passed)?;
+                set_mark(&self.failed_mark(&test.id), tested.ending != Ending::Passed)?;
             }
         }
         Ok(())
     }
+}
 
-    fn set_mark(&self, test: &TestId, kind: &str, marked: bool) -> io::Result<()> {
-        let mark = self.file(test, kind);
-        if marked {
-            fs::create_dir_all(&self.directory)?;
-            return fs::write(mark, "");
-        }
-        let _ = fs::remove_file(mark);
-        Ok(())
+/// What the files of a test are called.
+fn stem(test: &TestId) -> String {
+    let TestId { package, target, test } = test;
+    file_stem(&format!("{package}.{target}.{test}"))
+}
+
+/// Makes an empty file, or removes it.
+fn set_mark(mark: &Path, marked: bool) -> io::Result<()> {
+    if marked {
+        mark.parent().map_or(Ok(()), fs::create_dir_all)?;
+        return fs::write(mark, "");
     }
+    let _ = fs::remove_file(mark);
+    Ok(())
 }
 
 /// The end of a run: what was stopped, and the command that goes on, which is this one's `arguments` once more.

@@ -56,6 +56,7 @@ pub(crate) enum Asked {
 }
 
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct Test {
     #[command(flatten)]
     pub(crate) chosen: Chosen,
@@ -67,7 +68,7 @@ pub(crate) struct Test {
     /// Also write the results to this file, as XML for CI servers (junit)
     #[arg(long, value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,
-    /// Also add a table of the results to this file, in Markdown: for the summary of a CI job. RADDLE_SUMMARY names it too
+    /// Also add a table of the results to this file, in Markdown: for the summary of a CI job; `RADDLE_SUMMARY` names it too
     #[arg(long, value_name = "FILE")]
     pub(crate) summary: Option<PathBuf>,
     /// Of one test, also write the tree of decisions that was explored, for Graphviz: what could move,
@@ -180,6 +181,9 @@ pub(crate) struct Coordinate {
     /// Do not store the test binary on the server: workers have it, and name it by --binary
     #[arg(long)]
     pub(crate) no_upload: bool,
+    /// Sign the test binary by the key in this file, for workers with --trust-key; if there is no such file, a key is made
+    #[arg(long, value_name = "FILE")]
+    pub(crate) sign: Option<PathBuf>,
     /// Serve a live page on this port of the loopback; 0: any
     #[arg(long, value_name = "PORT")]
     pub(crate) page: Option<u16>,
@@ -197,8 +201,11 @@ pub(crate) struct Work {
     /// A test binary whose SHA-256 this is may be fetched from the server and run; may be repeated
     #[arg(long, value_name = "SHA256")]
     pub(crate) trust: Vec<String>,
+    /// Any test binary that this key has signed may be fetched from the server and run; may be repeated
+    #[arg(long, value_name = "PUBLIC KEY")]
+    pub(crate) trust_key: Vec<String>,
     /// The test binary, if this machine has it; nothing is fetched then
-    #[arg(long, value_name = "FILE", conflicts_with = "trust")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["trust", "trust_key"])]
     pub(crate) binary: Option<PathBuf>,
     /// The directory in which the test runs; if left out, an empty one that is removed afterwards
     #[arg(long, value_name = "DIRECTORY")]

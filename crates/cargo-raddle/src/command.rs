@@ -125,18 +125,7 @@ pub(crate) fn test(
     }
     let (tests, ignored) = prepare(&project, &asked.build, &asked.chosen)?;
     let checkpoints = Checkpoints::new(&project.directory(), asked.resume);
-    let mut tests = checkpoints.chosen(tests)?;
-    if asked.failed {
-        tests = checkpoints.failed(tests)?;
-    }
-    if let Some(partition) = asked.partition {
-        tests = partition.of(tests);
-    }
-    if asked.discard_checkpoints {
-        checkpoints
-            .discard(&tests)
-            .map_err(|error| DriverError::tool(format!("checkpoints: {error}")))?;
-    }
+    let tests = narrowed(asked, &checkpoints, tests)?;
     if asked.tree.is_some() && tests.len() != 1 {
         return Err(DriverError::usage(format!(
             "--tree is for one test, and there are {}; write the name of one, with --exact if it is part \
@@ -209,6 +198,26 @@ pub(crate) fn test(
         Err(error) => print::err(&format!("warning: the report was not written: {error}\n")),
     }
     Ok(tally.exit_code())
+}
+
+/// Of the tests with these names, those that are to be run, each with what it is to go on from.
+fn narrowed(
+    asked: &cli::Test,
+    checkpoints: &Checkpoints,
+    tests: Vec<Test>,
+) -> Result<Vec<Test>, DriverError> {
+    let mut tests = checkpoints.chosen(tests)?;
+    if asked.failed {
+        tests = checkpoints.failed(tests)?;
+    }
+    if let Some(partition) = asked.partition {
+        tests = partition.of(tests);
+    }
+    if asked.discard_checkpoints {
+        let removed = checkpoints.discard(&tests);
+        removed.map_err(|error| DriverError::tool(format!("checkpoints: {error}")))?;
+    }
+    Ok(tests)
 }
 
 /// Whether a file can be written, before all the work whose results are to go there.

@@ -468,13 +468,13 @@ fn has_ended(child: &Child) -> io::Result<bool> {
 
 /// What of a stream is shown: the lines between the fences, which are the test's own.
 #[derive(Debug, Default)]
-struct Shown {
+struct OwnLines {
     /// A line that has not ended.
     begun: Vec<u8>,
     within: bool,
 }
 
-impl Shown {
+impl OwnLines {
     /// What is to be shown now that these bytes have come.
     fn of(&mut self, bytes: &[u8]) -> String {
         self.begun.extend_from_slice(bytes);
@@ -501,11 +501,11 @@ impl Tail {
     /// what the driver says to programs.
     fn read(mut pipe: impl Read, shows: bool) -> Self {
         let mut kept: Vec<u8> = Vec::new();
-        let mut shown = shows.then(Shown::default);
+        let mut own_lines = shows.then(OwnLines::default);
         let mut chunk = [0; 8192];
         while let Ok(n @ 1..) = pipe.read(&mut chunk) {
-            if let Some(shown) = &mut shown {
-                print::err(&shown.of(&chunk[..n]));
+            if let Some(own_lines) = &mut own_lines {
+                print::err(&own_lines.of(&chunk[..n]));
             }
             kept.extend_from_slice(&chunk[..n]);
             if kept.len() > 2 * KEPT {
@@ -545,8 +545,8 @@ mod tests {
         let all = format!("running 1 test\n\n{OUTPUT}\none\ntwo\n\n{OUTPUT}\ntest result\n");
         // However it is cut: a fence that comes in two pieces is one.
         for size in 1..all.len() {
-            let mut shown = Shown::default();
-            let text: String = all.as_bytes().chunks(size).map(|part| shown.of(part)).collect();
+            let mut own_lines = OwnLines::default();
+            let text: String = all.as_bytes().chunks(size).map(|part| own_lines.of(part)).collect();
             assert_eq!(text, "one\ntwo\n\n");
         }
     }

@@ -235,7 +235,7 @@ impl HandlerTurn<'_> {
                 turn.send(actor, message, site);
             }
             (HandlerTurn::Concurrent(turn), ActorRef::Concurrent(mailbox)) => {
-                turn.send(mailbox, message)
+                turn.send(mailbox, message);
             }
             (HandlerTurn::Serial(_), ActorRef::Concurrent(mailbox)) => mailbox.push(message),
             (HandlerTurn::Concurrent(_), ActorRef::Serial { .. }) => {

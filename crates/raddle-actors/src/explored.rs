@@ -33,7 +33,7 @@ use crate::waiter::Waiter;
 use crate::world::{Message, ONLY_SET_UP, Stepped, World};
 
 /// Whether there is work: what a test waits for.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq, Eq)]
 struct Quiet {
     work: u32,
     steps: u64,
@@ -234,8 +234,7 @@ impl Explored {
         world.enter_outside();
         let address = world.spawn(actor, name, site, rt::step_now());
         world.leave_outside();
-        drop(world);
-        self.shared().sync();
+        self.shared().sync_world(world);
         address
     }
 
@@ -246,25 +245,28 @@ impl Explored {
         site: &'static Location<'static>,
     ) {
         let shared = self.shared();
-        let mailbox = lock(&shared.world).touched_mailbox(to);
+        let mut world = lock(&shared.world);
+        let mailbox = world.touched_mailbox(to);
         if mailbox != 0 && shared.gate().open {
+            drop(world);
             // Its place in the queue is a matter of order.
             rt::touch_shared_resources(mailbox);
             shared.post.step(());
             rt::touch_shared_resources(0);
+            world = lock(&shared.world);
         }
         let sent_by = rt::step_now();
-        let mut world = lock(&shared.world);
         let stamp = world.stamp_outside(MessageType::of(&message));
         let message = Message { payload: Box::new(message), sent_by, site, stamp };
         world.send(Sender::Outside(rt::task_key()), to, message);
         world.leave_outside();
         let identity = world.actors.get(to.index()).map_or(0, |slot| slot.state.identity);
-        drop(world);
-        shared.sync();
-        let object = shared.gate().objects.get(to.index()).copied();
-        if let Some(object) = object {
-            rt::dealt_with(object, identity, Done::Sent);
+        shared.sync_world(world);
+        if rt::messages_are_observed() {
+            let object = shared.gate().objects.get(to.index()).copied();
+            if let Some(object) = object {
+                rt::dealt_with(object, identity, Done::Sent);
+            }
         }
     }
 
@@ -352,32 +354,47 @@ impl Shared {
 
     #[track_caller]
     fn set_open(self: &Arc<Self>, open: bool) {
-        self.sync();
-        let world = lock(&self.world);
-        assert!(!(open && world.is_model), "{ONLY_SET_UP}");
+        let mut world = lock(&self.world);
         let mut gate = self.gate();
-        if gate.open == open {
-            return;
-        }
-        gate.open = open;
-        for (entry, link) in world.links.iter().zip(&gate.links) {
-            if let (true, Some(link)) = (entry.ready, link) {
-                link.enable(open, entry.queue[0].site);
+        let quiet = self.tell_engine(&mut world, &mut gate);
+        assert!(!(open && world.is_model), "{ONLY_SET_UP}");
+        if gate.open != open {
+            gate.open = open;
+            for (entry, link) in world.links.iter().zip(&gate.links) {
+                if let (true, Some(link)) = (entry.ready, link) {
+                    link.enable(open, entry.queue[0].site);
+                }
             }
         }
+        drop((world, gate));
+        self.set_quiet(quiet);
     }
 
     /// Tells the engine what has changed.
     fn sync(self: &Arc<Self>) {
-        let mut world = lock(&self.world);
+        self.sync_world(lock(&self.world));
+    }
+
+    /// Tells the engine what has changed in the world, and lets go of it.
+    fn sync_world(self: &Arc<Self>, mut world: MutexGuard<'_, World>) {
         let mut gate = self.gate();
+        let quiet = self.tell_engine(&mut world, &mut gate);
+        drop((world, gate));
+        self.set_quiet(quiet);
+    }
+
+    /// Tells the engine of new actors, and of links that have changed. What is to be told besides: how much work there
+    /// is, if a task that waits for that could see the difference.
+    fn tell_engine(self: &Arc<Self>, world: &mut World, gate: &mut Gate) -> Option<Quiet> {
         for actor in gate.objects.len()..world.actors.len() {
             let object = rt::number("Actor", world.actors[actor].site);
             rt::name_object(object, || world.name(ActorId(actor as u32)));
             gate.objects.push(object);
             rt::dealt_with(object, world.actors[actor].state.identity, Done::Created);
         }
-        gate.links.resize(world.links.len(), None);
+        if gate.links.len() < world.links.len() {
+            gate.links.resize(world.links.len(), None);
+        }
         let mut changed = std::mem::take(&mut world.ready.changed);
         for &at in &changed {
             let entry = &world.links[at as usize];
@@ -403,14 +420,20 @@ impl Shared {
         }
         changed.clear();
         world.ready.changed = changed;
-        let (work, steps, hit) = (world.ready.count, gate.steps, gate.hit);
+        let quiet = Quiet { work: world.ready.count, steps: gate.steps, hit: gate.hit };
+        crate::follow::seek(world, &gate.links, gate.steps);
         // Tasks wait for all messages, so they need not look again before there is none left.
-        let matters =
-            work == 0 || world.observers.counted != 0 || self.quiet.peek(|quiet| quiet.work == 0);
-        crate::follow::seek(&world, &gate.links, steps);
-        drop((world, gate));
-        if matters {
-            self.quiet.alter(|quiet| *quiet = Quiet { work, steps, hit });
+        let matters = |known: &Quiet| {
+            let is_seen = quiet.work == 0 || world.observers.counted != 0 || known.work == 0;
+            is_seen && *known != quiet
+        };
+        self.quiet.peek(matters).then_some(quiet)
+    }
+
+    /// Has the tasks look again that wait for the end of all work.
+    fn set_quiet(&self, quiet: Option<Quiet>) {
+        if let Some(quiet) = quiet {
+            self.quiet.alter(|known| *known = quiet);
         }
     }
 }
@@ -441,8 +464,9 @@ impl PassiveWork for Shared {
     }
 
     fn worked(self: Arc<Self>, _token: u32) {
-        self.sync();
-        let answers = std::mem::take(&mut lock(&self.world).answers);
+        let mut world = lock(&self.world);
+        let answers = std::mem::take(&mut world.answers);
+        self.sync_world(world);
         for answer in answers {
             answer();
         }

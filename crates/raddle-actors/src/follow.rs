@@ -4,7 +4,7 @@
 //! its contents. [`Follow`] runs the same model as an execution of the engine and picks the link that
 //! has that message, so that a violation gets an ordinary schedule and trace.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::hash::Hasher;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -76,10 +76,15 @@ struct Guide {
 thread_local! {
     /// The guide of the search that runs on this OS thread.
     static GUIDE: RefCell<Option<Arc<Mutex<Guide>>>> = const { RefCell::new(None) };
+    /// Whether there is one: asked after every step of every system, so it must cost next to nothing.
+    static GUIDED: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Finds what is wanted next. `steps` have been taken.
 pub(crate) fn seek(world: &World, links: &[Option<Link>], steps: u64) {
+    if !GUIDED.try_with(Cell::get).unwrap_or(false) {
+        return;
+    }
     GUIDE.with_borrow(|guide| {
         let Some(guide) = guide else { return };
         let mut guide = guide.lock().unwrap_or_else(PoisonError::into_inner);
@@ -159,6 +164,7 @@ impl Strategy for Follow {
 pub(crate) fn follow(leads: Vec<Lead>, body: &dyn Fn()) -> (Option<Failure>, Vec<u32>) {
     let guide = Arc::new(Mutex::new(Guide { leads, ..Guide::default() }));
     GUIDE.set(Some(Arc::clone(&guide)));
+    GUIDED.set(true);
     let mut strategy = Follow { guide: Arc::clone(&guide), begun: false };
     let explored = raddle_engine::explore(
         &mut strategy,
@@ -167,6 +173,7 @@ pub(crate) fn follow(leads: Vec<Lead>, body: &dyn Fn()) -> (Option<Failure>, Vec
         &mut |_| {},
         body,
     );
+    GUIDED.set(false);
     GUIDE.set(None);
     let taken = std::mem::take(&mut guide.lock().unwrap_or_else(PoisonError::into_inner).taken);
     (explored.ok().and_then(|explored| explored.failure), taken)

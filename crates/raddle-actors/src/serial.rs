@@ -85,6 +85,7 @@ impl Drop for Serial {
 }
 
 /// The world, which is never contended: all is done by one OS thread.
+#[inline]
 #[track_caller]
 pub(crate) fn lock(world: &Mutex<World>) -> MutexGuard<'_, World> {
     match world.try_lock() {

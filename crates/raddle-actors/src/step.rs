@@ -367,6 +367,9 @@ fn restart<S: Store>(store: &mut S, of: ActorId) {
 /// Carries out what a handler, or the test, did.
 #[inline]
 pub(crate) fn carry_out<S: Store>(store: &mut S) {
+    if store.turn().effects.is_empty() {
+        return;
+    }
     let mut effects = std::mem::take(&mut store.turn().effects);
     for effect in effects.drain(..) {
         match effect {

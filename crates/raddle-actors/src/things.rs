@@ -35,9 +35,20 @@ fn shared(name: u64) -> Things {
 pub(crate) const TEST_PATH: u64 = 1;
 
 /// The path of an actor's child, by how many children it had before.
-pub(crate) fn child_path(parent: u64, nth: u32) -> u64 {
-    mix(parent ^ mix(u64::from(nth) + 1))
+pub(crate) const fn child_path(parent: u64, nth: u32) -> u64 {
+    mix(parent ^ mix(nth as u64 + 1))
 }
+
+/// The paths of the actors that have bits of their own.
+const FIRST_PATHS: [u64; ACTORS as usize] = {
+    let mut paths = [0; ACTORS as usize];
+    let mut nth = 0;
+    while nth < ACTORS {
+        paths[nth as usize] = child_path(TEST_PATH, nth);
+        nth += 1;
+    }
+    paths
+};
 
 /// What there is of an actor to be touched.
 #[derive(Clone, Copy, Debug)]
@@ -51,8 +62,8 @@ pub(crate) struct ActorThings {
 impl ActorThings {
     /// Of the actor with this path.
     pub(crate) fn new(path: u64) -> Self {
-        match (0..ACTORS).find(|nth| child_path(TEST_PATH, *nth) == path) {
-            Some(nth) => Self { mailbox: 1 << nth, own: 1 << (ACTORS + nth) },
+        match FIRST_PATHS.iter().position(|first| *first == path) {
+            Some(nth) => Self { mailbox: 1 << nth, own: 1 << (ACTORS as usize + nth) },
             None => Self { mailbox: shared(path ^ 2), own: shared(path ^ 3) },
         }
     }

@@ -8,7 +8,7 @@
 //! The manager decides which link is next. So the order of messages at an actor is decided when they
 //! are handled, and sends of different senders commute. Only with one queue for each actor is the order
 //! that of the sends: there steps that send to one mailbox depend on each other, which
-//! [`Stepped::also`] tells.
+//! [`Stepped::shared_resources`] tells.
 
 #[cfg(feature = "check")]
 mod deliveries;
@@ -306,6 +306,9 @@ impl World {
 
     /// Calls the observers after a step.
     pub(crate) fn observe(&mut self) {
+        if self.observers.is_empty() {
+            return;
+        }
         let mut looks = self.observers.take_looks();
         for (only, look) in &mut looks {
             look(&View { only, ..View::from(&*self) });
@@ -338,7 +341,7 @@ impl World {
 
     /// Takes the next step of a link, with `number` as the number of the step for the engine.
     pub(crate) fn step(&mut self, link: u32, number: Option<u64>) -> Stepped {
-        self.current = Current { link, number, lapsed: false, ..self.current };
+        (self.current.link, self.current.number, self.current.lapsed) = (link, number, false);
         #[cfg(feature = "check")]
         self.begin_receive(link);
         let actor = step::step(self, link);

@@ -88,7 +88,7 @@ fn messages_of_each_sender_stay_in_order() {
 }
 
 #[test]
-fn and_so_they_do_with_back_pressure() {
+fn messages_of_each_sender_stay_in_order_under_back_pressure() {
     for capacity in [1, 2, 16, 1_000] {
         let manager = Manager::Concurrent { threads: 3 };
         let system = System::builder().manager(manager).capacity(capacity).build();

@@ -16,10 +16,13 @@ impl Bits {
         Self { words: Vec::new() }
     }
 
-    /// Makes it empty. Keeps the allocation.
+    /// Makes it empty. Keeps the allocation, and the first word, which is all that most sets ever have.
     #[inline]
     pub(crate) fn clear(&mut self) {
-        self.words.clear();
+        self.words.truncate(1);
+        if let Some(first) = self.words.first_mut() {
+            *first = 0;
+        }
     }
 
     #[inline]
@@ -86,6 +89,18 @@ impl Bits {
         None
     }
 
+    /// Calls this for each number, in ascending order.
+    #[inline]
+    pub(crate) fn for_each(&self, mut call: impl FnMut(u32)) {
+        for (word, &bits) in self.words.iter().enumerate() {
+            let mut bits = bits;
+            while bits != 0 {
+                call(word as u32 * 64 + bits.trailing_zeros());
+                bits &= bits - 1;
+            }
+        }
+    }
+
     pub(crate) fn iter(&self) -> impl Iterator<Item = u32> {
         let mut from = 0;
         std::iter::from_fn(move || {
@@ -127,7 +142,7 @@ mod tests {
     use crate::rng::Rng;
 
     #[test]
-    fn it_does_what_a_tree_of_numbers_does() {
+    fn a_set_of_tasks_does_what_a_tree_of_numbers_does() {
         let mut rng = Rng::new(1);
         let (mut bits, mut set) = (Bits::new(), BTreeSet::new());
         for _ in 0..2_000 {
@@ -144,6 +159,9 @@ mod tests {
             assert_eq!(bits.nth(n), set.iter().nth(n as usize).copied());
         }
         assert!(bits.iter().eq(set.iter().copied()));
+        let mut each = Vec::new();
+        bits.for_each(|number| each.push(number));
+        assert!(each.iter().eq(set.iter()));
         bits.clear();
         assert_eq!(bits.next(0), None);
     }

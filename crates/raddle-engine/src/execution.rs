@@ -206,6 +206,7 @@ impl Execution {
     }
 
     /// Forgets the last execution and prepares for the next. Keeps every allocation.
+    #[inline]
     pub(crate) fn begin(&mut self) {
         self.tasks.begin();
         self.enabled.begin();
@@ -242,7 +243,9 @@ impl Execution {
     /// pointer to a function, which costs twice as much.
     #[inline(never)]
     pub(crate) fn current() -> *mut Self {
-        CURRENT.get()
+        // `try_with` is marked to be inlined, `get` and `with` are not: without link-time optimisation they are calls. It
+        // fails where a destructor has run, and this has none.
+        CURRENT.try_with(Cell::get).unwrap_or(std::ptr::null_mut())
     }
 
     pub(crate) fn set_current(execution: *mut Self) {
@@ -298,6 +301,7 @@ impl Execution {
     }
 
     /// A task of this execution that `parent` makes. `None`: there are too many.
+    #[inline]
     #[track_caller]
     pub(crate) fn create(&mut self, parent: TaskId, kind: TaskKind) -> Option<TaskId> {
         if self.tasks.created.len() >= self.lasting.limits.tasks as usize {
@@ -317,6 +321,7 @@ impl Execution {
     }
 
     /// Makes a task part of the execution.
+    #[inline]
     #[track_caller]
     fn enter(&mut self, parent: TaskId, id: TaskId, kind: TaskKind) {
         while self.tasks.list.len() <= id.index() {
@@ -432,11 +437,11 @@ impl Execution {
     fn list_options_anew(&mut self) {
         let Self { enabled, tasks, .. } = self;
         enabled.options.clear();
-        let mut from = 0;
-        while let Some(place) = enabled.places.next(from) {
-            enabled.options.push(Choice { task: tasks.created[place as usize] });
-            from = place + 1;
-        }
+        enabled.options.reserve(enabled.count as usize);
+        let options = &mut enabled.options;
+        enabled.places.for_each(|place| {
+            options.push(Choice { task: tasks.created[place as usize] });
+        });
         (enabled.is_listed, enabled.is_counted) = (true, false);
         debug_assert_eq!(enabled.options.len(), enabled.count as usize);
     }

@@ -7,7 +7,7 @@ use raddle_trace::{
 };
 
 use crate::error::EngineError;
-use crate::execution::{Decisions, Ending};
+use crate::execution::{Decisions, Ending, Execution};
 use crate::failures::{FailedSearch, Failures};
 use crate::host::{self, Ran};
 use crate::limits::{Lap, MOST_KEPT, Stop};
@@ -203,8 +203,11 @@ impl Exploration<'_, '_> {
                 break;
             }
         }
-        let Decisions { plan, taken, .. } = &mut self.search.decisions;
-        plan.renew(taken.iter().copied());
+        let Execution { decisions, listeners, .. } = &mut *self.search;
+        let Decisions { plan, taken, .. } = decisions;
+        // A strategy that repeats nothing has no use for what was decided before.
+        let known = if listeners.needs.plans { taken.as_slice() } else { &[] };
+        plan.renew(known.iter().copied());
         if self.audience.begin(plan) {
             return None;
         }
@@ -349,7 +352,6 @@ impl Exploration<'_, '_> {
             stuck: &ran.stuck,
             cut: ex.decisions.cut,
             yielded: ex.lasting.seen.yielded,
-            spurious: ex.lasting.seen.spurious && ex.lasting.settings.spurious,
             gaps: ex.lasting.seen.gaps(),
         });
         if self.setup.keep_going {

@@ -45,6 +45,7 @@ pub(crate) struct Fair {
 }
 
 impl Fair {
+    #[inline]
     pub(crate) fn begin(&mut self) {
         // `waits_for.1` is cleared and not replaced, for its allocation: this is called for every task of every execution.
         self.enabled_since = 0;

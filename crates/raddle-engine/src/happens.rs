@@ -161,7 +161,7 @@ pub struct History {
     chains: Vec<Chain>,
     /// The events that [watch](crate::strategy::Watch) objects.
     watchers: Vec<u32>,
-    /// The events that touched a shared resource ([`Footprint::also`]), by its bit.
+    /// The events that touched a shared resource ([`Footprint::shared_resources`]), by its bit.
     resource_events: Vec<Vec<u32>>,
     /// What is before the op that was last asked about in any case.
     order: VectorClock,
@@ -267,8 +267,11 @@ impl History {
     pub fn seen_since(&self, from: usize, seen: &mut Vec<u32>) {
         seen.clear();
         seen.resize(self.width, u32::MAX);
-        let rows = self.clocks.chunks_exact(self.width.max(1));
-        for (event, row) in self.events.iter().zip(rows).skip(from) {
+        // By slices: an iterator over rows that skips some divides by the width.
+        let mut rows = self.clocks.get(from * self.width..).unwrap_or_default();
+        for event in self.events.get(from..).unwrap_or_default() {
+            let (row, rest) = rows.split_at(self.width);
+            rows = rest;
             // An event that was not chosen ran on with the one before it, so it is no place at which another could have come.
             if !event.immediate {
                 for (seen, known) in seen.iter_mut().zip(row) {
@@ -283,11 +286,12 @@ impl History {
         then.clear();
         let event = &self.events[first];
         let (lane, nth) = (event.footprint.task.index(), event.nth);
-        let rows = self.clocks.chunks_exact(self.width);
-        for (index, (event, row)) in self.events.iter().zip(rows).enumerate().skip(first + 1) {
-            if !event.immediate && row[lane] < nth {
+        let mut at = (first + 1) * self.width + lane;
+        for (event, index) in self.events[first + 1..].iter().zip(first + 1..) {
+            if self.clocks[at] < nth && !event.immediate {
                 then.push(index);
             }
+            at += self.width;
         }
     }
 

@@ -215,6 +215,7 @@ fn task_main() {
 }
 
 /// Runs the destructors of a task's thread-locals, the latest first. They are steps like others.
+#[inline]
 unsafe fn drop_locals(ex: *mut Execution, me: TaskId) {
     loop {
         // SAFETY: as in `task_main`; the borrow ends before the destructor runs.
@@ -244,6 +245,7 @@ unsafe fn note_panic(ex: *mut Execution, me: TaskId, payload: Box<dyn Any + Send
 }
 
 /// A task is over. Folded into its last step: not a scheduling point.
+#[inline]
 unsafe fn exit(ex: *mut Execution, me: TaskId) {
     // SAFETY: as in `task_main`.
     unsafe {
@@ -445,6 +447,7 @@ fn waiting(ex: &Execution) -> Vec<Waiting> {
 }
 
 impl Execution {
+    #[inline]
     fn end_task(&mut self, task: TaskId) {
         self.forget_pending(task);
         self.task_mut(task).state = State::Exited;

@@ -30,14 +30,22 @@ impl Names {
         Self { list: vec![root], children, keyed, log: None }
     }
 
+    #[inline]
     pub(crate) fn intern(&mut self, parent: TaskId, nth: u32, kind: TaskKind) -> TaskId {
+        let row = usize::from(kind == TaskKind::Environment);
+        // A key is larger than any number of spawns.
+        match self.children[parent.index()][row].get(nth as usize) {
+            Some(&known) => known,
+            None => self.intern_new(parent, nth, kind),
+        }
+    }
+
+    #[inline(never)]
+    fn intern_new(&mut self, parent: TaskId, nth: u32, kind: TaskKind) -> TaskId {
         if nth & KEYED != 0 && parent == TaskId::ROOT && kind == TaskKind::Environment {
             return self.keyed(nth);
         }
         let row = usize::from(kind == TaskKind::Environment);
-        if let Some(&known) = self.children[parent.index()][row].get(nth as usize) {
-            return known;
-        }
         // Executions spawn in order, but a schedule from a file may name the third child first.
         for nth in self.children[parent.index()][row].len() as u32..=nth {
             let id = TaskId(self.list.len() as u32);

@@ -527,7 +527,6 @@ mod tests {
             stuck: &[],
             cut: Some(Cut::Redundant),
             yielded: false,
-            spurious: false,
             gaps: Gaps::default(),
         });
         assert_eq!(strategy.heard, [103, 3, 4], "a value is of the step that comes next");

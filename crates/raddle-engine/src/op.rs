@@ -182,6 +182,9 @@ pub struct Op {
     pub object: ObjectId,
     /// What it would do to it in this very state.
     pub access: Access,
+    /// The other object of an op on two at once, and what it would do to that: the lock that waiting on a condition variable
+    /// gives back, or takes again.
+    pub second: Option<(ObjectId, Access)>,
     /// From where.
     pub site: &'static Location<'static>,
 }

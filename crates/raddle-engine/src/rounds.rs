@@ -138,6 +138,7 @@ impl Default for Rounds {
 }
 
 impl Rounds {
+    #[inline]
     pub(crate) fn begin(&mut self) {
         self.forget();
         self.watch = Watch::default();
@@ -146,6 +147,7 @@ impl Rounds {
     }
 
     /// The task did something else than look.
+    #[inline]
     pub(crate) fn forget(&mut self) {
         if self.count > 0 {
             self.count = 0;

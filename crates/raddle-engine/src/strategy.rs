@@ -498,7 +498,8 @@ impl Default for Needs {
 /// How the next execution begins, and what the strategy says of it.
 ///
 /// Holds the last execution's decisions when [`Strategy::begin`] is called, so that a depth-first
-/// search only truncates it and changes its last entry. The other fields are as in `Default` then.
+/// search only truncates it and changes its last entry; none of them without [`Needs::plans`]. The other fields are as in
+/// `Default` then.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
     /// Options, as indexes. Taken without asking.
@@ -537,8 +538,6 @@ pub struct Finished<'a> {
     pub cut: Option<Cut>,
     /// Whether in this or an earlier execution a task yielded, or went on while nothing had changed for long.
     pub yielded: bool,
-    /// Whether in this or an earlier execution something could wake or fail for no reason, as a decision.
-    pub spurious: bool,
     /// What happened in this or an earlier execution that no reduction sees through.
     pub gaps: Gaps,
 }

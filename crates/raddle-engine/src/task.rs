@@ -230,6 +230,7 @@ impl Task {
     }
 
     /// Makes it a task of a new execution. Keeps its allocations.
+    #[inline]
     pub(crate) fn begin(&mut self, id: TaskId, lineage: Lineage, site: &'static Location<'static>) {
         self.state = State::Live;
         self.counted_drops = 0;

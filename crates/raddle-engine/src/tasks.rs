@@ -40,6 +40,7 @@ impl TaskTable {
     }
 
     /// Forgets the last execution.
+    #[inline]
     pub(crate) fn begin(&mut self) {
         self.created.clear();
         self.n_live = 0;

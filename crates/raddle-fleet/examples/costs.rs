@@ -83,7 +83,7 @@ fn run() -> Result<(), String> {
         let manifest = Manifest {
             version: Manifest::current_version(),
             raddle: String::new(),
-            binary: Binary { sha256: String::new(), size: 0, stored: false },
+            binary: Binary { sha256: String::new(), size: 0, stored: false, signature: None },
             test: String::new(),
             variables: Vec::new(),
             lease_ms: 30_000,

@@ -19,7 +19,9 @@
 mod access;
 mod queue;
 mod run;
+mod signature;
 
 pub use access::{Access, Nats};
 pub use queue::NatsQueue;
 pub use run::{Binary, Manifest, Run, RunState, WorkerStatus, sha256};
+pub use signature::{Signature, SigningKey};

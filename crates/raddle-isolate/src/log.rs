@@ -330,7 +330,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read() {
+    fn entries_of_a_fork_log_are_read_as_written() {
         let shared = Shared(Log::new().expect("memory"));
         let log = shared.0;
         log.put(Entry::Place(7));

@@ -387,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read() {
+    fn a_json_report_is_read_as_written() {
         let mut warned = passed(Verdict::Covered, Covered::Everything);
         warned.notes.push(lock_cycle());
         let race = data_race(raddle_trace::Missing::Everything);
@@ -452,7 +452,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said() {
+    fn mistakes_in_a_json_report_are_said() {
         let report = to_json(&lock_order());
         let newer = changed(&report, |value| value["failure"]["schedule"]["version"] = 2.into());
         for result in [from_json(&newer).map(drop), schedule_from_json(&newer).map(drop)] {

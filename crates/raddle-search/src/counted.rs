@@ -154,11 +154,13 @@ impl Counted {
         }
     }
 
+    #[inline]
     fn who(&self, task: TaskId) -> Option<usize> {
         self.who.get(task.index()).filter(|who| **who != NONE).map(|who| *who as usize)
     }
 
     /// The number of a task's n-th phase; of the last if it has fewer.
+    #[inline]
     fn phase(&self, who: usize, nth: u32) -> usize {
         let phases = self.kin[who].phases();
         (phases.start + nth as usize).min(phases.end - 1)
@@ -169,16 +171,19 @@ impl Counted {
         self.left[self.kin[who].phases()].iter().fold(0, |sum, &left| sum.saturating_add(left))
     }
 
+    #[inline]
     fn now(&self, task: TaskId) -> Option<usize> {
         self.who(task).map(|who| self.phase(who, self.places[who].joins))
     }
 
     /// What is left of a task up to its next join, and of all that it spawns before.
+    #[inline]
     pub(crate) fn left(&self, task: TaskId) -> u32 {
         self.now(task).map_or(0, |phase| self.left[phase])
     }
 
     /// A step that weighed was taken.
+    #[inline]
     pub(crate) fn take(&mut self, task: TaskId) {
         if let Some(phase) = self.now(task) {
             self.left[phase] = self.left[phase].saturating_sub(1);
@@ -212,6 +217,7 @@ impl Counted {
     }
 
     /// What the next step of a task is about to touch.
+    #[inline]
     pub(crate) fn touches(&mut self, task: TaskId, object: ObjectId) -> Option<Thing> {
         if object == ObjectId::NONE {
             return None;
@@ -237,6 +243,7 @@ impl Counted {
     }
 
     /// A step was taken. What it touched, if it was one that could be chosen.
+    #[inline]
     pub(crate) fn step(&mut self, step: &Step<'_>) -> Option<Thing> {
         if step.immediate {
             self.join(step.task);
@@ -357,10 +364,35 @@ fn add(steps: &mut Steps, phase: u32) {
     }
 }
 
-/// A chance of `weight` in `total` is two to the minus this.
-#[expect(clippy::cast_precision_loss, reason = "compared with an allowance for it")]
-pub(crate) fn bits(weight: u64, total: u64) -> f64 {
-    (total as f64 / weight as f64).log2()
+/// The chance of an execution, of which each draw takes a part. A logarithm for each would cost as much as the draw, so
+/// that of their product is taken, in parts as large as a number can hold.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Chance {
+    /// One in so many, of the draws whose logarithm has not been taken.
+    one_in: f64,
+    /// The others: two to the minus this.
+    bits: f64,
+}
+
+impl Chance {
+    /// Before the first draw.
+    pub(crate) const CERTAIN: Self = Self { one_in: 1.0, bits: 0.0 };
+
+    /// What was drawn had a chance of `weight` in `total`.
+    #[expect(clippy::cast_precision_loss, reason = "compared with an allowance for it")]
+    #[inline]
+    pub(crate) fn draw(&mut self, weight: u64, total: u64) {
+        self.one_in *= total as f64 / weight as f64;
+        // A draw is of less than 2^64, so the product stays far below the largest number, which is above 10^308.
+        if self.one_in > 1e250 {
+            *self = Self { one_in: 1.0, bits: self.bits() };
+        }
+    }
+
+    /// It is two to the minus this.
+    pub(crate) fn bits(self) -> f64 {
+        self.bits + self.one_in.log2()
+    }
 }
 
 /// A number below `n`, which is below 2^64 divided by the number of tasks; 0 if `n` is 0.
@@ -368,19 +400,22 @@ pub(crate) fn below(rng: &mut Rng, n: u64) -> u64 {
     ((u128::from(rng.next()) * u128::from(n)) >> 64) as u64
 }
 
-/// The index of one of these choices, drawn with a chance in proportion to the weight of its task, and
-/// that chance as [`bits`]. `None` if all weights are 0.
+/// The index of one of these choices, drawn with a chance in proportion to the weight of its task, which becomes a part
+/// of `chance`. `None` if all weights are 0.
+#[inline]
 pub(crate) fn by_weight(
     rng: &mut Rng,
+    chance: &mut Chance,
     choices: &[Choice],
     weight: impl Fn(TaskId) -> u64,
-) -> Option<(usize, f64)> {
+) -> Option<usize> {
     let total: u64 = choices.iter().map(|choice| weight(choice.task)).sum();
     let mut drawn = below(rng, total);
     for (index, choice) in choices.iter().enumerate() {
         let weight = weight(choice.task);
         if drawn < weight {
-            return Some((index, bits(weight, total)));
+            chance.draw(weight, total);
+            return Some(index);
         }
         drawn -= weight;
     }

@@ -382,7 +382,7 @@ mod tests {
         }
 
         #[test]
-        fn what_is_written_is_read_back(terms in prop::collection::vec(term(), 1..5)) {
+        fn compositions_are_read_back_as_written(terms in prop::collection::vec(term(), 1..5)) {
             let composition = Composition { terms };
             prop_assert_eq!(parse(&composition.to_string()), Ok(composition));
         }

@@ -20,8 +20,8 @@
 //! Kokologiannakis, Vafeiadis, TACAS 2023. Executions that are run may cost more than the bound, so traces may be shown
 //! that are not within it.
 //!
-//! Misses, and says so ([`Gaps`]): what needs the other order of a timeout, of a reading of the clock, of a look whether a task is finished, of a yield, of
-//! steps of actors, or of an attempt to send or to receive: whether that commutes with a sender that goes hangs on what it finds. Repeats a trace now and then.
+//! Misses, and says so ([`Gaps`]): what needs the other order of a timeout, of a reading of the clock, of a look whether a task is finished, of a yield,
+//! or of steps of actors. Repeats a trace now and then.
 //!
 //! # Why: A bound together with DPOR
 //! A bound together with DPOR is one on preemptions, and by the memoryless form of the optimal reduction
@@ -30,14 +30,9 @@
 //! program with channels at one preemption. The only executions of those with one preemption leave a task inside a
 //! section where nothing races, so that the next one blocks and the switch back is free. A unit of the memoryless
 //! reduction is dropped instead where no order of what all its executions have in common is within the bound
-//! (`memoryless/cost.rs` has the argument). The first comparison of more than the 300 programs of CI found that it lost
-//! traces in two ways. `send ‖ drop(sender) ‖ try_recv`, with no bound too: an attempt that finds a value commutes
-//! with a sender that goes, one that finds none does not, so where it comes before the send no race says on which
-//! side of the other sender it is (`reverse_beside` opens both; of `recv; try_recv; recv` beside senders that go one
-//! trace in 42 is still lost, seed 1,015,827 of the comparison, so with such attempts it claims less). And a task was
-//! taken to come by itself to an op that it only comes to if no task outside of the core has run before it
-//! (`runs_into`). It may run executions beyond the bound on its way, and says what it does not see through: timeouts,
-//! looks whether a task is finished, yields, attempts to send or to receive, actors. Not with delays: an explorer ranks
+//! (`memoryless/cost.rs` has the argument). Why points at races and at switches lose them, with the smallest program
+//! that shows it, is in `docs/decisions/bounded-reduction.md`. It may run executions beyond the bound on its way, and says
+//! what it does not see through: timeouts, looks whether a task is finished, yields, actors. Not with delays: an explorer ranks
 //! options by the whole execution so far, so equivalent prefixes cost differently in ways that no part of them shows.
 //! `dfs delays(k) cache` is there for that.
 
@@ -60,9 +55,6 @@ use self::units::Unit;
 use crate::rng::Rng;
 use crate::state::{self, FOREIGN, RUNNING, STRAYED};
 
-/// What the channels of the program are called, as [`Label::kind`](raddle_engine::strategy::Label::kind).
-const CHANNEL: &str = "channel";
-
 /// What a search did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Effort {
@@ -72,7 +64,7 @@ pub struct Effort {
     pub units: u64,
     /// Races that did not because of the bound.
     pub too_dear: u64,
-    /// Schedules that could not be followed.
+    /// Schedules that could not be followed, and steps taken by default that were another unit's.
     pub impossible: u64,
     /// Most units at a time.
     pub most: u64,
@@ -201,17 +193,12 @@ impl Memoryless {
     fn notice(&mut self, step: &Step<'_>) {
         self.gaps.timeouts |= step.timer.is_some() || step.partner.is_some();
         self.gaps.actors |= step.learned || step.shared_resources != 0 || step.sent_by.is_some();
-        for (object, access) in step.footprint {
-            let kind = || step.pending.label(*object).map(|label| label.kind);
+        for (_, access) in step.footprint {
             match access {
                 Access::Observe(_) => self.gaps.looks |= !step.immediate,
                 Access::Yield => self.gaps.yields = true,
-                Access::TryTake | Access::TryBoundedPush(_) => self.gaps.attempts = true,
-                Access::FailedUpdate | Access::Refused => {
-                    self.gaps.attempts |= kind() == Some(CHANNEL);
-                }
                 Access::DoWork | Access::AwaitQuiescence | Access::Cancelled => {
-                    self.gaps.actors = true
+                    self.gaps.actors = true;
                 }
                 _ => {}
             }
@@ -225,7 +212,7 @@ impl Memoryless {
 
 impl Strategy for Memoryless {
     fn needs(&self) -> Needs {
-        // The labels say which objects make tasks wait, and which are channels.
+        // The labels say which objects make tasks wait, which decides what an execution costs.
         Needs { steps: true, labels: true, ..Needs::default() }
     }
 
@@ -270,8 +257,8 @@ impl Strategy for Memoryless {
         self.blocked += u64::from(self.run.cut);
         self.effort.impossible += u64::from(self.run.lost);
         let cut_off = execution.outcome.is_cut_off();
-        let (yields, spurious, impossible) = (execution.yielded, execution.spurious, self.run.lost);
-        let more = Gaps { cut_off, yields, spurious, impossible, ..Gaps::default() };
+        let (yields, impossible) = (execution.yielded, self.run.lost);
+        let more = Gaps { cut_off, yields, impossible, ..Gaps::default() };
         self.gaps |= execution.gaps | more;
         self.gaps.timeouts |= execution.stuck.iter().any(|stuck| stuck.timer.is_some());
         self.strayed |= self.run.has_strayed() && !cut_off;
@@ -418,15 +405,6 @@ mod tests {
                 assert_eq!(search.covered(), Covered::BoundedEquivalence(k));
             }
         }
-    }
-
-    // Without labels it would not know an attempt to receive, of which it claims nothing.
-    #[test]
-    fn labels_are_needed_without_a_bound_too() {
-        assert!(Memoryless::new().needs().labels);
-        assert!(Memoryless::within(1).needs().labels);
-        let gaps = Gaps { attempts: true, ..Gaps::default() };
-        assert!(gaps.are_of_memoryless());
     }
 
     #[test]

@@ -457,7 +457,6 @@ mod tests {
             stuck: &[],
             cut: None,
             yielded: false,
-            spurious: false,
             gaps: Gaps::default(),
         }
     }

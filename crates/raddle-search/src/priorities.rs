@@ -21,6 +21,7 @@ impl Priorities {
     }
 
     /// The priority of a task's pending op, above 0. Draws one if there is none.
+    #[inline]
     pub(crate) fn of(&mut self, task: TaskId, rng: &mut Rng) -> u64 {
         if self.0.len() <= task.index() {
             self.0.resize(task.index() + 1, UNDRAWN);
@@ -33,6 +34,7 @@ impl Priorities {
     }
 
     /// Forgets the priority of a task that has made a step: what it does next is another op.
+    #[inline]
     pub(crate) fn forget(&mut self, task: TaskId) {
         if let Some(priority) = self.0.get_mut(task.index()) {
             *priority = UNDRAWN;
@@ -40,6 +42,7 @@ impl Priorities {
     }
 
     /// Forgets the priorities of the pending ops that race with that of `task`.
+    #[inline]
     pub(crate) fn forget_races(&mut self, task: TaskId, point: &Point<'_>) {
         let Some(op) = point.pending.op(task) else { return };
         for (index, priority) in self.0.iter_mut().enumerate() {
@@ -55,6 +58,7 @@ impl Priorities {
 }
 
 /// Whether two pending ops depend on each other.
+#[inline]
 fn race((task, op): (TaskId, Op), (other, pending): (TaskId, Op)) -> bool {
     op.access == Access::Observe(other)
         || pending.access == Access::Observe(task)

@@ -303,6 +303,9 @@ impl Reversal {
             step.touched[0].1 = here.unwrap_or_else(|| widest(step.touched[0].1));
             // Nor need its values be the same there.
             *step = step.with_any_values();
+            if later.ran && step.decided.touches_others {
+                leave_out_dependents(history, later.index, step, &mut self.then);
+            }
             if step.learned && !repeats(history, first, later.index, &self.then, step) {
                 step.shared_resources = u128::MAX;
             }
@@ -361,6 +364,26 @@ impl Reversal {
         });
         initials.extend(free_last.map(|last| last.task));
     }
+}
+
+/// Leaves out of a sequence what came after its last step in the execution, but depends on what that step does with other values.
+///
+/// The step would come after those events in the sequence, and before them only if a race showed it; of its values no race shows
+/// any. A program of which a trace was lost: `c` is the crash of one of two actors, `a` or `b`, and races with `e`, which comes before it
+/// and concerns `a`; `m`, which concerns `b`, comes after it. Of `e c(a) m` the sequence `m c` was taken, with any value of `c`. But there was a
+/// sequence `c(b) f` already, so that `c` was begun with the value `b` alone, and slept when `m` came first: `c(a)` before `m`
+/// was never run.
+fn leave_out_dependents(history: &History, from: usize, step: &Footprint, then: &mut Vec<usize>) {
+    let mut left_out: Vec<usize> = Vec::new();
+    then.retain(|&event| {
+        let leaves = event > from
+            && (history.event(event).footprint.dependent(step)
+                || left_out.iter().any(|&other| history.before(other, event)));
+        if leaves {
+            left_out.push(event);
+        }
+        !leaves
+    });
 }
 
 /// The events after the one at `first` that do not depend on it: with the later op after them a

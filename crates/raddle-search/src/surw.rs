@@ -36,7 +36,7 @@ use raddle_engine::strategy::{
 };
 use raddle_trace::{Covered, SampleBound};
 
-use crate::counted::{COUNTING, Counted, Evenness, Steps, Thing, below, bits, by_weight};
+use crate::counted::{COUNTING, Chance, Counted, Evenness, Steps, Thing, below, by_weight};
 use crate::rng::Rng;
 use crate::state::{FOREIGN, Reader, Writer};
 
@@ -58,8 +58,8 @@ pub struct Surw {
     drawn: Option<usize>,
     /// Who makes the next access.
     next: Option<TaskId>,
-    /// The chance of the order so far is two to the minus this.
-    bits: f64,
+    /// That of the order so far.
+    chance: Chance,
     executions: u64,
 }
 
@@ -84,7 +84,7 @@ impl Surw {
             shared: Vec::new(),
             drawn: None,
             next: None,
-            bits: 0.0,
+            chance: Chance::CERTAIN,
             executions: 0,
         }
     }
@@ -107,8 +107,7 @@ impl Surw {
     /// Draws who makes the next access, by weight; none if nothing is left.
     fn draw_next(&mut self, choices: &[Choice]) -> Option<TaskId> {
         let weight = |task| self.counted.left(task).into();
-        let (index, bits) = by_weight(&mut self.rng, choices, weight)?;
-        self.bits += bits;
+        let index = by_weight(&mut self.rng, &mut self.chance, choices, weight)?;
         Some(choices[index].task)
     }
 
@@ -156,7 +155,7 @@ impl Surw {
             }
             let chosen = if self.next == Some(child) { its } else { own };
             if chosen > 0 {
-                self.bits += bits(chosen, own + its);
+                self.chance.draw(chosen, own + its);
             }
         }
     }
@@ -182,7 +181,7 @@ impl Strategy for Surw {
 
     fn begin(&mut self, plan: &mut Plan) -> bool {
         plan.prefix.clear();
-        (self.drawn, self.next, self.bits) = (None, None, 0.0);
+        (self.drawn, self.next, self.chance) = (None, None, Chance::CERTAIN);
         self.learning.count();
         if self.counts() {
             self.counted.count();
@@ -214,7 +213,7 @@ impl Strategy for Surw {
 
     fn end(&mut self, _: &Finished<'_>) {
         if let Some(drawn) = self.drawn {
-            self.shared[drawn].evenness.note(self.bits);
+            self.shared[drawn].evenness.note(self.chance.bits());
         }
         self.executions += 1;
         let has_grown = self.learning.end();

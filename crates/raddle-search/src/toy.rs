@@ -226,7 +226,7 @@ impl Pending for State<'_> {
         let task = self.toy.ids.iter().position(|&other| other == id.0)?;
         let (object, access) = Self::touched(task, self.next_op(task)?);
         let site = std::panic::Location::caller();
-        Some(raddle_engine::op::Op { object, access, site })
+        Some(raddle_engine::op::Op { object, access, second: None, site })
     }
 
     fn blocked(&self) -> Vec<TaskId> {
@@ -324,7 +324,6 @@ pub(crate) fn execute(
         stuck,
         cut,
         yielded,
-        spurious: false,
         gaps: Gaps::default(),
     });
     plan.renew(decisions.iter().copied());

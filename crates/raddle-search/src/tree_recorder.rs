@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_out_of_room_is_counted() {
+    fn executions_without_room_in_the_tree_are_counted() {
         let (toy, recorded) = (Toy::independent(&[3, 3]), RecordedTree::first(7));
         let ran = decided(&mut DepthFirst::default(), Some(&recorded), &toy, 1_000);
         let tree = recorded.tree();

@@ -26,7 +26,7 @@ use raddle_engine::strategy::{
 };
 use raddle_trace::{Covered, SampleBound};
 
-use crate::counted::{COUNTING, Counted, Evenness, Steps, by_weight};
+use crate::counted::{COUNTING, Chance, Counted, Evenness, Steps, by_weight};
 use crate::rng::Rng;
 use crate::state::{Reader, Writer};
 
@@ -38,8 +38,8 @@ pub struct Urw {
     rng: Rng,
     counted: Counted,
     steps: Steps,
-    /// The chance of the running execution is two to the minus this.
-    bits: f64,
+    /// Of the running execution.
+    chance: Chance,
     evenness: Evenness,
     executions: u64,
 }
@@ -52,7 +52,7 @@ impl Urw {
             rng: Rng::new(seed),
             counted: Counted::default(),
             steps: Steps::new(),
-            bits: 0.0,
+            chance: Chance::CERTAIN,
             evenness: Evenness::default(),
             executions: 0,
         }
@@ -65,10 +65,8 @@ impl Urw {
     fn pick(&mut self, choices: &[Choice]) -> usize {
         // At least 1, so that every task that can move is picked some time, however wrong the counts are.
         let weight = |task| self.counted.left(task).max(1).into();
-        let (index, bits) =
-            by_weight(&mut self.rng, choices, weight).expect("every weight is above 0");
-        self.bits += bits;
-        index
+        by_weight(&mut self.rng, &mut self.chance, choices, weight)
+            .expect("every weight is above 0")
     }
 }
 
@@ -79,7 +77,7 @@ impl Strategy for Urw {
 
     fn begin(&mut self, plan: &mut Plan) -> bool {
         plan.prefix.clear();
-        self.bits = 0.0;
+        self.chance = Chance::CERTAIN;
         if self.counts() {
             self.counted.count();
         } else {
@@ -112,7 +110,7 @@ impl Strategy for Urw {
 
     fn end(&mut self, _: &Finished<'_>) {
         if !self.counts() {
-            self.evenness.note(self.bits);
+            self.evenness.note(self.chance.bits());
         }
         self.executions += 1;
         if self.executions == COUNTING {
@@ -198,7 +196,7 @@ mod tests {
 
     // 9! / (2! 3! 4!) = 1260. Under random the one in which the longest goes last is rarer.
     #[test]
-    fn so_does_every_interleaving_of_three() {
+    fn urw_draws_every_interleaving_of_three_tasks_alike() {
         let mut urw = Urw::new(1);
         let counts = counts(&mut urw, &Toy::independent(&[2, 3, 4]), 126_000);
         assert_eq!(counts.len(), 1_260);

@@ -114,12 +114,6 @@ pub struct Gaps {
     /// Under a reduction with a bound: actors took steps.
     #[serde(default)]
     pub actors: bool,
-    /// Under a reduction with a bound: a task tried to send or to receive without waiting.
-    #[serde(default)]
-    pub attempts: bool,
-    /// Under a reduction with a bound: something could wake or fail for no reason.
-    #[serde(default)]
-    pub spurious: bool,
     /// Under a reduction with a bound: steps that were taken to be possible in another order were not.
     #[serde(default)]
     pub impossible: bool,
@@ -399,14 +393,14 @@ impl Gaps {
     /// Whether a reduction that keeps a record of what it tried would see through more of it than one that keeps none.
     #[must_use]
     pub fn are_of_memoryless(self) -> bool {
-        let Self { timeouts, looks, yields, actors, attempts, spurious, impossible, .. } = self;
-        timeouts || looks || yields || actors || attempts || spurious || impossible
+        let Self { timeouts, looks, yields, actors, impossible, .. } = self;
+        timeouts || looks || yields || actors || impossible
     }
 
     /// Each that is set, as the reason why a reduction claims less.
     fn reasons(self) -> impl Iterator<Item = &'static str> {
         let Self { held_back, cut_off, threads, stuck, .. } = self;
-        let Self { timeouts, looks, yields, actors, attempts, spurious, impossible, .. } = self;
+        let Self { timeouts, looks, yields, actors, impossible, .. } = self;
         [
             (held_back, "a task that yielded or spun was held back until others had moved"),
             (cut_off, "an execution was cut off by a limit or ended its process"),
@@ -416,8 +410,6 @@ impl Gaps {
             (looks, "a task looked whether another is finished"),
             (yields && !held_back, "a task yielded or spun"),
             (actors, "actors took steps"),
-            (attempts, "a task tried to send or to receive without waiting"),
-            (spurious, "something could wake or fail for no reason"),
             (impossible, "steps were not possible in an order that was thought to be"),
         ]
         .into_iter()
@@ -438,8 +430,6 @@ impl std::ops::BitOr for Gaps {
             looks: self.looks | other.looks,
             yields: self.yields | other.yields,
             actors: self.actors | other.actors,
-            attempts: self.attempts | other.attempts,
-            spurious: self.spurious | other.spurious,
             impossible: self.impossible | other.impossible,
         }
     }

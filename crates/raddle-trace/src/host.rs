@@ -57,7 +57,7 @@ impl TestMark {
     ///
     /// let mark = TestMark::read(b"tour::orders::sold\x01src/orders.rs:7\x01 and so on").expect("a mark");
     /// assert_eq!((mark.test.as_str(), mark.site.as_str()), ("orders::sold", "src/orders.rs:7"));
-    /// assert_eq!(Mark::read(b"anything else"), None);
+    /// assert_eq!(TestMark::read(b"anything else"), None);
     /// ```
     #[must_use]
     pub fn read(bytes: &[u8]) -> Option<Self> {

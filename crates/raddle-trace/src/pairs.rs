@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_back() {
+    fn a_set_of_pairs_is_read_back_as_written() {
         let mut set = set(&[(7, 3), (2, 9)]);
         set.note_lines(|_, line| (line != 9).then(|| format!("line {line}")));
         let json = serde_json::to_string(&set).expect("it can be written");

@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said() {
+    fn mistakes_in_a_token_are_said() {
         let wrong = |text: &str| text.parse::<Schedule>().expect_err("refused").to_string();
         assert_eq!(wrong("hello"), "not a schedule token: it does not begin with `rd1`");
         assert_eq!(wrong("rd1"), "not a schedule token: it is too short");

@@ -3,7 +3,7 @@
 //!
 //! # Why: Error types are written by hand
 //! All but the driver's are in what users' tests compile, where `thiserror` would be two more crates; the driver's is a
-//! sentence with an exit code (`Wrong`), with nothing to derive.
+//! sentence with an exit code (`DriverError`), with nothing to derive.
 
 use std::convert::Infallible;
 use std::fmt;

@@ -4,6 +4,7 @@
 //! be seen by few. The lines are written after the harness has written its own, by a function that the C library calls
 //! at the end of the process; where there is none (off Unix) only the file is written, test by test.
 
+use std::fmt::Write as _;
 use std::fs::OpenOptions;
 use std::io::{self, Write as _};
 use std::path::PathBuf;
@@ -74,7 +75,7 @@ fn write(ended: &mut Ended) {
         let written = file.and_then(|mut file| file.write_all(summary_markdown(&rows).as_bytes()));
         if let Err(error) = written {
             let path = path.display();
-            text.push_str(&format!("raddle: the summary was not written to {path}: {error}\n"));
+            let _ = writeln!(text, "raddle: the summary was not written to {path}: {error}");
         }
     }
     // Not by the macro, whose output the harness may keep. If its reader is gone, that is no reason to stop.

@@ -8,6 +8,7 @@ const FAULTS: &str = "crates/raddle-actors/src/faults.rs";
 const WORLD: &str = "crates/raddle-actors/src/world/store.rs";
 const OBSERVERS: &str = "crates/raddle-actors/src/world/observers.rs";
 const COST: &str = "crates/raddle-search/src/memoryless/cost.rs";
+const UNITS: &str = "crates/raddle-search/src/memoryless/races.rs";
 const RACES: &str = "crates/raddle-search/src/races.rs";
 const SLEEP: &str = "crates/raddle-search/src/sleep.rs";
 const OPENING: &str = "crates/raddle-search/src/expansion/reduced/opening.rs";
@@ -253,11 +254,25 @@ pub const MUTATIONS: &[Mutation] = &[
         what: "A branch of a wakeup tree is taken for one that begins a sequence if it merely occurs there.",
     },
     Mutation {
-        name: "listed-values-only",
+        name: "actors-listed-values",
         file: WAKEUP,
         old: "if branch.ways.iter().all(|way| way.values.is_some()) {",
         new: "if !$ON && branch.ways.iter().all(|way| way.values.is_some()) {",
         what: "Where anything may come after a sequence, only the values of longer sequences are tried.",
+    },
+    Mutation {
+        name: "actors-value-behind",
+        file: RACES,
+        old: "if later.ran && step.decided.touches_others {",
+        new: "if !$ON && later.ran && step.decided.touches_others {",
+        what: "A step comes in its sequence behind what it would depend on with another value.",
+    },
+    Mutation {
+        name: "bound-unpark",
+        file: UNITS,
+        old: "            Access::Release => waits == Waits::Lock,\n            Access::Read\n            | Access::Acquire",
+        new: "            Access::Release => $ON || waits == Waits::Lock,\n            Access::Read\n            | Access::Acquire",
+        what: "To unpark a task is taken for the same wherever it comes.",
     },
     Mutation {
         name: "bound-strict",
@@ -290,8 +305,8 @@ pub const MUTATIONS: &[Mutation] = &[
     Mutation {
         name: "actors-besides",
         file: DEPENDENCE,
-        old: "|| self.shared_resources & other.also != 0",
-        new: "|| !$ON && self.shared_resources & other.also != 0",
+        old: "|| self.shared_resources & other.shared_resources != 0",
+        new: "|| !$ON && self.shared_resources & other.shared_resources != 0",
         what: "What steps touch besides their objects does not wake those who sleep.",
     },
     Mutation {

@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io;
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use raddle_fleet::nats::{Binary, Manifest, Nats, NatsQueue, Run, RunState, sha256};
+use raddle_fleet::nats::{Binary, Manifest, Nats, NatsQueue, Run, RunState, SigningKey, sha256};
 use raddle_fleet::{
     Coordinator, Ending, Problem, Queue as _, QueueError, QueuedUnit, Record, UnitKey,
 };
@@ -43,6 +44,8 @@ struct Machines<'a> {
     nats: Nats,
     lease: Duration,
     page: Option<LivePage>,
+    /// What signs the binary.
+    key: Option<SigningKey>,
     /// The command that goes on.
     again: String,
     /// The run, when it was begun, and how it stood last.
@@ -68,17 +71,33 @@ pub(crate) fn coordinate(asked: &cli::Coordinate, given: &[String]) -> Result<u8
     if let Some(page) = &page {
         print::err(&format!("page: {}\n", page.url));
     }
+    let key = asked.sign.as_deref().map(signing_key).transpose()?;
     let again = format!("cargo raddle {}", given.join(" "));
-    let machines = Machines { asked, nats, lease, page, again, last: Mutex::new(None) };
+    let machines = Machines { asked, nats, lease, page, key, again, last: Mutex::new(None) };
     let code = command::test(&asked.test, given, Some(&machines))?;
     machines.verdict(code);
     Ok(code)
+}
+
+/// The key in a file, or a new one.
+fn signing_key(path: &Path) -> Result<SigningKey, DriverError> {
+    let (key, is_new) = SigningKey::of_file(path)
+        .map_err(|error| DriverError::usage(format!("--sign: {error}")))?;
+    if is_new {
+        print::err(&format!(
+            "made a key to sign with: {} has its seed, which is secret\n",
+            path.display()
+        ));
+    }
+    Ok(key)
 }
 
 impl Machines<'_> {
     /// What the run is.
     fn manifest(&self, hosts: &Hosts<'_>, test: &Test, plan: &UnitPlan) -> io::Result<Manifest> {
         let (digits, size) = sha256(File::open(&test.binary.path)?)?;
+        let sign = |key: &SigningKey| key.sign(&digits).map_err(io::Error::other);
+        let signature = self.key.as_ref().map(sign).transpose()?;
         // Those of this process reach its own hosts by themselves, and those of others only so.
         let mut variables: BTreeMap<String, String> = KNOBS
             .iter()
@@ -88,7 +107,7 @@ impl Machines<'_> {
         Ok(Manifest {
             version: Manifest::current_version(),
             raddle: env!("CARGO_PKG_VERSION").to_owned(),
-            binary: Binary { sha256: digits, size, stored: !self.asked.no_upload },
+            binary: Binary { sha256: digits, size, stored: !self.asked.no_upload, signature },
             test: test.id.test.clone(),
             variables: variables.into_iter().collect(),
             lease_ms: self.lease.as_millis().try_into().unwrap_or(u64::MAX),
@@ -108,10 +127,10 @@ impl Machines<'_> {
             run.store_binary(&test.binary.path, &manifest.binary)?;
         }
         let url = self.nats.shown();
-        let how = if manifest.binary.stored {
-            format!("--trust {digits}")
-        } else {
-            "--binary FILE".to_owned()
+        let how = match &self.key {
+            _ if !manifest.binary.stored => "--binary FILE".to_owned(),
+            Some(key) => format!("--trust-key {}", key.public_key()),
+            None => format!("--trust {digits}"),
         };
         print::err(&format!(
             "run {name}: start workers, here or on other machines, with\n  cargo raddle work --nats {url} --run {name} {how}\n"

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use raddle_fleet::nats::{Manifest, Nats, NatsQueue, Run, RunState, WorkerStatus, sha256};
+use raddle_fleet::nats::{self, Manifest, Nats, NatsQueue, Run, RunState, WorkerStatus, sha256};
 use raddle_fleet::{
     CannotRun, Completion, Pace, QueuedUnit, Slice, TurnResult, UnitRunner, Worker,
 };
@@ -360,7 +360,33 @@ fn check_variables(manifest: &Manifest) -> Result<(), DriverError> {
     }
 }
 
-/// The test binary: this machine's, or the server's if its hash is trusted.
+/// Whether this worker's operator allowed the binary: by its hash, or by the key that signed it.
+fn check_trust(asked: &cli::Work, binary: &nats::Binary) -> Result<(), DriverError> {
+    let wanted = &binary.sha256;
+    if asked.trust.iter().any(|trusted| trusted.eq_ignore_ascii_case(wanted)) {
+        return Ok(());
+    }
+    if let Some(signature) = &binary.signature
+        && asked.trust_key.contains(&signature.key)
+    {
+        return signature.check(wanted).map_err(wrong);
+    }
+    let signed = match &binary.signature {
+        Some(signature) => format!(", signed by {},", signature.key),
+        None if asked.trust_key.is_empty() => String::new(),
+        None => ", without a signature,".to_owned(),
+    };
+    let or = match &binary.signature {
+        Some(signature) => format!(", or --trust-key {} for all that it signs", signature.key),
+        None => String::new(),
+    };
+    Err(DriverError::usage(format!(
+        "the run's binary has the SHA-256 {wanted}{signed} which this worker was not told to trust; if its coordinator, which \
+         prints it too, is yours: --trust {wanted}{or}"
+    )))
+}
+
+/// The test binary: this machine's, or the server's if it is trusted.
 fn binary(
     asked: &cli::Work,
     run: &Run,
@@ -381,12 +407,7 @@ fn binary(
         }
         return fs::canonicalize(path).map_err(unreadable);
     }
-    if !asked.trust.iter().any(|trusted| trusted.eq_ignore_ascii_case(wanted)) {
-        return Err(DriverError::usage(format!(
-            "the run's binary has the SHA-256 {wanted}, which this worker was not told to trust; if its coordinator, which \
-             prints it too, is yours: --trust {wanted}"
-        )));
-    }
+    check_trust(asked, &manifest.binary)?;
     if !manifest.binary.stored {
         return Err(DriverError::usage(
             "the run's binary is not at the server: name this machine's copy by --binary FILE",

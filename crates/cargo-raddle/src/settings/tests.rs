@@ -70,7 +70,7 @@ fn variables_of_others_are_left_alone() {
 }
 
 #[test]
-fn what_is_wrong_is_said() {
+fn mistakes_in_settings_are_said() {
     let wrong = |file: &str| read(file, &[], &flags(&[])).expect_err("refused");
     insta::assert_snapshot!(wrong("[profiles.ci]\nexecution = 3"), @"raddle.toml: in [profiles.ci] there is no key `execution`; did you mean `executions`?");
     insta::assert_snapshot!(wrong("[profile.ci]"), @r#"raddle.toml: profile must be the name of one, such as "ci"; a profile itself is [profiles.ci]"#);

@@ -161,13 +161,19 @@ fn a_test_that_is_through_removes_its_checkpoint() {
 }
 
 #[test]
-fn what_does_not_fit_is_said_and_kept() {
+fn a_checkpoint_of_another_search_is_reported_and_kept() {
     let project = project();
     test(&project, &["--executions=1", "--strategy=dfs", "a_right_one"]).ended_with(exit::PASSED);
     let done = test(&project, &["--resume", "--strategy=dpor", "a_right_one"]);
     let done = done.ended_with(exit::INCONCLUSIVE);
     assert!(done.out.contains("it is of the strategy `dfs` and this is `dpor`"), "{}", done.out);
     assert_eq!(files().len(), 1);
+    // The command that begins it anew is named, and does so.
+    assert!(done.out.contains("a_right_one --resume --discard-checkpoints\n"), "{}", done.out);
+    let anew = ["--resume", "--discard-checkpoints", "--strategy=dpor", "a_right_one"];
+    let done = test(&project, &anew).ended_with(exit::PASSED);
+    assert!(done.out.contains("every execution"), "{}", done.out);
+    assert_eq!(files().len(), 0);
 }
 
 #[test]

@@ -299,6 +299,37 @@ fn a_worker_runs_only_what_its_operator_allowed() {
 }
 
 #[test]
+fn a_worker_runs_what_a_key_that_it_trusts_has_signed() {
+    let Some(server) = Server::start() else { return };
+    let project = project();
+    let start = |run: &str, file: &str| {
+        let more = [&server.url, "--run", run, "--sign", file, "lossy"];
+        let mut coordinator = Background::start(&project, &[&COORDINATE[..], &more].concat());
+        let line = coordinator.until("--trust-key");
+        (coordinator, line.trim().rsplit(' ').next().unwrap().to_owned())
+    };
+    let (coordinator, key) = start("signed", "signing.nk");
+    let (_other, stranger) = start("foreign", "other.nk");
+    assert_ne!(key, stranger, "each file has a key of its own");
+    let refused = |run: &str, key: &str| {
+        let arguments = ["work", "--nats", &server.url, "--run", run, "--trust-key", key];
+        project.run(&arguments).ended_with(2).err
+    };
+    let said = refused("foreign", &key);
+    assert!(
+        said.contains(&format!("signed by {stranger}, which this worker was not told")),
+        "{said}"
+    );
+    let (_plain, digits) = coordinate(&project, &server, "plain", "lossy");
+    let said = refused("plain", &key);
+    assert!(said.contains("without a signature") && said.contains(&digits), "{said}");
+    let arguments = ["work", "--nats", &server.url, "--run", "signed", "--trust-key", &key];
+    let worker = Background::start(&project, &arguments);
+    assert_eq!(result(coordinator.end(), 1, "lossy").0, "failed");
+    worker.end().ended_with(0);
+}
+
+#[test]
 fn what_is_wrong_is_said_before_anything_is_run() {
     let project = project();
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();

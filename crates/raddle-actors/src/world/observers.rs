@@ -73,6 +73,11 @@ impl Observers {
         if self.crashes { CENSUS } else { 0 }
     }
 
+    /// Whether nothing is to be called after a step.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.looks.is_empty()
+    }
+
     /// What to call after a step; to be [put back](Self::put_looks).
     pub(crate) fn take_looks(&mut self) -> Vec<(Vec<ActorId>, Look)> {
         std::mem::take(&mut self.looks)

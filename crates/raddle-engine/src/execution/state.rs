@@ -125,6 +125,7 @@ impl Enabled {
         (self.is_listed, self.is_counted) = (false, false);
     }
 
+    #[inline]
     pub(super) fn begin(&mut self) {
         self.places.clear();
         self.count = 0;
@@ -197,6 +198,7 @@ impl Decisions {
         self.marks.clear();
     }
 
+    #[inline]
     pub(super) fn begin(&mut self) {
         // How much of the plan repeats the last execution: that much must repeat exactly.
         let pairs = self.plan.prefix.iter().zip(&self.taken);
@@ -279,6 +281,7 @@ impl Listeners {
         }
     }
 
+    #[inline]
     pub(super) fn begin(&mut self, decisions: &Decisions, rounds: Option<u32>) {
         self.labels.clear();
         self.object_names.clear();
@@ -315,6 +318,7 @@ impl Detectors {
         self.locks.renew();
     }
 
+    #[inline]
     pub(super) fn begin(&mut self) {
         if self.cell_used || self.track_races {
             self.race.begin();
@@ -338,6 +342,7 @@ impl VirtualTime {
         Self { clock: Box::new(Object::new(Clock::default())), slot: NO_SLOT }
     }
 
+    #[inline]
     pub(super) fn begin(&mut self) {
         self.clock.renew(Location::caller());
         self.slot = NO_SLOT;
@@ -358,6 +363,7 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
+    #[inline]
     pub(super) fn begin(&mut self, limits: &Limits) {
         let next_check = CHECK_EVERY.min(limits.steps);
         *self = Self { last_change: 0, fruitless: 0, next_check, carefree: 0 };

@@ -10,7 +10,7 @@ use crate::fiber::Fiber;
 use crate::model::Model;
 use crate::op::{Access, ObjectId, TaskId};
 use crate::recorder::Recorder;
-use crate::strategy::{Event, Step, Tasks};
+use crate::strategy::{Decided, Event, Step, Tasks};
 use crate::task::Task;
 
 impl Execution {
@@ -89,7 +89,7 @@ impl Execution {
         if self.n_steps > self.listeners.notify_from_step {
             if self.listeners.recorder.is_none() && self.listeners.witness.is_none() {
                 // Nearly always: the step is told because the strategy asks for it.
-                self.tell_strategy(task, footprint, site, how, None);
+                self.tell_strategy(task, footprint, site, how);
             } else {
                 let text = if self.listeners.takes_text() { show() } else { String::new() };
                 self.tell_all(task, footprint, site, how, text);
@@ -172,14 +172,80 @@ impl Execution {
             self.note_went_on(task);
         }
         let mut recorder = self.listeners.recorder.take();
-        self.tell_strategy(task, footprint, site, how, recorder.as_deref_mut());
+        self.tell_unusual(task, footprint, site, how, recorder.as_deref_mut());
         self.listeners.recorder = recorder;
         self.recount();
     }
 
-    /// Tells the strategy of a step, if it is to hear of it, and the recorder.
+    /// Tells the strategy of a step, if it is to hear of it.
     #[inline(never)]
     fn tell_strategy(
+        &mut self,
+        task: TaskId,
+        footprint: &[(ObjectId, Access)],
+        site: &'static Location<'static>,
+        how: How,
+    ) {
+        let entry = self.task(task);
+        let is_usual = match how {
+            How::Step => !matches!(footprint[0].1, Access::Observe(_)),
+            How::Wait => true,
+            How::Timed(_) => false,
+        };
+        if !is_usual || entry.fiber.is_null() {
+            return self.tell_unusual(task, footprint, site, how, None);
+        }
+        debug_assert!(
+            entry.passive.is_none()
+                && entry.steps.sent_by.is_none()
+                && entry.steps.decided == Decided::default(),
+            "only steps of passive tasks are sent or decided"
+        );
+        if self.n_steps > self.listeners.strategy_from_step {
+            let view = View(self);
+            let step = self.usual_step(task, footprint, site, how, &view);
+            self.hand_to_strategy(&Event::Step(step));
+        }
+    }
+
+    /// A step of a thread, without a timeout, that does not look whether another has ended.
+    #[inline]
+    fn usual_step<'a>(
+        &self,
+        task: TaskId,
+        footprint: &'a [(ObjectId, Access)],
+        site: &'static Location<'static>,
+        how: How,
+        view: &'a View,
+    ) -> Step<'a> {
+        let entry = self.task(task);
+        let point = if how == How::Wait { None } else { self.decisions.point };
+        Step {
+            task,
+            footprint,
+            site,
+            context: entry.op.context,
+            shared_resources: entry.steps.shared_resources,
+            learned: false,
+            decided: Decided::default(),
+            watch: entry.rounds.watch,
+            last_resort: entry.rounds.last_resort,
+            sent_by: None,
+            point,
+            replayed: point.is_some_and(|at| (at as usize) < self.decisions.plan.prefix.len()),
+            immediate: how == How::Wait,
+            partner: None,
+            enabled_since: entry.op.first_since.unwrap_or_else(|| self.enabled_since(task)),
+            timer: None,
+            ended: None,
+            waited_for: Tasks::default(),
+            pending: view,
+        }
+    }
+
+    /// Tells the strategy of any step, if it is to hear of it, and the recorder.
+    #[inline(never)]
+    fn tell_unusual(
         &mut self,
         task: TaskId,
         footprint: &[(ObjectId, Access)],
@@ -192,8 +258,7 @@ impl Execution {
             return;
         }
         let entry = self.task(task);
-        let point = if how == How::Wait { None } else { self.decisions.point };
-        let is_timer = entry.fiber.is_null() && entry.passive.is_none();
+        let is_timer = entry.is_timer();
         let timer = entry.timing.timer.filter(|_| matches!(how, How::Timed(_)));
         let waited_for = match footprint[0].1 {
             Access::Observe(other) if how != How::Wait => self.waited_for(other),
@@ -201,36 +266,31 @@ impl Execution {
         };
         let view = View(self);
         let event = Event::Step(Step {
-            task,
-            footprint,
-            site,
             context: if is_timer { self.context_of(task) } else { entry.op.context },
-            shared_resources: entry.steps.shared_resources,
             learned: entry.passive.is_some(),
             decided: entry.steps.decided,
-            watch: entry.rounds.watch,
-            last_resort: entry.rounds.last_resort,
             sent_by: entry.steps.sent_by,
-            point,
-            replayed: point.is_some_and(|at| (at as usize) < self.decisions.plan.prefix.len()),
-            immediate: how == How::Wait,
             partner: is_timer.then_some(entry.timing.owner),
-            enabled_since: entry.op.first_since.unwrap_or_else(|| self.enabled_since(task)),
             timer: timer.map(|timer| self.timer_on(timer, footprint[0].0)),
             ended: entry.timing.ended.filter(|_| is_timer),
             waited_for,
-            pending: &view,
+            ..self.usual_step(task, footprint, site, how, &view)
         });
         if let (Some(recorder), Event::Step(step)) = (recorder, &event) {
             recorder.step(step);
         }
         if asked {
-            // SAFETY: the strategy outlives the search, and holds no way back to the execution.
-            let cut = unsafe { (*self.listeners.strategy).step(&event) };
-            if cut.is_some() {
-                self.decisions.cut = cut;
-                self.slow_path |= slow_path::NO_STRATEGY;
-            }
+            self.hand_to_strategy(&event);
+        }
+    }
+
+    #[inline]
+    fn hand_to_strategy(&mut self, event: &Event<'_>) {
+        // SAFETY: the strategy outlives the search, and holds no way back to the execution.
+        let cut = unsafe { (*self.listeners.strategy).step(event) };
+        if cut.is_some() {
+            self.decisions.cut = cut;
+            self.slow_path |= slow_path::NO_STRATEGY;
         }
     }
 

@@ -143,6 +143,7 @@ impl Execution {
     }
 
     /// A task is over: it has no op any more.
+    #[inline]
     pub(crate) fn forget_pending(&mut self, task: TaskId) {
         self.set_enabled(task, false);
         self.unwatch(task);

@@ -86,18 +86,21 @@ impl Execution {
             return None;
         }
         if let Some(Passive { object, .. }) = entry.passive {
-            return Some(Op { object, access: Access::Write, site: entry.op.site });
+            let (access, second, site) = (Access::Write, None, entry.op.site);
+            return Some(Op { object, access, second, site });
         }
         if entry.fiber.is_null() {
             let owner = entry.timing.owner;
             let what = self.task(owner).op.announced?;
             // SAFETY: the op of a suspended task is valid, and touches models only.
             let object = unsafe { (*what).footprint(owner)[0].0 };
-            return Some(Op { object, access: Access::Write, site: entry.op.site });
+            let (access, second, site) = (Access::Write, None, entry.op.site);
+            return Some(Op { object, access, second, site });
         }
         // SAFETY: as above.
-        let (object, access) = unsafe { (*entry.op.announced?).footprint(task)[0] };
-        Some(Op { object, access, site: entry.op.site })
+        let [(object, access), second] = unsafe { (*entry.op.announced?).footprint(task) };
+        let second = (second.0 != ObjectId::NONE).then_some(second);
+        Some(Op { object, access, second, site: entry.op.site })
     }
 }
 

@@ -11,6 +11,7 @@ use crate::task::NO_SLOT;
 impl Execution {
     /// From now on the pending op of a task is looked at again when one of these objects changes. `queues`: it takes
     /// the first, as all others in its queue do ([`Announced::queues`](crate::announce::Announced::queues)).
+    #[inline]
     pub(super) fn watch(&mut self, task: TaskId, slots: [u32; 2], queues: bool) {
         if slots[0] == NO_SLOT {
             return;

@@ -59,6 +59,11 @@ impl History {
 
     /// What changed something that a step watches; and those that watch what it changes.
     fn races_with_changes(&mut self, index: usize, races: &mut Vec<u32>) {
+        if self.watchers.is_empty() {
+            // Its own watch would be among them.
+            self.scratch.clone_from(&self.order);
+            return;
+        }
         let footprint = self.events[index].footprint;
         if footprint.watch.objects != 0 {
             for event in self.changes_of(&footprint, index) {

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use tokio::io::AsyncReadExt as _;
 
 use super::access::Nats;
+use super::signature::Signature;
 use crate::error::{Problem, QueueError};
 use crate::record::VERSION;
 
@@ -55,6 +56,9 @@ pub struct Binary {
     pub size: u64,
     /// Whether workers can fetch it from the server; otherwise they have it.
     pub stored: bool,
+    /// Who vouches for it, if someone does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signature: Option<Signature>,
 }
 
 /// Whether there is work.

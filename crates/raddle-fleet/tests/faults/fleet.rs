@@ -37,7 +37,7 @@ pub(crate) fn manifest(replicas: u32) -> Manifest {
     Manifest {
         version: Manifest::current_version(),
         raddle: "test".to_owned(),
-        binary: Binary { sha256: "0".to_owned(), size: 0, stored: false },
+        binary: Binary { sha256: "0".to_owned(), size: 0, stored: false, signature: None },
         test: "a tree".to_owned(),
         variables: Vec::new(),
         lease_ms: u64::try_from(LEASE.as_millis()).unwrap(),

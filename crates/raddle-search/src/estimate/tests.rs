@@ -57,7 +57,6 @@ fn walk(strategy: &mut dyn Strategy, plan: &mut Plan, shape: Shape<'_>) -> bool 
         stuck: &[],
         cut: None,
         yielded: false,
-        spurious: false,
         gaps: Gaps::default(),
     });
     plan.prefix.clear();
@@ -266,6 +265,26 @@ fn within_a_bound_an_option_is_taken_for_what_it_can_afford() {
             let allowed = if run < all / 10.0 { 100.0 } else { 10.0 };
             assert!(off <= allowed, "{about} of {all} after {run}, cached: {cached}");
         }
+    }
+}
+
+// Along an explorer too: what each option costs there is the number of tasks that it passes over.
+#[test]
+fn within_delays_an_option_is_taken_for_what_it_can_afford() {
+    let toy = Toy::independent(&[8, 8, 8]);
+    for line in ["dfs delays(2) rr", "dfs delays(2) rtc", "dfs delays(2) rtc cache"] {
+        let new = || crate::build(line, 1).expect("a composition").strategy;
+        let all = toy::all(&mut *new(), &toy).len() as f64;
+        let (mut search, mut plan, mut run) = (new(), Plan::default(), 0.0);
+        while toy::execute(&mut *search, &mut plan, &toy).is_some() {
+            run += 1.0;
+            let estimate = search.progress().estimate.unwrap();
+            let about = estimate.search.about;
+            let off = (about / all).max(all / about);
+            let allowed = if run < all / 10.0 { 100.0 } else { 10.0 };
+            assert!(off <= allowed, "{line}: {about} of {all} after {run}");
+        }
+        assert_eq!(search.progress().estimate.unwrap().search, Band::exact(all));
     }
 }
 

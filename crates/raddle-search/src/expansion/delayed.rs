@@ -214,9 +214,13 @@ impl Expansion for Delayed {
     fn children(&self, path: &[Priced]) -> Vec<Children> {
         let mut spent = 0;
         let children = |point: &Priced| {
-            let of = point.within(self.bound.limit() - spent);
+            let spare = self.bound.limit() - spent;
+            let of = point.within(spare);
             spent += point.cost();
-            Children { of, pending: of - point.rank - 1, dearer: None }
+            // The next option, or the last one. Those after it cost as much or more.
+            let (price, _) = point.options[(point.rank + 1).min(of - 1) as usize];
+            let dearer = (price > 0 && self.bound != Bound::None).then(|| spare - price);
+            Children { of, pending: of - point.rank - 1, dearer }
         };
         path.iter().map(children).collect()
     }

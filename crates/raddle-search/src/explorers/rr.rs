@@ -148,13 +148,6 @@ impl QueueOfProcesses {
         self.queue.len()
     }
 
-    /// Puts a process first.
-    pub(super) fn first(&mut self, process: Process) {
-        if let Some(place) = self.queue.iter().position(|&other| other == process) {
-            self.queue[..=place].rotate_right(1);
-        }
-    }
-
     /// Puts those before a process last: they are blocked, and were passed.
     fn pass_to(&mut self, process: Process) {
         if let Some(place) = self.queue.iter().position(|&other| other == process)
@@ -164,11 +157,32 @@ impl QueueOfProcesses {
         }
     }
 
-    /// Puts a process last.
-    pub(super) fn last(&mut self, process: Process) {
-        if let Some(place) = self.queue.iter().position(|&other| other == process) {
-            self.queue.give_up(place);
+    /// Puts a process last. Where it was, if it is there.
+    pub(super) fn last(&mut self, process: Process) -> Option<usize> {
+        let place = self.place(process)?;
+        self.queue.give_up(place);
+        Some(place)
+    }
+
+    /// Where a process is.
+    pub(super) fn place(&self, process: Process) -> Option<usize> {
+        self.queue.iter().position(|&other| other == process)
+    }
+
+    /// Puts the process at a place to another one.
+    pub(super) fn put(&mut self, from: usize, to: usize) {
+        let process = self.queue[from];
+        if from < to {
+            (from..to).for_each(|at| self.queue[at] = self.queue[at + 1]);
+        } else {
+            (to..from).rev().for_each(|at| self.queue[at + 1] = self.queue[at]);
         }
+        self.queue[to] = process;
+    }
+
+    /// The first so many.
+    pub(super) fn front(&self, places: usize) -> &[Process] {
+        &self.queue[..places]
     }
 }
 

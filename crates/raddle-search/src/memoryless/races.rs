@@ -22,6 +22,8 @@ struct Later {
     /// Of one that was moved up already: only events before this one, and those of `with`, are before it.
     limit: usize,
     with: Vec<usize>,
+    /// Of one whose races were opened by an earlier execution: it is new only beside an event from this one on.
+    beside: Option<usize>,
 }
 
 impl Later {
@@ -80,7 +82,7 @@ impl Run {
         at: usize,
         first: usize,
         before: &[usize],
-        step: &Footprint,
+        (step, [waits, _]): (&Footprint, [Waits; 2]),
     ) -> Option<Footprint> {
         let object = step.touched[0].0;
         let changes = |event: usize| {
@@ -89,17 +91,18 @@ impl Run {
         };
         let moves = |&event: &usize| self.history.event(event).footprint.task == step.task;
         let mut step = *step;
-        let same_anywhere = matches!(
-            step.touched[0].1,
+        let same_anywhere = match step.touched[0].1 {
+            // A lock is given back by who has it, wherever that is. To unpark a task that was unparked does nothing.
+            Access::Release => waits == Waits::Lock,
             Access::Read
-                | Access::Acquire
-                | Access::Share
-                | Access::Release
-                | Access::Unshare
-                | Access::Append
-                | Access::BoundedPush(_)
-                | Access::Take
-        );
+            | Access::Acquire
+            | Access::Share
+            | Access::Unshare
+            | Access::Append
+            | Access::BoundedPush(_)
+            | Access::Take => true,
+            _ => false,
+        };
         if changes(first) && !same_anywhere {
             let own = self.points[at].options.iter().find(|(task, _)| *task == step.task);
             let (_, access) =
@@ -124,10 +127,10 @@ impl Run {
             touched.iter().any(|(other, access)| *other == object && access.changes())
         };
         let end = later.index.min(self.history.len());
-        let stays = |access: Access, object: ObjectId| match access {
+        let stays = |access: Access, object: ObjectId, waits: Waits| match access {
+            Access::Release => waits == Waits::Lock,
             Access::Read
             | Access::Share
-            | Access::Release
             | Access::Unshare
             | Access::Append
             | Access::BoundedPush(_)
@@ -139,7 +142,7 @@ impl Run {
         let left = |event: &usize| later.has(*event) && before.binary_search(event).is_err();
         placed.touched.iter().enumerate().all(|(at, &(object, access))| {
             object == ObjectId::NONE
-                || stays(access, object)
+                || stays(access, object, later.waits[at])
                 || at == 0 && changes(first, object)
                 || !(first..end).filter(left).any(|event| changes(event, object))
         })
@@ -187,7 +190,7 @@ impl Run {
             Access::TryBoundedPush(_) => Access::Refused,
             _ => return Vec::new(),
         };
-        let placed = self.access_at(at, first, before, &step);
+        let placed = self.access_at(at, first, before, (&step, later.waits));
         let access = placed.map_or(otherwise, |placed| placed.touched[0].1);
         let mut there = Footprint::new(step.task, &step.touched, step.partner);
         there.touched[0].1 = access;
@@ -324,6 +327,7 @@ impl Opener<'_> {
             let waits = self.run.waits[index];
             self.reverse_all(&races, &later(index, step, waits, true));
         }
+        self.open_attempts(fresh);
         for (index, timer) in std::mem::take(&mut self.run.timers) {
             if index < fresh {
                 continue;
@@ -341,6 +345,27 @@ impl Opener<'_> {
             self.run.history.races_of_stuck_timer(&stuck, &timer, &mut races);
             let step = Footprint::new(timer.task, &timer.footprint, Some(stuck.task));
             self.reverse_stuck(&races, index, step);
+        }
+    }
+
+    /// Opens the races of attempts that were known before, beside the events that are new: a sender that goes may be
+    /// there only because of the head, which let its task have the sender. Where the attempt comes earlier and finds nothing it
+    /// depends on that, though here it does not, so the execution that opened the race first could not know of it.
+    ///
+    /// This is the execution to do so: if the head is before neither the attempt nor any event beside it that is chosen, it is
+    /// left behind; if it is before the attempt, that is new itself; else it is before one of those beside, which is new.
+    fn open_attempts(&mut self, fresh: usize) {
+        let mut races = Vec::new();
+        for index in 0..fresh {
+            let event = self.run.history.event(index);
+            let (_, access) = event.footprint.touched[0];
+            if event.immediate || !matches!(access, Access::TryTake | Access::TryBoundedPush(_)) {
+                continue;
+            }
+            let (step, waits) = (Some(event.footprint), self.run.waits[index]);
+            self.run.history.races(index, &mut races);
+            let beside = Some(fresh);
+            self.reverse_all(&races, &Later { beside, ..later(index, step, waits, true) });
         }
     }
 
@@ -378,13 +403,51 @@ impl Opener<'_> {
     fn reverse(&mut self, first: usize, later: &Later) {
         let Some(at) = self.run.point_of(first) else { return };
         let met = self.run.met(first, later);
-        // One that ran could also have come before those, which is a race of its own.
-        for n in if later.ran { met.len() } else { 0 }..=met.len() {
-            if let Some(before) = self.run.before(first, later, &met[..n]) {
-                self.reverse_after(first, at, later, &before);
-                self.reverse_beside(first, at, later, (&met[..n], before));
+        let mut opened: Vec<Vec<usize>> = Vec::new();
+        for met in self.met_before(later, met) {
+            let Some(before) = self.run.before(first, later, &met) else { continue };
+            if opened.contains(&before) {
+                continue;
             }
+            if later.beside.is_none() {
+                self.reverse_after(first, at, later, &before);
+            }
+            opened.push(before.clone());
+            self.reverse_beside(first, at, later, (&met, before));
         }
+    }
+
+    /// Which of the events that the later op of a race meets come before it, in all ways that no other race shows.
+    ///
+    /// One that ran could also have come before an event that it met, which is a race of its own, reversed by itself. Not so if it
+    /// cannot: it waits for a lock, and who has the lock gives it back only after that event. Where it comes before the
+    /// first step of the race, too, by which the lock was taken, it can. So those that cannot be reversed by themselves are
+    /// on either side here. A program that lost half of its traces: `try_read` with `read; try_write` inside, beside a
+    /// `read` and a `write`, whose lock comes before both readers or after both.
+    fn met_before(&mut self, later: &Later, met: Vec<usize>) -> Vec<Vec<usize>> {
+        if !later.ran {
+            return (0..=met.len()).map(|n| met[..n].to_vec()).collect();
+        }
+        if later.waits == [Waits::Never; 2] {
+            return vec![met];
+        }
+        let run = &*self.run;
+        let by_itself = |event: &usize| {
+            run.point_of(*event).is_some()
+                && run.before(*event, later, &run.met(*event, later)).is_some()
+        };
+        let (fixed, either): (Vec<usize>, Vec<usize>) = met.into_iter().partition(by_itself);
+        self.found.gave_up |= either.len() > MOST_BESIDE;
+        // First all of them, as they were.
+        let chosen = (0..1_u64 << either.len().min(MOST_BESIDE)).rev();
+        let with = |chosen: u64| {
+            let is_chosen = |(at, _): &(usize, &usize)| chosen >> at & 1 == 1 || *at >= MOST_BESIDE;
+            let more = either.iter().enumerate().filter(is_chosen).map(|(_, event)| *event);
+            let mut met: Vec<usize> = fixed.iter().copied().chain(more).collect();
+            met.sort_unstable();
+            met
+        };
+        chosen.map(with).collect()
     }
 
     /// Reverses a race also with events before its later op on which that op does not depend here, but would there: an
@@ -403,6 +466,9 @@ impl Opener<'_> {
         for chosen in 1..1_u64 << beside.len().min(MOST_BESIDE) {
             let is_chosen = |(at, _): &(usize, &usize)| chosen >> at & 1 == 1;
             let more = beside.iter().enumerate().filter(is_chosen).map(|(_, event)| *event);
+            if later.beside.is_some_and(|fresh| more.clone().all(|event| event < fresh)) {
+                continue;
+            }
             let mut met: Vec<usize> = met.iter().copied().chain(more).collect();
             met.sort_unstable();
             let Some(before) = self.run.before(first, later, &met) else { continue };
@@ -434,7 +500,8 @@ impl Opener<'_> {
             return;
         }
         let marks = run.marks.of_first(first);
-        let placed = later.step.and_then(|last| run.access_at(at, first, before, &last));
+        let placed =
+            later.step.and_then(|last| run.access_at(at, first, before, (&last, later.waits)));
         if let Some(last) = &placed {
             let events = (0..first).chain(before.iter().copied());
             let past = |event: usize| {
@@ -536,7 +603,7 @@ impl Opener<'_> {
 }
 
 fn later(index: usize, step: Option<Footprint>, waits: [Waits; 2], ran: bool) -> Later {
-    Later { index, step, waits, ran, limit: usize::MAX, with: Vec::new() }
+    Later { index, step, waits, ran, limit: usize::MAX, with: Vec::new(), beside: None }
 }
 
 /// What an op may do at the least, of which it is not known what it does: all that conflicts with that conflicts with what it

@@ -46,8 +46,11 @@ pub(super) struct Run {
     /// Whether the next step has been chosen.
     chosen: bool,
     pub(super) cut: bool,
-    /// Whether the unit could not be followed.
+    /// Whether the unit could not be followed, or a step that was taken by default turned out to be for another unit: then what
+    /// else could have come there is not seen.
     pub(super) lost: bool,
+    /// Whether the last step was taken by default, though others could have been.
+    by_default: bool,
     /// Whether a point did not have the option that the unit repeats.
     strayed: bool,
     pub(super) timers: Vec<(usize, Timer)>,
@@ -73,6 +76,7 @@ impl Default for Run {
             chosen: false,
             cut: false,
             lost: false,
+            by_default: false,
             strayed: false,
             timers: Vec::new(),
             stuck: Vec::new(),
@@ -97,6 +101,7 @@ impl Run {
         self.unit = unit;
         (self.heard, self.last, self.next, self.next_value) = (0, None, 0, 0);
         (self.chosen, self.cut, self.lost, self.strayed) = (false, false, false, false);
+        self.by_default = false;
         self.values.clear();
         self.timers.clear();
         self.stuck.clear();
@@ -205,7 +210,9 @@ impl Run {
         }
         let Some(op) = pending.op(task) else { return false };
         let (history, len) = (&self.history, self.history.len());
-        let step = self.after(Footprint::new(task, &[(op.object, op.access)], None), 0..len);
+        // What it takes besides counts as well: a task that was notified is kept from going on by the lock alone.
+        let touched = [(op.object, op.access), op.second.unwrap_or((ObjectId::NONE, op.access))];
+        let step = self.after(Footprint::new(task, &touched, None), 0..len);
         let own = history.index_of(task, history.events_of(task));
         let past = |event: usize| {
             own.is_some_and(|own| history.before(event, own))
@@ -283,7 +290,7 @@ impl Run {
         let running = point.running_option().filter(own);
         let option = running.or_else(|| (0..choices.len() as u32).find(own));
         if option.is_some() {
-            self.chosen = true;
+            (self.chosen, self.by_default) = (true, true);
         } else {
             self.cut_at(point.pending);
         }
@@ -360,6 +367,7 @@ impl Run {
         if step.immediate {
             return None;
         }
+        let by_default = std::mem::take(&mut self.by_default);
         self.chosen = false;
         self.last = Some(index);
         let event = &self.history.event(index).footprint;
@@ -372,6 +380,7 @@ impl Run {
             self.waits.truncate(index);
             self.cut_at(step.pending);
             self.stuck.retain(|stuck| stuck.task != step.task);
+            self.lost |= by_default;
             return Some(Cut::Redundant);
         }
         None

@@ -93,7 +93,6 @@ fn a_probe_that_never_ended_is_given_up() {
             stuck: &[],
             cut: None,
             yielded: false,
-            spurious: false,
             gaps: Gaps::default(),
         });
         plan.prefix = decisions.iter().map(|taken| taken.option).collect();

@@ -93,7 +93,7 @@ mod tests {
     use raddle_engine::op::{Access, ObjectId, TaskId};
 
     #[test]
-    fn the_same_has_the_same_number() {
+    fn equal_footprints_have_the_same_number() {
         let mut footprints = Footprints::default();
         let footprint =
             |n: u32| Footprint::new(TaskId(n % 7), &[(ObjectId(n), Access::Write)], None);

@@ -139,7 +139,7 @@ fn an_order_that_preempts_cannot_be_bounded() {
 }
 
 #[test]
-fn another_program_is_noticed() {
+fn a_frontier_notices_another_program() {
     let mut search = all(Frontier::BreadthFirst);
     let mut plan = Plan::default();
     toy::execute(&mut search, &mut plan, &Toy::independent(&[2, 2])).unwrap();

@@ -214,7 +214,7 @@ fn a_limit_on_steps_ends_executions_and_not_the_search() {
 }
 
 #[test]
-fn another_program_is_noticed() {
+fn best_first_notices_another_program() {
     for parts in all_priorities(1) {
         let mut search = best(parts);
         let mut plan = Plan::default();
@@ -233,7 +233,7 @@ fn an_order_that_preempts_cannot_be_bounded() {
 }
 
 #[test]
-fn what_is_not_done_is_refused() {
+fn unsupported_divisions_of_the_tree_are_refused() {
     let mut search = best(vec![Box::new(Preemptions)]);
     let mut reduced = TreeSearch::new(TreeExpansion::Source, Frontier::BestFirst(Vec::new()));
     let state = search.save().unwrap();
@@ -453,7 +453,7 @@ proptest! {
     #![proptest_config(proptest::prelude::ProptestConfig { cases: 48, ..toy::fixed_seed() })]
 
     #[test]
-    fn nothing_is_lost_or_repeated(toy in programs(), seed: u64, k in 0_u32..4) {
+    fn best_first_loses_and_repeats_no_execution(toy in programs(), seed: u64, k in 0_u32..4) {
         let (bound, limit) =
             if k == 3 { (Bound::None, u32::MAX) } else { (Bound::Preemptions(k), k) };
         let expected = toy::interleavings(&toy, limit);

@@ -84,7 +84,7 @@ fn a_spin_loop_that_yields_is_covered() {
 }
 
 #[test]
-fn one_yield_holds_nobody_back() {
+fn one_yield_holds_no_task_back() {
     let (found, _) = outcomes(|| {
         let (a, b) = shared(AtomicUsize::new(0));
         let other = thread::spawn(move || (a.load(SeqCst), a.load(SeqCst)));

@@ -277,6 +277,39 @@ pub(crate) fn counting(seed: u64) -> Program {
     Generator { rng: Rng::new(seed), kinds: Vec::new() }.counting()
 }
 
+/// The smallest programs of which the memoryless reduction once lost traces.
+pub(crate) fn once_lost() -> [Program; 3] {
+    use Statement::{
+        DropSender, NotifyAll, Park, Read, Send, Spawn, TryRead, TryReceive, TryWrite, UnparkMain,
+        Wait, Write,
+    };
+    let of = |tasks: Vec<Vec<Statement>>, spurious| Program {
+        tasks,
+        spurious,
+        handles: false,
+        never: false,
+    };
+    [
+        // Who is notified before it can have its lock waits for the lock alone.
+        of(
+            vec![vec![Wait], vec![Wait], vec![Spawn(vec![NotifyAll]), Spawn(vec![NotifyAll])]],
+            true,
+        ),
+        // There is a second sender that goes only if the last task is before the second one.
+        of(vec![vec![Send(2)], vec![TryReceive, DropSender], vec![DropSender]], false),
+        // The first task has the lock until the third has given it back, so the second comes before both or after both.
+        of(
+            vec![
+                vec![TryRead(vec![Park, Read(vec![TryWrite, UnparkMain])])],
+                vec![Write(vec![])],
+                vec![Read(vec![])],
+                vec![UnparkMain],
+            ],
+            false,
+        ),
+    ]
+}
+
 /// One task's run of its statements; what it saw goes into the result.
 struct Runner<'a> {
     shared: &'a Arc<Shared>,

@@ -217,7 +217,7 @@ fn samples_are_the_same_however_their_blocks_are_cut() {
 
 /// What a limit on the number of executions leaves of a search is not claimed.
 #[test]
-fn what_is_open_is_not_claimed() {
+fn open_units_are_not_claimed() {
     let drawn = program(1);
     let settings = drawn.settings();
     let body = || drop(execute(&drawn));

@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_parse_is_said() {
+    fn variables_that_do_not_parse_are_said() {
         let wrong = |name: &str, value: &str| with(&[(name, value)]).expect_err("refused");
         insta::assert_snapshot!(wrong("RADDLE_TIME", "10"), @"RADDLE_TIME is `10`; it must be a time such as 500ms, 10s, 2m or 1h, or none");
         insta::assert_snapshot!(wrong("RADDLE_EXECUTIONS", "many"), @"RADDLE_EXECUTIONS is `many`; it must be a whole number such as 5000, or none");

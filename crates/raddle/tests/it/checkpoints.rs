@@ -202,7 +202,7 @@ fn a_reduced_search_in_the_order_of_priorities_goes_on_where_it_was() {
 }
 
 #[test]
-fn what_does_not_fit_is_an_error_and_stays() {
+fn a_checkpoint_of_another_search_is_an_error_and_stays() {
     let file = file("fits");
     let mut first = config("dfs", &file);
     first.executions = Some(3);

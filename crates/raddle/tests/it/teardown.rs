@@ -208,7 +208,14 @@ fn spin_if_panicking() {
 #[cfg(unix)]
 #[track_caller]
 fn is_whole(body: fn(), panic: &str, then: &str) {
-    let text = report(quick(), body);
+    is_whole_with(quick(), body, panic, then);
+}
+
+/// The same of a search with these settings.
+#[cfg(unix)]
+#[track_caller]
+fn is_whole_with(config: Config, body: fn(), panic: &str, then: &str) {
+    let text = report(config, body);
     let told = |text: &str| {
         let headline = headline(text);
         assert!(headline.contains(" panicked at crates/raddle/tests/it/teardown.rs:"), "{text}");
@@ -235,6 +242,30 @@ fn a_guard_that_aborts_while_its_own_panic_unwinds_does_not_hide_the_panic() {
         thread.join().unwrap();
     };
     is_whole(in_a_thread, "too late", "ended the process by SIGABRT (an abort)");
+}
+
+/// A reduction lets a loop that looks in vain wait after two rounds, though no setting says so. Where it waits it is not among the
+/// options, so the decisions that led to the panic mean something else to a run without that.
+#[cfg(unix)]
+#[test]
+fn a_panic_behind_a_loop_that_waits_is_retraced_with_the_rounds_of_its_search() {
+    fn test() {
+        let _guard = OnDrop(abort_if_panicking);
+        let (ready, n) = (AtomicBool::new(false), AtomicU32::new(0));
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                ready.store(true, SeqCst);
+                n.store(1, SeqCst);
+            });
+            while !ready.load(SeqCst) {}
+            assert_eq!(n.load(SeqCst), 0, "too late");
+        });
+    }
+    for strategy in ["dpor", "dpor(source)"] {
+        let mut config = quick();
+        config.strategy = strategy.to_owned();
+        is_whole_with(config, test, "too late", "main ended the process by SIGABRT (an abort)");
+    }
 }
 
 #[cfg(unix)]

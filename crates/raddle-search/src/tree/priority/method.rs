@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_come_before_one_and_one_before_none() {
+    fn both_methods_come_before_one_and_one_before_none() {
         let of = |calls: &[&str]| context::of(calls);
         let (push, other) = (of(&["lock", "app::Deque::push"]), of(&["app::other"]));
         let mut method = Method::new(vec!["push".to_owned(), "Deque::steal".to_owned()]);

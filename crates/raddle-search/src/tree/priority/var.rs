@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn both_come_before_one_and_one_before_none() {
+    fn both_objects_come_before_one_and_one_before_none() {
         let (head, other) = (Some(label(Some("head"))), Some(label(None)));
         let mut var = Var::new(vec!["head".to_owned(), "tail".to_owned()]);
         let mut cost =

@@ -73,7 +73,7 @@ fn first(search: &mut dyn Strategy, plan: &mut Plan, toy: &Toy, n: usize) -> Vec
 }
 
 #[test]
-fn what_does_not_fit_comes_back() {
+fn candidates_that_do_not_fit_into_memory_come_back() {
     let toy = Toy::independent(&[3, 3, 3]);
     let expected = toy::interleavings(&toy, u32::MAX);
     assert_eq!(expected.len(), 1_680, "9! / 3!^3");
