@@ -24,7 +24,18 @@ const ONLY: &[(&str, &[&str])] = &[
     ("raddle-report", &["raddle-trace", "serde_json"]),
     (
         "raddle-fleet",
-        &["async-nats", "futures-util", "postcard", "redb", "ring", "serde", "serde_json", "tokio"],
+        &[
+            "async-nats",
+            "data-encoding",
+            "futures-util",
+            "nkeys",
+            "postcard",
+            "redb",
+            "ring",
+            "serde",
+            "serde_json",
+            "tokio",
+        ],
     ),
     ("raddle-macros", &["proc-macro2", "quote", "raddle-knobs", "syn"]),
     (

@@ -128,7 +128,11 @@ impl Background {
         let mut all = String::new();
         loop {
             let mut line = String::new();
-            assert!(self.said.read_line(&mut line).unwrap() > 0, "it ended: {all}");
+            if self.said.read_line(&mut line).unwrap() == 0 {
+                let mut out = String::new();
+                self.child.stdout.take().unwrap().read_to_string(&mut out).unwrap();
+                panic!("it ended: {all}\n{out}");
+            }
             if line.contains(words) {
                 return line;
             }

@@ -139,11 +139,12 @@ mod tests {
     #[test]
     fn a_signature_fits_its_key_and_its_binary_alone() {
         let (own, other) = (SigningKey::generate(), SigningKey::generate());
-        let signature = own.sign(&digits()).unwrap();
+        let signature = own.sign(&digits()).expect("a key can sign");
         assert_eq!(signature.check(&digits()), Ok(()));
         assert!(signature.check(&"5b".repeat(32)).is_err());
         let claimed = Signature { key: other.public_key(), ..signature.clone() };
-        assert!(claimed.check(&digits()).unwrap_err().to_string().contains(&other.public_key()));
+        let refused = claimed.check(&digits()).expect_err("another key signed");
+        assert!(refused.to_string().contains(&other.public_key()), "{refused}");
         for digits_of in ["", "0", "zz", &signature.digits[2..], &"00".repeat(64)] {
             let broken = Signature { digits: digits_of.to_owned(), ..signature.clone() };
             assert!(broken.check(&digits()).is_err(), "{digits_of}");
@@ -157,17 +158,21 @@ mod tests {
         let name = format!("raddle-signing-key-{}", std::process::id());
         let path = std::env::temp_dir().join(name);
         let _ = fs::remove_file(&path);
-        let (made, is_new) = SigningKey::of_file(&path).unwrap();
-        let (kept, again) = SigningKey::of_file(&path).unwrap();
+        let (made, is_new) = SigningKey::of_file(&path).expect("a new file");
+        let (kept, again) = SigningKey::of_file(&path).expect("a file with a key");
         assert_eq!((made.public_key(), is_new, again), (kept.public_key(), true, false));
         assert_eq!(made.sign(&digits()), kept.sign(&digits()));
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt as _;
-            assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+            assert_eq!(
+                fs::metadata(&path).expect("it is there").permissions().mode() & 0o777,
+                0o600
+            );
         }
-        fs::write(&path, "secret\n").unwrap();
-        assert!(SigningKey::of_file(&path).unwrap_err().to_string().contains("no seed"));
-        fs::remove_file(&path).unwrap();
+        fs::write(&path, "secret\n").expect("it can be written");
+        let refused = SigningKey::of_file(&path).expect_err("it is no seed");
+        assert!(refused.to_string().contains("no seed"), "{refused}");
+        fs::remove_file(&path).expect("it is there");
     }
 }
