@@ -83,6 +83,5 @@ fn actors_are_searched_in_units_as_in_one_piece() {
         ("run again", sum.again),
         ("blocked by splitting", sum.blocked),
     ];
-    println!("{found:?}");
     figures("units-of-actors", &found);
 }

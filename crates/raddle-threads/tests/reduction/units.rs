@@ -161,7 +161,6 @@ fn source_sets_in_units_lose_nothing() {
         ("run again", sum.again),
         ("blocked by splitting", sum.blocked),
     ];
-    println!("{found:?}");
     figures("source-units", &found);
 }
 
