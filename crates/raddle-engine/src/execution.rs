@@ -316,7 +316,9 @@ impl Execution {
             self.tasks.names.intern(parent, nth, kind)
         };
         self.enter(parent, id, kind);
-        self.task_mut(parent).rounds.forget();
+        if self.waits.on {
+            self.task_mut(parent).rounds.forget();
+        }
         Some(id)
     }
 
@@ -458,8 +460,21 @@ impl Execution {
     ///
     /// # Safety
     /// As for [`ask`](Self::ask).
+    #[inline]
     pub(crate) unsafe fn drain(ex: *mut Self, me: Option<TaskId>) -> bool {
         // SAFETY: by contract; no borrow is held over `resume`.
+        unsafe {
+            if (*ex).enabled.run_on.is_empty() {
+                (*ex).slow_path &= !slow_path::RUN_ON;
+                return false;
+            }
+            Self::drain_all(ex, me)
+        }
+    }
+
+    #[inline(never)]
+    unsafe fn drain_all(ex: *mut Self, me: Option<TaskId>) -> bool {
+        // SAFETY: as in `drain`.
         unsafe {
             let mut found = false;
             while let Some(task) = (*ex).enabled.run_on.pop() {
@@ -479,7 +494,7 @@ impl Execution {
     ///
     /// # Safety
     /// `task` is suspended or new, and not on a stack below this one.
-    #[inline(always)]
+    #[inline]
     pub(crate) unsafe fn resume(ex: *mut Self, task: TaskId, starting: bool) {
         // SAFETY: by contract; no borrow is held over the switch.
         unsafe {
@@ -496,13 +511,63 @@ impl Execution {
             (*ex).current = current;
             (*ex).me = me;
             (*ex).slow_path = (*ex).slow_path & !OWN | own;
-            if !alive {
-                // The unwinding of a task that overflows never ends, so its OS thread goes on counting it.
-                (*entry).unwinding.held_up |= alien == 0 && std::thread::panicking();
-                Self::bury(ex, task);
-            } else if (*entry).state == State::Exited {
-                (*entry).fiber = std::ptr::null_mut();
+            if !alive || (*entry).state == State::Exited {
+                Self::retire(ex, task, alive, alien != 0);
+            }
+        }
+    }
+
+    /// Runs the task that the host is to resume, and the one that it names when it suspends, and so on until one names
+    /// none.
+    ///
+    /// # Safety
+    /// Called on the host's stack. The target is suspended or new.
+    #[inline]
+    pub(crate) unsafe fn run_targets(ex: *mut Self) {
+        // SAFETY: by contract; no borrow is held over the switch.
+        unsafe {
+            const OWN: u32 = slow_path::STARTING | slow_path::FOREIGN_UNWIND;
+            let Some(mut task) = (*ex).target.take() else { return };
+            let current = (*ex).current;
+            loop {
+                debug_assert!((*ex).ending.is_none(), "a task that ends the execution names none");
+                let is_alien = std::thread::panicking();
+                if is_alien || (*ex).slow_path & OWN != 0 {
+                    let alien = if is_alien { slow_path::FOREIGN_UNWIND } else { 0 };
+                    (*ex).slow_path = (*ex).slow_path & !OWN | alien;
+                }
+                let entry: *mut Task = &raw mut *(&mut (*ex).tasks.list)[task.index()];
+                (*ex).current = task;
+                (*ex).me = entry;
+                let fiber = (*entry).fiber;
+                let alive = Fiber::resume(fiber);
+                if !alive || (*entry).state == State::Exited {
+                    Self::retire(ex, task, alive, is_alien);
+                }
+                match (*ex).target.take() {
+                    Some(next) => task = next,
+                    None => break,
+                }
+            }
+            (*ex).current = current;
+            (*ex).me = std::ptr::null_mut();
+            (*ex).slow_path &= !OWN;
+        }
+    }
+
+    /// A task that was resumed has come to its end, or has overflowed its stack. `is_alien`: another one unwound when
+    /// it was resumed.
+    unsafe fn retire(ex: *mut Self, task: TaskId, alive: bool, is_alien: bool) {
+        // SAFETY: as in `resume`.
+        unsafe {
+            let entry: *mut Task = (*ex).task_mut(task);
+            if alive {
+                let fiber = std::mem::replace(&mut (*entry).fiber, std::ptr::null_mut());
                 (*ex).tasks.idlers.keep(fiber);
+            } else {
+                // The unwinding of a task that overflows never ends, so its OS thread goes on counting it.
+                (&mut (*entry).unwinding).held_up |= !is_alien && std::thread::panicking();
+                Self::bury(ex, task);
             }
         }
     }

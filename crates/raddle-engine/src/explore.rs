@@ -205,9 +205,11 @@ impl Exploration<'_, '_> {
         }
         let Execution { decisions, listeners, .. } = &mut *self.search;
         let Decisions { plan, taken, .. } = decisions;
-        // A strategy that repeats nothing has no use for what was decided before.
-        let known = if listeners.needs.plans { taken.as_slice() } else { &[] };
-        plan.renew(known.iter().copied());
+        if listeners.needs.plans {
+            plan.renew(taken.iter().copied());
+        } else {
+            plan.clear();
+        }
         if self.audience.begin(plan) {
             return None;
         }
@@ -215,7 +217,14 @@ impl Exploration<'_, '_> {
     }
 
     /// Lets the observers look at the search, which may have ended.
+    #[inline]
     fn pause(&mut self, ended: Option<&Ended>) {
+        if self.audience.has_observers() {
+            self.pause_for_observers(ended);
+        }
+    }
+
+    fn pause_for_observers(&mut self, ended: Option<&Ended>) {
         let (search, counts, leaked) = (&self.search, self.counts, self.leaked);
         let carried = || Carried {
             counts,
@@ -236,42 +245,62 @@ impl Exploration<'_, '_> {
         if twice && apart.is_none() {
             search.listeners.witness = Some(Box::default());
         }
+        // Not moved from here on: it is large, and short executions are many.
         let mut ran = if let Some(apart) = apart {
             apart.run(search, asked, body, lap, number)?
         } else {
             search.listeners.generator = asked.generator().cloned();
             search.ask(asked);
-            let ran = search.run(body, lap, number);
-            let drawn = search.listeners.generator.take();
-            if let (Some(drawn), Some(own)) = (drawn, audience.while_running().generator()) {
-                debug_assert!(*own == drawn, "the strategy has drawn as often as the engine");
-                *own = drawn;
-            }
-            ran
+            search.run(body, lap, number)
         };
+        if let Some(drawn) = search.listeners.generator.take()
+            && let Some(own) = audience.while_running().generator()
+        {
+            debug_assert!(*own == drawn, "the strategy has drawn as often as the engine");
+            *own = drawn;
+        }
         *leaked += ran.leaked;
+        let is_watched_again =
+            apart.is_none() && search.detectors.cell_used && !search.detectors.track_races_next;
+        if twice || is_watched_again {
+            self.run_once_more(&mut ran, twice, is_watched_again)?;
+        }
+        match &ran.ending {
+            Ending::Stopped => Ok(Some(Ended::Stopped)),
+            Ending::Foreign => Err(EngineError::Foreign),
+            Ending::Diverged(divergence) => Ok(Some(Ended::Diverged(divergence.clone()))),
+            _ => match self.end(&mut ran)? {
+                None if self.difference.is_some() => {
+                    Ok(self.difference.clone().map(Ended::Diverged))
+                }
+                ended => Ok(ended),
+            },
+        }
+    }
+
+    /// After an execution that is to be run twice, or in which a cell was used for the first time.
+    #[cold]
+    fn run_once_more(
+        &mut self,
+        ran: &mut Ran,
+        twice: bool,
+        is_watched_again: bool,
+    ) -> Result<(), EngineError> {
+        let Self { search, lap, body, counts, leaked, .. } = self;
         // What fails is run once more for its trace anyway.
         let twice = twice && matches!(ran.outcome, Outcome::Completed);
         if let Some(witness) = &mut search.listeners.witness {
             witness.compare();
         }
         let completed = ran.ending == Ending::Completed;
-        if apart.is_none() && search.detectors.cell_used && !search.detectors.track_races_next {
-            *leaked += search.watch_again(&mut ran, body, lap, number);
+        if is_watched_again {
+            *leaked += search.watch_again(ran, *body, lap, counts.executions);
         } else if twice && completed {
-            self.run_second_time(&mut ran)?;
+            self.run_second_time(ran)?;
         }
         let witness = self.search.listeners.witness.take().filter(|_| twice && completed);
-        self.compare(&mut ran, witness);
-        match ran.ending {
-            Ending::Stopped => Ok(Some(Ended::Stopped)),
-            Ending::Foreign => Err(EngineError::Foreign),
-            Ending::Diverged(divergence) => Ok(Some(Ended::Diverged(divergence))),
-            _ => {
-                let ended = self.end(ran)?;
-                Ok(ended.or_else(|| self.difference.clone().map(Ended::Diverged)))
-            }
-        }
+        self.compare(ran, witness);
+        Ok(())
     }
 
     /// Whether the execution that was begun is run twice.
@@ -329,7 +358,7 @@ impl Exploration<'_, '_> {
     }
 
     /// Counts an execution and tells that it ended; or why that ends the search.
-    fn end(&mut self, ran: Ran) -> Result<Option<Ended>, EngineError> {
+    fn end(&mut self, ran: &mut Ran) -> Result<Option<Ended>, EngineError> {
         let (ex, counts) = (&*self.search, &mut self.counts);
         counts.executions += 1;
         if matches!(ran.outcome, Outcome::Limit { .. }) {
@@ -359,6 +388,7 @@ impl Exploration<'_, '_> {
         } else if ran.outcome.is_failure() {
             let Self { search, apart, lap, body, leaked, .. } = self;
             let found = FailedSearch { search, apart: apart.as_deref_mut(), body, lap, leaked };
+            let ran = std::mem::replace(ran, Ran::COMPLETED);
             if self.failures.hear(found, ran, self.counts.executions)? {
                 return Ok(Some(Ended::Failed));
             }

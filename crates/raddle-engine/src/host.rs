@@ -40,6 +40,14 @@ pub struct Ran {
 }
 
 impl Ran {
+    /// Of an execution that completed, as nearly all do.
+    pub(crate) const COMPLETED: Self = Self {
+        ending: Ending::Completed,
+        outcome: Outcome::Completed,
+        leaked: 0,
+        stuck: Vec::new(),
+    };
+
     /// What the program did.
     #[must_use]
     pub fn outcome(&self) -> &Outcome {
@@ -77,12 +85,9 @@ pub(crate) unsafe fn run(
             (*ex).end(Ending::Limit(LimitKind::Tasks));
         }
         loop {
+            Execution::run_targets(ex);
             if (*ex).ending.is_some() {
                 break;
-            }
-            if let Some(next) = (*ex).target.take() {
-                Execution::resume(ex, next, false);
-                continue;
             }
             if (*ex).check_is_due() {
                 (*ex).check_limits();
@@ -97,7 +102,7 @@ pub(crate) unsafe fn run(
             }
             Execution::drain(ex, None);
             match Execution::ask(ex) {
-                Next::Run(next) => Execution::resume(ex, next, false),
+                Next::Run(next) => (*ex).target = Some(next),
                 Next::Host if (*ex).ending.is_some() || (*ex).check_is_due() => {}
                 Next::Host if (*ex).enabled.count > 0 => {
                     unreachable!("engine bug: no task was chosen although some could move")
@@ -108,6 +113,21 @@ pub(crate) unsafe fn run(
                 }
             }
         }
+        let ran = if (*ex).is_plainly_complete() { Ran::COMPLETED } else { conclude(ex) };
+        Execution::set_current(std::ptr::null_mut());
+        (*ex).lasting.pulse.end();
+        ran
+    }
+}
+
+/// What an execution that has ended came to. Ends the tasks that are left.
+///
+/// # Safety
+/// As for [`run`].
+#[inline(never)]
+unsafe fn conclude(ex: *mut Execution) -> Ran {
+    // SAFETY: by contract; no borrow of the execution is held over `tear_down`.
+    unsafe {
         let ending = (*ex).ending.clone().expect("the loop ends with a reason");
         let foreign = (*ex).lasting.pulse.foreign.swap(false, Ordering::Relaxed);
         let ending = if foreign { Ending::Foreign } else { (*ex).revise(ending) };
@@ -125,13 +145,23 @@ pub(crate) unsafe fn run(
         if (*ex).tasks.n_panics > 0 {
             last_words::clear((*ex).lasting.pulse);
         }
-        Execution::set_current(std::ptr::null_mut());
-        (*ex).lasting.pulse.end();
         Ran { ending, outcome, leaked, stuck }
     }
 }
 
 impl Execution {
+    /// Whether the execution completed, no task is left or has panicked, and all that was planned was done: then
+    /// [`conclude`] has nothing to find out.
+    #[inline]
+    fn is_plainly_complete(&self) -> bool {
+        matches!(self.ending, Some(Ending::Completed))
+            && self.tasks.n_panics == 0
+            && self.tasks.n_live == 0
+            && self.decisions.script.is_none()
+            && self.decisions.taken.len() >= self.decisions.plan.prefix.len()
+            && !self.lasting.pulse.foreign.load(Ordering::Relaxed)
+    }
+
     /// What an ending comes to once all is seen: panics that were not handled go first, and a planned
     /// execution that ended too early has diverged.
     fn revise(&mut self, ending: Ending) -> Ending {

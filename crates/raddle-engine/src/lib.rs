@@ -52,6 +52,7 @@ pub mod pulse;
 pub mod race;
 pub mod receive;
 mod recorder;
+mod renewed;
 mod replay;
 pub mod rng;
 mod rounds;

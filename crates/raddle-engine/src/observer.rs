@@ -258,6 +258,11 @@ impl<'a, 'b> Audience<'a, 'b> {
         self.strategy
     }
 
+    /// Whether anyone but the strategy listens.
+    pub(crate) fn has_observers(&self) -> bool {
+        !self.observers.is_empty()
+    }
+
     /// Calls each observer between two executions, or when the search has `ended`.
     pub fn pause(&mut self, counts: Counts, carried: &dyn Fn() -> Carried, ended: Option<&Ended>) {
         for at in 0..self.observers.len() {

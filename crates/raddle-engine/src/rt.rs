@@ -476,7 +476,7 @@ fn set_raises_again(raises_again: bool) {
     let ex = Execution::current();
     if !ex.is_null() {
         // SAFETY: the current execution, changed for a moment.
-        unsafe { (*(*ex).me).unwinding.raises_again = raises_again };
+        unsafe { (&mut (*(*ex).me).unwinding).raises_again = raises_again };
     }
 }
 

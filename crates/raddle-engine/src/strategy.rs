@@ -519,6 +519,13 @@ impl Plan {
         self.prefix.extend(taken.into_iter().map(|taken| taken.option));
         (self.steps_to_skip, self.memoryless) = (0, false);
     }
+
+    /// The same for a strategy that has no use for what was decided before.
+    #[inline]
+    pub(crate) fn clear(&mut self) {
+        self.prefix.clear();
+        (self.steps_to_skip, self.memoryless) = (0, false);
+    }
 }
 
 /// A finished execution, as a strategy sees it.

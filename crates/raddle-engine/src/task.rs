@@ -14,6 +14,7 @@ use crate::object::Object;
 use crate::op::{Access, Held, ObjectId, TaskId};
 use crate::panics::{AllRaised, Raised};
 use crate::passive::Passive;
+use crate::renewed::Renewed;
 use crate::rounds::Rounds;
 use crate::strategy::Decided;
 
@@ -179,6 +180,13 @@ pub(crate) struct Locals {
     pub(crate) draws: u64,
 }
 
+impl Locals {
+    fn begin(&mut self) {
+        self.gone.clear();
+        self.draws = 0;
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct Task {
     pub(crate) state: State,
@@ -188,13 +196,13 @@ pub(crate) struct Task {
     /// Of a task whose steps others run.
     pub(crate) passive: Option<Passive>,
     pub(crate) fair: Fair,
-    pub(crate) rounds: Rounds,
+    pub(crate) rounds: Renewed<Rounds>,
     pub(crate) op: PendingOp,
     pub(crate) lineage: Lineage,
     pub(crate) steps: Steps,
-    pub(crate) timing: Timing,
-    pub(crate) unwinding: Unwinding,
-    pub(crate) locals: Locals,
+    pub(crate) timing: Renewed<Timing>,
+    pub(crate) unwinding: Renewed<Unwinding>,
+    pub(crate) locals: Renewed<Locals>,
     /// The scopes it is in, the outermost first.
     pub(crate) scopes: Vec<Opened>,
     /// The locks it holds, in the order in which it took them.
@@ -214,13 +222,13 @@ impl Task {
             job: None,
             passive: None,
             fair: Fair::default(),
-            rounds: Rounds::default(),
+            rounds: Renewed::default(),
             op: PendingOp::none(site),
             lineage: Lineage::default(),
             steps: Steps::default(),
-            timing: Timing::default(),
-            unwinding: Unwinding::default(),
-            locals: Locals::default(),
+            timing: Renewed::default(),
+            unwinding: Renewed::default(),
+            locals: Renewed::default(),
             scopes: Vec::new(),
             held: Vec::new(),
             counted_drops: 0,
@@ -234,17 +242,16 @@ impl Task {
     pub(crate) fn begin(&mut self, id: TaskId, lineage: Lineage, site: &'static Location<'static>) {
         self.state = State::Live;
         self.counted_drops = 0;
-        self.job = None;
+        debug_assert!(self.job.is_none(), "a job is taken as soon as it is there");
         self.passive = None;
         self.fair.begin();
-        self.rounds.begin();
+        self.rounds.renew(Rounds::begin);
         self.op = PendingOp::none(site);
         self.lineage = lineage;
         self.steps = Steps::default();
-        self.timing = Timing::default();
-        self.unwinding = Unwinding::default();
-        self.locals.gone.clear();
-        self.locals.draws = 0;
+        self.timing.renew(|timing| *timing = Timing::default());
+        self.unwinding.renew(|unwinding| *unwinding = Unwinding::default());
+        self.locals.renew(Locals::begin);
         self.scopes.clear();
         self.held.clear();
         self.life.renew(site);

@@ -104,7 +104,7 @@ impl Execution {
         // SAFETY: as in `arrive`; `task` is the current one, `me`.
         unsafe {
             Fiber::suspend((*task).fiber);
-            if (*task).unwinding.cancelled {
+            if (&(*task).unwinding).cancelled {
                 Self::cancel(me, task);
             }
         }
@@ -222,8 +222,8 @@ impl Execution {
             (*ex).unwatch(me);
             if let How::Timed(_) = how {
                 (*ex).disarm(me);
-                if (*task).timing.timed_out {
-                    (*task).timing.timed_out = false;
+                if (&(*task).timing).timed_out {
+                    (&mut (*task).timing).timed_out = false;
                     return false;
                 }
             }
@@ -251,7 +251,7 @@ impl Execution {
             let task: *mut Task = &raw mut *(&mut (*ex).tasks.list)[me.index()];
             let fruitless = (*ex).n_steps - (*ex).pace.last_change;
             if fruitless > (*ex).lasting.limits.fruitless {
-                (*task).unwinding.held_up = true;
+                (&mut (*task).unwinding).held_up = true;
                 (*ex).end(Ending::Livelock { steps: fruitless });
                 (*ex).target = None;
                 Fiber::suspend((*task).fiber);
@@ -267,7 +267,7 @@ impl Execution {
                 what.expire(me);
                 return false;
             }
-            (*task).unwinding.held_up = true;
+            (&mut (*task).unwinding).held_up = true;
             (*task).op.announced = Some(erase(what));
             (*task).op.immediate = false;
             (*ex).set_enabled(me, false);
@@ -276,12 +276,12 @@ impl Execution {
             (*ex).slow_path |= slow_path::FORCED;
             (*ex).target = None;
             Fiber::suspend((*task).fiber);
-            if (*task).unwinding.cancelled {
+            if (&(*task).unwinding).cancelled {
                 // It unwinds already; a second panic would abort. Nothing can be done but leave
                 // the task where it is.
                 Self::leak(ex, me);
             }
-            (*task).unwinding.held_up = false;
+            (&mut (*task).unwinding).held_up = false;
             (*ex).enabled.forced = None;
             (*ex).slow_path &= !(slow_path::FORCED | slow_path::FOREIGN_UNWIND);
             (*task).op.announced = None;
@@ -296,10 +296,10 @@ impl Execution {
         // SAFETY: as in `arrive`.
         unsafe {
             let task: *mut Task = &raw mut *(&mut (*ex).tasks.list)[me.index()];
-            if !std::thread::panicking() && !(*task).unwinding.finishing {
+            if !std::thread::panicking() && !(&(*task).unwinding).finishing {
                 // User code caught the unwinding and goes on. It must not.
-                (*task).unwinding.swallowed += 1;
-                if (*task).unwinding.swallowed < MAX_SWALLOWED {
+                (&mut (*task).unwinding).swallowed += 1;
+                if (&(*task).unwinding).swallowed < MAX_SWALLOWED {
                     Self::raise();
                 }
                 Self::leak(ex, me);

@@ -105,7 +105,13 @@ impl Execution {
 
     /// No task can move, but some wait for changes that will not come: the next of them in turn takes a step all the
     /// same.
+    #[inline]
     pub(super) fn last_resort(&mut self) -> Option<TaskId> {
+        if self.waits.close.is_empty() { None } else { self.last_resort_of_close() }
+    }
+
+    #[cold]
+    fn last_resort_of_close(&mut self) -> Option<TaskId> {
         let turn = self.waits.turn;
         let waits = |task: &&TaskId| self.task(**task).rounds.waits;
         let seq = |task: &TaskId| self.task(*task).lineage.seq;

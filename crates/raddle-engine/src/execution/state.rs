@@ -201,8 +201,12 @@ impl Decisions {
     #[inline]
     pub(super) fn begin(&mut self) {
         // How much of the plan repeats the last execution: that much must repeat exactly.
-        let pairs = self.plan.prefix.iter().zip(&self.taken);
-        self.shared = pairs.take_while(|(planned, taken)| **planned == taken.option).count();
+        self.shared = if self.plan.prefix.is_empty() {
+            0
+        } else {
+            let pairs = self.plan.prefix.iter().zip(&self.taken);
+            pairs.take_while(|(planned, taken)| **planned == taken.option).count()
+        };
         self.taken.clear();
         self.trail = 0;
         self.cut = None;
