@@ -222,25 +222,46 @@ fn task_main() {
     // SAFETY: a fiber is resumed only by the current execution, with its task as the current one.
     // No borrow is held while user code runs.
     unsafe {
-        let me = (*ex).current;
-        let job = (*ex).task_mut(me).job.take().expect("a started task has a job");
+        let (me, task) = ((*ex).current, (*ex).me);
+        let job = (*task).job.take().expect("a started task has a job");
         let result = catch_unwind(AssertUnwindSafe(|| match &job {
             Job::Body(body) => (**body)(),
-            Job::Spawned(run) => run.run(),
+            Job::Spawned(to_run) => to_run.run(),
         }));
+        if result.is_err() || !(&(*task).locals).values.is_empty() {
+            finish(ex, me, result, &job);
+        }
+        if let Job::Spawned(to_run) = job
+            && let Some(remains) = to_run.give_back()
+        {
+            // The last owner of a result drops it here, as in std: user code once more.
+            (*ex).task_mut(me).unwinding.finishing = true;
+            if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(remains)))
+                && !payload.is::<Cancelled>()
+            {
+                (*ex).end_by_panic(me, &*payload);
+            }
+        }
+        exit(ex, me);
+    }
+}
+
+/// What is left to do for a task that has panicked, or has thread-locals.
+#[cold]
+unsafe fn finish(
+    ex: *mut Execution,
+    me: TaskId,
+    result: Result<(), Box<dyn Any + Send>>,
+    job: &Job,
+) {
+    // SAFETY: as in `task_main`.
+    unsafe {
         (*ex).task_mut(me).unwinding.finishing = true;
         let ended = catch_unwind(AssertUnwindSafe(|| drop_locals(ex, me)));
         let failed = result.and(ended).err().filter(|payload| !payload.is::<Cancelled>());
         if let Some(payload) = failed {
-            note_panic(ex, me, payload, &job);
+            note_panic(ex, me, payload, job);
         }
-        // The last owner of a result drops it here, as in std: user code once more.
-        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(job)))
-            && !payload.is::<Cancelled>()
-        {
-            (*ex).end_by_panic(me, &*payload);
-        }
-        exit(ex, me);
     }
 }
 
@@ -269,7 +290,7 @@ unsafe fn note_panic(ex: *mut Execution, me: TaskId, payload: Box<dyn Any + Send
         match job {
             Job::Body(_) if !(*ex).is_tearing() => (*ex).end(Ending::Panicked),
             Job::Body(_) => {}
-            Job::Spawned(run) => run.fail(payload),
+            Job::Spawned(to_run) => to_run.fail(payload),
         }
     }
 }

@@ -44,6 +44,7 @@ pub mod observer;
 pub mod op;
 mod outside;
 mod overflow;
+mod packet;
 mod panic_hook;
 mod panics;
 mod passive;

@@ -22,12 +22,13 @@ use crate::host;
 use crate::join_park::{LifeOp, ParkOp};
 pub use crate::object::Object;
 use crate::op::{NOTHING, ObjectId, TaskId, site_of};
+use crate::packet::{ToCome, pack};
 use crate::passive::Passive;
 pub use crate::passive::{PassiveWork, Worked};
 use crate::receive::{ActorNews, Done, Letter, Posting};
 use crate::states::StateSpace;
 use crate::strategy::{Event, Stateful, Waits};
-use crate::task::{Job, NO_SLOT, Run};
+use crate::task::{Job, NO_SLOT};
 
 /// Whether the caller is a task of an execution.
 #[inline]
@@ -170,48 +171,12 @@ pub struct Spawn {
     pub stack_size: usize,
 }
 
-/// A closure and what comes of it, in one allocation.
-struct Packet<F, T> {
-    closure: UnsafeCell<Option<F>>,
-    result: UnsafeCell<Option<Result<T, Box<dyn Any + Send>>>>,
-}
-
-// SAFETY: tasks of one execution run on one OS thread, one at a time; after the execution the
-// packet has one owner at a time, which drops it.
-unsafe impl<F, T> Send for Packet<F, T> {}
-// SAFETY: as above.
-unsafe impl<F, T> Sync for Packet<F, T> {}
-
-impl<F: FnOnce() -> T, T> Run for Packet<F, T> {
-    fn run(&self) {
-        // SAFETY: only the task itself uses the closure, once.
-        let closure = unsafe { (*self.closure.get()).take() };
-        let value = closure.expect("a task runs once")();
-        // SAFETY: the handle looks only after the task has exited.
-        unsafe { *self.result.get() = Some(Ok(value)) };
-    }
-
-    fn fail(&self, payload: Box<dyn Any + Send>) {
-        // SAFETY: as in `run`.
-        unsafe { *self.result.get() = Some(Err(payload)) };
-    }
-}
-
-trait Take<T> {
-    fn take(&self) -> Option<Result<T, Box<dyn Any + Send>>>;
-}
-
-impl<F, T> Take<T> for Packet<F, T> {
-    fn take(&self) -> Option<Result<T, Box<dyn Any + Send>>> {
-        // SAFETY: called after the task has exited.
-        unsafe { (*self.result.get()).take() }
-    }
-}
-
 /// A spawned task and its result.
 pub struct Handle<'scope, T> {
     task: TaskRef,
-    packet: Arc<dyn Take<T> + Send + Sync + 'scope>,
+    came: ToCome<T>,
+    /// A closure that never ran is dropped with the handle.
+    scope: PhantomData<dyn Send + Sync + Unpin + 'scope>,
 }
 
 impl<T> fmt::Debug for Handle<'_, T> {
@@ -232,9 +197,9 @@ impl<T> Handle<'_, T> {
     /// # Errors
     /// The payload, if the task panicked.
     #[track_caller]
-    pub fn join(self) -> Result<T, Box<dyn Any + Send>> {
+    pub fn join(mut self) -> Result<T, Box<dyn Any + Send>> {
         self.task.join();
-        let Some(result) = self.packet.take() else {
+        let Some(result) = self.came.take() else {
             // The task was cancelled, so its execution is over and the caller is being unwound.
             // There is no value to return, and a panic would abort: stay here for good.
             let ex = self.task.execution();
@@ -304,14 +269,10 @@ where
 {
     let ex = Execution::current();
     assert!(!ex.is_null(), "engine bug: spawned a task outside an execution");
-    let packet =
-        Arc::new(Packet { closure: UnsafeCell::new(Some(closure)), result: UnsafeCell::new(None) });
-    let run: Arc<dyn Run + 'scope> = Arc::clone(&packet) as Arc<dyn Run + 'scope>;
-    // SAFETY: only the lifetime changes; by contract what is borrowed outlives the task, and the
-    // engine drops the job when the task ends.
-    let run: Arc<dyn Run> = unsafe { std::mem::transmute(run) };
-    // SAFETY: the current execution; no borrow is held over `resume`.
+    // SAFETY: the current execution; no borrow is held over `resume`. What is borrowed outlives the task by contract, and
+    // the engine gives its half of the packet back when the task ends.
     unsafe {
+        let (to_run, came) = pack(ex, closure);
         if (*ex).is_tearing() {
             resume_unwind(Box::new(Cancelled));
         }
@@ -325,14 +286,14 @@ where
         }
         let started = created.filter(|&task| {
             (*ex).task_mut(task).lineage.label = how.label;
-            host::start(ex, task, Job::Spawned(run), how.stack_size)
+            host::start(ex, task, Job::Spawned(to_run), how.stack_size)
         });
         let Some(task) = started else {
             (*ex).end(Ending::Limit(LimitKind::Tasks));
             give_up(ex, parent);
         };
         Execution::resume(ex, task, true);
-        Handle { task: TaskRef { id: task, stamp: (*ex).stamp }, packet }
+        Handle { task: TaskRef { id: task, stamp: (*ex).stamp }, came, scope: PhantomData }
     }
 }
 

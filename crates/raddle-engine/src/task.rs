@@ -12,6 +12,7 @@ use crate::fiber::Fiber;
 use crate::join_park::{JoinPark, Parker};
 use crate::object::Object;
 use crate::op::{Access, Held, ObjectId, TaskId};
+use crate::packet::ToRun;
 use crate::panics::{AllRaised, Raised};
 use crate::passive::Passive;
 use crate::renewed::Renewed;
@@ -29,25 +30,11 @@ pub(crate) enum State {
     Exited,
 }
 
-/// What a spawned task runs, and where its result goes.
-pub(crate) trait Run: Send + Sync {
-    /// Runs the closure and keeps its value. May unwind.
-    fn run(&self);
-    /// Keeps a panic's payload instead.
-    fn fail(&self, payload: Box<dyn Any + Send>);
-}
-
 #[derive(Debug)]
 pub(crate) enum Job {
     /// The test's body. Outlives the execution.
     Body(*const (dyn Fn() + 'static)),
-    Spawned(Arc<dyn Run>),
-}
-
-impl std::fmt::Debug for dyn Run {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Run")
-    }
+    Spawned(ToRun),
 }
 
 /// A panic that ended a task.

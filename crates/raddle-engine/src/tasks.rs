@@ -5,6 +5,7 @@ use raddle_trace::{TaskKind, TaskName};
 use crate::fiber::Idlers;
 use crate::names::Names;
 use crate::op::{Name, TaskId};
+use crate::packet::Blocks;
 use crate::task::{State, Task};
 
 /// All tasks that a search has met, and their order of creation in this execution.
@@ -22,13 +23,15 @@ pub(crate) struct TaskTable {
     pub(crate) n_panics: u32,
     /// Stacks for tasks to come.
     pub(crate) idlers: Idlers,
+    /// Memory for what they run.
+    pub(crate) blocks: Blocks,
 }
 
 impl TaskTable {
     pub(crate) fn new() -> Self {
         let list = vec![Box::new(Task::absent())];
-        let (names, idlers) = (Names::new(), Idlers::default());
-        Self { list, names, created: Vec::new(), n_live: 0, n_panics: 0, idlers }
+        let (names, idlers, blocks) = (Names::new(), Idlers::default(), Blocks::default());
+        Self { list, names, created: Vec::new(), n_live: 0, n_panics: 0, idlers, blocks }
     }
 
     /// Forgets the last search. Keeps every allocation.

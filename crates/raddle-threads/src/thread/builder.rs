@@ -98,6 +98,7 @@ impl Builder {
         scope.start(self, f)
     }
 
+    #[inline]
     pub(super) fn into_task(self) -> rt::Spawn {
         let label = self.name.map(|name| {
             // As std does, for the same message.

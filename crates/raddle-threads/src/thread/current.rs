@@ -18,6 +18,7 @@ enum Inner {
 }
 
 impl Thread {
+    #[inline]
     pub(super) fn of_task(task: TaskRef, name: Option<Arc<str>>) -> Self {
         Self(Inner::Task { task, name })
     }
