@@ -95,13 +95,32 @@ impl<M: Model> Object<M> {
     #[track_caller]
     pub fn wait(&self, op: M::Op) -> M::Reply {
         let site = Location::caller();
-        let execution = Execution::current();
-        let reply = if execution.is_null() {
-            self.outside(op, None)
-        } else {
-            self.inside(execution, op, site, How::Wait)
-        };
-        reply.expect("an op without a timeout does not time out")
+        let ex = Execution::current();
+        if ex.is_null() {
+            let reply = self.outside(op, None);
+            return reply.expect("an op without a timeout does not time out");
+        }
+        let slot = self.claim(ex);
+        let announced = op;
+        let single = Single { object: self, op: &announced };
+        // SAFETY: `ex` is the current execution, on the stack of its current task, and `single` outlives the wait.
+        unsafe {
+            let task = (*ex).me;
+            if Execution::is_ordinary_or_first(ex) {
+                if !self.model().enabled((*ex).current, op) {
+                    (*task).op.announced = Some(erase(&single));
+                    (*task).op.site = site;
+                    (*ex).announce(site);
+                    Execution::wait_to_run_on(ex, slot);
+                    (*task).op.announced = None;
+                }
+            } else {
+                Execution::arrive(ex, &single, [slot, NO_SLOT], site, How::Wait);
+            }
+            let reply = self.apply(ex, slot, op, &announced, site, How::Wait);
+            (*task).op.first_since = None;
+            reply
+        }
     }
 
     /// Like [`step`](Self::step), or `None` if the timeout came first.

@@ -3,57 +3,90 @@
 /// A set of numbers. Iterates in ascending order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Bits {
-    words: Vec<u64>,
+    /// Those below 64, which are all that most sets ever have.
+    first: u64,
+    /// The others, in words. May end with words that are 0.
+    rest: Vec<u64>,
 }
 
+const WORD: u32 = u64::BITS;
+
+/// The word of a number that is not among the first, and its bit.
 #[inline]
 fn split(number: u32) -> (usize, u64) {
-    (number as usize / 64, 1 << (number % 64))
+    ((number / WORD - 1) as usize, 1 << (number % WORD))
+}
+
+/// The number of a bit in a word of the rest.
+fn number(word: usize, bits: u64) -> u32 {
+    (word as u32 + 1) * WORD + bits.trailing_zeros()
 }
 
 impl Bits {
     pub(crate) const fn new() -> Self {
-        Self { words: Vec::new() }
+        Self { first: 0, rest: Vec::new() }
     }
 
-    /// Makes it empty. Keeps the allocation, and the first word, which is all that most sets ever have.
+    /// Makes it empty. Keeps the allocation.
     #[inline]
     pub(crate) fn clear(&mut self) {
-        self.words.truncate(1);
-        if let Some(first) = self.words.first_mut() {
-            *first = 0;
-        }
+        self.first = 0;
+        self.rest.clear();
     }
 
     #[inline]
     pub(crate) fn contains(&self, number: u32) -> bool {
+        if number < WORD {
+            return self.first & 1 << number != 0;
+        }
         let (word, bit) = split(number);
-        self.words.get(word).is_some_and(|bits| bits & bit != 0)
+        self.rest.get(word).is_some_and(|bits| bits & bit != 0)
+    }
+
+    /// Whether it certainly has no numbers: it may have had some from 64 on, of which none is left.
+    #[inline]
+    pub(crate) fn is_surely_empty(&self) -> bool {
+        self.first == 0 && self.rest.is_empty()
     }
 
     /// Adds a number. Whether it is new.
     #[inline]
     pub(crate) fn insert(&mut self, number: u32) -> bool {
-        let (word, bit) = split(number);
-        if word >= self.words.len() {
-            self.grow(word);
+        if number >= WORD {
+            return self.insert_far(number);
         }
-        let bits = &mut self.words[word];
+        let before = self.first;
+        self.first |= 1 << number;
+        before != self.first
+    }
+
+    #[inline(never)]
+    fn insert_far(&mut self, number: u32) -> bool {
+        let (word, bit) = split(number);
+        if word >= self.rest.len() {
+            self.rest.resize(word + 1, 0);
+        }
+        let bits = &mut self.rest[word];
         let new = *bits & bit == 0;
         *bits |= bit;
         new
     }
 
-    #[cold]
-    fn grow(&mut self, word: usize) {
-        self.words.resize(word + 1, 0);
-    }
-
     /// Takes a number out. Whether it was there.
     #[inline]
     pub(crate) fn remove(&mut self, number: u32) -> bool {
+        if number >= WORD {
+            return self.remove_far(number);
+        }
+        let before = self.first;
+        self.first &= !(1 << number);
+        before != self.first
+    }
+
+    #[inline(never)]
+    fn remove_far(&mut self, number: u32) -> bool {
         let (word, bit) = split(number);
-        let Some(bits) = self.words.get_mut(word) else { return false };
+        let Some(bits) = self.rest.get_mut(word) else { return false };
         let known = *bits & bit != 0;
         *bits &= !bit;
         known
@@ -62,19 +95,33 @@ impl Bits {
     /// The smallest number that is not below this one.
     #[inline]
     pub(crate) fn next(&self, from: u32) -> Option<u32> {
-        let (word, bit) = split(from);
-        let mut bits = self.words.get(word)? & bit.wrapping_neg();
-        let mut word = word;
+        if from < WORD {
+            let bits = self.first & u64::MAX << from;
+            if bits != 0 {
+                return Some(bits.trailing_zeros());
+            }
+            if self.rest.is_empty() {
+                return None;
+            }
+        }
+        self.next_far(from.max(WORD))
+    }
+
+    #[inline(never)]
+    fn next_far(&self, from: u32) -> Option<u32> {
+        let (mut word, bit) = split(from);
+        let mut bits = self.rest.get(word)? & bit.wrapping_neg();
         while bits == 0 {
             word += 1;
-            bits = *self.words.get(word)?;
+            bits = *self.rest.get(word)?;
         }
-        Some(word as u32 * 64 + bits.trailing_zeros())
+        Some(number(word, bits))
     }
 
     /// The number that has so many smaller ones beside it.
     pub(crate) fn nth(&self, mut n: u32) -> Option<u32> {
-        for (word, &bits) in self.words.iter().enumerate() {
+        let words = std::iter::once(&self.first).chain(&self.rest);
+        for (word, &bits) in words.enumerate() {
             let count = bits.count_ones();
             if n >= count {
                 n -= count;
@@ -84,7 +131,7 @@ impl Bits {
             for _ in 0..n {
                 bits &= bits - 1;
             }
-            return Some(word as u32 * 64 + bits.trailing_zeros());
+            return Some(word as u32 * WORD + bits.trailing_zeros());
         }
         None
     }
@@ -92,10 +139,15 @@ impl Bits {
     /// Calls this for each number, in ascending order.
     #[inline]
     pub(crate) fn for_each(&self, mut call: impl FnMut(u32)) {
-        for (word, &bits) in self.words.iter().enumerate() {
+        let mut bits = self.first;
+        while bits != 0 {
+            call(bits.trailing_zeros());
+            bits &= bits - 1;
+        }
+        for (word, &bits) in self.rest.iter().enumerate() {
             let mut bits = bits;
             while bits != 0 {
-                call(word as u32 * 64 + bits.trailing_zeros());
+                call(number(word, bits));
                 bits &= bits - 1;
             }
         }
@@ -112,11 +164,12 @@ impl Bits {
 
     /// Adds all of another set. How many are new.
     pub(crate) fn add(&mut self, others: &Self) -> u32 {
-        if self.words.len() < others.words.len() {
-            self.grow(others.words.len() - 1);
+        if self.rest.len() < others.rest.len() {
+            self.rest.resize(others.rest.len(), 0);
         }
-        let mut new = 0;
-        for (bits, others) in self.words.iter_mut().zip(&others.words) {
+        let mut new = (others.first & !self.first).count_ones();
+        self.first |= others.first;
+        for (bits, others) in self.rest.iter_mut().zip(&others.rest) {
             new += (others & !*bits).count_ones();
             *bits |= others;
         }
@@ -125,8 +178,9 @@ impl Bits {
 
     /// Takes all of another set out. How many were there.
     pub(crate) fn take_out(&mut self, others: &Self) -> u32 {
-        let mut known = 0;
-        for (bits, others) in self.words.iter_mut().zip(&others.words) {
+        let mut known = (others.first & self.first).count_ones();
+        self.first &= !others.first;
+        for (bits, others) in self.rest.iter_mut().zip(&others.rest) {
             known += (others & *bits).count_ones();
             *bits &= !others;
         }

@@ -44,7 +44,7 @@ use crate::op::{Name, TaskId};
 use crate::rounds::Spinning;
 use crate::strategy::{Answer, Choice, Event, Label, Plan, Point, Strategy, Taken, Waits};
 use crate::tape::Tape;
-use crate::task::{Lineage, NO_SLOT, State, Task};
+use crate::task::{NO_SLOT, State, Task};
 use crate::tasks::TaskTable;
 
 thread_local! {
@@ -302,8 +302,12 @@ impl Execution {
 
     /// A task of this execution that `parent` makes. `None`: there are too many.
     #[inline]
-    #[track_caller]
-    pub(crate) fn create(&mut self, parent: TaskId, kind: TaskKind) -> Option<TaskId> {
+    pub(crate) fn create(
+        &mut self,
+        parent: TaskId,
+        kind: TaskKind,
+        site: &'static Location<'static>,
+    ) -> Option<TaskId> {
         if self.tasks.created.len() >= self.lasting.limits.tasks as usize {
             return None;
         }
@@ -311,11 +315,12 @@ impl Execution {
             TaskId::ROOT
         } else {
             let row = usize::from(kind == TaskKind::Environment);
-            let nth = self.task(parent).lineage.spawned[row];
-            self.task_mut(parent).lineage.spawned[row] += 1;
+            let spawned = &mut self.task_mut(parent).lineage.spawned[row];
+            let nth = *spawned;
+            *spawned += 1;
             self.tasks.names.intern(parent, nth, kind)
         };
-        self.enter(parent, id, kind);
+        self.enter(parent, id, kind, site);
         if self.waits.on {
             self.task_mut(parent).rounds.forget();
         }
@@ -324,17 +329,20 @@ impl Execution {
 
     /// Makes a task part of the execution.
     #[inline]
-    #[track_caller]
-    fn enter(&mut self, parent: TaskId, id: TaskId, kind: TaskKind) {
-        while self.tasks.list.len() <= id.index() {
-            self.tasks.list.push(Box::new(Task::absent()));
-            self.enabled.slots.push([NO_SLOT; 2]);
+    fn enter(
+        &mut self,
+        parent: TaskId,
+        id: TaskId,
+        kind: TaskKind,
+        site: &'static Location<'static>,
+    ) {
+        if self.tasks.list.len() <= id.index() {
+            self.make_room(id);
         }
         self.enabled.slots[id.index()] = [NO_SLOT; 2];
         let seq = self.tasks.created.len() as u32;
         let born = (parent, self.n_steps);
-        let lineage = Lineage { seq, label: None, spawned: [0, 0], born, joined: None };
-        self.task_mut(id).begin(id, lineage, Location::caller());
+        self.task_mut(id).begin(id, seq, born, site);
         self.tasks.created.push(id);
         if kind == TaskKind::Thread {
             self.tasks.n_live += 1;
@@ -348,6 +356,15 @@ impl Execution {
         }
         if let Some(recorder) = self.listeners.recorder.as_mut().filter(|_| seq > 0) {
             recorder.spawn(parent, id);
+        }
+    }
+
+    /// Has an entry for a task that no execution of the search has had.
+    #[cold]
+    fn make_room(&mut self, id: TaskId) {
+        while self.tasks.list.len() <= id.index() {
+            self.tasks.list.push(Box::new(Task::absent()));
+            self.enabled.slots.push([NO_SLOT; 2]);
         }
     }
 
@@ -404,7 +421,7 @@ impl Execution {
     }
 
     #[inline]
-    fn set_enabled(&mut self, task: TaskId, enabled: bool) {
+    pub(crate) fn set_enabled(&mut self, task: TaskId, enabled: bool) {
         let (n_steps, current) = (self.n_steps, self.current);
         let entry = self.tasks.get_mut(task);
         let place = entry.lineage.seq;
@@ -478,6 +495,10 @@ impl Execution {
         unsafe {
             let mut found = false;
             while let Some(task) = (*ex).enabled.run_on.pop() {
+                if (*ex).enabled.run_on.is_empty() {
+                    // Nothing of this is unusual for the task that runs on now.
+                    (*ex).slow_path &= !slow_path::RUN_ON;
+                }
                 if Some(task) == me {
                     found = true;
                 } else {

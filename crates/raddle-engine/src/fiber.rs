@@ -43,8 +43,8 @@ impl fmt::Debug for Fiber {
 /// same cache lines of every page.
 struct Staggered {
     stack: DefaultStack,
-    /// Bytes left free at the top.
-    free: usize,
+    /// Where it begins: some bytes are left free at the top.
+    base: StackPointer,
 }
 
 /// At least one page is guarded; a fault further up is not an overflow.
@@ -54,8 +54,9 @@ const STAGGERS: usize = 12;
 
 // SAFETY: the same stack, with its guard page, only a little shorter at the top.
 unsafe impl Stack for Staggered {
+    #[inline]
     fn base(&self) -> StackPointer {
-        StackPointer::new(self.stack.base().get() - self.free).expect("inside the stack")
+        self.base
     }
 
     fn limit(&self) -> StackPointer {
@@ -198,7 +199,8 @@ impl Fiber {
             pool.created % STAGGERS
         });
         let stack = DefaultStack::new(stack_size + STAGGERS * STAGGER).ok()?;
-        let stack = Staggered { stack, free: nth * STAGGER };
+        let base = StackPointer::new(stack.base().get() - nth * STAGGER).expect("inside the stack");
+        let stack = Staggered { stack, base };
         let (limit, base) = (stack.limit().get(), stack.base().get());
         let this = Box::into_raw(Box::<Fiber>::new_uninit());
         let address = this as usize;

@@ -12,7 +12,7 @@
 //! end early without a failure are unwound, or memory had no bound. `host.rs`, `fiber.rs`.
 
 use std::any::Any;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::sync::atomic::Ordering;
 
 use raddle_trace::{Death, LimitKind, Outcome, Panic, TaskKind, Waiting};
@@ -27,7 +27,7 @@ use crate::recorder::task_table;
 use crate::script::Script;
 use crate::strategy::Stuck;
 use crate::tape::Tape;
-use crate::task::{Job, State};
+use crate::task::{Job, NO_SLOT, State};
 
 /// What one execution came to.
 #[derive(Debug)]
@@ -74,7 +74,9 @@ pub(crate) unsafe fn run(
     unsafe {
         (*ex).begin();
         Execution::set_current(ex);
-        let root = (*ex).create(TaskId::ROOT, TaskKind::Thread).expect("one task is allowed");
+        let root = (*ex)
+            .create(TaskId::ROOT, TaskKind::Thread, Location::caller())
+            .expect("one task is allowed");
         #[expect(clippy::transmute_ptr_to_ptr, reason = "a cast cannot change the lifetime")]
         // SAFETY: only the lifetime changes; the job is gone when this function returns.
         let body = std::mem::transmute::<*const (dyn Fn() + '_), *const (dyn Fn() + 'static)>(body);
@@ -202,6 +204,7 @@ impl Execution {
 }
 
 /// Gives a task its fiber. `false`: no stack can be had.
+#[inline]
 pub(crate) unsafe fn start(ex: *mut Execution, task: TaskId, job: Job, stack_size: usize) -> bool {
     // SAFETY: `ex` is live; nothing here switches.
     unsafe {
@@ -300,9 +303,22 @@ unsafe fn note_panic(ex: *mut Execution, me: TaskId, payload: Box<dyn Any + Send
 unsafe fn exit(ex: *mut Execution, me: TaskId) {
     // SAFETY: as in `task_main`.
     unsafe {
-        (*ex).end_task(me);
-        (*ex).task(me).life.model_mut().exited = true;
-        if let Some(slot) = (*ex).task(me).life.claimed((*ex).stamp) {
+        let task = (*ex).me;
+        if (*ex).slow_path & !slow_path::STARTING == 0 && (*task).op.announced.is_none() {
+            // It runs, so it watches nothing, and it has no op: none is left behind but by unwinding.
+            debug_assert!(!(*ex).enabled.watching.contains((*task).lineage.seq));
+            debug_assert_eq!((*task).op.queue.0, NO_SLOT);
+            (*ex).set_enabled(me, false);
+            if (*ex).waits.on {
+                (*ex).forget_pending(me);
+            }
+        } else {
+            (*ex).forget_pending(me);
+        }
+        (*task).state = State::Exited;
+        (*ex).tasks.n_live -= 1;
+        (*task).life.model_mut().exited = true;
+        if let Some(slot) = (*task).life.claimed((*ex).stamp) {
             Execution::wake(ex, slot);
         }
         (*ex).target = None;
@@ -495,13 +511,4 @@ fn waiting(ex: &Execution) -> Vec<Waiting> {
         }
     };
     ex.tasks.created.iter().filter(stuck).map(entry).collect()
-}
-
-impl Execution {
-    #[inline]
-    fn end_task(&mut self, task: TaskId) {
-        self.forget_pending(task);
-        self.task_mut(task).state = State::Exited;
-        self.tasks.n_live -= 1;
-    }
 }

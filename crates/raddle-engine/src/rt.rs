@@ -22,7 +22,7 @@ use crate::host;
 use crate::join_park::{LifeOp, ParkOp};
 pub use crate::object::Object;
 use crate::op::{NOTHING, ObjectId, TaskId, site_of};
-use crate::packet::{ToCome, pack};
+use crate::packet::{ToCome, ToRun, pack};
 use crate::passive::Passive;
 pub use crate::passive::{PassiveWork, Worked};
 use crate::receive::{ActorNews, Done, Letter, Posting};
@@ -269,31 +269,57 @@ where
 {
     let ex = Execution::current();
     assert!(!ex.is_null(), "engine bug: spawned a task outside an execution");
-    // SAFETY: the current execution; no borrow is held over `resume`. What is borrowed outlives the task by contract, and
-    // the engine gives its half of the packet back when the task ends.
+    // SAFETY: the current execution. What is borrowed outlives the task by contract, and the engine gives its half of the
+    // packet back when the task ends.
     unsafe {
         let (to_run, came) = pack(ex, closure);
+        let task = start_task(ex, how, to_run, Location::caller());
+        Handle { task: TaskRef { id: task, stamp: (*ex).stamp }, came, scope: PhantomData }
+    }
+}
+
+/// The part of [`spawn_unchecked`] that is the same for all closures.
+#[inline(never)]
+unsafe fn start_task(
+    ex: *mut Execution,
+    how: Spawn,
+    to_run: ToRun,
+    site: &'static Location<'static>,
+) -> TaskId {
+    // SAFETY: the current execution; no borrow is held over `resume`.
+    unsafe {
         if (*ex).is_tearing() {
             resume_unwind(Box::new(Cancelled));
         }
         if (*ex).slow_path & slow_path::IN_PASSIVE_STEP != 0 {
-            Execution::refuse_at_work(Location::caller());
+            Execution::refuse_at_work(site);
         }
         let parent = (*ex).current;
-        let created = (*ex).create(parent, TaskKind::Thread);
-        if let Some(task) = created.filter(|_| (*ex).detectors.track_races) {
+        let Some(task) = (*ex).create(parent, TaskKind::Thread, site) else {
+            drop(to_run);
+            give_up_spawning(ex, parent);
+        };
+        if (*ex).detectors.track_races {
             (*ex).detectors.race.fork(parent, task);
         }
-        let started = created.filter(|&task| {
+        if how.label.is_some() {
             (*ex).task_mut(task).lineage.label = how.label;
-            host::start(ex, task, Job::Spawned(to_run), how.stack_size)
-        });
-        let Some(task) = started else {
-            (*ex).end(Ending::Limit(LimitKind::Tasks));
-            give_up(ex, parent);
-        };
+        }
+        if !host::start(ex, task, Job::Spawned(to_run), how.stack_size) {
+            give_up_spawning(ex, parent);
+        }
         Execution::resume(ex, task, true);
-        Handle { task: TaskRef { id: task, stamp: (*ex).stamp }, came, scope: PhantomData }
+        task
+    }
+}
+
+/// There are too many tasks.
+#[cold]
+unsafe fn give_up_spawning(ex: *mut Execution, parent: TaskId) -> ! {
+    // SAFETY: the current execution, on the stack of its current task.
+    unsafe {
+        (*ex).end(Ending::Limit(LimitKind::Tasks));
+        give_up(ex, parent)
     }
 }
 

@@ -62,6 +62,20 @@ pub(crate) struct Lineage {
     pub(crate) joined: Option<(TaskId, u64)>,
 }
 
+impl Lineage {
+    /// Field by field: this is done for every task of every execution.
+    #[inline]
+    fn begin(&mut self, seq: u32, born: (TaskId, u64)) {
+        self.seq = seq;
+        if self.label.is_some() {
+            self.label = None;
+        }
+        self.spawned = [0, 0];
+        self.born = born;
+        self.joined = None;
+    }
+}
+
 /// What a task is about to do.
 #[derive(Debug)]
 pub(crate) struct PendingOp {
@@ -226,7 +240,13 @@ impl Task {
 
     /// Makes it a task of a new execution. Keeps its allocations.
     #[inline]
-    pub(crate) fn begin(&mut self, id: TaskId, lineage: Lineage, site: &'static Location<'static>) {
+    pub(crate) fn begin(
+        &mut self,
+        id: TaskId,
+        seq: u32,
+        born: (TaskId, u64),
+        site: &'static Location<'static>,
+    ) {
         self.state = State::Live;
         self.counted_drops = 0;
         debug_assert!(self.job.is_none(), "a job is taken as soon as it is there");
@@ -234,7 +254,7 @@ impl Task {
         self.fair.begin();
         self.rounds.renew(Rounds::begin);
         self.op = PendingOp::none(site);
-        self.lineage = lineage;
+        self.lineage.begin(seq, born);
         self.steps = Steps::default();
         self.timing.renew(|timing| *timing = Timing::default());
         self.unwinding.renew(|unwinding| *unwinding = Unwinding::default());

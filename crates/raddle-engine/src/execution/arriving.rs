@@ -21,9 +21,20 @@ impl Execution {
     pub(crate) unsafe fn turn(ex: *mut Self, enabled: bool, slot: u32, queues: bool) {
         // SAFETY: by contract.
         unsafe {
-            if enabled && (*ex).enabled.count == 1 {
-                (*ex).decisions.point = None;
-                return;
+            if enabled {
+                if (*ex).enabled.count == 1 {
+                    (*ex).decisions.point = None;
+                    return;
+                }
+                if (*ex).listeners.draws {
+                    // As `choose` does. That a task goes on which was drawn itself is half of all steps or more, so it
+                    // is found out in a function that saves few registers.
+                    let chosen = Self::draw_next(ex);
+                    if chosen != (*ex).current {
+                        Self::hand_over(ex, Some(chosen), slot, queues);
+                    }
+                    return;
+                }
             }
             Self::take_turns(ex, enabled, slot, queues);
         }
@@ -32,16 +43,24 @@ impl Execution {
     /// The part of [`turn`](Self::turn) that asks. `slot`: the object to watch meanwhile, if the op can be disabled.
     #[inline(never)]
     unsafe fn take_turns(ex: *mut Self, enabled: bool, slot: u32, queues: bool) {
+        // SAFETY: as in `turn`.
+        unsafe {
+            if !enabled {
+                (*ex).set_enabled((*ex).current, false);
+            }
+            let chosen = Self::choose::<true>(ex);
+            if chosen != Some((*ex).current) {
+                Self::hand_over(ex, chosen, slot, queues);
+            }
+        }
+    }
+
+    /// Another task has been chosen, or none: comes back when it is the caller's turn.
+    #[inline(never)]
+    unsafe fn hand_over(ex: *mut Self, chosen: Option<TaskId>, slot: u32, queues: bool) {
         // SAFETY: as in `turn`; no borrow is held over the switch.
         unsafe {
             let (me, task) = ((*ex).current, (*ex).me);
-            if !enabled {
-                (*ex).set_enabled(me, false);
-            }
-            let chosen = Self::choose::<true>(ex);
-            if chosen == Some(me) {
-                return;
-            }
             // What is chosen may change the object before this task is suspended, if it is no task with a stack.
             if slot != NO_SLOT {
                 (*ex).watch(me, [slot, NO_SLOT], queues);
@@ -91,6 +110,57 @@ impl Execution {
             if slot != NO_SLOT {
                 (*ex).unwatch(me);
             }
+        }
+    }
+
+    /// Whether an op that is no scheduling point can take the short way: nothing unusual is going on, but that the
+    /// current task may run on to its next op only.
+    ///
+    /// # Safety
+    /// `ex` is the current execution.
+    #[inline]
+    pub(crate) unsafe fn is_ordinary_or_first(ex: *mut Self) -> bool {
+        // SAFETY: by contract.
+        unsafe { (*ex).slow_path & !slow_path::STARTING == 0 && !std::thread::panicking() }
+    }
+
+    /// The short way for an op that runs as soon as it is enabled, and is not enabled now. The caller has announced it.
+    ///
+    /// # Safety
+    /// As for [`turn`](Self::turn), but for the flag, and [`is_ordinary_or_first`](Self::is_ordinary_or_first).
+    #[inline(never)]
+    pub(crate) unsafe fn wait_to_run_on(ex: *mut Self, slot: u32) {
+        // SAFETY: by contract; no borrow is held over the switch.
+        unsafe {
+            let (me, task) = ((*ex).current, (*ex).me);
+            let place = (*task).lineage.seq;
+            (*task).op.immediate = true;
+            (*task).op.first_since = None;
+            (*ex).set_enabled(me, false);
+            (*ex).enabled.watching.insert(place);
+            (&mut (*ex).enabled.slots)[me.index()] = [slot, NO_SLOT];
+            if (*ex).slow_path == 0 {
+                let next = match Self::choose::<true>(ex) {
+                    Some(chosen) if (*ex).task(chosen).fiber.is_null() => {
+                        Self::step_for(ex, chosen)
+                    }
+                    Some(chosen) => Next::Run(chosen),
+                    None => Next::Host,
+                };
+                if next != Next::Run(me) {
+                    (*ex).target = if let Next::Run(next) = next { Some(next) } else { None };
+                    Self::suspend(me, task);
+                }
+            } else {
+                (*ex).slow_path = 0;
+                Self::suspend(me, task);
+            }
+            if (*ex).slow_path & slow_path::STARTING == 0 {
+                // As in `arrive`.
+                (*ex).set_enabled(me, true);
+            }
+            (*task).op.immediate = false;
+            (*ex).enabled.watching.remove(place);
         }
     }
 

@@ -122,6 +122,35 @@ impl Execution {
         }
     }
 
+    /// [`draw`](Self::draw) as a call. What nearly always holds is done without another one, so that no registers have
+    /// to be saved.
+    #[inline(never)]
+    pub(super) unsafe fn draw_next(ex: *mut Self) -> TaskId {
+        // SAFETY: as in `draw`.
+        unsafe {
+            let this = &mut *ex;
+            let (taken, of) = (&mut this.decisions.taken, this.enabled.count);
+            let has_room = taken.len() < taken.capacity();
+            if !cfg!(debug_assertions)
+                && has_room
+                && this.enabled.is_listed
+                && let Some(rng) = &mut this.listeners.generator
+            {
+                let option = rng.below(of);
+                this.decisions.point = Some(taken.len() as u32);
+                taken.push(Taken { option, of });
+                return this.enabled.options[option as usize].task;
+            }
+            Self::draw_slowly(ex)
+        }
+    }
+
+    #[inline(never)]
+    unsafe fn draw_slowly(ex: *mut Self) -> TaskId {
+        // SAFETY: as in `draw`.
+        unsafe { Self::draw(ex) }
+    }
+
     /// What [`decide`](Self::decide) would do where the strategy is a generator and no more: there are options, no plan
     /// answers, and nothing is kept but what was taken.
     #[inline]

@@ -26,7 +26,7 @@ impl Execution {
             return None;
         }
         let id = self.tasks.intern_key(key);
-        self.enter(self.current, id, TaskKind::Environment);
+        self.enter(self.current, id, TaskKind::Environment, Location::caller());
         let wanted = self.listeners.recorder.is_some() || self.listeners.needs.labels;
         let entry = self.task_mut(id);
         entry.fiber = std::ptr::null_mut();

@@ -1,5 +1,6 @@
 //! Timers: tasks of the environment with one op, which ends the op of their owner.
 
+use std::panic::Location;
 use std::time::Duration;
 
 use raddle_trace::{LimitKind, TaskKind, Timeouts};
@@ -15,7 +16,9 @@ impl Execution {
     pub(super) fn arm(&mut self, task: TaskId, what: &dyn Announced, timeout: Duration) {
         self.lasting.seen.timers = true;
         let known = self.task(task).timing.timer;
-        let Some(lane) = known.or_else(|| self.create(task, TaskKind::Environment)) else {
+        let Some(lane) =
+            known.or_else(|| self.create(task, TaskKind::Environment, Location::caller()))
+        else {
             self.end(Ending::Limit(LimitKind::Tasks));
             return;
         };

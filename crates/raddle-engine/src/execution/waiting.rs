@@ -101,7 +101,7 @@ impl Execution {
             if this.enabled.queues.get(slot as usize).is_some_and(|queue| queue.count > 0) {
                 this.wake_queue(slot as usize);
             }
-            if this.enabled.watching.next(0).is_some() {
+            if !this.enabled.watching.is_surely_empty() {
                 this.wake_each(slot);
             }
         }
@@ -150,26 +150,25 @@ impl Execution {
             if !slots.contains(&slot) {
                 continue;
             }
-            let Some(what) = self.task(task).op.announced else { continue };
-            if self.task(task).rounds.waits {
+            let entry = self.tasks.get_mut(task);
+            let Some(what) = entry.op.announced else { continue };
+            if entry.rounds.waits {
                 // What it waits for is a change, of which it has heard when the step was counted.
                 continue;
             }
             // SAFETY: announced ops of suspended tasks are valid, and touch models only.
             let (enabled, first_enabled) = unsafe {
-                let first = slots[1] != NO_SLOT && self.task(task).op.first_since.is_none();
+                let first = slots[1] != NO_SLOT && entry.op.first_since.is_none();
                 ((*what).enabled(task), first && (*what).first_enabled(task))
             };
-            let n_steps = self.n_steps;
             if first_enabled {
-                self.task_mut(task).op.first_since = Some(n_steps);
+                entry.op.first_since = Some(self.n_steps);
             }
-            if !self.task(task).op.immediate {
+            if !entry.op.immediate {
                 self.set_enabled(task, enabled);
                 self.rearm(task);
             } else if enabled {
-                let op = &mut self.task_mut(task).op;
-                (op.first_since, op.announced) = (Some(n_steps), None);
+                (entry.op.first_since, entry.op.announced) = (Some(self.n_steps), None);
                 self.enabled.watching.remove(place);
                 self.enabled.run_on.push(task);
                 self.slow_path |= slow_path::RUN_ON;
