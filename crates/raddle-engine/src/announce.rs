@@ -105,7 +105,8 @@ pub(crate) struct Double<'a, A: Model, B: Model> {
 
 impl<A: Model, B: Model> Announced for Double<'_, A, B> {
     fn enabled(&self, task: TaskId) -> bool {
-        self.first.enabled(task) && self.second.enabled(task)
+        // The second is a lock, which is asked with less effort.
+        self.second.enabled(task) && self.first.enabled(task)
     }
 
     fn footprint(&self, task: TaskId) -> [(ObjectId, Access); 2] {

@@ -119,7 +119,21 @@ impl Bits {
     }
 
     /// The number that has so many smaller ones beside it.
-    pub(crate) fn nth(&self, mut n: u32) -> Option<u32> {
+    #[inline]
+    pub(crate) fn nth(&self, n: u32) -> Option<u32> {
+        if !self.rest.is_empty() {
+            return self.nth_of_many(n);
+        }
+        let mut bits = self.first;
+        for _ in 0..n {
+            // Stays 0 where there are not so many.
+            bits &= bits.wrapping_sub(1);
+        }
+        (bits != 0).then(|| bits.trailing_zeros())
+    }
+
+    #[inline(never)]
+    fn nth_of_many(&self, mut n: u32) -> Option<u32> {
         let words = std::iter::once(&self.first).chain(&self.rest);
         for (word, &bits) in words.enumerate() {
             let count = bits.count_ones();
@@ -163,12 +177,19 @@ impl Bits {
     }
 
     /// Adds all of another set. How many are new.
+    #[inline]
     pub(crate) fn add(&mut self, others: &Self) -> u32 {
+        let new = (others.first & !self.first).count_ones();
+        self.first |= others.first;
+        if others.rest.is_empty() { new } else { new + self.add_far(others) }
+    }
+
+    #[inline(never)]
+    fn add_far(&mut self, others: &Self) -> u32 {
         if self.rest.len() < others.rest.len() {
             self.rest.resize(others.rest.len(), 0);
         }
-        let mut new = (others.first & !self.first).count_ones();
-        self.first |= others.first;
+        let mut new = 0;
         for (bits, others) in self.rest.iter_mut().zip(&others.rest) {
             new += (others & !*bits).count_ones();
             *bits |= others;
@@ -177,9 +198,16 @@ impl Bits {
     }
 
     /// Takes all of another set out. How many were there.
+    #[inline]
     pub(crate) fn take_out(&mut self, others: &Self) -> u32 {
-        let mut known = (others.first & self.first).count_ones();
+        let known = (others.first & self.first).count_ones();
         self.first &= !others.first;
+        if others.rest.is_empty() { known } else { known + self.take_out_far(others) }
+    }
+
+    #[inline(never)]
+    fn take_out_far(&mut self, others: &Self) -> u32 {
+        let mut known = 0;
         for (bits, others) in self.rest.iter_mut().zip(&others.rest) {
             known += (others & *bits).count_ones();
             *bits &= !others;

@@ -234,6 +234,7 @@ impl Execution {
         if self.check_is_due() {
             self.slow_path |= slow_path::CHECK_DUE;
         }
+        self.set_carefree();
         self.target = None;
         self.strayed = false;
         self.ending = None;
@@ -249,7 +250,8 @@ impl Execution {
     }
 
     pub(crate) fn set_current(execution: *mut Self) {
-        CURRENT.set(execution);
+        // As in `current`.
+        let _ = CURRENT.try_with(|current| current.set(execution));
     }
 
     /// Takes over what an execution in another process decided.

@@ -306,7 +306,7 @@ unsafe fn exit(ex: *mut Execution, me: TaskId) {
         let task = (*ex).me;
         if (*ex).slow_path & !slow_path::STARTING == 0 && (*task).op.announced.is_none() {
             // It runs, so it watches nothing, and it has no op: none is left behind but by unwinding.
-            debug_assert!(!(*ex).enabled.watching.contains((*task).lineage.seq));
+            debug_assert!(!(*ex).enabled.watches(me, (*task).lineage.seq));
             debug_assert_eq!((*task).op.queue.0, NO_SLOT);
             (*ex).set_enabled(me, false);
             if (*ex).waits.on {

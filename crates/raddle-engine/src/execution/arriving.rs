@@ -133,12 +133,10 @@ impl Execution {
         // SAFETY: by contract; no borrow is held over the switch.
         unsafe {
             let (me, task) = ((*ex).current, (*ex).me);
-            let place = (*task).lineage.seq;
             (*task).op.immediate = true;
             (*task).op.first_since = None;
             (*ex).set_enabled(me, false);
-            (*ex).enabled.watching.insert(place);
-            (&mut (*ex).enabled.slots)[me.index()] = [slot, NO_SLOT];
+            (*ex).watch(me, [slot, NO_SLOT], false);
             if (*ex).slow_path == 0 {
                 let next = match Self::choose::<true>(ex) {
                     Some(chosen) if (*ex).task(chosen).fiber.is_null() => {
@@ -160,7 +158,7 @@ impl Execution {
                 (*ex).set_enabled(me, true);
             }
             (*task).op.immediate = false;
-            (*ex).enabled.watching.remove(place);
+            (*ex).unwatch(me);
         }
     }
 

@@ -133,13 +133,15 @@ impl Execution {
             let has_room = taken.len() < taken.capacity();
             if !cfg!(debug_assertions)
                 && has_room
-                && this.enabled.is_listed
                 && let Some(rng) = &mut this.listeners.generator
             {
                 let option = rng.below(of);
                 this.decisions.point = Some(taken.len() as u32);
                 taken.push(Taken { option, of });
-                return this.enabled.options[option as usize].task;
+                if this.enabled.is_listed {
+                    return this.enabled.options[option as usize].task;
+                }
+                return this.unlisted(option);
             }
             Self::draw_slowly(ex)
         }
@@ -177,11 +179,11 @@ impl Execution {
         }
     }
 
-    /// An option where the list of them is out of date. Where there are many and they change in every step, as those do
-    /// who wait for a lock, to list them would cost more than to count.
+    /// An option where the list of them is out of date. Where they change in every step, as those do who wait for a lock,
+    /// to list them would cost more than to count.
     #[inline(never)]
     fn unlisted(&mut self, option: u32) -> TaskId {
-        if self.enabled.count <= 8 || self.enabled.is_counted {
+        if self.enabled.is_counted {
             self.list_options();
             return self.enabled.options[option as usize].task;
         }

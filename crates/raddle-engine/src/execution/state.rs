@@ -65,11 +65,9 @@ pub(crate) struct Enabled {
     pub(crate) is_counted: bool,
     /// Those of them that need not wait for another to move.
     pub(crate) fair_options: Vec<Choice>,
-    /// Who looks again when an object has changed, each by itself: by place.
-    pub(crate) watching: Bits,
-    /// The objects of their pending ops, by task id.
+    /// The objects of the pending ops of those who look again when one has changed, by task id.
     pub(crate) slots: Vec<[u32; 2]>,
-    /// By object: who waits for it or may come to, all alike.
+    /// By object: who looks again when it has changed.
     pub(crate) queues: Vec<Queue>,
     /// How many tasks are in all of them.
     pub(crate) n_queued: u32,
@@ -82,10 +80,14 @@ pub(crate) struct Enabled {
     pub(crate) last_yielded: bool,
 }
 
-/// The tasks that have announced to take a lock which one task has at a time. They can move while it is free, and none
-/// of them can otherwise, so they are enabled and disabled together.
+/// The tasks that look again when an object has changed.
+///
+/// Those that have announced to take a lock which one task has at a time are its members: they can move while it is
+/// free, and none of them can otherwise, so they are enabled and disabled together.
 #[derive(Debug, Default)]
 pub(crate) struct Queue {
+    /// Those whose ops are others, and are asked each by itself. By place.
+    pub(crate) watchers: Bits,
     /// By place.
     pub(crate) members: Bits,
     pub(crate) count: u32,
@@ -108,7 +110,6 @@ impl Enabled {
             is_listed: true,
             is_counted: false,
             fair_options: Vec::new(),
-            watching: Bits::new(),
             queues: Vec::new(),
             n_queued: 0,
             slots: vec![[NO_SLOT; 2]],
@@ -125,17 +126,40 @@ impl Enabled {
         (self.is_listed, self.is_counted) = (false, false);
     }
 
+    /// The queue of an object.
+    #[inline]
+    pub(super) fn queue(&mut self, slot: u32) -> &mut Queue {
+        let at = slot as usize;
+        if self.queues.len() <= at {
+            self.make_queue(at);
+        }
+        &mut self.queues[at]
+    }
+
+    #[cold]
+    fn make_queue(&mut self, at: usize) {
+        self.queues.resize_with(at + 1, Default::default);
+    }
+
+    /// Whether a task looks again when an object has changed, by itself.
+    pub(crate) fn watches(&self, task: TaskId, place: u32) -> bool {
+        let watches = |slot: u32| {
+            self.queues.get(slot as usize).is_some_and(|queue| queue.watchers.contains(place))
+        };
+        self.slots[task.index()].into_iter().any(watches)
+    }
+
     #[inline]
     pub(super) fn begin(&mut self) {
         self.places.clear();
         self.count = 0;
         self.options.clear();
         self.is_listed = true;
-        self.watching.clear();
         if self.n_queued > 0 {
             // The last execution ended before they had moved.
             self.n_queued = 0;
             for queue in &mut self.queues {
+                queue.watchers.clear();
                 queue.members.clear();
                 queue.count = 0;
             }

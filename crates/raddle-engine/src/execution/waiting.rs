@@ -19,24 +19,23 @@ impl Execution {
         let Self { enabled, tasks, .. } = self;
         let entry = tasks.get_mut(task);
         let place = entry.lineage.seq;
+        enabled.n_queued += 1;
         if !queues {
-            enabled.watching.insert(place);
             enabled.slots[task.index()] = slots;
+            enabled.queue(slots[0]).watchers.insert(place);
+            if slots[1] != NO_SLOT {
+                enabled.queue(slots[1]).watchers.insert(place);
+            }
             return;
         }
-        let at = slots[0] as usize;
-        if enabled.queues.len() <= at {
-            enabled.queues.resize_with(at + 1, Default::default);
-        }
-        let queue = &mut enabled.queues[at];
         let can_move = enabled.places.contains(place);
+        let queue = enabled.queue(slots[0]);
         if queue.count == 0 {
             queue.is_free = can_move;
         }
         debug_assert_eq!(queue.is_free, can_move, "a lock is free for all or for none");
         queue.members.insert(place);
         queue.count += 1;
-        enabled.n_queued += 1;
         entry.op.queue = (slots[0], queue.flips);
     }
 
@@ -45,9 +44,24 @@ impl Execution {
     pub(super) fn unwatch(&mut self, task: TaskId) {
         let entry = self.tasks.get(task);
         if entry.op.queue.0 == NO_SLOT {
-            self.enabled.watching.remove(entry.lineage.seq);
+            self.stop_watching(task, entry.lineage.seq);
         } else {
             self.leave_queue(task);
+        }
+    }
+
+    #[inline]
+    fn stop_watching(&mut self, task: TaskId, place: u32) {
+        let enabled = &mut self.enabled;
+        let [first, second] = enabled.slots[task.index()];
+        if first == NO_SLOT {
+            return;
+        }
+        enabled.slots[task.index()] = [NO_SLOT; 2];
+        enabled.n_queued -= 1;
+        enabled.queues[first as usize].watchers.remove(place);
+        if second != NO_SLOT {
+            enabled.queues[second as usize].watchers.remove(place);
         }
     }
 
@@ -98,11 +112,13 @@ impl Execution {
             if this.is_tearing() {
                 return;
             }
-            if this.enabled.queues.get(slot as usize).is_some_and(|queue| queue.count > 0) {
+            let Some(queue) = this.enabled.queues.get(slot as usize) else { return };
+            let has_watchers = !queue.watchers.is_surely_empty();
+            if queue.count > 0 {
                 this.wake_queue(slot as usize);
             }
-            if !this.enabled.watching.is_surely_empty() {
-                this.wake_each(slot);
+            if has_watchers {
+                this.wake_each(slot as usize);
             }
         }
     }
@@ -141,15 +157,11 @@ impl Execution {
     }
 
     /// Asks the ops one by one that are pending on an object.
-    fn wake_each(&mut self, slot: u32) {
+    fn wake_each(&mut self, slot: usize) {
         let mut from = 0;
-        while let Some(place) = self.enabled.watching.next(from) {
+        while let Some(place) = self.enabled.queues[slot].watchers.next(from) {
             from = place + 1;
             let task = self.tasks.created[place as usize];
-            let slots = self.enabled.slots[task.index()];
-            if !slots.contains(&slot) {
-                continue;
-            }
             let entry = self.tasks.get_mut(task);
             let Some(what) = entry.op.announced else { continue };
             if entry.rounds.waits {
@@ -158,7 +170,8 @@ impl Execution {
             }
             // SAFETY: announced ops of suspended tasks are valid, and touch models only.
             let (enabled, first_enabled) = unsafe {
-                let first = slots[1] != NO_SLOT && entry.op.first_since.is_none();
+                let is_double = self.enabled.slots[task.index()][1] != NO_SLOT;
+                let first = is_double && entry.op.first_since.is_none();
                 ((*what).enabled(task), first && (*what).first_enabled(task))
             };
             if first_enabled {
@@ -169,7 +182,7 @@ impl Execution {
                 self.rearm(task);
             } else if enabled {
                 (entry.op.first_since, entry.op.announced) = (Some(self.n_steps), None);
-                self.enabled.watching.remove(place);
+                self.stop_watching(task, place);
                 self.enabled.run_on.push(task);
                 self.slow_path |= slow_path::RUN_ON;
             }

@@ -24,12 +24,20 @@ impl<T: Copy> SmallList<T> {
         self.len
     }
 
+    /// The one with this number, from 0.
+    #[inline]
+    fn get(&self, at: usize) -> Option<T> {
+        if at < NEAR { self.near[at] } else { self.far.get(at - NEAR).copied() }
+    }
+
+    #[inline]
     pub(crate) fn iter(&self) -> impl Iterator<Item = T> + '_ {
-        self.near.iter().copied().flatten().chain(self.far.iter().copied())
+        // By number: nearly all lists are empty or have one value, and are looked at often.
+        (0..self.len).map_while(|at| self.get(at))
     }
 
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
-        self.near.iter_mut().flatten().chain(self.far.iter_mut())
+        self.near.iter_mut().take(self.len).flatten().chain(self.far.iter_mut())
     }
 
     pub(crate) fn push(&mut self, value: T) {
