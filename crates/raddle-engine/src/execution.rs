@@ -589,7 +589,7 @@ impl Execution {
                 (*ex).tasks.idlers.keep(fiber);
             } else {
                 // The unwinding of a task that overflows never ends, so its OS thread goes on counting it.
-                (&mut (*entry).unwinding).held_up |= !is_alien && std::thread::panicking();
+                (*entry).unwinding.change().held_up |= !is_alien && std::thread::panicking();
                 Self::bury(ex, task);
             }
         }

@@ -231,7 +231,7 @@ fn task_main() {
             Job::Body(body) => (**body)(),
             Job::Spawned(to_run) => to_run.run(),
         }));
-        if result.is_err() || !(&(*task).locals).values.is_empty() {
+        if result.is_err() || !(*task).locals.read().values.is_empty() {
             finish(ex, me, result, &job);
         }
         if let Job::Spawned(to_run) = job

@@ -265,3 +265,50 @@ impl Drop for Blocks {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    #[test]
+    fn a_block_is_used_again_and_what_does_not_fit_has_memory_of_its_own() {
+        let mut blocks = Blocks::default();
+        let (small, large) = (Layout::new::<[u64; 4]>(), Layout::new::<[u64; 100]>());
+        let first = blocks.take(small);
+        let second = blocks.take(large);
+        // SAFETY: taken for these layouts, and not used again.
+        unsafe {
+            blocks.keep(first, small);
+            blocks.keep(second, large);
+        }
+        assert_eq!(blocks.0, [first]);
+        let again = blocks.take(Layout::new::<u8>());
+        assert_eq!(again, first);
+        // SAFETY: as above.
+        unsafe { Blocks::free(again, Layout::new::<u8>()) };
+    }
+
+    #[test]
+    fn the_second_who_gives_a_packet_back_is_the_last() {
+        let dropped = Arc::new(());
+        let head =
+            Head { owners: AtomicU32::new(2), table: Packet::<fn() -> Arc<()>, Arc<()>>::TABLE };
+        let result = UnsafeCell::new(Some(Ok(Arc::clone(&dropped))));
+        let packet = Packet::<fn() -> Arc<()>, Arc<()>> {
+            with_result: WithResult { head, result },
+            closure: UnsafeCell::new(None),
+        };
+        let memory = Blocks::default().take(Layout::new::<Packet<fn() -> Arc<()>, Arc<()>>>());
+        // SAFETY: memory for such a packet, whose halves are made once.
+        let (to_run, came) = unsafe {
+            memory.cast().write(packet);
+            (ToRun(memory.cast()), ToCome::<Arc<()>>(memory.cast()))
+        };
+        assert!(to_run.give_back().is_none());
+        assert_eq!(Arc::strong_count(&dropped), 2);
+        drop(came);
+        assert_eq!(Arc::strong_count(&dropped), 1, "a result that nobody takes is dropped");
+    }
+}

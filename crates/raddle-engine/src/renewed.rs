@@ -21,6 +21,20 @@ impl<T> Renewed<T> {
     }
 }
 
+impl<T> Renewed<T> {
+    /// The same as a shared reference to it, for those who have a pointer to the task: a reference is then made by a name.
+    #[inline]
+    pub(crate) fn read(&self) -> &T {
+        self
+    }
+
+    /// The same as a mutable reference to it.
+    #[inline]
+    pub(crate) fn change(&mut self) -> &mut T {
+        self
+    }
+}
+
 impl<T> Deref for Renewed<T> {
     type Target = T;
 

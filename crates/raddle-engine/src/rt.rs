@@ -463,7 +463,7 @@ fn set_raises_again(raises_again: bool) {
     let ex = Execution::current();
     if !ex.is_null() {
         // SAFETY: the current execution, changed for a moment.
-        unsafe { (&mut (*(*ex).me).unwinding).raises_again = raises_again };
+        unsafe { (*(*ex).me).unwinding.change().raises_again = raises_again };
     }
 }
 

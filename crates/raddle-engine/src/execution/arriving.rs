@@ -172,7 +172,7 @@ impl Execution {
         // SAFETY: as in `arrive`; `task` is the current one, `me`.
         unsafe {
             Fiber::suspend((*task).fiber);
-            if (&(*task).unwinding).cancelled {
+            if (*task).unwinding.read().cancelled {
                 Self::cancel(me, task);
             }
         }
@@ -290,8 +290,8 @@ impl Execution {
             (*ex).unwatch(me);
             if let How::Timed(_) = how {
                 (*ex).disarm(me);
-                if (&(*task).timing).timed_out {
-                    (&mut (*task).timing).timed_out = false;
+                if (*task).timing.read().timed_out {
+                    (*task).timing.change().timed_out = false;
                     return false;
                 }
             }
@@ -319,7 +319,7 @@ impl Execution {
             let task: *mut Task = &raw mut *(&mut (*ex).tasks.list)[me.index()];
             let fruitless = (*ex).n_steps - (*ex).pace.last_change;
             if fruitless > (*ex).lasting.limits.fruitless {
-                (&mut (*task).unwinding).held_up = true;
+                (*task).unwinding.change().held_up = true;
                 (*ex).end(Ending::Livelock { steps: fruitless });
                 (*ex).target = None;
                 Fiber::suspend((*task).fiber);
@@ -335,7 +335,7 @@ impl Execution {
                 what.expire(me);
                 return false;
             }
-            (&mut (*task).unwinding).held_up = true;
+            (*task).unwinding.change().held_up = true;
             (*task).op.announced = Some(erase(what));
             (*task).op.immediate = false;
             (*ex).set_enabled(me, false);
@@ -344,12 +344,12 @@ impl Execution {
             (*ex).slow_path |= slow_path::FORCED;
             (*ex).target = None;
             Fiber::suspend((*task).fiber);
-            if (&(*task).unwinding).cancelled {
+            if (*task).unwinding.read().cancelled {
                 // It unwinds already; a second panic would abort. Nothing can be done but leave
                 // the task where it is.
                 Self::leak(ex, me);
             }
-            (&mut (*task).unwinding).held_up = false;
+            (*task).unwinding.change().held_up = false;
             (*ex).enabled.forced = None;
             (*ex).slow_path &= !(slow_path::FORCED | slow_path::FOREIGN_UNWIND);
             (*task).op.announced = None;
@@ -364,10 +364,10 @@ impl Execution {
         // SAFETY: as in `arrive`.
         unsafe {
             let task: *mut Task = &raw mut *(&mut (*ex).tasks.list)[me.index()];
-            if !std::thread::panicking() && !(&(*task).unwinding).finishing {
+            if !std::thread::panicking() && !(*task).unwinding.read().finishing {
                 // User code caught the unwinding and goes on. It must not.
-                (&mut (*task).unwinding).swallowed += 1;
-                if (&(*task).unwinding).swallowed < MAX_SWALLOWED {
+                (*task).unwinding.change().swallowed += 1;
+                if (*task).unwinding.read().swallowed < MAX_SWALLOWED {
                     Self::raise();
                 }
                 Self::leak(ex, me);
