@@ -239,7 +239,8 @@ fn task_main() {
         {
             // The last owner of a result drops it here, as in std: user code once more.
             (*ex).task_mut(me).unwinding.finishing = true;
-            if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(remains)))
+            let blocks = &raw mut (*ex).tasks.blocks;
+            if let Err(payload) = catch_unwind(AssertUnwindSafe(|| remains.recycle(blocks)))
                 && !payload.is::<Cancelled>()
             {
                 (*ex).end_by_panic(me, &*payload);

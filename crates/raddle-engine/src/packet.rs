@@ -10,8 +10,6 @@ use std::fmt;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering, fence};
 
-use crate::execution::Execution;
-
 /// What came of a task: its value, or the payload of its panic.
 pub(crate) type Came<T> = Result<T, Box<dyn Any + Send>>;
 
@@ -76,21 +74,21 @@ impl<F: FnOnce() -> T, T> Packet<F, T> {
     }
 }
 
-/// A new packet of the current execution: the task's half, and the handle's.
+/// A new packet: the task's half, and the handle's.
 ///
 /// # Safety
-/// What the closure borrows outlives the task, and what the result borrows both halves. `ex` is the current execution.
+/// What the closure borrows outlives the task, and what the result borrows both halves.
 #[inline]
 pub(crate) unsafe fn pack<F: FnOnce() -> T, T>(
-    ex: *mut Execution,
+    blocks: &mut Blocks,
     closure: F,
 ) -> (ToRun, ToCome<T>) {
     let head = Head { owners: AtomicU32::new(2), table: Packet::<F, T>::TABLE };
     let with_result: WithResult<T> = WithResult { head, result: UnsafeCell::new(None) };
     let packet = Packet { with_result, closure: UnsafeCell::new(Some(closure)) };
-    // SAFETY: by contract; nothing else of the execution is borrowed here, and the memory fits.
+    // SAFETY: by contract; the memory fits.
     unsafe {
-        let place = (*ex).tasks.blocks.take(Layout::new::<Packet<F, T>>()).cast();
+        let place = blocks.take(Layout::new::<Packet<F, T>>()).cast();
         place.write(packet);
         (ToRun(place.cast()), ToCome(place.cast()))
     }
@@ -119,7 +117,7 @@ impl ToRun {
         unsafe { (self.0.as_ref().table.fail)(self.0, payload) };
     }
 
-    /// Gives this half back. If the other is gone the packet is too, as soon as what is returned is dropped: that runs
+    /// Gives this half back. If the other is gone the packet is too, as soon as what is returned is: that runs
     /// destructors of the program.
     #[inline]
     pub(crate) fn give_back(self) -> Option<Remains> {
@@ -152,15 +150,32 @@ impl<T> ToCome<T> {
     }
 }
 
-impl<T> Drop for ToCome<T> {
+impl<T> ToCome<T> {
+    /// As [`ToRun::give_back`].
+    ///
+    /// # Safety
+    /// Called once, and this half is not used after that.
     #[inline]
-    fn drop(&mut self) {
-        drop(give_back(self.0.cast()));
+    pub(crate) unsafe fn give_back(&mut self) -> Option<Remains> {
+        give_back(self.0.cast())
     }
 }
 
 /// A packet that nobody has. Freed when it is dropped.
 pub(crate) struct Remains(NonNull<Head>);
+
+impl Remains {
+    /// Drops the packet and keeps its memory among these blocks, unless the pointer is null.
+    ///
+    /// # Safety
+    /// If they are there, they still are when destructors of the program have run, and nobody borrows them then.
+    #[inline]
+    pub(crate) unsafe fn recycle(self, blocks: *mut Blocks) {
+        let head = std::mem::ManuallyDrop::new(self).0;
+        // SAFETY: by contract; nobody else has the packet.
+        unsafe { free(head, blocks) };
+    }
+}
 
 #[inline]
 fn give_back(head: NonNull<Head>) -> Option<Remains> {
@@ -175,27 +190,34 @@ fn give_back(head: NonNull<Head>) -> Option<Remains> {
 
 impl Drop for Remains {
     fn drop(&mut self) {
-        /// Frees the memory, even if a destructor unwinds.
-        struct Free(NonNull<u8>, Layout);
-        impl Drop for Free {
-            fn drop(&mut self) {
-                let ex = Execution::current();
-                if ex.is_null() {
-                    // SAFETY: taken from `Blocks`, and not used again.
-                    unsafe { Blocks::free(self.0, self.1) };
-                } else {
-                    // SAFETY: as above; this is called by code of the program or by a task that ends, which borrow
-                    // nothing of the execution.
-                    unsafe { (*ex).tasks.blocks.keep(self.0, self.1) };
+        // SAFETY: nobody else has the packet.
+        unsafe { free(self.0, std::ptr::null_mut()) };
+    }
+}
+
+/// Drops what is in a packet, then keeps its memory among these blocks, or gives it back if the pointer is null.
+///
+/// # Safety
+/// As for [`Remains::recycle`]; the packet is live, and nobody else has it.
+unsafe fn free(head: NonNull<Head>, blocks: *mut Blocks) {
+    /// Frees the memory, even if a destructor unwinds.
+    struct Free(NonNull<u8>, Layout, *mut Blocks);
+    impl Drop for Free {
+        fn drop(&mut self) {
+            // SAFETY: taken from `Blocks` for this layout, and not used again; the blocks by contract of `free`.
+            unsafe {
+                match self.2.as_mut() {
+                    Some(blocks) => blocks.keep(self.0, self.1),
+                    None => Blocks::free(self.0, self.1),
                 }
             }
         }
-        // SAFETY: the packet is live, and nobody else has it.
-        unsafe {
-            let Table { drop, layout, .. } = *self.0.as_ref().table;
-            let _free = Free(self.0.cast(), layout);
-            drop(self.0);
-        }
+    }
+    // SAFETY: by contract.
+    unsafe {
+        let Table { drop, layout, .. } = *head.as_ref().table;
+        let _free = Free(head.cast(), layout, blocks);
+        drop(head);
     }
 }
 
@@ -302,13 +324,14 @@ mod tests {
         };
         let memory = Blocks::default().take(Layout::new::<Packet<fn() -> Arc<()>, Arc<()>>>());
         // SAFETY: memory for such a packet, whose halves are made once.
-        let (to_run, came) = unsafe {
+        let (to_run, mut came) = unsafe {
             memory.cast().write(packet);
             (ToRun(memory.cast()), ToCome::<Arc<()>>(memory.cast()))
         };
         assert!(to_run.give_back().is_none());
         assert_eq!(Arc::strong_count(&dropped), 2);
-        drop(came);
+        // SAFETY: once, and not used after that.
+        drop(unsafe { came.give_back() });
         assert_eq!(Arc::strong_count(&dropped), 1, "a result that nobody takes is dropped");
     }
 }

@@ -179,6 +179,20 @@ pub struct Handle<'scope, T> {
     scope: PhantomData<dyn Send + Sync + Unpin + 'scope>,
 }
 
+impl<T> Drop for Handle<'_, T> {
+    fn drop(&mut self) {
+        // SAFETY: once. The blocks are those of the current execution, which outlives what runs in it; what drops a
+        // handle is code of the program, and borrows nothing of it.
+        unsafe {
+            if let Some(remains) = self.came.give_back() {
+                let ex = Execution::current();
+                let none = std::ptr::null_mut();
+                remains.recycle(if ex.is_null() { none } else { &raw mut (*ex).tasks.blocks });
+            }
+        }
+    }
+}
+
 impl<T> fmt::Debug for Handle<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Handle").field("task", &self.task).finish_non_exhaustive()
@@ -272,7 +286,7 @@ where
     // SAFETY: the current execution. What is borrowed outlives the task by contract, and the engine gives its half of the
     // packet back when the task ends.
     unsafe {
-        let (to_run, came) = pack(ex, closure);
+        let (to_run, came) = pack(&mut (*ex).tasks.blocks, closure);
         let task = start_task(ex, how, to_run, Location::caller());
         Handle { task: TaskRef { id: task, stamp: (*ex).stamp }, came, scope: PhantomData }
     }
