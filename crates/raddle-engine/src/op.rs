@@ -143,6 +143,13 @@ impl Access {
         }
     }
 
+    /// The object that it is of, if that and nothing else decides what it depends on; else none.
+    #[inline]
+    #[must_use]
+    pub fn object_alone(self, object: ObjectId) -> ObjectId {
+        if matches!(self, Self::Observe(_)) { ObjectId::NONE } else { object }
+    }
+
     /// A number for the access without its argument: in fingerprints, and in what is saved.
     pub(crate) fn kind(self) -> u64 {
         match self {
