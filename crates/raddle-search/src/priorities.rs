@@ -3,7 +3,7 @@
 
 use raddle_engine::dependence::conflict;
 use raddle_engine::op::{Access, ObjectId, Op, TaskId};
-use raddle_engine::strategy::{Pending, Point, Step};
+use raddle_engine::strategy::{Point, Step};
 
 use crate::rng::Rng;
 
@@ -44,7 +44,8 @@ impl Priorities {
         *priority
     }
 
-    /// Forgets the priority of a task that has made a step: what it does next is another op.
+    /// Forgets the priority of a task that has made a step: what it does next is another op. After a timer's step so is
+    /// that of its owner, which has not moved.
     #[inline]
     pub(crate) fn stepped(&mut self, step: &Step<'_>) {
         self.forget(step.task);
@@ -60,7 +61,6 @@ impl Priorities {
         }
     }
 
-    /// A task without a stack moves. If it is a timer, its owner will have another op without a step.
     #[cold]
     fn forget_objects(&mut self) {
         self.0.iter_mut().for_each(|known| known.object = ObjectId::NONE);
@@ -70,23 +70,27 @@ impl Priorities {
     /// with its own.
     #[inline]
     pub(crate) fn take(&mut self, task: TaskId, point: &Point<'_>) {
+        let known_object = |task| point.pending.thread_object(task).unwrap_or(ObjectId::NONE);
         let mut own = self.0[task.index()].object;
         if own == ObjectId::NONE {
-            match point.pending.thread_object(task) {
-                Some(object) => own = object,
-                None => self.forget_objects(),
-            }
+            own = known_object(task);
         }
+        let mut op = None;
         for (index, known) in self.0.iter_mut().enumerate() {
             if known.priority == UNDRAWN || index == task.index() {
                 continue;
             }
             let other = TaskId(index as u32);
             if known.object == ObjectId::NONE {
-                known.object = point.pending.thread_object(other).unwrap_or(ObjectId::NONE);
+                known.object = known_object(other);
             }
-            let apart = own != known.object && own != ObjectId::NONE;
-            if !(apart && known.object != ObjectId::NONE) && race(task, other, point.pending) {
+            if own != known.object && own != ObjectId::NONE && known.object != ObjectId::NONE {
+                continue;
+            }
+            let op = *op.get_or_insert_with(|| point.pending.op(task));
+            if let (Some(op), Some(pending)) = (op, point.pending.op(other))
+                && race((task, op), (other, pending))
+            {
                 known.priority = UNDRAWN;
             }
         }
@@ -94,16 +98,13 @@ impl Priorities {
     }
 }
 
-/// Whether the pending ops of two tasks depend on each other.
-fn race(task: TaskId, other: TaskId, pending: &dyn Pending) -> bool {
-    let ops = pending.op(task).zip(pending.op(other));
-    ops.is_some_and(|(op, theirs): (Op, Op)| {
-        op.access == Access::Observe(other)
-            || theirs.access == Access::Observe(task)
-            || op.object == theirs.object
-                && op.object != ObjectId::NONE
-                && conflict(op.access, theirs.access)
-    })
+/// Whether two pending ops depend on each other.
+fn race((task, op): (TaskId, Op), (other, pending): (TaskId, Op)) -> bool {
+    op.access == Access::Observe(other)
+        || pending.access == Access::Observe(task)
+        || op.object == pending.object
+            && op.object != ObjectId::NONE
+            && conflict(op.access, pending.access)
 }
 
 #[cfg(test)]
