@@ -489,17 +489,9 @@ impl History {
             predecessors.add(self.join_conflicts::<PRINTS>(row, object, access));
             self.chains[object.0 as usize].last = index;
         } else {
-            for (at, &(object, access)) in footprint.touched.iter().enumerate() {
-                if let Access::Observe(other) = access {
-                    predecessors.add(self.join_observed::<PRINTS>(row, step, other));
-                }
-                if object != ObjectId::NONE {
-                    before_on[at] = self.chain(object).last;
-                    let (joined, by) = self.join_object::<PRINTS>(row, step, object, access);
-                    predecessors.add(joined);
-                    enabler = if by == NONE { enabler } else { by };
-                }
-            }
+            let joined;
+            (joined, before_on, enabler) = self.join_touched::<PRINTS>(row, step);
+            predecessors.add(joined);
             sent = step.sent_by.and_then(|number| self.rouser(number));
             // A message names the step that sent it: that one is before its receipt in any execution, whatever the places
             // in a queue suggest.
@@ -544,6 +536,28 @@ impl History {
         if step.immediate {
             self.runs_on(own);
         }
+    }
+
+    /// Joins what a step conflicts with on all that it touches. Also returns the event before it on each object, and the one
+    /// that made it possible, if one is known.
+    fn join_touched<const PRINTS: bool>(
+        &mut self,
+        row: usize,
+        step: &StepRecord,
+    ) -> (Joined, [u32; 2], u32) {
+        let (mut all, mut before_on, mut enabler) = (Joined::default(), [NONE; 2], NONE);
+        for (at, &(object, access)) in step.footprint.touched.iter().enumerate() {
+            if let Access::Observe(other) = access {
+                all.add(self.join_observed::<PRINTS>(row, step, other));
+            }
+            if object != ObjectId::NONE {
+                before_on[at] = self.chain(object).last;
+                let (joined, by) = self.join_object::<PRINTS>(row, step, object, access);
+                all.add(joined);
+                enabler = if by == NONE { enabler } else { by };
+            }
+        }
+        (all, before_on, enabler)
     }
 
     /// Takes the last event back, all but its clock: undoes [`happen`](Self::happen).
