@@ -13,6 +13,11 @@ pub(crate) trait Announced {
     fn enabled(&self, task: TaskId) -> bool;
     /// What it would touch now; the first entry is the op's own object.
     fn footprint(&self, task: TaskId) -> [(ObjectId, Access); 2];
+    /// See [`Pending::thread_object`](crate::strategy::Pending::thread_object).
+    fn object(&self, task: TaskId) -> ObjectId {
+        let (object, access) = self.footprint(task)[0];
+        access.object_alone(object)
+    }
     /// What it waits for, if it could not run: the part of the footprint that others may have had
     /// before it.
     fn waits_for(&self, task: TaskId) -> [(ObjectId, Access); 2] {
@@ -69,6 +74,10 @@ impl<M: Model> Announced for Single<'_, M> {
 
     fn footprint(&self, task: TaskId) -> [(ObjectId, Access); 2] {
         [(self.object.id(), self.object.model().access(task, *self.op)), NOTHING]
+    }
+
+    fn object(&self, task: TaskId) -> ObjectId {
+        self.object.model().access(task, *self.op).object_alone(self.object.id())
     }
 
     fn may_expire(&self, task: TaskId) -> bool {

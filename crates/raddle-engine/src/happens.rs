@@ -60,6 +60,35 @@ impl From<&Step<'_>> for StepRecord {
 }
 
 impl StepRecord {
+    /// Whether it touches one object in a way in which nothing but that object's events matter, and is nothing special
+    /// besides.
+    #[inline]
+    fn is_plain(&self) -> bool {
+        let Self { footprint, sent_by, .. } = self;
+        let [(object, access), (second, other)] = footprint.touched;
+        object != ObjectId::NONE
+            && second == ObjectId::NONE
+            && other == Access::Yield
+            && matches!(
+                access,
+                Access::Read
+                    | Access::FailedUpdate
+                    | Access::Write
+                    | Access::Acquire
+                    | Access::TryAcquire
+                    | Access::Refused
+                    | Access::Release
+                    | Access::Share
+                    | Access::TryShare
+                    | Access::Unshare
+            )
+            && footprint.partner.is_none()
+            && footprint.watch.objects == 0
+            && !footprint.last_resort
+            && footprint.shared_resources == 0
+            && sent_by.is_none()
+    }
+
     /// What it touched, and whose it was.
     #[must_use]
     pub fn footprint(&self) -> &Footprint {
@@ -405,10 +434,11 @@ impl History {
 
     /// A step happened of which the history hears later.
     pub fn tell(&mut self, step: &StepRecord) {
-        if self.without_fingerprints {
-            self.happen::<false>(step);
-        } else {
-            self.happen::<true>(step);
+        match (self.without_fingerprints, step.is_plain() && self.watchers.is_empty()) {
+            (true, true) => self.happen::<false, true>(step),
+            (true, false) => self.happen::<false, false>(step),
+            (false, true) => self.happen::<true, true>(step),
+            (false, false) => self.happen::<true, false>(step),
         }
     }
 
@@ -426,7 +456,10 @@ impl History {
     }
 
     /// Adds an event. [`take_back`](Self::take_back) undoes it: what one adds to, the other takes from.
-    fn happen<const PRINTS: bool>(&mut self, step: &StepRecord) {
+    ///
+    /// `PLAIN`: nothing watches anything, and the step [`is_plain`](StepRecord::is_plain). Then the compiler leaves most of
+    /// this out.
+    fn happen<const PRINTS: bool, const PLAIN: bool>(&mut self, step: &StepRecord) {
         let mut footprint = step.footprint;
         let (own, partner) = (footprint.task, footprint.partner);
         let task = own.index();
@@ -434,7 +467,7 @@ impl History {
         let index = self.events.len() as u32;
         let row = self.clocks.len();
         let mut predecessors = self.begin_row::<PRINTS>(own);
-        if let Some(partner) = partner {
+        if let Some(partner) = partner.filter(|_| !PLAIN) {
             self.widen(partner.index() + 1);
             // The step of a timer and the wait that it ends are about the same task: whatever that task did is before it,
             // by program order, and cannot be reversed.
@@ -446,30 +479,30 @@ impl History {
         predecessors.any = false;
         // Before the loop below, which links this event into the chains of its objects although it is not among the events
         // yet, where a walk along a chain would look it up.
-        self.add_watched::<PRINTS>(row, index, &footprint, &mut predecessors);
-        let mut before_on = [NONE; 2];
-        let mut enabler = NONE;
-        for (at, &(object, access)) in footprint.touched.iter().enumerate() {
-            if let Access::Observe(other) = access {
-                predecessors.add(self.join_observed::<PRINTS>(row, step, other));
-            }
-            if object != ObjectId::NONE {
-                before_on[at] = self.chain(object).last;
-                let (joined, by) = self.join_object::<PRINTS>(row, step, object, access);
-                predecessors.add(joined);
-                enabler = if by == NONE { enabler } else { by };
-            }
+        if !PLAIN {
+            self.add_watched::<PRINTS>(row, index, &footprint, &mut predecessors);
         }
-        let sent = step.sent_by.and_then(|number| self.rouser(number));
-        // A message names the step that sent it: that one is before its receipt in any execution, whatever the places in a
-        // queue suggest.
-        enabler = sent.unwrap_or(enabler);
-        predecessors.add(self.join_if_new::<PRINTS>(row, enabler));
-        for bit in bits(footprint.shared_resources) {
-            predecessors.add(self.join_resource::<PRINTS>(row, bit, index));
+        let (mut before_on, mut enabler, mut sent) = ([NONE; 2], NONE, None);
+        if PLAIN {
+            let (object, access) = footprint.touched[0];
+            before_on[0] = self.chain(object).last;
+            predecessors.add(self.join_conflicts::<PRINTS>(row, object, access));
+            self.chains[object.0 as usize].last = index;
+        } else {
+            let joined;
+            (joined, before_on, enabler) = self.join_touched::<PRINTS>(row, step);
+            predecessors.add(joined);
+            sent = step.sent_by.and_then(|number| self.rouser(number));
+            // A message names the step that sent it: that one is before its receipt in any execution, whatever the places
+            // in a queue suggest.
+            enabler = sent.unwrap_or(enabler);
+            predecessors.add(self.join_if_new::<PRINTS>(row, enabler));
+            for bit in bits(footprint.shared_resources) {
+                predecessors.add(self.join_resource::<PRINTS>(row, bit, index));
+            }
         }
         predecessors.add(self.join_looks::<PRINTS>(row, own));
-        if let Some(partner) = partner {
+        if let Some(partner) = partner.filter(|_| !PLAIN) {
             predecessors.add(self.join_looks::<PRINTS>(row, partner));
             // A timer's step is one of its owner's too.
             self.lanes[partner.index()].fired.push(index);
@@ -484,7 +517,7 @@ impl History {
         let fingerprint =
             if PRINTS { self.fingerprint_of(&footprint, nth, predecessors.sum) } else { 0 };
         footprint.nth = nth;
-        if enabler != NONE {
+        if !PLAIN && enabler != NONE {
             footprint.enabled_by(&self.events[enabler as usize].footprint);
         }
         self.events.push(Happened {
@@ -496,13 +529,35 @@ impl History {
             before_on,
             sent: sent.is_some(),
             // A step that others had to end before could not have come earlier.
-            may_race: predecessors.any && !footprint.last_resort,
+            may_race: predecessors.any && (PLAIN || !footprint.last_resort),
             fingerprint,
             announced,
         });
         if step.immediate {
             self.runs_on(own);
         }
+    }
+
+    /// Joins what a step conflicts with on all that it touches. Also returns the event before it on each object, and the one
+    /// that made it possible, if one is known.
+    fn join_touched<const PRINTS: bool>(
+        &mut self,
+        row: usize,
+        step: &StepRecord,
+    ) -> (Joined, [u32; 2], u32) {
+        let (mut all, mut before_on, mut enabler) = (Joined::default(), [NONE; 2], NONE);
+        for (at, &(object, access)) in step.footprint.touched.iter().enumerate() {
+            if let Access::Observe(other) = access {
+                all.add(self.join_observed::<PRINTS>(row, step, other));
+            }
+            if object != ObjectId::NONE {
+                before_on[at] = self.chain(object).last;
+                let (joined, by) = self.join_object::<PRINTS>(row, step, object, access);
+                all.add(joined);
+                enabler = if by == NONE { enabler } else { by };
+            }
+        }
+        (all, before_on, enabler)
     }
 
     /// Takes the last event back, all but its clock: undoes [`happen`](Self::happen).
@@ -609,6 +664,7 @@ impl History {
     }
 
     /// The number of an op that a task announces as its `nth`, after what adds up to `known`.
+    #[inline]
     fn announcement(&self, task: usize, nth: u32, known: u64) -> u64 {
         let lane = &self.lanes[task];
         mix(lane.name ^ mix(u64::from(nth)) ^ mix(known)).wrapping_add(mix(lane.values))
@@ -634,6 +690,11 @@ impl History {
     }
 
     /// Makes the fingerprint of a task's `nth` event, which follows what adds up to `predecessors`.
+    #[expect(
+        clippy::inline_always,
+        reason = "four kinds of steps call it, and each folds a part of it"
+    )]
+    #[inline(always)]
     fn fingerprint_of(&mut self, footprint: &Footprint, nth: u32, predecessors: u64) -> u64 {
         let lane = &mut self.lanes[footprint.task.index()];
         let kinds = footprint.touched[0].1.kind() << 8 | footprint.touched[1].1.kind();
@@ -681,6 +742,11 @@ impl History {
     }
 
     /// Begins the clock of a task's next event; returns what it follows.
+    #[expect(
+        clippy::inline_always,
+        reason = "four kinds of steps call it, and each folds a part of it"
+    )]
+    #[inline(always)]
     fn begin_row<const PRINTS: bool>(&mut self, task: TaskId) -> Joined {
         let row = self.clocks.len();
         // All events are before it.
@@ -734,6 +800,11 @@ impl History {
         Joined { sum: if PRINTS { mix(happened.fingerprint) } else { 0 }, any: true }
     }
 
+    #[expect(
+        clippy::inline_always,
+        reason = "four kinds of steps call it, and each folds a part of it"
+    )]
+    #[inline(always)]
     fn join_conflicts<const PRINTS: bool>(
         &mut self,
         row: usize,
@@ -911,7 +982,11 @@ impl History {
     /// The last event of `task` before the event at `index`.
     fn last_before(&self, task: TaskId, index: usize) -> u32 {
         let Some(lane) = self.lanes.get(task.index()) else { return NONE };
-        let known = lane.events.partition_point(|&event| (event as usize) < index);
+        let known = match self.events.get(index) {
+            // Nearly always it is asked of an event's own task.
+            Some(event) if event.footprint.task == task => event.nth as usize - 1,
+            _ => lane.events.partition_point(|&event| (event as usize) < index),
+        };
         if known == 0 { NONE } else { lane.events[known - 1] }
     }
 

@@ -243,6 +243,7 @@ impl<'a, 'b> Audience<'a, 'b> {
             needs.messages |= wanted.messages;
         }
         needs.steps |= steps;
+        needs.skip_decided &= !steps;
         let (n_steps, skipped) = (0, 0);
         Self { strategy, observers, needs, strategy_steps, steps, decisions, n_steps, skipped }
     }

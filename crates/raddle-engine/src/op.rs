@@ -143,6 +143,75 @@ impl Access {
         }
     }
 
+    /// The object that it is of, if that and nothing else decides what it depends on; else none.
+    #[inline]
+    #[must_use]
+    pub fn object_alone(self, object: ObjectId) -> ObjectId {
+        if matches!(self, Self::Observe(_)) { ObjectId::NONE } else { object }
+    }
+
+    /// One of each kind, in the order of their [numbers](Self::index).
+    pub(crate) const EACH: [Self; 25] = [
+        Self::Read,
+        Self::FailedUpdate,
+        Self::Write,
+        Self::Acquire,
+        Self::TryAcquire,
+        Self::Refused,
+        Self::Release,
+        Self::Share,
+        Self::TryShare,
+        Self::PassGate,
+        Self::Unshare,
+        Self::Append,
+        Self::BoundedPush(0),
+        Self::TryBoundedPush(0),
+        Self::Take,
+        Self::TryTake,
+        Self::Woken,
+        Self::Cancelled,
+        Self::DoWork,
+        Self::AwaitQuiescence,
+        Self::Observe(TaskId::ROOT),
+        Self::Yield,
+        Self::Adjust,
+        Self::Lower,
+        Self::TryRaise,
+    ];
+
+    /// Its place in [`EACH`](Self::EACH), without its argument. In the order of declaration, so that it is read and not
+    /// looked up.
+    #[inline]
+    pub(crate) const fn index(self) -> usize {
+        match self {
+            Self::Read => 0,
+            Self::FailedUpdate => 1,
+            Self::Write => 2,
+            Self::Acquire => 3,
+            Self::TryAcquire => 4,
+            Self::Refused => 5,
+            Self::Release => 6,
+            Self::Share => 7,
+            Self::TryShare => 8,
+            Self::PassGate => 9,
+            Self::Unshare => 10,
+            Self::Append => 11,
+            Self::BoundedPush(_) => 12,
+            Self::TryBoundedPush(_) => 13,
+            Self::Take => 14,
+            Self::TryTake => 15,
+            Self::Woken => 16,
+            Self::Cancelled => 17,
+            Self::DoWork => 18,
+            Self::AwaitQuiescence => 19,
+            Self::Observe(_) => 20,
+            Self::Yield => 21,
+            Self::Adjust => 22,
+            Self::Lower => 23,
+            Self::TryRaise => 24,
+        }
+    }
+
     /// A number for the access without its argument: in fingerprints, and in what is saved.
     pub(crate) fn kind(self) -> u64 {
         match self {

@@ -45,6 +45,12 @@ pub enum Options<'a> {
 pub trait Pending: fmt::Debug {
     /// The announced op of a task that is not finished.
     fn op(&self, task: TaskId) -> Option<Op>;
+    /// The object of a thread's announced op, or [`ObjectId::NONE`] if it depends on other things than an object: less
+    /// to ask than [`op`](Self::op). None of a task that has no stack, such as a timer or a lane of a mailbox: what
+    /// those have announced may become another op without a step of theirs.
+    fn thread_object(&self, task: TaskId) -> Option<ObjectId> {
+        self.op(task).map(|op| op.access.object_alone(op.object))
+    }
     /// Whether a task has announced to yield: less to ask than [`op`](Self::op).
     fn yields(&self, task: TaskId) -> bool {
         self.op(task).is_some_and(|op| op.access == Access::Yield)
@@ -468,6 +474,10 @@ pub struct Taken {
 pub struct Needs {
     /// [`Strategy::step`] is called with every [`Event`].
     pub steps: bool,
+    /// Of [`steps`](Self::steps) those need not be told which [`Strategy::decide`] has chosen, if they are of tasks with a
+    /// stack ([`Pending::thread_object`]): that they come next is known. They are told all the same where somebody else
+    /// listens too; [`Step::point`] tells them from others.
+    pub skip_decided: bool,
     /// The strategy plans executions that repeat a part of the one before. The engine then notes
     /// enough of each to see whether the repeated part is the same.
     pub plans: bool,
@@ -486,6 +496,7 @@ impl Default for Needs {
     fn default() -> Self {
         Self {
             steps: false,
+            skip_decided: false,
             plans: true,
             contexts: 0,
             labels: false,

@@ -23,6 +23,12 @@ impl VectorClock {
         self.0.resize(tasks, 0);
     }
 
+    /// Knows what `other` knows, and nothing else.
+    pub(crate) fn copy(&mut self, other: &[u32]) {
+        self.0.clear();
+        self.0.extend_from_slice(other);
+    }
+
     /// Has room for so many tasks.
     pub(crate) fn widen(&mut self, tasks: usize) {
         if self.0.len() < tasks {

@@ -66,6 +66,7 @@ pub(crate) enum Entry {
     Went(Option<Cut>),
     /// What it was told about what is pending.
     Op(Option<Op>),
+    ThreadObject(Option<ObjectId>),
     Called(Context),
     /// The kind and the name follow.
     Label(Option<Labelled>),

@@ -151,6 +151,12 @@ impl Pending for Noting<'_> {
         op
     }
 
+    fn thread_object(&self, task: TaskId) -> Option<ObjectId> {
+        let object = self.inner.thread_object(task);
+        self.log.put(Entry::ThreadObject(object));
+        object
+    }
+
     fn context(&self, task: TaskId) -> Context {
         let context = self.inner.context(task);
         self.log.put(Entry::Called(context));
@@ -480,6 +486,13 @@ impl Pending for Again<'_, '_> {
         match self.0.borrow_mut().entry() {
             Some(Entry::Op(op)) => op,
             other => lost("op", other.as_ref()),
+        }
+    }
+
+    fn thread_object(&self, _: TaskId) -> Option<ObjectId> {
+        match self.0.borrow_mut().entry() {
+            Some(Entry::ThreadObject(object)) => object,
+            other => lost("thread_object", other.as_ref()),
         }
     }
 

@@ -18,7 +18,7 @@
 //! execution, so an object is named by the steps that touch it, and a task by (parent, n-th spawn).
 
 use raddle_engine::op::{ObjectId, TaskId};
-use raddle_engine::strategy::{Choice, Step, Unsupported};
+use raddle_engine::strategy::{Choice, Point, Step, Unsupported};
 
 use crate::rng::Rng;
 use crate::state::{FOREIGN, Reader, Writer};
@@ -58,12 +58,20 @@ impl Kin {
     }
 }
 
-/// Where the running execution is in the table, by task.
-#[derive(Clone, Copy, Debug, Default)]
-struct TaskCounts {
+/// Where a task of the running execution is in the table.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    /// Who that is. [`NONE`] if it is not in the table.
+    who: u32,
     steps: u32,
+    /// How many steps the table has of it.
+    known: u32,
     spawns: u32,
     joins: u32,
+}
+
+impl Place {
+    const NOWHERE: Self = Self { who: NONE, steps: 0, known: 0, spawns: 0, joins: 0 };
 }
 
 /// The table, and where the running execution is in it.
@@ -78,14 +86,14 @@ pub(crate) struct Counted {
     has_grown: bool,
     /// How many things there were before it.
     before: u32,
-    /// By task id: who that is. [`NONE`] if it is not in the table.
-    who: Vec<u32>,
-    /// By kin.
-    places: Vec<TaskCounts>,
+    /// By task id.
+    places: Vec<Place>,
     /// By object number: which thing that is.
     thing: Vec<u32>,
-    /// By phase: what is left of it. Empty while counting.
+    /// By phase: what is left of it, unless a task is in it. Empty while counting.
     left: Vec<u32>,
+    /// By task id: what is left of the phase in which it is. Empty while counting.
+    now: Vec<u32>,
 }
 
 impl Default for Counted {
@@ -96,23 +104,28 @@ impl Default for Counted {
             counting: false,
             has_grown: false,
             before: 0,
-            who: Vec::new(),
             places: Vec::new(),
             thing: Vec::new(),
             left: Vec::new(),
+            now: Vec::new(),
         }
     }
 }
 
 impl Counted {
+    /// Where one is that begins now.
+    fn place_of(&self, who: u32) -> Place {
+        let known = self.kin.get(who as usize).map_or(0, |kin| kin.steps.len() as u32);
+        Place { who, known, ..Place::NOWHERE }
+    }
+
     fn begin(&mut self, counting: bool) {
         self.counting = counting;
-        self.who.clear();
-        self.who.push(0);
         self.places.clear();
-        self.places.resize(self.kin.len(), TaskCounts::default());
+        self.places.push(self.place_of(0));
         self.thing.clear();
         self.left.clear();
+        self.now.clear();
     }
 
     /// Begins an execution that counts.
@@ -143,6 +156,7 @@ impl Counted {
             let phase = self.phase(self.kin[index].parent as usize, self.kin[index].born);
             self.left[phase] = self.left[phase].saturating_add(whole);
         }
+        self.now.push(self.left[self.phase(0, 0)]);
     }
 
     /// Ends the counting: numbers the phases.
@@ -154,9 +168,10 @@ impl Counted {
         }
     }
 
+    /// Where a task is, if it is in the table.
     #[inline]
-    fn who(&self, task: TaskId) -> Option<usize> {
-        self.who.get(task.index()).filter(|who| **who != NONE).map(|who| *who as usize)
+    fn place(&mut self, task: TaskId) -> Option<&mut Place> {
+        self.places.get_mut(task.index()).filter(|place| place.who != NONE)
     }
 
     /// The number of a task's n-th phase; of the last if it has fewer.
@@ -171,54 +186,69 @@ impl Counted {
         self.left[self.kin[who].phases()].iter().fold(0, |sum, &left| sum.saturating_add(left))
     }
 
-    #[inline]
-    fn now(&self, task: TaskId) -> Option<usize> {
-        self.who(task).map(|who| self.phase(who, self.places[who].joins))
-    }
-
     /// What is left of a task up to its next join, and of all that it spawns before.
     #[inline]
     pub(crate) fn left(&self, task: TaskId) -> u32 {
-        self.now(task).map_or(0, |phase| self.left[phase])
+        self.now.get(task.index()).copied().unwrap_or(0)
     }
 
     /// A step that weighed was taken.
     #[inline]
     pub(crate) fn take(&mut self, task: TaskId) {
-        if let Some(phase) = self.now(task) {
-            self.left[phase] = self.left[phase].saturating_sub(1);
+        if let Some(left) = self.now.get_mut(task.index()) {
+            *left = left.saturating_sub(1);
         }
     }
 
     /// A task begins.
     pub(crate) fn spawn(&mut self, parent: TaskId, child: TaskId) {
         let mut found = NONE;
-        if let Some(above) = self.who(parent) {
-            let TaskCounts { spawns, joins, .. } = self.places[above];
-            self.places[above].spawns += 1;
+        if let Some(place) = self.place(parent) {
+            let Place { who, spawns, joins, .. } = *place;
+            place.spawns += 1;
+            let above = who as usize;
             if self.counting && spawns as usize == self.kin[above].children.len() {
                 self.has_grown = true;
                 let own = self.kin.len() as u32;
                 self.kin[above].children.push(own);
-                self.kin.push(Kin { parent: above as u32, born: joins, ..Kin::default() });
-                self.places.push(TaskCounts::default());
+                self.kin.push(Kin { parent: who, born: joins, ..Kin::default() });
             }
             found = self.kin[above].children.get(spawns as usize).copied().unwrap_or(NONE);
             if !self.counting && found != NONE {
                 let whole = self.whole(found as usize);
-                let phase = self.phase(above, self.kin[found as usize].born);
-                self.left[phase] = self.left[phase].saturating_sub(whole);
+                let born = self.phase(above, self.kin[found as usize].born);
+                let left = if born == self.phase(above, joins) {
+                    &mut self.now[parent.index()]
+                } else {
+                    &mut self.left[born]
+                };
+                *left = left.saturating_sub(whole);
             }
         }
-        if self.who.len() <= child.index() {
-            self.who.resize(child.index() + 1, NONE);
+        if self.places.len() <= child.index() {
+            self.places.resize(child.index() + 1, Place::NOWHERE);
         }
-        self.who[child.index()] = found;
+        self.places[child.index()] = self.place_of(found);
+        if !self.counting {
+            if self.now.len() <= child.index() {
+                self.now.resize(child.index() + 1, 0);
+            }
+            let left = if found == NONE { 0 } else { self.left[self.phase(found as usize, 0)] };
+            self.now[child.index()] = left;
+        }
     }
 
     /// What the next step of a task is about to touch.
     #[inline]
     pub(crate) fn touches(&mut self, task: TaskId, object: ObjectId) -> Option<Thing> {
+        match self.thing.get(object.0 as usize) {
+            Some(&thing) if thing != NONE => Some(Thing(thing)),
+            _ => self.name(task, object),
+        }
+    }
+
+    /// The same where that has not been touched yet in this execution.
+    fn name(&mut self, task: TaskId, object: ObjectId) -> Option<Thing> {
         if object == ObjectId::NONE {
             return None;
         }
@@ -226,50 +256,68 @@ impl Counted {
         if self.thing.len() <= slot {
             self.thing.resize(slot + 1, NONE);
         }
-        if self.thing[slot] == NONE {
-            let counted = self
-                .who(task)
-                .and_then(|who| self.kin[who].steps.get(self.places[who].steps as usize).copied());
-            self.thing[slot] = match counted {
-                Some(thing) if thing != NONE => thing,
-                _ if self.counting => {
-                    self.things += 1;
-                    self.things - 1
-                }
-                _ => return None,
-            };
-        }
+        let place = self.places.get(task.index()).filter(|place| place.who != NONE);
+        let counted =
+            place.and_then(|place| self.kin[place.who as usize].steps.get(place.steps as usize));
+        self.thing[slot] = match counted.copied() {
+            Some(thing) if thing != NONE => thing,
+            _ if self.counting => {
+                self.things += 1;
+                self.things - 1
+            }
+            _ => return None,
+        };
         Some(Thing(self.thing[slot]))
     }
 
-    /// A step was taken. What it touched, if it was one that could be chosen.
+    /// A step that could be chosen was taken, or is taken next. What it touches.
     #[inline]
-    pub(crate) fn step(&mut self, step: &Step<'_>) -> Option<Thing> {
-        if step.immediate {
-            self.join(step.task);
-            return None;
+    pub(crate) fn step(&mut self, task: TaskId, object: ObjectId) -> Option<Thing> {
+        if let Some(place) = self.places.get_mut(task.index())
+            && place.steps < place.known
+            && let Some(&thing) = self.thing.get(object.0 as usize)
+            && thing != NONE
+        {
+            // Nearly always: nothing is new.
+            place.steps += 1;
+            return Some(Thing(thing));
         }
-        let object = step.footprint.first().map_or(ObjectId::NONE, |&(object, _)| object);
-        let thing = self.touches(step.task, object);
-        if let Some(who) = self.who(step.task) {
-            let steps = &mut self.places[who].steps;
-            if self.counting && *steps as usize == self.kin[who].steps.len() {
-                self.kin[who].steps.push(thing.map_or(NONE, |Thing(thing)| thing));
-                self.has_grown = true;
+        self.new_step(task, object)
+    }
+
+    /// The same where the step or its object may be new.
+    #[inline(never)]
+    fn new_step(&mut self, task: TaskId, object: ObjectId) -> Option<Thing> {
+        let thing = self.touches(task, object);
+        let (counting, mut grown) = (self.counting, None);
+        if let Some(place) = self.place(task) {
+            if counting && place.steps == place.known {
+                place.known += 1;
+                grown = Some(place.who);
             }
-            *steps = steps.saturating_add(1);
+            place.steps = place.steps.saturating_add(1);
+        }
+        if let Some(who) = grown {
+            self.has_grown = true;
+            self.kin[who as usize].steps.push(thing.map_or(NONE, |Thing(thing)| thing));
         }
         thing
     }
 
-    fn join(&mut self, task: TaskId) {
-        if let Some(who) = self.who(task) {
-            let TaskCounts { steps, joins, .. } = &mut self.places[who];
-            if self.counting && *joins as usize == self.kin[who].joins.len() {
-                self.kin[who].joins.push(*steps);
-                self.has_grown = true;
-            }
-            *joins = joins.saturating_add(1);
+    /// A step was taken that could not be chosen: a task went on because another has ended.
+    pub(crate) fn join(&mut self, task: TaskId) {
+        let Some(place) = self.place(task) else { return };
+        let Place { who, steps, joins, .. } = *place;
+        place.joins = joins.saturating_add(1);
+        let who = who as usize;
+        if !self.counting {
+            let (before, after) =
+                (self.phase(who, joins), self.phase(who, joins.saturating_add(1)));
+            self.left[before] = self.now[task.index()];
+            self.now[task.index()] = self.left[after];
+        } else if joins as usize == self.kin[who].joins.len() {
+            self.kin[who].joins.push(steps);
+            self.has_grown = true;
         }
     }
 
@@ -353,6 +401,21 @@ impl Counted {
     }
 }
 
+/// The object of a task's announced op, of which [`Pending::thread_object`](raddle_engine::strategy::Pending::thread_object)
+/// says this.
+#[inline]
+pub(crate) fn known_object(object: ObjectId, task: TaskId, point: &Point<'_>) -> ObjectId {
+    if object != ObjectId::NONE {
+        return object;
+    }
+    point.pending.op(task).map_or(ObjectId::NONE, |op| op.object)
+}
+
+/// The object of the op that a step had announced.
+pub(crate) fn object_of(step: &Step<'_>) -> ObjectId {
+    step.footprint.first().map_or(ObjectId::NONE, |&(object, _)| object)
+}
+
 /// More objects than this no three executions touch; a table of them is made when a state is read.
 const MOST_THINGS: u32 = 1 << 20;
 
@@ -382,7 +445,8 @@ impl Chance {
     #[expect(clippy::cast_precision_loss, reason = "compared with an allowance for it")]
     #[inline]
     pub(crate) fn draw(&mut self, weight: u64, total: u64) {
-        self.one_in *= total as f64 / weight as f64;
+        // Both are below 2^63, and signed numbers are converted by one instruction.
+        self.one_in *= total.cast_signed() as f64 / weight.cast_signed() as f64;
         // A draw is of less than 2^64, so the product stays far below the largest number, which is above 10^308.
         if self.one_in > 1e250 {
             *self = Self { one_in: 1.0, bits: self.bits() };

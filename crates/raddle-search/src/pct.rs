@@ -58,6 +58,8 @@ pub struct Pct {
     lowest: u64,
     /// Decisions at which the task about to move is lowered.
     change_points: Vec<u32>,
+    /// The first of them that has not come.
+    next_change: u32,
     /// Decisions between tasks in this execution.
     decisions: u32,
     /// The most of them in any execution, or as given.
@@ -84,6 +86,7 @@ impl Pct {
             lowest_unchanged: INITIAL,
             lowest: CHANGED,
             change_points: Vec::new(),
+            next_change: u32::MAX,
             decisions: 0,
             longest: 1,
             fixed: false,
@@ -101,14 +104,23 @@ impl Pct {
         Self { longest: steps.max(1), fixed: true, ..Self::new(seed, depth) }
     }
 
+    #[inline]
     fn priority(&mut self, task: TaskId) -> &mut u64 {
-        while self.priorities.len() <= task.index() {
-            self.priorities.push(self.rng.next() | INITIAL);
+        if self.priorities.len() <= task.index() {
+            self.draw_until(task);
         }
         &mut self.priorities[task.index()]
     }
 
+    #[cold]
+    fn draw_until(&mut self, task: TaskId) {
+        while self.priorities.len() <= task.index() {
+            self.priorities.push(self.rng.next() | INITIAL);
+        }
+    }
+
     /// The index of the option with the highest priority; of equals the first.
+    #[inline]
     fn highest(&mut self, choices: &[Choice]) -> usize {
         let (mut best, mut best_priority) = (0, 0);
         for (index, choice) in choices.iter().enumerate() {
@@ -118,6 +130,24 @@ impl Pct {
             }
         }
         best
+    }
+
+    /// A change point has come, when the option `chosen` was about to be taken. Which one is to be taken now.
+    #[cold]
+    fn change_at(&mut self, choices: &[Choice], mut chosen: usize) -> usize {
+        let now = self.decisions;
+        if let Some(rank) = self.change_points.iter().position(|&at| at == now) {
+            self.change(choices[chosen].task, rank);
+            chosen = self.highest(choices);
+        }
+        self.next_change = self.change_after(now);
+        chosen
+    }
+
+    /// The first change point after this decision.
+    fn change_after(&self, decision: u32) -> u32 {
+        let later = self.change_points.iter().filter(|at| **at > decision);
+        later.min().copied().unwrap_or(u32::MAX)
     }
 
     /// The change point with this rank comes when `task` is about to move.
@@ -160,6 +190,7 @@ impl Strategy for Pct {
         for _ in 1..self.depth {
             self.change_points.push(self.rng.below(self.longest));
         }
+        self.next_change = self.change_points.iter().min().copied().unwrap_or(u32::MAX);
         plan.memoryless = self.fixed;
         true
     }
@@ -170,9 +201,8 @@ impl Strategy for Pct {
             Options::Value { of, .. } => return Answer::Take(self.rng.below(of)),
         };
         let mut chosen = self.highest(choices);
-        if let Some(rank) = self.change_points.iter().position(|&at| at == self.decisions) {
-            self.change(choices[chosen].task, rank);
-            chosen = self.highest(choices);
+        if self.decisions == self.next_change {
+            chosen = self.change_at(choices, chosen);
         }
         self.decisions = self.decisions.saturating_add(1);
         let task = choices[chosen].task;

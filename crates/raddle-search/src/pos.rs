@@ -54,7 +54,7 @@ impl Pos {
 
 impl Strategy for Pos {
     fn needs(&self) -> Needs {
-        Needs { steps: true, plans: false, ..Needs::default() }
+        Needs { steps: true, skip_decided: true, plans: false, ..Needs::default() }
     }
 
     fn begin(&mut self, plan: &mut Plan) -> bool {
@@ -76,14 +76,15 @@ impl Strategy for Pos {
                 (best, highest) = (index, priority);
             }
         }
-        self.priorities.forget_races(choices[best].task, point);
+        self.priorities.take(choices[best].task, point);
         Answer::Take(best as u32)
     }
 
     fn step(&mut self, event: &Event<'_>) -> Option<Cut> {
-        let Event::Step(step) = event else { return None };
-        // Whether or not this step was decided.
-        self.priorities.forget(step.task);
+        // Whether or not this step was decided: if it was, there is nothing left to forget.
+        if let Event::Step(step) = event {
+            self.priorities.stepped(step);
+        }
         None
     }
 

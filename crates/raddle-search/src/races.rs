@@ -182,16 +182,22 @@ impl RaceFinder {
         if other_value {
             self.seen.clear();
         }
-        for &(first, later) in known {
-            let event = history.event(first as usize);
+        let mut asked = None;
+        for (first, later) in known {
+            let first = *first as usize;
+            let event = history.event(first);
             let seen = self.seen.get(event.footprint.task.index());
             // If all new events depend on the first step of the race, none of them is in a sequence that
             // reverses it: the sequence is the one that was opened before.
             if seen.is_some_and(|&seen| seen >= event.nth) {
                 continue;
             }
-            history.order_of(later.index, later.instead);
-            found(history, first as usize, &later);
+            // The races of one op are next to each other.
+            if asked != Some((later.index, later.instead)) {
+                history.order_of(later.index, later.instead);
+                asked = Some((later.index, later.instead));
+            }
+            found(history, first, later);
         }
     }
 

@@ -350,13 +350,13 @@ impl Strategy for Rff {
                 (best, highest) = (index, priority);
             }
         }
-        self.priorities.forget_races(choices[best].task, point);
+        self.priorities.take(choices[best].task, point);
         Answer::Take(best as u32)
     }
 
     fn step(&mut self, event: &Event<'_>) -> Option<Cut> {
         let Event::Step(step) = event else { return None };
-        self.priorities.forget(step.task);
+        self.priorities.stepped(step);
         let statement = self.statements.id(step.site, Context::NONE);
         for &(object, access) in step.footprint {
             let counts = !matches!(

@@ -29,14 +29,16 @@
 //! Overreports: the number of interleavings, if some have not been drawn yet that have other chances. What is said of
 //! partial orders not seen yet takes the chances of all executions after the third for equal, also if counts grew.
 
-use raddle_engine::op::TaskId;
+use raddle_engine::op::{ObjectId, TaskId};
 use raddle_engine::strategy::{
-    Answer, Checkpoint, Choice, Cut, Event, Finished, Needs, Options, Plan, Point, Resumable, Step,
+    Answer, Checkpoint, Choice, Cut, Event, Finished, Needs, Options, Plan, Point, Resumable,
     Strategy, Unsupported,
 };
 use raddle_trace::{Covered, SampleBound};
 
-use crate::counted::{COUNTING, Chance, Counted, Evenness, Steps, Thing, below, by_weight};
+use crate::counted::{
+    COUNTING, Chance, Counted, Evenness, Steps, Thing, below, by_weight, known_object, object_of,
+};
 use crate::rng::Rng;
 use crate::state::{FOREIGN, Reader, Writer};
 
@@ -58,6 +60,10 @@ pub struct Surw {
     drawn: Option<usize>,
     /// Who makes the next access.
     next: Option<TaskId>,
+    /// The last decision whose step has been counted though it has not been told.
+    decided: Option<u32>,
+    /// Scratch: the options that need not wait.
+    free: Vec<u32>,
     /// That of the order so far.
     chance: Chance,
     executions: u64,
@@ -84,6 +90,8 @@ impl Surw {
             shared: Vec::new(),
             drawn: None,
             next: None,
+            decided: None,
+            free: Vec::new(),
             chance: Chance::CERTAIN,
             executions: 0,
         }
@@ -98,10 +106,10 @@ impl Surw {
     }
 
     /// Whether the op that a task has announced is on the object.
-    fn meets(&mut self, task: TaskId, point: &Point<'_>) -> bool {
-        let Some(drawn) = self.drawn else { return false };
-        let Some(op) = point.pending.op(task) else { return false };
-        self.counted.touches(task, op.object) == Some(self.shared[drawn].thing)
+    fn meets(&mut self, task: TaskId, thing: Thing, point: &Point<'_>) -> bool {
+        let object = point.pending.thread_object(task).unwrap_or(ObjectId::NONE);
+        let object = known_object(object, task, point);
+        self.counted.touches(task, object) == Some(thing)
     }
 
     /// Draws who makes the next access, by weight; none if nothing is left.
@@ -111,24 +119,36 @@ impl Surw {
         Some(choices[index].task)
     }
 
-    /// Any of those that need not wait; `None` if all must.
-    fn pick(&mut self, choices: &[Choice], point: &Point<'_>) -> Option<usize> {
-        let free = |this: &mut Self, choice: &Choice| {
-            Some(choice.task) == this.next || !this.meets(choice.task, point)
-        };
-        let n = choices.iter().filter(|choice| free(self, choice)).count();
-        let nth = self.rng.below(n as u32) as usize;
-        let mut indexes = (0..choices.len()).filter(|&index| free(self, &choices[index]));
-        indexes.nth(nth)
+    /// Any of those that need not wait for the next access to a thing; `None` if all must.
+    fn pick(&mut self, choices: &[Choice], thing: Thing, point: &Point<'_>) -> Option<usize> {
+        let mut free = std::mem::take(&mut self.free);
+        free.clear();
+        for (index, choice) in (0..).zip(choices) {
+            if Some(choice.task) == self.next || !self.meets(choice.task, thing, point) {
+                free.push(index);
+            }
+        }
+        let nth = self.rng.below(free.len() as u32) as usize;
+        let picked = free.get(nth).map(|&index| index as usize);
+        self.free = free;
+        picked
     }
 
     fn choose(&mut self, choices: &[Choice], point: &Point<'_>) -> usize {
+        let Some(drawn) = self.drawn else {
+            // Nothing weighs. The number is drawn that one who weighs more than others would take.
+            self.rng.next();
+            return self.rng.below(choices.len() as u32) as usize;
+        };
+        let thing = self.shared[drawn].thing;
         // One that is finished will not make an access, whatever was counted.
-        if self.next.is_none_or(|next| point.pending.op(next).is_none()) {
+        let is_over =
+            |task| point.pending.thread_object(task).is_none() && point.pending.op(task).is_none();
+        if self.next.is_none_or(is_over) {
             self.next = self.draw_next(choices);
         }
         if self.next.is_some() {
-            if let Some(index) = self.pick(choices, point) {
+            if let Some(index) = self.pick(choices, thing, point) {
                 return index;
             }
             self.next = self.draw_next(choices);
@@ -160,28 +180,36 @@ impl Surw {
         }
     }
 
-    /// A step was executed.
-    fn executed(&mut self, step: &Step<'_>) {
-        self.learning.step(step);
-        let thing = self.counted.step(step);
+    /// A step that could be chosen was executed, or comes next.
+    #[inline]
+    fn executed(&mut self, task: TaskId, object: ObjectId) {
+        self.learning.step(task, object);
+        let thing = self.counted.step(task, object);
         let Some(drawn) = self.drawn else { return };
         if thing == Some(self.shared[drawn].thing) {
-            self.counted.take(step.task);
-            if self.next == Some(step.task) {
+            self.counted.take(task);
+            if self.next == Some(task) {
                 self.next = None;
             }
         }
+    }
+
+    /// A task went on because another has ended.
+    fn joined(&mut self, task: TaskId) {
+        self.learning.join(task);
+        self.counted.join(task);
     }
 }
 
 impl Strategy for Surw {
     fn needs(&self) -> Needs {
-        Needs { steps: true, plans: false, ..Needs::default() }
+        Needs { steps: true, skip_decided: true, plans: false, ..Needs::default() }
     }
 
     fn begin(&mut self, plan: &mut Plan) -> bool {
         plan.prefix.clear();
         (self.drawn, self.next, self.chance) = (None, None, Chance::CERTAIN);
+        self.decided = None;
         self.learning.count();
         if self.counts() {
             self.counted.count();
@@ -196,17 +224,31 @@ impl Strategy for Surw {
     }
 
     fn decide(&mut self, point: &Point<'_>) -> Answer {
-        Answer::Take(match point.options {
-            Options::Schedule(choices) if !self.counts() => self.choose(choices, point) as u32,
-            _ => self.rng.below(point.arity()),
-        })
+        let choices = match point.options {
+            Options::Schedule(choices) => choices,
+            Options::Value { of, .. } => return Answer::Take(self.rng.below(of)),
+        };
+        let index = if self.counts() {
+            self.rng.below(choices.len() as u32) as usize
+        } else {
+            self.choose(choices, point)
+        };
+        let task = choices[index].task;
+        // A task without a stack may create others in its step, which weigh by what was before it.
+        if let Some(object) = point.pending.thread_object(task) {
+            self.executed(task, known_object(object, task, point));
+            self.decided = Some(point.index);
+        }
+        Answer::Take(index as u32)
     }
 
     fn step(&mut self, event: &Event<'_>) -> Option<Cut> {
         match event {
             Event::Spawn { parent, child } => self.spawned(*parent, *child),
             Event::Value { .. } | Event::Unasked { .. } => {}
-            Event::Step(step) => self.executed(step),
+            Event::Step(step) if step.immediate => self.joined(step.task),
+            Event::Step(step) if step.point.is_some() && step.point == self.decided => {}
+            Event::Step(step) => self.executed(step.task, object_of(step)),
         }
         None
     }

@@ -66,8 +66,8 @@ impl ThenSample {
 
 impl Strategy for ThenSample {
     fn needs(&self) -> Needs {
-        let Needs { steps, .. } = self.search.needs();
-        Needs { steps, ..self.sampler.needs() }
+        let Needs { steps, skip_decided, .. } = self.search.needs();
+        Needs { steps, skip_decided, ..self.sampler.needs() }
     }
 
     fn begin(&mut self, plan: &mut Plan) -> bool {

@@ -172,20 +172,25 @@ impl<'a> State<'a> {
         TaskId(self.toy.ids[task])
     }
 
-    /// Tells of the step that a task is about to take.
+    /// Tells of the step that a task is about to take: the decision that led to it, and whether the strategy was asked
+    /// for that one.
     fn tell(
         &self,
         strategy: &mut dyn Strategy,
         task: usize,
-        point: Option<u32>,
+        (point, was_asked): (Option<u32>, bool),
         decided: Option<Taken>,
     ) -> Option<Cut> {
-        if !strategy.needs().steps {
+        let needs = strategy.needs();
+        if !needs.steps {
             return None;
         }
         let id = self.id(task);
         if let Some(taken) = decided {
             strategy.step(&Event::Value { task: id, taken, during: true });
+        }
+        if was_asked && needs.skip_decided {
+            return None;
         }
         let op = self.next_op(task).expect("it is about to move");
         strategy.step(&Event::Step(Step {
@@ -372,7 +377,9 @@ pub(crate) fn execute_unended(
         }
         let decided = (of > 1).then_some(Taken { option: value, of });
         if moves.len() as u64 >= plan.steps_to_skip {
-            cut = cut.or(before.tell(strategy, task, point, decided));
+            let was_asked =
+                cut.is_none() && point.is_some_and(|at| at as usize >= plan.prefix.len());
+            cut = cut.or(before.tell(strategy, task, (point, was_asked), decided));
         }
         moves.push((task as u32, value));
     }
@@ -452,7 +459,34 @@ pub(crate) fn interleavings(toy: &Toy, preemptions: u32) -> Vec<Moves> {
 
 #[cfg(test)]
 mod tests {
+    use raddle_engine::observer::{Observer, ObserverNeeds};
+
     use super::*;
+
+    /// Wants to hear of all steps.
+    struct Listener;
+
+    impl Observer for Listener {
+        fn needs(&self) -> ObserverNeeds {
+            ObserverNeeds { steps: true, ..ObserverNeeds::default() }
+        }
+    }
+
+    #[test]
+    fn a_sampler_draws_the_same_if_it_is_told_of_what_it_has_chosen() {
+        let toy = Toy::new(vec![
+            vec![Op::Write(0), Op::Lock, Op::Value(3), Op::Unlock, Op::Write(1)],
+            vec![Op::Read(0), Op::Yield, Op::Lock, Op::Write(1), Op::Unlock],
+            vec![Op::Write(1), Op::Step, Op::Write(0), Op::Step],
+        ]);
+        for name in ["pct", "pos", "urw", "surw", "rff"] {
+            let make = || crate::registry::build(name, 5).expect("it is known").strategy;
+            let (mut listener, mut observed_one) = (Listener, make());
+            let told = observed(&mut *observed_one, &mut [&mut listener], &toy, 300);
+            let told: Vec<_> = told.into_iter().map(|execution| execution.moves).collect();
+            assert_eq!(first(&mut *make(), &toy, 300), told, "{name}");
+        }
+    }
 
     // C(6, 3), and of these without preemption only the two that run a task to its end.
     #[test]

@@ -20,13 +20,16 @@
 //! partial orders.
 //! Overreports: the number of interleavings, if some have not been drawn yet that have other chances.
 
+use raddle_engine::op::TaskId;
 use raddle_engine::strategy::{
     Answer, Checkpoint, Choice, Cut, Event, Finished, Needs, Options, Plan, Point, Resumable,
     Strategy, Unsupported,
 };
 use raddle_trace::{Covered, SampleBound};
 
-use crate::counted::{COUNTING, Chance, Counted, Evenness, Steps, by_weight};
+use crate::counted::{
+    COUNTING, Chance, Counted, Evenness, Steps, by_weight, known_object, object_of,
+};
 use crate::rng::Rng;
 use crate::state::{Reader, Writer};
 
@@ -40,6 +43,8 @@ pub struct Urw {
     steps: Steps,
     /// Of the running execution.
     chance: Chance,
+    /// The last decision whose step has been counted though it has not been told.
+    decided: Option<u32>,
     evenness: Evenness,
     executions: u64,
 }
@@ -53,6 +58,7 @@ impl Urw {
             counted: Counted::default(),
             steps: Steps::new(),
             chance: Chance::CERTAIN,
+            decided: None,
             evenness: Evenness::default(),
             executions: 0,
         }
@@ -68,16 +74,29 @@ impl Urw {
         by_weight(&mut self.rng, &mut self.chance, choices, weight)
             .expect("every weight is above 0")
     }
+
+    /// The task was chosen that moves next: counts its step, unless that has to be told first.
+    #[inline]
+    fn take(&mut self, task: TaskId, point: &Point<'_>) {
+        if !self.counts() {
+            self.counted.take(task);
+        } else if let Some(object) = point.pending.thread_object(task) {
+            self.counted.step(task, known_object(object, task, point));
+        } else {
+            return;
+        }
+        self.decided = Some(point.index);
+    }
 }
 
 impl Strategy for Urw {
     fn needs(&self) -> Needs {
-        Needs { steps: true, plans: false, ..Needs::default() }
+        Needs { steps: true, skip_decided: true, plans: false, ..Needs::default() }
     }
 
     fn begin(&mut self, plan: &mut Plan) -> bool {
         plan.prefix.clear();
-        self.chance = Chance::CERTAIN;
+        (self.chance, self.decided) = (Chance::CERTAIN, None);
         if self.counts() {
             self.counted.count();
         } else {
@@ -88,22 +107,29 @@ impl Strategy for Urw {
     }
 
     fn decide(&mut self, point: &Point<'_>) -> Answer {
-        Answer::Take(match point.options {
-            Options::Schedule(choices) if !self.counts() => self.pick(choices) as u32,
-            _ => self.rng.below(point.arity()),
-        })
+        let choices = match point.options {
+            Options::Schedule(choices) => choices,
+            Options::Value { of, .. } => return Answer::Take(self.rng.below(of)),
+        };
+        let index = if self.counts() {
+            self.rng.below(choices.len() as u32) as usize
+        } else {
+            self.pick(choices)
+        };
+        self.take(choices[index].task, point);
+        Answer::Take(index as u32)
     }
 
     fn step(&mut self, event: &Event<'_>) -> Option<Cut> {
         match event {
             Event::Spawn { parent, child } => self.counted.spawn(*parent, *child),
             Event::Value { .. } | Event::Unasked { .. } => {}
-            Event::Step(step) => {
-                self.counted.step(step);
-                if !step.immediate && !self.counts() {
-                    self.counted.take(step.task);
-                }
+            Event::Step(step) if step.immediate => self.counted.join(step.task),
+            Event::Step(step) if step.point.is_some() && step.point == self.decided => {}
+            Event::Step(step) if self.counts() => {
+                self.counted.step(step.task, object_of(step));
             }
+            Event::Step(step) => self.counted.take(step.task),
         }
         None
     }

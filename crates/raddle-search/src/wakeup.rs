@@ -106,6 +106,13 @@ impl Branch {
     }
 }
 
+/// A step of a sequence: its number, and whose it is, which is what is mostly asked.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Link {
+    pub(crate) task: TaskId,
+    pub(crate) number: u32,
+}
+
 /// A sequence of steps, and what is known about the execution in which it was found. Its steps are
 /// named by numbers.
 pub(crate) trait RecordedSteps {
@@ -138,7 +145,7 @@ enum Fit {
 /// comes.
 pub(crate) fn insert<F: RecordedSteps>(
     branches: &mut Vec<Branch>,
-    sequence: &mut Vec<u32>,
+    sequence: &mut Vec<Link>,
     found: &F,
 ) {
     Insertion { found, droppable: false }.below(branches, sequence);
@@ -167,7 +174,7 @@ struct Insertion<'a, F> {
 }
 
 impl<F: RecordedSteps> Insertion<'_, F> {
-    fn below(&mut self, branches: &mut Vec<Branch>, sequence: &mut Vec<u32>) {
+    fn below(&mut self, branches: &mut Vec<Branch>, sequence: &mut Vec<Link>) {
         let mut unless = Vec::new();
         for branch in branches.iter_mut() {
             match self.fit(branch, sequence) {
@@ -183,8 +190,8 @@ impl<F: RecordedSteps> Insertion<'_, F> {
         branches.append(&mut chain);
     }
 
-    fn chain(&self, sequence: &[u32]) -> Vec<Branch> {
-        sequence.iter().rev().fold(Vec::new(), |children, &link| {
+    fn chain(&self, sequence: &[Link]) -> Vec<Branch> {
+        sequence.iter().rev().fold(Vec::new(), |children, &Link { number: link, .. }| {
             let (step, key) = (*self.found.step(link), self.found.key(link));
             let ways = vec![Way::new(self.found.values(link), children, self.spends(link))];
             vec![Branch { step, key, unless: Vec::new(), ways }]
@@ -193,7 +200,7 @@ impl<F: RecordedSteps> Insertion<'_, F> {
 
     /// Whether a step takes something from a budget. The last one is given any values.
     fn spends(&self, link: u32) -> bool {
-        self.found.values(link).is_some() && self.found.step(link).decided.spent
+        self.found.step(link).decided.spent && self.found.values(link).is_some()
     }
 
     /// Whether an object was first announced after the root.
@@ -206,10 +213,10 @@ impl<F: RecordedSteps> Insertion<'_, F> {
             || step.watch.end > self.found.objects()
     }
 
-    fn fit(&self, branch: &Branch, sequence: &[u32]) -> Fit {
+    fn fit(&self, branch: &Branch, sequence: &[Link]) -> Fit {
         let task = branch.step.task;
-        let step = |&link: &u32| self.found.step(link);
-        if let Some(place) = sequence.iter().position(|link| step(link).task == task) {
+        let step = |link: &Link| self.found.step(link.number);
+        if let Some(place) = sequence.iter().position(|link| link.task == task) {
             let own = step(&sequence[place]);
             // The same task at the same state takes the same step, so what counts is whether it can be moved to the front of
             // the sequence.
@@ -220,26 +227,15 @@ impl<F: RecordedSteps> Insertion<'_, F> {
             // What it spends may be what the sequence, or what follows it, needs.
             return Fit::No;
         }
-        let mut theirs = branch.step;
-        let mut known = !self.is_new(&theirs);
-        if !known
-            && theirs.watch.end <= self.found.objects()
-            && let Some(objects) = self.found.touched(&theirs, branch.key.announced)
-        {
-            for (touched, object) in theirs.touched.iter_mut().zip(objects) {
-                touched.0 = object;
-            }
-            known = true;
-        }
-        if !known {
-            // Numbers of another execution are left out of the comparison.
-            for (object, _) in &mut theirs.touched {
-                if self.is_new_object(*object) {
-                    *object = ObjectId::NONE;
-                }
-            }
-        }
-        if sequence.iter().any(|link| step(link).dependent(&theirs)) {
+        let mut translated;
+        let (theirs, known) = if self.is_new(&branch.step) {
+            translated = branch.step;
+            let known = self.translate(&mut translated, branch.key.announced);
+            (&translated, known)
+        } else {
+            (&branch.step, true)
+        };
+        if sequence.iter().any(|link| step(link).dependent(theirs)) {
             return Fit::No;
         }
         // Both sides have objects that only one of the two executions knows by number: they may be the same ones or not. If
@@ -250,12 +246,31 @@ impl<F: RecordedSteps> Insertion<'_, F> {
         Fit::Begins(None)
     }
 
+    /// Gives a step that touches objects which are new since the root the numbers that they have in the sequence's
+    /// execution. `false`: those are not known, and are left out.
+    fn translate(&self, step: &mut Footprint, announced: u64) -> bool {
+        if step.watch.end <= self.found.objects()
+            && let Some(objects) = self.found.touched(step, announced)
+        {
+            for (touched, object) in step.touched.iter_mut().zip(objects) {
+                touched.0 = object;
+            }
+            return true;
+        }
+        for (object, _) in &mut step.touched {
+            if self.is_new_object(*object) {
+                *object = ObjectId::NONE;
+            }
+        }
+        false
+    }
+
     /// The branch's step begins the sequence.
-    fn after(&mut self, branch: &mut Branch, place: Option<usize>, sequence: &mut Vec<u32>) {
+    fn after(&mut self, branch: &mut Branch, place: Option<usize>, sequence: &mut Vec<Link>) {
         // Of a task that the sequence says nothing about, any values will do.
         let own = place.map(|place| sequence.remove(place));
         let (values, spends) = match own {
-            Some(link) => (self.found.values(link), self.spends(link)),
+            Some(link) => (self.found.values(link.number), self.spends(link.number)),
             None => (None, false),
         };
         self.droppable |= !branch.unless.is_empty();
@@ -277,8 +292,8 @@ impl<F: RecordedSteps> Insertion<'_, F> {
         self.along(&mut branch.ways, values.as_deref(), sequence);
     }
 
-    /// Adds the rest of the sequence after these values, or after all.
-    fn along(&mut self, ways: &mut [Way], values: Option<&[u32]>, sequence: &[u32]) {
+    /// Adds the rest of the sequence after these values, or after all. What is left of the sequence then is of no use.
+    fn along(&mut self, ways: &mut [Way], values: Option<&[u32]>, sequence: &mut Vec<Link>) {
         let wanted = |way: &&mut Way| values.is_none() || way.values.as_deref() == values;
         if sequence.is_empty() {
             // After the sequence anything may come, and the sequences that were here before name some values only.
@@ -286,18 +301,23 @@ impl<F: RecordedSteps> Insertion<'_, F> {
             return;
         }
         let droppable = self.droppable;
-        for way in ways.iter_mut().filter(wanted) {
+        let mut wanted = ways.iter_mut().filter(wanted).peekable();
+        while let Some(way) = wanted.next() {
             if way.children.is_empty() {
                 // Whatever comes includes it, as long as the branch is not dropped.
                 if droppable {
-                    way.beyond.extend(sequence.iter().map(|&link| self.found.key(link)));
+                    way.beyond.extend(sequence.iter().map(|link| self.found.key(link.number)));
                     way.beyond.sort_unstable();
                     way.beyond.dedup();
                 }
                 continue;
             }
-            // There may be more than one way to add it to.
-            self.below(&mut way.children, &mut sequence.to_vec());
+            if wanted.peek().is_some() {
+                self.below(&mut way.children, &mut sequence.clone());
+            } else {
+                // Nearly always there is one way to add it to.
+                self.below(&mut way.children, sequence);
+            }
             // Set on the way down one of the ways; the next one begins as this one did.
             self.droppable = droppable;
         }

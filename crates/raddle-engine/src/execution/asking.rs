@@ -43,6 +43,10 @@ impl Execution {
             // The task on whose stack this runs; none on the host's.
             let me = (!(*ex).me.is_null()).then_some((*ex).current);
             loop {
+                if (*ex).listeners.needs.skip_decided {
+                    // Whoever chose it is told what it does.
+                    (*ex).pace.carefree = 0;
+                }
                 if (*ex).task(chosen).passive.is_some() {
                     Self::work(ex, chosen);
                 } else {
@@ -300,7 +304,15 @@ impl Execution {
             let view = View(ex);
             let point = Self::point(&view, index, options);
             match (*(*ex).listeners.strategy).decide(&point) {
-                Answer::Take(option) => option,
+                Answer::Take(option) => {
+                    if (*ex).listeners.needs.skip_decided && matches!(options, Options::Schedule(_))
+                    {
+                        // The step that comes next is known to the strategy.
+                        let Execution { pace, n_steps, .. } = &mut *ex;
+                        pace.carefree = pace.undisturbed.min(*n_steps + 1);
+                    }
+                    option
+                }
                 Answer::Cut(cut) => (*ex).cut_short(cut, &point),
             }
         }

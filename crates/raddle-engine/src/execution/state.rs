@@ -388,12 +388,14 @@ pub(crate) struct Pace {
     pub(crate) next_check: u64,
     /// Steps up to this one need no attention: none is told, nothing idles, no limit is due. No later than it must be.
     pub(crate) carefree: u64,
+    /// The same for steps of which the strategy need not be told.
+    pub(crate) undisturbed: u64,
 }
 
 impl Pace {
     #[inline]
     pub(super) fn begin(&mut self, limits: &Limits) {
         let next_check = CHECK_EVERY.min(limits.steps);
-        *self = Self { last_change: 0, fruitless: 0, next_check, carefree: 0 };
+        *self = Self { last_change: 0, fruitless: 0, next_check, carefree: 0, undisturbed: 0 };
     }
 }

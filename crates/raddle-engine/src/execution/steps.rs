@@ -119,7 +119,9 @@ impl Execution {
         if self.check_is_due() {
             self.slow_path |= slow_path::CHECK_DUE;
         }
-        if self.n_steps <= self.listeners.notify_from_step {
+        if self.n_steps <= self.listeners.notify_from_step
+            || self.listeners.needs.skip_decided && self.n_steps >= self.pace.undisturbed
+        {
             self.set_carefree();
         }
     }
@@ -127,13 +129,15 @@ impl Execution {
     /// Computes how many steps need no attention. To be called when one of the reasons for it may come earlier than
     /// before; that it may come later is found out when the time has come.
     pub(super) fn set_carefree(&mut self) {
-        self.pace.carefree = if self.listeners.needs.messages || self.waits.on {
-            0
-        } else {
-            let idle = self.pace.last_change.saturating_add(self.lasting.limits.idle);
-            let check = self.pace.next_check.saturating_sub(1);
-            self.listeners.notify_from_step.min(idle).min(check)
-        };
+        self.pace.undisturbed =
+            if self.listeners.needs.messages || self.waits.on || self.listeners.takes_text() {
+                0
+            } else {
+                let idle = self.pace.last_change.saturating_add(self.lasting.limits.idle);
+                let check = self.pace.next_check.saturating_sub(1);
+                idle.min(check)
+            };
+        self.pace.carefree = self.listeners.notify_from_step.min(self.pace.undisturbed);
     }
 
     /// Tells what was recorded, if the strategy or an observer is to hear it as it happens.

@@ -80,6 +80,17 @@ impl Execution {
         if entry.fiber.is_null() { None } else { unsafe { (*what).carried(task) } }
     }
 
+    /// See [`Pending::thread_object`].
+    #[inline]
+    fn thread_object(&self, task: TaskId) -> Option<ObjectId> {
+        let entry = self.tasks.list.get(task.index())?;
+        if entry.fiber.is_null() || entry.state != State::Live {
+            return None;
+        }
+        // SAFETY: the op of a suspended task is valid, and touches models only.
+        Some(unsafe { (*entry.op.announced?).object(task) })
+    }
+
     pub(super) fn op_of(&self, task: TaskId) -> Option<Op> {
         let entry = self.tasks.list.get(task.index())?;
         if entry.state != State::Live {
@@ -158,6 +169,11 @@ impl Pending for View {
     fn op(&self, task: TaskId) -> Option<Op> {
         // SAFETY: a view lives only during `decide`, where the execution is only read.
         unsafe { (*self.0).op_of(task) }
+    }
+
+    fn thread_object(&self, task: TaskId) -> Option<ObjectId> {
+        // SAFETY: as above.
+        unsafe { (*self.0).thread_object(task) }
     }
 
     fn yields(&self, task: TaskId) -> bool {

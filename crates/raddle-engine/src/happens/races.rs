@@ -366,10 +366,14 @@ impl History {
         partner: Option<TaskId>,
         enabler: Option<u32>,
     ) {
-        self.scratch.reset(self.width);
-        for event in self.follows(task, index) {
-            self.add_order(event);
+        let [last, fired] = self.follows(task, index);
+        if last == NONE {
+            self.scratch.reset(self.width);
+        } else {
+            let from = last as usize * self.width;
+            self.scratch.copy(&self.clocks[from..from + self.width]);
         }
+        self.add_order(fired);
         if let Some(partner) = partner {
             self.add_order(self.last_before(partner, index));
         }

@@ -38,6 +38,7 @@
 //! Overreports: nothing.
 
 mod guide;
+mod movable;
 mod opening;
 mod units;
 mod watch;
@@ -53,6 +54,7 @@ use raddle_trace::{Covered, Gaps, Outcome, PairCount};
 use serde::{Deserialize, Serialize};
 
 use self::guide::Guide;
+use self::movable::{Movable, MovableTasks};
 use self::opening::Opener;
 use self::units::AtShared;
 use self::watch::Watch;
@@ -62,7 +64,7 @@ use crate::path::{Advance, Decision, Expansion, Path, PathSearch, Standing};
 use crate::races::{Instead, Later, Ops, RaceFilter, RaceFinder, Reversal};
 use crate::sleep;
 use crate::state::FOREIGN;
-use crate::wakeup::{Branch, Way};
+use crate::wakeup::{Branch, Link, Way};
 
 /// Optimal, source-set and classic DPOR, depth first.
 pub type Dpor = PathSearch<Reduced>;
@@ -102,8 +104,8 @@ pub struct Node {
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 enum What {
-    /// A task moved. `options`: who could have; `accesses`: what they would have done, if that is kept.
-    Step { task: TaskId, options: Vec<TaskId>, accesses: Vec<Access> },
+    /// A task moved. `options`: who could have.
+    Step { task: TaskId, options: MovableTasks },
     /// A value was decided. `left`: options still to be tried. `ways`: what to try after it, by the
     /// values decided.
     Value { option: u32, of: u32, left: Vec<u32>, during: bool, ways: Option<Vec<Way>> },
@@ -121,8 +123,8 @@ impl Node {
 
     /// A sequence cannot be followed here: every other option is to be tried instead.
     fn open_all(&mut self) {
-        let What::Step { task, options, .. } = &self.what else { return };
-        for &other in options {
+        let What::Step { task, options } = &self.what else { return };
+        for other in options.iter().map(|movable| movable.task) {
             // A sleeper is left out: what follows it was covered before this state was reached, or by a sibling. So is what has a
             // branch: that is tried anyway, and a second one of the same task would repeat it.
             let opened = other == *task
@@ -145,19 +147,14 @@ impl Decision for Node {
 
     fn option(&self) -> u32 {
         match &self.what {
-            What::Step { task, options, .. } => {
-                options.iter().position(|other| other == task).unwrap_or(0) as u32
-            }
+            What::Step { task, options } => options.place_of(*task).unwrap_or(0) as u32,
             What::Value { option, .. } => *option,
         }
     }
 
     fn is_valid(&self) -> bool {
         let fits = match &self.what {
-            What::Step { task, options, accesses } => {
-                let known = accesses.is_empty() || accesses.len() == options.len();
-                options.len() > 1 && options.contains(task) && known
-            }
+            What::Step { task, options } => options.len() > 1 && options.contains(*task),
             What::Value { option, of, left, .. } => {
                 option < of && left.iter().all(|left| left < of)
             }
@@ -196,7 +193,7 @@ pub struct Reduced {
     finder: RaceFinder,
     reversal: Reversal,
     /// Room for a sequence on its way into a wakeup tree.
-    sequence: Vec<u32>,
+    sequence: Vec<Link>,
     /// What steps did with values that have been left, by event.
     valued: Vec<(u32, Footprint)>,
     /// What the last execution did at points of its path, if the search was restored since.
@@ -222,8 +219,7 @@ pub struct Reduced {
 #[derive(Debug, Default)]
 struct Spare {
     sleeps: Vec<Vec<Footprint>>,
-    options: Vec<Vec<TaskId>>,
-    accesses: Vec<Vec<Access>>,
+    options: Vec<Vec<Movable>>,
 }
 
 /// What is saved besides the points.
@@ -392,20 +388,18 @@ impl Reduced {
         };
         let Some(option) = chosen else { return Err(self.cut_at(point.pending.stuck())) };
         let task = choices[option as usize].task;
-        let mut options = self.spare.options.pop().unwrap_or_default();
-        options.clear();
-        options.extend(choices.iter().map(|choice| choice.task));
-        let mut accesses = self.spare.accesses.pop().unwrap_or_default();
-        accesses.clear();
         // What the others would do here tells what a step of them does if it comes earlier than it did (`access_after`).
         // An op that is not known is taken for a write, which depends on most.
-        if self.reduction == Reduction::Optimal {
-            let access = |choice: &Choice| point.pending.op(choice.task).map(|op| op.access);
-            accesses.extend(choices.iter().map(|choice| access(choice).unwrap_or(Access::Write)));
-        }
+        let optimal = self.reduction == Reduction::Optimal;
+        let access = |task| point.pending.op(task).map_or(Access::Write, |op| op.access);
+        let movable = |&Choice { task }: &Choice| {
+            let access = optimal.then(|| access(task));
+            Movable { task, access }
+        };
+        let options = MovableTasks::new(choices.iter().map(movable), &mut self.spare.options);
         // Taken before the node is made: it is about this point alone, and the next one is not to inherit it.
         let lost = std::mem::take(&mut self.guide.lost);
-        let mut node = self.node(point, What::Step { task, options, accesses }, guided, wakeup);
+        let mut node = self.node(point, What::Step { task, options }, guided, wakeup);
         if lost {
             node.open_all();
         }
@@ -503,9 +497,8 @@ impl Reduced {
         let from = if again { 0 } else { current.kept };
         let ops = Ops { from, instead: &current.instead, stuck: &current.stuck };
         let filter = filter.as_deref_mut().map(|filter| filter as &mut dyn RaceFilter);
-        finder.find(history, ops, filter, |history, first, later| {
-            opener.open(history, first, later);
-        });
+        finder
+            .find(history, ops, filter, |history, first, later| opener.open(history, first, later));
     }
 }
 
@@ -628,8 +621,8 @@ impl Expansion for Reduced {
                 // state has failed to cover it (`Branch::unless`), so the earlier ones come first.
                 while !node.wakeup.is_empty() {
                     let branch = node.wakeup.remove(0);
-                    let What::Step { task, options, .. } = &mut node.what else { break };
-                    if !options.contains(&branch.step.task) {
+                    let What::Step { task, options } = &mut node.what else { break };
+                    if !options.contains(branch.step.task) {
                         // It is disabled, or has yielded and waits for others to move first.
                         node.open_all();
                         continue;
@@ -648,9 +641,8 @@ impl Expansion for Reduced {
     /// Its allocations are for the next ones.
     fn leave(&mut self, node: Node, _: bool) {
         self.spare.sleeps.push(node.sleep);
-        if let What::Step { options, accesses, .. } = node.what {
-            self.spare.options.push(options);
-            self.spare.accesses.push(accesses);
+        if let What::Step { options, .. } = node.what {
+            options.leave(&mut self.spare.options);
         }
     }
 

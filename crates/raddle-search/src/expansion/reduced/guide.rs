@@ -54,6 +54,9 @@ impl Guide {
 
     /// The values decided in an event and in the code after it.
     pub(super) fn values_of(&self, event: u32) -> Box<[u32]> {
+        if self.decided.is_empty() {
+            return Box::default();
+        }
         let from = self.decided.partition_point(|(at, _)| *at < event);
         let decided = self.decided[from..].iter().take_while(|(at, _)| *at == event);
         decided.map(|(_, option)| *option).collect()

@@ -10,13 +10,13 @@ use super::units::{self, AtShared};
 use super::{Node, Reduction, What};
 use crate::races::{Later, Reversal};
 use crate::sleep;
-use crate::wakeup::{self, Branch, Key, RecordedSteps};
+use crate::wakeup::{self, Branch, Key, Link, RecordedSteps};
 
 /// Opens races in the nodes of a path.
 pub(super) struct Opener<'a> {
     pub(super) reduction: Reduction,
     pub(super) reversal: &'a mut Reversal,
-    pub(super) sequence: &'a mut Vec<u32>,
+    pub(super) sequence: &'a mut Vec<Link>,
     pub(super) guide: &'a Guide,
     pub(super) stuck: &'a [Stuck],
     pub(super) path: &'a mut [Node],
@@ -88,8 +88,12 @@ impl Opener<'_> {
             step.nth = history.events_before(step.task, later.index) + 1;
         }
         self.sequence.clear();
-        self.sequence.extend(self.reversal.then.iter().map(|&event| event as u32));
-        self.sequence.extend(last.map(|_| LAST));
+        let link = |&event: &usize| {
+            let task = history.event(event).footprint.task;
+            Link { task, number: event as u32 }
+        };
+        self.sequence.extend(self.reversal.then.iter().map(link));
+        self.sequence.extend(last.map(|last| Link { task: last.task, number: LAST }));
         let node = &mut self.path[at];
         let objects = node.objects;
         // Where it was announced does not hang on what it then came after.
@@ -101,7 +105,7 @@ impl Opener<'_> {
         let found =
             InHistory { history, guide: self.guide, stuck: self.stuck, last, announced, objects };
         let What::Step { options, .. } = &node.what else { return };
-        let can_begin = |&link: &u32| options.contains(&found.step(link).task);
+        let can_begin = |link: &Link| options.contains(link.task);
         // A sequence that cannot begin here would only be lost where it is followed (`Guide::lead`).
         if self.sequence.first().is_some_and(can_begin) {
             wakeup::insert(&mut node.wakeup, self.sequence, &found);
@@ -133,14 +137,13 @@ impl Node {
     /// not moved since this point and its object has not changed, so it does what it would have done here.
     fn access_after(&self, history: &History, then: &[usize], step: &Footprint) -> Option<Access> {
         let object = step.touched[0].0;
-        let What::Step { options, accesses, .. } = &self.what else { return None };
+        let What::Step { options, .. } = &self.what else { return None };
         let same = |&event: &usize| {
             let earlier = &history.event(event).footprint;
             let changes = |(o, a): &(ObjectId, Access)| *o == object && a.changes();
             earlier.task != step.task && !earlier.touched.iter().any(changes)
         };
-        let here = options.iter().position(|task| *task == step.task)?;
-        let access = accesses.get(here).copied()?;
+        let access = options[options.place_of(step.task)?].access?;
         then.iter().all(same).then_some(access)
     }
 
@@ -152,14 +155,14 @@ impl Node {
         later: &Later,
         step: impl FnOnce(TaskId) -> Option<Footprint>,
     ) {
-        let What::Step { task, options, .. } = &self.what else { return };
+        let What::Step { task, options } = &self.what else { return };
         let opened = |who: &TaskId| {
             *who == *task || self.wakeup.iter().any(|branch| branch.step.task == *who)
         };
         if initials.iter().any(opened) {
             return;
         }
-        let mut can = initials.iter().copied().filter(|who| options.contains(who));
+        let mut can = initials.iter().copied().filter(|who| options.contains(*who));
         // Any initial is sound. The racing task reverses the race at once, the others only after some steps.
         let racing = |who: &TaskId| later.step.is_some_and(|step| step.task == *who);
         if let Some(task) = can.clone().find(racing).or_else(|| can.next()) {
@@ -174,14 +177,14 @@ impl Node {
     /// The racing task, if it could move, whatever it would do there. It need not be one that can begin the
     /// sequence.
     fn open_racing(&mut self, later: &Later) {
-        let What::Step { task, options, .. } = &self.what else { return };
+        let What::Step { task, options } = &self.what else { return };
         let opened = |who: TaskId| {
             who == *task
                 || sleep::contains(&self.sleep, who)
                 || self.wakeup.iter().any(|branch| branch.step.task == who)
         };
         let racing = later.step.map(|step| step.task);
-        if let Some(who) = racing.filter(|who| options.contains(who) && !opened(*who)) {
+        if let Some(who) = racing.filter(|who| options.contains(*who) && !opened(*who)) {
             self.wakeup.push(Branch::free(who));
         }
     }
