@@ -29,11 +29,13 @@ mod patterns;
 mod pb;
 mod race;
 mod rand;
+mod rare;
 mod sleep;
 mod sum;
 mod var;
 
 use std::fmt;
+use std::panic::Location;
 
 use raddle_engine::context::Context;
 use raddle_engine::op::{Op, TaskId};
@@ -51,6 +53,7 @@ pub use self::patterns::Patterns;
 pub use self::pb::Preemptions;
 pub use self::race::Dpor;
 pub use self::rand::Rand;
+pub use self::rare::Rare;
 pub use self::sleep::SleepSets;
 pub use self::sum::Sum;
 pub use self::var::Var;
@@ -160,6 +163,9 @@ pub struct Candidate {
     pub instead_label: Option<Label>,
     /// Whether a reduction would have added it, by what is known so far.
     pub reversal: Reversal,
+    /// Where the two steps of that race stand in the source, the one that came first first; if [`Sees::races`] and a
+    /// reduction opened it.
+    pub race: Option<[&'static Location<'static>; 2]>,
     /// Whether sleep sets would have left it out.
     pub asleep: bool,
     /// Whether it would break into a window of another task.
@@ -338,6 +344,7 @@ pub(super) fn candidate() -> Candidate {
         label: None,
         instead_label: None,
         reversal: Reversal::None,
+        race: None,
         asleep: false,
         window: Window::None,
     }
