@@ -31,10 +31,21 @@ fn halves(all: &Runs) -> Table {
     names.sort_unstable();
     let half = |bug: &Bug| names.iter().position(|name| *name == bug.program.name).unwrap_or(0) % 2;
     let mut table = Table {
-        title: format!("In short, within {} executions; large arguments", grouped(all.effort.budget)),
+        title: format!(
+            "In short, within {} executions; large arguments",
+            grouped(all.effort.budget)
+        ),
         header: [
-            "strategy", "found", "half A", "half B", "times fewer, geometric mean", "half A", "half B",
-            "at most", "times fewer, in all", "missed",
+            "strategy",
+            "found",
+            "half A",
+            "half B",
+            "times fewer, geometric mean",
+            "half A",
+            "half B",
+            "at most",
+            "times fewer, in all",
+            "missed",
         ]
         .map(str::to_owned)
         .to_vec(),
@@ -119,7 +130,9 @@ fn in_every_case(all: &Runs) -> Table {
         header: ["", "bugs", "of", "which"].map(str::to_owned).to_vec(),
         ..Table::default()
     };
-    for (strategy, than) in [(GAMBITS, CLASSIC), (RARE, CLASSIC), (MIXED, CLASSIC), (MIXED, GAMBITS)] {
+    for (strategy, than) in
+        [(GAMBITS, CLASSIC), (RARE, CLASSIC), (MIXED, CLASSIC), (MIXED, GAMBITS)]
+    {
         let (ours, theirs) = (of(strategy), of(than));
         let known: Vec<_> = all.bugs.iter().filter(|bug| found(bug, theirs).is_some()).collect();
         let worse = |bug: &&&Bug| found(bug, ours).is_none_or(|at| Some(at) > found(bug, theirs));

@@ -447,11 +447,8 @@ mod tests {
             objects: 0,
             pending: &Nothing,
         };
-        let orders: [Box<dyn Order>; 3] = [
-            Box::new(AnyTask::new(3)),
-            Box::new(ByRaces::new(3)),
-            Box::new(Mixed::new(3)),
-        ];
+        let orders: [Box<dyn Order>; 3] =
+            [Box::new(AnyTask::new(3)), Box::new(ByRaces::new(3)), Box::new(Mixed::new(3))];
         for mut order in orders {
             order.begin();
             for _ in 0..20 {

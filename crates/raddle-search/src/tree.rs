@@ -393,8 +393,7 @@ impl<O: Order> TreeSearch<O> {
             match point.options {
                 Options::Value { .. } => Some(0),
                 Options::Schedule(choices) => {
-                    let awake =
-                        |option: u32| !comparison.is_asleep(choices[option as usize].task);
+                    let awake = |option: u32| !comparison.is_asleep(choices[option as usize].task);
                     self.order.next_of(point, &awake)
                 }
             }

@@ -199,7 +199,8 @@ const COUNT: Arguments = Arguments::Number { name: "k", least: 0, most: u32::MAX
 const SEED: Arguments = Arguments::Parts("seed");
 
 /// What is filtered, and how it learns.
-const FILTERED: Arguments = Arguments::Parts("dpor | all | preemptions(k), calls(n), train(n), widen");
+const FILTERED: Arguments =
+    Arguments::Parts("dpor | all | preemptions(k), calls(n), train(n), widen");
 
 /// An entry that is here and takes no arguments: the start of every entry below.
 const HERE: Entry = Entry {

@@ -188,8 +188,8 @@ fn an_unknown_name_is_answered_with_the_nearest() {
          dfs, depth(n), threads(n))`, `strata(rr | rtc | rtc-latest | prr | ordered | custom, exact, increment(n), \
          cache(n), refuse, then-sample(bytes), depth(n), threads(n))`, `ses(rr | rtc | rtc-latest | prr | ordered | \
          custom, exact, increment(n), cache(n), refuse, then-sample(bytes), depth(n), threads(n))`, `all`, `dpor(classic | source | optimal | eta)`, \
-         `hapset(dpor | all | preemptions(k), calls(n), train(n))`, `pset(dpor | all | \
-         preemptions(k), calls(n), train(n))`"
+         `hapset(dpor | all | preemptions(k), calls(n), train(n), widen)`, `pset(dpor | all | \
+         preemptions(k), calls(n), train(n), widen)`"
     );
 }
 

@@ -346,7 +346,8 @@ impl Expander<'_> {
             let first = Sibling::started(point.place, taken, comparison.done_at(at));
             self.store.nodes.change(point.owner, |all| all.add(first));
         }
-        let bin = self.store.push(point.owner, &Candidate { reversal, race: Some(sites), ..candidate });
+        let bin =
+            self.store.push(point.owner, &Candidate { reversal, race: Some(sites), ..candidate });
         let sibling = Sibling::waiting(point.place, option, bin, false, reversal);
         self.store.nodes.change(point.owner, |all| all.add(sibling));
     }

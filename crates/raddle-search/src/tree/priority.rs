@@ -237,6 +237,15 @@ pub trait Priority: Send + fmt::Debug {
         let _ = words;
     }
 
+    /// How many of these words, with which a saved state goes on, are its own. To be written only if
+    /// [`save`](Self::save) does not always add as many.
+    fn saved_words(&self, words: &[u64]) -> usize {
+        let _ = words;
+        let mut own = Vec::new();
+        self.save(&mut own);
+        own.len()
+    }
+
     /// Takes back what [`save`](Self::save) added.
     fn restore(&mut self, words: &mut dyn Iterator<Item = u64>) {
         let _ = words;
@@ -311,6 +320,13 @@ impl Priorities {
         let mut words = Vec::new();
         self.parts.iter().for_each(|part| part.save(&mut words));
         words
+    }
+
+    /// Whether these words are as many as they say they are.
+    pub(super) fn fits(&self, words: &[u64]) -> bool {
+        let rest =
+            self.parts.iter().try_fold(words, |rest, part| rest.get(part.saved_words(rest)..));
+        rest.is_some_and(<[u64]>::is_empty)
     }
 
     pub(super) fn restore(&mut self, words: &mut dyn Iterator<Item = u64>) {

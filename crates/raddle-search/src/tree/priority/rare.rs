@@ -52,6 +52,12 @@ impl Priority for Rare {
         }
     }
 
+    fn saved_words(&self, words: &[u64]) -> usize {
+        let pairs = words.first().and_then(|pairs| usize::try_from(*pairs).ok());
+        // A number that no state has: it does not fit.
+        pairs.and_then(|pairs| pairs.checked_mul(3)?.checked_add(1)).unwrap_or(usize::MAX)
+    }
+
     fn restore(&mut self, words: &mut dyn Iterator<Item = u64>) {
         self.known.clear();
         for _ in 0..words.next().unwrap_or(0) {
