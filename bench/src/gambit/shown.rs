@@ -72,7 +72,7 @@ fn in_every_case(all: &Runs) -> String {
          executions than depth first, or misses the bug, on {pb} of the {known} that depth first finds, `best-first(mdpor, pb)` on {both}, and \
          `best-first(mdpor, pb)` more than `best-first(pb)` on {than_pb} of {by_pb}. Depth first reverses the last races of the first execution first, \
          and a bug that needs nothing else is found at once; best first has all races of the execution to choose from, and by its costs most \
-         are alike. Large arguments: [gambit-table2-large.md](gambit-table2-large.md)."
+         are alike."
     )
 }
 
